@@ -1,0 +1,252 @@
+"""Repositories made from the machine's packages: one rule, one table.
+
+`pkg_config_library` asks pkg-config for each target and writes a cc_library that
+carries the compile and link flags. Static archives are preferred where the machine
+has them, so that a program starts without loading a dozen shared objects.
+"""
+
+# Label of a target inside the repository -> pkg-config module, where it is not
+# `absl_<target name>`.
+_ABSL_TARGETS = {
+    "absl/algorithm:container": "absl_algorithm_container",
+    "absl/base": "absl_base",
+    "absl/base:core_headers": "absl_core_headers",
+    "absl/cleanup": "absl_cleanup",
+    "absl/container:btree": "absl_btree",
+    "absl/container:fixed_array": "absl_fixed_array",
+    "absl/container:flat_hash_map": "absl_flat_hash_map",
+    "absl/container:flat_hash_set": "absl_flat_hash_set",
+    "absl/container:inlined_vector": "absl_inlined_vector",
+    "absl/container:node_hash_map": "absl_node_hash_map",
+    "absl/flags:flag": "absl_flags",
+    "absl/flags:parse": "absl_flags_parse",
+    "absl/flags:usage": "absl_flags_usage",
+    "absl/functional:any_invocable": "absl_any_invocable",
+    "absl/functional:function_ref": "absl_function_ref",
+    "absl/hash": "absl_hash",
+    "absl/numeric:bits": "absl_bits",
+    "absl/numeric:int128": "absl_int128",
+    "absl/random": "absl_random_random",
+    "absl/status": "absl_status",
+    "absl/status:statusor": "absl_statusor",
+    "absl/strings": "absl_strings",
+    "absl/strings:str_format": "absl_str_format",
+    "absl/synchronization": "absl_synchronization",
+    "absl/time": "absl_time",
+    "absl/types:span": "absl_span",
+}
+
+_SYSTEM_LIBRARIES = {
+    "com_github_google_benchmark": {":benchmark": "benchmark", ":benchmark_main": "benchmark benchmark_main"},
+    "com_github_nlohmann_json": {":json": "nlohmann_json"},
+    "com_google_absl": {"//" + target: module for target, module in _ABSL_TARGETS.items()},
+    "com_google_googletest": {":gtest": "gmock", ":gtest_main": "gmock gtest_main"},
+    "com_google_protobuf": {":protobuf": "protobuf", ":protobuf_lite": "protobuf-lite"},
+    "com_googlesource_code_re2": {":re2": "re2"},
+    "openssl": {":crypto": "libcrypto"},
+    "rapidjson": {":rapidjson": "RapidJSON"},
+    "xxhash": {":xxhash": "libxxhash"},
+    "zstd": {":zstd": "libzstd"},
+}
+
+# Part of the C library: never linked statically on their own.
+_C_LIBRARY = ["-lm", "-lpthread", "-ldl", "-lrt", "-lc"]
+
+_PROTOBUF_EXTRA = """
+exports_files(["protoc"])
+proto_lang_toolchain(
+    name = "cc_toolchain",
+    command_line = "--cpp_out=$(OUT)",
+    runtime = ":protobuf",
+    visibility = ["//visibility:public"],
+)
+"""
+
+def _ask(rctx, arguments, remedy):
+    result = rctx.execute(arguments)
+    if result.return_code != 0:
+        fail("%s failed: %s\nRun ./encore setup%s." % (" ".join(arguments), result.stderr.strip(), remedy))
+    return [word for word in result.stdout.strip().split(" ") if word]
+
+def _prefer_archives(rctx, words):
+    directories = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"]
+    flags = []
+    for word in words:
+        archive = None
+        if word.startswith("-l") and word not in _C_LIBRARY:
+            for directory in directories:
+                if rctx.path("%s/lib%s.a" % (directory, word[2:])).exists:
+                    archive = "-l:lib%s.a" % word[2:]
+                    break
+        flags.append(archive or word)
+    return flags
+
+def _library(rctx, name, modules):
+    arguments = ["pkg-config", "--static"]
+    libs = _ask(rctx, arguments + ["--libs"] + modules, ", which installs what has that .pc file")
+    cflags = _ask(rctx, arguments + ["--cflags"] + modules, "")
+    defines = [word[2:] for word in cflags if word.startswith("-D")]
+    options = [word for word in cflags if not word.startswith("-D") and word != "-I/usr/include" and not word.startswith("-W") and not word.startswith("-m")]
+    return """
+cc_library(
+    name = "{name}",
+    copts = {copts},
+    defines = {defines},
+    linkopts = {linkopts},
+    visibility = ["//visibility:public"],
+)
+""".format(name = name, copts = options, defines = defines, linkopts = _prefer_archives(rctx, libs))
+
+def _pkg_config_repository_impl(rctx):
+    builds = {}
+    for label, modules in rctx.attr.targets.items():
+        package, _, name = label.partition(":")
+        package = package[2:] if package.startswith("//") else package
+        name = name or package.split("/")[-1]
+        builds.setdefault(package, []).append(_library(rctx, name, modules.split(" ")))
+    for package, rules in builds.items():
+        extra = rctx.attr.root_build if package == "" else ""
+        rctx.file(
+            (package + "/" if package else "") + "BUILD.bazel",
+            'load("@rules_cc//cc:defs.bzl", "cc_library")\n' + "".join(rules) + extra,
+        )
+    for link, target in rctx.attr.links.items():
+        rctx.symlink(target, link)
+
+pkg_config_repository = repository_rule(
+    implementation = _pkg_config_repository_impl,
+    attrs = {
+        "links": attr.string_dict(doc = "Path in the repository -> absolute path it points to."),
+        "root_build": attr.string(doc = "More text for the root BUILD file."),
+        "targets": attr.string_dict(doc = "Label in the repository -> pkg-config modules, blank-separated."),
+    },
+    environ = ["PKG_CONFIG_PATH"],
+)
+
+def _folder_repository_impl(rctx):
+    base = rctx.attr.base
+    if rctx.attr.under_deps:
+        deps = rctx.os.environ.get("ENCORE_DEPS")
+        if not deps:
+            fail("ENCORE_DEPS is not set; run ./encore setup, which writes it into .setup.bazelrc.")
+        base = deps
+    for link, target in rctx.attr.links.items():
+        path = rctx.path(base + "/" + target)
+        if not path.exists:
+            fail("%s does not exist; run ./encore setup, which installs it." % path)
+        rctx.symlink(path, link)
+    rctx.file("BUILD.bazel", rctx.attr.build)
+
+folder_repository = repository_rule(
+    implementation = _folder_repository_impl,
+    attrs = {
+        "base": attr.string(doc = "Absolute folder that the link targets lie in."),
+        "build": attr.string(mandatory = True, doc = "Text of the root BUILD file."),
+        "links": attr.string_dict(doc = "Path in the repository -> path below the base."),
+        "under_deps": attr.bool(doc = "Whether the base is the folder of unpacked wheels."),
+    },
+    environ = ["ENCORE_DEPS"],
+)
+
+_LOAD = 'load("@rules_cc//cc:defs.bzl", "cc_library", "cc_proto_library")\n'
+
+_LLVM_BUILD = _LOAD + """
+cc_library(
+    name = "llvm",
+    hdrs = glob(["include/**/*.h", "include/**/*.def", "include/**/*.inc"]),
+    includes = ["include"],
+    linkopts = ["-L/usr/lib/llvm-19/lib", "-lLLVM-19"],
+    visibility = ["//visibility:public"],
+)
+
+cc_library(
+    name = "lld",
+    linkopts = ["-L/usr/lib/llvm-19/lib", "-l:liblldELF.a", "-l:liblldCommon.a", "-l:libz.a", "-l:libzstd.a"],
+    visibility = ["//visibility:public"],
+    deps = [":llvm"],
+)
+"""
+
+_ONEDNN_BUILD = _LOAD + """
+# The headers alone, for code that loads the library itself.
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/**/*.h", "include/**/*.hpp"]),
+    includes = ["include"],
+    visibility = ["//visibility:public"],
+)
+
+filegroup(
+    name = "shared_library",
+    srcs = ["lib/libdnnl.so.3"],
+    visibility = ["//visibility:public"],
+)
+
+cc_library(
+    name = "onednn",
+    srcs = [":shared_library"],
+    visibility = ["//visibility:public"],
+    deps = [":headers"],
+)
+"""
+
+_ONNX_BUILD = _LOAD + """
+proto_library(
+    name = "onnx_proto",
+    srcs = ["onnx/onnx.proto"],
+    visibility = ["//visibility:public"],
+)
+
+cc_proto_library(
+    name = "onnx_cc_proto",
+    visibility = ["//visibility:public"],
+    deps = [":onnx_proto"],
+)
+"""
+
+_ONEDNN_VERSION = "2023.2.0"
+
+def _declare_folders(existing):
+    if "llvm" not in existing:
+        folder_repository(
+            name = "llvm",
+            base = "/usr/lib/llvm-19/include",
+            build = _LLVM_BUILD,
+            links = {
+                "include/lld": "lld",
+                "include/llvm": "llvm",
+                "include/llvm-c": "llvm-c",
+            },
+        )
+    if "onnx" not in existing:
+        folder_repository(
+            name = "onnx",
+            base = "/usr/include",
+            build = _ONNX_BUILD,
+            links = {"onnx/onnx.proto": "onnx/onnx.proto"},
+        )
+    if "onednn" not in existing:
+        wheel = "onednn/onednn-{0}==%s/onednn_{1}-%s.data/data/{2}" % (_ONEDNN_VERSION, _ONEDNN_VERSION)
+        folder_repository(
+            name = "onednn",
+            build = _ONEDNN_BUILD,
+            links = {
+                "include": wheel.format("devel-cpu-gomp", "devel_cpu_gomp", "include"),
+                "lib": wheel.format("cpu-gomp", "cpu_gomp", "lib"),
+            },
+            under_deps = True,
+        )
+
+def declare_system_libraries(existing):
+    """Declares every library of the table that `existing` does not have."""
+    for name, targets in _SYSTEM_LIBRARIES.items():
+        if name in existing:
+            continue
+        protobuf = name == "com_google_protobuf"
+        pkg_config_repository(
+            name = name,
+            links = {"protoc": "/usr/bin/protoc"} if protobuf else {},
+            root_build = _PROTOBUF_EXTRA if protobuf else "",
+            targets = targets,
+        )
+    _declare_folders(existing)
