@@ -37,6 +37,7 @@ _ABSL_TARGETS = {
 }
 
 _SYSTEM_LIBRARIES = {
+    "cli11": {":cli11": "CLI11"},
     "com_github_google_benchmark": {":benchmark": "benchmark", ":benchmark_main": "benchmark benchmark_main"},
     "com_github_nlohmann_json": {":json": "nlohmann_json"},
     "com_google_absl": {"//" + target: module for target, module in _ABSL_TARGETS.items()},

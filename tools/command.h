@@ -1,0 +1,37 @@
+// What every verb of the `encore` program has in common: how it is entered, how
+// its command line is read, and what its exit code means.
+#ifndef ENCORE_TOOLS_COMMAND_H_
+#define ENCORE_TOOLS_COMMAND_H_
+
+#include <optional>
+
+#include "CLI/CLI.hpp"
+#include "encore/ir/support/status.h"
+
+namespace encore::tools {
+
+// Exit codes of every verb. `encore egraph` has its own, on its help page.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitMismatch = 1;
+inline constexpr int kExitUnusableInput = 2;
+inline constexpr int kExitOurFault = 3;
+
+// A verb: `main` gets the arguments from the verb's own name on.
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*main)(int argc, char** argv);
+};
+
+// Reads the command line. Returns the exit code with which to leave at once (0
+// after
+// --help, 2 after a bad argument, both with text printed), or nothing to go on.
+std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv);
+
+// Prints "encore VERB: message" on standard error and returns the exit code of
+// the status (see status.h).
+int Fail(const CLI::App& app, const Status& status);
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_COMMAND_H_

@@ -1,0 +1,36 @@
+// The `encore` program: finds the verb and hands over.
+
+#include <cstdio>
+#include <string_view>
+
+#include "encore/tools/commands.h"
+
+namespace {
+
+void PrintUsage(std::FILE* out) {
+  std::fprintf(out, "usage: encore COMMAND [ARG]...\n\n");
+  for (const encore::tools::Command& command : encore::tools::Commands()) {
+    std::fprintf(out, "  %-10s %s\n", command.name, command.summary);
+  }
+  std::fprintf(out,
+               "\nencore COMMAND --help tells a command's arguments.\n"
+               "Exit codes: 0 ok, 1 mismatch, 2 unusable input or arguments, "
+               "3 a fault of ours.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace std::string_view_literals;
+  const std::string_view verb = argc > 1 ? argv[1] : "help";
+  if (verb == "help"sv || verb == "--help"sv || verb == "-h"sv) {
+    PrintUsage(stdout);
+    return encore::tools::kExitOk;
+  }
+  for (const encore::tools::Command& command : encore::tools::Commands()) {
+    if (verb == command.name) return command.main(argc - 1, argv + 1);
+  }
+  std::fprintf(stderr, "encore: no command \"%s\"\n", argv[1]);
+  PrintUsage(stderr);
+  return encore::tools::kExitUnusableInput;
+}
