@@ -1,11 +1,15 @@
 #include "encore/tools/commands.h"
 
+#include "encore/tools/opt/extract_command.h"
+
 namespace encore::tools {
 
 std::span<const Command> Commands() {
   // A verb is one line here and a folder with its name's group beside this
   // file.
-  static constexpr std::span<const Command> kCommands;
+  static constexpr Command kCommands[] = {
+      {"extract", "choose the cheapest DAG from e-graphs", ExtractMain},
+  };
   return kCommands;
 }
 

@@ -1,0 +1,146 @@
+#include "encore/tools/opt/extract_command.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "encore/ir/support/status.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/opt/extract/egraph_json.h"
+#include "encore/opt/extract/extract.h"
+#include "encore/tools/command.h"
+
+namespace encore::tools {
+namespace {
+
+namespace ex = ::encore::opt::extract;
+using Clock = std::chrono::steady_clock;
+
+std::atomic<bool> g_interrupted = false;
+
+void OnInterrupt(int) { g_interrupted = true; }
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Arguments {
+  std::vector<std::string> files;
+  double seconds = 10;
+  std::optional<uint64_t> work;
+  uint64_t seed = 1;
+  std::string output = "-";
+};
+
+// A line that keeps itself up to date on a terminal; nothing elsewhere.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string file)
+      : file_(std::move(file)), shown_(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() {
+    if (drawn_) std::fprintf(stderr, "\r\033[K");
+  }
+  void Update(const ex::Progress& progress) {
+    if (!shown_) return;
+    drawn_ = true;
+    std::string line = StrCat(file_, ": ", static_cast<int>(progress.seconds),
+                              " s, cost ", progress.cost);
+    if (progress.lower_bound) {
+      StrAppend(&line, ", bound ", *progress.lower_bound);
+    }
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string file_;
+  bool shown_;
+  bool drawn_ = false;
+};
+
+// The result of one file as a JSON object.
+StatusOr<std::string> ExtractFile(const std::string& file,
+                                  const Arguments& arguments) {
+  ex::Options options;
+  options.begin = Clock::now();
+  options.seconds = arguments.seconds;
+  options.work = arguments.work;
+  options.seed = arguments.seed;
+  options.interrupt = &g_interrupted;
+  ProgressLine line(file);
+  options.progress = [&](const ex::Progress& p) { line.Update(p); };
+  ENCORE_ASSIGN_OR_RETURN(const ex::NamedProblem named,
+                          ex::ReadEgraphJson(file));
+  StatusOr<ex::Result> result = ex::Extract(named.problem, options);
+  if (!result.ok()) return Annotate(result.status(), file);
+  // A reproducible run writes reproducible bytes: no times.
+  std::optional<double> seconds;
+  if (!arguments.work) seconds = SecondsSince(options.begin);
+  return ex::ResultJson(file, named, *result, seconds);
+}
+
+StatusOr<std::string> ExtractFiles(const Arguments& arguments) {
+  std::string text = "{\"results\": [";
+  bool first = true;
+  for (const std::string& file : arguments.files) {
+    ENCORE_ASSIGN_OR_RETURN(const std::string result,
+                            ExtractFile(file, arguments));
+    StrAppend(&text, std::exchange(first, false) ? "\n" : ",\n", result);
+  }
+  return text + "\n]}\n";
+}
+
+Status Write(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::cout << text << std::flush;
+    if (std::cout) return OkStatus();
+    return InternalError("standard output cannot be written");
+  }
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  if (out << text << std::flush) return OkStatus();
+  return NotFoundError(StrCat(path, ": cannot be written"));
+}
+
+}  // namespace
+
+int ExtractMain(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app(
+      "Chooses from each e-graph the cheapest acyclic selection, every chosen "
+      "node paid for once.",
+      "encore extract");
+  app.add_option("files", arguments.files,
+                 "e-graphs in extraction-gym's JSON form")
+      ->required();
+  app.add_option("--seconds", arguments.seconds,
+                 "time per file, reading included; 0: the quick methods only")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app.add_option("--work", arguments.work,
+                 "evaluations of a move or a node's cost, in place of seconds: "
+                 "the result is reproducible");
+  app.add_option("--seed", arguments.seed, "of the random choices")
+      ->capture_default_str();
+  app.add_option("-o,--output", arguments.output,
+                 "where the choices go; - is standard output")
+      ->capture_default_str();
+  if (const auto exit = ParseArguments(app, argc, argv)) return *exit;
+  // Interrupted, it ends soon with the best it has.
+  std::signal(SIGINT, OnInterrupt);
+  const StatusOr<std::string> text = ExtractFiles(arguments);
+  if (!text.ok()) return Fail(app, text.status());
+  const Status written = Write(arguments.output, *text);
+  return written.ok() ? kExitOk : Fail(app, written);
+}
+
+}  // namespace encore::tools
