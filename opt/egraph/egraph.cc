@@ -1,0 +1,285 @@
+#include "encore/opt/egraph/egraph.h"
+
+#include <algorithm>
+
+#include "encore/ir/support/check.h"
+
+namespace encore::egraph {
+
+EGraph::EGraph(Language language, Options options)
+    : language_(std::move(language)),
+      meter_(std::make_unique<MemoryMeter>()),
+      store_(meter_.get()),
+      pending_(meter_.get()),
+      fact_work_(meter_.get()) {
+  if (options.explanations) {
+    proofs_ = std::make_unique<ProofLog>(meter_.get());
+    proofs_->AddNode(ProofLog::kNone, {});
+  }
+  store_.CreateClass();  // the unit
+}
+
+EGraph::EGraph(const EGraph& other, CloneTag)
+    : language_(other.language_),
+      meter_(std::make_unique<MemoryMeter>()),
+      store_(other.store_, meter_.get()),
+      pending_(other.pending_, meter_.get()),
+      fact_work_(other.fact_work_, meter_.get()),
+      error_(other.error_),
+      num_enodes_(other.num_enodes_),
+      num_classes_(other.num_classes_),
+      version_(other.version_) {
+  for (const auto& analysis : other.analyses_) {
+    analyses_.push_back(analysis->Clone());
+  }
+  if (other.proofs_ != nullptr) {
+    proofs_ = std::make_unique<ProofLog>(*other.proofs_, meter_.get());
+  }
+}
+
+EGraph EGraph::Clone() const { return EGraph(*this, CloneTag()); }
+
+size_t EGraph::AddAnalysis(std::unique_ptr<Analysis> analysis) {
+  ENCORE_CHECK(store_.num_rows() == 1) << "analyses come before nodes";
+  analyses_.push_back(std::move(analysis));
+  return analyses_.size() - 1;
+}
+
+ClassId EGraph::Find(ClassId c) const {
+  return ClassId(store_.Find(c.value()));
+}
+
+ClassId EGraph::Add(OpId op, std::span<const Value> args) {
+  if (op.value() >= store_.num_ops()) store_.AddOps(language_);
+  ENCORE_DCHECK_EQ(args.size(), store_.arity(op.value()));
+  Value canonical[Language::kMaxArity];
+  for (size_t i = 0; i < args.size(); ++i) {
+    canonical[i] =
+        store_.is_class_column(op.value(), i) ? store_.Find(args[i]) : args[i];
+  }
+  return ClassId(AddCanonical(op.value(), canonical, args.size()));
+}
+
+uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity) {
+  const uint64_t hash = store_.Hash(op, args);
+  if (const uint32_t n = store_.Lookup(op, args, hash); n != NodeStore::kNone) {
+    // A proof wants the term that is there; otherwise the class is handier.
+    return proofs_ == nullptr ? store_.row(n).cls : n;
+  }
+  const bool relation = language_.is_relation(OpId(op));
+  const uint32_t n = store_.Create(
+      op, args, hash, relation ? unit().value() : NodeStore::kNone);
+  ++version_;
+  if (proofs_ != nullptr) proofs_->AddNode(op, {args, arity});
+  if (relation) return unit().value();
+  ++num_enodes_;
+  ++num_classes_;
+  for (const auto& analysis : analyses_) {
+    analysis->Make(*this, NodeId(n), ClassId(n), true);
+  }
+  for (const auto& analysis : analyses_) {
+    analysis->Modify(this, Find(ClassId(n)));
+  }
+  return n;
+}
+
+std::optional<NodeId> EGraph::LookupNode(OpId op,
+                                         std::span<const Value> args) const {
+  if (op.value() >= store_.num_ops()) return std::nullopt;
+  Value canonical[Language::kMaxArity];
+  for (size_t i = 0; i < args.size(); ++i) {
+    canonical[i] =
+        store_.is_class_column(op.value(), i) ? store_.Find(args[i]) : args[i];
+  }
+  const uint32_t n =
+      store_.Lookup(op.value(), canonical, store_.Hash(op.value(), canonical));
+  if (n == NodeStore::kNone) return std::nullopt;
+  return NodeId(n);
+}
+
+std::optional<ClassId> EGraph::Lookup(OpId op,
+                                      std::span<const Value> args) const {
+  const std::optional<NodeId> n = LookupNode(op, args);
+  if (!n.has_value()) return std::nullopt;
+  return class_of(*n);
+}
+
+bool EGraph::Union(ClassId a, ClassId b, ProofStep why) {
+  uint32_t winner = store_.Find(a.value());
+  uint32_t loser = store_.Find(b.value());
+  if (winner == loser) return false;
+  if (proofs_ != nullptr) proofs_->AddUnion(a.value(), b.value(), why);
+  const uint32_t winner_weight = store_.info(winner).weight;
+  const uint32_t loser_weight = store_.info(loser).weight;
+  if (winner_weight < loser_weight ||
+      (winner_weight == loser_weight && winner > loser)) {
+    std::swap(winner, loser);
+  }
+  store_.row(loser).cls = winner;
+  store_.info(winner).weight = winner_weight + loser_weight;
+  pending_.push_back(loser);
+  --num_classes_;
+  ++version_;
+  return true;
+}
+
+void EGraph::Rebuild() {
+  size_t merged = 0;
+  while (merged < pending_.size() || !fact_work_.empty()) {
+    while (merged < pending_.size()) MergeClass(pending_[merged++]);
+    pending_.clear();
+    merged = 0;
+    if (!fact_work_.empty()) PropagateFacts();
+  }
+  store_.MaybeSweep();
+}
+
+void EGraph::MergeClass(uint32_t loser) {
+  const uint32_t winner = store_.Find(loser);
+  store_.info(winner).ops |= store_.info(loser).ops;
+  store_.row(loser).cls = winner;  // it may be no node
+  store_.SpliceMembers(winner, loser, [&](uint32_t n) {
+    store_.row(n).cls = winner;
+    store_.Restamp(n);
+  });
+  store_.SpliceUsers(winner, loser, [&](uint32_t n) { RepairUser(n); });
+  bool changed = false;
+  for (const auto& analysis : analyses_) {
+    const Analysis::Merged merged =
+        analysis->Merge(this, ClassId(winner), ClassId(loser));
+    changed |= merged.into_changed || merged.from_changed;
+  }
+  if (!analyses_.empty()) {
+    if (changed) FactChanged(winner);
+    fact_work_.push_back(winner);
+  }
+}
+
+void EGraph::RepairUser(uint32_t node) {
+  const uint32_t op = store_.op(node);
+  const std::span<Value> args = store_.args(node);
+  bool changed = false;
+  for (size_t i = 0; i < args.size() && !changed; ++i) {
+    changed = store_.is_class_column(op, i) && store_.Find(args[i]) != args[i];
+  }
+  if (!changed) return;  // another column's class brought it here before
+  store_.EraseFromTable(node);
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (store_.is_class_column(op, i)) args[i] = store_.Find(args[i]);
+  }
+  const uint64_t hash = store_.Hash(op, args.data());
+  const uint32_t other = store_.Lookup(op, args.data(), hash);
+  if (other == NodeStore::kNone) {
+    store_.InsertIntoTable(node, hash);
+    store_.Restamp(node);
+    return;
+  }
+  // Two nodes have become one. It stays retired if one of them was.
+  const bool relation = language_.is_relation(OpId(op));
+  if (store_.live(node)) {
+    if (!relation) --num_enodes_;
+    if (store_.retired(other)) ++version_;
+  } else if (store_.live(other)) {
+    Retire(NodeId(other));
+  }
+  store_.Kill(node);
+  if (!relation) {
+    Union(ClassId(other), ClassId(node), ProofStep::Congruence());
+  }
+}
+
+void EGraph::Retire(NodeId node) {
+  const uint32_t n = node.value();
+  if (!store_.live(n)) return;
+  if (!language_.is_relation(op(node))) --num_enodes_;
+  store_.Retire(n);
+  ++version_;
+}
+
+void EGraph::SetError(Status error) {
+  if (error_.ok()) error_ = std::move(error);
+}
+
+std::vector<NodeId> EGraph::Members(ClassId c) const {
+  std::vector<NodeId> members;
+  for (uint32_t n = Find(c).value(); n != NodeStore::kNone;
+       n = store_.row(n).next) {
+    if (store_.live(n)) members.push_back(NodeId(n));
+  }
+  return members;
+}
+
+std::vector<NodeId> EGraph::Users(ClassId c) const {
+  std::vector<NodeId> users;
+  for (uint32_t ref = store_.first_user(Find(c).value());
+       ref != NodeStore::kNone; ref = store_.next_user(ref)) {
+    const uint32_t n = store_.user_node(ref);
+    if (store_.live(n)) users.push_back(NodeId(n));
+  }
+  std::sort(users.begin(), users.end());
+  users.erase(std::unique(users.begin(), users.end()), users.end());
+  return users;
+}
+
+std::vector<NodeId> EGraph::NodesOf(OpId op) const {
+  std::vector<NodeId> nodes;
+  if (op.value() >= store_.num_ops()) return nodes;
+  store_.ForEachStamped(op.value(), 0, NodeStore::kNone, [&](uint32_t n) {
+    nodes.push_back(NodeId(n));
+    return true;
+  });
+  return nodes;
+}
+
+// The nodes that hold the class, and those in it, must be looked at again by
+// rules, and those that hold it by analyses.
+void EGraph::FactChanged(uint32_t cls) {
+  fact_work_.push_back(cls);
+  for (uint32_t n = cls; n != NodeStore::kNone; n = store_.row(n).next) {
+    if (store_.is_node(n)) store_.Restamp(n);
+  }
+  for (uint32_t ref = store_.first_user(cls); ref != NodeStore::kNone;
+       ref = store_.next_user(ref)) {
+    const uint32_t n = store_.user_node(ref);
+    if (store_.is_node(n)) store_.Restamp(n);
+  }
+}
+
+void EGraph::PropagateFacts() {
+  FlatArray<uint32_t> work(meter_.get());
+  work.swap(fact_work_);
+  for (size_t i = 0; i < work.size(); ++i) {
+    const uint32_t cls = store_.Find(work[i]);
+    // Nodes may be created by Modify of others; users are read before.
+    for (const NodeId user : Users(ClassId(cls))) {
+      RemakeFacts(user.value());
+    }
+    for (const auto& analysis : analyses_) {
+      analysis->Modify(this, Find(ClassId(cls)));
+    }
+  }
+}
+
+void EGraph::RemakeFacts(uint32_t node) {
+  if (language_.is_relation(op(NodeId(node)))) return;
+  const ClassId cls = class_of(NodeId(node));
+  bool changed = false;
+  for (const auto& analysis : analyses_) {
+    changed |= analysis->Make(*this, NodeId(node), cls, false);
+  }
+  if (changed) FactChanged(cls.value());
+}
+
+size_t EGraph::memory_bytes() const {
+  size_t bytes = meter_->bytes + language_.literals().memory_bytes();
+  for (const auto& analysis : analyses_) bytes += analysis->memory_bytes();
+  return bytes;
+}
+
+size_t EGraph::peak_memory_bytes() const {
+  size_t bytes = meter_->peak + language_.literals().memory_bytes();
+  for (const auto& analysis : analyses_) bytes += analysis->memory_bytes();
+  return bytes;
+}
+
+}  // namespace encore::egraph

@@ -1,0 +1,166 @@
+// EGraph: hash-consed nodes in classes of equal terms, with congruence.
+//
+// A node is an operator and its columns (classes and literals); it lies in one
+// class. Add finds or creates a node, Union makes two classes one, and Rebuild
+// restores what follows: columns name canonical classes, no two live nodes are
+// equal, equal nodes lie in one class, facts of analyses are joins over their
+// classes. Unions are recorded at once (Find sees them) and cost nothing more
+// until Rebuild, whose cost follows the nodes and users of the smaller classes
+// that were merged, not what exists. Matching requires a rebuilt graph.
+//
+// Layout (32 bytes per binary node, index lists included): rows_[n] holds
+// operator, stamp, class, columns, the next member of its class and the links
+// that thread it into the user lists of its children. Class c is created with
+// node c, so that rows_[c].cls is the union-find link of class c, exact after
+// Rebuild: reading never searches. info_ holds 8 bytes per class, NodeTable 4
+// bytes per slot, and one log per operator lists its nodes in the order in
+// which they last changed.
+//
+// Stamps: a node is stamped when it is created and when Rebuild changes its
+// class or a column; matching uses them to look only at what is new.
+//
+// Ids and orders depend only on the calls made. Copyable by Clone. Not
+// thread-safe, const access apart. At most 2^31 nodes.
+#ifndef ENCORE_OPT_EGRAPH_EGRAPH_H_
+#define ENCORE_OPT_EGRAPH_EGRAPH_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/support/status.h"
+#include "encore/opt/egraph/analysis.h"
+#include "encore/opt/egraph/flat_array.h"
+#include "encore/opt/egraph/ids.h"
+#include "encore/opt/egraph/language.h"
+#include "encore/opt/egraph/node_store.h"
+#include "encore/opt/egraph/proof_log.h"
+
+namespace encore::egraph {
+
+class EGraph {
+ public:
+  struct Options {
+    // Keep what ExplainEqual needs (explain.h); about 24 bytes per node more.
+    bool explanations = false;
+  };
+
+  EGraph() : EGraph(Language()) {}
+  explicit EGraph(Language language) : EGraph(std::move(language), Options()) {}
+  EGraph(Language language, Options options);
+  EGraph(EGraph&&) = default;
+  EGraph& operator=(EGraph&&) = default;
+  EGraph(const EGraph&) = delete;
+  EGraph& operator=(const EGraph&) = delete;
+
+  // A copy with analyses cloned; costs the size of the columns.
+  EGraph Clone() const;
+
+  // Sorts, operators and literals may be added at any time.
+  Language& language() { return language_; }
+  const Language& language() const { return language_; }
+
+  // Takes part from the next node on. REQUIRES: no node has been added. Returns
+  // its index. `analysis<T>(i)` is the analysis, in copies its clone.
+  size_t AddAnalysis(std::unique_ptr<Analysis> analysis);
+  template <typename T>
+  const T& analysis(size_t index) const {
+    return static_cast<const T&>(*analyses_[index]);
+  }
+
+  // The class of the node, created in a class of its own where it does not
+  // exist (relations: in the unit class). REQUIRES: as many `args` as the
+  // operator has columns, of the columns' sorts; class columns need not be
+  // canonical.
+  ClassId Add(OpId op, std::span<const Value> args);
+  ClassId Add(OpId op, std::initializer_list<Value> args) {
+    return Add(op, std::span<const Value>(args.begin(), args.size()));
+  }
+  // The class of the node where it exists; exact on a rebuilt graph.
+  std::optional<ClassId> Lookup(OpId op, std::span<const Value> args) const;
+  std::optional<NodeId> LookupNode(OpId op, std::span<const Value> args) const;
+
+  // Makes the classes equal; whether they were not. `why` explains it.
+  bool Union(ClassId a, ClassId b, ProofStep why = ProofStep::Given());
+  ClassId Find(ClassId c) const;
+  bool Same(ClassId a, ClassId b) const { return Find(a) == Find(b); }
+  ClassId unit() const { return ClassId(0); }
+
+  // Restores congruence and facts.
+  void Rebuild();
+  bool rebuilt() const { return pending_.empty() && fact_work_.empty(); }
+
+  // Takes a node out of matching, extraction and counts. It stays hash-consed:
+  // adding it again gives its class, and congruence holds for it.
+  void Retire(NodeId node);
+
+  // The first contradiction that an analysis reported; OK otherwise.
+  const Status& error() const { return error_; }
+  void SetError(Status error);
+
+  // Reading nodes. Members and users are the live ones; retired nodes have
+  // columns and a class too.
+  bool live(NodeId n) const { return store_.live(n.value()); }
+  OpId op(NodeId n) const { return OpId(store_.op(n.value())); }
+  std::span<const Value> args(NodeId n) const { return store_.args(n.value()); }
+  ClassId class_of(NodeId n) const {
+    return Find(ClassId(store_.row(n.value()).cls));
+  }
+  std::vector<NodeId> Members(ClassId c) const;
+  std::vector<NodeId> Users(ClassId c) const;
+  // Live nodes of an operator, in the order in which they last changed.
+  std::vector<NodeId> NodesOf(OpId op) const;
+  // All ids ever given are below; live(id) says which are nodes now.
+  uint32_t node_limit() const { return store_.num_rows(); }
+
+  // Counts, exact on a rebuilt graph. Relations' rows are no e-nodes.
+  size_t num_enodes() const { return num_enodes_; }
+  size_t num_classes() const { return num_classes_; }
+  size_t num_rows(OpId op) const { return store_.num_live(op.value()); }
+  // Grows whenever a node is created or two classes become one.
+  uint64_t version() const { return version_; }
+
+  // Bytes of columns, tables, lists and facts; the peak includes what matching
+  // and rules needed for a while.
+  size_t memory_bytes() const;
+  size_t peak_memory_bytes() const;
+
+  // For the parts of the engine.
+  const NodeStore& store() const { return store_; }
+  MemoryMeter* meter() const { return meter_.get(); }
+  ProofLog* proofs() { return proofs_.get(); }
+  const ProofLog* proofs() const { return proofs_.get(); }
+  // Starts a new stamp; what changes from now on is newer than what is.
+  void NextStamp() { store_.NextStamp(); }
+
+ private:
+  struct CloneTag {};
+  EGraph(const EGraph& other, CloneTag);
+
+  uint32_t AddCanonical(uint32_t op, const Value* args, size_t arity);
+  void MergeClass(uint32_t loser);
+  void RepairUser(uint32_t node);
+  void RemakeFacts(uint32_t node);
+  void PropagateFacts();
+  void FactChanged(uint32_t cls);
+
+  Language language_;
+  std::unique_ptr<MemoryMeter> meter_;
+  NodeStore store_;
+  FlatArray<uint32_t> pending_;  // classes that lost a union, in order
+  FlatArray<uint32_t> fact_work_;
+  std::vector<std::unique_ptr<Analysis>> analyses_;
+  std::unique_ptr<ProofLog> proofs_;
+  Status error_;
+  size_t num_enodes_ = 0;
+  size_t num_classes_ = 0;
+  uint64_t version_ = 0;
+};
+
+}  // namespace encore::egraph
+
+#endif  // ENCORE_OPT_EGRAPH_EGRAPH_H_

@@ -1,0 +1,124 @@
+// FlatArray<T>: a growable column of plain values whose bytes are counted, and
+// MemoryMeter: the count, with its peak.
+//
+// Growth goes through realloc, which moves pages and not bytes once a column is
+// large, so a column needs no second copy of itself to grow; large columns grow
+// by an eighth. Not thread-safe.
+#ifndef ENCORE_OPT_EGRAPH_FLAT_ARRAY_H_
+#define ENCORE_OPT_EGRAPH_FLAT_ARRAY_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "encore/ir/support/check.h"
+
+namespace encore::egraph {
+
+struct MemoryMeter {
+  size_t bytes = 0;
+  size_t peak = 0;
+
+  void Change(size_t from, size_t to) {
+    bytes += to - from;
+    peak = std::max(peak, bytes);
+  }
+};
+
+template <typename T>
+class FlatArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  // `meter` may be null; otherwise it must outlive the array.
+  explicit FlatArray(MemoryMeter* meter = nullptr) : meter_(meter) {}
+  // A copy counted by another meter.
+  FlatArray(const FlatArray& other, MemoryMeter* meter) : meter_(meter) {
+    reserve(other.size_);
+    if (other.size_ > 0)
+      std::memcpy(data_, other.data_, other.size_ * sizeof(T));
+    size_ = other.size_;
+  }
+  FlatArray(FlatArray&& other) noexcept { swap(other); }
+  FlatArray& operator=(FlatArray&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  FlatArray(const FlatArray&) = delete;
+  FlatArray& operator=(const FlatArray&) = delete;
+  ~FlatArray() { Free(); }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& back() { return data_[size_ - 1]; }
+
+  void push_back(T value) {
+    if (size_ == capacity_) Grow(size_ + 1);
+    data_[size_++] = value;
+  }
+  // Room for `count` more values at the end, uninitialized; returns the first.
+  T* Extend(size_t count) {
+    if (capacity_ - size_ < count) Grow(size_ + count);
+    T* const first = data_ + size_;
+    size_ += count;
+    return first;
+  }
+  void resize(size_t size) {  // new values are uninitialized
+    if (size > capacity_) Grow(size);
+    size_ = size;
+  }
+  void reserve(size_t capacity) {
+    if (capacity > capacity_) SetCapacity(capacity);
+  }
+  void clear() { size_ = 0; }
+  void Free() {
+    std::free(data_);
+    if (meter_ != nullptr) meter_->Change(capacity_ * sizeof(T), 0);
+    data_ = nullptr;
+    size_ = capacity_ = 0;
+  }
+  void swap(FlatArray& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(meter_, other.meter_);
+  }
+
+ private:
+  void Grow(size_t at_least) {
+    const size_t bytes = capacity_ * sizeof(T);
+    const size_t step = bytes < (size_t{1} << 20) ? capacity_ : capacity_ / 8;
+    SetCapacity(std::max({at_least, capacity_ + step, size_t{8}}));
+  }
+  void SetCapacity(size_t capacity) {
+    T* const data = static_cast<T*>(std::realloc(data_, capacity * sizeof(T)));
+    ENCORE_CHECK(data != nullptr) << "out of memory";
+    data_ = data;
+    if (meter_ != nullptr) {
+      meter_->Change(capacity_ * sizeof(T), capacity * sizeof(T));
+    }
+    capacity_ = capacity;
+  }
+
+  T* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+  MemoryMeter* meter_ = nullptr;
+};
+
+}  // namespace encore::egraph
+
+#endif  // ENCORE_OPT_EGRAPH_FLAT_ARRAY_H_

@@ -1,0 +1,238 @@
+#include "encore/opt/egraph/node_store.h"
+
+#include <algorithm>
+
+#include "encore/ir/support/check.h"
+
+namespace encore::egraph {
+
+NodeStore::NodeStore(MemoryMeter* meter)
+    : meter_(meter), rows_(meter), info_(meter), extra_(meter), table_(meter) {}
+
+NodeStore::NodeStore(const NodeStore& other, MemoryMeter* meter)
+    : meter_(meter),
+      rows_(other.rows_, meter),
+      info_(other.info_, meter),
+      extra_(other.extra_, meter),
+      table_(other.table_, meter),
+      stamp_base_(other.stamp_base_),
+      stamp_(other.stamp_),
+      dead_(other.dead_) {
+  ops_.reserve(other.ops_.size());
+  for (const OpRows& op : other.ops_) {
+    ops_.push_back({.arity = op.arity,
+                    .is_class = op.is_class,
+                    .log = FlatArray<uint32_t>(op.log, meter),
+                    .segments = op.segments,
+                    .live = op.live,
+                    .stale = op.stale});
+  }
+}
+
+void NodeStore::AddOps(const Language& language) {
+  for (size_t i = ops_.size(); i < language.num_ops(); ++i) {
+    OpRows rows;
+    rows.log = FlatArray<uint32_t>(meter_);
+    for (const SortId sort : language.op(OpId(i)).args) {
+      rows.is_class.push_back(language.is_class(sort));
+    }
+    rows.arity = rows.is_class.size();
+    ops_.push_back(std::move(rows));
+  }
+}
+
+uint32_t NodeStore::Lookup(uint32_t op, const Value* args,
+                           uint64_t hash) const {
+  const size_t k = ops_[op].arity;
+  return table_.Find(hash, [&](uint32_t n) {
+    const NodeRow& row = rows_[n];
+    if ((row.op & ~kRetiredBit) != op) return false;
+    if (k == 2) return row.arg[0] == args[0] && row.arg[1] == args[1];
+    if (k == 1) return row.arg[0] == args[0];
+    return k == 0 || std::equal(args, args + k, extra_.data() + row.arg[0]);
+  });
+}
+
+uint32_t NodeStore::CreateClass() {
+  const uint32_t n = rows_.size();
+  rows_.push_back({.op = kNoOp,
+                   .stamp = static_cast<uint16_t>(stamp_),
+                   .cls = n,
+                   .arg = {0, 0},
+                   .next = kNone,
+                   .link = {kNone, kNone},
+                   .users = kNone});
+  info_.push_back({0, 0});
+  return n;
+}
+
+uint32_t NodeStore::Create(uint32_t op, const Value* args, uint64_t hash,
+                           uint32_t cls) {
+  const size_t k = ops_[op].arity;
+  const uint32_t n = CreateClass();
+  ENCORE_CHECK(n < kMaxRows) << "more than 2^30 nodes";
+  NodeRow& row = rows_[n];
+  row.op = op;
+  if (k <= 2) {
+    for (size_t i = 0; i < k; ++i) row.arg[i] = args[i];
+  } else {
+    ENCORE_CHECK(extra_.size() + 3 * k < kExtraRef - 1) << "too many columns";
+    row.arg[0] = extra_.size();
+    uint32_t* const block = extra_.Extend(3 * k);
+    std::copy(args, args + k, block);
+    for (size_t i = 0; i < k; ++i) block[k + 2 * i + 1] = n;
+  }
+  if (cls != kNone) {
+    row.cls = cls;
+    row.next = rows_[cls].next;
+    rows_[cls].next = n;
+  }
+  ClassInfo& info = info_[row.cls];
+  info.ops |= OpBit(op);
+  ++info.weight;
+  LinkUsers(n);
+  Append(op, n);
+  ++ops_[op].live;
+  InsertIntoTable(n, hash);
+  return n;
+}
+
+void NodeStore::LinkUsers(uint32_t n) {
+  NodeRow& row = rows_[n];
+  const OpRows& op = ops_[row.op & ~kRetiredBit];
+  const bool inline_args = op.arity <= 2;
+  const uint32_t* const args = inline_args ? row.arg : &extra_[row.arg[0]];
+  for (uint32_t i = 0; i < op.arity; ++i) {
+    if (!op.is_class[i]) continue;
+    const uint32_t ref =
+        inline_args ? n << 1 | i : kExtraRef + row.arg[0] + op.arity + 2 * i;
+    NodeRow& child = rows_[args[i]];
+    LinkOf(ref) = child.users;
+    child.users = ref;
+    ++info_[args[i]].weight;
+  }
+}
+
+void NodeStore::EraseFromTable(uint32_t n) {
+  table_.Erase(Hash(op(n), args(n).data()), n);
+}
+
+void NodeStore::InsertIntoTable(uint32_t n, uint64_t hash) {
+  if (table_.MustRefill(n)) {
+    RefillTable();
+    // The refill has put n in where its row was complete.
+    return;
+  }
+  table_.Insert(hash, n);
+}
+
+void NodeStore::RefillTable() {
+  table_.Reset(table_.live() + 1, rows_.size());
+  for (uint32_t n = 0; n < rows_.size(); ++n) {
+    if (is_node(n)) table_.Insert(Hash(op(n), args(n).data()), n);
+  }
+}
+
+void NodeStore::Kill(uint32_t n) {
+  if (live(n)) {
+    OpRows& rows = ops_[rows_[n].op];
+    --rows.live;
+    ++rows.stale;
+  }
+  rows_[n].op = kDeadOp;
+  ++dead_;
+}
+
+void NodeStore::Retire(uint32_t n) {
+  OpRows& rows = ops_[rows_[n].op];
+  --rows.live;
+  ++rows.stale;
+  rows_[n].op |= kRetiredBit;
+}
+
+void NodeStore::MaybeSweep() {
+  if (dead_ < 64 || dead_ < rows_.size() / 8) return;
+  dead_ = 0;
+  for (uint32_t c = 0; c < rows_.size(); ++c) {
+    rows_[c].next = kNone;
+    rows_[c].users = kNone;
+    info_[c] = {0, 0};
+  }
+  for (uint32_t n = 0; n < rows_.size(); ++n) {
+    if (!is_node(n)) continue;
+    const uint32_t c = rows_[n].cls;
+    info_[c].ops |= OpBit(op(n));
+    ++info_[c].weight;
+    if (c != n) {
+      rows_[n].next = rows_[c].next;
+      rows_[c].next = n;
+    }
+    LinkUsers(n);
+  }
+}
+
+void NodeStore::Append(uint32_t op, uint32_t n) {
+  OpRows& rows = ops_[op];
+  if (rows.segments.empty() || rows.segments.back().stamp != stamp_) {
+    if (rows.stale > 16 && rows.stale > rows.log.size() / 4) Compact(&rows);
+    rows.segments.push_back({stamp_, static_cast<uint32_t>(rows.log.size())});
+  }
+  rows.log.push_back(n);
+}
+
+void NodeStore::Compact(OpRows* rows) {
+  const uint32_t op = rows - ops_.data();
+  size_t out = 0;
+  std::vector<Segment> segments;
+  for (size_t s = 0; s < rows->segments.size(); ++s) {
+    const uint32_t stamp = rows->segments[s].stamp;
+    const uint32_t end = s + 1 < rows->segments.size()
+                             ? rows->segments[s + 1].begin
+                             : rows->log.size();
+    const uint32_t begin = out;
+    for (uint32_t i = rows->segments[s].begin; i < end; ++i) {
+      const uint32_t n = rows->log[i];
+      if (rows_[n].op == op && rows_[n].stamp == stamp) rows->log[out++] = n;
+    }
+    if (out > begin) segments.push_back({stamp, begin});
+  }
+  rows->log.resize(out);
+  rows->segments = std::move(segments);
+  rows->stale = 0;
+}
+
+void NodeStore::NextStamp() {
+  if (stamp_ == kMaxRowStamp) RebaseStamps();
+  ++stamp_;
+}
+
+void NodeStore::RebaseStamps() {
+  // The older half becomes stamp 0: new to whoever looked no later.
+  const uint32_t shift = stamp_ / 2;
+  for (OpRows& rows : ops_) Compact(&rows);
+  for (NodeRow& row : rows_) row.stamp -= std::min<uint32_t>(row.stamp, shift);
+  for (OpRows& rows : ops_) {
+    std::vector<Segment> segments;
+    for (Segment s : rows.segments) {
+      s.stamp -= std::min(s.stamp, shift);
+      if (segments.empty() || segments.back().stamp != s.stamp) {
+        segments.push_back(s);
+      }
+    }
+    rows.segments = std::move(segments);
+  }
+  stamp_base_ += shift;
+  stamp_ -= shift;
+}
+
+size_t NodeStore::CountStamped(uint32_t op, uint32_t from, uint32_t to) const {
+  const OpRows& rows = ops_[op];
+  const size_t first = FirstSegment(rows, from);
+  const size_t last = FirstSegment(rows, to);
+  const auto begin = [&](size_t s) {
+    return s < rows.segments.size() ? rows.segments[s].begin : rows.log.size();
+  };
+  return begin(last) - begin(first);
+}
+
+}  // namespace encore::egraph

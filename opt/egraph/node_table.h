@@ -1,0 +1,123 @@
+// NodeTable: an open-addressing set of node ids, 4 bytes per slot.
+//
+// The keys are the nodes' columns, which the table does not store: a slot holds
+// an id and, in the bits that ids do not need, a piece of the hash, so that a
+// lookup reads another node's columns about once in a thousand probes. The
+// owner computes hashes and refills the table when it asks for it.
+#ifndef ENCORE_OPT_EGRAPH_NODE_TABLE_H_
+#define ENCORE_OPT_EGRAPH_NODE_TABLE_H_
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "encore/opt/egraph/flat_array.h"
+
+namespace encore::egraph {
+
+class NodeTable {
+ public:
+  static constexpr uint32_t kNone = 0xFFFFFFFFu;
+
+  explicit NodeTable(MemoryMeter* meter) : slots_(meter) { Reset(0, 0); }
+  NodeTable(const NodeTable& other, MemoryMeter* meter)
+      : slots_(other.slots_, meter),
+        shift_(other.shift_),
+        id_bits_(other.id_bits_),
+        live_(other.live_),
+        filled_(other.filled_) {}
+  NodeTable(NodeTable&&) = default;
+  NodeTable& operator=(NodeTable&&) = default;
+
+  // The id with that hash for which `equal(id)`, or kNone.
+  template <typename Equal>
+  uint32_t Find(uint64_t hash, const Equal& equal) const {
+    const uint32_t tag = Tag(hash);
+    const uint32_t id_mask = IdMask();
+    for (size_t i = Home(hash);; i = Next(i)) {
+      const uint32_t slot = slots_[i];
+      if (slot == kEmpty) return kNone;
+      if ((slot & ~id_mask) == tag && slot != kTombstone &&
+          equal(slot & id_mask)) {
+        return slot & id_mask;
+      }
+    }
+  }
+
+  // Whether Insert(id) must be preceded by Reset and the insertion of all ids.
+  bool MustRefill(uint32_t id) const {
+    return (filled_ + 1) * 4 > slots_.size() * 3 || id >= IdMask() - 1;
+  }
+  // Empties the table and makes room for more than `live` ids below `max_id`.
+  void Reset(size_t live, uint32_t max_id) {
+    const size_t capacity =
+        std::bit_ceil(std::max<size_t>(kMinSlots, live * 5 / 3 + 1));
+    if (capacity < slots_.size() || capacity > slots_.capacity()) slots_.Free();
+    slots_.reserve(capacity);
+    slots_.resize(capacity);
+    std::fill(slots_.begin(), slots_.end(), kEmpty);
+    shift_ = 64 - std::countr_zero(capacity);
+    id_bits_ = std::bit_width(
+        std::max<uint64_t>(capacity, uint64_t{max_id} + max_id / 4 + 16));
+    id_bits_ = std::min(id_bits_, 31);
+    live_ = filled_ = 0;
+  }
+
+  // REQUIRES: no equal id is in the table, !MustRefill(id).
+  void Insert(uint64_t hash, uint32_t id) {
+    size_t i = Home(hash);
+    while (slots_[i] != kEmpty && slots_[i] != kTombstone) i = Next(i);
+    if (slots_[i] == kEmpty) ++filled_;
+    ++live_;
+    slots_[i] = Tag(hash) | id;
+  }
+
+  // REQUIRES: `id` is in the table under `hash`.
+  void Erase(uint64_t hash, uint32_t id) {
+    const uint32_t slot = Tag(hash) | id;
+    size_t i = Home(hash);
+    while (slots_[i] != slot) i = Next(i);
+    --live_;
+    if (slots_[Next(i)] != kEmpty) {
+      slots_[i] = kTombstone;
+      return;
+    }
+    // Nothing probes past here: this slot and tombstones before it are free.
+    do {
+      slots_[i] = kEmpty;
+      --filled_;
+      i = (i - 1) & (slots_.size() - 1);
+    } while (slots_[i] == kTombstone);
+  }
+
+  void Prefetch(uint64_t hash) const {
+    __builtin_prefetch(slots_.data() + Home(hash));
+  }
+  size_t live() const { return live_; }
+
+ private:
+  static constexpr uint32_t kEmpty = 0xFFFFFFFFu;
+  static constexpr uint32_t kTombstone = 0xFFFFFFFEu;
+#ifdef ENCORE_RARE_PATHS
+  static constexpr size_t kMinSlots = 4;
+#else
+  static constexpr size_t kMinSlots = 64;
+#endif
+
+  uint32_t IdMask() const { return (uint32_t{1} << id_bits_) - 1; }
+  uint32_t Tag(uint64_t hash) const {
+    return static_cast<uint32_t>(hash) & ~IdMask();
+  }
+  size_t Home(uint64_t hash) const { return hash >> shift_; }
+  size_t Next(size_t i) const { return (i + 1) & (slots_.size() - 1); }
+
+  FlatArray<uint32_t> slots_;
+  int shift_ = 0;
+  int id_bits_ = 0;
+  size_t live_ = 0;
+  size_t filled_ = 0;  // live and tombstones
+};
+
+}  // namespace encore::egraph
+
+#endif  // ENCORE_OPT_EGRAPH_NODE_TABLE_H_

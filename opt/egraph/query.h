@@ -1,0 +1,26 @@
+// Queries on a rebuilt graph: is there a match, which are they. Nothing is
+// inserted.
+#ifndef ENCORE_OPT_EGRAPH_QUERY_H_
+#define ENCORE_OPT_EGRAPH_QUERY_H_
+
+#include <functional>
+#include <span>
+
+#include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/rule.h"
+
+namespace encore::egraph {
+
+// Whether the query of `rule` (its actions are ignored) holds for some
+// assignment. REQUIRES: graph->rebuilt(). The graph is not const because guards
+// may intern literals.
+bool AnyMatch(EGraph* graph, const Rule& rule);
+
+// Calls `each` with the values of all slots (kNoValue for slots of actions) for
+// each assignment, until it returns false.
+void ForEachMatch(EGraph* graph, const Rule& rule,
+                  const std::function<bool(std::span<const Value>)>& each);
+
+}  // namespace encore::egraph
+
+#endif  // ENCORE_OPT_EGRAPH_QUERY_H_

@@ -1,0 +1,126 @@
+// Runner: iterations of rules on a graph, within limits.
+//
+// One iteration of a set of rules: find all their matches in the state at its
+// start (only those that are new since each rule last ran), apply all actions,
+// restore congruence once. Limits are looked at inside the loops: the node
+// limit after each match that is applied, time and the interrupt flag every few
+// microseconds. When one is reached, congruence is restored, what was applied
+// stays, and rules that were not applied to the end will look at their matches
+// again.
+#ifndef ENCORE_OPT_EGRAPH_RUNNER_H_
+#define ENCORE_OPT_EGRAPH_RUNNER_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/support/status.h"
+#include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/rule.h"
+
+namespace encore::egraph {
+
+struct Limits {
+  size_t max_nodes = std::numeric_limits<size_t>::max();  // e-nodes, live
+  double max_seconds =
+      std::numeric_limits<double>::infinity();                 // of the runner
+  size_t max_iterations = std::numeric_limits<size_t>::max();  // per Run
+  // A rule with more matches in one iteration is not applied past them; the
+  // rest is found again by the next iteration.
+  size_t max_matches = std::numeric_limits<size_t>::max();
+  const std::atomic<bool>* interrupt = nullptr;  // stops when it becomes true
+};
+
+enum class StopReason {
+  kNone,  // not stopped
+  kSaturated,
+  kGoal,
+  kIterations,
+  kNodes,
+  kTime,
+  kInterrupted,
+  kFailed  // a panic, an undefined primitive in an action, a contradiction
+};
+std::string_view ToString(StopReason reason);
+
+struct StepReport {
+  bool changed = false;                 // a node or a union
+  StopReason stop = StopReason::kNone;  // a limit or a failure
+  size_t matches = 0;                   // that were applied
+};
+
+// What a rule did, over the life of the runner.
+struct RuleStats {
+  uint64_t matches = 0;
+  uint64_t nodes = 0;   // created by its actions
+  uint64_t unions = 0;  // of classes that were different
+};
+
+// Chooses what runs in an iteration; schedulers.h has the ones there are.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  // Matches of `rule` that may be applied in `iteration` (from 0); 0 = do not
+  // look for any.
+  virtual size_t Allow(size_t iteration, RuleId rule) = 0;
+  // The rule has `matches` > Allow() new ones; how many of the first to apply
+  // (the others are found again later).
+  virtual size_t Overflow(size_t iteration, RuleId rule, size_t matches) = 0;
+  // Called after each iteration; `rules` as given to Run.
+  virtual void Observe(const EGraph& graph, std::span<const RuleId> rules,
+                       std::span<const RuleStats> stats) {}
+  // Whether an iteration without change is the end (no rule was held back).
+  virtual bool MaySaturate(size_t iteration) = 0;
+};
+
+class Matcher;
+
+class Runner {
+ public:
+  // `graph` and `rules` must outlive the runner and may be changed, also
+  // replaced, between its calls. Time runs from construction.
+  Runner(EGraph* graph, RuleBook* rules, Limits limits = {});
+  ~Runner();
+
+  // One iteration. Rebuilds first where needed.
+  StepReport Step(std::span<const RuleId> rules);
+
+  // Iterations until nothing changes, a limit is reached, or `goal` (asked
+  // before each iteration and at the end) holds. `scheduler` null: every rule
+  // every iteration.
+  StopReason Run(std::span<const RuleId> rules, Scheduler* scheduler = nullptr,
+                 const std::function<bool(const EGraph&)>& goal = nullptr);
+
+  // Why the last Step or Run failed; OK otherwise.
+  const Status& error() const { return error_; }
+  size_t iterations() const { return iterations_; }
+  double seconds() const;
+  const RuleStats& stats(RuleId rule) const { return stats_[rule.value()]; }
+  const Limits& limits() const { return limits_; }
+
+ private:
+  friend class Applier;
+  StopReason CheckLimits() const;
+  StepReport StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
+                      size_t iteration);
+
+  EGraph* graph_;
+  RuleBook* rules_;
+  Limits limits_;
+  std::chrono::steady_clock::time_point start_;
+  std::unique_ptr<Matcher> matcher_;
+  std::vector<RuleStats> stats_;
+  Status error_;
+  size_t iterations_ = 0;
+};
+
+}  // namespace encore::egraph
+
+#endif  // ENCORE_OPT_EGRAPH_RUNNER_H_
