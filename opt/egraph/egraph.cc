@@ -37,6 +37,22 @@ EGraph::EGraph(const EGraph& other, CloneTag)
   }
 }
 
+// By exchange, so that each array stays with the meter that counts it.
+EGraph& EGraph::operator=(EGraph&& other) noexcept {
+  std::swap(language_, other.language_);
+  std::swap(meter_, other.meter_);
+  std::swap(store_, other.store_);
+  pending_.swap(other.pending_);
+  fact_work_.swap(other.fact_work_);
+  std::swap(analyses_, other.analyses_);
+  std::swap(proofs_, other.proofs_);
+  std::swap(error_, other.error_);
+  std::swap(num_enodes_, other.num_enodes_);
+  std::swap(num_classes_, other.num_classes_);
+  std::swap(version_, other.version_);
+  return *this;
+}
+
 EGraph EGraph::Clone() const { return EGraph(*this, CloneTag()); }
 
 size_t EGraph::AddAnalysis(std::unique_ptr<Analysis> analysis) {

@@ -53,7 +53,7 @@ class EGraph {
   explicit EGraph(Language language) : EGraph(std::move(language), Options()) {}
   EGraph(Language language, Options options);
   EGraph(EGraph&&) = default;
-  EGraph& operator=(EGraph&&) = default;
+  EGraph& operator=(EGraph&& other) noexcept;
   EGraph(const EGraph&) = delete;
   EGraph& operator=(const EGraph&) = delete;
 
