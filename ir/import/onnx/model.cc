@@ -1,0 +1,364 @@
+#include "encore/ir/import/onnx/model.h"
+
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "encore/ir/import/onnx/wire.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// Readers of one message each: they take fields by number and skip those they
+// do not know. `depth` counts graphs.
+
+Status Read(Wire wire, int depth, Graph* graph);
+
+Status Read(Wire wire, std::pair<std::string_view, std::string_view>* entry) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&entry->first);
+        break;
+      case 2:
+        wire.Get(&entry->second);
+        break;
+    }
+  }
+  return wire.status();
+}
+
+Status Read(Wire wire, Tensor* tensor) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Append(&tensor->dims);
+        break;
+      case 2:
+        wire.Get(&tensor->data_type);
+        break;
+      case 4:
+        wire.Append(&tensor->float_data);
+        break;
+      case 5:
+        wire.Append(&tensor->int32_data);
+        break;
+      case 6:
+        wire.Append(&tensor->string_data);
+        break;
+      case 7:
+        wire.Append(&tensor->int64_data);
+        break;
+      case 8:
+        wire.Get(&tensor->name);
+        break;
+      case 9:
+        wire.Get(&tensor->raw_data);
+        tensor->has_raw_data = true;
+        break;
+      case 10:
+        wire.Append(&tensor->double_data);
+        break;
+      case 11:
+        wire.Append(&tensor->uint64_data);
+        break;
+      case 13:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &tensor->external_data.emplace_back()));
+        break;
+      case 14: {
+        int64_t location = 0;
+        wire.Get(&location);
+        tensor->is_external = location == 1;
+        break;
+      }
+    }
+  }
+  return Annotate(wire.status(), StrCat("tensor ", Quote(tensor->name)));
+}
+
+Status Read(Wire wire, int depth, Attribute* attribute) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&attribute->name);
+        break;
+      case 2:
+        wire.Get(&attribute->f);
+        break;
+      case 3:
+        wire.Get(&attribute->i);
+        break;
+      case 4:
+        wire.Get(&attribute->s);
+        break;
+      case 5: {
+        auto tensor = std::make_shared<Tensor>();
+        ENCORE_RETURN_IF_ERROR(Read(wire.Message(), tensor.get()));
+        attribute->t = std::move(tensor);
+        break;
+      }
+      case 6: {
+        auto graph = std::make_shared<Graph>();
+        ENCORE_RETURN_IF_ERROR(Read(wire.Message(), depth + 1, graph.get()));
+        attribute->g = std::move(graph);
+        break;
+      }
+      case 7:
+        wire.Append(&attribute->floats);
+        break;
+      case 8:
+        wire.Append(&attribute->ints);
+        break;
+      case 9:
+        wire.Append(&attribute->strings);
+        break;
+      case 20: {
+        int32_t type = 0;
+        wire.Get(&type);
+        attribute->type = static_cast<AttributeType>(type);
+        break;
+      }
+      case 21:
+        wire.Get(&attribute->ref_attr_name);
+        break;
+    }
+  }
+  return Annotate(wire.status(), StrCat("attribute ", Quote(attribute->name)));
+}
+
+Status Read(Wire wire, int depth, Node* node) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Append(&node->inputs);
+        break;
+      case 2:
+        wire.Append(&node->outputs);
+        break;
+      case 3:
+        wire.Get(&node->name);
+        break;
+      case 4:
+        wire.Get(&node->op_type);
+        break;
+      case 5:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), depth, &node->attributes.emplace_back()));
+        break;
+      case 7:
+        wire.Get(&node->domain);
+        break;
+    }
+  }
+  return Annotate(wire.status(), StrCat("node ", Quote(node->name)));
+}
+
+Status Read(Wire wire, Dimension* dimension) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1: {
+        int64_t value = 0;
+        wire.Get(&value);
+        dimension->value = value;
+        break;
+      }
+      case 2:
+        wire.Get(&dimension->param);
+        break;
+    }
+  }
+  return wire.status();
+}
+
+Status ReadShape(Wire wire, std::vector<Dimension>* shape) {
+  while (wire.Next()) {
+    if (wire.field() != 1) continue;
+    ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &shape->emplace_back()));
+  }
+  return wire.status();
+}
+
+Status ReadTensorType(Wire wire, Type* type) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&type->element_type);
+        break;
+      case 2:
+        type->shape.emplace();
+        ENCORE_RETURN_IF_ERROR(ReadShape(wire.Message(), &*type->shape));
+        break;
+    }
+  }
+  return wire.status();
+}
+
+// A TypeProto; `outer` says whether it may be a sequence or an optional, whose
+// element type is then read into the same struct.
+Status ReadType(Wire wire, bool outer, Type* type) {
+  while (wire.Next()) {
+    const int field = wire.field();
+    if (field == 1) {
+      if (outer) type->kind = Type::Kind::kTensor;
+      ENCORE_RETURN_IF_ERROR(ReadTensorType(wire.Message(), type));
+    } else if ((field == 4 || field == 9) && outer) {
+      type->kind = field == 4 ? Type::Kind::kSequence : Type::Kind::kOptional;
+      Wire element = wire.Message();
+      while (element.Next()) {
+        if (element.field() != 1) continue;
+        ENCORE_RETURN_IF_ERROR(ReadType(element.Message(), false, type));
+      }
+      ENCORE_RETURN_IF_ERROR(element.status());
+    } else if (field == 5 || field == 8 || field == 4 || field == 9) {
+      type->kind = Type::Kind::kOther;
+    }
+  }
+  return wire.status();
+}
+
+Status Read(Wire wire, ValueInfo* info) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&info->name);
+        break;
+      case 2:
+        ENCORE_RETURN_IF_ERROR(ReadType(wire.Message(), true, &info->type));
+        break;
+    }
+  }
+  return Annotate(wire.status(), StrCat("value ", Quote(info->name)));
+}
+
+Status Read(Wire wire, int depth, Graph* graph) {
+  if (depth > kMaxGraphDepth) {
+    return InvalidArgumentError(
+        StrCat("subgraphs nest deeper than ", kMaxGraphDepth));
+  }
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), depth, &graph->nodes.emplace_back()));
+        break;
+      case 2:
+        wire.Get(&graph->name);
+        break;
+      case 5:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &graph->initializers.emplace_back()));
+        break;
+      case 11:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &graph->inputs.emplace_back()));
+        break;
+      case 12:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &graph->outputs.emplace_back()));
+        break;
+      case 13:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &graph->value_infos.emplace_back()));
+        break;
+      case 15:
+        graph->has_sparse_initializers = true;
+        break;
+    }
+  }
+  return Annotate(wire.status(), StrCat("graph ", Quote(graph->name)));
+}
+
+Status Read(Wire wire, OpsetImport* opset) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&opset->domain);
+        break;
+      case 2:
+        wire.Get(&opset->version);
+        break;
+    }
+  }
+  return Annotate(wire.status(), "opset_import");
+}
+
+Status Read(Wire wire, Function* function) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&function->name);
+        break;
+      case 4:
+        wire.Append(&function->inputs);
+        break;
+      case 5:
+        wire.Append(&function->outputs);
+        break;
+      case 6:
+        wire.Append(&function->attributes);
+        break;
+      case 7:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), 0, &function->nodes.emplace_back()));
+        break;
+      case 9:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &function->opsets.emplace_back()));
+        break;
+      case 10:
+        wire.Get(&function->domain);
+        break;
+      case 11:
+        ENCORE_RETURN_IF_ERROR(Read(
+            wire.Message(), 0, &function->attribute_defaults.emplace_back()));
+        break;
+    }
+  }
+  return Annotate(wire.status(), StrCat("function ", Quote(function->name)));
+}
+
+std::string_view AsText(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+StatusOr<Model> ReadModel(std::span<const std::byte> bytes) {
+  Model model;
+  Wire wire(AsText(bytes));
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&model.ir_version);
+        break;
+      case 2:
+        wire.Get(&model.producer);
+        break;
+      case 7:
+        model.has_graph = true;
+        ENCORE_RETURN_IF_ERROR(Read(wire.Message(), 0, &model.graph));
+        break;
+      case 8:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &model.opsets.emplace_back()));
+        break;
+      case 25:
+        ENCORE_RETURN_IF_ERROR(
+            Read(wire.Message(), &model.functions.emplace_back()));
+        break;
+    }
+  }
+  ENCORE_RETURN_IF_ERROR(wire.status());
+  return model;
+}
+
+StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes) {
+  Tensor tensor;
+  ENCORE_RETURN_IF_ERROR(Read(Wire(AsText(bytes)), &tensor));
+  return tensor;
+}
+
+}  // namespace encore::onnx

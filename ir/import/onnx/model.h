@@ -1,0 +1,163 @@
+// An ONNX model file as views into its bytes.
+//
+// The structs mirror onnx.proto; names, strings and tensor data stay where they
+// are in the file, so reading a model of gigabytes costs what its nodes cost,
+// and initializers can be mapped, not copied. Everything is bounded by the
+// file: a length that leaves its message is an error, and messages nest at most
+// kMaxGraphDepth graphs deep.
+//
+// Source: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto (field
+// numbers).
+#ifndef ENCORE_IR_IMPORT_ONNX_MODEL_H_
+#define ENCORE_IR_IMPORT_ONNX_MODEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+inline constexpr int kMaxGraphDepth = 64;
+
+// TensorProto.data_type.
+enum class ElementType : int32_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kBfloat16 = 16,
+  kFloat8E4M3FN = 17,
+  kFloat8E5M2 = 19,
+  kUint4 = 21,
+  kInt4 = 22,
+};
+
+struct Tensor {
+  std::string_view name;
+  int32_t data_type = 0;
+  std::vector<int64_t> dims;
+  // At most one of these holds the data, whichever the writer chose.
+  std::string_view raw_data;
+  bool has_raw_data = false;
+  std::vector<float> float_data;
+  std::vector<int32_t> int32_data;
+  std::vector<int64_t> int64_data;
+  std::vector<double> double_data;
+  std::vector<uint64_t> uint64_data;
+  std::vector<std::string_view> string_data;
+  // Where data_location is EXTERNAL: keys location, offset, length, checksum.
+  std::vector<std::pair<std::string_view, std::string_view>> external_data;
+  bool is_external = false;
+};
+
+struct Graph;
+
+// AttributeProto.AttributeType.
+enum class AttributeType : int32_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kInt = 2,
+  kString = 3,
+  kTensor = 4,
+  kGraph = 5,
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8,
+  kTensors = 9,
+  kGraphs = 10,
+};
+
+struct Attribute {
+  std::string_view name = {};
+  std::string_view ref_attr_name = {};
+  AttributeType type = AttributeType::kUndefined;
+  float f = 0;
+  int64_t i = 0;
+  std::string_view s = {};
+  std::vector<float> floats = {};
+  std::vector<int64_t> ints = {};
+  std::vector<std::string_view> strings = {};
+  std::shared_ptr<const Tensor> t = {};
+  std::shared_ptr<const Graph> g = {};
+};
+
+struct Node {
+  std::string_view name, op_type, domain;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<Attribute> attributes;
+};
+
+struct Dimension {
+  std::optional<int64_t> value;
+  std::string_view param;
+};
+
+struct Type {
+  enum class Kind { kNone, kTensor, kSequence, kOptional, kOther };
+  Kind kind = Kind::kNone;
+  int32_t element_type = 0;
+  // Nothing where the rank is unknown.
+  std::optional<std::vector<Dimension>> shape;
+};
+
+struct ValueInfo {
+  std::string_view name;
+  Type type;
+};
+
+struct Graph {
+  std::string_view name;
+  std::vector<Node> nodes;
+  std::vector<Tensor> initializers;
+  bool has_sparse_initializers = false;
+  std::vector<ValueInfo> inputs, outputs, value_infos;
+};
+
+struct OpsetImport {
+  std::string_view domain;
+  int64_t version = 0;
+};
+
+struct Function {
+  std::string_view name, domain;
+  std::vector<std::string_view> inputs, outputs, attributes;
+  std::vector<Attribute> attribute_defaults;
+  std::vector<Node> nodes;
+  std::vector<OpsetImport> opsets;
+};
+
+struct Model {
+  int64_t ir_version = 0;
+  std::string_view producer;
+  std::vector<OpsetImport> opsets;
+  Graph graph;
+  bool has_graph = false;
+  std::vector<Function> functions;
+};
+
+// Reads `bytes`, which must outlive the model. InvalidArgument where they are
+// no ModelProto; the message names the field at fault.
+StatusOr<Model> ReadModel(std::span<const std::byte> bytes);
+
+// Reads a TensorProto by itself (test data's input_0.pb).
+StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_MODEL_H_

@@ -1,0 +1,186 @@
+#include "encore/ir/import/onnx/tensor_data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "encore/ir/import/mapped_file.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// The file of external data, which must lie in the model's folder.
+StatusOr<std::string> ExternalPath(std::string_view location,
+                                   const std::string& folder) {
+  const std::filesystem::path path = std::filesystem::path(location);
+  bool escapes = path.is_absolute() || location.empty();
+  for (const auto& part : path) escapes |= part == "..";
+  if (escapes || folder.empty()) {
+    return InvalidArgumentError(StrCat("external data ", Quote(location),
+                                       " lies outside the model's folder"));
+  }
+  // A link must not lead out either.
+  std::error_code error;
+  const auto root = std::filesystem::weakly_canonical(folder, error);
+  const auto full = std::filesystem::weakly_canonical(root / path, error);
+  const auto [end, unused] =
+      std::mismatch(root.begin(), root.end(), full.begin(), full.end());
+  if (error || end != root.end()) {
+    return InvalidArgumentError(StrCat("external data ", Quote(location),
+                                       " lies outside the model's folder"));
+  }
+  return full.string();
+}
+
+StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
+                              const DataSource& source) {
+  std::string_view location;
+  std::optional<int64_t> offset = 0, length;
+  for (const auto& [key, value] : tensor.external_data) {
+    if (key == "location") location = value;
+    if (key == "offset") offset = ParseInt64(value);
+    if (key == "length") {
+      length = ParseInt64(value);
+      if (!length)
+        return InvalidArgumentError("external data: length is no number");
+    }
+  }
+  ENCORE_ASSIGN_OR_RETURN(const std::string path,
+                          ExternalPath(location, source.folder));
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  const auto size = static_cast<int64_t>(file->bytes().size());
+  if (!offset || *offset < 0 || *offset > size) {
+    return InvalidArgumentError(StrCat("external data: the offset leaves ",
+                                       path, " (", size, " bytes)"));
+  }
+  if (!length) length = size - *offset;
+  if (*length < 0 || *length > size - *offset) {
+    return InvalidArgumentError(StrCat("external data: ", *length,
+                                       " bytes from ", *offset, " leave ", path,
+                                       " (", size, " bytes)"));
+  }
+  return Literal::Map(dtype, tensor.dims,
+                      file->bytes().subspan(*offset, *length), file);
+}
+
+// Data of the typed fields: one entry an element, narrow ones in int32_data
+// (which packs two 4-bit elements an entry).
+template <typename Source>
+StatusOr<Literal> FromField(DType dtype, const Tensor& tensor,
+                            const std::vector<Source>& field, int64_t count) {
+  const int64_t entries = IsPacked(dtype) ? count / 2 + count % 2 : count;
+  if (static_cast<int64_t>(field.size()) != entries) {
+    return InvalidArgumentError(StrCat(field.size(), " values for ",
+                                       Name(dtype), "[",
+                                       StrJoin(tensor.dims, ","), "]"));
+  }
+  Literal literal(dtype, tensor.dims);
+  std::byte* out = literal.mutable_bytes().data();
+  // Little-endian: the low bytes of an entry are the element's bits.
+  const size_t width = IsPacked(dtype) ? 1 : BitWidth(dtype) / 8;
+  for (int64_t i = 0; i < entries; ++i) {
+    std::memcpy(out + i * width, &field[i], width);
+  }
+  return literal;
+}
+
+StatusOr<Literal> FromTypedFields(const Tensor& tensor, DType dtype,
+                                  int64_t count) {
+  switch (dtype) {
+    case DType::kF32:
+      return FromField(dtype, tensor, tensor.float_data, count);
+    case DType::kF64:
+      return FromField(dtype, tensor, tensor.double_data, count);
+    case DType::kI64:
+      return FromField(dtype, tensor, tensor.int64_data, count);
+    case DType::kU32:
+    case DType::kU64:
+      return FromField(dtype, tensor, tensor.uint64_data, count);
+    default:
+      return FromField(dtype, tensor, tensor.int32_data, count);
+  }
+}
+
+StatusOr<Literal> Convert(const Tensor& tensor, const DataSource& source) {
+  ENCORE_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.data_type));
+  if (tensor.dims.size() > kMaxRank) {
+    return InvalidArgumentError(StrCat("rank ", tensor.dims.size()));
+  }
+  const auto count = ElementCount(tensor.dims);
+  if (!count) {
+    return InvalidArgumentError(
+        StrCat("impossible dims [", StrJoin(tensor.dims, ","), "]"));
+  }
+  if (dtype == DType::kString) {
+    if (static_cast<int64_t>(tensor.string_data.size()) != *count) {
+      return InvalidArgumentError(StrCat(tensor.string_data.size(),
+                                         " strings for ", *count, " elements"));
+    }
+    return Literal::Strings(
+        tensor.dims, {tensor.string_data.begin(), tensor.string_data.end()});
+  }
+  if (tensor.is_external) return MapExternal(tensor, dtype, source);
+  if (tensor.has_raw_data) {
+    return Literal::Map(dtype, tensor.dims,
+                        std::as_bytes(std::span(tensor.raw_data)),
+                        source.owner);
+  }
+  return FromTypedFields(tensor, dtype, *count);
+}
+
+}  // namespace
+
+StatusOr<DType> DTypeOf(int32_t data_type) {
+  switch (static_cast<ElementType>(data_type)) {
+    case ElementType::kFloat:
+      return DType::kF32;
+    case ElementType::kUint8:
+      return DType::kU8;
+    case ElementType::kInt8:
+      return DType::kI8;
+    case ElementType::kUint16:
+      return DType::kU16;
+    case ElementType::kInt16:
+      return DType::kI16;
+    case ElementType::kInt32:
+      return DType::kI32;
+    case ElementType::kInt64:
+      return DType::kI64;
+    case ElementType::kString:
+      return DType::kString;
+    case ElementType::kBool:
+      return DType::kBool;
+    case ElementType::kFloat16:
+      return DType::kF16;
+    case ElementType::kDouble:
+      return DType::kF64;
+    case ElementType::kUint32:
+      return DType::kU32;
+    case ElementType::kUint64:
+      return DType::kU64;
+    case ElementType::kBfloat16:
+      return DType::kBF16;
+    case ElementType::kFloat8E4M3FN:
+      return DType::kF8E4M3;
+    case ElementType::kFloat8E5M2:
+      return DType::kF8E5M2;
+    case ElementType::kUint4:
+      return DType::kU4;
+    case ElementType::kInt4:
+      return DType::kI4;
+    case ElementType::kUndefined:
+      return InvalidArgumentError("no element type is given");
+  }
+  return UnimplementedError(
+      StrCat("element type ", data_type, " of onnx.proto is not supported"));
+}
+
+StatusOr<Literal> ToLiteral(const Tensor& tensor, const DataSource& source) {
+  StatusOr<Literal> literal = Convert(tensor, source);
+  if (literal.ok()) return literal;
+  return Annotate(literal.status(), StrCat("tensor ", Quote(tensor.name)));
+}
+
+}  // namespace encore::onnx

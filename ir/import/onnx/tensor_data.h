@@ -1,0 +1,35 @@
+// From ONNX's tensors and element types to literals and dtypes.
+#ifndef ENCORE_IR_IMPORT_ONNX_TENSOR_DATA_H_
+#define ENCORE_IR_IMPORT_ONNX_TENSOR_DATA_H_
+
+#include <memory>
+#include <string>
+
+#include "encore/ir/dtype.h"
+#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// The dtype of TensorProto.data_type; InvalidArgument for a number that ONNX
+// does not define, Unimplemented for one that Encore has no dtype for.
+StatusOr<DType> DTypeOf(int32_t data_type);
+
+// Where tensor data lies: the model's own bytes, and the folder that external
+// data must stay in (empty where there is none: external data is then an
+// error).
+struct DataSource {
+  std::shared_ptr<const void> owner;
+  std::string folder;
+};
+
+// The tensor as a literal: raw and external data are mapped, typed fields are
+// copied. InvalidArgument, naming the tensor, where dims and data disagree, a
+// dim is negative, or external data is missing, too short or outside the
+// model's folder.
+StatusOr<Literal> ToLiteral(const Tensor& tensor, const DataSource& source);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_TENSOR_DATA_H_
