@@ -1,0 +1,90 @@
+// NaiveInterpreter: a slow and obvious interpreter of programs, the oracle of
+// the tests.
+//
+// Tables are maps from rows to values, congruence is a fixpoint over all rows,
+// matching tries every row for every atom, and each iteration looks at
+// everything. It shares the checked program and the primitives with the
+// product, and nothing else: no engine, no query planning, no change tracking.
+#ifndef ENCORE_OPT_EGRAPH_PROGRAM_NAIVE_INTERPRETER_H_
+#define ENCORE_OPT_EGRAPH_PROGRAM_NAIVE_INTERPRETER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encore/opt/egraph/program/ast.h"
+
+namespace encore::opt::program {
+
+class NaiveInterpreter {
+ public:
+  // `program` must outlive this; it may be run when its check found nothing.
+  explicit NaiveInterpreter(const Program& program);
+
+  // Runs all commands up to the first that fails; whether none did.
+  bool Run();
+  // After Run: the command that failed, if one did.
+  std::optional<size_t> failed_command() const { return failed_command_; }
+  // What extract would print as cost, and what print-size prints, one line a
+  // command; nothing for other commands.
+  const std::vector<std::string>& lines() const { return lines_; }
+
+  uint64_t NumRows(TableId table) const;
+  uint64_t NumEnodes() const;
+  uint64_t NumClasses() const;
+  bool SameGlobals(GlobalId a, GlobalId b) const;
+
+ private:
+  using Row = std::vector<uint64_t>;
+  using Values = std::vector<std::optional<uint64_t>>;
+
+  struct State {
+    std::vector<uint64_t> parents;
+    std::vector<std::map<Row, uint64_t>> tables;  // by table
+    std::vector<uint64_t> globals;                // by global
+    std::vector<std::vector<RuleId>> rulesets;    // by ruleset
+  };
+  // A query as conditions on slots: slot v < num variables is variable v, slot
+  // num variables + k is expression base + k.
+  struct Condition {
+    enum class Kind { kTable, kPrimitive, kEqual, kConstant } kind;
+    ExprId expr = 0;
+    std::vector<size_t> arguments = {};
+    size_t out = 0;
+    uint64_t constant = 0;
+  };
+
+  bool RunCommand(const Command& command);
+  bool RunAction(const Action& action, Values* variables, bool top);
+  bool RunSchedule(uint32_t index, bool* changed);
+  bool RunRuleset(const Schedule& run, bool* changed);
+  void CollectRules(RulesetId ruleset, std::vector<RuleId>* rules) const;
+  bool Pop(uint64_t count);
+
+  std::optional<uint64_t> Evaluate(ExprId e, const Values& variables);
+  std::vector<Values> Match(const Query& query);
+  std::vector<Condition> Conditions(const Query& query, ExprId base) const;
+  static bool Ready(const Condition& condition, const Values& known);
+  std::vector<Values> Extend(const Condition& condition,
+                             const std::vector<Values>& environments);
+
+  uint64_t Find(uint64_t c) const;
+  void Union(uint64_t a, uint64_t b);
+  uint64_t Canonical(SortId sort, uint64_t value) const;
+  void RestoreCongruence();
+  std::optional<uint64_t> LeastCost(SortId sort, uint64_t value) const;
+
+  const Program& program_;
+  State state_;
+  std::vector<State> saved_;
+  uint64_t changes_ = 0;  // rows added and classes united, ever
+  std::optional<size_t> failed_command_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace encore::opt::program
+
+#endif  // ENCORE_OPT_EGRAPH_PROGRAM_NAIVE_INTERPRETER_H_
