@@ -1,0 +1,31 @@
+// ArtifactStore: where a backend keeps what it wants to find again in another
+// process: kernels, measurements, vendor plans. The cache implements it; a
+// compile without one passes null.
+#ifndef ENCORE_BACKENDS_ARTIFACT_STORE_H_
+#define ENCORE_BACKENDS_ARTIFACT_STORE_H_
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace encore::backends {
+
+// Thread-safe. Failures are "not there": a compile never depends on a store.
+class ArtifactStore {
+ public:
+  virtual ~ArtifactStore() = default;
+
+  // What was put under (kind, key), the same bytes, or nothing. `kind` names
+  // the sort of artefact ("cpu/kernel"), `key` must say everything that the
+  // bytes depend on beside the compiler's identity, which the store adds.
+  virtual std::optional<std::vector<std::byte>> Get(std::string_view kind,
+                                                    std::string_view key) = 0;
+  virtual void Put(std::string_view kind, std::string_view key,
+                   std::span<const std::byte> bytes) = 0;
+};
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_ARTIFACT_STORE_H_

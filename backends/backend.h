@@ -1,0 +1,137 @@
+// Backend: what turns regions into programs for one kind of device.
+//
+// Lowering asks a backend which kernels it has for a region, takes the cheapest
+// candidate of each, and hands all that it chose to Compile at once, so that
+// generated code can share one image. The programs run on the devices of
+// devices.h under the same name.
+//
+// Implementations are thread-safe and keep no state that results depend on.
+#ifndef ENCORE_BACKENDS_BACKEND_H_
+#define ENCORE_BACKENDS_BACKEND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/artifact_store.h"
+#include "encore/backends/options.h"
+#include "encore/backends/region/region.h"
+#include "encore/ir/dim.h"
+#include "encore/ir/dtype.h"
+#include "encore/ir/shape.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+#include "encore/runtime/device.h"
+
+namespace encore::backends {
+
+// A region that is to become a kernel.
+struct KernelRequest {
+  const Region* region = nullptr;
+  // Per input: its value depends on parameters and constants only, so the
+  // kernel may have it in a form of its own, made once by the prepare plan.
+  std::vector<bool> weights;
+  // Bounds of the region's symbols.
+  std::span<const Symbol> symbols;
+};
+
+// A way to compute a region.
+struct Candidate {
+  std::string kernel;  // the backend's name of template and schedule
+  double seconds = 0;  // cost of a launch, launch overhead included
+  // Layouts that this candidate wants for the region's inputs and outputs;
+  // empty: as they are in the region. Asked for by layout assignment only.
+  std::vector<Layout> inputs, outputs;
+};
+
+// One kernel of a compiled module, in terms of runtime::Program.
+struct KernelProgram {
+  // Number of the artefact in CompiledModule::artefacts; -1: none.
+  int artefact = -1;
+  std::string entry;
+  std::vector<std::byte> params;
+  std::vector<std::string> requirements;
+};
+
+// An input in the kernel's own form. The prepare plan launches `program` with
+// one read, the input, and one write of `bytes`; at run the kernel gets that
+// instead of the input.
+struct PackedInput {
+  uint32_t input = 0;  // REQUIRES KernelRequest::weights[input]
+  int64_t bytes = 0;
+  KernelProgram program;
+};
+
+// A compiled region. Its launch reads the region's inputs in order (packed
+// where `packed` says so), writes its outputs in order and then `scratch` bytes
+// if there are any, and gets the values of the region's symbols as args.
+struct CompiledKernel {
+  KernelProgram program;
+  std::vector<PackedInput> packed;
+  Dim scratch;  // bytes, over the region's symbols
+  // Pairs of input and output that may be the same memory.
+  std::vector<runtime::Launch::InPlace> in_place;
+};
+
+struct Artefact {
+  std::vector<std::byte> bytes;
+  bool executable = false;
+};
+
+struct CompiledModule {
+  std::vector<Artefact> artefacts;
+  std::vector<CompiledKernel> kernels;  // one per request
+};
+
+struct CompileRequest {
+  KernelRequest kernel;
+  Candidate candidate;  // one that Candidates gave for it
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;
+
+  // Everything that compiled code depends on beside graph and options: name and
+  // value of each ingredient ("isa", "x86-64-v3"), for the cache key.
+  virtual std::vector<std::pair<std::string, std::string>> Target(
+      const CompileOptions& options) const = 0;
+
+  // dtypes that its kernels compute with.
+  virtual std::span<const DType> dtypes() const = 0;
+
+  // Whether kernels take sizes that are known only at a launch. Otherwise the
+  // graph is specialized before it is compiled.
+  virtual bool supports_symbolic_sizes() const = 0;
+
+  // The kernels that compute `request`, cheapest first. Empty where there is
+  // none: fusion then tries smaller regions. A region of one node whose dtypes
+  // are all in dtypes() always has one.
+  virtual std::vector<Candidate> Candidates(
+      const KernelRequest& request, const CompileOptions& options) const = 0;
+
+  // Programs for `requests`. May use `store`, which may be null. Errors:
+  // Internal, or whatever a library that fails says; never for lack of a
+  // candidate.
+  virtual StatusOr<CompiledModule> Compile(
+      std::span<const CompileRequest> requests, const CompileOptions& options,
+      ArtifactStore* store) const = 0;
+
+  // The device with that ordinal; NotFound where there is none.
+  virtual StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
+      uint32_t ordinal) const = 0;
+
+  // Whether its devices work on host memory, so that host tensors need no Copy.
+  virtual bool uses_host_memory() const = 0;
+};
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_BACKEND_H_

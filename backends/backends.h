@@ -1,0 +1,24 @@
+// The backends that are built in. Others are passed to Compile by the caller.
+#ifndef ENCORE_BACKENDS_BACKENDS_H_
+#define ENCORE_BACKENDS_BACKENDS_H_
+
+#include <span>
+#include <string_view>
+
+#include "encore/backends/backend.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::backends {
+
+// All of them; they live as long as the process.
+std::span<const Backend* const> AllBackends();
+
+// The backend called `name`, or what is before ':' in it ("cuda:1"). NotFound
+// names those that are there.
+StatusOr<const Backend*> FindBackend(
+    std::string_view name,
+    std::span<const Backend* const> backends = AllBackends());
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_BACKENDS_H_

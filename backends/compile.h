@@ -1,0 +1,40 @@
+// Compile: a graph becomes a compiled graph.
+//
+// decompose and simplify -> placement -> fusion -> kernels -> order -> liveness
+// -> memory plan -> prepare and run plans -> steps. The result has passed
+// runtime's plan verifier.
+//
+// Weights. What depends on parameters and constants only is computed by the
+// prepare plan and kept in derived slots; so are weights in the form that a
+// kernel wants. The compiled graph holds constants, but no parameter's data.
+//
+// Symbols. CompiledGraph symbol i is graph symbol i. Where a backend takes no
+// symbolic sizes the graph must be specialized first (ir/specialize.h).
+//
+// Origins of steps are node numbers of the stencil.
+#ifndef ENCORE_BACKENDS_COMPILE_H_
+#define ENCORE_BACKENDS_COMPILE_H_
+
+#include <span>
+
+#include "encore/backends/artifact_store.h"
+#include "encore/backends/backend.h"
+#include "encore/backends/options.h"
+#include "encore/ir/graph.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+
+namespace encore::backends {
+
+// Nodes go to the backend that options.target names, but for those that
+// options.placement puts elsewhere; Copy steps join them. Deterministic.
+// `store` may be null. InvalidArgument names the node, where an op has no
+// kernel, a dtype is not computed by its backend, or sizes are symbolic where
+// they may not be; NotFound names the backends where one is not there.
+StatusOr<runtime::CompiledGraph> Compile(
+    const Graph& graph, const CompileOptions& options,
+    std::span<const Backend* const> backends, ArtifactStore* store = nullptr);
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_COMPILE_H_
