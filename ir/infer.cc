@@ -46,6 +46,25 @@ Status CheckOperand(const InferContext& context, int i,
   return OkStatus();
 }
 
+// Dims in attributes come from files: each must be over the graph's symbols.
+Status CheckDims(const InferContext& context) {
+  Status status = OkStatus();
+  VisitFields(context.attributes, [&](std::string_view name, const auto& field,
+                                      const auto&) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, Dims>) {
+      for (const Dim& dim : field) {
+        if (dim.valid() && dim.SymbolLimit() <= context.symbols.size())
+          continue;
+        status = context.Error(StrCat("attribute ", name, " has the dim ",
+                                      dim.ToString(),
+                                      ", expected one over the graph's ",
+                                      context.symbols.size(), " symbols"));
+      }
+    }
+  });
+  return status;
+}
+
 Status CheckSignature(const InferContext& context) {
   const OpInfo& info = Info(context.op);
   const int count = static_cast<int>(context.operands.size());
@@ -76,7 +95,7 @@ Status CheckSignature(const InferContext& context) {
     return context.Error(StrCat("attribute dtype is ", *attribute,
                                 ", expected ", info.dtypes_text.substr(1)));
   }
-  return OkStatus();
+  return CheckDims(context);
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ struct InferContext {
   const Attributes& attributes;
   std::span<const TensorType> operands;
   std::span<const BodyTypes> bodies;
-  // The graph's symbols; an op whose result sizes depend on values adds its
-  // own.
-  std::vector<Symbol>& symbols;
+  // The graph's symbols. Inference adds none: a result extent that depends on
+  // values is an attribute, a symbol that the graph declares as at_run_time.
+  std::span<const Symbol> symbols;
 
   // The attributes as the struct of the op's row.
   template <typename Attrs>

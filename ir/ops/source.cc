@@ -1,0 +1,36 @@
+#include "encore/ir/ops/checks.h"
+#include "encore/ir/ops/families.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::ops {
+
+Types InferSource(const InferContext& context) {
+  return context.Error(
+      "is no node of its own, expected an argument of the graph");
+}
+
+Types InferConstant(const InferContext& context) {
+  return std::vector<TensorType>{context.attrs<ConstantAttrs>().value.type()};
+}
+
+Types InferIota(const InferContext& context) {
+  const IotaAttrs& attrs = context.attrs<IotaAttrs>();
+  if (attrs.shape.size() > kMaxRank) {
+    return context.Error(StrCat("attribute shape has ", attrs.shape.size(),
+                                " dims, at most ", kMaxRank, " are supported"));
+  }
+  ENCORE_RETURN_IF_ERROR(CheckAxis(context, "axis", attrs.axis,
+                                   static_cast<int>(attrs.shape.size())));
+  return std::vector<TensorType>{
+      {attrs.dtype, Shape(attrs.shape), HostKind::kNone}};
+}
+
+Types InferDimValues(const InferContext& context) {
+  const auto count =
+      static_cast<int64_t>(context.attrs<DimValuesAttrs>().dims.size());
+  return std::vector<TensorType>{
+      {DType::kI64, Shape({Dim(count)}), HostKind::kNone}};
+}
+
+}  // namespace encore::ops
