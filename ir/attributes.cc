@@ -7,16 +7,6 @@
 namespace encore {
 namespace {
 
-// Floats are equal by bits: a NaN is itself, and -0 is not 0.
-template <typename T>
-bool SameField(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, double>) {
-    return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
-  } else {
-    return a == b;
-  }
-}
-
 class Hasher {
  public:
   uint64_t hash() const { return hash_; }
@@ -101,7 +91,7 @@ class Hasher {
   bool Name##Attrs::operator==([[maybe_unused]] const Name##Attrs & other) \
       const {                                                              \
     return true
-#define ENCORE_FIELD(type, name, ...) &&SameField(name, other.name)
+#define ENCORE_FIELD(type, name, ...) &&SameBits(name, other.name)
 #define ENCORE_ATTRS_END(Name) \
   ;                            \
   }

@@ -12,6 +12,7 @@
 #ifndef ENCORE_IR_ATTRIBUTES_H_
 #define ENCORE_IR_ATTRIBUTES_H_
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,6 +45,17 @@ struct AxisPairs {
 #undef ENCORE_ENUM_BEGIN
 #undef ENCORE_ENUM_VALUE
 #undef ENCORE_ENUM_END
+
+// Whether two values of a field are the same. Floats are equal by bits: a NaN
+// is itself, and -0 is not 0.
+template <typename T>
+bool SameBits(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+  } else {
+    return a == b;
+  }
+}
 
 // Text of an enumerator, and back. EnumValue is nothing where no enumerator has
 // that text; EnumFromInt where none has that number.
