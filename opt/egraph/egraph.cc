@@ -66,7 +66,7 @@ ClassId EGraph::Find(ClassId c) const {
 }
 
 ClassId EGraph::Add(OpId op, std::span<const Value> args) {
-  if (op.value() >= store_.num_ops()) store_.AddOps(language_);
+  EnsureOp(op);
   ENCORE_DCHECK_EQ(args.size(), store_.arity(op.value()));
   Value canonical[Language::kMaxArity];
   for (size_t i = 0; i < args.size(); ++i) {

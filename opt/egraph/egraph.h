@@ -80,6 +80,12 @@ class EGraph {
   ClassId Add(OpId op, std::initializer_list<Value> args) {
     return Add(op, std::span<const Value>(args.begin(), args.size()));
   }
+  // As Add, for `args` that are canonical or lost a union since the last
+  // Rebuild: what matches give. Nothing is looked up but the node.
+  ClassId AddMatched(OpId op, std::span<const Value> args) {
+    EnsureOp(op);
+    return ClassId(AddCanonical(op.value(), args.data(), args.size()));
+  }
   // The class of the node where it exists; exact on a rebuilt graph.
   std::optional<ClassId> Lookup(OpId op, std::span<const Value> args) const;
   std::optional<NodeId> LookupNode(OpId op, std::span<const Value> args) const;
@@ -141,6 +147,9 @@ class EGraph {
   struct CloneTag {};
   EGraph(const EGraph& other, CloneTag);
 
+  void EnsureOp(OpId op) {
+    if (op.value() >= store_.num_ops()) store_.AddOps(language_);
+  }
   uint32_t AddCanonical(uint32_t op, const Value* args, size_t arity);
   void MergeClass(uint32_t loser);
   void RepairUser(uint32_t node);

@@ -114,4 +114,12 @@ std::optional<OpId> Language::FindOp(std::string_view name) const {
   return it->second;
 }
 
+std::optional<PrimitiveId> Language::FindPrimitive(
+    std::string_view name) const {
+  for (size_t i = 0; i < primitives_.size(); ++i) {
+    if (primitives_[i].name == name) return PrimitiveId(i);
+  }
+  return std::nullopt;
+}
+
 }  // namespace encore::egraph

@@ -83,6 +83,8 @@ class Language {
 
   std::optional<SortId> FindSort(std::string_view name) const;
   std::optional<OpId> FindOp(std::string_view name) const;
+  // The first primitive of that name.
+  std::optional<PrimitiveId> FindPrimitive(std::string_view name) const;
 
   bool is_class(SortId sort) const { return sorts_[sort.value()].is_class; }
   bool is_relation(OpId op) const { return this->op(op).result == kUnitSort; }

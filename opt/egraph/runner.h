@@ -32,8 +32,8 @@ struct Limits {
   double max_seconds =
       std::numeric_limits<double>::infinity();                 // of the runner
   size_t max_iterations = std::numeric_limits<size_t>::max();  // per Run
-  // A rule with more matches in one iteration is not applied past them; the
-  // rest is found again by the next iteration.
+  // A rule with more matches in one iteration applies that many of them, and
+  // the rest in later iterations.
   size_t max_matches = std::numeric_limits<size_t>::max();
   const std::atomic<bool>* interrupt = nullptr;  // stops when it becomes true
 };
@@ -63,24 +63,29 @@ struct RuleStats {
   uint64_t unions = 0;  // of classes that were different
 };
 
+// How many new matches of a rule one iteration may apply.
+struct Quota {
+  size_t matches = std::numeric_limits<size_t>::max();  // 0 = do not look
+  // With more matches than that the rule is not applied at all.
+  bool all_or_nothing = false;
+};
+
 // Chooses what runs in an iteration; schedulers.h has the ones there are.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
-  // Matches of `rule` that may be applied in `iteration` (from 0); 0 = do not
-  // look for any.
-  virtual size_t Allow(size_t iteration, RuleId rule) = 0;
-  // The rule has `matches` > Allow() new ones; how many of the first to apply
-  // (the others are found again later).
-  virtual size_t Overflow(size_t iteration, RuleId rule, size_t matches) = 0;
-  // Called after each iteration; `rules` as given to Run.
+  // `iteration` counts from 0 in each Run.
+  virtual Quota Allow(size_t iteration, RuleId rule) = 0;
+  // The rule had more matches than an all-or-nothing quota and was not applied.
+  virtual void Held(size_t iteration, RuleId rule) {}
+  // Called after each iteration; `stats` by rule id.
   virtual void Observe(const EGraph& graph, std::span<const RuleId> rules,
                        std::span<const RuleStats> stats) {}
-  // Whether an iteration without change is the end (no rule was held back).
+  // Whether an iteration without change is the end: no rule is held back.
   virtual bool MaySaturate(size_t iteration) = 0;
 };
 
-class Matcher;
+struct MatchBuffer;
 
 class Runner {
  public:
@@ -106,19 +111,30 @@ class Runner {
   const Limits& limits() const { return limits_; }
 
  private:
-  friend class Applier;
+  struct Turn;
   StopReason CheckLimits() const;
   StepReport StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
                       size_t iteration);
+
+  std::vector<Turn> PlanTurns(std::span<const RuleId> rules,
+                              Scheduler* scheduler, size_t iteration,
+                              std::vector<MatchBuffer>* buffers);
+  StopReason FindMatches(const std::vector<Turn>& turns,
+                         std::vector<MatchBuffer>* buffers);
+  StopReason ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
+                          size_t iteration, std::vector<MatchBuffer>* buffers,
+                          StepReport* report);
+  StopReason ApplyRule(Turn& turn, const MatchBuffer& matches,
+                       StepReport* report);
 
   EGraph* graph_;
   RuleBook* rules_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_;
-  std::unique_ptr<Matcher> matcher_;
   std::vector<RuleStats> stats_;
   Status error_;
   size_t iterations_ = 0;
+  bool overflowed_ = false;  // in the last iteration
 };
 
 }  // namespace encore::egraph

@@ -38,7 +38,7 @@ _ABSL_TARGETS = {
 
 _SYSTEM_LIBRARIES = {
     "cli11": {":cli11": "CLI11"},
-    "com_github_google_benchmark": {":benchmark": "benchmark", ":benchmark_main": "benchmark benchmark_main"},
+    "com_github_google_benchmark": {":benchmark": "benchmark", ":benchmark_main": "-lbenchmark_main benchmark"},
     "com_github_nlohmann_json": {":json": "nlohmann_json"},
     "com_google_absl": {"//" + target: module for target, module in _ABSL_TARGETS.items()},
     "com_google_googletest": {":gtest": "gmock", ":gtest_main": "gmock gtest_main"},
@@ -84,7 +84,9 @@ def _prefer_archives(rctx, words):
 
 def _library(rctx, name, modules):
     arguments = ["pkg-config", "--static"]
-    libs = _ask(rctx, arguments + ["--libs"] + modules, ", which installs what has that .pc file")
+    without_pc = [module for module in modules if module.startswith("-l")]
+    modules = [module for module in modules if not module.startswith("-l")]
+    libs = without_pc + _ask(rctx, arguments + ["--libs"] + modules, ", which installs what has that .pc file")
     cflags = _ask(rctx, arguments + ["--cflags"] + modules, "")
     defines = [word[2:] for word in cflags if word.startswith("-D")]
     options = [word for word in cflags if not word.startswith("-D") and word != "-I/usr/include" and not word.startswith("-W") and not word.startswith("-m")]

@@ -1,0 +1,48 @@
+#include "encore/opt/egraph/query.h"
+
+#include <vector>
+
+#include "encore/ir/support/check.h"
+#include "encore/opt/egraph/matcher.h"
+#include "encore/opt/egraph/trie.h"
+
+namespace encore::egraph {
+
+void ForEachMatch(EGraph* graph, const Rule& rule,
+                  const std::function<bool(std::span<const Value>)>& each) {
+  ENCORE_CHECK(graph->rebuilt()) << "a query before Rebuild";
+  std::vector<Slot> wanted;
+  std::vector<bool> bound(rule.slots.size(), false);
+  for (const Atom& atom : rule.atoms) {
+    for (const Slot s : atom.args) bound[s.value()] = true;
+    bound[atom.out.value()] = true;
+  }
+  for (const Guard& guard : rule.guards) {
+    if (guard.out.valid()) bound[guard.out.value()] = true;
+  }
+  for (uint32_t s = 0; s < bound.size(); ++s) {
+    if (bound[s] || rule.slots[s].constant.has_value()) {
+      wanted.push_back(Slot(s));
+    }
+  }
+  Trie trie;
+  trie.Add(*graph, rule, 0, 0, wanted, false);
+  std::vector<Value> slots(rule.slots.size(), kNoValue);
+  Matcher(graph, &trie, [&](std::span<const Value> values) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      slots[wanted[i].value()] = values[i];
+    }
+    return each(slots);
+  }).Run();
+}
+
+bool AnyMatch(EGraph* graph, const Rule& rule) {
+  bool found = false;
+  ForEachMatch(graph, rule, [&](std::span<const Value>) {
+    found = true;
+    return false;
+  });
+  return found;
+}
+
+}  // namespace encore::egraph

@@ -1,0 +1,210 @@
+#include "encore/opt/egraph/runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/applier.h"
+#include "encore/opt/egraph/matcher.h"
+#include "encore/opt/egraph/trie.h"
+
+namespace encore::egraph {
+
+std::string_view ToString(StopReason reason) {
+  switch (reason) {
+    case StopReason::kNone:
+      return "none";
+    case StopReason::kSaturated:
+      return "saturated";
+    case StopReason::kGoal:
+      return "goal";
+    case StopReason::kIterations:
+      return "iterations";
+    case StopReason::kNodes:
+      return "nodes";
+    case StopReason::kTime:
+      return "time";
+    case StopReason::kInterrupted:
+      return "interrupted";
+    case StopReason::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+Runner::Runner(EGraph* graph, RuleBook* rules, Limits limits)
+    : graph_(graph),
+      rules_(rules),
+      limits_(limits),
+      start_(std::chrono::steady_clock::now()) {}
+
+Runner::~Runner() = default;
+
+double Runner::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                       start_)
+      .count();
+}
+
+StopReason Runner::CheckLimits() const {
+  if (limits_.interrupt != nullptr &&
+      limits_.interrupt->load(std::memory_order_relaxed)) {
+    return StopReason::kInterrupted;
+  }
+  if (limits_.max_seconds < std::numeric_limits<double>::infinity() &&
+      seconds() > limits_.max_seconds) {
+    return StopReason::kTime;
+  }
+  if (graph_->num_enodes() > limits_.max_nodes) return StopReason::kNodes;
+  return StopReason::kNone;
+}
+
+// One rule's part in one iteration.
+struct Runner::Turn {
+  RuleId rule;
+  Quota quota;
+  Applier applier;
+  uint32_t buffer;
+};
+
+StepReport Runner::Step(std::span<const RuleId> rules) {
+  return StepWith(rules, nullptr, iterations_);
+}
+
+StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
+                            size_t iteration) {
+  StepReport report;
+  stats_.resize(rules_->size());
+  error_ = OkStatus();
+  if (!graph_->rebuilt()) graph_->Rebuild();
+  const uint64_t version = graph_->version();
+  std::vector<MatchBuffer> buffers;
+  std::vector<Turn> turns = PlanTurns(rules, scheduler, iteration, &buffers);
+  report.stop = FindMatches(turns, &buffers);
+  if (report.stop == StopReason::kNone) {
+    report.stop = ApplyMatches(turns, scheduler, iteration, &buffers, &report);
+  }
+  graph_->Rebuild();
+  ++iterations_;
+  if (report.stop != StopReason::kFailed && !graph_->error().ok()) {
+    error_ = graph_->error();
+    report.stop = StopReason::kFailed;
+  }
+  report.changed = graph_->version() != version;
+  return report;
+}
+
+std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
+                                            Scheduler* scheduler,
+                                            size_t iteration,
+                                            std::vector<MatchBuffer>* buffers) {
+  std::vector<Turn> turns;
+  turns.reserve(rules.size());
+  std::vector<bool> seen(rules_->size(), false);
+  for (const RuleId id : rules) {
+    if (seen[id.value()]) continue;
+    seen[id.value()] = true;
+    Quota quota;
+    if (scheduler != nullptr) quota = scheduler->Allow(iteration, id);
+    quota.matches = std::min(quota.matches, limits_.max_matches);
+    if (quota.matches == 0) continue;
+    const uint32_t buffer = buffers->size();
+    turns.push_back(
+        {id, quota, Applier(*graph_, &rules_->rule(id), id), buffer});
+    const Applier& applier = turns.back().applier;
+    buffers->emplace_back(graph_->meter());
+    MatchBuffer& matches = buffers->back();
+    matches.stride = applier.wanted().size() +
+                     (applier.with_nodes() ? rules_->rule(id).atoms.size() : 0);
+    matches.limit = quota.matches;
+  }
+  return turns;
+}
+
+StopReason Runner::FindMatches(const std::vector<Turn>& turns,
+                               std::vector<MatchBuffer>* buffers) {
+  Trie trie;
+  for (const Turn& turn : turns) {
+    trie.Add(*graph_, rules_->rule(turn.rule), rules_->since(turn.rule),
+             turn.buffer, turn.applier.wanted(), turn.applier.with_nodes());
+  }
+  StopReason stop = StopReason::kNone;
+  Matcher(graph_, &trie, buffers, [&] {
+    stop = CheckLimits();
+    return stop != StopReason::kNone;
+  }).Run();
+  return stop;
+}
+
+StopReason Runner::ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
+                                size_t iteration,
+                                std::vector<MatchBuffer>* buffers,
+                                StepReport* report) {
+  const uint32_t since = graph_->store().stamp() + 1;
+  graph_->NextStamp();
+  for (Turn& turn : turns) {
+    MatchBuffer& matches = (*buffers)[turn.buffer];
+    if (matches.overflow && turn.quota.all_or_nothing) {
+      scheduler->Held(iteration, turn.rule);
+      matches.values.Free();
+      continue;
+    }
+    const StopReason stop = ApplyRule(turn, matches, report);
+    if (stop != StopReason::kNone) return stop;
+    if (!matches.overflow) rules_->set_since(turn.rule, since);
+    matches.values.Free();
+  }
+  return StopReason::kNone;
+}
+
+StopReason Runner::ApplyRule(Turn& turn, const MatchBuffer& matches,
+                             StepReport* report) {
+  RuleStats& stats = stats_[turn.rule.value()];
+  const size_t nodes_before = graph_->num_enodes();
+  StopReason stop = StopReason::kNone;
+  size_t applied = 0;
+  while (applied < matches.count && stop == StopReason::kNone) {
+    const Applier::Outcome outcome = turn.applier.Apply(
+        graph_,
+        {matches.values.data() + applied * matches.stride, matches.stride},
+        true);
+    ++applied;
+    stats.unions += outcome.unions;
+    if (!outcome.status.ok()) {
+      error_ = outcome.status;
+      stop = StopReason::kFailed;
+    } else if (graph_->num_enodes() > limits_.max_nodes) {
+      stop = StopReason::kNodes;
+    } else if ((applied & 63) == 0) {
+      stop = CheckLimits();
+    }
+  }
+  stats.matches += applied;
+  stats.nodes += std::max(graph_->num_enodes(), nodes_before) - nodes_before;
+  report->matches += applied;
+  return stop;
+}
+
+StopReason Runner::Run(std::span<const RuleId> rules, Scheduler* scheduler,
+                       const std::function<bool(const EGraph&)>& goal) {
+  if (!graph_->rebuilt()) graph_->Rebuild();
+  for (size_t iteration = 0;; ++iteration) {
+    if (goal && goal(*graph_)) return StopReason::kGoal;
+    if (iteration >= limits_.max_iterations) return StopReason::kIterations;
+    if (const StopReason stop = CheckLimits(); stop != StopReason::kNone) {
+      return stop;
+    }
+    const StepReport report = StepWith(rules, scheduler, iteration);
+    if (report.stop != StopReason::kNone) {
+      const bool reached = report.stop != StopReason::kFailed && goal;
+      return reached && goal(*graph_) ? StopReason::kGoal : report.stop;
+    }
+    if (scheduler != nullptr) scheduler->Observe(*graph_, rules, stats_);
+    if (!report.changed && !overflowed_ &&
+        (scheduler == nullptr || scheduler->MaySaturate(iteration))) {
+      return StopReason::kSaturated;
+    }
+  }
+}
+
+}  // namespace encore::egraph
