@@ -34,7 +34,11 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
   }
   for (uint32_t s = 0; s < used.size(); ++s) {
     if (rule->slots[s].constant.has_value()) {
-      registers_[s] = *rule->slots[s].constant;
+      const SlotInfo& slot = rule->slots[s];
+      // As what matches give: canonical at the last Rebuild.
+      registers_[s] = graph.language().is_class(slot.sort)
+                          ? graph.Find(ClassId(*slot.constant)).value()
+                          : *slot.constant;
     } else if (used[s] && bound[s]) {
       wanted_.push_back(Slot(s));
     }

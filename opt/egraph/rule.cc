@@ -129,6 +129,11 @@ class Checker {
       return Error(
           StrCat("needs more than ", RuleBuilder::kMaxSlots, " slots"));
     }
+    if (rule_.atoms.size() + rule_.guards.size() >
+        RuleBuilder::kMaxConditions) {
+      return Error(StrCat("has more than ", RuleBuilder::kMaxConditions,
+                          " atoms and guards"));
+    }
     return OkStatus();
   }
 

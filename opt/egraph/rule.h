@@ -110,10 +110,12 @@ class RuleBuilder {
 
   // InvalidArgument, naming rule and slot, where sorts or arities disagree, a
   // slot that is used is bound by no atom or computable guard, or there are
-  // more than kMaxSlots slots. Slots made equal are one afterwards.
+  // more than kMaxSlots slots, or more than kMaxConditions atoms and guards
+  // (planning is cubic in them). Slots made equal are one afterwards.
   StatusOr<Rule> Build(const Language& language) &&;
 
-  static constexpr size_t kMaxSlots = 250;
+  static constexpr size_t kMaxSlots = 60000;
+  static constexpr size_t kMaxConditions = 250;
 
  private:
   Slot NewSlot(SortId sort, std::string_view name,

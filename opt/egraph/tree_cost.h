@@ -23,8 +23,14 @@ namespace encore::egraph {
 using NodeCostFn = std::function<double(const EGraph&, NodeId)>;
 
 // The operator's declared cost (infinity where it is not extractable) plus 1
-// per literal column.
+// per column of a literal sort or of Unit.
 double DeclaredCost(const EGraph& graph, NodeId node);
+
+// How a value of a literal sort, or of Unit, is written in a term.
+using LiteralTextFn = std::function<std::string(const EGraph&, SortId, Value)>;
+
+// LiteralPool::ToText, and "()" for Unit.
+std::string DefaultLiteralText(const EGraph& graph, SortId sort, Value value);
 
 class TreeCosts {
  public:
@@ -36,8 +42,9 @@ class TreeCosts {
   std::optional<NodeId> best(ClassId c) const;
   // The term as an S-expression, "(+ x (Const 1))". ResourceExhausted where it
   // is longer than `max_bytes`, NotFound where there is none.
-  StatusOr<std::string> Text(ClassId c,
-                             size_t max_bytes = size_t{1} << 28) const;
+  StatusOr<std::string> Text(
+      ClassId c, size_t max_bytes = size_t{1} << 28,
+      const LiteralTextFn& literal = DefaultLiteralText) const;
 
  private:
   const EGraph* graph_;
