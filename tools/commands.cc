@@ -1,5 +1,6 @@
 #include "encore/tools/commands.h"
 
+#include "encore/tools/opt/egraph_command.h"
 #include "encore/tools/opt/extract_command.h"
 
 namespace encore::tools {
@@ -8,6 +9,7 @@ std::span<const Command> Commands() {
   // A verb is one line here and a folder with its name's group beside this
   // file.
   static constexpr Command kCommands[] = {
+      {"egraph", "run rewrites, rules and checks on an e-graph", EgraphMain},
       {"extract", "choose the cheapest DAG from e-graphs", ExtractMain},
   };
   return kCommands;

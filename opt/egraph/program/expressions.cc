@@ -358,10 +358,6 @@ void ExpressionBuilder::Unify(ExprId a, ExprId b, uint32_t i) {
   UnifyClasses(SortClassOf(a), SortClassOf(b), context_.node(i).offset);
 }
 
-void ExpressionBuilder::RequireSort(ExprId e, SortId sort, uint32_t i) {
-  UnifyClasses(SortClassOf(e), NewSortClass(sort), context_.node(i).offset);
-}
-
 std::string ExpressionBuilder::SortName(SortId sort) const {
   return std::string(
       context_.program->names->Text(context_.program->sorts[sort]));

@@ -59,7 +59,6 @@ class ExpressionBuilder {
   ExprId Build(uint32_t i, Mode mode);
   // Both are of one sort; else an error at node `i`.
   void Unify(ExprId a, ExprId b, uint32_t i);
-  void RequireSort(ExprId e, SortId sort, uint32_t i);
   // A new variable named by symbol node `i`, of the sort of `value` (a let).
   // Returns its number.
   uint32_t Bind(uint32_t i, ExprId value);

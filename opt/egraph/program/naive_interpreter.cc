@@ -10,7 +10,8 @@
 
 namespace encore::opt::program {
 
-NaiveInterpreter::NaiveInterpreter(const Program& program) : program_(program) {
+NaiveInterpreter::NaiveInterpreter(const Program& program, size_t max_rows)
+    : program_(program), max_rows_(max_rows) {
   state_.tables.resize(program.tables.size());
   state_.globals.resize(program.globals.size());
   state_.rulesets.resize(program.rulesets.size());
@@ -21,6 +22,7 @@ bool NaiveInterpreter::Run() {
     const Command& command = program_.commands[c];
     const bool succeeded = RunCommand(command);
     RestoreCongruence();
+    if (gave_up_) return false;
     if (succeeded == (command.fails % 2 == 0)) continue;
     failed_command_ = c;
     return false;
@@ -149,6 +151,7 @@ bool NaiveInterpreter::RunRuleset(const Schedule& run, bool* changed) {
   std::vector<std::vector<Values>> matches;
   for (const RuleId rule : rules) {
     matches.push_back(Match(program_.rules[rule].query));
+    if (gave_up_) return false;
   }
   const uint64_t before = changes_;
   bool succeeded = true;
@@ -160,8 +163,11 @@ bool NaiveInterpreter::RunRuleset(const Schedule& run, bool* changed) {
     }
   }
   RestoreCongruence();
+  size_t rows = 0;
+  for (const auto& table : state_.tables) rows += table.size();
+  gave_up_ |= rows > max_rows_;
   *changed |= changes_ != before;
-  return succeeded;
+  return succeeded && !gave_up_;
 }
 
 std::optional<uint64_t> NaiveInterpreter::Evaluate(ExprId e,

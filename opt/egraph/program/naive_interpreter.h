@@ -9,6 +9,7 @@
 #define ENCORE_OPT_EGRAPH_PROGRAM_NAIVE_INTERPRETER_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,10 +23,18 @@ namespace encore::opt::program {
 class NaiveInterpreter {
  public:
   // `program` must outlive this; it may be run when its check found nothing.
-  explicit NaiveInterpreter(const Program& program);
+  // It gives up where there are more than `max_rows` rows or about as many
+  // matches in one iteration.
+  // It gives up where there are more than `max_rows` rows or about as many
+  // matches in one iteration.
+  explicit NaiveInterpreter(
+      const Program& program,
+      size_t max_rows = std::numeric_limits<size_t>::max());
 
   // Runs all commands up to the first that fails; whether none did.
   bool Run();
+  // After Run: whether it gave up; nothing else means anything then.
+  bool gave_up() const { return gave_up_; }
   // After Run: the command that failed, if one did.
   std::optional<size_t> failed_command() const { return failed_command_; }
   // What extract would print as cost, and what print-size prints, one line a
@@ -78,6 +87,8 @@ class NaiveInterpreter {
   std::optional<uint64_t> LeastCost(SortId sort, uint64_t value) const;
 
   const Program& program_;
+  const size_t max_rows_;
+  bool gave_up_ = false;
   State state_;
   std::vector<State> saved_;
   uint64_t changes_ = 0;  // rows added and classes united, ever

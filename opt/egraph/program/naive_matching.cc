@@ -79,6 +79,10 @@ std::vector<NaiveInterpreter::Values> NaiveInterpreter::Extend(
     return *(*values)[slot] == value;
   };
   for (Values values : environments) {
+    if (extended.size() > max_rows_) {
+      gave_up_ = true;
+      return {};
+    }
     switch (condition.kind) {
       case Condition::Kind::kConstant:
         if (!put(&values, condition.out, condition.constant)) continue;

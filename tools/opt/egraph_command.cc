@@ -1,0 +1,84 @@
+#include "encore/tools/opt/egraph_command.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "CLI/CLI.hpp"
+#include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/program/driver.h"
+#include "encore/opt/egraph/program/executor.h"
+#include "encore/tools/command.h"
+
+namespace encore::tools {
+namespace {
+
+namespace egg = ::encore::opt::program;
+
+std::atomic<bool> g_interrupted = false;
+
+void OnInterrupt(int) { g_interrupted = true; }
+
+std::optional<std::string> ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::string text((std::istreambuf_iterator<char>(in)),
+                   std::istreambuf_iterator<char>());
+  if (in.bad()) return std::nullopt;
+  return text;
+}
+
+void PrintStats(const egg::ExecutorStats& stats) {
+  const std::string line = StrCat(
+      "{\"stats\": {\"enodes\": ", stats.enodes,
+      ", \"classes\": ", stats.classes, ", \"iterations\": ", stats.iterations,
+      ", \"seconds\": ", stats.seconds, ", \"peak_bytes\": ", stats.peak_bytes,
+      ", \"stop\": ", Quote(stats.stop), "}}\n");
+  std::fputs(line.c_str(), stdout);
+}
+
+}  // namespace
+
+int EgraphMain(int argc, char** argv) {
+  CLI::App app(
+      "Runs a program of rewrites, rules, checks and extractions on an e-graph "
+      "(grammar: opt/egraph/program/README.md).",
+      "encore egraph");
+  app.footer(
+      "Exit codes: 0 every command succeeded, 1 a command failed, 2 the "
+      "program or the arguments were rejected, 3 the program uses something "
+      "that is not supported.");
+  std::string path;
+  bool print_stats = false;
+  egg::ExecutorOptions options;
+  app.add_option("FILE", path, "the program")->required();
+  app.add_flag("--stats", print_stats,
+               "print one line of JSON with sizes, time and stop reason");
+  app.add_flag("--explain", options.explanations,
+               "record why terms are equal, and explain each extracted term");
+  app.add_option("--max-nodes", options.max_nodes,
+                 "stop a run when there are this many e-nodes");
+  app.add_option("--max-seconds", options.max_seconds,
+                 "stop a run when the program has run this long")
+      ->check(CLI::NonNegativeNumber);
+  if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  std::signal(SIGINT, OnInterrupt);
+  options.interrupt = &g_interrupted;
+  const egg::ProgramResult result =
+      egg::RunProgramFile(path, ReadFile, options, [](std::string_view output) {
+        std::fwrite(output.data(), 1, output.size(), stdout);
+      });
+  if (print_stats && result.stats.has_value()) PrintStats(*result.stats);
+  std::fflush(stdout);
+  if (!result.message.empty()) {
+    std::fprintf(stderr, "%s\n", result.message.c_str());
+  }
+  return static_cast<int>(result.outcome);
+}
+
+}  // namespace encore::tools
