@@ -40,7 +40,7 @@ Status CheckType(const TensorType& type, std::span<const Symbol> symbols) {
   return OkStatus();
 }
 
-BodyTypes TypesOf(const Graph& body) {
+BodyTypes BodyTypesOf(const Graph& body) {
   BodyTypes types;
   for (const Graph::Argument& argument : body.arguments()) {
     types.inputs.push_back(body.type(argument.value));
@@ -151,18 +151,12 @@ StatusOr<NodeId> Graph::AddNode(Op op, std::span<const ValueId> operands,
                                 Attributes attributes, NodeOptions options) {
   ENCORE_CHECK(op != Op::kInput && op != Op::kParameter)
       << "arguments are added by AddInput and AddParameter";
-  std::vector<TensorType> operand_types;
-  operand_types.reserve(operands.size());
-  for (const ValueId operand : operands) {
-    ENCORE_CHECK(operand.valid() && operand.value() < values_.size())
-        << "an operand of another graph";
-    operand_types.push_back(type(operand));
-  }
+  const std::vector<TensorType> operand_types = TypesOf(operands);
   std::vector<BodyTypes> body_types;
   int depth = 0;
   for (const Graph& body : options.bodies) {
     ENCORE_CHECK(body.symbols_ == symbols_) << "a body made by another graph";
-    body_types.push_back(TypesOf(body));
+    body_types.push_back(BodyTypesOf(body));
     depth = std::max(depth, body.body_depth_ + 1);
   }
   if (depth > kMaxBodyDepth) {
@@ -176,6 +170,24 @@ StatusOr<NodeId> Graph::AddNode(Op op, std::span<const ValueId> operands,
   body_depth_ = std::max(body_depth_, depth);
   return Append(op, operands, std::move(attributes), results,
                 std::move(options));
+}
+
+std::vector<TensorType> Graph::TypesOf(
+    std::span<const ValueId> operands) const {
+  std::vector<TensorType> types;
+  types.reserve(operands.size());
+  for (const ValueId operand : operands) {
+    ENCORE_CHECK(operand.valid() && operand.value() < values_.size())
+        << "an operand of another graph";
+    types.push_back(type(operand));
+  }
+  return types;
+}
+
+StatusOr<std::vector<TensorType>> Graph::Infer(
+    Op op, std::span<const ValueId> operands,
+    const Attributes& attributes) const {
+  return InferTypes({op, attributes, TypesOf(operands), {}, symbols()});
 }
 
 NodeId Graph::Append(Op op, std::span<const ValueId> operands,

@@ -95,6 +95,11 @@ class Graph {
   StatusOr<NodeId> AddNode(Op op, std::span<const ValueId> operands,
                            Attributes attributes = NoneAttrs());
 
+  // The result types that a node without bodies would have; errors as above.
+  StatusOr<std::vector<TensorType>> Infer(Op op,
+                                          std::span<const ValueId> operands,
+                                          const Attributes& attributes) const;
+
   // InvalidArgument where an output of that name is there.
   Status AddOutput(std::string name, ValueId value);
 
@@ -174,6 +179,7 @@ class Graph {
                                 std::string_view origin);
   NodeId Append(Op op, std::span<const ValueId> operands, Attributes attributes,
                 std::span<const TensorType> results, NodeOptions options);
+  std::vector<TensorType> TypesOf(std::span<const ValueId> operands) const;
   uint32_t InternOrigin(std::string_view origin);
 
   std::string name_;

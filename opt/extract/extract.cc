@@ -1,5 +1,6 @@
 #include "encore/opt/extract/extract.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -7,6 +8,8 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/opt/extract/checker.h"
 #include "encore/opt/extract/greedy.h"
+#include "encore/opt/extract/search.h"
+#include "encore/opt/extract/solver.h"
 
 namespace encore::opt::extract {
 namespace {
@@ -14,32 +17,23 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr uint64_t kGreedyWork = 200'000'000;
 
-// The best solution so far of the problem with groups expanded.
-class Incumbent {
- public:
-  explicit Incumbent(const Problem& problem) : problem_(problem) {}
+Budget BudgetOf(const Options& options) {
+  if (options.work) return Budget(*options.work, options.interrupt);
+  const auto length =
+      std::chrono::duration<double>(std::min(options.seconds, 1e8));
+  return Budget(
+      options.begin +
+          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+              length),
+      options.interrupt);
+}
 
-  // Takes `selection` if it is a solution and the cheapest; its cost, or
-  // infinity.
-  double Offer(const Selection& selection) {
-    const StatusOr<double> cost = CheckedCost(problem_, selection);
-    if (!cost.ok()) return kInfinity;
-    if (selection_.empty() || *cost < cost_) {
-      selection_ = selection;
-      cost_ = *cost;
-    }
-    return *cost;
-  }
-
-  bool found() const { return !selection_.empty(); }
-  double cost() const { return cost_; }
-  const Selection& selection() const { return selection_; }
-
- private:
-  const Problem& problem_;
-  Selection selection_;
-  double cost_ = kInfinity;
-};
+double Offer(const Problem& problem, const Selection& selection,
+             Solved* solved) {
+  solved->Improve(problem, selection);
+  const StatusOr<double> cost = CheckedCost(problem, selection);
+  return cost.ok() ? *cost : kInfinity;
+}
 
 }  // namespace
 
@@ -48,22 +42,34 @@ StatusOr<Result> Extract(const Problem& problem, const Options& options) {
   const Problem expanded = ExpandGroups(problem);
   const ProblemIndex index(expanded);
   Result result;
-  Incumbent incumbent(expanded);
   if (problem.roots.empty()) {
     result.feasible = result.optimal = true;
     result.lower_bound = 0;
     result.choice.assign(problem.num_classes(), kNoNode);
     return result;
   }
+  Budget budget = BudgetOf(options);
+  Solved solved;
   const TreeCosts tree = BottomUpTree(expanded, index);
-  result.statistics.tree_cost = incumbent.Offer(tree.choice);
-  if (!incumbent.found()) return result;
+  Statistics& statistics = result.statistics;
+  statistics.tree_cost = Offer(expanded, tree.choice, &solved);
+  if (solved.selection.empty()) return result;
+  uint64_t work = 0;
+  statistics.greedy_cost =
+      Offer(expanded, GreedyDag(expanded, index, kGreedyWork, &work), &solved);
+  budget.Spend(work);
+  const SolverReport report =
+      Solve(expanded, options.seed, &budget, &solved, [] {});
+  statistics.work = budget.spent();
+  statistics.reduced_nodes = report.reduced_nodes;
+  statistics.components = report.parts;
+  statistics.proven_components = report.proven_parts;
   result.feasible = true;
-  result.statistics.greedy_cost = incumbent.Offer(
-      GreedyDag(expanded, index, kGreedyWork, &result.statistics.work));
-  result.cost = incumbent.cost();
-  result.choice = incumbent.selection();
+  result.cost = solved.cost;
+  result.choice = solved.selection;
   result.choice.resize(problem.num_classes());
+  if (std::isfinite(solved.bound)) result.lower_bound = solved.bound;
+  result.optimal = solved.optimal;
   return result;
 }
 

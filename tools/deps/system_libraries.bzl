@@ -207,6 +207,22 @@ cc_proto_library(
 )
 """
 
+_HIGHS_BUILD = _LOAD + """
+# The C interface alone, for code that loads the library itself.
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/**/*.h"]),
+    includes = ["include"],
+    visibility = ["//visibility:public"],
+)
+
+filegroup(
+    name = "shared_library",
+    srcs = ["lib/libhighs.so"],
+    visibility = ["//visibility:public"],
+)
+"""
+
 _ONEDNN_VERSION = "2023.2.0"
 
 def _declare_folders(existing):
@@ -227,6 +243,20 @@ def _declare_folders(existing):
             base = "/usr/include",
             build = _ONNX_BUILD,
             links = {"onnx/onnx.proto": "onnx/onnx.proto"},
+        )
+    if "highs" not in existing:
+        distribution = "highs/highsbox==1.15.1/highsbox-1.15.1.data/purelib/highsbox/highs_dist/"
+        folder_repository(
+            name = "highs",
+            build = _HIGHS_BUILD,
+            links = {
+                "include/interfaces/highs_c_api.h": distribution + "include/highs/interfaces/highs_c_api.h",
+                "include/lp_data/HighsCallbackStruct.h": distribution + "include/highs/lp_data/HighsCallbackStruct.h",
+                "include/util/HighsInt.h": distribution + "include/highs/util/HighsInt.h",
+                "include/HConfig.h": distribution + "include/highs/HConfig.h",
+                "lib/libhighs.so": distribution + "lib/libhighs.so",
+            },
+            under_deps = True,
         )
     if "onednn" not in existing:
         wheel = "onednn/onednn-{0}==%s/onednn_{1}-%s.data/data/{2}" % (_ONEDNN_VERSION, _ONEDNN_VERSION)

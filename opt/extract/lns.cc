@@ -1,0 +1,183 @@
+#include "encore/opt/extract/lns.h"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "encore/opt/extract/checker.h"
+#include "encore/opt/extract/exact.h"
+#include "encore/opt/extract/greedy.h"
+#include "encore/opt/extract/reduce.h"
+
+namespace encore::opt::extract {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr uint64_t kClosureWords = 20'000'000;
+// Nodes of free classes: at the start, and the least.
+constexpr double kFirstSize = 300;
+constexpr double kLeastSize = 50;
+constexpr double kSecondsPerNeighbourhood = 1;
+
+class NeighbourhoodSearch {
+ public:
+  NeighbourhoodSearch(const Problem& problem, const ProblemIndex& index,
+                      uint64_t seed, Budget* budget, Solved* solved)
+      : problem_(problem),
+        index_(index),
+        budget_(*budget),
+        solved_(*solved),
+        current_(solved->selection),
+        current_cost_(solved->cost),
+        random_(seed) {}
+
+  void Run() {
+    double size = kFirstSize;
+    FillDefaults();
+    while (!budget_.Exhausted()) {
+      const bool whole = ChooseFree(size);
+      const Verdict verdict = Step();
+      if (whole && verdict == Verdict::kSolved) {
+        solved_.optimal = true;
+        solved_.bound = solved_.cost;
+        return;
+      }
+      size = verdict == Verdict::kLimit ? std::max(kLeastSize, size * 0.8)
+                                        : size * 1.05;
+    }
+  }
+
+ private:
+  enum class Verdict { kSolved, kLimit };
+
+  uint32_t Below(size_t bound) {
+    return static_cast<uint32_t>(random_() % bound);
+  }
+
+  // For classes that are not chosen: the node that would make them cheapest,
+  // given that everything chosen is paid for.
+  void FillDefaults() {
+    Problem priced = problem_;
+    active_.clear();
+    std::vector<uint8_t> seen(problem_.num_classes(), false);
+    std::vector<ClassIndex> stack(problem_.roots);
+    for (const ClassIndex c : stack) seen[c] = true;
+    while (!stack.empty()) {
+      const ClassIndex c = stack.back();
+      stack.pop_back();
+      active_.push_back(c);
+      for (NodeIndex n = problem_.class_start[c];
+           n < problem_.class_start[c + 1]; ++n) {
+        priced.cost[n] = n == current_[c] ? 0 : kInfinity;
+      }
+      for (const ClassIndex d : problem_.children(current_[c])) {
+        if (!std::exchange(seen[d], true)) stack.push_back(d);
+      }
+    }
+    defaults_ = BottomUpTree(priced, index_).choice;
+    budget_.Spend(problem_.num_nodes());
+  }
+
+  // Marks the nodes of a ball of classes around a random one, about `size` of
+  // them, beside the held nodes. True where that is everything.
+  bool ChooseFree(double size) {
+    keep_.assign(problem_.num_nodes(), false);
+    for (const NodeIndex n : defaults_) {
+      if (n != kNoNode) keep_[n] = true;
+    }
+    std::vector<uint8_t> seen(problem_.num_classes(), false);
+    // Taken at random places, so that balls of one centre differ.
+    std::vector<ClassIndex> border = {active_[Below(active_.size())]};
+    seen[border[0]] = true;
+    double free = 0;
+    size_t taken = 0;
+    const auto reach = [&](ClassIndex c) {
+      if (!std::exchange(seen[c], true)) border.push_back(c);
+    };
+    while (free < size && !border.empty()) {
+      // Mostly among the older half: the ball stays round.
+      const size_t place = Below((border.size() + 1) / 2);
+      const ClassIndex c = border[place];
+      border.erase(border.begin() + place);
+      ++taken;
+      if (problem_.class_size(c) > 1) free += problem_.class_size(c);
+      for (NodeIndex n = problem_.class_start[c];
+           n < problem_.class_start[c + 1]; ++n) {
+        keep_[n] = true;
+        for (const ClassIndex d : problem_.children(n)) reach(d);
+      }
+      for (const NodeIndex user : index_.users(c)) {
+        reach(index_.class_of(user));
+      }
+    }
+    return taken == problem_.num_classes();
+  }
+
+  Verdict Step() {
+    const Reduced reduced = Reduce(problem_, keep_, kClosureWords);
+    budget_.Spend(problem_.num_nodes());
+    if (!reduced.feasible) return Verdict::kSolved;
+    Selection assembled =
+        reduced.Restore(Selection(reduced.problem.num_classes(), kNoNode));
+    Verdict verdict = Verdict::kSolved;
+    Budget slice = budget_.Slice(0.5, kSecondsPerNeighbourhood);
+    for (const Reduced& part : Split(reduced)) {
+      if (!SolvePart(part, &slice, &assembled)) verdict = Verdict::kLimit;
+    }
+    budget_.Spend(slice.spent());
+    Take(assembled);
+    return verdict;
+  }
+
+  // Writes the choices of a part into `assembled`. Whether it was solved.
+  bool SolvePart(const Reduced& part, Budget* slice, Selection* assembled) {
+    const ProblemIndex part_index(part.problem);
+    const Selection start =
+        Adopt(part.problem, part_index, part.Project(current_));
+    const ExactOutcome outcome =
+        SolveExactly(part.problem, start, slice->Limits(random_()));
+    slice->Spend(outcome.iterations * Budget::kWorkPerIteration +
+                 part.problem.num_nodes());
+    const Selection& best =
+        outcome.selection.empty() ? start : outcome.selection;
+    if (best.empty()) return false;
+    for (ClassIndex c = 0; c < best.size(); ++c) {
+      if (best[c] != kNoNode) {
+        (*assembled)[part.class_of[c]] = part.node_of[best[c]];
+      }
+    }
+    return outcome.optimal;
+  }
+
+  // Equal costs are taken too: the search drifts along plateaus.
+  void Take(const Selection& candidate) {
+    const StatusOr<double> cost = CheckedCost(problem_, candidate);
+    if (!cost.ok() || *cost > current_cost_) return;
+    current_ = candidate;
+    current_cost_ = *cost;
+    solved_.Improve(problem_, candidate);
+    FillDefaults();
+  }
+
+  const Problem& problem_;
+  const ProblemIndex& index_;
+  Budget& budget_;
+  Solved& solved_;
+  Selection current_;
+  double current_cost_;
+  std::mt19937_64 random_;
+  std::vector<ClassIndex> active_;  // classes chosen at present
+  Selection defaults_;              // per class, the chosen ones' choices too
+  std::vector<uint8_t> keep_;
+};
+
+}  // namespace
+
+void SearchNeighbourhoods(const Problem& problem, const ProblemIndex& index,
+                          uint64_t seed, Budget* budget, Solved* solved) {
+  NeighbourhoodSearch(problem, index, seed, budget, solved).Run();
+}
+
+}  // namespace encore::opt::extract

@@ -1,0 +1,81 @@
+// A problem under search: its best solution and bound, and what may be spent.
+#ifndef ENCORE_OPT_EXTRACT_SEARCH_H_
+#define ENCORE_OPT_EXTRACT_SEARCH_H_
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "encore/opt/extract/mip.h"
+#include "encore/opt/extract/problem.h"
+
+namespace encore::opt::extract {
+
+// How much may still be spent: wall-clock time, or work where that is limited.
+// Slices of it are budgets too.
+class Budget {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Budget(Clock::time_point deadline, const std::atomic<bool>* interrupt)
+      : deadline_(deadline), interrupt_(interrupt) {}
+  Budget(uint64_t work, const std::atomic<bool>* interrupt)
+      : work_left_(work), interrupt_(interrupt) {}
+
+  bool reproducible() const { return !deadline_; }
+
+  bool Exhausted() const {
+    if (interrupt_ != nullptr && interrupt_->load()) return true;
+    return deadline_ ? Clock::now() >= *deadline_ : work_left_ == 0;
+  }
+
+  void Spend(uint64_t work) {
+    spent_ += work;
+    work_left_ -= std::min(work, work_left_);
+  }
+  uint64_t spent() const { return spent_; }
+
+  // A share of what is left, at most `seconds` (or their equal in work). What
+  // is spent of the slice must be given to Spend().
+  Budget Slice(double share, double seconds) const;
+
+  // The same as limits of the exact solver.
+  MipLimits Limits(uint64_t seed) const;
+
+  // What a simplex iteration counts as in evaluations, and what a second stands
+  // for where a length in seconds is asked of a budget of work.
+  static constexpr uint64_t kWorkPerIteration = 50;
+  static constexpr double kWorkPerSecond = 1e6;
+
+ private:
+  std::optional<Clock::time_point> deadline_;
+  uint64_t work_left_ = std::numeric_limits<uint64_t>::max();
+  uint64_t spent_ = 0;
+  const std::atomic<bool>* interrupt_;
+};
+
+// A solution and what is known of the optimum.
+struct Solved {
+  Selection selection;  // empty: none
+  double cost = std::numeric_limits<double>::infinity();
+  double bound = -std::numeric_limits<double>::infinity();
+  bool optimal = false;
+
+  // Takes `candidate` where it is a solution of `problem` and cheaper.
+  // Returns whether it did.
+  bool Improve(const Problem& problem, const Selection& candidate);
+};
+
+// `selection`, of a problem that `problem` was reduced from, as a solution of
+// `problem`: its choices where they are still there, the cheapest tree
+// elsewhere. Empty where that is no solution. `choice` per class of `problem`,
+// kNoNode where its node is gone or there was none.
+Selection Adopt(const Problem& problem, const ProblemIndex& index,
+                const Selection& choice);
+
+}  // namespace encore::opt::extract
+
+#endif  // ENCORE_OPT_EXTRACT_SEARCH_H_

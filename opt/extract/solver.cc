@@ -1,0 +1,147 @@
+#include "encore/opt/extract/solver.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "encore/opt/extract/exact.h"
+#include "encore/opt/extract/greedy.h"
+#include "encore/opt/extract/lns.h"
+#include "encore/opt/extract/reduce.h"
+
+namespace encore::opt::extract {
+namespace {
+
+constexpr uint64_t kClosureWords = 2'000'000'000;
+constexpr uint64_t kGreedyWork = 20'000'000;
+constexpr double kNoLimit = 1e9;
+
+// A part of the reduced problem with its own solution and bound.
+class PartSolver {
+ public:
+  PartSolver(const Reduced& part, const Selection& known, uint64_t seed)
+      : problem_(part.problem), index_(problem_), seed_(seed) {
+    solved_.Improve(problem_, Adopt(problem_, index_, part.Project(known)));
+  }
+
+  const Solved& solved() const { return solved_; }
+
+  void Start(Budget* budget) {
+    solved_.Improve(problem_, BottomUpTree(problem_, index_).choice);
+    uint64_t work = 0;
+    solved_.Improve(problem_, GreedyDag(problem_, index_, kGreedyWork, &work));
+    budget->Spend(work);
+    double bound = 0;
+    for (ClassIndex c = 0; c < problem_.num_classes(); ++c) {
+      bound += LeastCost(c);
+    }
+    solved_.bound = bound;
+  }
+
+  void Run(Budget* budget) {
+    if (!MipAvailable()) return;
+    const bool large = problem_.num_nodes() > 6000;
+    Exact(budget, large ? 0.1 : 0.3);
+    Neighbourhoods(budget, large ? 0.7 : 0.5);
+    Exact(budget, 1);
+    Neighbourhoods(budget, 1);
+  }
+
+ private:
+  // What class c adds to any solution at least.
+  double LeastCost(ClassIndex c) const {
+    const auto begin = problem_.cost.begin() + problem_.class_start[c];
+    const auto end = problem_.cost.begin() + problem_.class_start[c + 1];
+    const double least = *std::min_element(begin, end);
+    const bool root = std::find(problem_.roots.begin(), problem_.roots.end(),
+                                c) != problem_.roots.end();
+    return root ? least : std::min(0.0, least);
+  }
+
+  void Exact(Budget* budget, double share) {
+    if (solved_.optimal || budget->Exhausted()) return;
+    Budget slice = budget->Slice(share, kNoLimit);
+    const ExactOutcome outcome =
+        SolveExactly(problem_, solved_.selection, slice.Limits(seed_++));
+    budget->Spend(outcome.iterations * Budget::kWorkPerIteration +
+                  problem_.num_nodes());
+    solved_.Improve(problem_, outcome.selection);
+    solved_.bound = std::max(solved_.bound, outcome.bound);
+    solved_.optimal = outcome.optimal || solved_.cost <= solved_.bound;
+    if (solved_.optimal) solved_.bound = solved_.cost;
+  }
+
+  void Neighbourhoods(Budget* budget, double share) {
+    if (solved_.optimal || budget->Exhausted() || solved_.selection.empty()) {
+      return;
+    }
+    Budget slice = budget->Slice(share, kNoLimit);
+    SearchNeighbourhoods(problem_, index_, seed_++, &slice, &solved_);
+    budget->Spend(slice.spent());
+    if (solved_.cost <= solved_.bound) {
+      solved_.optimal = true;
+      solved_.bound = solved_.cost;
+    }
+  }
+
+  const Problem& problem_;
+  const ProblemIndex index_;
+  uint64_t seed_;
+  Solved solved_;
+};
+
+}  // namespace
+
+SolverReport Solve(const Problem& problem, uint64_t seed, Budget* budget,
+                   Solved* solved, const std::function<void()>& improved) {
+  const Reduced reduced = Reduce(problem, {}, kClosureWords);
+  budget->Spend(problem.num_nodes());
+  SolverReport report;
+  report.reduced_nodes = reduced.problem.num_nodes();
+  std::vector<Reduced> parts = Split(reduced);
+  report.parts = parts.size();
+  std::sort(parts.begin(), parts.end(), [](const Reduced& a, const Reduced& b) {
+    const auto key = [](const Reduced& part) {
+      return std::pair(part.problem.num_nodes(), part.class_of[0]);
+    };
+    return key(a) < key(b);
+  });
+  Selection assembled =
+      reduced.Restore(Selection(reduced.problem.num_classes(), kNoNode));
+  std::vector<PartSolver> solvers;
+  solvers.reserve(parts.size());
+  for (const Reduced& part : parts) {
+    solvers.emplace_back(part, solved->selection, seed).Start(budget);
+  }
+  const auto assemble = [&] {
+    double bound = reduced.base;
+    bool optimal = true;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Solved& part = solvers[i].solved();
+      for (ClassIndex c = 0; c < part.selection.size(); ++c) {
+        if (part.selection[c] == kNoNode) continue;
+        assembled[parts[i].class_of[c]] = parts[i].node_of[part.selection[c]];
+      }
+      bound += part.bound;
+      optimal &= part.optimal;
+    }
+    solved->Improve(problem, assembled);
+    solved->bound = optimal ? solved->cost : std::min(bound, solved->cost);
+    solved->optimal = optimal;
+    improved();
+  };
+  assemble();
+  size_t left = reduced.problem.num_nodes();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t size = parts[i].problem.num_nodes();
+    Budget slice = budget->Slice(static_cast<double>(size) / left, kNoLimit);
+    left -= size;
+    solvers[i].Run(&slice);
+    budget->Spend(slice.spent());
+    report.proven_parts += solvers[i].solved().optimal;
+    assemble();
+  }
+  return report;
+}
+
+}  // namespace encore::opt::extract
