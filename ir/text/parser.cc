@@ -98,6 +98,7 @@ class Parser {
       Symbol symbol;
       const size_t offset = lexer_.peek().offset;
       ENCORE_ASSIGN_OR_RETURN(symbol.name, lexer_.ExpectName("a symbol"));
+      symbol.at_run_time = lexer_.AcceptName("at_run_time");
       if (lexer_.AcceptName("in")) {
         ENCORE_RETURN_IF_ERROR(lexer_.Expect("["));
         ENCORE_ASSIGN_OR_RETURN(symbol.lower,

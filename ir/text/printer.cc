@@ -156,9 +156,9 @@ class GraphPrinter {
 void PrintSymbols(const Graph& graph, std::string* out) {
   bool first = true;
   for (const Symbol& symbol : graph.symbols()) {
-    if (symbol.at_run_time) continue;
     StrAppend(out, first ? "symbols " : ", ", symbol.name);
     first = false;
+    if (symbol.at_run_time) StrAppend(out, " at_run_time");
     if (symbol.upper != INT64_MAX) {
       StrAppend(out, " in [", symbol.lower, ", ", symbol.upper, "]");
     } else if (symbol.lower != 0) {
