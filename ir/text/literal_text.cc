@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -98,6 +99,23 @@ std::optional<uint64_t> ElementBits(DType dtype, std::string_view text) {
   return IsFloat(dtype) ? FloatBits(dtype, text) : IntegerBits(dtype, text);
 }
 
+// The fewest digits that give the bits of an element of a narrow format.
+std::string NarrowFloatText(const Literal& literal, int64_t i) {
+  const double value = literal.AsDouble(i);
+  if (value == std::trunc(value)) return StrCat(static_cast<float>(value));
+  char text[32];
+  for (int digits = 1;; ++digits) {
+    const char* end = std::to_chars(text, text + sizeof(text), value,
+                                    std::chars_format::general, digits)
+                          .ptr;
+    const std::string_view view(text, end - text);
+    if (digits == std::numeric_limits<float>::max_digits10 ||
+        ElementBits(literal.dtype(), view) == Bits(literal, i)) {
+      return std::string(view);
+    }
+  }
+}
+
 std::string ElementText(const Literal& literal, int64_t i) {
   if (IsHost(literal.dtype())) return Quote(literal.strings()[i]);
   std::string text;
@@ -111,10 +129,12 @@ std::string ElementText(const Literal& literal, int64_t i) {
     case DType::kU64:
       text = StrCat(Bits(literal, i));
       break;
+    case DType::kF32:
+      text = StrCat(static_cast<float>(literal.AsDouble(i)));
+      break;
     default:
-      text = IsFloat(literal.dtype())
-                 ? StrCat(static_cast<float>(literal.AsDouble(i)))
-                 : StrCat(literal.AsInt(i));
+      text = IsFloat(literal.dtype()) ? NarrowFloatText(literal, i)
+                                      : StrCat(literal.AsInt(i));
   }
   const uint64_t bits = Bits(literal, i);
   if (ElementBits(literal.dtype(), text) == bits) return text;

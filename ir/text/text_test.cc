@@ -123,9 +123,10 @@ TEST(Text, ErrorsSayWhereAndWhat) {
 TEST(Text, HostileTextIsRefused) {
   EXPECT_EQ(ErrorOf("graph g() {\n  %c = constant() {value = "
                     "f32[1152921504606846976] 1}\n  return\n}"),
-            "2:54: a constant of 1152921504606846976 elements is too large to "
+            "2:53: a constant of 1152921504606846976 elements is too large to "
             "repeat");
-  ErrorOf("graph g() { %c = constant() {value = f32[4611686018427387904,4] []}");
+  ErrorOf(
+      "graph g() { %c = constant() {value = f32[4611686018427387904,4] []}");
   ErrorOf(StrCat("graph g(%x: f32[", std::string(100000, '('), "1])"));
   std::string nested = "graph g(%c: bool[]) {";
   for (int i = 0; i < 10000; ++i) nested += "%x = if(%c) graph b(%c: bool[]) {";
