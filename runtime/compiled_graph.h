@@ -132,8 +132,8 @@ struct Allocate {
   Dim bytes;
 };
 
-// dst = src: same bytes (as many as the slots' types say), any two pools. For
-// host objects, a copy of the object.
+// dst = src: slots of the same number of bytes, one of them in host memory or
+// both in one pool. For host objects, a copy of the object.
 struct Copy {
   SlotId src, dst;
 };
