@@ -1,5 +1,7 @@
 #include "encore/opt/egraph/applier.h"
 
+#include <algorithm>
+
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -43,12 +45,63 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
       wanted_.push_back(Slot(s));
     }
   }
+  PlanPrefetches();
+}
+
+void Applier::PlanPrefetches() {
+  std::vector<uint32_t> position(rule_->slots.size(), kNoValue);
+  for (uint32_t i = 0; i < wanted_.size(); ++i) {
+    position[wanted_[i].value()] = i;
+  }
+  for (const Action& action : rule_->actions) {
+    const bool direct =
+        std::all_of(action.args.begin(), action.args.end(),
+                    [&](Slot s) { return position[s.value()] != kNoValue; });
+    if (action.kind == Action::Kind::kInsert && direct) {
+      direct_.push_back(
+          {action.op.value(), static_cast<uint32_t>(direct_args_.size())});
+      for (const Slot s : action.args) {
+        direct_args_.push_back(position[s.value()]);
+      }
+    } else if (action.kind == Action::Kind::kUnion) {
+      for (const Slot s : action.args) {
+        if (position[s.value()] == kNoValue) continue;
+        unioned_.push_back(position[s.value()]);
+      }
+    }
+  }
+}
+
+uint64_t Applier::DirectHash(const EGraph& graph, const Direct& direct,
+                             const Value* match) const {
+  Value values[Language::kMaxArity];
+  const size_t arity = graph.store().arity(direct.op);
+  for (size_t k = 0; k < arity; ++k) {
+    values[k] = match[direct_args_[direct.first + k]];
+  }
+  return graph.store().Hash(direct.op, values);
+}
+
+void Applier::PrefetchSlots(const EGraph& graph, const Value* match) const {
+  const NodeStore& store = graph.store();
+  for (const Direct& direct : direct_) {
+    store.PrefetchSlot(DirectHash(graph, direct, match));
+  }
+  for (const uint32_t i : unioned_) store.PrefetchRow(match[i]);
+}
+
+void Applier::PrefetchRows(const EGraph& graph, const Value* match) const {
+  const NodeStore& store = graph.store();
+  for (const Direct& direct : direct_) {
+    store.PrefetchFound(DirectHash(graph, direct, match));
+  }
+  for (const uint32_t i : unioned_) store.PrefetchInfo(match[i]);
 }
 
 Applier::Outcome Applier::Apply(EGraph* graph, std::span<const Value> match,
                                 bool current) {
   Outcome outcome;
-  current &= !with_nodes_;  // with proofs, Add gives terms and not classes
+  current = false;
   size_t i = 0;
   for (const Slot s : wanted_) registers_[s.value()] = match[i++];
   for (size_t a = 0; with_nodes_ && a < rule_->atoms.size(); ++a) {

@@ -29,8 +29,17 @@ class Applier {
   // `match`: as wanted. `current`: its classes are canonical or have lost a
   // union since the last Rebuild, otherwise they are looked up.
   Outcome Apply(EGraph* graph, std::span<const Value> match, bool current);
+  // Bring near what Apply will read for the match: what is in the table's
+  // slots, then what they name.
+  void PrefetchSlots(const EGraph& graph, const Value* match) const;
+  void PrefetchRows(const EGraph& graph, const Value* match) const;
 
  private:
+  // An insertion whose columns a match gives.
+  struct Direct {
+    uint32_t op;
+    uint32_t first;  // in direct_args_
+  };
   struct Instruction {
     Action::Kind kind;
     uint32_t op;
@@ -38,6 +47,9 @@ class Applier {
     uint32_t first_arg;  // in args_
     uint32_t num_args;
   };
+  void PlanPrefetches();
+  uint64_t DirectHash(const EGraph& graph, const Direct& direct,
+                      const Value* match) const;
   Status RunPrimitive(EGraph* graph, const Instruction& instruction);
   bool Union(EGraph* graph, Value a, Value b);
 
@@ -46,8 +58,11 @@ class Applier {
   bool with_nodes_;
   std::vector<Slot> wanted_;
   std::vector<Instruction> code_;
-  std::vector<uint32_t> args_;    // slots
-  std::vector<Value> registers_;  // by slot, then the nodes of atoms
+  std::vector<uint32_t> args_;  // slots
+  std::vector<Direct> direct_;
+  std::vector<uint32_t> direct_args_;  // positions in a match
+  std::vector<uint32_t> unioned_;      // positions in a match
+  std::vector<Value> registers_;       // by slot, then the nodes of atoms
   std::vector<Value> scratch_;
 };
 

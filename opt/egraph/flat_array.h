@@ -1,9 +1,9 @@
 // FlatArray<T>: a growable column of plain values whose bytes are counted, and
 // MemoryMeter: the count, with its peak.
 //
-// Growth goes through realloc, which moves pages and not bytes once a column is
-// large, so a column needs no second copy of itself to grow; large columns grow
-// by an eighth. Not thread-safe.
+// A large column lies in address space reserved ahead and takes memory as it
+// fills it, so it needs neither slack nor a second copy of itself to grow. Not
+// thread-safe.
 #ifndef ENCORE_OPT_EGRAPH_FLAT_ARRAY_H_
 #define ENCORE_OPT_EGRAPH_FLAT_ARRAY_H_
 
@@ -28,6 +28,16 @@ struct MemoryMeter {
     peak = std::max(peak, bytes);
   }
 };
+
+// Address space for a large column, backed by huge pages where it is touched:
+// columns are read at random, and small pages would cost a page walk each.
+inline constexpr size_t kLargePage = size_t{2} << 20;
+// `bytes` (a multiple of kLargePage) of zeros, aligned to kLargePage.
+void* ReserveLarge(size_t bytes);
+void FreeLarge(void* data, size_t bytes);
+// Moves the first `used` bytes (a multiple of kLargePage) of one reservation to
+// another, without copying, and frees the first.
+void MoveLarge(void* from, size_t from_bytes, size_t used, void* to);
 
 template <typename T>
 class FlatArray {
@@ -85,37 +95,63 @@ class FlatArray {
   }
   void clear() { size_ = 0; }
   void Free() {
-    std::free(data_);
-    if (meter_ != nullptr) meter_->Change(capacity_ * sizeof(T), 0);
+    if (reserved_ > 0) {
+      FreeLarge(data_, reserved_);
+    } else {
+      std::free(data_);
+    }
+    if (meter_ != nullptr) meter_->Change(counted_, 0);
     data_ = nullptr;
-    size_ = capacity_ = 0;
+    size_ = capacity_ = counted_ = reserved_ = 0;
   }
   void swap(FlatArray& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(counted_, other.counted_);
+    std::swap(reserved_, other.reserved_);
     std::swap(meter_, other.meter_);
   }
 
  private:
   void Grow(size_t at_least) {
-    const size_t bytes = capacity_ * sizeof(T);
-    const size_t step = bytes < (size_t{1} << 20) ? capacity_ : capacity_ / 8;
+    const size_t step =
+        capacity_ * sizeof(T) < kLargePage ? capacity_ : kLargePage / sizeof(T);
     SetCapacity(std::max({at_least, capacity_ + step, size_t{8}}));
   }
   void SetCapacity(size_t capacity) {
-    T* const data = static_cast<T*>(std::realloc(data_, capacity * sizeof(T)));
-    ENCORE_CHECK(data != nullptr) << "out of memory";
-    data_ = data;
-    if (meter_ != nullptr) {
-      meter_->Change(capacity_ * sizeof(T), capacity * sizeof(T));
+    size_t bytes = capacity * sizeof(T);
+    if (bytes < kLargePage) {
+      data_ = static_cast<T*>(std::realloc(data_, bytes));
+      ENCORE_CHECK(data_ != nullptr) << "out of memory";
+    } else {
+      bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;
+      if (bytes > reserved_) Reserve(bytes * kReserveFactor);
     }
-    capacity_ = capacity;
+    if (meter_ != nullptr) meter_->Change(counted_, bytes);
+    counted_ = bytes;
+    capacity_ = bytes / sizeof(T);
   }
+  // Moves to `bytes` of address space.
+  void Reserve(size_t bytes) {
+    T* const data = static_cast<T*>(ReserveLarge(bytes));
+    if (reserved_ > 0) {
+      MoveLarge(data_, reserved_, counted_, data);
+    } else {
+      if (size_ > 0) std::memcpy(data, data_, size_ * sizeof(T));
+      std::free(data_);
+    }
+    data_ = data;
+    reserved_ = bytes;
+  }
+
+  static constexpr size_t kReserveFactor = 16;
 
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
+  size_t counted_ = 0;   // bytes behind capacity_
+  size_t reserved_ = 0;  // bytes of address space; 0: from malloc
   MemoryMeter* meter_ = nullptr;
 };
 

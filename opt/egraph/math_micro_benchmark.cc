@@ -28,6 +28,9 @@ void BM_MathMicro(benchmark::State& state) {
     for (int i = 0; i < state.range(0); ++i) runner.Step(rules);
     state.counters["enodes"] = graph.num_enodes();
     state.counters["classes"] = graph.num_classes();
+    size_t matches = 0;
+    for (const RuleId rule : rules) matches += runner.stats(rule).matches;
+    state.counters["matches"] = matches;
     state.counters["rows"] = graph.node_limit();
     const double nodes = graph.num_enodes();
     state.counters["bytes/enode"] = graph.memory_bytes() / nodes;

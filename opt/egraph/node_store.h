@@ -93,7 +93,14 @@ class NodeStore {
   }
   // The node with these columns, or kNone. Retired nodes are found.
   uint32_t Lookup(uint32_t op, const Value* args, uint64_t hash) const;
-  void Prefetch(uint64_t hash) const { table_.Prefetch(hash); }
+  // Bring near what Lookup will read: first the slot, then the row.
+  void PrefetchSlot(uint64_t hash) const { table_.Prefetch(hash); }
+  void PrefetchFound(uint64_t hash) const {
+    const uint32_t n = table_.Guess(hash);
+    if (n < rows_.size()) PrefetchRow(n);
+  }
+  void PrefetchRow(uint32_t n) const { __builtin_prefetch(rows_.data() + n); }
+  void PrefetchInfo(uint32_t c) const { __builtin_prefetch(info_.data() + c); }
 
   // Appends a node in class `cls`, or where that is kNone in a class of its
   // own, and lists it everywhere. REQUIRES: Lookup gives kNone.
@@ -253,6 +260,13 @@ bool NodeStore::ForEachStamped(uint32_t op, uint32_t from, uint32_t to,
                              ? rows.segments[s + 1].begin
                              : rows.log.size();
     for (uint32_t i = rows.segments[s].begin; i < end; ++i) {
+      if (i + 8 < end) PrefetchRow(rows.log[i + 8]);
+      if (i + 4 < end) {
+        // Matching goes on to the classes in the columns; a literal does no
+        // harm.
+        PrefetchInfo(rows_[rows.log[i + 4]].arg[0]);
+        PrefetchInfo(rows_[rows.log[i + 4]].arg[1]);
+      }
       const uint32_t n = rows.log[i];
       if (rows_[n].op != op || rows_[n].stamp != stamp) continue;
       if (!each(n)) return false;

@@ -93,6 +93,12 @@ class NodeTable {
   void Prefetch(uint64_t hash) const {
     __builtin_prefetch(slots_.data() + Home(hash));
   }
+  // An id that may be what Find gives, without looking at it, or kNone.
+  uint32_t Guess(uint64_t hash) const {
+    const uint32_t slot = slots_[Home(hash)];
+    const uint32_t id_mask = IdMask();
+    return (slot & ~id_mask) == Tag(hash) ? slot & id_mask : kNone;
+  }
   size_t live() const { return live_; }
 
  private:

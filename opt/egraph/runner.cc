@@ -9,6 +9,12 @@
 #include "encore/opt/egraph/trie.h"
 
 namespace encore::egraph {
+namespace {
+
+// How many matches ahead the tables' slots are asked for.
+constexpr size_t kPrefetch = 8;
+
+}  // namespace
 
 std::string_view ToString(StopReason reason) {
   switch (reason) {
@@ -163,11 +169,16 @@ StopReason Runner::ApplyRule(Turn& turn, const MatchBuffer& matches,
   const size_t nodes_before = graph_->num_enodes();
   StopReason stop = StopReason::kNone;
   size_t applied = 0;
+  const auto match = [&](size_t i) {
+    return matches.values.data() + i * matches.stride;
+  };
   while (applied < matches.count && stop == StopReason::kNone) {
-    const Applier::Outcome outcome = turn.applier.Apply(
-        graph_,
-        {matches.values.data() + applied * matches.stride, matches.stride},
-        true);
+    if (applied + 2 * kPrefetch < matches.count) {
+      turn.applier.PrefetchSlots(*graph_, match(applied + 2 * kPrefetch));
+      turn.applier.PrefetchRows(*graph_, match(applied + kPrefetch));
+    }
+    const Applier::Outcome outcome =
+        turn.applier.Apply(graph_, {match(applied), matches.stride}, true);
     ++applied;
     stats.unions += outcome.unions;
     if (!outcome.status.ok()) {

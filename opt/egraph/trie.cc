@@ -125,6 +125,7 @@ class QueryPlanner {
     node_registers_.assign(rule_.atoms.size(), kUnbound);
     planned_.assign(rule_.atoms.size(), false);
     guarded_.assign(rule_.guards.size(), false);
+    results_.assign(rule_.slots.size(), false);
     next_register_ = 0;
     size_t left = rule_.atoms.size();
     for (size_t i = 0; i < rule_.atoms.size(); ++i) {
@@ -148,7 +149,9 @@ class QueryPlanner {
            constant_[s.value()].has_value();
   }
 
-  // Lookups first, then members of known classes, users, and scans.
+  // Lookups first, then members of known classes, then users of classes that
+  // are results of planned atoms, users of other variables' classes (which may
+  // be all of the graph), and scans.
   size_t ChooseNext(const std::vector<Age>& ages) const {
     size_t best = 0;
     std::pair<int, size_t> best_cost = {9, 0};
@@ -156,20 +159,22 @@ class QueryPlanner {
       if (planned_[i]) continue;
       const Atom& atom = rule_.atoms[i];
       size_t known = 0;
-      bool class_column = false;
+      int class_column = 4;
       for (size_t k = 0; k < atom.args.size(); ++k) {
         if (!Known(atom.args[k])) continue;
         ++known;
-        class_column |= store_.is_class_column(atom.op.value(), k);
+        if (!store_.is_class_column(atom.op.value(), k)) continue;
+        class_column =
+            std::min(class_column, results_[atom.args[k].value()] ? 2 : 3);
       }
       const bool relation = graph_.language().is_relation(atom.op);
-      std::pair<int, size_t> cost = {3, Count(i, ages[i])};
+      std::pair<int, size_t> cost = {class_column, i};
       if (known == atom.args.size()) {
         cost = {0, 0};
       } else if (Known(atom.out) && !relation) {
         cost = {1, i};
-      } else if (class_column) {
-        cost = {2, i};
+      } else if (class_column == 4) {
+        cost.second = Count(i, ages[i]);
       }
       if (cost < best_cost) {
         best = i;
@@ -209,8 +214,11 @@ class QueryPlanner {
     for (size_t k = 0; k < arity; ++k) {
       if (!Known(atom.args[k])) continue;
       ++known;
-      const bool usable = store_.is_class_column(step.op, k);
-      if (usable && !column.has_value()) column = k;
+      if (!store_.is_class_column(step.op, k)) continue;
+      const bool better = column.has_value() &&
+                          results_[atom.args[k].value()] &&
+                          !results_[atom.args[*column].value()];
+      if (better || !column.has_value()) column = k;
     }
     bool check_out = true;
     if (known == arity && arity > 0) {
@@ -243,6 +251,7 @@ class QueryPlanner {
     if (check_out) BindOrCheck(atom.out, base + arity);
     node_registers_[index] = base + arity + 1;
     planned_[index] = true;
+    results_[atom.out.value()] = true;
     AddGuards();
   }
 
@@ -336,6 +345,7 @@ class QueryPlanner {
   std::vector<uint32_t> node_registers_;  // by atom
   std::vector<bool> planned_;             // by atom
   std::vector<bool> guarded_;             // by guard
+  std::vector<bool> results_;             // by slot: of a planned atom
   uint32_t next_register_ = 0;
 };
 
