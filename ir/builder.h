@@ -150,6 +150,8 @@ class GraphBuilder {
   Value Broadcast(Value x, Shape shape, Ints axes);
   // NumPy's rule: dims are aligned at the end.
   Value BroadcastTo(Value x, const Shape& shape);
+  // Every one in the shape that all broadcast to; false after an error.
+  bool BroadcastTogether(std::span<Value> values);
   Value Reshape(Value x, Shape shape);
   // Without dims of extent 1 at `axes`; with such dims put at `axes` of the
   // result.
@@ -220,8 +222,6 @@ class GraphBuilder {
 
  private:
   Value Resolve(const Operand& operand, DType dtype);
-  // Every one in the shape that all broadcast to; false after an error.
-  bool BroadcastTogether(std::span<Value> values);
   Value WithKeptDims(Value x, Value reduced, const Ints& axes, bool keep_dims);
   struct BodyPlan {
     std::string_view name;

@@ -1,0 +1,37 @@
+// Import: a model file as a graph.
+//
+// The formats are listed in importers.cc, one line each. A model that is not
+// valid gives InvalidArgument or Unimplemented with the node, the operator and,
+// where one is at fault, the attribute; time and memory are bounded by the
+// file's size. Weights stay in the mapped file, which the graph's literals keep
+// alive.
+#ifndef ENCORE_IR_IMPORT_IMPORT_H_
+#define ENCORE_IR_IMPORT_IMPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/graph.h"
+#include "encore/ir/support/status.h"
+
+namespace encore {
+
+struct ImportOptions {
+  // Values of symbolic dims, by the name that the graph gives the symbol.
+  std::map<std::string, int64_t> bindings;
+  // Extents of inputs, by input: they bind the symbols of the input's declared
+  // shape. InvalidArgument where they contradict it.
+  std::map<std::string, std::vector<int64_t>> input_shapes;
+};
+
+// The graph of the model at `path`, in the format that its name or first bytes
+// say.
+StatusOr<Graph> ImportFile(const std::string& path,
+                           const ImportOptions& options = {});
+
+}  // namespace encore
+
+#endif  // ENCORE_IR_IMPORT_IMPORT_H_

@@ -1,0 +1,126 @@
+// NodeContext: what a converter sees of one ONNX node.
+//
+// A converter reads inputs and attributes, emits nodes and binds outputs.
+// Emitted nodes carry the node's name as origin; a shape that does not fit
+// stays in the builder as its first error, which the importer reports with the
+// node.
+#ifndef ENCORE_IR_IMPORT_ONNX_CONTEXT_H_
+#define ENCORE_IR_IMPORT_ONNX_CONTEXT_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/attributes.h"
+#include "encore/ir/builder.h"
+#include "encore/ir/import/onnx/attribute_reader.h"
+#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/import/onnx/scope.h"
+#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+class NodeContext {
+ public:
+  NodeContext(const Node& node, Scope& scope, const DataSource& source)
+      : node_(node), scope_(scope), source_(source), attributes_(node) {}
+
+  const Node& node() const { return node_; }
+  AttributeReader& attributes() { return attributes_; }
+  const DataSource& source() const { return source_; }
+  Scope& scope() { return scope_; }
+  GraphBuilder& builder() { return scope_.builder(); }
+
+  int input_count() const { return static_cast<int>(node_.inputs.size()); }
+  // Whether input i is given (an optional input may be left out by an empty
+  // name).
+  bool HasInput(int i) const {
+    return i < input_count() && !node_.inputs[i].empty();
+  }
+  bool WantsOutput(int i) const {
+    return i < static_cast<int>(node_.outputs.size()) &&
+           !node_.outputs[i].empty();
+  }
+
+  // InvalidArgument where the number of inputs or outputs given is outside the
+  // bounds, or one of the first `least` inputs is left out.
+  Status CheckInputs(int least, int most) const;
+  Status CheckOutputs(int most) const;
+
+  // Input i as a tensor. REQUIRES HasInput(i).
+  Value Input(int i) { return scope_.Tensor(node_.inputs[i]); }
+  // Every given input as a tensor.
+  std::vector<Value> Inputs();
+
+  // Input i's value, which must be known: InvalidArgument says that it depends
+  // on data.
+  StatusOr<Literal> ConstantInput(int i, std::string_view what);
+  StatusOr<std::vector<int64_t>> IntsInput(int i, std::string_view what);
+  StatusOr<std::vector<double>> FloatsInput(int i, std::string_view what);
+  // Input i as dims, constant or symbolic.
+  StatusOr<Dims> DimsInput(int i, std::string_view what);
+
+  const TensorType& type(Value value) { return value.type(); }
+  const Shape& shape(Value value) { return type(value).shape; }
+  int rank(Value value) { return shape(value).rank(); }
+  DType dtype(Value value) { return type(value).dtype; }
+
+  // `axis`, which may count from the end, within a rank; the error names
+  // `what`.
+  StatusOr<int64_t> Axis(int64_t axis, int64_t rank,
+                         std::string_view what) const;
+  // The same for each; sorted, and InvalidArgument where one repeats.
+  StatusOr<Ints> AxesList(const Ints& axes, int64_t rank,
+                          std::string_view what) const;
+
+  // Appends a node with one result.
+  Value Emit(Op op, std::initializer_list<Value> operands,
+             Attributes attributes = NoneAttrs()) {
+    return builder().Node1(op, operands, std::move(attributes));
+  }
+  Value Emit(Op op, const std::vector<Value>& operands,
+             Attributes attributes = NoneAttrs()) {
+    return builder().Node(op, operands, std::move(attributes))[0];
+  }
+  // The values in the shape that all of them broadcast to.
+  std::vector<Value> Together(std::vector<Value> values) {
+    builder().BroadcastTogether(values);
+    return values;
+  }
+  // A scalar constant of `dtype`.
+  Value Scalar(DType dtype, double value);
+  // `value` filled to a shape.
+  Value Fill(Value scalar, const Shape& shape);
+  Value Reshape(Value value, Dims shape) {
+    return builder().Reshape(value, Shape(std::move(shape)));
+  }
+  // `value` with dims of 1 put in at `axes` (positions in the result,
+  // ascending).
+  Value Unsqueeze(Value value, const Ints& axes);
+  // A vector of one entry per channel, shaped to spread over [N, C, spatial…].
+  Value PerChannel(Value vector, int rank);
+
+  // Binds output i; an output nobody named is dropped. A value that folded to a
+  // constant is bound as one.
+  Status Output(int i, Value value);
+  Status Output(int i, Bound bound);
+
+  // `input` or `attribute` trouble: InvalidArgument with the message.
+  static Status Error(std::string_view message) {
+    return InvalidArgumentError(message);
+  }
+
+ private:
+  const Node& node_;
+  Scope& scope_;
+  const DataSource& source_;
+  AttributeReader attributes_;
+};
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_CONTEXT_H_

@@ -1,0 +1,207 @@
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/window.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+Status MatMul(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  return context.Output(
+      0, context.builder().MatMul(context.Input(0), context.Input(1)));
+}
+
+Value Times(NodeContext& context, Value x, float factor) {
+  if (factor == 1.0f) return x;
+  const Value scalar = context.Scalar(context.dtype(x), factor);
+  return context.Emit(Op::kMul, {x, context.Fill(scalar, context.shape(x))});
+}
+
+// alpha * A' B' + beta * C.
+Status Gemm(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
+  AttributeReader& attributes = context.attributes();
+  ENCORE_ASSIGN_OR_RETURN(const float alpha, attributes.Float("alpha", 1));
+  ENCORE_ASSIGN_OR_RETURN(const float beta, attributes.Float("beta", 1));
+  ENCORE_ASSIGN_OR_RETURN(const bool transpose_a,
+                          attributes.Bool("transA", false));
+  ENCORE_ASSIGN_OR_RETURN(const bool transpose_b,
+                          attributes.Bool("transB", false));
+  const Value a = context.Input(0), b = context.Input(1);
+  if (context.rank(a) != 2 || context.rank(b) != 2) {
+    return NodeContext::Error(StrCat("inputs of rank ", context.rank(a),
+                                     " and ", context.rank(b),
+                                     ", expected matrices"));
+  }
+  DotGeneralAttrs dot;
+  dot.contract = {{transpose_a ? 0 : 1}, {transpose_b ? 1 : 0}};
+  Value y = Times(context, context.Emit(Op::kDotGeneral, {a, b}, dot), alpha);
+  if (context.HasInput(2) && beta != 0) {
+    const Value c =
+        context.builder().BroadcastTo(context.Input(2), context.shape(y));
+    y = context.Emit(Op::kAdd, {y, Times(context, c, beta)});
+  }
+  return context.Output(0, y);
+}
+
+// The spatial extents of a convolution's weights, which must be known.
+StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank) {
+  const Shape& shape = context.shape(weights);
+  if (shape.rank() != rank || !shape.is_constant()) {
+    return NodeContext::Error(StrCat("weights of shape ", shape.ToString(),
+                                     ", expected known extents and rank ",
+                                     rank));
+  }
+  const std::vector<int64_t> dims = shape.ConstantDims();
+  return Ints(dims.begin() + 2, dims.end());
+}
+
+Status AddBias(NodeContext& context, Value y) {
+  if (context.HasInput(2)) {
+    const Value bias = context.Input(2);
+    if (context.rank(bias) != 1) {
+      return NodeContext::Error(
+          StrCat("bias of rank ", context.rank(bias), ", expected 1"));
+    }
+    const Value spread = context.builder().BroadcastTo(
+        context.PerChannel(bias, context.rank(y)), context.shape(y));
+    y = context.Emit(Op::kAdd, {y, spread});
+  }
+  return context.Output(0, y);
+}
+
+Status Conv(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
+  const Value x = context.Input(0), w = context.Input(1);
+  const Shape shape = context.shape(x);
+  ENCORE_ASSIGN_OR_RETURN(Ints sizes, KernelSizes(context, w, shape.rank()));
+  ENCORE_ASSIGN_OR_RETURN(Window window,
+                          ReadWindow(context, shape, std::move(sizes), false));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
+                          context.attributes().Int("group", 1));
+  ConvolutionAttrs convolution;
+  convolution.strides = std::move(window.strides);
+  convolution.padding_low = std::move(window.padding_low);
+  convolution.padding_high = std::move(window.padding_high);
+  convolution.lhs_dilation = Ints(shape.rank() - 2, 1);
+  convolution.rhs_dilation = std::move(window.dilations);
+  convolution.feature_groups = groups;
+  return AddBias(context, context.Emit(Op::kConvolution, {x, w}, convolution));
+}
+
+// Padding of a transposed convolution that is not given as such: from
+// output_shape, or from auto_pad, which asks for extent * stride results.
+Status TransposedPadding(NodeContext& context, const Shape& input,
+                         const Ints& extra, Window* window) {
+  AttributeReader& attributes = context.attributes();
+  ENCORE_ASSIGN_OR_RETURN(const std::string auto_pad,
+                          attributes.String("auto_pad", "NOTSET"));
+  ENCORE_ASSIGN_OR_RETURN(auto wanted, attributes.OptionalInts("output_shape"));
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  if (!wanted && !same) return OkStatus();
+  const size_t spatial = window->sizes.size();
+  if (wanted && wanted->size() == spatial + 2) {
+    wanted->erase(wanted->begin(), wanted->begin() + 2);
+  }
+  if (wanted && wanted->size() != spatial) {
+    return NodeContext::Error(StrCat("attribute output_shape has ",
+                                     wanted->size(), " entries, expected ",
+                                     spatial));
+  }
+  for (size_t i = 0; i < spatial; ++i) {
+    const Dim& extent = input[static_cast<int>(i) + 2];
+    if (!extent.is_constant()) {
+      return NodeContext::Error(
+          "attribute output_shape or auto_pad needs a known spatial extent");
+    }
+    const int64_t stride = window->strides[i];
+    const int64_t size = wanted ? (*wanted)[i] : extent.constant() * stride;
+    const int64_t total = (extent.constant() - 1) * stride + extra[i] +
+                          (window->sizes[i] - 1) * window->dilations[i] + 1 -
+                          size;
+    const bool upper = auto_pad == "SAME_UPPER";
+    window->padding_low[i] = upper ? total / 2 : total - total / 2;
+    window->padding_high[i] = total - window->padding_low[i];
+  }
+  return OkStatus();
+}
+
+// The gradient of a convolution: one over the input spread by the strides, with
+// the kernel reversed and its channel dims exchanged within each group.
+Status ConvTranspose(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
+  const Value x = context.Input(0), w = context.Input(1);
+  const Shape shape = context.shape(x);
+  ENCORE_ASSIGN_OR_RETURN(Ints sizes, KernelSizes(context, w, shape.rank()));
+  // auto_pad means something else here, see TransposedPadding.
+  Node plain = context.node();
+  std::erase_if(plain.attributes,
+                [](const Attribute& a) { return a.name == "auto_pad"; });
+  NodeContext plain_context(plain, context.scope(), context.source());
+  ENCORE_ASSIGN_OR_RETURN(
+      Window window, ReadWindow(plain_context, shape, std::move(sizes), false));
+  for (const std::string_view name :
+       {"kernel_shape", "strides", "dilations", "pads"}) {
+    context.attributes().Ignore(name);
+  }
+  const size_t spatial = window.sizes.size();
+  ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
+                          context.attributes().Int("group", 1));
+  ENCORE_ASSIGN_OR_RETURN(
+      const Ints extra,
+      context.attributes().Ints("output_padding", Ints(spatial, 0)));
+  if (extra.size() != spatial) {
+    return NodeContext::Error(StrCat("attribute output_padding has ",
+                                     extra.size(), " entries, expected ",
+                                     spatial));
+  }
+  ENCORE_RETURN_IF_ERROR(TransposedPadding(context, shape, extra, &window));
+  const std::vector<int64_t> kernel = context.shape(w).ConstantDims();
+  if (groups < 1 || kernel[0] % groups != 0) {
+    return NodeContext::Error(StrCat("attribute group is ", groups, " for ",
+                                     kernel[0], " input channels"));
+  }
+  // [C, O / g, …] to [O, C / g, …].
+  Dims split = {groups, kernel[0] / groups, kernel[1]};
+  Ints order = {0, 2, 1}, axes;
+  Dims joined = {groups * kernel[1], kernel[0] / groups};
+  for (size_t i = 0; i < spatial; ++i) {
+    split.push_back(kernel[2 + i]);
+    joined.push_back(kernel[2 + i]);
+    order.push_back(static_cast<int64_t>(3 + i));
+    axes.push_back(static_cast<int64_t>(2 + i));
+  }
+  const Value exchanged =
+      context.Emit(Op::kTranspose, {context.Reshape(w, std::move(split))},
+                   TransposeAttrs{order});
+  const Value reversed = context.Emit(
+      Op::kReverse, {context.Reshape(exchanged, std::move(joined))},
+      AxesAttrs{axes});
+  ConvolutionAttrs convolution;
+  convolution.strides = Ints(spatial, 1);
+  convolution.lhs_dilation = window.strides;
+  convolution.rhs_dilation = window.dilations;
+  convolution.feature_groups = groups;
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t reach = (window.sizes[i] - 1) * window.dilations[i];
+    convolution.padding_low.push_back(reach - window.padding_low[i]);
+    convolution.padding_high.push_back(reach - window.padding_high[i] +
+                                       extra[i]);
+  }
+  return AddBias(context,
+                 context.Emit(Op::kConvolution, {x, reversed}, convolution));
+}
+
+constexpr Converter kConverters[] = {
+    {"Conv", Conv},
+    {"ConvTranspose", ConvTranspose},
+    {"Gemm", Gemm},
+    {"MatMul", MatMul},
+};
+
+}  // namespace
+
+std::span<const Converter> ContractionConverters() { return kConverters; }
+
+}  // namespace encore::onnx

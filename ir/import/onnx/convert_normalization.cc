@@ -1,0 +1,160 @@
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+Value CastTo(NodeContext& context, Value value, DType dtype) {
+  return context.dtype(value) == dtype ? value
+                                       : context.builder().Cast(value, dtype);
+}
+
+Status BatchNormalization(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(5, 5));
+  AttributeReader& attributes = context.attributes();
+  ENCORE_ASSIGN_OR_RETURN(const bool training,
+                          attributes.Bool("training_mode", false));
+  if (training) {
+    return UnimplementedError(
+        "attribute training_mode is 1: only inference is supported");
+  }
+  ENCORE_RETURN_IF_ERROR(context.CheckOutputs(1));
+  attributes.Ignore("momentum");
+  ENCORE_ASSIGN_OR_RETURN(const float epsilon,
+                          attributes.Float("epsilon", 1e-5f));
+  std::vector<Value> operands = context.Inputs();
+  const DType dtype = context.dtype(operands[0]);
+  for (Value& operand : operands) operand = CastTo(context, operand, dtype);
+  return context.Output(
+      0, context.Emit(Op::kBatchNorm, operands, EpsilonAttrs{epsilon}));
+}
+
+Status InstanceNormalization(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  ENCORE_ASSIGN_OR_RETURN(const float epsilon,
+                          context.attributes().Float("epsilon", 1e-5f));
+  return context.Output(0, context.Emit(Op::kInstanceNorm, context.Inputs(),
+                                        EpsilonAttrs{epsilon}));
+}
+
+Status GroupNormalization(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  AttributeReader& attributes = context.attributes();
+  ENCORE_ASSIGN_OR_RETURN(const float epsilon,
+                          attributes.Float("epsilon", 1e-5f));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
+                          attributes.RequiredInt("num_groups"));
+  ENCORE_ASSIGN_OR_RETURN(const bool per_group,
+                          attributes.Bool("encore.per_group", false));
+  attributes.Ignore("stash_type");
+  const Value x = context.Input(0);
+  Value scale = context.Input(1), bias = context.Input(2);
+  if (groups < 1 || context.rank(x) < 2) {
+    return NodeContext::Error(StrCat("attribute num_groups is ", groups));
+  }
+  if (per_group) {
+    const Dim channels = FloorDiv(context.shape(x)[1], groups);
+    for (Value* vector : {&scale, &bias}) {
+      const Value spread = context.Emit(
+          Op::kBroadcast, {*vector}, BroadcastAttrs{{groups, channels}, {0}});
+      *vector = context.Reshape(spread, {channels * groups});
+    }
+  }
+  return context.Output(0, context.Emit(Op::kGroupNorm, {x, scale, bias},
+                                        GroupNormAttrs{groups, epsilon}));
+}
+
+// Mean and inverse deviation, the optional outputs, are those of the normalized
+// dims with extents of 1 in their place.
+Status LayerStatistics(NodeContext& context, Value x, int64_t axis,
+                       float epsilon) {
+  if (!context.WantsOutput(1) && !context.WantsOutput(2)) return OkStatus();
+  x = CastTo(context, x, DType::kF32);
+  Ints axes;
+  for (int64_t i = axis; i < context.rank(x); ++i) axes.push_back(i);
+  const auto mean_of = [&](Value value) {
+    return context.Unsqueeze(context.Emit(Op::kMean, {value}, AxesAttrs{axes}),
+                             axes);
+  };
+  const Value mean = mean_of(x);
+  ENCORE_RETURN_IF_ERROR(context.Output(1, mean));
+  const Value centered = context.Emit(
+      Op::kSub, {x, context.builder().BroadcastTo(mean, context.shape(x))});
+  const Value variance = mean_of(context.Emit(Op::kMul, {centered, centered}));
+  const Value stable = context.Emit(
+      Op::kAdd, {variance, context.Fill(context.Scalar(DType::kF32, epsilon),
+                                        context.shape(variance))});
+  return context.Output(2, context.Emit(Op::kRsqrt, {stable}));
+}
+
+Status LayerNormalization(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
+  AttributeReader& attributes = context.attributes();
+  const Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  ENCORE_ASSIGN_OR_RETURN(const float epsilon,
+                          attributes.Float("epsilon", 1e-5f));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t raw, attributes.Int("axis", -1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.Axis(raw, shape.rank(), "attribute axis"));
+  attributes.Ignore("stash_type");
+  const Shape normalized(Dims(shape.dims().begin() + axis, shape.dims().end()));
+  std::vector<Value> operands = {x};
+  for (int i = 1; i < 3; ++i) {
+    if (!context.HasInput(i)) continue;
+    operands.push_back(
+        context.builder().BroadcastTo(context.Input(i), normalized));
+  }
+  ENCORE_RETURN_IF_ERROR(context.Output(
+      0,
+      context.Emit(Op::kLayerNorm, operands, LayerNormAttrs{axis, epsilon})));
+  return LayerStatistics(context, x, axis, epsilon);
+}
+
+// x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta.
+Status Lrn(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  AttributeReader& attributes = context.attributes();
+  ENCORE_ASSIGN_OR_RETURN(const int64_t size, attributes.RequiredInt("size"));
+  ENCORE_ASSIGN_OR_RETURN(const float alpha, attributes.Float("alpha", 1e-4f));
+  ENCORE_ASSIGN_OR_RETURN(const float beta, attributes.Float("beta", 0.75f));
+  ENCORE_ASSIGN_OR_RETURN(const float bias, attributes.Float("bias", 1.0f));
+  const Value x = context.Input(0);
+  const int rank = context.rank(x);
+  if (size < 1 || size > INT16_MAX || rank < 2) {
+    return NodeContext::Error(StrCat("attribute size is ", size));
+  }
+  ReduceWindowAttrs window;
+  window.combiner = Combiner::kSum;
+  window.window = window.strides = window.dilations = Ints(rank, 1);
+  window.padding_low = window.padding_high = Ints(rank, 0);
+  window.window[1] = size;
+  window.padding_low[1] = (size - 1) / 2;
+  window.padding_high[1] = size - 1 - (size - 1) / 2;
+  const auto spread = [&](double value) {
+    return context.Fill(context.Scalar(context.dtype(x), value),
+                        context.shape(x));
+  };
+  const Value sum = context.Emit(
+      Op::kReduceWindow, {context.Emit(Op::kMul, {x, x})}, std::move(window));
+  const Value scaled = context.Emit(Op::kMul, {sum, spread(alpha / size)});
+  const Value base = context.Emit(Op::kAdd, {scaled, spread(bias)});
+  return context.Output(
+      0, context.Emit(Op::kDiv,
+                      {x, context.Emit(Op::kPow, {base, spread(beta)})}));
+}
+
+constexpr Converter kConverters[] = {
+    {"BatchNormalization", BatchNormalization},
+    {"GroupNormalization", GroupNormalization},
+    {"InstanceNormalization", InstanceNormalization},
+    {"LRN", Lrn},
+    {"LayerNormalization", LayerNormalization},
+};
+
+}  // namespace
+
+std::span<const Converter> NormalizationConverters() { return kConverters; }
+
+}  // namespace encore::onnx

@@ -1,0 +1,202 @@
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// What the axes of a reduction come to.
+struct Reduction {
+  Value x;
+  Ints axes;
+  bool keep_dims = true;
+  // No axes and noop_with_empty_axes: nothing is combined.
+  bool noop = false;
+};
+
+StatusOr<Reduction> ReadReduction(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
+  AttributeReader& attributes = context.attributes();
+  Reduction reduction;
+  reduction.x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(reduction.keep_dims,
+                          attributes.Bool("keepdims", true));
+  ENCORE_ASSIGN_OR_RETURN(const bool noop,
+                          attributes.Bool("noop_with_empty_axes", false));
+  const int rank = context.rank(reduction.x);
+  if (context.HasInput(1)) {
+    ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axes"));
+    ENCORE_ASSIGN_OR_RETURN(reduction.axes,
+                            context.AxesList(axes, rank, "input axes"));
+  }
+  if (reduction.axes.empty()) {
+    reduction.noop = noop;
+    for (int i = 0; i < rank && !noop; ++i) reduction.axes.push_back(i);
+  }
+  return reduction;
+}
+
+// `reduced` with the dropped axes back as dims of 1 where they are to be kept.
+Status Finish(NodeContext& context, const Reduction& reduction, Value reduced) {
+  if (reduction.keep_dims) reduced = context.Unsqueeze(reduced, reduction.axes);
+  return context.Output(0, reduced);
+}
+
+Value Combine(NodeContext& context, Combiner combiner, Value x,
+              const Ints& axes) {
+  return context.Emit(Op::kReduce, {x}, ReduceAttrs{combiner, axes});
+}
+
+template <Combiner kCombiner>
+Status Reduce(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
+  if (reduction.noop) return context.Output(0, reduction.x);
+  Combiner combiner = kCombiner;
+  // On bool the extremes are the logical operations.
+  if (context.dtype(reduction.x) == DType::kBool) {
+    combiner = kCombiner == Combiner::kMax ? Combiner::kOr : Combiner::kAnd;
+  }
+  return Finish(context, reduction,
+                Combine(context, combiner, reduction.x, reduction.axes));
+}
+
+Status ReduceMean(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
+  if (reduction.noop) return context.Output(0, reduction.x);
+  if (IsFloat(context.dtype(reduction.x))) {
+    return Finish(
+        context, reduction,
+        context.Emit(Op::kMean, {reduction.x}, AxesAttrs{reduction.axes}));
+  }
+  Dim count = 1;
+  for (const int64_t axis : reduction.axes) {
+    count = count * context.shape(reduction.x)[axis];
+  }
+  const Value sum =
+      Combine(context, Combiner::kSum, reduction.x, reduction.axes);
+  const Value divisor = context.builder().Cast(
+      context.Reshape(context.builder().DimValues({count}), {}),
+      context.dtype(sum));
+  return Finish(
+      context, reduction,
+      context.Emit(Op::kDiv, {sum, context.Fill(divisor, context.shape(sum))}));
+}
+
+// The sum of f(x), and g of that.
+Status SumOf(NodeContext& context, std::optional<Op> before, bool squared,
+             std::optional<Op> after) {
+  ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
+  Value x = reduction.x;
+  if (before) x = context.Emit(*before, {x});
+  if (squared) x = context.Emit(Op::kMul, {x, x});
+  if (!reduction.noop) x = Combine(context, Combiner::kSum, x, reduction.axes);
+  if (after) x = context.Emit(*after, {x});
+  if (reduction.noop) return context.Output(0, x);
+  return Finish(context, reduction, x);
+}
+
+Status ReduceL1(NodeContext& context) {
+  return SumOf(context, Op::kAbs, false, std::nullopt);
+}
+Status ReduceLogSum(NodeContext& context) {
+  return SumOf(context, std::nullopt, false, Op::kLog);
+}
+Status ReduceSumSquare(NodeContext& context) {
+  return SumOf(context, std::nullopt, true, std::nullopt);
+}
+
+Status ReduceL2(NodeContext& context) {
+  // The root of integers is taken in f64.
+  if (context.HasInput(0) && !IsFloat(context.dtype(context.Input(0)))) {
+    ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
+    const DType dtype = context.dtype(reduction.x);
+    Value x = context.builder().Cast(reduction.x, DType::kF64);
+    x = context.Emit(Op::kMul, {x, x});
+    if (!reduction.noop)
+      x = Combine(context, Combiner::kSum, x, reduction.axes);
+    x = context.builder().Cast(context.Emit(Op::kSqrt, {x}), dtype);
+    return reduction.noop ? context.Output(0, x)
+                          : Finish(context, reduction, x);
+  }
+  return SumOf(context, std::nullopt, true, Op::kSqrt);
+}
+
+// log(sum(exp(x))), with the largest element taken out so that nothing
+// overflows.
+Status ReduceLogSumExp(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
+  if (reduction.noop) return context.Output(0, reduction.x);
+  const Shape shape = context.shape(reduction.x);
+  const DType dtype = context.dtype(reduction.x);
+  const Value raw =
+      Combine(context, Combiner::kMax, reduction.x, reduction.axes);
+  // An infinite maximum would make x - max NaN; without it the sum is right as
+  // it is.
+  const Value zero = context.Fill(context.Scalar(dtype, 0), context.shape(raw));
+  const Value top =
+      context.Emit(Op::kSelect, {context.Emit(Op::kIsInf, {raw}), zero, raw});
+  const Value shifted = context.Emit(
+      Op::kSub,
+      {reduction.x, context.builder().BroadcastTo(
+                        context.Unsqueeze(top, reduction.axes), shape)});
+  const Value sum = Combine(context, Combiner::kSum,
+                            context.Emit(Op::kExp, {shifted}), reduction.axes);
+  return Finish(context, reduction,
+                context.Emit(Op::kAdd, {context.Emit(Op::kLog, {sum}), top}));
+}
+
+template <Combiner kCombiner>
+Status ArgReduce(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  AttributeReader& attributes = context.attributes();
+  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const int64_t raw, attributes.Int("axis", 0));
+  ENCORE_ASSIGN_OR_RETURN(const bool keep_dims,
+                          attributes.Bool("keepdims", true));
+  ENCORE_ASSIGN_OR_RETURN(const bool last,
+                          attributes.Bool("select_last_index", false));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.Axis(raw, context.rank(x), "attribute axis"));
+  Value index = context.Emit(
+      Op::kArgReduce, {x}, ArgReduceAttrs{kCombiner, axis, last, DType::kI64});
+  if (keep_dims) index = context.Unsqueeze(index, {axis});
+  return context.Output(0, index);
+}
+
+Status CumSum(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axis"));
+  if (axes.size() != 1) return NodeContext::Error("input axis is no scalar");
+  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.Axis(axes[0], context.rank(x), "input axis"));
+  ENCORE_ASSIGN_OR_RETURN(const bool exclusive,
+                          context.attributes().Bool("exclusive", false));
+  ENCORE_ASSIGN_OR_RETURN(const bool reverse,
+                          context.attributes().Bool("reverse", false));
+  return context.Output(0, context.Emit(Op::kCumulative, {x},
+                                        CumulativeAttrs{Combiner::kSum, axis,
+                                                        exclusive, reverse}));
+}
+
+constexpr Converter kConverters[] = {
+    {"ArgMax", ArgReduce<Combiner::kMax>},
+    {"ArgMin", ArgReduce<Combiner::kMin>},
+    {"CumSum", CumSum},
+    {"ReduceL1", ReduceL1},
+    {"ReduceL2", ReduceL2},
+    {"ReduceLogSum", ReduceLogSum},
+    {"ReduceLogSumExp", ReduceLogSumExp},
+    {"ReduceMax", Reduce<Combiner::kMax>},
+    {"ReduceMean", ReduceMean},
+    {"ReduceMin", Reduce<Combiner::kMin>},
+    {"ReduceProd", Reduce<Combiner::kProduct>},
+    {"ReduceSum", Reduce<Combiner::kSum>},
+    {"ReduceSumSquare", ReduceSumSquare},
+};
+
+}  // namespace
+
+std::span<const Converter> ReductionConverters() { return kConverters; }
+
+}  // namespace encore::onnx

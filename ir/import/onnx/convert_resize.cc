@@ -1,0 +1,364 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// More result elements along one axis are no image.
+constexpr int64_t kMaxExtent = int64_t{1} << 24;
+
+// The extent of an axis that is a symbol; it can be resized by 1 only.
+constexpr int64_t kUnknown = -1;
+
+// How one axis is resized: result extent, and positions in the input's
+// coordinates.
+struct AxisPlan {
+  int axis = 0;
+  int64_t from = 0, to = 0;
+  double scale = 1;
+  // Where tf_crop_and_resize looks; fractions of the input.
+  double crop_start = 0, crop_end = 1;
+};
+
+struct Mode {
+  std::string interpolation, transformation, nearest;
+  double cubic_a = -0.75;
+  double extrapolation = 0;
+  bool exclude_outside = false, antialias = false;
+};
+
+StatusOr<double> SourcePosition(const AxisPlan& plan, const Mode& mode,
+                                int64_t i) {
+  const auto x = static_cast<double>(i);
+  const auto from = static_cast<double>(plan.from),
+             to = static_cast<double>(plan.to);
+  const std::string& how = mode.transformation;
+  if (how == "asymmetric") return x / plan.scale;
+  if (how == "half_pixel") return (x + 0.5) / plan.scale - 0.5;
+  if (how == "pytorch_half_pixel") {
+    return to > 1 ? (x + 0.5) / plan.scale - 0.5 : 0.0;
+  }
+  if (how == "half_pixel_symmetric") {
+    // Both images share their centre, whatever rounding made of the extent.
+    const double adjustment = to / (plan.scale * from);
+    const double offset = from / 2 * (1 - adjustment);
+    return offset + (x + 0.5) / plan.scale - 0.5;
+  }
+  if (how == "align_corners") return to > 1 ? x * (from - 1) / (to - 1) : 0.0;
+  if (how == "tf_crop_and_resize") {
+    return to > 1 ? plan.crop_start * (from - 1) +
+                        x * (plan.crop_end - plan.crop_start) * (from - 1) /
+                            (to - 1)
+                  : 0.5 * (plan.crop_start + plan.crop_end) * (from - 1);
+  }
+  return NodeContext::Error(
+      StrCat("attribute coordinate_transformation_mode is ", Quote(how)));
+}
+
+StatusOr<int64_t> NearestIndex(double position, const Mode& mode) {
+  const std::string& how = mode.nearest;
+  if (how == "round_prefer_floor") {
+    return static_cast<int64_t>(std::ceil(position - 0.5));
+  }
+  if (how == "round_prefer_ceil") {
+    return static_cast<int64_t>(std::floor(position + 0.5));
+  }
+  if (how == "floor") return static_cast<int64_t>(std::floor(position));
+  if (how == "ceil") return static_cast<int64_t>(std::ceil(position));
+  return NodeContext::Error(StrCat("attribute nearest_mode is ", Quote(how)));
+}
+
+// Slices of `x` along an axis at constant positions, which are clamped to it.
+Value Take(NodeContext& context, Value x, const AxisPlan& plan,
+           std::vector<int64_t> positions) {
+  for (int64_t& at : positions) at = std::clamp<int64_t>(at, 0, plan.from - 1);
+  // Each element repeated equally often is a broadcast.
+  if (plan.to % plan.from == 0) {
+    const int64_t repeat = plan.to / plan.from;
+    bool repeats = true;
+    for (int64_t i = 0; i < plan.to; ++i) repeats &= positions[i] == i / repeat;
+    if (repeats) {
+      Dims wide = context.shape(x).dims(), flat = wide;
+      Ints axes;
+      for (int i = 0; i < context.rank(x); ++i)
+        axes.push_back(i + (i > plan.axis));
+      wide.insert(wide.begin() + plan.axis + 1, repeat);
+      flat[plan.axis] = plan.to;
+      return context.Reshape(
+          context.Emit(Op::kBroadcast, {x}, BroadcastAttrs{wide, axes}), flat);
+    }
+  }
+  return context.builder().Take(
+      x, context.builder().Constant(Literal::Vector<int64_t>(positions)),
+      plan.axis);
+}
+
+// A factor for each result position along the axis, in x's shape.
+Value Factors(NodeContext& context, const Shape& shape, DType dtype,
+              const AxisPlan& plan, const std::vector<double>& factors) {
+  Literal literal(dtype, {plan.to});
+  for (int64_t i = 0; i < plan.to; ++i) literal.SetDouble(i, factors[i]);
+  return context.Emit(Op::kBroadcast,
+                      {context.builder().Constant(std::move(literal))},
+                      BroadcastAttrs{shape.dims(), {plan.axis}});
+}
+
+// Interpolation kernels; `taps` weights for positions floor(x) - taps / 2 + 1,
+// ….
+std::vector<double> Weights(const Mode& mode, double position) {
+  const double t = position - std::floor(position);
+  if (mode.interpolation == "linear") return {1 - t, t};
+  const double a = mode.cubic_a;
+  const auto near = [a](double d) {
+    return ((a + 2) * d - (a + 3)) * d * d + 1;
+  };
+  const auto far = [a](double d) {
+    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  };
+  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+}
+
+// One axis interpolated as a weighted sum of taps.
+StatusOr<Value> Interpolate(NodeContext& context, Value x, const AxisPlan& plan,
+                            const Mode& mode) {
+  const int taps = mode.interpolation == "linear" ? 2 : 4;
+  std::vector<std::vector<int64_t>> positions(taps,
+                                              std::vector<int64_t>(plan.to));
+  std::vector<std::vector<double>> factors(taps, std::vector<double>(plan.to));
+  for (int64_t i = 0; i < plan.to; ++i) {
+    ENCORE_ASSIGN_OR_RETURN(const double position,
+                            SourcePosition(plan, mode, i));
+    std::vector<double> weights = Weights(mode, position);
+    const auto first =
+        static_cast<int64_t>(std::floor(position)) - taps / 2 + 1;
+    double total = 0;
+    for (int tap = 0; tap < taps; ++tap) {
+      const int64_t at = first + tap;
+      if (mode.exclude_outside && (at < 0 || at >= plan.from)) weights[tap] = 0;
+      total += weights[tap];
+      positions[tap][i] = at;
+    }
+    for (int tap = 0; tap < taps; ++tap) {
+      factors[tap][i] =
+          mode.exclude_outside ? weights[tap] / total : weights[tap];
+    }
+  }
+  Value sum;
+  for (int tap = 0; tap < taps; ++tap) {
+    const Value part = Take(context, x, plan, positions[tap]);
+    const Value factor = Factors(context, context.shape(part),
+                                 context.dtype(part), plan, factors[tap]);
+    const Value term = context.Emit(Op::kMul, {part, factor});
+    sum = tap == 0 ? term : context.Emit(Op::kAdd, {sum, term});
+  }
+  return sum;
+}
+
+StatusOr<Value> Nearest(NodeContext& context, Value x, const AxisPlan& plan,
+                        const Mode& mode) {
+  std::vector<int64_t> positions(plan.to);
+  for (int64_t i = 0; i < plan.to; ++i) {
+    ENCORE_ASSIGN_OR_RETURN(const double position,
+                            SourcePosition(plan, mode, i));
+    ENCORE_ASSIGN_OR_RETURN(positions[i], NearestIndex(position, mode));
+  }
+  return Take(context, x, plan, std::move(positions));
+}
+
+// Where a crop looks outside of the input, the extrapolation value stands.
+StatusOr<Value> Extrapolate(NodeContext& context, Value x, const AxisPlan& plan,
+                            const Mode& mode) {
+  Literal inside(DType::kBool, {plan.to});
+  for (int64_t i = 0; i < plan.to; ++i) {
+    ENCORE_ASSIGN_OR_RETURN(const double position,
+                            SourcePosition(plan, mode, i));
+    inside.SetInt(
+        i, position >= 0 && position <= static_cast<double>(plan.from - 1));
+  }
+  const Shape shape = context.shape(x);
+  const Value mask = context.Emit(
+      Op::kBroadcast, {context.builder().Constant(std::move(inside))},
+      BroadcastAttrs{shape.dims(), {plan.axis}});
+  const Value outside =
+      context.Fill(context.Scalar(context.dtype(x), mode.extrapolation), shape);
+  return context.Emit(Op::kSelect, {mask, x, outside});
+}
+
+StatusOr<Mode> ReadMode(NodeContext& context) {
+  AttributeReader& attributes = context.attributes();
+  Mode mode;
+  ENCORE_ASSIGN_OR_RETURN(mode.interpolation,
+                          attributes.String("mode", "nearest"));
+  ENCORE_ASSIGN_OR_RETURN(
+      mode.transformation,
+      attributes.String("coordinate_transformation_mode", "half_pixel"));
+  ENCORE_ASSIGN_OR_RETURN(
+      mode.nearest, attributes.String("nearest_mode", "round_prefer_floor"));
+  ENCORE_ASSIGN_OR_RETURN(const float a,
+                          attributes.Float("cubic_coeff_a", -0.75f));
+  ENCORE_ASSIGN_OR_RETURN(const float outside,
+                          attributes.Float("extrapolation_value", 0));
+  ENCORE_ASSIGN_OR_RETURN(mode.exclude_outside,
+                          attributes.Bool("exclude_outside", false));
+  ENCORE_ASSIGN_OR_RETURN(mode.antialias, attributes.Bool("antialias", false));
+  mode.cubic_a = a;
+  mode.extrapolation = outside;
+  if (mode.interpolation == "bilinear") mode.interpolation = "linear";
+  if (mode.interpolation != "nearest" && mode.interpolation != "linear" &&
+      mode.interpolation != "cubic") {
+    return NodeContext::Error(StrCat("attribute mode is ",
+                                     Quote(mode.interpolation),
+                                     ", expected nearest, linear or cubic"));
+  }
+  if (mode.antialias) {
+    return UnimplementedError(
+        "attribute antialias is 1, which is not supported");
+  }
+  return mode;
+}
+
+// The result extent of one axis from `sizes`, which may ask for the aspect to
+// be kept.
+Status ApplySizes(const std::vector<int64_t>& sizes, const std::string& policy,
+                  std::vector<AxisPlan>* plans) {
+  double common = policy == "not_larger" ? INFINITY : 0;
+  for (size_t i = 0; i < plans->size(); ++i) {
+    AxisPlan& plan = (*plans)[i];
+    if (plan.from == kUnknown) {
+      return NodeContext::Error(StrCat(
+          "dim ", plan.axis, " must be known to be resized to an extent"));
+    }
+    plan.to = sizes[i];
+    plan.scale = static_cast<double>(plan.to) / static_cast<double>(plan.from);
+    common = policy == "not_larger" ? std::min(common, plan.scale)
+                                    : std::max(common, plan.scale);
+  }
+  if (policy == "stretch") return OkStatus();
+  if (policy != "not_larger" && policy != "not_smaller") {
+    return NodeContext::Error(
+        StrCat("attribute keep_aspect_ratio_policy is ", Quote(policy)));
+  }
+  for (AxisPlan& plan : *plans) {
+    plan.scale = common;
+    plan.to = static_cast<int64_t>(
+        std::floor(common * static_cast<double>(plan.from) + 0.5));
+  }
+  return OkStatus();
+}
+
+Status ApplyRoi(NodeContext& context, std::vector<AxisPlan>* plans) {
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<double> roi,
+                          context.FloatsInput(1, "roi"));
+  if (roi.size() != 2 * plans->size()) {
+    return NodeContext::Error(StrCat("input roi has ", roi.size(),
+                                     " entries for ", plans->size(), " axes"));
+  }
+  for (size_t i = 0; i < plans->size(); ++i) {
+    (*plans)[i].crop_start = roi[i];
+    (*plans)[i].crop_end = roi[plans->size() + i];
+  }
+  return OkStatus();
+}
+
+StatusOr<std::vector<AxisPlan>> ReadPlans(NodeContext& context,
+                                          const Shape& shape,
+                                          const Mode& mode) {
+  AttributeReader& attributes = context.attributes();
+  Ints axes;
+  for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
+  ENCORE_ASSIGN_OR_RETURN(axes, attributes.Ints("axes", axes));
+  ENCORE_RETURN_IF_ERROR(
+      context.AxesList(axes, shape.rank(), "attribute axes").status());
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::string policy,
+      attributes.String("keep_aspect_ratio_policy", "stretch"));
+  std::vector<AxisPlan> plans;
+  for (const int64_t raw : axes) {
+    ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                            context.Axis(raw, shape.rank(), "attribute axes"));
+    AxisPlan plan;
+    plan.axis = static_cast<int>(axis);
+    const Dim& extent = shape[plan.axis];
+    plan.from = plan.to = extent.is_constant() ? extent.constant() : kUnknown;
+    plans.push_back(plan);
+  }
+  if (context.HasInput(3)) {
+    ENCORE_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes,
+                            context.IntsInput(3, "sizes"));
+    if (sizes.size() != plans.size()) {
+      return NodeContext::Error(StrCat("input sizes has ", sizes.size(),
+                                       " entries for ", plans.size(), " axes"));
+    }
+    ENCORE_RETURN_IF_ERROR(ApplySizes(sizes, policy, &plans));
+  } else if (context.HasInput(2)) {
+    ENCORE_ASSIGN_OR_RETURN(const std::vector<double> scales,
+                            context.FloatsInput(2, "scales"));
+    if (scales.size() != plans.size()) {
+      return NodeContext::Error(StrCat("input scales has ", scales.size(),
+                                       " entries for ", plans.size(), " axes"));
+    }
+    for (size_t i = 0; i < plans.size(); ++i) {
+      const double extent = static_cast<double>(plans[i].from) * scales[i];
+      if (!(scales[i] > 0) || !(extent < static_cast<double>(kMaxExtent))) {
+        return NodeContext::Error(
+            StrCat("input scales has an entry of ", scales[i]));
+      }
+      if (plans[i].from == kUnknown && scales[i] == 1) continue;
+      if (plans[i].from == kUnknown) {
+        return NodeContext::Error(
+            StrCat("dim ", plans[i].axis, " must be known to be resized"));
+      }
+      plans[i].scale = scales[i];
+      plans[i].to = static_cast<int64_t>(std::floor(extent));
+    }
+  } else {
+    return NodeContext::Error("neither input scales nor input sizes is given");
+  }
+  if (mode.transformation == "tf_crop_and_resize") {
+    ENCORE_RETURN_IF_ERROR(ApplyRoi(context, &plans));
+  }
+  return plans;
+}
+
+Status Resize(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 4));
+  ENCORE_ASSIGN_OR_RETURN(const Mode mode, ReadMode(context));
+  Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<AxisPlan> plans,
+                          ReadPlans(context, context.shape(x), mode));
+  for (const AxisPlan& plan : plans) {
+    const bool crops = mode.transformation == "tf_crop_and_resize";
+    if (plan.from == plan.to && plan.scale == 1 && !crops) continue;
+    if (plan.to < 0 || plan.from < 0 || plan.to > kMaxExtent ||
+        (plan.from == 0 && plan.to != 0)) {
+      return NodeContext::Error(StrCat("dim ", plan.axis, " of extent ",
+                                       plan.from, " cannot become ", plan.to));
+    }
+    if (mode.interpolation == "nearest") {
+      ENCORE_ASSIGN_OR_RETURN(x, Nearest(context, x, plan, mode));
+    } else {
+      ENCORE_ASSIGN_OR_RETURN(x, Interpolate(context, x, plan, mode));
+    }
+  }
+  if (mode.transformation == "tf_crop_and_resize") {
+    for (const AxisPlan& plan : plans) {
+      ENCORE_ASSIGN_OR_RETURN(x, Extrapolate(context, x, plan, mode));
+    }
+  }
+  return context.Output(0, x);
+}
+
+constexpr Converter kConverters[] = {
+    {"Resize", Resize},
+};
+
+}  // namespace
+
+std::span<const Converter> ResizeConverters() { return kConverters; }
+
+}  // namespace encore::onnx

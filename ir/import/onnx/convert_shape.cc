@@ -1,0 +1,368 @@
+#include <algorithm>
+#include <cmath>
+
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// -1 once for "what is left", 0 for the input's own dim unless allowzero.
+Status Reshape(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_ASSIGN_OR_RETURN(const bool allow_zero,
+                          context.attributes().Bool("allowzero", false));
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(1, "shape"));
+  const Value x = context.Input(0);
+  const Shape from = context.shape(x);
+  int inferred = -1;
+  Dim known = 1;
+  for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
+    if (!allow_zero && dims[i] == Dim(0)) {
+      if (i >= from.rank()) {
+        return NodeContext::Error(
+            StrCat("input shape keeps dim ", i, " of a rank of ", from.rank()));
+      }
+      dims[i] = from[i];
+    }
+    if (dims[i] == Dim(-1)) {
+      if (inferred >= 0)
+        return NodeContext::Error("input shape has two dims of -1");
+      inferred = i;
+      continue;
+    }
+    if (dims[i].is_constant() && dims[i].constant() < 0) {
+      return NodeContext::Error(
+          StrCat("input shape has a dim of ", dims[i].constant()));
+    }
+    known = known * dims[i];
+  }
+  if (inferred >= 0) {
+    if (known == Dim(0)) {
+      return NodeContext::Error(
+          "input shape leaves -1 undetermined beside a dim of 0");
+    }
+    dims[inferred] = FloorDiv(from.ElementCount(), known);
+  }
+  return context.Output(0, context.Reshape(x, std::move(dims)));
+}
+
+Status Flatten(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  const Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  ENCORE_ASSIGN_OR_RETURN(int64_t axis, context.attributes().Int("axis", 1));
+  if (axis != shape.rank()) {
+    ENCORE_ASSIGN_OR_RETURN(axis,
+                            context.Axis(axis, shape.rank(), "attribute axis"));
+  }
+  Dim rows = 1, columns = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    (i < axis ? rows : columns) = (i < axis ? rows : columns) * shape[i];
+  }
+  return context.Output(0, context.Reshape(x, {rows, columns}));
+}
+
+Status Squeeze(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
+  const Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  Ints axes;
+  if (context.HasInput(1)) {
+    ENCORE_ASSIGN_OR_RETURN(axes, context.IntsInput(1, "axes"));
+    ENCORE_ASSIGN_OR_RETURN(axes,
+                            context.AxesList(axes, shape.rank(), "input axes"));
+  } else {
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape[i] == Dim(1)) axes.push_back(i);
+    }
+  }
+  Dims dims;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (!std::binary_search(axes.begin(), axes.end(), i)) {
+      dims.push_back(shape[i]);
+    } else if (shape[i] != Dim(1)) {
+      return NodeContext::Error(StrCat("input axes names dim ", i,
+                                       ", whose extent is ", shape[i],
+                                       ", not 1"));
+    }
+  }
+  return context.Output(0, context.Reshape(x, std::move(dims)));
+}
+
+Status Unsqueeze(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(Ints axes, context.IntsInput(1, "axes"));
+  ENCORE_ASSIGN_OR_RETURN(
+      axes, context.AxesList(
+                axes, context.rank(x) + static_cast<int64_t>(axes.size()),
+                "input axes"));
+  return context.Output(0, context.Unsqueeze(x, axes));
+}
+
+Status Transpose(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  const Value x = context.Input(0);
+  Ints permutation;
+  for (int i = context.rank(x); i-- > 0;) permutation.push_back(i);
+  ENCORE_ASSIGN_OR_RETURN(permutation,
+                          context.attributes().Ints("perm", permutation));
+  return context.Output(0,
+                        context.Emit(Op::kTranspose, {x},
+                                     TransposeAttrs{std::move(permutation)}));
+}
+
+// Spreads both ways: an extent of 1 in `shape` keeps the input's.
+Status Expand(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(1, "shape"));
+  const Value x = context.Input(0);
+  const Shape from = context.shape(x);
+  while (static_cast<int>(dims.size()) < from.rank())
+    dims.insert(dims.begin(), 1);
+  const int offset = static_cast<int>(dims.size()) - from.rank();
+  for (int i = 0; i < from.rank(); ++i) {
+    if (dims[offset + i] == Dim(1)) dims[offset + i] = from[i];
+  }
+  return context.Output(
+      0, context.builder().BroadcastTo(x, Shape(std::move(dims))));
+}
+
+Status Concat(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, INT16_MAX));
+  const std::vector<Value> inputs = context.Inputs();
+  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
+                          context.attributes().RequiredInt("axis"));
+  ENCORE_ASSIGN_OR_RETURN(
+      const int64_t axis,
+      context.Axis(raw, context.rank(inputs[0]), "attribute axis"));
+  return context.Output(0, context.Emit(Op::kConcat, inputs, AxisAttrs{axis}));
+}
+
+Status Split(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
+  const Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
+                          context.attributes().Int("axis", 0));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.Axis(raw, shape.rank(), "attribute axis"));
+  const auto outputs = static_cast<int64_t>(context.node().outputs.size());
+  Dims sizes;
+  if (context.HasInput(1)) {
+    context.attributes().Ignore("num_outputs");
+    ENCORE_ASSIGN_OR_RETURN(sizes, context.DimsInput(1, "split"));
+    if (static_cast<int64_t>(sizes.size()) != outputs) {
+      return NodeContext::Error(StrCat("input split has ", sizes.size(),
+                                       " parts for ", outputs, " outputs"));
+    }
+  } else {
+    ENCORE_ASSIGN_OR_RETURN(const int64_t parts,
+                            context.attributes().Int("num_outputs", outputs));
+    if (parts != outputs || parts < 1) {
+      return NodeContext::Error(StrCat("attribute num_outputs is ", parts,
+                                       " for ", outputs, " outputs"));
+    }
+    // Equal parts; where they cannot be, the last one is smaller.
+    const Dim part = FloorDiv(shape[axis] + (parts - 1), parts);
+    sizes.assign(parts, part);
+    sizes.back() = shape[axis] - part * (parts - 1);
+  }
+  Dim start = 0;
+  for (int64_t i = 0; i < outputs; ++i) {
+    SliceAttrs slice{Dims(shape.rank(), 0), shape.dims(),
+                     Ints(shape.rank(), 1)};
+    slice.starts[axis] = start;
+    start = start + sizes[i];
+    slice.limits[axis] = start;
+    ENCORE_RETURN_IF_ERROR(context.Output(
+        static_cast<int>(i), context.Emit(Op::kSlice, {x}, std::move(slice))));
+  }
+  if (start != shape[axis]) {
+    return NodeContext::Error(StrCat("input split adds up to ", start,
+                                     ", not to ", shape[axis],
+                                     ", the extent of dim ", axis));
+  }
+  return OkStatus();
+}
+
+Status Tile(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_ASSIGN_OR_RETURN(const Dims repeats, context.DimsInput(1, "repeats"));
+  const Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  if (static_cast<int>(repeats.size()) != shape.rank()) {
+    return NodeContext::Error(StrCat("input repeats has ", repeats.size(),
+                                     " entries for a rank of ", shape.rank()));
+  }
+  // Each dim becomes (repeat, extent), the first of which is broadcast.
+  Dims wide, flat;
+  Ints axes;
+  for (int i = 0; i < shape.rank(); ++i) {
+    wide.push_back(repeats[i]);
+    axes.push_back(static_cast<int64_t>(wide.size()));
+    wide.push_back(shape[i]);
+    flat.push_back(repeats[i] * shape[i]);
+  }
+  const Value spread = context.Emit(
+      Op::kBroadcast, {x}, BroadcastAttrs{std::move(wide), std::move(axes)});
+  return context.Output(0, context.Reshape(spread, std::move(flat)));
+}
+
+Status Constant(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(0, 0));
+  AttributeReader& attributes = context.attributes();
+  Literal literal;
+  bool is_weight = false;
+  if (attributes.Has("value")) {
+    ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
+                            attributes.TensorValue("value"));
+    ENCORE_ASSIGN_OR_RETURN(literal, ToLiteral(*tensor, context.source()));
+    is_weight = IsWeight(literal);
+  } else if (attributes.Has("value_int")) {
+    ENCORE_ASSIGN_OR_RETURN(const int64_t value,
+                            attributes.Int("value_int", 0));
+    literal = Literal::Scalar(value);
+  } else if (attributes.Has("value_ints")) {
+    ENCORE_ASSIGN_OR_RETURN(const Ints values,
+                            attributes.Ints("value_ints", {}));
+    literal = Literal::Vector<int64_t>(values);
+  } else if (attributes.Has("value_float")) {
+    ENCORE_ASSIGN_OR_RETURN(const float value,
+                            attributes.Float("value_float", 0));
+    literal = Literal::Scalar(value);
+  } else if (attributes.Has("value_floats")) {
+    ENCORE_ASSIGN_OR_RETURN(const auto values,
+                            attributes.Floats("value_floats"));
+    literal = Literal::Vector<float>(values);
+  } else if (attributes.Has("value_string")) {
+    ENCORE_ASSIGN_OR_RETURN(std::string value,
+                            attributes.String("value_string", ""));
+    literal = Literal::Strings({}, {std::move(value)});
+  } else {
+    return NodeContext::Error(
+        "attribute value (or another form of it) is missing");
+  }
+  return context.Output(
+      0, Bound{std::nullopt, std::move(literal), std::nullopt, is_weight});
+}
+
+Status ConstantOfShape(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(0, "shape"));
+  ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
+                          context.attributes().TensorValue("value"));
+  Literal value;
+  if (tensor != nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(value, ToLiteral(*tensor, context.source()));
+    if (value.element_count() != 1) {
+      return NodeContext::Error(StrCat("attribute value has ",
+                                       value.element_count(),
+                                       " elements, expected 1"));
+    }
+  }
+  const Value scalar = context.builder().Constant(value.Reshaped({}));
+  return context.Output(0, context.Fill(scalar, Shape(std::move(dims))));
+}
+
+Status Range(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  double bounds[3];
+  DType dtype = DType::kF32;
+  for (int i = 0; i < 3; ++i) {
+    constexpr std::string_view kNames[] = {"start", "limit", "delta"};
+    ENCORE_ASSIGN_OR_RETURN(const Literal literal,
+                            context.ConstantInput(i, kNames[i]));
+    if (literal.element_count() != 1) {
+      return NodeContext::Error(StrCat("input ", kNames[i], " is no scalar"));
+    }
+    bounds[i] = literal.AsDouble(0);
+    dtype = literal.dtype();
+  }
+  const auto [start, limit, delta] = bounds;
+  const double steps = std::ceil((limit - start) / delta);
+  if (delta == 0 || !(steps < 1e15)) {
+    return NodeContext::Error("input delta does not lead from start to limit");
+  }
+  const auto count = static_cast<int64_t>(std::max(steps, 0.0));
+  const Value index = context.Emit(Op::kIota, {}, IotaAttrs{dtype, {count}, 0});
+  const Shape shape = {count};
+  const Value scaled = context.Emit(
+      Op::kMul, {index, context.Fill(context.Scalar(dtype, delta), shape)});
+  return context.Output(
+      0, context.Emit(
+             Op::kAdd,
+             {scaled, context.Fill(context.Scalar(dtype, start), shape)}));
+}
+
+Status DepthToSpace(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t block,
+                          context.attributes().RequiredInt("blocksize"));
+  ENCORE_ASSIGN_OR_RETURN(const std::string mode,
+                          context.attributes().String("mode", "DCR"));
+  const Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  if (shape.rank() != 4 || block < 1 || block > INT16_MAX ||
+      (mode != "DCR" && mode != "CRD")) {
+    return NodeContext::Error(
+        "expected rank 4, a positive blocksize and mode DCR or CRD");
+  }
+  const Dim channels = FloorDiv(shape[1], block * block);
+  const bool depth_first = mode == "DCR";
+  const Dims split =
+      depth_first ? Dims{shape[0], block, block, channels, shape[2], shape[3]}
+                  : Dims{shape[0], channels, block, block, shape[2], shape[3]};
+  const Ints order =
+      depth_first ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3};
+  const Value moved = context.Emit(Op::kTranspose, {context.Reshape(x, split)},
+                                   TransposeAttrs{order});
+  return context.Output(
+      0, context.Reshape(
+             moved, {shape[0], channels, shape[2] * block, shape[3] * block}));
+}
+
+Status SpaceToDepth(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t block,
+                          context.attributes().RequiredInt("blocksize"));
+  const Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  if (shape.rank() != 4 || block < 1 || block > INT16_MAX) {
+    return NodeContext::Error("expected rank 4 and a positive blocksize");
+  }
+  const Dim height = FloorDiv(shape[2], block),
+            width = FloorDiv(shape[3], block);
+  const Value split =
+      context.Reshape(x, {shape[0], shape[1], height, block, width, block});
+  const Value moved =
+      context.Emit(Op::kTranspose, {split}, TransposeAttrs{{0, 3, 5, 1, 2, 4}});
+  return context.Output(
+      0, context.Reshape(
+             moved, {shape[0], shape[1] * (block * block), height, width}));
+}
+
+constexpr Converter kConverters[] = {
+    {"Concat", Concat},
+    {"Constant", Constant},
+    {"ConstantOfShape", ConstantOfShape},
+    {"DepthToSpace", DepthToSpace},
+    {"Expand", Expand},
+    {"Flatten", Flatten},
+    {"Range", Range},
+    {"Reshape", Reshape},
+    {"SpaceToDepth", SpaceToDepth},
+    {"Split", Split},
+    {"Squeeze", Squeeze},
+    {"Tile", Tile},
+    {"Transpose", Transpose},
+    {"Unsqueeze", Unsqueeze},
+};
+
+}  // namespace
+
+std::span<const Converter> ShapeConverters() { return kConverters; }
+
+}  // namespace encore::onnx

@@ -1,0 +1,37 @@
+#include "encore/ir/import/onnx/converters.h"
+
+#include <map>
+
+namespace encore::onnx {
+namespace {
+
+const std::map<std::string_view, const Converter*>& Table() {
+  static const auto table = [] {
+    std::map<std::string_view, const Converter*> all;
+    for (const std::span<const Converter> theme :
+         {ElementwiseConverters(), ActivationConverters(), ShapeConverters(),
+          IndexingConverters(), ReductionConverters(), ContractionConverters(),
+          PoolingConverters(), NormalizationConverters(), ResizeConverters()}) {
+      for (const Converter& converter : theme) {
+        all.emplace(converter.op_type, &converter);
+      }
+    }
+    return all;
+  }();
+  return table;
+}
+
+}  // namespace
+
+const Converter* FindConverter(std::string_view op_type) {
+  const auto found = Table().find(op_type);
+  return found == Table().end() ? nullptr : found->second;
+}
+
+std::vector<std::string_view> ConvertedOps() {
+  std::vector<std::string_view> ops;
+  for (const auto& [op_type, converter] : Table()) ops.push_back(op_type);
+  return ops;
+}
+
+}  // namespace encore::onnx

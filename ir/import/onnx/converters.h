@@ -1,0 +1,40 @@
+// The converters: one per ONNX operator, in its newest form (older ones are
+// upgraded first, see upgrade.h), grouped by theme in convert_<theme>.cc.
+//
+// To add an operator: write its converter in the file of its theme and add one
+// row to that file's table.
+#ifndef ENCORE_IR_IMPORT_ONNX_CONVERTERS_H_
+#define ENCORE_IR_IMPORT_ONNX_CONVERTERS_H_
+
+#include <span>
+#include <string_view>
+
+#include "encore/ir/import/onnx/context.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+struct Converter {
+  std::string_view op_type;
+  Status (*convert)(NodeContext& context);
+};
+
+std::span<const Converter> ElementwiseConverters();
+std::span<const Converter> ActivationConverters();
+std::span<const Converter> ShapeConverters();
+std::span<const Converter> IndexingConverters();
+std::span<const Converter> ReductionConverters();
+std::span<const Converter> ContractionConverters();
+std::span<const Converter> PoolingConverters();
+std::span<const Converter> NormalizationConverters();
+std::span<const Converter> ResizeConverters();
+
+// The converter of an operator of the default domain; null where there is none.
+const Converter* FindConverter(std::string_view op_type);
+
+// Every operator there is a converter for, sorted.
+std::vector<std::string_view> ConvertedOps();
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_CONVERTERS_H_

@@ -1,0 +1,307 @@
+#include "encore/ir/import/onnx/importer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "encore/ir/builder.h"
+#include "encore/ir/import/onnx/context.h"
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/fold_dims.h"
+#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/import/onnx/node_order.h"
+#include "encore/ir/import/onnx/scope.h"
+#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/import/onnx/upgrade.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// The newest file format that this reader was written against.
+constexpr int64_t kNewestIrVersion = 13;
+
+// The bound of a dim that the model leaves open. Exporters write "to the end"
+// of a slice as 10^9 or more, which is then beyond every extent.
+constexpr int64_t kMaxOpenDim = int64_t{1} << 29;
+
+// `name` as an identifier.
+std::string Identifier(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool kept = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                      (c >= 'A' && c <= 'Z') || c == '_';
+    out += kept ? c : '_';
+  }
+  if (out.empty() || (out[0] >= '0' && out[0] <= '9')) out.insert(0, "_");
+  return out;
+}
+
+// One pass over the model's main graph.
+class Pass {
+ public:
+  Pass(const Model& model, const DataSource& source,
+       const ImportOptions& options, ReadWeights* read_weights)
+      : model_(model),
+        source_(source),
+        options_(options),
+        builder_(Identifier(model.graph.name), Options()),
+        scope_(&builder_, read_weights) {}
+
+  StatusOr<encore::Graph> Run();
+  bool needs_restart() const { return scope_.needs_restart(); }
+
+ private:
+  static BuilderOptions Options() {
+    BuilderOptions options;
+    return options;
+  }
+
+  Status ReadOpset();
+  Status BindInitializers();
+  Status BindInputs();
+  StatusOr<Shape> InputShape(const ValueInfo& input);
+  StatusOr<Dim> InputDim(const ValueInfo& input, int i);
+  Status ImportNodes();
+  Status ImportNode(const Node& original);
+  StatusOr<encore::Graph> Finish();
+
+  const Model& model_;
+  const DataSource& source_;
+  const ImportOptions& options_;
+  GraphBuilder builder_;
+  Scope scope_;
+  int64_t opset_ = 0;
+  UpgradeStore store_;
+  size_t bound_tensors_ = 0;
+  // Extents that given shapes and bindings fix, by symbol.
+  std::map<std::string, int64_t> bindings_;
+  std::map<std::string, Dim> symbols_;
+};
+
+Status Pass::ReadOpset() {
+  if (!model_.has_graph) {
+    return InvalidArgumentError("no graph (no ONNX model, or an empty one)");
+  }
+  if (model_.ir_version > kNewestIrVersion) {
+    return UnimplementedError(StrCat("ir_version ", model_.ir_version,
+                                     " is newer than ", kNewestIrVersion));
+  }
+  // Files before ir_version 3 have no list, and are of opset 1.
+  opset_ = model_.ir_version < 3 ? 1 : 0;
+  for (const OpsetImport& opset : model_.opsets) {
+    if (opset.domain.empty() || opset.domain == "ai.onnx")
+      opset_ = opset.version;
+  }
+  if (opset_ < 1) {
+    return InvalidArgumentError(
+        "opset_import does not name the default domain");
+  }
+  return OkStatus();
+}
+
+Status Pass::BindInitializers() {
+  if (model_.graph.has_sparse_initializers) {
+    return UnimplementedError("sparse initializers are not supported");
+  }
+  for (const Tensor& tensor : model_.graph.initializers) {
+    ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
+    const bool is_weight = IsWeight(literal);
+    ENCORE_RETURN_IF_ERROR(scope_.Bind(
+        tensor.name,
+        Bound{std::nullopt, std::move(literal), std::nullopt, is_weight}));
+  }
+  return OkStatus();
+}
+
+StatusOr<Dim> Pass::InputDim(const ValueInfo& input, int i) {
+  const Dimension& dimension = (*input.type.shape)[i];
+  std::optional<int64_t> given;
+  const auto shape = options_.input_shapes.find(std::string(input.name));
+  if (shape != options_.input_shapes.end()) given = shape->second[i];
+  // A dim of -1 or 0 with a name is how some exporters say "any".
+  if (dimension.value && *dimension.value >= 0) {
+    if (given && *given != *dimension.value) {
+      return InvalidArgumentError(StrCat("input ", Quote(input.name), ": dim ",
+                                         i, " is ", *dimension.value, ", not ",
+                                         *given));
+    }
+    return Dim(*dimension.value);
+  }
+  const bool named = !dimension.param.empty() && dimension.param != "?";
+  const std::string name = named ? Identifier(dimension.param)
+                                 : StrCat(Identifier(input.name), "_", i);
+  const auto bound = bindings_.find(name);
+  if (bound != bindings_.end()) {
+    if (given && *given != bound->second) {
+      return InvalidArgumentError(StrCat("input ", Quote(input.name), ": dim ",
+                                         i, " (", name, ") is bound to ",
+                                         bound->second, ", not ", *given));
+    }
+    return Dim(bound->second);
+  }
+  if (given) {
+    bindings_[name] = *given;
+    return Dim(*given);
+  }
+  const auto known = symbols_.find(name);
+  if (known != symbols_.end()) return known->second;
+  return symbols_[name] = builder_.Symbol(name, 0, kMaxOpenDim);
+}
+
+StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
+  const auto given = options_.input_shapes.find(std::string(input.name));
+  if (!input.type.shape) {
+    if (given == options_.input_shapes.end()) {
+      return InvalidArgumentError(
+          StrCat("input ", Quote(input.name), " has no shape; give it one"));
+    }
+    return Shape(std::span<const int64_t>(given->second));
+  }
+  const size_t rank = input.type.shape->size();
+  if (given != options_.input_shapes.end() && given->second.size() != rank) {
+    return InvalidArgumentError(StrCat("input ", Quote(input.name),
+                                       " has rank ", rank, ", not ",
+                                       given->second.size()));
+  }
+  Dims dims;
+  for (size_t i = 0; i < rank; ++i) {
+    ENCORE_ASSIGN_OR_RETURN(Dim dim, InputDim(input, static_cast<int>(i)));
+    dims.push_back(std::move(dim));
+  }
+  return Shape(std::move(dims));
+}
+
+Status Pass::BindInputs() {
+  bindings_ = options_.bindings;
+  for (const ValueInfo& input : model_.graph.inputs) {
+    // Old files list initializers among the inputs.
+    if (scope_.Find(input.name) != nullptr) continue;
+    if (input.type.kind != Type::Kind::kTensor) {
+      return UnimplementedError(
+          StrCat("input ", Quote(input.name), " is no tensor"));
+    }
+    const StatusOr<DType> dtype = DTypeOf(input.type.element_type);
+    if (!dtype.ok()) {
+      return Annotate(dtype.status(), StrCat("input ", Quote(input.name)));
+    }
+    ENCORE_ASSIGN_OR_RETURN(Shape shape, InputShape(input));
+    const Value value = builder_.Input(
+        std::string(input.name), {*dtype, std::move(shape), HostKind::kNone});
+    ENCORE_RETURN_IF_ERROR(builder_.status());
+    ENCORE_RETURN_IF_ERROR(
+        scope_.Bind(input.name, Bound{value, std::nullopt, std::nullopt}));
+  }
+  for (const auto& [name, dims] : options_.input_shapes) {
+    if (scope_.Find(name) == nullptr) {
+      return InvalidArgumentError(
+          StrCat("the model has no input ", Quote(name)));
+    }
+  }
+  return OkStatus();
+}
+
+Status Pass::ImportNode(const Node& original) {
+  if (!original.domain.empty() && original.domain != "ai.onnx") {
+    return UnimplementedError(
+        StrCat("the domain ", Quote(original.domain), " is not known"));
+  }
+  Node node = original;
+  ENCORE_RETURN_IF_ERROR(UpgradeNode(opset_, &node, &store_));
+  for (; bound_tensors_ < store_.tensors.size(); ++bound_tensors_) {
+    const Tensor& tensor = store_.tensors[bound_tensors_];
+    ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
+    ENCORE_RETURN_IF_ERROR(scope_.Bind(
+        tensor.name, Bound{std::nullopt, std::move(literal), std::nullopt}));
+  }
+  const Converter* converter = FindConverter(node.op_type);
+  NodeContext context(node, scope_, source_);
+  ENCORE_ASSIGN_OR_RETURN(std::optional<KnownDims> dims, FoldDims(context));
+  if (dims) {
+    ENCORE_RETURN_IF_ERROR(
+        context.Output(0, Bound{std::nullopt, std::nullopt, std::move(dims)}));
+  } else if (converter == nullptr) {
+    return UnimplementedError(
+        StrCat("the operator ", node.op_type, " of opset ", opset_,
+               " is not supported; `encore ops` lists those that are"));
+  } else {
+    ENCORE_RETURN_IF_ERROR(converter->convert(context));
+    ENCORE_RETURN_IF_ERROR(context.attributes().Finish());
+  }
+  return builder_.status();
+}
+
+Status Pass::ImportNodes() {
+  std::set<std::string_view> known;
+  for (const ValueInfo& input : model_.graph.inputs) known.insert(input.name);
+  for (const Tensor& tensor : model_.graph.initializers)
+    known.insert(tensor.name);
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<int> order,
+                          NodeOrder(model_.graph.nodes, known));
+  for (const int i : order) {
+    const Node& node = model_.graph.nodes[i];
+    const std::string title = NodeTitle(node);
+    const std::string_view name = node.name.empty() && !node.outputs.empty()
+                                      ? node.outputs[0]
+                                      : node.name;
+    const auto origin = builder_.Origin(name);
+    const Status imported = ImportNode(node);
+    if (!imported.ok()) return Annotate(imported, title);
+  }
+  return OkStatus();
+}
+
+StatusOr<encore::Graph> Pass::Finish() {
+  if (model_.graph.outputs.empty()) {
+    return InvalidArgumentError("the graph has no outputs");
+  }
+  std::vector<std::pair<std::string, Value>> outputs;
+  for (const ValueInfo& output : model_.graph.outputs) {
+    if (scope_.Find(output.name) == nullptr) {
+      return InvalidArgumentError(StrCat("output ", Quote(output.name),
+                                         " is not produced by any node"));
+    }
+    const Value value = scope_.Tensor(output.name);
+    const bool typed = output.type.kind == Type::Kind::kTensor &&
+                       output.type.element_type != 0;
+    if (typed && value.valid()) {
+      const StatusOr<DType> declared = DTypeOf(output.type.element_type);
+      if (declared.ok() && *declared != value.dtype()) {
+        return InvalidArgumentError(StrCat("output ", Quote(output.name),
+                                           " is declared ", *declared,
+                                           " but is ", value.dtype()));
+      }
+    }
+    outputs.emplace_back(output.name, value);
+  }
+  return builder_.Build(outputs);
+}
+
+StatusOr<encore::Graph> Pass::Run() {
+  ENCORE_RETURN_IF_ERROR(ReadOpset());
+  ENCORE_RETURN_IF_ERROR(BindInitializers());
+  ENCORE_RETURN_IF_ERROR(BindInputs());
+  ENCORE_RETURN_IF_ERROR(ImportNodes());
+  return Finish();
+}
+
+}  // namespace
+
+StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
+                               std::shared_ptr<const void> owner,
+                               const std::string& folder,
+                               const ImportOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
+  const DataSource source{std::move(owner), folder};
+  // Each restart finds a weight that has to be a constant, and there are only
+  // so many.
+  ReadWeights read_weights;
+  for (;;) {
+    const size_t before = read_weights.size();
+    Pass pass(model, source, options, &read_weights);
+    StatusOr<encore::Graph> graph = pass.Run();
+    if (!pass.needs_restart() || read_weights.size() == before) return graph;
+  }
+}
+
+}  // namespace encore::onnx

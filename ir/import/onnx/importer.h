@@ -1,0 +1,31 @@
+// From an ONNX model to a graph.
+#ifndef ENCORE_IR_IMPORT_ONNX_IMPORTER_H_
+#define ENCORE_IR_IMPORT_ONNX_IMPORTER_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "encore/ir/graph.h"
+#include "encore/ir/import/import.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// The graph of the model whose bytes `owner` keeps alive. Names of arguments
+// and outputs are the model's; a symbolic dim becomes a symbol of its name
+// (letters, digits and _ kept, others replaced by _), an unnamed one
+// <input>_<dim>. External data is looked for in `folder`; empty means that
+// there is none.
+//
+// InvalidArgument where the model breaks the standard, Unimplemented where
+// Encore does not know an operator, a domain, or a form of one: the message
+// names the node.
+StatusOr<Graph> Import(std::span<const std::byte> bytes,
+                       std::shared_ptr<const void> owner,
+                       const std::string& folder, const ImportOptions& options);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_IMPORTER_H_

@@ -1,0 +1,268 @@
+#include "encore/ir/import/onnx/importer.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace encore::onnx {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Writes protocol-buffer messages, so that a test can say what a file says.
+class Proto {
+ public:
+  Proto& Int(int field, uint64_t value) {
+    Varint(static_cast<uint64_t>(field) << 3);
+    Varint(value);
+    return *this;
+  }
+  Proto& Bytes(int field, std::string_view value) {
+    Varint(static_cast<uint64_t>(field) << 3 | 2);
+    Varint(value.size());
+    bytes_ += value;
+    return *this;
+  }
+  Proto& Sub(int field, const Proto& message) {
+    return Bytes(field, message.bytes_);
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void Varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+      bytes_ += static_cast<char>(value | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+  std::string bytes_;
+};
+
+Proto Node(std::string_view op, std::vector<std::string_view> inputs,
+           std::vector<std::string_view> outputs,
+           const std::vector<Proto>& attributes = {}) {
+  Proto node;
+  for (const auto input : inputs) node.Bytes(1, input);
+  for (const auto output : outputs) node.Bytes(2, output);
+  node.Bytes(3, std::string(op) + "_node").Bytes(4, op);
+  for (const Proto& attribute : attributes) node.Sub(5, attribute);
+  return node;
+}
+
+Proto IntAttribute(std::string_view name, int64_t value) {
+  return Proto().Bytes(1, name).Int(3, value).Int(20, 2);
+}
+
+Proto IntsAttribute(std::string_view name, std::vector<int64_t> values) {
+  Proto attribute;
+  attribute.Bytes(1, name);
+  for (const int64_t value : values) attribute.Int(8, value);
+  return attribute.Int(20, 7);
+}
+
+Proto TensorInput(std::string_view name, std::vector<std::string> dims) {
+  Proto shape;
+  for (const std::string& dim : dims) {
+    const bool number = dim[0] >= '0' && dim[0] <= '9';
+    shape.Sub(
+        1, number ? Proto().Int(1, std::stoull(dim)) : Proto().Bytes(2, dim));
+  }
+  const Proto tensor = Proto().Int(1, 1).Sub(2, shape);
+  return Proto().Bytes(1, name).Sub(2, Proto().Sub(1, tensor));
+}
+
+struct ModelText {
+  std::vector<Proto> nodes;
+  std::vector<Proto> inputs = {TensorInput("x", {"2", "3"})};
+  std::string output = "y";
+  int opset = 21;
+  std::vector<Proto> initializers = {};
+};
+
+StatusOr<encore::Graph> ImportText(const ModelText& text,
+                                   const ImportOptions& options = {}) {
+  Proto graph;
+  for (const Proto& node : text.nodes) graph.Sub(1, node);
+  graph.Bytes(2, "g");
+  for (const Proto& tensor : text.initializers) graph.Sub(5, tensor);
+  for (const Proto& input : text.inputs) graph.Sub(11, input);
+  graph.Sub(12, Proto().Bytes(1, text.output));
+  auto bytes = std::make_shared<const std::string>(
+      Proto()
+          .Int(1, 8)
+          .Sub(8, Proto().Bytes(1, "").Int(2, text.opset))
+          .Sub(7, graph)
+          .bytes());
+  return Import(std::as_bytes(std::span(*bytes)), bytes, "", options);
+}
+
+std::string ErrorOf(const ModelText& text, const ImportOptions& options = {}) {
+  const auto graph = ImportText(text, options);
+  return graph.ok() ? "no error" : encore::Message(graph.status());
+}
+
+TEST(OnnxImporter, NamesTypesAndOriginsAreTheModels) {
+  const auto graph = ImportText({.nodes = {Node("Relu", {"x"}, {"y"})}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->arguments()[0].name, "x");
+  EXPECT_EQ(graph->outputs()[0].name, "y");
+  const ValueId y = graph->outputs()[0].value;
+  EXPECT_EQ(graph->type(y).ToString(), "f32[2,3]");
+  EXPECT_EQ(graph->origin(graph->producer(y)), "Relu_node");
+}
+
+TEST(OnnxImporter, UnknownOperatorIsNamed) {
+  const std::string error =
+      ErrorOf({.nodes = {Node("Frobnicate", {"x"}, {"y"})}});
+  EXPECT_THAT(error, HasSubstr("Frobnicate_node"));
+  EXPECT_THAT(error, HasSubstr("Frobnicate of opset 21"));
+}
+
+TEST(OnnxImporter, WrongAttributesAreNamed) {
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Softmax", {"x"}, {"y"},
+                                      {IntsAttribute("axis", {1})})}}),
+              HasSubstr("attribute axis is of type ints, expected int"));
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Softmax", {"x"}, {"y"},
+                                      {IntAttribute("axis", 7)})}}),
+              HasSubstr("attribute axis 7 is outside of rank 2"));
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Relu", {"x"}, {"y"},
+                                      {IntAttribute("slope", 7)})}}),
+              HasSubstr("attribute slope is not one of the operator"));
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Concat", {"x", "x"}, {"y"})}}),
+              HasSubstr("attribute axis is missing"));
+}
+
+TEST(OnnxImporter, BrokenGraphsAreRefused) {
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Add", {"x", "b"}, {"a"}),
+                                 Node("Relu", {"a"}, {"b"})},
+                       .output = "a"}),
+              HasSubstr("depends on itself"));
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Add", {"x", "w"}, {"y"})}}),
+              HasSubstr("input \"w\" is no input, no initializer"));
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Relu", {"x"}, {"z"})}}),
+              HasSubstr("output \"y\" is not produced"));
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Relu", {"x"}, {"y"}),
+                                 Node("Abs", {"x"}, {"y"})}}),
+              HasSubstr("produced elsewhere"));
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Relu", {"x", "x"}, {"y"})}}),
+              HasSubstr("2 inputs, expected 1"));
+}
+
+TEST(OnnxImporter, NodesOutOfOrderAreSorted) {
+  const auto graph = ImportText(
+      {.nodes = {Node("Relu", {"a"}, {"y"}), Node("Abs", {"x"}, {"a"})}});
+  EXPECT_TRUE(graph.ok()) << graph.status();
+}
+
+TEST(OnnxImporter, AnnouncedSizesAreNotBelieved) {
+  // 2 GiB of floats announced, four bytes there.
+  const Proto tensor = Proto()
+                           .Int(1, uint64_t{1} << 29)
+                           .Int(2, 1)
+                           .Bytes(8, "w")
+                           .Bytes(9, "abcd");
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Add", {"x", "w"}, {"y"})},
+                       .initializers = {tensor}}),
+              HasSubstr("has 2147483648 bytes, not 4"));
+  const Proto negative =
+      Proto().Int(1, static_cast<uint64_t>(-4)).Int(2, 1).Bytes(8, "w");
+  EXPECT_THAT(ErrorOf({.nodes = {Node("Add", {"x", "w"}, {"y"})},
+                       .initializers = {negative}}),
+              HasSubstr("impossible dims [-4]"));
+}
+
+TEST(OnnxImporter, EveryTruncationIsAnErrorOrAModel) {
+  Proto graph;
+  graph.Sub(1, Node("Softmax", {"x"}, {"y"}, {IntAttribute("axis", 1)}));
+  graph.Sub(11, TensorInput("x", {"2", "3"})).Sub(12, Proto().Bytes(1, "y"));
+  const std::string bytes = Proto()
+                                .Int(1, 8)
+                                .Sub(8, Proto().Bytes(1, "").Int(2, 13))
+                                .Sub(7, graph)
+                                .bytes();
+  for (size_t size = 0; size <= bytes.size(); ++size) {
+    auto part = std::make_shared<const std::string>(bytes.substr(0, size));
+    const auto result = Import(std::as_bytes(std::span(*part)), part, "", {});
+    EXPECT_EQ(result.ok(), size == bytes.size()) << size;
+  }
+}
+
+TEST(OnnxImporter, SymbolicDimsAreSymbolsUnlessBound) {
+  const ModelText text = {.nodes = {Node("Relu", {"x"}, {"y"})},
+                          .inputs = {TensorInput("x", {"batch.size", "3"})}};
+  const auto open = ImportText(text);
+  ASSERT_TRUE(open.ok()) << open.status();
+  EXPECT_EQ(open->type(open->outputs()[0].value).ToString(open->symbols()),
+            "f32[batch_size,3]");
+  ImportOptions bound;
+  bound.bindings["batch_size"] = 5;
+  const auto by_name = ImportText(text, bound);
+  ASSERT_TRUE(by_name.ok()) << by_name.status();
+  EXPECT_EQ(by_name->type(by_name->outputs()[0].value).ToString(), "f32[5,3]");
+  ImportOptions shaped;
+  shaped.input_shapes["x"] = {7, 4};
+  EXPECT_THAT(ErrorOf(text, shaped), HasSubstr("dim 1 is 3, not 4"));
+  shaped.input_shapes = {{"z", {1}}};
+  EXPECT_THAT(ErrorOf(text, shaped), HasSubstr("no input \"z\""));
+}
+
+// What older opsets said with attributes comes out as the newest opset's inputs
+// do.
+TEST(OnnxImporter, OldFormsAreUpgraded) {
+  const auto type_of = [](const ModelText& text) {
+    const auto graph = ImportText(text);
+    return graph.ok() ? graph->type(graph->outputs()[0].value).ToString()
+                      : encore::Message(graph.status());
+  };
+  EXPECT_EQ(type_of({.nodes = {Node("Unsqueeze", {"x"}, {"y"},
+                                    {IntsAttribute("axes", {0})})},
+                     .opset = 11}),
+            "f32[1,2,3]");
+  EXPECT_EQ(type_of({.nodes = {Node("ReduceSum", {"x"}, {"y"},
+                                    {IntsAttribute("axes", {1})})},
+                     .opset = 11}),
+            "f32[2,1]");
+  EXPECT_EQ(type_of({.nodes = {Node("Slice", {"x"}, {"y"},
+                                    {IntsAttribute("starts", {1}),
+                                     IntsAttribute("ends", {INT32_MAX}),
+                                     IntsAttribute("axes", {1})})},
+                     .opset = 9}),
+            "f32[2,2]");
+  EXPECT_EQ(type_of({.nodes = {Node("Reshape", {"x"}, {"y"},
+                                    {IntsAttribute("shape", {3, -1})})},
+                     .opset = 1}),
+            "f32[3,2]");
+  // From opset 13 on axes are an input, and the attribute is unknown.
+  EXPECT_THAT(type_of({.nodes = {Node("ReduceSum", {"x"}, {"y"},
+                                      {IntsAttribute("axes", {1})})}}),
+              HasSubstr("attribute axes is not one of the operator"));
+}
+
+// A weight whose value a converter read is a constant; one that it did not is
+// not.
+TEST(OnnxImporter, WeightsAreParametersUnlessRead) {
+  const Proto weights =
+      Proto().Int(1, 3).Int(2, 1).Bytes(8, "w").Bytes(9, std::string(12, '\0'));
+  const auto graph = ImportText(
+      {.nodes = {Node("Add", {"x", "w"}, {"y"})}, .initializers = {weights}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ASSERT_EQ(graph->arguments().size(), 2u);
+  EXPECT_TRUE(graph->arguments()[1].is_parameter);
+  EXPECT_TRUE(graph->arguments()[1].data.has_value());
+
+  // Scales of a Resize are floats like weights, first used as a tensor, then
+  // read.
+  const Proto scales = Proto().Int(1, 2).Int(2, 1).Bytes(8, "s").Bytes(
+      9, std::string("\0\0\x80\x3f\0\0\0\x40", 8));
+  const auto resized =
+      ImportText({.nodes = {Node("Neg", {"s"}, {"n"}),
+                            Node("Resize", {"x", "", "s"}, {"y"})},
+                  .initializers = {scales}});
+  ASSERT_TRUE(resized.ok()) << resized.status();
+  EXPECT_EQ(resized->type(resized->outputs()[0].value).ToString(), "f32[2,6]");
+  EXPECT_EQ(resized->arguments().size(), 1u);
+}
+
+}  // namespace
+}  // namespace encore::onnx

@@ -1,0 +1,98 @@
+#include "encore/ir/import/onnx/node_order.h"
+
+#include <map>
+
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// What `graph` reads from outside. Graphs nest at most kMaxGraphDepth deep.
+void CollectCaptures(const Graph& graph, std::set<std::string_view>* captured) {
+  std::set<std::string_view> own;
+  for (const ValueInfo& input : graph.inputs) own.insert(input.name);
+  for (const Tensor& tensor : graph.initializers) own.insert(tensor.name);
+  for (const Node& node : graph.nodes) {
+    own.insert(node.outputs.begin(), node.outputs.end());
+  }
+  for (const Node& node : graph.nodes) {
+    for (const std::string_view name : NamesRead(node)) {
+      if (!own.contains(name)) captured->insert(name);
+    }
+  }
+  for (const ValueInfo& output : graph.outputs) {
+    if (!own.contains(output.name)) captured->insert(output.name);
+  }
+}
+
+}  // namespace
+
+std::string NodeTitle(const Node& node) {
+  std::string_view name = node.name;
+  if (name.empty() && !node.outputs.empty()) name = node.outputs[0];
+  return StrCat("node ", Quote(name), " (", node.op_type, ")");
+}
+
+std::vector<std::string_view> NamesRead(const Node& node) {
+  std::set<std::string_view> names;
+  for (const std::string_view input : node.inputs) {
+    if (!input.empty()) names.insert(input);
+  }
+  for (const Attribute& attribute : node.attributes) {
+    if (attribute.g != nullptr) CollectCaptures(*attribute.g, &names);
+  }
+  return {names.begin(), names.end()};
+}
+
+StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
+                                     const std::set<std::string_view>& known) {
+  const int count = static_cast<int>(nodes.size());
+  std::map<std::string_view, int> producer;
+  for (int i = 0; i < count; ++i) {
+    for (const std::string_view output : nodes[i].outputs) {
+      if (output.empty()) continue;
+      if (known.contains(output) || !producer.emplace(output, i).second) {
+        return InvalidArgumentError(StrCat(NodeTitle(nodes[i]), ": output ",
+                                           Quote(output),
+                                           " is produced elsewhere too"));
+      }
+    }
+  }
+  // Kahn's algorithm; among the nodes that are ready the first in the file goes
+  // first.
+  std::vector<int> missing(count);
+  std::vector<std::vector<int>> users(count);
+  std::set<int> ready;
+  for (int i = 0; i < count; ++i) {
+    for (const std::string_view name : NamesRead(nodes[i])) {
+      if (known.contains(name)) continue;
+      const auto found = producer.find(name);
+      if (found == producer.end()) {
+        return InvalidArgumentError(
+            StrCat(NodeTitle(nodes[i]), ": input ", Quote(name),
+                   " is no input, no initializer and no node's output"));
+      }
+      users[found->second].push_back(i);
+      ++missing[i];
+    }
+    if (missing[i] == 0) ready.insert(i);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int next = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(next);
+    for (const int user : users[next]) {
+      if (--missing[user] == 0) ready.insert(user);
+    }
+  }
+  for (int i = 0; i < count; ++i) {
+    if (missing[i] > 0) {
+      return InvalidArgumentError(StrCat(
+          NodeTitle(nodes[i]), " depends on itself through other nodes"));
+    }
+  }
+  return order;
+}
+
+}  // namespace encore::onnx

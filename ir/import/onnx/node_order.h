@@ -1,0 +1,30 @@
+// The order in which the nodes of an ONNX graph can be imported.
+#ifndef ENCORE_IR_IMPORT_ONNX_NODE_ORDER_H_
+#define ENCORE_IR_IMPORT_ONNX_NODE_ORDER_H_
+
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// "node "conv1" (Conv)"; a node without a name is named by its first output.
+std::string NodeTitle(const Node& node);
+
+// Positions of `nodes` in an order in which every input comes before its use;
+// the given order where that is one. `known` holds the names of arguments and
+// initializers. InvalidArgument where a name has no source, is produced twice,
+// or nodes depend on each other in a circle; the message names a node of it.
+StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
+                                     const std::set<std::string_view>& known);
+
+// Every name that `node` reads: its inputs, and what its subgraphs capture.
+std::vector<std::string_view> NamesRead(const Node& node);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_NODE_ORDER_H_

@@ -1,0 +1,95 @@
+// Scope: what the names of an ONNX graph stand for while it is imported.
+//
+// A name is bound to a tensor in the graph under construction, or to something
+// better known: a constant, or a short vector of dims (shape arithmetic over
+// symbols). What is better known becomes a node only when somebody asks for a
+// tensor.
+//
+// Weights (initializers and large constants) are parameters of the graph unless
+// a converter reads their value: a compiled graph must not depend on a
+// parameter's value, so a weight that was read is a constant everywhere. Where
+// reading comes after use, the import starts again with that weight known to be
+// a constant.
+#ifndef ENCORE_IR_IMPORT_ONNX_SCOPE_H_
+#define ENCORE_IR_IMPORT_ONNX_SCOPE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/attributes.h"
+#include "encore/ir/builder.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// A vector of dims, or one dim as a scalar, as a tensor of i64 or i32.
+struct KnownDims {
+  Dims dims;
+  bool scalar = false;
+  DType dtype = DType::kI64;
+};
+
+struct Bound {
+  // The tensor in the graph, once there is one.
+  std::optional<Value> value;
+  std::optional<Literal> constant;
+  std::optional<KnownDims> dims;
+  // Whether `constant` is weight data and so better a parameter.
+  bool is_weight = false;
+};
+
+// Whether a tensor of the model is weight data rather than an argument of the
+// model's structure: floats or bytes that are no scalar.
+bool IsWeight(const Literal& literal);
+
+// Names of weights that converters read.
+using ReadWeights = std::set<std::string, std::less<>>;
+
+class Scope {
+ public:
+  // `builder` makes the nodes of this scope's graph; both pointers outlive the
+  // scope. A subgraph has a scope of its own, in which what it captures is
+  // bound anew.
+  Scope(GraphBuilder* builder, ReadWeights* read_weights)
+      : builder_(builder), read_weights_(read_weights) {}
+
+  // Binds a name. InvalidArgument where it is bound in this scope already: ONNX
+  // is SSA.
+  Status Bind(std::string_view name, Bound bound);
+
+  // What the name is bound to; null where it is not.
+  const Bound* Find(std::string_view name) const;
+
+  // The name as a tensor of this scope's graph. REQUIRES a bound name.
+  Value Tensor(std::string_view name);
+
+  // The value of a name that is known at compile time, else nothing. Reading a
+  // weight makes it a constant; see needs_restart().
+  std::optional<Literal> Constant(std::string_view name);
+
+  // The name as dims: of a constant integer vector or scalar, or of shape
+  // arithmetic.
+  std::optional<KnownDims> AsDims(std::string_view name);
+
+  // Whether a weight was read after it had become a parameter.
+  bool needs_restart() const { return needs_restart_; }
+
+  GraphBuilder& builder() { return *builder_; }
+  ReadWeights* read_weights() { return read_weights_; }
+
+ private:
+  GraphBuilder* builder_;
+  ReadWeights* read_weights_;
+  std::map<std::string, Bound, std::less<>> names_;
+  bool needs_restart_ = false;
+};
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_SCOPE_H_
