@@ -20,7 +20,7 @@ StatusOr<std::unique_ptr<runtime::Device>> NewDevice(std::string_view backend,
                                                      uint32_t ordinal);
 
 // A device for each of graph.devices, in order.
-StatusOr<std::vector<std::unique_ptr<runtime::Device>>> NewDevices(
+StatusOr<std::vector<std::shared_ptr<runtime::Device>>> NewDevices(
     const runtime::CompiledGraph& graph);
 
 }  // namespace encore::backends

@@ -54,7 +54,7 @@ using ExprId = TypedId<struct ExprTag>;
 // elements lie innermost. NCHW in 16 channels' blocks: {.block_dim = 1, .block
 // = 16}. The blocked extent is a multiple of `block`.
 struct Layout {
-  std::vector<int> order;
+  std::vector<int> order = {};
   int block_dim = -1;
   int64_t block = 1;
 
@@ -65,8 +65,8 @@ struct Layout {
 // A tensor that the region reads or writes.
 struct Operand {
   DType dtype = DType::kF32;
-  std::vector<Dim> dims;
-  Layout layout;
+  std::vector<Dim> dims = {};
+  Layout layout = {};
 };
 
 // (offset + sum of stride * variable + indirect) / divisor.
@@ -76,12 +76,12 @@ struct Index {
     Dim stride = 1;  // not 0; may be negative
     bool operator==(const Term&) const = default;
   };
-  Dim offset;
-  std::vector<Term> terms;  // variables ascending
+  Dim offset = {};
+  std::vector<Term> terms = {};  // variables ascending
   // The position exists only where the division is exact (dilated operands);
   // above 1 only in a checked access.
   int64_t divisor = 1;
-  ExprId indirect;  // an i64; invalid: none
+  ExprId indirect = {};  // an i64; invalid: none
 
   bool operator==(const Index&) const = default;
 };
@@ -93,11 +93,11 @@ struct Access {
   uint32_t number = 0;     // of the input or stage
   uint32_t component = 0;  // of a stage's tuple
   // One per dim of the input, or per loop of the stage.
-  std::vector<Index> indices;
+  std::vector<Index> indices = {};
   // Where an index does not exist or is not in [0, extent), the value is `fill`
   // (0 where invalid). Without `checked` every index exists.
   bool checked = false;
-  ExprId fill;
+  ExprId fill = {};
 };
 
 struct Expr {
@@ -112,11 +112,11 @@ struct Expr {
   DType dtype = DType::kF32;
   uint64_t bits = 0;
   uint32_t number = 0;
-  Dim dim;
+  Dim dim = {};
   Op op = Op::kAdd;
   Comparison comparison = Comparison::kEq;  // of kCompare
   bool saturate = false;                    // of kCast
-  std::array<ExprId, 3> operands;           // the unused ones are invalid
+  std::array<ExprId, 3> operands = {};      // the unused ones are invalid
 };
 
 enum class RegionCombiner : uint8_t {
@@ -142,8 +142,8 @@ enum class RegionCombiner : uint8_t {
 // outputs[output] at `indices` = value, or combined with it.
 struct Store {
   uint32_t output = 0;
-  ExprId value;
-  std::vector<Index> indices;
+  ExprId value = {};
+  std::vector<Index> indices = {};
   // Where an index is not in [0, extent), nothing is stored.
   bool checked = false;
   // Anything but kSet combines with what the element holds. Stores of a stage
@@ -154,16 +154,16 @@ struct Store {
 struct Stage {
   enum class Kind : uint8_t { kMap, kReduce, kScan };
   Kind kind = Kind::kMap;
-  std::vector<uint32_t> loops;    // inner variables, outermost first
-  std::vector<uint32_t> reduced;  // of kReduce
+  std::vector<uint32_t> loops = {};    // inner variables, outermost first
+  std::vector<uint32_t> reduced = {};  // of kReduce
   RegionCombiner combiner = RegionCombiner::kSum;
   bool exclusive = false;  // of kScan
   // Floats: at least f32. Others: the dtype of the value.
   DType accumulate = DType::kF32;
   // The dtype of the result, component for component, rounded once at the end.
   DType dtype = DType::kF32;
-  ExprId value;               // invalid: a kMap that only stores
-  std::vector<Store> stores;  // of kMap
+  ExprId value = {};               // invalid: a kMap that only stores
+  std::vector<Store> stores = {};  // of kMap
 };
 
 // What a template needs to see a matrix product or convolution in a kReduce
@@ -175,16 +175,16 @@ struct Contraction {
   Kind kind = Kind::kDot;
   uint32_t stage = 0;
   // The factors; loads of operands, unless something is fused before them.
-  ExprId lhs, rhs;
+  ExprId lhs = {}, rhs = {};
   // Of kDot. batch: variables in both factors and the result; m: in lhs and
   // result; n: in rhs and result; k: reduced. Each in the order of the result,
   // k in the order of `reduced`.
-  std::vector<uint32_t> batch, m, n, k;
+  std::vector<uint32_t> batch = {}, m = {}, n = {}, k = {};
   // Of kConvolution: the op's attributes, and its dims as the op table has
   // them. Result [N, O, spatial…], lhs [N, C, spatial…], rhs [O, C /
   // feature_groups, window…].
-  ConvolutionAttrs convolution;
-  std::vector<Dim> lhs_dims, rhs_dims, result_dims;
+  ConvolutionAttrs convolution = {};
+  std::vector<Dim> lhs_dims = {}, rhs_dims = {}, result_dims = {};
 };
 
 struct Region {

@@ -1,4 +1,4 @@
-// Text of a region: for people, and as the region's signature.
+// Text of a region, for people.
 //
 //   region vars=[128,64|64] symbols=0
 //     in0 f32[128,64]
@@ -16,7 +16,7 @@
 
 namespace encore::backends {
 
-// The same text for equal regions, and equal regions for the same text.
+// Deterministic: equal regions have equal texts.
 std::string ToText(const Region& region);
 
 }  // namespace encore::backends

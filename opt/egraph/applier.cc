@@ -85,6 +85,7 @@ uint64_t Applier::DirectHash(const EGraph& graph, const Direct& direct,
 void Applier::PrefetchSlots(const EGraph& graph, const Value* match) const {
   const NodeStore& store = graph.store();
   for (const Direct& direct : direct_) {
+    if (direct.op >= store.num_ops()) continue;  // it has no node yet
     store.PrefetchSlot(DirectHash(graph, direct, match));
   }
   for (const uint32_t i : unioned_) store.PrefetchRow(match[i]);
@@ -93,6 +94,7 @@ void Applier::PrefetchSlots(const EGraph& graph, const Value* match) const {
 void Applier::PrefetchRows(const EGraph& graph, const Value* match) const {
   const NodeStore& store = graph.store();
   for (const Direct& direct : direct_) {
+    if (direct.op >= store.num_ops()) continue;
     store.PrefetchFound(DirectHash(graph, direct, match));
   }
   for (const uint32_t i : unioned_) store.PrefetchInfo(match[i]);

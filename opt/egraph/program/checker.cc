@@ -207,8 +207,8 @@ class Checker {
     }
     const auto terms = rules_.CheckTerms({&elements[2], 1});
     const auto id = static_cast<GlobalId>(program_.globals.size());
-    if (!declarations_.Declare(elements[1], NameKind::kGlobal, id) ||
-        !terms.has_value()) {
+    if (!terms.has_value() ||
+        !declarations_.Declare(elements[1], NameKind::kGlobal, id)) {
       return;
     }
     const SortId sort = program_.exprs[(*terms)[0]].sort;

@@ -202,6 +202,12 @@ std::optional<uint64_t> EvaluateBool(Primitive primitive, bool a, bool b) {
   }
 }
 
+std::optional<uint64_t> Join(std::string_view a, std::string_view b,
+                             Interner* names) {
+  if (a.size() + b.size() > kMaxStringBytes) return std::nullopt;
+  return names->Intern(StrCat(a, b));
+}
+
 }  // namespace
 
 std::span<const PrimitiveInfo> Primitives() { return kPrimitives; }
@@ -224,8 +230,8 @@ std::optional<uint64_t> Evaluate(Primitive primitive, SortId operands,
       return EvaluateBool(primitive, a != 0, b != 0);
     default:
       ENCORE_CHECK(operands == kStringSort && primitive == kAdd);
-      return names->Intern(StrCat(names->Text(static_cast<uint32_t>(a)),
-                                  names->Text(static_cast<uint32_t>(b))));
+      return Join(names->Text(static_cast<uint32_t>(a)),
+                  names->Text(static_cast<uint32_t>(b)), names);
   }
 }
 

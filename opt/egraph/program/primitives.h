@@ -74,10 +74,13 @@ inline const PrimitiveInfo& Info(Primitive primitive) {
   return Primitives()[static_cast<size_t>(primitive)];
 }
 
+inline constexpr size_t kMaxStringBytes = size_t{1} << 26;
+
 // The value of the primitive on arguments of sort `operands`, or nothing where
 // it is undefined. Arguments of a class sort are canonical class ids. i64
 // arithmetic is checked; shifts want an amount of 0 to 63; log2 rounds down.
-// f64 is ordered totally: -inf < ... < inf < NaN, with one zero.
+// f64 is ordered totally: -inf < ... < inf < NaN, with one zero. Strings longer
+// than kMaxStringBytes are not made: + on them is undefined.
 // REQUIRES the right number of arguments and Info(primitive).Takes(operands).
 // Adds the strings it makes to `names`.
 std::optional<uint64_t> Evaluate(Primitive primitive, SortId operands,

@@ -114,6 +114,18 @@ TEST(ProgramTest, AnExtractedTermTooLongToPrintIsAFailure) {
   EXPECT_EQ(output, "");
 }
 
+// As many matches at once as the engine looks ahead in, into a table that has
+// no row yet.
+TEST(ProgramTest, ManyMatchesIntoAnEmptyTable) {
+  std::string text = "(relation r (i64)) (relation s (i64))";
+  for (int i = 0; i < 1000; ++i) StrAppend(&text, "(r ", i, ")");
+  std::string output;
+  const ProgramResult result =
+      RunText(text + "(rule ((r x)) ((s x))) (run 1) (print-size s)", &output);
+  EXPECT_EQ(result.message, "");
+  EXPECT_EQ(output, "1000\n");
+}
+
 TEST(ProgramTest, LimitsEndRunsButNotTheProgram) {
   ExecutorOptions options;
   options.max_nodes = 1000;

@@ -1,0 +1,118 @@
+#include "encore/backends/region/work.h"
+
+#include <algorithm>
+
+namespace encore::backends {
+namespace {
+
+bool IsTranscendental(Op op) {
+  switch (op) {
+    case Op::kExp:
+    case Op::kExpm1:
+    case Op::kLog:
+    case Op::kLog1p:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kTan:
+    case Op::kAsin:
+    case Op::kAcos:
+    case Op::kAtan:
+    case Op::kSinh:
+    case Op::kCosh:
+    case Op::kTanh:
+    case Op::kAsinh:
+    case Op::kAcosh:
+    case Op::kAtanh:
+    case Op::kAtan2:
+    case Op::kErf:
+    case Op::kLogistic:
+    case Op::kPow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+double Extent(const Dim& dim, std::span<const int64_t> symbols) {
+  return static_cast<double>(
+      std::max<int64_t>(0, dim.Evaluate(symbols).value_or(0)));
+}
+
+double Bytes(const Operand& operand, std::span<const int64_t> symbols) {
+  double bytes = BitWidth(operand.dtype) / 8.0;
+  for (const Dim& dim : operand.dims) bytes *= Extent(dim, symbols);
+  return bytes;
+}
+
+double Points(const Region& region, const std::vector<uint32_t>& variables,
+              std::span<const int64_t> symbols) {
+  double points = 1;
+  for (const uint32_t v : variables) {
+    points *= Extent(region.extents[v], symbols);
+  }
+  return points;
+}
+
+}  // namespace
+
+Work EstimateWork(const Region& region, std::span<const int64_t> symbols) {
+  Work work;
+  double rows = 1;
+  for (uint32_t v = 0; v < region.outer; ++v) {
+    rows *= Extent(region.extents[v], symbols);
+  }
+  std::vector<double> touched(region.inputs.size());
+  std::vector<double> stored(region.outputs.size());
+  for (size_t s = 0; s < region.stages.size(); ++s) {
+    const Stage& stage = region.stages[s];
+    const double points = rows * Points(region, stage.loops, symbols) *
+                          Points(region, stage.reduced, symbols);
+    std::vector<ExprId> roots = {stage.value};
+    for (const Store& store : stage.stores) {
+      roots.push_back(store.value);
+      for (const Index& index : store.indices) roots.push_back(index.indirect);
+      stored[store.output] += points;
+    }
+    const std::vector<bool> needed = Reachable(region, roots);
+    double flops = stage.kind == Stage::Kind::kMap ? 0 : points;
+    for (size_t i = 0; i < needed.size(); ++i) {
+      if (!needed[i]) continue;
+      const Expr& expr = region.exprs[i];
+      if (expr.kind == Expr::Kind::kOp) {
+        flops += points;
+        if (IsTranscendental(expr.op)) work.transcendentals += points;
+      } else if (expr.kind == Expr::Kind::kLoad) {
+        const Access& access = region.accesses[expr.number];
+        if (access.source == Access::Source::kInput) {
+          touched[access.number] += points;
+        }
+      }
+    }
+    work.flops += flops;
+    if (region.contraction.has_value() && region.contraction->stage == s) {
+      work.contraction_flops = 2 * points;
+    }
+  }
+  for (size_t i = 0; i < region.inputs.size(); ++i) {
+    const Operand& input = region.inputs[i];
+    work.read_bytes += std::min(Bytes(input, symbols),
+                                touched[i] * BitWidth(input.dtype) / 8.0);
+  }
+  for (size_t i = 0; i < region.outputs.size(); ++i) {
+    work.written_bytes += stored[i] * BitWidth(region.outputs[i].dtype) / 8.0;
+  }
+  return work;
+}
+
+std::vector<int64_t> TypicalSizes(std::span<const Symbol> symbols) {
+  constexpr int64_t kLarge = 1 << 16;
+  std::vector<int64_t> sizes;
+  for (const Symbol& symbol : symbols) {
+    sizes.push_back(symbol.upper <= kLarge
+                        ? symbol.lower + (symbol.upper - symbol.lower) / 2
+                        : std::max<int64_t>(symbol.lower, 64));
+  }
+  return sizes;
+}
+
+}  // namespace encore::backends

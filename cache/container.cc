@@ -1,0 +1,199 @@
+#include "encore/cache/container.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "encore/cache/container_format.h"
+#include "encore/ir/support/bytes.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+namespace {
+
+using namespace container_format;  // NOLINT: layout constants
+
+bool IsZero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+}  // namespace
+
+std::string_view Name(SectionType type) {
+  constexpr std::string_view kNames[] = {
+      "?",     "headline", "stencil",  "constants", "compiled graph",
+      "blob",  "code",     "derived",  "names",     "weights",
+      "calls", "tensor",   "artifact", "text"};
+  const auto i = static_cast<size_t>(type);
+  return i < std::size(kNames) ? kNames[i] : kNames[0];
+}
+
+StatusOr<std::shared_ptr<const Container>> Container::Open(
+    const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    const int error = errno;
+    const std::string message = StrCat(path, ": ", std::strerror(error));
+    return error == EACCES ? PermissionDeniedError(message)
+                           : NotFoundError(message);
+  }
+  std::shared_ptr<Container> container(new Container);
+  container->fd_ = fd;
+  container->path_ = path;
+  ENCORE_ASSIGN_OR_RETURN(container->stamp_, StampOf(fd));
+  const size_t size = container->stamp_.size;
+  if (size < kHeaderSize) {
+    return DataLossError(StrCat(path, ": no container: ", size, " bytes"));
+  }
+  void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (mapped == MAP_FAILED) {
+    return InvalidArgumentError(StrCat(path, ": ", std::strerror(errno)));
+  }
+  container->bytes_ = {static_cast<const std::byte*>(mapped), size};
+  ENCORE_RETURN_IF_ERROR(container->Parse());
+  return container;
+}
+
+StatusOr<std::shared_ptr<const Container>> Container::FromBytes(
+    std::string bytes) {
+  std::shared_ptr<Container> container(new Container);
+  container->owned_ = std::move(bytes);
+  container->bytes_ = std::as_bytes(std::span(container->owned_));
+  ENCORE_RETURN_IF_ERROR(container->Parse());
+  return container;
+}
+
+Container::~Container() {
+  if (fd_ < 0) return;
+  if (!bytes_.empty()) {
+    munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+  close(fd_);
+}
+
+Status Container::Parse() {
+  const auto damaged = [&](std::string_view what) {
+    return DataLossError(StrCat(path_, ": header: ", what));
+  };
+  if (bytes_.size() < kHeaderSize) return damaged("truncated");
+  ByteReader header(bytes_.first(kHeaderSize));
+  if (header.Raw(kMagic.size()) != kMagic) return damaged("no container");
+  const uint64_t version = header.Fixed64();
+  const uint64_t count = header.Fixed64();
+  const uint64_t size = header.Fixed64();
+  if (count > kMaxSections ||
+      bytes_.size() - kHeaderSize < count * kEntrySize) {
+    return damaged("truncated, or an impossible number of sections");
+  }
+  const auto head = bytes_.first(kHeaderSize + count * kEntrySize);
+  const std::string_view stored = header.Raw(kChecksumSize);
+  if (stored != HeadChecksum(head)) return damaged("checksum mismatch");
+  if (version != kContainerVersion) {
+    return FailedPreconditionError(StrCat(path_, ": container version ",
+                                          version, ", expected ",
+                                          kContainerVersion));
+  }
+  if (size != bytes_.size()) {
+    return damaged(StrCat(bytes_.size(), " bytes, expected ", size));
+  }
+  return ParseTable(static_cast<uint32_t>(count));
+}
+
+Status Container::ParseTable(uint32_t count) {
+  ByteReader table(bytes_.subspan(kHeaderSize, count * kEntrySize));
+  uint64_t end = kHeaderSize + count * kEntrySize;
+  std::map<SectionType, uint32_t> counts;
+  sections_.reserve(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    Section section;
+    section.type = static_cast<SectionType>(table.Fixed64());
+    section.index = counts[section.type]++;
+    section.offset = table.Fixed64();
+    section.length = table.Fixed64();
+    const std::string_view checksum = table.Raw(kChecksumSize);
+    std::copy(checksum.begin(), checksum.end(), section.checksum.begin());
+    if (section.offset < end || section.offset > bytes_.size() ||
+        section.length > bytes_.size() - section.offset ||
+        section.offset % kMinAlignment != 0) {
+      return DataLossError(
+          StrCat(Describe(section), ": lies outside the file"));
+    }
+    ENCORE_RETURN_IF_ERROR(CheckGap(end, section.offset, Describe(section)));
+    end = section.offset + section.length;
+    sections_.push_back(section);
+  }
+  if (end == bytes_.size()) return OkStatus();
+  return DataLossError(StrCat(path_, ": bytes after the last section"));
+}
+
+// Gaps are shorter than the largest alignment.
+Status Container::CheckGap(uint64_t begin, uint64_t end,
+                           std::string_view before) const {
+  if (end - begin < kMaxAlignment && IsZero(bytes_.subspan(begin, end - begin)))
+    return OkStatus();
+  return DataLossError(StrCat(before, ": the gap before it is not empty"));
+}
+
+std::string Container::Describe(const Section& section) const {
+  return StrCat(path_, ": section ", Name(section.type), " ", section.index);
+}
+
+const Section* Container::Find(SectionType type, uint32_t index) const {
+  for (const Section& section : sections_) {
+    if (section.type == type && section.index == index) return &section;
+  }
+  return nullptr;
+}
+
+size_t Container::Count(SectionType type) const {
+  return std::count_if(sections_.begin(), sections_.end(),
+                       [&](const Section& s) { return s.type == type; });
+}
+
+StatusOr<std::span<const std::byte>> Container::Read(SectionType type,
+                                                     uint32_t index) const {
+  const Section* section = Find(type, index);
+  if (section == nullptr) {
+    return NotFoundError(
+        StrCat(path_, ": no section ", Name(type), " ", index));
+  }
+  ENCORE_RETURN_IF_ERROR(Verify(*section));
+  return Unverified(*section);
+}
+
+Status Container::Verify(const Section& section) const {
+  ENCORE_RETURN_IF_ERROR(CheckSize());
+  const std::string_view stored(
+      reinterpret_cast<const char*>(section.checksum.data()),
+      section.checksum.size());
+  if (Checksum(Unverified(section)) == stored) return OkStatus();
+  return DataLossError(StrCat(Describe(section), ": checksum mismatch"));
+}
+
+Status Container::VerifyAll() const {
+  for (const Section& section : sections_) {
+    ENCORE_RETURN_IF_ERROR(Verify(section));
+  }
+  return OkStatus();
+}
+
+std::span<const std::byte> Container::Unverified(const Section& section) const {
+  return bytes_.subspan(section.offset, section.length);
+}
+
+Status Container::CheckSize() const {
+  if (fd_ < 0) return OkStatus();
+  ENCORE_ASSIGN_OR_RETURN(const FileStamp now, StampOf(fd_));
+  if (now.size >= bytes_.size()) return OkStatus();
+  return DataLossError(StrCat(path_, ": truncated to ", now.size,
+                              " bytes while in use, expected ", bytes_.size()));
+}
+
+}  // namespace encore::cache

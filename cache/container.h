@@ -1,0 +1,151 @@
+// Container: the `.encore` file, a list of typed, aligned sections, each with
+// its length and checksum (bytes in cache/README.md).
+//
+// Cache entries, packages and recordings are containers; they differ in which
+// sections they have. A container is mapped, not read: opening one checks its
+// header, its table and that the gaps between sections are zero, and touches no
+// section. Read verifies a section's checksum before it hands the bytes out, so
+// a flipped bit is found before its value is used; the error names the section.
+// Unverified is for bulk data whose contents are known to be good by other
+// means (file_stamp.h).
+//
+// Any bytes are safe to open: sizes and offsets are checked before use, memory
+// is bounded by the size of the table. Containers are immutable and safe to
+// share between threads.
+#ifndef ENCORE_CACHE_CONTAINER_H_
+#define ENCORE_CACHE_CONTAINER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/cache/file_stamp.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::cache {
+
+inline constexpr uint32_t kContainerVersion = 1;
+inline constexpr size_t kMaxSections = 1 << 16;
+
+// What a section holds. Values are stored: rows are only added.
+enum class SectionType : uint32_t {
+  kHeadline = 1,       // key, kind and description of the file
+  kStencil = 2,        // bytes of the graph
+  kConstants = 3,      // constants that the stencil has as digests
+  kCompiledGraph = 4,  // plans, slots, programs; without blobs
+  kBlob = 5,           // constants and kernel data of the compiled graph
+  kCode = 6,           // as kBlob, executable
+  kDerived = 7,        // what the prepare plan made
+  kNames = 8,          // names of the signature and origins
+  kWeights = 9,        // a parameter's data
+  kCalls = 10,         // inputs and expected outputs of calls
+  kTensor = 11,        // the bytes of one of them
+  kArtifact = 12,      // what a backend keeps
+  kText = 13,          // anything small under a caller's name
+};
+std::string_view Name(SectionType type);
+
+struct Section {
+  SectionType type;
+  uint32_t index = 0;  // among the sections of its type
+  uint64_t offset = 0, length = 0;
+  std::array<uint8_t, 16> checksum = {};
+};
+
+class Container {
+ public:
+  // Maps the file. NotFound and PermissionDenied as for any file, DataLoss for
+  // one that is damaged, FailedPrecondition for another version.
+  static StatusOr<std::shared_ptr<const Container>> Open(
+      const std::string& path);
+  // Over bytes in memory; same errors.
+  static StatusOr<std::shared_ptr<const Container>> FromBytes(
+      std::string bytes);
+
+  ~Container();
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+
+  std::span<const Section> sections() const { return sections_; }
+  // Null where there is none.
+  const Section* Find(SectionType type, uint32_t index = 0) const;
+  size_t Count(SectionType type) const;
+
+  // The bytes, once their checksum is right: DataLoss otherwise, NotFound where
+  // there is no such section. Cost: one pass over the section. The span lives
+  // as long as the container.
+  StatusOr<std::span<const std::byte>> Read(SectionType type,
+                                            uint32_t index = 0) const;
+  Status Verify(const Section& section) const;
+  // Every section.
+  Status VerifyAll() const;
+  // The bytes as they are.
+  std::span<const std::byte> Unverified(const Section& section) const;
+
+  // DataLoss where the file has become shorter since it was opened: touching
+  // the mapping would then fault.
+  Status CheckSize() const;
+
+  size_t size() const { return bytes_.size(); }
+  // Of the file when it was opened; zeros for bytes in memory.
+  const FileStamp& stamp() const { return stamp_; }
+
+ private:
+  Container() = default;
+  Status Parse();
+  Status ParseTable(uint32_t count);
+  Status CheckGap(uint64_t begin, uint64_t end, std::string_view before) const;
+  std::string Describe(const Section& section) const;
+
+  std::string path_ = "container";
+  std::string owned_;
+  int fd_ = -1;
+  FileStamp stamp_;
+  std::span<const std::byte> bytes_;
+  std::vector<Section> sections_;
+};
+
+// Collects sections and writes them in order.
+class ContainerWriter {
+ public:
+  // `bytes` must stay until the writer has written. `alignment`: of the offset
+  // in the file, a power of two from 64 to 4096.
+  void Add(SectionType type, std::span<const std::byte> bytes,
+           size_t alignment = 64);
+  // As above, keeping the bytes.
+  void AddOwned(SectionType type, std::string bytes, size_t alignment = 64);
+
+  // Calls sink(piece) for successive pieces of the file until one fails; that
+  // status is returned.
+  using Sink = std::function<Status(std::span<const std::byte>)>;
+  Status Write(const Sink& sink) const;
+  std::string ToBytes() const;
+  // The size of the file.
+  uint64_t size() const;
+
+ private:
+  struct Pending {
+    SectionType type;
+    std::span<const std::byte> bytes;
+    size_t alignment;
+    std::shared_ptr<const std::string> owner;
+  };
+  std::vector<Section> Layout() const;
+  std::string Head(const std::vector<Section>& sections) const;
+
+  std::vector<Pending> pending_;
+};
+
+// Writes a container to `path`: a staging file beside it, synced, then renamed,
+// so that a reader sees the old file or the new one. Mode 0600 where it is new.
+Status WriteFile(const ContainerWriter& writer, const std::string& path);
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_CONTAINER_H_
