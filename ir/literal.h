@@ -46,7 +46,7 @@ class Literal {
 
   template <typename T>
   static Literal Scalar(T value) {
-    return FromValues<T>({}, {&value, 1});
+    return FromValues<T>({}, std::span<const T>(&value, 1));
   }
   // REQUIRES as many values as the dims say.
   template <typename T>

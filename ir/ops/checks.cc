@@ -63,6 +63,19 @@ Status CheckEach(const InferContext& context, std::string_view name,
   return OkStatus();
 }
 
+Status CheckPadding(const InferContext& context, std::string_view name,
+                    std::span<const int64_t> list, size_t length) {
+  ENCORE_RETURN_IF_ERROR(CheckEach(context, name, list, length, -kMaxPadding));
+  for (const int64_t entry : list) {
+    if (entry > kMaxPadding) {
+      return context.Error(StrCat("attribute ", name, " is ", List(list),
+                                  ", expected entries of at most ",
+                                  kMaxPadding));
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckEpsilon(const InferContext& context, double epsilon) {
   if (std::isfinite(epsilon) && epsilon >= 0) return OkStatus();
   return context.Error(StrCat("attribute epsilon is ", epsilon,

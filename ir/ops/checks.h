@@ -34,6 +34,13 @@ Status CheckLength(const InferContext& context, std::string_view name,
 Status CheckEach(const InferContext& context, std::string_view name,
                  std::span<const int64_t> list, size_t length, int64_t least);
 
+// No padding is beyond this, so that offsets stay within int64.
+inline constexpr int64_t kMaxPadding = int64_t{1} << 48;
+
+// A list has `length` entries, each in [-kMaxPadding, kMaxPadding].
+Status CheckPadding(const InferContext& context, std::string_view name,
+                    std::span<const int64_t> list, size_t length);
+
 // A number that is finite and not negative.
 Status CheckEpsilon(const InferContext& context, double epsilon);
 

@@ -103,9 +103,9 @@ Types InferConvolution(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(
       CheckEach(context, "rhs_dilation", attrs.rhs_dilation, spatial, 1));
   ENCORE_RETURN_IF_ERROR(
-      CheckLength(context, "padding_low", attrs.padding_low.size(), spatial));
+      CheckPadding(context, "padding_low", attrs.padding_low, spatial));
   ENCORE_RETURN_IF_ERROR(
-      CheckLength(context, "padding_high", attrs.padding_high.size(), spatial));
+      CheckPadding(context, "padding_high", attrs.padding_high, spatial));
   ENCORE_RETURN_IF_ERROR(CheckGroups(context, attrs));
   std::vector<Dim> dims = {FloorDiv(input[0], attrs.batch_groups), kernel[0]};
   for (size_t i = 0; i < spatial; ++i) {

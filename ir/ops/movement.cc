@@ -89,6 +89,13 @@ Types InferPad(const InferContext& context) {
       CheckEach(context, "interior", attrs.interior, rank, 0));
   std::vector<Dim> dims;
   for (int i = 0; i < from.rank(); ++i) {
+    for (const Dim& dim : {attrs.low[i], attrs.high[i]}) {
+      if (dim.is_constant()) {
+        const int64_t padding = dim.constant();
+        ENCORE_RETURN_IF_ERROR(
+            CheckPadding(context, "low or high", {&padding, 1}, 1));
+      }
+    }
     Dim spread = from[i];
     if (attrs.interior[i] != 0) {
       const Dim step = Dim(attrs.interior[i]) + 1;

@@ -17,9 +17,9 @@ Types InferWindows(const InferContext& context, const Attrs& attrs, int first) {
   ENCORE_RETURN_IF_ERROR(
       CheckEach(context, "dilations", attrs.dilations, count, 1));
   ENCORE_RETURN_IF_ERROR(
-      CheckLength(context, "padding_low", attrs.padding_low.size(), count));
+      CheckPadding(context, "padding_low", attrs.padding_low, count));
   ENCORE_RETURN_IF_ERROR(
-      CheckLength(context, "padding_high", attrs.padding_high.size(), count));
+      CheckPadding(context, "padding_high", attrs.padding_high, count));
   for (size_t i = 0; i < count; ++i) {
     Dim& extent = shape[first + static_cast<int>(i)];
     extent = WindowCount(
