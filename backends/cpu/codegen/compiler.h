@@ -1,0 +1,38 @@
+// CompileImage: LLVM IR in, an image of machine code out, by way of the code
+// generator module, which the first call loads.
+//
+// The module, libencore_cpu_codegen.so, is looked for
+//   1. at the path in the environment variable ENCORE_CODEGEN, and only there
+//      if that is set;
+//   2. in the runfiles of the program or test, in any repository named there;
+//   3. beside the program;
+//   4. in backends/cpu/codegen below the program's folder or one of its parents
+//      (a Bazel output tree).
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_COMPILER_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_COMPILER_H_
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/backends/cpu/cpu_features.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::backends::cpu {
+
+// One image with all functions of `modules`, whose names are unique over all.
+// Compiles on `threads` threads. Deterministic, thread-safe. NotFound says
+// where the module was looked for; Internal is a fault in the modules.
+StatusOr<std::vector<std::byte>> CompileImage(
+    std::span<const std::string> modules, Isa isa, int threads);
+
+// The same as assembly, for people.
+StatusOr<std::string> CompileToAssembly(const std::string& module, Isa isa);
+
+// "19.1.7", or the error of loading.
+StatusOr<std::string> CodegenVersion();
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_COMPILER_H_

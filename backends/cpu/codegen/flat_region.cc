@@ -1,0 +1,267 @@
+#include "encore/backends/cpu/codegen/flat_region.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace encore::backends::cpu {
+namespace {
+
+// Inclusive bounds of an affine value over the variables' extents.
+std::pair<int64_t, int64_t> Range(const Affine& affine,
+                                  const std::vector<int64_t>& extents) {
+  int64_t low = affine.offset, high = affine.offset;
+  for (const auto& [variable, coefficient] : affine.terms) {
+    const int64_t span = coefficient * (extents[variable] - 1);
+    (span < 0 ? low : high) += span;
+  }
+  return {low, high};
+}
+
+std::optional<Affine> ToAffine(const Index& index) {
+  Affine affine;
+  if (!index.offset.is_constant()) return std::nullopt;
+  affine.offset = index.offset.constant();
+  for (const Index::Term& term : index.terms) {
+    if (!term.stride.is_constant()) return std::nullopt;
+    affine.AddTerm(term.variable, term.stride.constant());
+  }
+  return affine;
+}
+
+std::optional<std::vector<int64_t>> Constants(const std::vector<Dim>& dims) {
+  std::vector<int64_t> values;
+  for (const Dim& dim : dims) {
+    if (!dim.is_constant()) return std::nullopt;
+    values.push_back(dim.constant());
+  }
+  return values;
+}
+
+// Elements between neighbours along each dim.
+std::vector<int64_t> Strides(const std::vector<int64_t>& extents,
+                             const std::vector<int>& order) {
+  std::vector<int64_t> strides(extents.size());
+  int64_t stride = 1;
+  for (size_t i = extents.size(); i-- > 0;) {
+    const size_t dim = order.empty() ? i : order[i];
+    strides[dim] = stride;
+    stride *= std::max<int64_t>(extents[dim], 1);
+  }
+  return strides;
+}
+
+std::optional<FlatAccess> FlattenAccess(const std::vector<Index>& indices,
+                                        bool checked,
+                                        const std::vector<int64_t>& dims,
+                                        const std::vector<int64_t>& strides,
+                                        const std::vector<int64_t>& extents) {
+  FlatAccess access;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const std::optional<Affine> affine = ToAffine(indices[d]);
+    if (!affine) return std::nullopt;
+    DynamicIndex dynamic{.index = *affine,
+                         .indirect = indices[d].indirect,
+                         .divisor = indices[d].divisor,
+                         .extent = dims[d]};
+    if (dynamic.divisor == 1) {
+      access.address.offset += affine->offset * strides[d];
+      for (const auto& [variable, coefficient] : affine->terms) {
+        access.address.AddTerm(variable, coefficient * strides[d]);
+      }
+      if (dynamic.indirect.valid()) dynamic.stride = strides[d];
+    } else {
+      dynamic.stride = strides[d];
+    }
+    const auto [low, high] = Range(*affine, extents);
+    dynamic.checked = checked && (dynamic.divisor > 1 || low < 0 ||
+                                  high >= dims[d] || dynamic.indirect.valid());
+    if (dynamic.checked || dynamic.stride != 0) {
+      access.checked |= dynamic.checked;
+      access.dynamic.push_back(std::move(dynamic));
+    }
+  }
+  return access;
+}
+
+// All places where an affine form of a variable stands.
+template <typename Visitor>
+void VisitAccesses(FlatRegion* flat, Visitor visit) {
+  for (FlatAccess& access : flat->loads) visit(access);
+  for (auto& stores : flat->stores) {
+    for (FlatAccess& access : stores) visit(access);
+  }
+}
+
+// Whether stepping `first` once is the same as stepping `second` through all of
+// its extent, wherever they occur.
+bool CanMerge(FlatRegion& flat, uint32_t first, uint32_t second) {
+  const int64_t extent = flat.extents[second];
+  bool merge = true;
+  const auto check = [&](const Affine& affine) {
+    merge &= affine.Coefficient(first) == affine.Coefficient(second) * extent;
+  };
+  VisitAccesses(&flat, [&](FlatAccess& access) {
+    check(access.address);
+    merge &= !access.DynamicIn(first) && !access.DynamicIn(second);
+  });
+  for (const Affine& affine : flat.results) check(affine);
+  for (const Expr& expr : flat.region->exprs) {
+    if (expr.kind == Expr::Kind::kVariable) {
+      merge &= expr.number != first && expr.number != second;
+    }
+  }
+  return merge;
+}
+
+void Merge(FlatRegion* flat, uint32_t first, uint32_t second) {
+  flat->extents[second] *= flat->extents[first];
+  flat->extents[first] = 1;
+  const auto drop = [first](Affine* affine) {
+    std::erase_if(affine->terms,
+                  [first](const auto& term) { return term.first == first; });
+  };
+  VisitAccesses(flat, [&](FlatAccess& access) { drop(&access.address); });
+  for (Affine& affine : flat->results) drop(&affine);
+}
+
+// In each list in which either stands, `first` stands right before `second`.
+bool Adjacent(const std::vector<std::vector<uint32_t>*>& lists, uint32_t first,
+              uint32_t second) {
+  for (const auto* list : lists) {
+    const auto a = std::find(list->begin(), list->end(), first);
+    const auto b = std::find(list->begin(), list->end(), second);
+    if (a == list->end() && b == list->end()) continue;
+    if (a == list->end() || b == list->end() || b - a != 1) return false;
+  }
+  return true;
+}
+
+bool IsArg(RegionCombiner combiner) {
+  return combiner >= RegionCombiner::kArgMax &&
+         combiner <= RegionCombiner::kArgMinLast;
+}
+
+void MergeVariables(FlatRegion* flat) {
+  std::vector<std::vector<uint32_t>*> lists = {&flat->outer};
+  for (auto& list : flat->loops) lists.push_back(&list);
+  for (auto& list : flat->reduced) lists.push_back(&list);
+  for (auto* list : lists) {
+    std::erase_if(*list, [flat](uint32_t v) { return flat->extents[v] == 1; });
+  }
+  std::vector<bool> fixed(flat->extents.size());
+  for (size_t s = 0; s < flat->reduced.size(); ++s) {
+    const Stage& stage = flat->region->stages[s];
+    if (stage.kind != Stage::Kind::kReduce || !IsArg(stage.combiner)) continue;
+    for (const uint32_t v : stage.reduced) fixed[v] = true;
+  }
+  for (auto* list : lists) {
+    for (size_t i = list->size(); i-- > 1;) {
+      const uint32_t first = (*list)[i - 1], second = (*list)[i];
+      if (fixed[first] || fixed[second] || !Adjacent(lists, first, second) ||
+          !CanMerge(*flat, first, second)) {
+        continue;
+      }
+      Merge(flat, first, second);
+      for (auto* other : lists) std::erase(*other, first);
+    }
+  }
+}
+
+bool FlattenStages(FlatRegion* flat) {
+  const Region& region = *flat->region;
+  for (const Stage& stage : region.stages) {
+    flat->loops.push_back(stage.loops);
+    flat->reduced.push_back(stage.reduced);
+    Affine result;
+    int64_t size = 1;
+    for (size_t i = stage.loops.size(); i-- > 0;) {
+      result.AddTerm(stage.loops[i], size);
+      size *= flat->extents[stage.loops[i]];
+    }
+    flat->results.push_back(std::move(result));
+    flat->result_sizes.push_back(size);
+    std::vector<FlatAccess>& stores = flat->stores.emplace_back();
+    for (const Store& store : stage.stores) {
+      const Operand& output = region.outputs[store.output];
+      const auto dims = Constants(output.dims);
+      if (!dims || output.layout.block_dim >= 0) return false;
+      auto access =
+          FlattenAccess(store.indices, store.checked, *dims,
+                        Strides(*dims, output.layout.order), flat->extents);
+      if (!access) return false;
+      stores.push_back(*std::move(access));
+    }
+  }
+  return true;
+}
+
+bool FlattenLoads(FlatRegion* flat) {
+  const Region& region = *flat->region;
+  for (const Access& access : region.accesses) {
+    std::vector<int64_t> dims, strides;
+    if (access.source == Access::Source::kInput) {
+      const Operand& input = region.inputs[access.number];
+      const auto constants = Constants(input.dims);
+      if (!constants || input.layout.block_dim >= 0) return false;
+      dims = *constants;
+      strides = Strides(dims, input.layout.order);
+    } else {
+      for (const uint32_t v : region.stages[access.number].loops) {
+        dims.push_back(flat->extents[v]);
+      }
+      strides = Strides(dims, {});
+    }
+    auto load = FlattenAccess(access.indices, access.checked, dims, strides,
+                              flat->extents);
+    if (!load) return false;
+    flat->loads.push_back(*std::move(load));
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t Affine::Coefficient(uint32_t variable) const {
+  for (const auto& [v, coefficient] : terms) {
+    if (v == variable) return coefficient;
+  }
+  return 0;
+}
+
+void Affine::AddTerm(uint32_t variable, int64_t coefficient) {
+  const auto at = std::lower_bound(
+      terms.begin(), terms.end(), variable,
+      [](const auto& term, uint32_t v) { return term.first < v; });
+  if (at != terms.end() && at->first == variable) {
+    at->second += coefficient;
+    if (at->second == 0) terms.erase(at);
+  } else if (coefficient != 0) {
+    terms.insert(at, {variable, coefficient});
+  }
+}
+
+bool FlatAccess::DynamicIn(uint32_t variable) const {
+  return std::any_of(dynamic.begin(), dynamic.end(), [variable](const auto& d) {
+    return d.index.Coefficient(variable) != 0;
+  });
+}
+
+std::optional<FlatRegion> Flatten(const Region& region) {
+  FlatRegion flat;
+  flat.region = &region;
+  const auto extents = Constants(region.extents);
+  if (!extents) return std::nullopt;
+  flat.extents = *extents;
+  flat.outer.resize(region.outer);
+  std::iota(flat.outer.begin(), flat.outer.end(), 0);
+  for (const Expr& expr : region.exprs) {
+    if (expr.kind == Expr::Kind::kDim && !expr.dim.is_constant()) {
+      return std::nullopt;
+    }
+  }
+  if (!FlattenStages(&flat) || !FlattenLoads(&flat)) return std::nullopt;
+  MergeVariables(&flat);
+  return flat;
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,69 @@
+// FlatRegion: a region with constant sizes, its accesses as linear addresses,
+// in the form that code is generated from.
+//
+// Each access becomes base + sum of coefficient * variable (elements), plus
+// what stays dynamic: indirect parts, quotients and range checks that could not
+// be shown to hold. Variables that every access walks through as if they were
+// one are merged, so that [8, 4, 16] contiguous elements are one loop over 512.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_FLAT_REGION_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_FLAT_REGION_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/region/region.h"
+
+namespace encore::backends::cpu {
+
+// offset + sum of coefficient * variable.
+struct Affine {
+  int64_t offset = 0;
+  std::vector<std::pair<uint32_t, int64_t>> terms;  // variables ascending
+
+  int64_t Coefficient(uint32_t variable) const;
+  void AddTerm(uint32_t variable, int64_t coefficient);
+};
+
+// An index that is not part of the linear address, or is but must be checked.
+struct DynamicIndex {
+  Affine index;
+  ExprId indirect;  // added to `index`; invalid: none
+  int64_t divisor = 1;
+  int64_t extent = 0;  // valid in [0, extent)
+  bool checked = false;
+  // What one step of the quotient adds to the address; 0 where the affine part
+  // is in the address already and there is nothing to add.
+  int64_t stride = 0;
+};
+
+struct FlatAccess {
+  Affine address;  // elements
+  std::vector<DynamicIndex> dynamic;
+  bool checked = false;  // some of `dynamic` is
+
+  // Whether the address or a check depends on `variable` other than through
+  // `address`.
+  bool DynamicIn(uint32_t variable) const;
+};
+
+struct FlatRegion {
+  const Region* region = nullptr;
+  std::vector<int64_t> extents;  // by variable; 1 where merged away
+  std::vector<uint32_t> outer;   // what is left of the outer variables
+  // By stage: what is left of its lists.
+  std::vector<std::vector<uint32_t>> loops, reduced;
+  std::vector<FlatAccess> loads;                // by access
+  std::vector<std::vector<FlatAccess>> stores;  // by stage and store
+  // By stage: where its result at a point of `loops` lies in its buffer.
+  std::vector<Affine> results;
+  std::vector<int64_t> result_sizes;  // elements of the buffer; 1: a scalar
+};
+
+// Nothing where a size is symbolic or a layout has blocks.
+std::optional<FlatRegion> Flatten(const Region& region);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_FLAT_REGION_H_

@@ -1,0 +1,158 @@
+// IrBuilder: writes one LLVM function as text, with structured control flow.
+//
+// Generated kernels are LLVM IR in text form, so nothing here needs LLVM: the
+// module behind compiler.h parses it on a cache miss. Values are SSA names with
+// a type; a scalar meets a vector only after Splat. Loops and conditionals take
+// callables that write their bodies. State that changes in loops lives in
+// variables (NewVariable), which LLVM promotes to registers.
+//
+// Not thread-safe. Misuse (types that do not fit) is a CHECK failure here or a
+// parse error in the module, never bad code.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_IR_BUILDER_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_IR_BUILDER_H_
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace encore::backends::cpu {
+
+enum class Elem : uint8_t {
+  kI1,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kF16,
+  kF32,
+  kF64,
+  kPtr
+};
+
+int ElemBits(Elem elem);
+inline bool IsFloatElem(Elem elem) {
+  return elem == Elem::kF16 || elem == Elem::kF32 || elem == Elem::kF64;
+}
+
+// lanes 1 is a scalar.
+struct IrType {
+  Elem elem = Elem::kI64;
+  int lanes = 1;
+
+  std::string ToString() const;  // "<16 x float>"
+  std::string Suffix() const;    // "v16f32", as intrinsics are named
+  IrType With(Elem other) const { return {other, lanes}; }
+  IrType Lanes(int other) const { return {elem, other}; }
+  bool operator==(const IrType&) const = default;
+};
+
+struct Value {
+  std::string name;  // "%12", "7", "zeroinitializer"
+  IrType type;
+
+  bool valid() const { return !name.empty(); }
+  int lanes() const { return type.lanes; }
+  std::string ToString() const;  // "i64 %12"
+};
+
+class IrBuilder {
+ public:
+  // Constants. Floats are exact: written by their bits.
+  static Value Int(IrType type, int64_t value);
+  static Value I64(int64_t value) { return Int({Elem::kI64, 1}, value); }
+  static Value I32(int64_t value) { return Int({Elem::kI32, 1}, value); }
+  static Value Float(IrType type, double value);
+  static Value Zero(IrType type);
+  static Value True(int lanes);
+  // <0, step, 2 * step, …> of an integer type.
+  static Value Steps(IrType type, int64_t step);
+  // Lanes below `count` are true.
+  static Value PrefixMask(int lanes, int64_t count);
+  // A named parameter of the function.
+  static Value Parameter(std::string_view name, Elem elem);
+
+  // `opcode` as LLVM spells it: "fadd", "add", "shl", "and".
+  Value Binary(std::string_view opcode, const Value& a, const Value& b);
+  Value Unary(std::string_view opcode, const Value& a);  // "fneg"
+  // `opcode`: "sitofp", "zext", …; the same value where the types are the same.
+  Value Convert(std::string_view opcode, const Value& a, Elem to);
+  Value Bitcast(const Value& a, Elem to);
+  // `predicate`: "slt", "oeq", …; integers or floats by the operands' type.
+  Value Compare(std::string_view predicate, const Value& a, const Value& b);
+  Value Select(const Value& condition, const Value& a, const Value& b);
+  // llvm.<name>.<suffix of the first operand>.
+  Value Intrinsic(std::string_view name, std::vector<Value> operands);
+  Value Fma(const Value& a, const Value& b, const Value& c);
+  // A conversion intrinsic such as fptosi.sat.
+  Value ConvertIntrinsic(std::string_view name, const Value& a, Elem to);
+  // The bitwise or of all lanes of an integer vector.
+  Value ReduceOr(const Value& a);
+  Value Shuffle(const Value& a, const Value& b, std::span<const int> lanes);
+  Value Extract(const Value& a, int lane);
+  Value Insert(const Value& a, const Value& scalar, int lane);
+  // The value in every lane; vectors of that many lanes stay.
+  Value Splat(const Value& a, int lanes);
+
+  // Integer arithmetic on scalars and vectors, folded where constant.
+  Value Add(const Value& a, const Value& b);
+  Value Sub(const Value& a, const Value& b);
+  Value Mul(const Value& a, const Value& b);
+  Value Mul(const Value& a, int64_t b);
+  Value Add(const Value& a, int64_t b);
+
+  // base + index elements of `elem`; vector indices give vectors of pointers.
+  Value Gep(const Value& base, Elem elem, const Value& index);
+  Value Load(IrType type, const Value& pointer, int align);
+  void Store(const Value& value, const Value& pointer, int align);
+  Value MaskedLoad(IrType type, const Value& pointer, const Value& mask,
+                   const Value& otherwise, int align);
+  void MaskedStore(const Value& value, const Value& pointer, const Value& mask,
+                   int align);
+  Value Gather(IrType type, const Value& pointers, const Value& mask,
+               const Value& otherwise, int align);
+  void Scatter(const Value& value, const Value& pointers, const Value& mask,
+               int align);
+  void Prefetch(const Value& pointer);
+
+  // Memory on the stack of the function, aligned to 64.
+  Value NewVariable(IrType type);
+  Value NewArray(IrType type, int64_t count);
+  Value Get(const Value& variable, IrType type);
+  void Set(const Value& variable, const Value& value);
+
+  // for (i = begin; i < end; i += step), signed; no iteration where
+  // begin >= end.
+  void Loop(const Value& begin, const Value& end, int64_t step,
+            const std::function<void(const Value&)>& body);
+  void If(const Value& condition, const std::function<void()>& then,
+          const std::function<void()>& otherwise = nullptr);
+
+  // Calls a pointer: returns nothing.
+  void Call(const Value& function, const std::vector<Value>& arguments);
+
+  // The module's text: the function `name` with these parameters
+  // ("ptr noalias %buffers, …"). `vector_bits`: widest register.
+  std::string Finish(std::string_view name, std::string_view parameters,
+                     int vector_bits);
+
+ private:
+  Value Emit(IrType type, const std::string& text);
+  void Line(const std::string& text);
+  void Declare(const std::string& declaration);
+  std::string NewLabel();
+  void StartBlock(const std::string& label);
+
+  std::string allocas_, body_;
+  std::set<std::string> declarations_;
+  std::string label_ = "start";
+  int next_ = 0;
+  int next_label_ = 0;
+};
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_IR_BUILDER_H_

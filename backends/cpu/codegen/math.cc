@@ -1,0 +1,274 @@
+#include "encore/backends/cpu/codegen/math.h"
+
+#include <array>
+#include <cmath>
+
+namespace encore::backends::cpu {
+namespace {
+
+constexpr double kInf = INFINITY;
+constexpr double kLog2E = 1.44269504088896341;
+// ln 2 in two parts whose first has trailing zeros, so that n * kLn2High is
+// exact (Cody and Waite).
+constexpr double kLn2High = 0.693145751953125;
+constexpr double kLn2Low = 1.428606765330187e-06;
+
+bool IsF32(const Value& x) { return x.type.elem == Elem::kF32; }
+
+}  // namespace
+
+Value MathEmitter::Const(const Value& like, double value) {
+  return IrBuilder::Float(like.type, value);
+}
+
+Value MathEmitter::Polynomial(const Value& x, std::span<const double> c) {
+  Value sum = Const(x, c[0]);
+  for (const double coefficient : c.subspan(1)) {
+    sum = b.Fma(sum, x, Const(x, coefficient));
+  }
+  return sum;
+}
+
+Value MathEmitter::Helper(MathFunction function, const Value& x,
+                          const Value& y) {
+  const IrType doubles = x.type.With(Elem::kF64);
+  const auto spill = [&](const Value& value) {
+    const Value wide =
+        IsF32(value) ? b.Convert("fpext", value, Elem::kF64) : value;
+    const Value slot = b.NewVariable(doubles);
+    b.Set(slot, wide);
+    return slot;
+  };
+  const Value in = spill(x);
+  const Value second = y.valid() ? spill(y) : in;
+  const Value out = b.NewVariable(doubles);
+  const Value slot = b.Gep(helpers, Elem::kI8, IrBuilder::I64(8));
+  const Value pointer = b.Load({Elem::kPtr, 1}, slot, 8);
+  b.Call(pointer, {IrBuilder::I32(static_cast<int64_t>(function)), in, second,
+                   out, IrBuilder::I64(x.lanes())});
+  const Value result = b.Get(out, doubles);
+  return IsF32(x) ? b.Convert("fptrunc", result, Elem::kF32) : result;
+}
+
+// x * 2^exponent for an exponent (a float with an integer value) in
+// [-300, 300], in two steps so that neither factor overflows.
+Value MathEmitter::Scale(const Value& x, const Value& exponent) {
+  const Value n = b.Convert("fptosi", exponent, Elem::kI32);
+  const Value half = b.Binary("ashr", n, IrBuilder::Int(n.type, 1));
+  const auto power = [&](const Value& k) {
+    const Value biased = b.Binary("add", k, IrBuilder::Int(k.type, 127));
+    return b.Bitcast(b.Binary("shl", biased, IrBuilder::Int(k.type, 23)),
+                     Elem::kF32);
+  };
+  return b.Binary("fmul", b.Binary("fmul", x, power(half)),
+                  power(b.Binary("sub", n, half)));
+}
+
+Value MathEmitter::Exp(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kExp, x, {});
+  // Beyond these the result is 0 or infinity; the comparisons keep NaN.
+  const Value low = Const(x, -104.0), high = Const(x, 89.0);
+  Value y = b.Select(b.Compare("olt", x, low), low, x);
+  y = b.Select(b.Compare("ogt", y, high), high, y);
+  const Value n = b.Intrinsic("rint", {b.Binary("fmul", y, Const(x, kLog2E))});
+  Value r = b.Fma(n, Const(x, -kLn2High), y);
+  r = b.Fma(n, Const(x, -kLn2Low), r);
+  // e^r = 1 + r + r^2 p(r) (coefficients: Cephes expf).
+  static constexpr std::array kP = {1.9875691500e-4, 1.3981999507e-3,
+                                    8.3334519073e-3, 4.1665795894e-2,
+                                    1.6666665459e-1, 5.0000001201e-1};
+  const Value p = Polynomial(r, kP);
+  const Value e =
+      b.Binary("fadd", b.Fma(b.Binary("fmul", p, r), r, r), Const(x, 1.0));
+  // A NaN must not reach the conversion to an integer.
+  const Value is_nan = b.Compare("uno", x, x);
+  const Value safe = b.Select(is_nan, Const(x, 0), n);
+  return b.Select(is_nan, x, Scale(e, safe));
+}
+
+Value MathEmitter::Expm1(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kExpm1, x, {});
+  const Value low = Const(x, -30.0), high = Const(x, 89.0);
+  Value y = b.Select(b.Compare("olt", x, low), low, x);
+  y = b.Select(b.Compare("ogt", y, high), high, y);
+  const Value n = b.Intrinsic("rint", {b.Binary("fmul", y, Const(x, kLog2E))});
+  Value r = b.Fma(n, Const(x, -kLn2High), y);
+  r = b.Fma(n, Const(x, -kLn2Low), r);
+  static constexpr std::array kP = {1.9875691500e-4, 1.3981999507e-3,
+                                    8.3334519073e-3, 4.1665795894e-2,
+                                    1.6666665459e-1, 5.0000001201e-1};
+  const Value p = b.Fma(b.Binary("fmul", Polynomial(r, kP), r), r, r);
+  const Value is_nan = b.Compare("uno", x, x);
+  const Value safe = b.Select(is_nan, Const(x, 0), n);
+  // 2^n (e^r - 1) + (2^n - 1); halved, because 2^n may overflow where the
+  // result does not.
+  const Value power = Scale(Const(x, 0.5), safe);
+  const Value sum = b.Fma(power, p, b.Binary("fsub", power, Const(x, 0.5)));
+  const Value result = b.Binary("fadd", sum, sum);
+  const Value tiny = b.Compare("olt", b.Intrinsic("fabs", {x}), Const(x, 1e-7));
+  return b.Select(b.Binary("or", is_nan, tiny), x, result);
+}
+
+// ln(x), or ln(x + correction) for a correction below an ulp of x.
+Value MathEmitter::LogOf(const Value& x, const Value* correction) {
+  // Subnormals are scaled into the normal range.
+  const Value small = b.Compare("olt", x, Const(x, 1.17549435e-38));
+  const Value scaled =
+      b.Select(small, b.Binary("fmul", x, Const(x, 8388608.0)), x);
+  const Value bits = b.Bitcast(scaled, Elem::kI32);
+  // m in [sqrt(1/2), sqrt(2)), x = m 2^e.
+  const IrType ints = bits.type;
+  const Value shifted = b.Binary("sub", bits, IrBuilder::Int(ints, 0x3f3504f3));
+  Value e =
+      b.Convert("sitofp", b.Binary("ashr", shifted, IrBuilder::Int(ints, 23)),
+                Elem::kF32);
+  e = b.Binary("fadd", e, b.Select(small, Const(x, -23), Const(x, 0)));
+  const Value kept = b.Binary("and", shifted, IrBuilder::Int(ints, 0x007fffff));
+  const Value m = b.Bitcast(
+      b.Binary("add", kept, IrBuilder::Int(ints, 0x3f3504f3)), Elem::kF32);
+  const Value f = b.Binary("fsub", m, Const(x, 1.0));
+  // ln(1 + f) = f - f^2/2 + f^3 p(f) (coefficients: Cephes logf).
+  static constexpr std::array kP = {
+      7.0376836292e-2,  -1.1514610310e-1, 1.1676998740e-1,
+      -1.2420140846e-1, 1.4249322787e-1,  -1.6668057665e-1,
+      2.0000714765e-1,  -2.4999993993e-1, 3.3333331174e-1};
+  const Value z = b.Binary("fmul", f, f);
+  Value y = b.Binary("fmul", b.Binary("fmul", Polynomial(f, kP), f), z);
+  y = b.Fma(e, Const(x, kLn2Low), y);
+  if (correction != nullptr) y = b.Binary("fadd", y, *correction);
+  y = b.Fma(z, Const(x, -0.5), y);
+  Value result = b.Fma(e, Const(x, kLn2High), b.Binary("fadd", f, y));
+  result = b.Select(b.Compare("oeq", x, Const(x, kInf)), x, result);
+  result = b.Select(b.Compare("oeq", x, Const(x, 0)), Const(x, -kInf), result);
+  const Value outside = b.Compare("ult", x, Const(x, 0));
+  return b.Select(outside, Const(x, NAN), result);
+}
+
+Value MathEmitter::Log(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kLog, x, {});
+  return LogOf(x, nullptr);
+}
+
+Value MathEmitter::Log1p(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kLog1p, x, {});
+  // ln(1 + x) = ln(u) + (x - (u - 1)) / u with u = 1 + x rounded.
+  const Value one = Const(x, 1.0);
+  const Value u = b.Binary("fadd", x, one);
+  const Value rest = b.Select(b.Compare("olt", x, one),
+                              b.Binary("fsub", x, b.Binary("fsub", u, one)),
+                              b.Binary("fsub", one, b.Binary("fsub", u, x)));
+  const Value finite =
+      b.Compare("olt", b.Intrinsic("fabs", {x}), Const(x, 1e30));
+  const Value correction =
+      b.Select(finite, b.Binary("fdiv", rest, u), Const(x, 0));
+  const Value result = LogOf(u, &correction);
+  const Value at_pole = b.Compare("oeq", x, Const(x, -1.0));
+  const Value tiny = b.Compare("olt", b.Intrinsic("fabs", {x}), Const(x, 5e-8));
+  return b.Select(tiny, x, b.Select(at_pole, Const(x, -kInf), result));
+}
+
+Value MathEmitter::Tanh(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kTanh, x, {});
+  const Value a = b.Intrinsic("fabs", {x});
+  // Near 0: x + x^3 p(x^2) (coefficients: Cephes tanhf).
+  static constexpr std::array kP = {-5.70498872745e-3, 2.06390887954e-2,
+                                    -5.37397155531e-2, 1.33314422036e-1,
+                                    -3.33332819422e-1};
+  const Value z = b.Binary("fmul", x, x);
+  const Value near = b.Fma(b.Binary("fmul", Polynomial(z, kP), z), x, x);
+  // Elsewhere: 1 - 2 / (e^2|x| + 1).
+  const Value e = Exp(b.Binary("fadd", a, a));
+  const Value quotient =
+      b.Binary("fdiv", Const(x, 2.0), b.Binary("fadd", e, Const(x, 1.0)));
+  const Value far =
+      b.Intrinsic("copysign", {b.Binary("fsub", Const(x, 1.0), quotient), x});
+  return b.Select(b.Compare("olt", a, Const(x, 0.625)), near, far);
+}
+
+Value MathEmitter::Erf(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kErf, x, {});
+  const Value a = b.Intrinsic("fabs", {x});
+  const Value s = b.Binary("fmul", x, x);
+  // Two minimax approximations by N. Juffa: x + x p(x^2) near 0, and
+  // 1 - e^-(|x| + |x| q(|x|)) elsewhere.
+  static constexpr std::array kP = {-5.96761703e-4, 4.99119423e-3,
+                                    -2.67681349e-2, 1.12819925e-1,
+                                    -3.76125336e-1, 1.28379166e-1};
+  const Value near = b.Fma(Polynomial(s, kP), x, x);
+  // |x| >= 4 gives 1 in f32; the clamp keeps powers of |x| finite.
+  const Value four = Const(x, 4.0);
+  const Value t = b.Select(b.Compare("ogt", a, four), four, a);
+  static constexpr std::array kQ = {
+      -1.72853470e-5, 3.83197126e-4,  -3.88396438e-3, 2.42546219e-2,
+      -1.06777877e-1, -6.34846687e-1, -1.28717512e-1};
+  const Value q = b.Fma(Polynomial(t, kQ), t, b.Unary("fneg", t));
+  const Value far =
+      b.Intrinsic("copysign", {b.Binary("fsub", Const(x, 1.0), Exp(q)), x});
+  return b.Select(b.Compare("ogt", a, Const(x, 0.927734375)), far, near);
+}
+
+Value MathEmitter::Logistic(const Value& x) {
+  const Value one = Const(x, 1.0);
+  if (!IsF32(x)) {
+    const Value e = Exp(b.Unary("fneg", x));
+    return b.Binary("fdiv", one, b.Binary("fadd", one, e));
+  }
+  // With e = e^-|x| neither side overflows: 1 / (1 + e) and e / (1 + e).
+  const Value e = Exp(b.Unary("fneg", b.Intrinsic("fabs", {x})));
+  const Value positive = b.Compare("oge", x, Const(x, 0));
+  return b.Binary("fdiv", b.Select(positive, one, e), b.Binary("fadd", one, e));
+}
+
+// sin(x + quadrant * pi / 2).
+Value MathEmitter::SinCos(const Value& x, int quadrant, MathFunction far) {
+  const Value a = b.Intrinsic("fabs", {x});
+  const Value limit = Const(x, 30000.0);
+  const Value is_far = b.Compare("uge", a, limit);
+  const Value y = b.Select(is_far, Const(x, 0), x);
+  const Value n = b.Intrinsic(
+      "rint", {b.Binary("fmul", y, Const(x, 0.636619772367581343))});
+  // pi / 2 in three parts.
+  Value r = b.Fma(n, Const(x, -1.57079601287841796875), y);
+  r = b.Fma(n, Const(x, -3.1391647326017846e-7), r);
+  r = b.Fma(n, Const(x, -5.390302529957765e-15), r);
+  const Value k = b.Binary("add", b.Convert("fptosi", n, Elem::kI32),
+                           IrBuilder::Int(x.type.With(Elem::kI32), quadrant));
+  const Value z = b.Binary("fmul", r, r);
+  // Coefficients: Cephes sinf and cosf.
+  static constexpr std::array kS = {-1.9515295891e-4, 8.3321608736e-3,
+                                    -1.6666654611e-1};
+  static constexpr std::array kC = {2.443315711809948e-5, -1.388731625493765e-3,
+                                    4.166664568298827e-2};
+  const Value sine = b.Fma(b.Binary("fmul", Polynomial(z, kS), z), r, r);
+  const Value cosine = b.Fma(b.Binary("fmul", Polynomial(z, kC), z), z,
+                             b.Fma(z, Const(x, -0.5), Const(x, 1.0)));
+  const IrType ints = k.type;
+  const auto bit = [&](int64_t mask) {
+    return b.Compare("ne", b.Binary("and", k, IrBuilder::Int(ints, mask)),
+                     IrBuilder::Int(ints, 0));
+  };
+  Value near = b.Select(bit(1), cosine, sine);
+  near = b.Select(bit(2), b.Unary("fneg", near), near);
+  const Value result = b.NewVariable(x.type);
+  b.Set(result, near);
+  Value any = is_far;
+  if (x.lanes() > 1) {
+    const Value lanes = b.Convert("sext", is_far, Elem::kI32);
+    const Value folded = b.ReduceOr(lanes);
+    any = b.Compare("ne", folded, IrBuilder::I32(0));
+  }
+  b.If(any, [&] { b.Set(result, b.Select(is_far, Helper(far, x, {}), near)); });
+  return b.Get(result, x.type);
+}
+
+Value MathEmitter::Sin(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kSin, x, {});
+  return SinCos(x, 0, MathFunction::kSin);
+}
+
+Value MathEmitter::Cos(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kCos, x, {});
+  return SinCos(x, 1, MathFunction::kCos);
+}
+
+}  // namespace encore::backends::cpu

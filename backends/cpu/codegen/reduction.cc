@@ -1,0 +1,277 @@
+#include "encore/backends/cpu/codegen/reduction.h"
+
+#include <utility>
+
+#include "encore/backends/cpu/codegen/math.h"
+#include "encore/backends/cpu/codegen/scalar_ops.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+// Independent accumulators that hide the latency of an addition.
+constexpr int kAccumulators = 4;
+
+// Loops over variables [first, last) of the list, then `body`.
+void Nest(RegionEmitter& e, const FlatRegion& flat,
+          const std::vector<uint32_t>& variables, size_t first, size_t last,
+          const std::function<void()>& body) {
+  if (first == last) return body();
+  const uint32_t variable = variables[first];
+  e.builder().Loop(IrBuilder::I64(0), IrBuilder::I64(flat.extents[variable]), 1,
+                   [&](const Value& i) {
+                     std::vector<Value> memo = e.SaveMemo();
+                     e.SetVariable(variable, i);
+                     Nest(e, flat, variables, first + 1, last, body);
+                     e.RestoreMemo(std::move(memo));
+                   });
+}
+
+// `body(k)` for every vector of `variable`; k counts unrolled ones.
+void VectorLoop(RegionEmitter& e, int64_t extent, int variable, int lanes,
+                int unroll, const std::function<void(int)>& body) {
+  IrBuilder& b = e.builder();
+  const auto at = [&](const Value& i, int k, const Value& active) {
+    std::vector<Value> memo = e.SaveMemo();
+    e.SetVariable(static_cast<uint32_t>(variable), i);
+    e.SetLanes(variable, active);
+    body(k);
+    e.SetLanes(kNoVariable, {});
+    e.RestoreMemo(std::move(memo));
+  };
+  const int64_t step = int64_t{lanes} * unroll;
+  const int64_t unrolled = unroll > 1 ? extent / step * step : 0;
+  const int64_t full = extent / lanes * lanes;
+  b.Loop(IrBuilder::I64(0), IrBuilder::I64(unrolled), step,
+         [&](const Value& i) {
+           for (int k = 0; k < unroll; ++k) {
+             at(b.Add(i, int64_t{k} * lanes), k, {});
+           }
+         });
+  b.Loop(IrBuilder::I64(unrolled), IrBuilder::I64(full), lanes,
+         [&](const Value& i) { at(i, 0, {}); });
+  if (full < extent) {
+    at(IrBuilder::I64(full), 0, IrBuilder::PrefixMask(lanes, extent - full));
+  }
+}
+
+}  // namespace
+
+void Loops(RegionEmitter& e, const FlatRegion& flat,
+           const std::vector<uint32_t>& variables, int vector_variable,
+           int lanes, const std::function<void()>& body) {
+  if (vector_variable == kNoVariable) {
+    return Nest(e, flat, variables, 0, variables.size(), body);
+  }
+  Nest(e, flat, variables, 0, variables.size() - 1, [&] {
+    VectorLoop(e, flat.extents[variables.back()], vector_variable, lanes,
+               /*unroll=*/1, [&](int) { body(); });
+  });
+}
+
+Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value) {
+  Expr cast;
+  cast.kind = Expr::Kind::kOp;
+  cast.op = Op::kCast;
+  cast.dtype = to;
+  if (from == to) return value;
+  return EmitOp(b, {}, cast, {{from}}, {{value}});
+}
+
+Reduction::Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
+                     int vector_variable, int lanes)
+    : e_(e),
+      b_(e.builder()),
+      flat_(flat),
+      stage_(flat.region->stages[stage]),
+      reduced_(flat.reduced[stage]),
+      value_dtype_(flat.region->expr(stage_.value).dtype),
+      variable_(vector_variable),
+      lanes_(lanes) {}
+
+Value Reduction::Accumulated() {
+  return ConvertDType(b_, value_dtype_, stage_.accumulate,
+                      e_.EvalLanes(stage_.value));
+}
+
+// All lanes of `vector` in one, halving: a fixed tree.
+Value Reduction::Fold(RegionCombiner combiner, Value vector) {
+  while (vector.lanes() > 2) {
+    const int half = vector.lanes() / 2;
+    std::vector<int> low(half), high(half);
+    for (int i = 0; i < half; ++i) {
+      low[i] = i;
+      high[i] = half + i;
+    }
+    const Value a = b_.Shuffle(vector, vector, low);
+    const Value c = b_.Shuffle(vector, vector, high);
+    vector = Combine(b_, combiner, stage_.accumulate, a, c);
+  }
+  if (vector.lanes() == 1) return vector;
+  return Combine(b_, combiner, stage_.accumulate, b_.Extract(vector, 0),
+                 b_.Extract(vector, 1));
+}
+
+Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
+  const DType dtype = stage_.accumulate;
+  const bool along = variable_ != kNoVariable;
+  const IrType type{ComputeElem(dtype), along ? lanes_ : e_.lanes()};
+  const Value identity = Identity(combiner, dtype, type.lanes);
+  const int64_t extent = along ? flat_.extents[reduced_.back()] : 1;
+  const int unroll =
+      along && extent >= int64_t{kAccumulators} * lanes_ ? kAccumulators : 1;
+  std::vector<Value> sums;
+  for (int k = 0; k < unroll; ++k) {
+    sums.push_back(b_.NewVariable(type));
+    b_.Set(sums.back(), identity);
+  }
+  const auto add = [&](int k) {
+    Value value = element();
+    if (along && e_.active().valid()) {
+      value = b_.Select(e_.active(), value, identity);
+    }
+    b_.Set(sums[k], Combine(b_, combiner, dtype, b_.Get(sums[k], type), value));
+  };
+  if (along) {
+    Nest(e_, flat_, reduced_, 0, reduced_.size() - 1,
+         [&] { VectorLoop(e_, extent, variable_, lanes_, unroll, add); });
+  } else {
+    Nest(e_, flat_, reduced_, 0, reduced_.size(), [&] { add(0); });
+  }
+  Value total = b_.Get(sums[0], type);
+  for (int k = 1; k < unroll; ++k) {
+    total = Combine(b_, combiner, dtype, total, b_.Get(sums[k], type));
+  }
+  return along ? Fold(combiner, total) : total;
+}
+
+// Keeps the better of what is in `best` and `index` and a candidate.
+void Reduction::ArgUpdate(const Value& best, const Value& index,
+                          const Value& value, const Value& candidate,
+                          const Value& active) {
+  const bool max = stage_.combiner == RegionCombiner::kArgMax ||
+                   stage_.combiner == RegionCombiner::kArgMaxLast;
+  const bool last = stage_.combiner == RegionCombiner::kArgMaxLast ||
+                    stage_.combiner == RegionCombiner::kArgMinLast;
+  const Value old = b_.Get(best, value.type);
+  const Value old_index = b_.Get(index, candidate.type);
+  const bool is_float = IsFloat(value_dtype_);
+  const bool is_signed = IsSigned(value_dtype_);
+  Value better, tie;
+  if (is_float) {
+    const Value new_nan = b_.Compare("uno", value, value);
+    const Value old_nan = b_.Compare("uno", old, old);
+    const Value both = b_.Binary("and", new_nan, old_nan);
+    const Value only_new =
+        b_.Binary("and", new_nan,
+                  b_.Binary("xor", old_nan, IrBuilder::True(old_nan.lanes())));
+    better =
+        b_.Binary("or", b_.Compare(max ? "ogt" : "olt", value, old), only_new);
+    tie = b_.Binary("or", b_.Compare("oeq", value, old), both);
+  } else {
+    better = b_.Compare(
+        max ? (is_signed ? "sgt" : "ugt") : (is_signed ? "slt" : "ult"), value,
+        old);
+    tie = b_.Compare("eq", value, old);
+  }
+  const Value wins = b_.Compare(last ? "sgt" : "slt", candidate, old_index);
+  Value take = b_.Binary("or", better, b_.Binary("and", tie, wins));
+  take =
+      b_.Binary("or", take,
+                b_.Compare("slt", old_index, IrBuilder::Zero(old_index.type)));
+  if (active.valid()) take = b_.Binary("and", take, active);
+  b_.Set(best, b_.Select(take, value, old));
+  b_.Set(index, b_.Select(take, candidate, old_index));
+}
+
+std::vector<Value> Reduction::Arg() {
+  const bool along = variable_ != kNoVariable;
+  const int lanes = along ? lanes_ : e_.lanes();
+  const IrType type{ComputeElem(value_dtype_), lanes};
+  const IrType index_type{Elem::kI64, lanes};
+  const Value best = b_.NewVariable(type), index = b_.NewVariable(index_type);
+  b_.Set(best, IrBuilder::Zero(type));
+  b_.Set(index, IrBuilder::Int(index_type, -1));
+  // The last reduced variable of the region, merged or not, is what counts.
+  const uint32_t position = stage_.reduced.back();
+  Affine self;
+  self.AddTerm(position, 1);
+  const auto update = [&] {
+    Value candidate = b_.Splat(e_.AffineValue(self), lanes);
+    if (variable_ == static_cast<int>(position)) {
+      candidate = b_.Binary("add", candidate, IrBuilder::Steps(index_type, 1));
+    }
+    ArgUpdate(best, index, e_.EvalLanes(stage_.value), candidate,
+              along ? e_.active() : Value());
+  };
+  Loops(e_, flat_, reduced_, variable_, lanes_, update);
+  Value result = b_.Get(index, index_type);
+  if (along) {
+    const Value values = b_.Get(best, type);
+    const IrType one = type.Lanes(1);
+    const Value winner = b_.NewVariable(one);
+    const Value where = b_.NewVariable({Elem::kI64, 1});
+    b_.Set(winner, b_.Extract(values, 0));
+    b_.Set(where, b_.Extract(result, 0));
+    for (int lane = 1; lane < lanes; ++lane) {
+      const Value candidate = b_.Extract(result, lane);
+      ArgUpdate(winner, where, b_.Extract(values, lane), candidate,
+                b_.Compare("sge", candidate, IrBuilder::I64(0)));
+    }
+    result = b_.Get(where, {Elem::kI64, 1});
+  }
+  return {ConvertDType(b_, DType::kI64, stage_.dtype, result)};
+}
+
+std::vector<Value> Reduction::Welford() {
+  const DType dtype = stage_.accumulate;
+  int64_t count = 1;
+  for (const uint32_t v : reduced_) count *= flat_.extents[v];
+  const auto constant = [](const Value& like, double value) {
+    return IrBuilder::Float(like.type, value);
+  };
+  // Two passes: more precise than one, and the second reads from the cache.
+  const Value sum =
+      Simple(RegionCombiner::kSum, [this] { return Accumulated(); });
+  const Value mean =
+      b_.Binary("fdiv", sum, constant(sum, static_cast<double>(count)));
+  const Value squares = Simple(RegionCombiner::kSum, [&] {
+    const Value value = Accumulated();
+    const Value d = b_.Binary("fsub", value, b_.Splat(mean, value.lanes()));
+    return b_.Binary("fmul", d, d);
+  });
+  return {ConvertDType(b_, dtype, stage_.dtype, mean),
+          ConvertDType(b_, dtype, stage_.dtype, squares)};
+}
+
+std::vector<Value> Reduction::OnlineSoftmax() {
+  const DType dtype = stage_.accumulate;
+  const Value max =
+      Simple(RegionCombiner::kMax, [this] { return Accumulated(); });
+  MathEmitter math{b_, e_.helpers()};
+  const Value sum = Simple(RegionCombiner::kSum, [&] {
+    const Value value = Accumulated();
+    return math.Exp(b_.Binary("fsub", value, b_.Splat(max, value.lanes())));
+  });
+  return {ConvertDType(b_, dtype, stage_.dtype, max),
+          ConvertDType(b_, dtype, stage_.dtype, sum)};
+}
+
+std::vector<Value> Reduction::Emit() {
+  switch (stage_.combiner) {
+    case RegionCombiner::kArgMax:
+    case RegionCombiner::kArgMin:
+    case RegionCombiner::kArgMaxLast:
+    case RegionCombiner::kArgMinLast:
+      return Arg();
+    case RegionCombiner::kWelford:
+      return Welford();
+    case RegionCombiner::kOnlineSoftmax:
+      return OnlineSoftmax();
+    default:
+      break;
+  }
+  const Value total = Simple(stage_.combiner, [this] { return Accumulated(); });
+  return {ConvertDType(b_, stage_.accumulate, stage_.dtype, total)};
+}
+
+}  // namespace encore::backends::cpu

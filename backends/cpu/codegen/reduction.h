@@ -1,0 +1,62 @@
+// Loops of a stage and its reduction as code.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_REDUCTION_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_REDUCTION_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/region_emitter.h"
+
+namespace encore::backends::cpu {
+
+// `body` for every point of `variables`, the last innermost. Where
+// `vector_variable` is the last one it runs along `lanes` lanes, what is left
+// over with some of them inactive.
+void Loops(RegionEmitter& e, const FlatRegion& flat,
+           const std::vector<uint32_t>& variables, int vector_variable,
+           int lanes, const std::function<void()>& body);
+
+// A value in the compute form of `from` as one of `to`, both of one kind.
+Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value);
+
+// One reduction stage at one point of its loops.
+class Reduction {
+ public:
+  // `vector_variable`: the last reduced variable, where that runs along `lanes`
+  // lanes; else kNoVariable, and all lanes of the current mode reduce on their
+  // own.
+  Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
+            int vector_variable, int lanes);
+
+  // The components of the result, in the stage's dtype.
+  std::vector<Value> Emit();
+
+ private:
+  using Element = std::function<Value()>;
+
+  // Combines `element` (in dtype accumulate) over the reduced points.
+  Value Simple(RegionCombiner combiner, const Element& element);
+  Value Fold(RegionCombiner combiner, Value vector);
+  std::vector<Value> Arg();
+  std::vector<Value> Welford();
+  std::vector<Value> OnlineSoftmax();
+  Value Accumulated();  // the stage's value in dtype accumulate
+  void ArgUpdate(const Value& best, const Value& index, const Value& value,
+                 const Value& candidate, const Value& active);
+
+  RegionEmitter& e_;
+  IrBuilder& b_;
+  const FlatRegion& flat_;
+  const Stage& stage_;
+  const std::vector<uint32_t>& reduced_;
+  DType value_dtype_;
+  int variable_;
+  int lanes_;
+};
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_REDUCTION_H_

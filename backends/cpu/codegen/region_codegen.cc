@@ -1,0 +1,239 @@
+#include "encore/backends/cpu/codegen/region_codegen.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/reduction.h"
+#include "encore/backends/cpu/codegen/region_emitter.h"
+#include "encore/backends/cpu/codegen/scalar_ops.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+// Buffers of stages up to this size lie on the stack.
+constexpr int64_t kMaxStackBytes = 64 << 10;
+
+class RegionGenerator {
+ public:
+  RegionGenerator(const FlatRegion& flat, const Schedule& schedule)
+      : flat_(flat),
+        region_(*flat.region),
+        schedule_(schedule),
+        e_(flat, schedule.lanes),
+        b_(e_.builder()) {}
+
+  GeneratedKernel Generate(std::string_view name, int vector_bits);
+
+ private:
+  bool along_outer() const { return schedule_.vector_variable != kNoVariable; }
+  void MakeBuffers();
+  void EmitUnits();
+  void EmitUnit(const Value& unit);
+  void EmitRow(const Value& chunk);
+  void EmitStages();
+  void EmitStage(size_t s);
+  void EmitMap(size_t s);
+  void EmitReduce(size_t s);
+  void EmitScan(size_t s);
+
+  const FlatRegion& flat_;
+  const Region& region_;
+  const Schedule& schedule_;
+  RegionEmitter e_;
+  IrBuilder& b_;
+  int64_t scratch_ = 0;  // bytes of a partition
+};
+
+void RegionGenerator::MakeBuffers() {
+  const int shared = along_outer() ? schedule_.lanes : 1;
+  const Value partition = IrBuilder::Parameter("partition", Elem::kI64);
+  struct Large {
+    size_t stage;
+    int component;
+    int64_t offset;
+  };
+  std::vector<Large> large;
+  int64_t stack = 0;
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    const Stage& stage = region_.stages[s];
+    if (stage.loops.empty() || !stage.value.valid()) continue;
+    const Elem elem =
+        stage.dtype == DType::kBool ? Elem::kI8 : ComputeElem(stage.dtype);
+    const int components =
+        stage.kind == Stage::Kind::kReduce ? ComponentCount(stage.combiner) : 1;
+    const int64_t count = std::max<int64_t>(flat_.result_sizes[s], 1) * shared;
+    const int64_t bytes = (count * ElemBits(elem) / 8 + 63) / 64 * 64;
+    for (int c = 0; c < components; ++c) {
+      if (stack + bytes <= kMaxStackBytes) {
+        stack += bytes;
+        e_.SetResultBuffer(s, c, b_.NewArray({elem, 1}, count), shared);
+      } else {
+        large.push_back({s, c, scratch_});
+        scratch_ += bytes;
+      }
+    }
+  }
+  if (large.empty()) return;
+  const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
+  const int64_t slot = region_.inputs.size() + region_.outputs.size();
+  const Value base = b_.Load(
+      {Elem::kPtr, 1}, b_.Gep(buffers, Elem::kPtr, IrBuilder::I64(slot)), 8);
+  for (const Large& buffer : large) {
+    const Value offset = b_.Add(b_.Mul(partition, scratch_), buffer.offset);
+    e_.SetResultBuffer(buffer.stage, buffer.component,
+                       b_.Gep(base, Elem::kI8, offset), shared);
+  }
+}
+
+void RegionGenerator::EmitUnits() {
+  const int64_t units = schedule_.row_count * schedule_.chunks;
+  Value begin = IrBuilder::I64(0), end = IrBuilder::I64(units);
+  if (schedule_.partitions > 1) {
+    const Value partition = IrBuilder::Parameter("partition", Elem::kI64);
+    const Value parts = IrBuilder::I64(schedule_.partitions);
+    begin = b_.Binary("udiv", b_.Mul(partition, units), parts);
+    end = b_.Binary("udiv", b_.Mul(b_.Add(partition, 1), units), parts);
+  }
+  b_.Loop(begin, end, 1, [&](const Value& unit) { EmitUnit(unit); });
+}
+
+void RegionGenerator::EmitUnit(const Value& unit) {
+  Value rest = unit, chunk = IrBuilder::I64(0);
+  const auto split = [&](int64_t extent) {
+    if (rest.name[0] != '%') return IrBuilder::I64(0);  // the only unit
+    const Value divisor = IrBuilder::I64(extent);
+    const Value part = b_.Binary("urem", rest, divisor);
+    rest = b_.Binary("udiv", rest, divisor);
+    return part;
+  };
+  if (schedule_.chunks > 1) chunk = split(schedule_.chunks);
+  for (size_t i = schedule_.rows.size(); i-- > 0;) {
+    const uint32_t variable = schedule_.rows[i];
+    const bool last = i == 0;
+    e_.SetVariable(variable, last ? rest : split(flat_.extents[variable]));
+  }
+  EmitRow(chunk);
+}
+
+void RegionGenerator::EmitRow(const Value& chunk) {
+  if (!along_outer()) {
+    e_.SetLanes(kNoVariable, {});
+    EmitStages();
+    return;
+  }
+  const auto variable = static_cast<uint32_t>(schedule_.vector_variable);
+  const int64_t extent = flat_.extents[variable];
+  const int64_t lanes = schedule_.lanes, full = extent / lanes * lanes;
+  const Value begin = b_.Mul(chunk, schedule_.chunk_extent);
+  Value end = IrBuilder::I64(full);
+  if (schedule_.chunks > 1) {
+    end = b_.Intrinsic("smin", {b_.Add(begin, schedule_.chunk_extent), end});
+  }
+  b_.Loop(begin, end, lanes, [&](const Value& i) {
+    e_.SetVariable(variable, i);
+    e_.SetLanes(schedule_.vector_variable, {});
+    EmitStages();
+  });
+  if (full == extent) return;
+  const auto tail = [&] {
+    e_.SetVariable(variable, IrBuilder::I64(full));
+    e_.SetLanes(schedule_.vector_variable,
+                IrBuilder::PrefixMask(schedule_.lanes, extent - full));
+    EmitStages();
+  };
+  if (schedule_.chunks > 1) {
+    b_.If(b_.Compare("eq", chunk, IrBuilder::I64(schedule_.chunks - 1)), tail);
+  } else {
+    tail();
+  }
+}
+
+void RegionGenerator::EmitStages() {
+  for (size_t s = 0; s < region_.stages.size(); ++s) EmitStage(s);
+}
+
+void RegionGenerator::EmitStage(size_t s) {
+  switch (region_.stages[s].kind) {
+    case Stage::Kind::kMap:
+      return EmitMap(s);
+    case Stage::Kind::kReduce:
+      return EmitReduce(s);
+    case Stage::Kind::kScan:
+      return EmitScan(s);
+  }
+}
+
+void RegionGenerator::EmitMap(size_t s) {
+  const Stage& stage = region_.stages[s];
+  Loops(e_, flat_, flat_.loops[s],
+        along_outer() ? kNoVariable : schedule_.stage_variables[s],
+        schedule_.lanes, [&] {
+          if (stage.value.valid()) {
+            e_.StoreResult(s, 0, e_.EvalLanes(stage.value));
+          }
+          // Every load comes before every store, so that an output may lie
+          // where an input did.
+          for (const Store& store : stage.stores) e_.Eval(store.value);
+          for (size_t i = 0; i < stage.stores.size(); ++i) e_.EmitStore(s, i);
+        });
+}
+
+void RegionGenerator::EmitReduce(size_t s) {
+  const int variable =
+      along_outer() ? kNoVariable : schedule_.stage_variables[s];
+  const std::vector<uint32_t>& loops = flat_.loops[s];
+  const bool along_loop = variable != kNoVariable && !loops.empty() &&
+                          static_cast<int>(loops.back()) == variable;
+  Loops(e_, flat_, loops, along_loop ? variable : kNoVariable, schedule_.lanes,
+        [&] {
+          Reduction reduction(e_, flat_, s, along_loop ? kNoVariable : variable,
+                              schedule_.lanes);
+          const std::vector<Value> results = reduction.Emit();
+          for (size_t c = 0; c < results.size(); ++c) {
+            e_.StoreResult(s, static_cast<int>(c), results[c]);
+          }
+        });
+}
+
+void RegionGenerator::EmitScan(size_t s) {
+  const Stage& stage = region_.stages[s];
+  const IrType type{ComputeElem(stage.accumulate), e_.lanes()};
+  const Value sum = b_.NewVariable(type);
+  b_.Set(sum, Identity(stage.combiner, stage.accumulate, type.lanes));
+  Loops(e_, flat_, flat_.loops[s], kNoVariable, schedule_.lanes, [&] {
+    const Value value =
+        ConvertDType(b_, region_.expr(stage.value).dtype, stage.accumulate,
+                     e_.EvalLanes(stage.value));
+    const Value before = b_.Get(sum, type);
+    const Value after =
+        Combine(b_, stage.combiner, stage.accumulate, before, value);
+    b_.Set(sum, after);
+    e_.StoreResult(s, 0,
+                   ConvertDType(b_, stage.accumulate, stage.dtype,
+                                stage.exclusive ? before : after));
+  });
+}
+
+GeneratedKernel RegionGenerator::Generate(std::string_view name,
+                                          int vector_bits) {
+  MakeBuffers();
+  EmitUnits();
+  GeneratedKernel kernel;
+  kernel.ir =
+      b_.Finish(name, "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",
+                vector_bits);
+  kernel.partitions = schedule_.partitions;
+  kernel.scratch_bytes = scratch_ * schedule_.partitions;
+  return kernel;
+}
+
+}  // namespace
+
+GeneratedKernel GenerateRegion(const FlatRegion& flat, const Schedule& schedule,
+                               std::string_view name, int vector_bits) {
+  return RegionGenerator(flat, schedule).Generate(name, vector_bits);
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,30 @@
+// Any region as one generated kernel: loops over its outer points, stage after
+// stage, with one variable along the vector lanes (schedule.h).
+//
+// Reductions run in an order that the region and the Isa fix, never the number
+// of threads: partitions do not share a reduction.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_REGION_CODEGEN_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_REGION_CODEGEN_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/codegen/schedule.h"
+
+namespace encore::backends::cpu {
+
+struct GeneratedKernel {
+  std::string ir;             // a module with the function
+  int64_t partitions = 1;     // calls per launch
+  int64_t scratch_bytes = 0;  // the buffer behind the outputs, 0: none
+};
+
+// The function `name` (a KernelFunction) for `flat`.
+GeneratedKernel GenerateRegion(const FlatRegion& flat, const Schedule& schedule,
+                               std::string_view name, int vector_bits);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_REGION_CODEGEN_H_

@@ -1,0 +1,361 @@
+#include "encore/backends/cpu/codegen/region_emitter.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/ir/support/check.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+int ElemBytes(Elem elem) { return std::max(ElemBits(elem) / 8, 1); }
+
+// Stage results are kept as they are computed, bool as bytes.
+Elem StageElem(DType dtype) {
+  return dtype == DType::kBool ? Elem::kI8 : ComputeElem(dtype);
+}
+
+RegionCombiner UpdateCombiner(Update update) {
+  switch (update) {
+    case Update::kAdd:
+      return RegionCombiner::kSum;
+    case Update::kMul:
+      return RegionCombiner::kProduct;
+    case Update::kMax:
+      return RegionCombiner::kMax;
+    default:
+      return RegionCombiner::kMin;
+  }
+}
+
+}  // namespace
+
+RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes)
+    : flat_(flat), region_(*flat.region), lanes_(lanes) {
+  const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
+  helpers_ = IrBuilder::Parameter("helpers", Elem::kPtr);
+  const auto load = [&](size_t i) {
+    return b_.Load({Elem::kPtr, 1},
+                   b_.Gep(buffers, Elem::kPtr, IrBuilder::I64(i)), 8);
+  };
+  for (size_t i = 0; i < region_.inputs.size(); ++i) {
+    inputs_.push_back(load(i));
+  }
+  for (size_t i = 0; i < region_.outputs.size(); ++i) {
+    outputs_.push_back(load(region_.inputs.size() + i));
+  }
+  variables_.resize(region_.extents.size(), IrBuilder::I64(0));
+  memo_.resize(region_.exprs.size());
+  results_.resize(region_.stages.size(), std::vector<Result>(2));
+}
+
+void RegionEmitter::SetVariable(uint32_t variable, const Value& value) {
+  variables_[variable] = value;
+  memo_.assign(memo_.size(), Value());
+}
+
+void RegionEmitter::SetLanes(int variable, const Value& active) {
+  variable_ = variable;
+  active_ = active;
+  memo_.assign(memo_.size(), Value());
+}
+
+void RegionEmitter::SetResult(size_t stage, int component, const Value& value) {
+  results_[stage][component].value = value;
+}
+
+void RegionEmitter::SetResultBuffer(size_t stage, int component,
+                                    const Value& pointer, int shared_lanes) {
+  results_[stage][component].buffer = pointer;
+  results_[stage][component].shared_lanes = shared_lanes;
+}
+
+Value RegionEmitter::AffineValue(const Affine& affine) {
+  Value sum = IrBuilder::I64(affine.offset);
+  for (const auto& [variable, coefficient] : affine.terms) {
+    sum = b_.Add(sum, b_.Mul(variables_[variable], coefficient));
+  }
+  return sum;
+}
+
+Value RegionEmitter::IndexVector(const DynamicIndex& dynamic) {
+  Value index = AffineValue(dynamic.index);
+  const int64_t step =
+      variable_ == kNoVariable
+          ? 0
+          : dynamic.index.Coefficient(static_cast<uint32_t>(variable_));
+  if (step != 0) {
+    index = b_.Splat(index, lanes_);
+    index = b_.Binary("add", index, IrBuilder::Steps(index.type, step));
+  }
+  if (!dynamic.indirect.valid()) return index;
+  const Value indirect = Eval(dynamic.indirect);
+  const int lanes = std::max(index.lanes(), indirect.lanes());
+  return b_.Binary("add", b_.Splat(index, lanes), b_.Splat(indirect, lanes));
+}
+
+RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
+  Address address;
+  address.element = AffineValue(access.address);
+  if (variable_ != kNoVariable) {
+    address.lane_stride =
+        access.address.Coefficient(static_cast<uint32_t>(variable_));
+  }
+  const auto require = [&](const Value& condition) {
+    if (!address.valid.valid()) {
+      address.valid = condition;
+      return;
+    }
+    const int lanes = std::max(address.valid.lanes(), condition.lanes());
+    address.valid = b_.Binary("and", b_.Splat(address.valid, lanes),
+                              b_.Splat(condition, lanes));
+  };
+  for (const DynamicIndex& dynamic : access.dynamic) {
+    Value index = IndexVector(dynamic);
+    if (dynamic.divisor > 1) {
+      const Value divisor = IrBuilder::Int(index.type, dynamic.divisor);
+      const Value rest = b_.Binary("srem", index, divisor);
+      if (dynamic.checked) {
+        require(b_.Compare("eq", rest, IrBuilder::Zero(index.type)));
+        require(b_.Compare("sge", index, IrBuilder::Zero(index.type)));
+      }
+      index = b_.Binary("sdiv", index, divisor);
+    }
+    if (dynamic.checked) {
+      // Unsigned, so that negative ones are out of range too.
+      require(
+          b_.Compare("ult", index, IrBuilder::Int(index.type, dynamic.extent)));
+    }
+    if (dynamic.stride == 0) continue;
+    Value step = dynamic.divisor > 1 ? index : Eval(dynamic.indirect);
+    step = b_.Binary("mul", step, IrBuilder::Int(step.type, dynamic.stride));
+    const int lanes = std::max(address.element.lanes(), step.lanes());
+    if (lanes > 1 && address.lane_stride != 0) {
+      address.element = b_.Splat(address.element, lanes);
+      address.element = b_.Binary(
+          "add", address.element,
+          IrBuilder::Steps(address.element.type, address.lane_stride));
+      address.lane_stride = 0;
+    }
+    address.element = b_.Binary("add", b_.Splat(address.element, lanes),
+                                b_.Splat(step, lanes));
+  }
+  return address;
+}
+
+Value RegionEmitter::LaneMask(const Value& valid) {
+  Value mask = valid.valid() ? b_.Splat(valid, lanes_) : active_;
+  if (valid.valid() && active_.valid()) mask = b_.Binary("and", mask, active_);
+  return mask;
+}
+
+Value RegionEmitter::Pointers(const Value& base, Elem elem,
+                              const Address& address) {
+  Value index = b_.Splat(address.element, lanes_);
+  if (address.lane_stride != 0) {
+    index = b_.Binary("add", index,
+                      IrBuilder::Steps(index.type, address.lane_stride));
+  }
+  return b_.Gep(base, elem, index);
+}
+
+Value RegionEmitter::LoadVector(Elem elem, const Value& base,
+                                const Address& address, const Value& fill) {
+  const IrType type{elem, lanes_};
+  const int align = ElemBytes(elem);
+  const Value mask = LaneMask(address.valid);
+  const Value otherwise =
+      fill.valid() ? b_.Splat(fill, lanes_) : IrBuilder::Zero(type);
+  if (address.element.lanes() == 1 && address.lane_stride == 1) {
+    const Value pointer = b_.Gep(base, elem, address.element);
+    if (!mask.valid()) return b_.Load(type, pointer, align);
+    return b_.MaskedLoad(type, pointer, mask, otherwise, align);
+  }
+  if (address.element.lanes() == 1 && address.lane_stride == 2 &&
+      !mask.valid()) {
+    const Value first = b_.Gep(base, elem, address.element);
+    const Value second =
+        b_.Gep(base, elem, b_.Add(address.element, IrBuilder::I64(lanes_ - 1)));
+    std::vector<int> pick;
+    for (int i = 0; i < lanes_; ++i) {
+      pick.push_back(2 * i < lanes_ ? 2 * i : 2 * i + 1);
+    }
+    return b_.Shuffle(b_.Load(type, first, align), b_.Load(type, second, align),
+                      pick);
+  }
+  return b_.Gather(type, Pointers(base, elem, address),
+                   mask.valid() ? mask : IrBuilder::True(lanes_), otherwise,
+                   align);
+}
+
+Value RegionEmitter::LoadScalar(Elem elem, const Value& base,
+                                const Address& address, const Value& fill) {
+  const IrType type{elem, 1};
+  Value pointer = b_.Gep(base, elem, address.element);
+  if (!address.valid.valid()) return b_.Load(type, pointer, ElemBytes(elem));
+  const Value otherwise = b_.NewVariable(type);
+  b_.Set(otherwise, fill.valid() ? fill : IrBuilder::Zero(type));
+  pointer = b_.Select(address.valid, pointer, otherwise);
+  return b_.Load(type, pointer, ElemBytes(elem));
+}
+
+Value RegionEmitter::LoadStage(const Access& access, const FlatAccess& flat,
+                               DType dtype) {
+  const Result& result = results_[access.number][access.component];
+  if (!result.buffer.valid()) return result.value;
+  const Elem elem = StageElem(dtype);
+  Value fill;
+  if (access.fill.valid()) {
+    fill = Eval(access.fill);
+    if (dtype == DType::kBool) fill = b_.Convert("zext", fill, Elem::kI8);
+  }
+  Address address = MakeAddress(flat);
+  Value loaded;
+  if (result.shared_lanes > 1) {
+    ENCORE_CHECK(!address.is_vector() && !address.valid.valid());
+    const Value at = b_.Mul(address.element, result.shared_lanes);
+    loaded = b_.Load({elem, result.shared_lanes},
+                     b_.Gep(result.buffer, elem, at), ElemBytes(elem));
+  } else if (address.is_vector() || address.valid.lanes() > 1) {
+    loaded = LoadVector(elem, result.buffer, address, fill);
+  } else {
+    loaded = LoadScalar(elem, result.buffer, address, fill);
+  }
+  return dtype == DType::kBool ? FromMemory(b_, dtype, loaded) : loaded;
+}
+
+Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
+  const Access& access = region_.accesses[number];
+  const FlatAccess& flat = flat_.loads[number];
+  if (access.source == Access::Source::kStage) {
+    return LoadStage(access, flat, dtype);
+  }
+  const Elem elem = MemoryElem(dtype);
+  Value fill;
+  if (access.fill.valid()) fill = ToMemory(b_, dtype, Eval(access.fill));
+  const Address address = MakeAddress(flat);
+  const Value& base = inputs_[access.number];
+  const bool vector = address.is_vector() || address.valid.lanes() > 1;
+  return FromMemory(b_, dtype,
+                    vector ? LoadVector(elem, base, address, fill)
+                           : LoadScalar(elem, base, address, fill));
+}
+
+Value RegionEmitter::EmitExpr(const Expr& expr) {
+  switch (expr.kind) {
+    case Expr::Kind::kConstant:
+      return ConstantValue(expr.dtype, expr.bits, 1);
+    case Expr::Kind::kDim:
+      return IrBuilder::I64(expr.dim.constant());
+    case Expr::Kind::kVariable: {
+      const Value base = variables_[expr.number];
+      if (static_cast<int>(expr.number) != variable_) return base;
+      const Value splat = b_.Splat(base, lanes_);
+      return b_.Binary("add", splat, IrBuilder::Steps(splat.type, 1));
+    }
+    case Expr::Kind::kLoad:
+      return EmitLoad(expr.number, expr.dtype);
+    case Expr::Kind::kOp:
+      break;
+  }
+  std::vector<Value> operands;
+  std::vector<DType> dtypes;
+  int lanes = 1;
+  for (const ExprId id : expr.operands) {
+    if (!id.valid()) break;
+    operands.push_back(memo_[id.value()]);
+    dtypes.push_back(region_.expr(id).dtype);
+    lanes = std::max(lanes, operands.back().lanes());
+  }
+  for (Value& operand : operands) operand = b_.Splat(operand, lanes);
+  return EmitOp(b_, helpers_, expr, dtypes, operands);
+}
+
+Value RegionEmitter::Eval(ExprId id) {
+  if (memo_[id.value()].valid()) return memo_[id.value()];
+  const std::vector<bool> needed = Reachable(region_, {id});
+  for (size_t i = 0; i <= id.value(); ++i) {
+    if (needed[i] && !memo_[i].valid()) memo_[i] = EmitExpr(region_.exprs[i]);
+  }
+  return memo_[id.value()];
+}
+
+void RegionEmitter::StoreVector(const Value& value, const Value& base,
+                                const Address& address) {
+  const Elem elem = value.type.elem;
+  const Value mask = LaneMask(address.valid);
+  if (address.element.lanes() == 1 && address.lane_stride == 1) {
+    const Value pointer = b_.Gep(base, elem, address.element);
+    if (mask.valid()) {
+      b_.MaskedStore(value, pointer, mask, ElemBytes(elem));
+    } else {
+      b_.Store(value, pointer, ElemBytes(elem));
+    }
+    return;
+  }
+  b_.Scatter(value, Pointers(base, elem, address),
+             mask.valid() ? mask : IrBuilder::True(lanes_), ElemBytes(elem));
+}
+
+void RegionEmitter::EmitStore(size_t stage, size_t number) {
+  const Store& store = region_.stages[stage].stores[number];
+  const DType dtype = region_.outputs[store.output].dtype;
+  const Value& base = outputs_[store.output];
+  Value value = EvalLanes(store.value);
+  const Address address = MakeAddress(flat_.stores[stage][number]);
+  const Elem elem = MemoryElem(dtype);
+  const auto combined = [&](const Value& old) {
+    return Combine(b_, UpdateCombiner(store.update), dtype,
+                   FromMemory(b_, dtype, old), value);
+  };
+  if (lanes() > 1) {
+    if (store.update != Update::kSet) {
+      value = combined(LoadVector(elem, base, address, {}));
+    }
+    StoreVector(ToMemory(b_, dtype, value), base, address);
+    return;
+  }
+  const auto write = [&] {
+    const Value pointer = b_.Gep(base, elem, address.element);
+    if (store.update != Update::kSet) {
+      value = combined(b_.Load({elem, 1}, pointer, ElemBytes(elem)));
+    }
+    b_.Store(ToMemory(b_, dtype, value), pointer, ElemBytes(elem));
+  };
+  if (address.valid.valid()) {
+    b_.If(address.valid, write);
+  } else {
+    write();
+  }
+}
+
+void RegionEmitter::StoreResult(size_t stage, int component,
+                                const Value& value) {
+  const Result& result = results_[stage][component];
+  if (!result.buffer.valid()) {
+    SetResult(stage, component, value);
+    return;
+  }
+  const DType dtype = region_.stages[stage].dtype;
+  const Value kept =
+      dtype == DType::kBool ? b_.Convert("zext", value, Elem::kI8) : value;
+  const Elem elem = kept.type.elem;
+  Address address;
+  address.element = AffineValue(flat_.results[stage]);
+  if (result.shared_lanes > 1) {
+    const Value at = b_.Mul(address.element, result.shared_lanes);
+    b_.Store(b_.Splat(kept, result.shared_lanes),
+             b_.Gep(result.buffer, elem, at), ElemBytes(elem));
+  } else if (lanes() > 1) {
+    address.lane_stride =
+        flat_.results[stage].Coefficient(static_cast<uint32_t>(variable_));
+    StoreVector(b_.Splat(kept, lanes_), result.buffer, address);
+  } else {
+    b_.Store(kept, b_.Gep(result.buffer, elem, address.element),
+             ElemBytes(elem));
+  }
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,99 @@
+// Values, loads and stores of a region as code: what region_codegen.cc builds
+// its loops from.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_REGION_EMITTER_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_REGION_EMITTER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/schedule.h"
+
+namespace encore::backends::cpu {
+
+// The state at a point of the generated code: which variables have which
+// values, which one runs along lanes, and what has been computed.
+class RegionEmitter {
+ public:
+  RegionEmitter(const FlatRegion& flat, int lanes);
+
+  IrBuilder& builder() { return b_; }
+  const Value& helpers() const { return helpers_; }
+
+  // The value of `variable` (of its first lane) from here on.
+  void SetVariable(uint32_t variable, const Value& value);
+  // `variable` runs along lanes from here on; kNoVariable: scalar code.
+  // `active`: which lanes exist, invalid for all.
+  void SetLanes(int variable, const Value& active);
+  int lanes() const { return variable_ == kNoVariable ? 1 : lanes_; }
+  const Value& active() const { return active_; }
+
+  // The value of an expression here: one lane where it is the same in all.
+  Value Eval(ExprId id);
+  // The same in all lanes of the current mode.
+  Value EvalLanes(ExprId id) { return b_.Splat(Eval(id), lanes()); }
+  // Executes store `number` of stage `stage`.
+  void EmitStore(size_t stage, size_t number);
+
+  // Results of stages. A scalar's value stays valid in the code it dominates.
+  void SetResult(size_t stage, int component, const Value& value);
+  // The stage's buffer; `shared_lanes`: how many lanes each point holds.
+  void SetResultBuffer(size_t stage, int component, const Value& pointer,
+                       int shared_lanes);
+  // Writes the buffer at the current point of the stage's loops.
+  void StoreResult(size_t stage, int component, const Value& value);
+
+  // What was computed inside a loop body must be forgotten behind it.
+  std::vector<Value> SaveMemo() const { return memo_; }
+  void RestoreMemo(std::vector<Value> memo) { memo_ = std::move(memo); }
+
+  // i64 of the affine form in the first lane.
+  Value AffineValue(const Affine& affine);
+
+ private:
+  struct Address {
+    Value element;            // i64, one lane or all
+    int64_t lane_stride = 0;  // step per lane where `element` is one lane
+    Value valid;              // i1, one lane or all; invalid: always
+    bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
+  };
+
+  Address MakeAddress(const FlatAccess& access);
+  // Adds an index's indirect part to `value`; its lane step to `lane_stride`.
+  Value IndexVector(const DynamicIndex& dynamic);
+  Value EmitExpr(const Expr& expr);
+  Value EmitLoad(uint32_t number, DType dtype);
+  Value LoadStage(const Access& access, const FlatAccess& flat, DType dtype);
+  // Elements at `address` in their form in memory.
+  Value LoadVector(Elem elem, const Value& base, const Address& address,
+                   const Value& fill);
+  Value LoadScalar(Elem elem, const Value& base, const Address& address,
+                   const Value& fill);
+  void StoreVector(const Value& value, const Value& base,
+                   const Address& address);
+  Value Pointers(const Value& base, Elem elem, const Address& address);
+  Value LaneMask(const Value& valid);
+
+  struct Result {
+    Value value;   // of a scalar
+    Value buffer;  // of a stage with loops
+    int shared_lanes = 1;
+  };
+
+  const FlatRegion& flat_;
+  const Region& region_;
+  int lanes_;
+  IrBuilder b_;
+  Value helpers_;
+  std::vector<Value> inputs_, outputs_;
+  std::vector<Value> variables_;
+  int variable_ = kNoVariable;
+  Value active_;
+  std::vector<Value> memo_;
+  std::vector<std::vector<Result>> results_;
+};
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_REGION_EMITTER_H_

@@ -1,0 +1,247 @@
+#include "encore/backends/cpu/codegen/schedule.h"
+
+#include <algorithm>
+
+namespace encore::backends::cpu {
+namespace {
+
+// Work of a partition that makes its dispatch cheap, in cycles.
+constexpr double kGrainCycles = 30000;
+constexpr int64_t kMaxPartitions = 32;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
+  int64_t product = 1;
+  for (const uint32_t v : list) product *= flat.extents[v];
+  return product;
+}
+
+double OpCycles(Op op, int lanes) {
+  switch (op) {
+    case Op::kExp:
+    case Op::kLogistic:
+    case Op::kTanh:
+    case Op::kErf:
+    case Op::kLog:
+    case Op::kLog1p:
+    case Op::kExpm1:
+    case Op::kSin:
+    case Op::kCos:
+      return 12;
+    case Op::kDiv:
+    case Op::kSqrt:
+    case Op::kRsqrt:
+    case Op::kReciprocal:
+      return 6;
+    case Op::kTan:
+    case Op::kAsin:
+    case Op::kAcos:
+    case Op::kAtan:
+    case Op::kSinh:
+    case Op::kCosh:
+    case Op::kAsinh:
+    case Op::kAcosh:
+    case Op::kAtanh:
+    case Op::kAtan2:
+    case Op::kPow:
+    case Op::kRem:
+      return 25.0 * lanes;
+    default:
+      return 1;
+  }
+}
+
+class Coster {
+ public:
+  Coster(const FlatRegion& flat, int lanes) : flat_(flat), lanes_(lanes) {
+    for (size_t s = 0; s < flat.region->stages.size(); ++s) {
+      const Stage& stage = flat.region->stages[s];
+      std::vector<ExprId> roots = {stage.value};
+      for (const Store& store : stage.stores) {
+        roots.push_back(store.value);
+        for (const Index& index : store.indices) {
+          roots.push_back(index.indirect);
+        }
+      }
+      needed_.push_back(Reachable(*flat.region, roots));
+    }
+  }
+
+  // Cycles of one evaluation of a stage's body with `v` along the lanes.
+  double Body(size_t s, int v) const {
+    const Region& region = *flat_.region;
+    double cycles = 1;
+    for (size_t e = 0; e < needed_[s].size(); ++e) {
+      if (!needed_[s][e]) continue;
+      const Expr& expr = region.exprs[e];
+      if (expr.kind == Expr::Kind::kOp) {
+        cycles += OpCycles(expr.op, v == kNoVariable ? 1 : lanes_);
+      } else if (expr.kind == Expr::Kind::kLoad) {
+        cycles += Access(flat_.loads[expr.number], BitWidth(expr.dtype), v);
+      }
+    }
+    for (size_t i = 0; i < flat_.stores[s].size(); ++i) {
+      const DType dtype =
+          region.outputs[region.stages[s].stores[i].output].dtype;
+      cycles += 2 * Access(flat_.stores[s][i], BitWidth(dtype), v);
+    }
+    return cycles;
+  }
+
+  // Whether the stage may run with its inner variable `v` along the lanes.
+  bool CanVectorize(size_t s, uint32_t v) const {
+    const Stage& stage = flat_.region->stages[s];
+    if (stage.kind == Stage::Kind::kScan) return false;
+    for (size_t i = 0; i < stage.stores.size(); ++i) {
+      const FlatAccess& store = flat_.stores[s][i];
+      // Several lanes might write one element.
+      if (stage.stores[i].update != Update::kSet ||
+          store.address.Coefficient(v) == 0) {
+        return false;
+      }
+      for (const DynamicIndex& dynamic : store.dynamic) {
+        if (dynamic.indirect.valid()) return false;
+      }
+    }
+    return true;
+  }
+
+  int64_t Points(size_t s) const {
+    return Product(flat_, flat_.loops[s]) * Product(flat_, flat_.reduced[s]);
+  }
+
+  // The best variable for a stage on its own and its cycles per outer point.
+  double BestStage(size_t s, int* variable) const {
+    *variable = kNoVariable;
+    double best = static_cast<double>(Points(s)) * Body(s, kNoVariable);
+    const auto consider = [&](uint32_t v, double extra) {
+      if (!CanVectorize(s, v)) return;
+      const int64_t extent = flat_.extents[v];
+      const double cycles =
+          static_cast<double>(Points(s) / std::max<int64_t>(extent, 1) *
+                              CeilDiv(extent, lanes_)) *
+              Body(s, v) +
+          extra;
+      if (cycles < best) {
+        best = cycles;
+        *variable = static_cast<int>(v);
+      }
+    };
+    const auto points = static_cast<double>(Product(flat_, flat_.loops[s]));
+    if (!flat_.loops[s].empty()) consider(flat_.loops[s].back(), 0);
+    if (!flat_.reduced[s].empty()) {
+      consider(flat_.reduced[s].back(), 15 * points);
+    }
+    return best;
+  }
+
+ private:
+  double Access(const FlatAccess& access, int bits, int v) const {
+    double cycles = access.checked ? 1.0 + access.dynamic.size() : 0.0;
+    if (v == kNoVariable) return cycles + 1;
+    const int64_t coefficient =
+        access.address.Coefficient(static_cast<uint32_t>(v));
+    bool indirect = false;
+    for (const DynamicIndex& dynamic : access.dynamic) {
+      indirect |= dynamic.stride != 0;
+    }
+    if (indirect) return cycles + 1.5 * lanes_;
+    if (coefficient == 0) return cycles + 0.5;
+    if (coefficient == 1) return cycles + 1;
+    if (coefficient == -1 || coefficient == 2) return cycles + 3;
+    return cycles + (bits < 32 ? 3.0 : 1.2) * lanes_;
+  }
+
+  const FlatRegion& flat_;
+  int lanes_;
+  std::vector<std::vector<bool>> needed_;
+};
+
+// Whether an outer variable may run along the lanes of every stage: what stages
+// read of each other must not depend on it.
+bool CanRunAlongLanes(const FlatRegion& flat, uint32_t v) {
+  const Region& region = *flat.region;
+  for (size_t a = 0; a < region.accesses.size(); ++a) {
+    if (region.accesses[a].source != Access::Source::kStage) continue;
+    if (flat.loads[a].address.Coefficient(v) != 0 ||
+        !flat.loads[a].dynamic.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int Lanes(const Region& region, Isa isa) {
+  int bits = 32;
+  for (const Operand& operand : region.inputs) {
+    if (IsFloat(operand.dtype)) bits = std::max(bits, BitWidth(operand.dtype));
+  }
+  for (const Operand& operand : region.outputs) {
+    bits = std::max(bits, BitWidth(operand.dtype));
+  }
+  return VectorBits(isa) / bits;
+}
+
+void Partition(const FlatRegion& flat, Schedule* schedule) {
+  const int64_t wanted = std::clamp<int64_t>(
+      static_cast<int64_t>(schedule->cycles / kGrainCycles), 1, kMaxPartitions);
+  if (schedule->vector_variable != kNoVariable) {
+    const int64_t extent = flat.extents[schedule->vector_variable];
+    const int64_t lanes = schedule->lanes;
+    schedule->chunk_extent = extent;
+    if (wanted > 1 && schedule->row_count < 4 * wanted) {
+      const int64_t pieces =
+          std::min(CeilDiv(4 * wanted, schedule->row_count),
+                   std::max<int64_t>(extent / (4 * lanes), 1));
+      schedule->chunk_extent = CeilDiv(CeilDiv(extent, lanes), pieces) * lanes;
+      schedule->chunks =
+          std::max<int64_t>(CeilDiv(extent, schedule->chunk_extent), 1);
+    }
+  }
+  schedule->partitions = std::max<int64_t>(
+      std::min(wanted, schedule->row_count * schedule->chunks), 1);
+}
+
+}  // namespace
+
+Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
+  const Region& region = *flat.region;
+  const int lanes = Lanes(region, isa);
+  const Coster coster(flat, lanes);
+  const auto outer = static_cast<double>(Product(flat, flat.outer));
+  Schedule schedule;
+  schedule.lanes = lanes;
+  schedule.stage_variables.resize(region.stages.size(), kNoVariable);
+  schedule.cycles = 0;
+  for (size_t s = 0; s < region.stages.size(); ++s) {
+    schedule.cycles +=
+        outer * coster.BestStage(s, &schedule.stage_variables[s]);
+  }
+  schedule.cycles += 10 * outer;
+  for (const uint32_t v : flat.outer) {
+    if (!CanRunAlongLanes(flat, v)) continue;
+    const int64_t extent = flat.extents[v];
+    const double instances = outer /
+                             std::max(static_cast<double>(extent), 1.0) *
+                             static_cast<double>(CeilDiv(extent, lanes));
+    double cycles = 10 * outer / std::max(static_cast<double>(extent), 1.0);
+    for (size_t s = 0; s < region.stages.size(); ++s) {
+      cycles += instances * static_cast<double>(coster.Points(s)) *
+                coster.Body(s, static_cast<int>(v));
+    }
+    if (cycles < schedule.cycles) {
+      schedule.cycles = cycles;
+      schedule.vector_variable = static_cast<int>(v);
+    }
+  }
+  for (const uint32_t v : flat.outer) {
+    if (static_cast<int>(v) == schedule.vector_variable) continue;
+    schedule.rows.push_back(v);
+    schedule.row_count *= flat.extents[v];
+  }
+  Partition(flat, &schedule);
+  return schedule;
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,37 @@
+// Which variable of a region runs along vector lanes, and how its outer points
+// are cut into partitions.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_SCHEDULE_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_SCHEDULE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/cpu_features.h"
+
+namespace encore::backends::cpu {
+
+inline constexpr int kNoVariable = -1;
+
+struct Schedule {
+  int lanes = 1;
+  // An outer variable along the lanes of all stages; or kNoVariable, and each
+  // stage has a variable of its own: the last of its loops or reduced ones.
+  int vector_variable = kNoVariable;
+  std::vector<int> stage_variables;  // by stage, kNoVariable: scalar code
+  // The other outer variables; the points of these are the rows.
+  std::vector<uint32_t> rows;
+  int64_t row_count = 1;
+  // A row is cut into chunks of the vector variable; a unit of work is one.
+  int64_t chunks = 1;
+  int64_t chunk_extent = 0;
+  int64_t partitions = 1;  // of row_count * chunks units
+  double cycles = 0;       // estimate for the whole region on one core
+};
+
+// Deterministic, and the same for any number of threads.
+Schedule MakeSchedule(const FlatRegion& flat, Isa isa);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_SCHEDULE_H_

@@ -1,0 +1,197 @@
+#include "encore/backends/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "encore/backends/cpu/codegen/compiler.h"
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/codegen/region_codegen.h"
+#include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/device.h"
+#include "encore/backends/cpu/helpers.h"
+#include "encore/backends/cpu/image.h"
+#include "encore/backends/cpu/kernel_params.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+constexpr double kCyclesPerSecond = 3e9;
+constexpr double kLaunchSeconds = 1e-7;
+// Stands for a kernel's name until its text is complete.
+constexpr char kName[] = "kernel";
+
+int Threads(const CompileOptions& options) {
+  if (options.threads > 0) return static_cast<int>(options.threads);
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+bool AllComputed(const Region& region) {
+  const auto computed = [](const auto& thing) {
+    return IsComputed(thing.dtype);
+  };
+  return std::all_of(region.inputs.begin(), region.inputs.end(), computed) &&
+         std::all_of(region.outputs.begin(), region.outputs.end(), computed) &&
+         std::all_of(region.exprs.begin(), region.exprs.end(), computed);
+}
+
+// Whether every load of `input` is of the element that `store` writes.
+bool LoadsOnly(const FlatRegion& flat, uint32_t input,
+               const FlatAccess& store) {
+  bool any = false;
+  for (size_t a = 0; a < flat.loads.size(); ++a) {
+    const Access& access = flat.region->accesses[a];
+    if (access.source != Access::Source::kInput || access.number != input) {
+      continue;
+    }
+    any = true;
+    const FlatAccess& load = flat.loads[a];
+    if (!load.dynamic.empty() || load.address.offset != store.address.offset ||
+        load.address.terms != store.address.terms) {
+      return false;
+    }
+  }
+  return any;
+}
+
+std::vector<runtime::Launch::InPlace> InPlacePairs(const FlatRegion& flat) {
+  const Region& region = *flat.region;
+  std::vector<runtime::Launch::InPlace> pairs;
+  if (region.stages.size() != 1 || !region.stages[0].loops.empty() ||
+      region.stages[0].kind != Stage::Kind::kMap) {
+    return pairs;
+  }
+  const std::vector<Store>& stores = region.stages[0].stores;
+  for (size_t s = 0; s < stores.size(); ++s) {
+    const DType dtype = region.outputs[stores[s].output].dtype;
+    if (stores[s].update != Update::kSet ||
+        !flat.stores[0][s].dynamic.empty()) {
+      continue;
+    }
+    for (uint32_t i = 0; i < region.inputs.size(); ++i) {
+      if (BitWidth(region.inputs[i].dtype) == BitWidth(dtype) &&
+          LoadsOnly(flat, i, flat.stores[0][s])) {
+        pairs.push_back({i, stores[s].output});
+      }
+    }
+  }
+  return pairs;
+}
+
+// The different functions of a module, each once.
+class FunctionSet {
+ public:
+  // The entry of the function whose text is `ir` with kName as its name.
+  std::string Add(const std::string& ir) {
+    const auto [at, is_new] = entries_.emplace(ir, "");
+    if (!is_new) return at->second;
+    at->second = StrCat("k", modules_.size());
+    const std::string head = StrCat("@", kName, "(");
+    std::string text = ir;
+    text.replace(text.find(head), head.size(), StrCat("@", at->second, "("));
+    modules_.push_back(std::move(text));
+    return at->second;
+  }
+  const std::vector<std::string>& modules() const { return modules_; }
+
+ private:
+  std::map<std::string, std::string> entries_;
+  std::vector<std::string> modules_;
+};
+
+class Cpu : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  std::vector<std::pair<std::string, std::string>> Target(
+      const CompileOptions& options) const override {
+    return {{"cpu", HostCpu().Fingerprint()}, {"codegen", "1"}};
+  }
+  std::span<const DType> dtypes() const override {
+    static const auto* const computed = [] {
+      auto* list = new std::vector<DType>;
+      for (const DType dtype : AllDTypes()) {
+        if (IsComputed(dtype)) list->push_back(dtype);
+      }
+      return list;
+    }();
+    return *computed;
+  }
+  bool supports_symbolic_sizes() const override { return false; }
+  bool uses_host_memory() const override { return true; }
+  std::vector<Candidate> Candidates(
+      const KernelRequest& request,
+      const CompileOptions& options) const override;
+  StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
+                                   const CompileOptions& options,
+                                   ArtifactStore* store) const override;
+  StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
+      uint32_t ordinal) const override {
+    if (ordinal != 0) return NotFoundError("there is one CPU, number 0");
+    return NewCpuDevice();
+  }
+};
+
+std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
+                                       const CompileOptions& options) const {
+  if (!AllComputed(*request.region)) return {};
+  const std::optional<FlatRegion> flat = Flatten(*request.region);
+  if (!flat) return {};
+  const Schedule schedule = MakeSchedule(*flat, HostCpu().isa);
+  const auto parallel = static_cast<double>(
+      std::min<int64_t>(schedule.partitions, Threads(options)));
+  Candidate loops;
+  loops.kernel = "loops";
+  loops.seconds =
+      kLaunchSeconds + schedule.cycles / kCyclesPerSecond / parallel;
+  return {loops};
+}
+
+StatusOr<CompiledModule> Cpu::Compile(std::span<const CompileRequest> requests,
+                                      const CompileOptions& options,
+                                      ArtifactStore* store) const {
+  const Isa isa = HostCpu().isa;
+  FunctionSet functions;
+  CompiledModule module;
+  std::vector<GeneratedParams> params;
+  for (const CompileRequest& request : requests) {
+    const std::optional<FlatRegion> flat = Flatten(*request.kernel.region);
+    if (!flat) return InternalError("a region without a kernel");
+    const GeneratedKernel generated =
+        GenerateRegion(*flat, MakeSchedule(*flat, isa), kName, VectorBits(isa));
+    CompiledKernel& kernel = module.kernels.emplace_back();
+    kernel.program.artefact = 0;
+    kernel.program.entry = functions.Add(generated.ir);
+    for (const std::string_view feature : RequiredFeatures(isa)) {
+      kernel.program.requirements.emplace_back(feature);
+    }
+    kernel.scratch = generated.scratch_bytes;
+    kernel.in_place = InPlacePairs(*flat);
+    params.push_back(
+        {.helper_version = kHelperVersion, .partitions = generated.partitions});
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      std::vector<std::byte> image,
+      CompileImage(functions.modules(), isa, Threads(options)));
+  ENCORE_RETURN_IF_ERROR(Image::Verify(image));
+  for (size_t i = 0; i < params.size(); ++i) {
+    params[i].image_digest = ImageDigest(image);
+    module.kernels[i].program.params = Encode(params[i]);
+  }
+  module.artefacts.push_back({std::move(image), /*executable=*/true});
+  return module;
+}
+
+}  // namespace
+
+const Backend* CpuBackend() {
+  static const Cpu* const backend = new Cpu;
+  return backend;
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,162 @@
+#include "encore/backends/cpu/cpu_backend.h"
+
+#include <cmath>
+#include <vector>
+
+#include "encore/backends/region/region.h"
+#include "encore/runtime/device.h"
+#include "encore/runtime/thread_pool.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+ExprId Load(Region* region, uint32_t input, std::vector<Index> indices) {
+  Access access;
+  access.number = input;
+  access.indices = std::move(indices);
+  Expr expr;
+  expr.kind = Expr::Kind::kLoad;
+  expr.number = AddAccess(region, std::move(access));
+  return AddExpr(region, expr);
+}
+
+ExprId Apply(Region* region, Op op, ExprId a, ExprId b = {}) {
+  Expr expr;
+  expr.kind = Expr::Kind::kOp;
+  expr.op = op;
+  expr.operands = {a, b, ExprId()};
+  return AddExpr(region, expr);
+}
+
+Index Variable(uint32_t v) {
+  Index index;
+  index.terms.push_back({v, 1});
+  return index;
+}
+
+// out[i, j] = exp(a[i, j]) + b[j].
+Region Elementwise(int64_t rows, int64_t columns) {
+  Region region;
+  region.extents = {rows, columns};
+  region.outer = 2;
+  region.inputs = {{DType::kF32, {rows, columns}, {}},
+                   {DType::kF32, {columns}, {}}};
+  region.outputs = {{DType::kF32, {rows, columns}, {}}};
+  const ExprId a = Load(&region, 0, {Variable(0), Variable(1)});
+  const ExprId b = Load(&region, 1, {Variable(1)});
+  const ExprId sum = Apply(&region, Op::kAdd, Apply(&region, Op::kExp, a), b);
+  Stage stage;
+  stage.stores = {{0, sum, {Variable(0), Variable(1)}, false, Update::kSet}};
+  region.stages.push_back(stage);
+  return region;
+}
+
+// Compiles, loads and launches.
+void RunRegion(const Region& region, std::vector<void*> buffers, int threads) {
+  const Backend& backend = *CpuBackend();
+  KernelRequest request{&region, std::vector<bool>(region.inputs.size()), {}};
+  const std::vector<Candidate> candidates = backend.Candidates(request, {});
+  ASSERT_FALSE(candidates.empty());
+  const CompileRequest compile{request, candidates[0]};
+  const auto module = backend.Compile({&compile, 1}, {}, nullptr);
+  ASSERT_TRUE(module.ok()) << module.status();
+  const CompiledKernel& kernel = module->kernels[0];
+  runtime::Program program;
+  program.backend = "cpu";
+  program.entry = kernel.program.entry;
+  program.params = kernel.program.params;
+  program.requirements = kernel.program.requirements;
+  const auto device = backend.NewDevice(0);
+  ASSERT_TRUE(device.ok());
+  runtime::ThreadPool pool(threads);
+  const runtime::LoadRequest load{&program, module->artefacts[0].bytes};
+  const auto kernels = (*device)->Load({&load, 1}, &pool);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  std::vector<std::byte> scratch(kernel.scratch.constant() + 64);
+  buffers.push_back(scratch.data());
+  const std::vector<int64_t> sizes(buffers.size());
+  runtime::LaunchContext context;
+  context.buffers = buffers.data();
+  context.sizes = sizes.data();
+  context.threads = &pool;
+  ASSERT_TRUE((*kernels)[0]->Launch(context).ok());
+}
+
+TEST(CpuBackend, Elementwise) {
+  for (const auto& [rows, columns] :
+       {std::pair{3, 37}, {1, 1}, {64, 64}, {500, 1001}, {0, 5}}) {
+    const Region region = Elementwise(rows, columns);
+    std::vector<float> a(rows * columns), b(columns), out(a.size(), -1);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = 0.001f * (i % 7919) - 4;
+    for (size_t i = 0; i < b.size(); ++i) b[i] = i;
+    RunRegion(region, {a.data(), b.data(), out.data()}, 2);
+    for (size_t i = 0; i < a.size(); ++i) {
+      const float want = std::exp(a[i]) + b[i % columns];
+      ASSERT_NEAR(out[i], want, 1e-6 * std::abs(want) + 1e-7) << i;
+    }
+  }
+}
+
+// A softmax over the last dim: three stages with a buffer between.
+TEST(CpuBackend, Softmax) {
+  for (const auto& [rows, columns] : {std::pair{5, 13}, {7, 128}, {3, 1000}}) {
+    Region region;
+    region.extents = {rows, columns};
+    region.outer = 1;
+    region.inputs = {{DType::kF32, {rows, columns}, {}}};
+    region.outputs = region.inputs;
+    const ExprId x = Load(&region, 0, {Variable(0), Variable(1)});
+    const auto stage_value = [&](uint32_t stage, bool buffer) {
+      Access access;
+      access.source = Access::Source::kStage;
+      access.number = stage;
+      if (buffer) access.indices = {Variable(1)};
+      Expr expr;
+      expr.kind = Expr::Kind::kLoad;
+      expr.number = AddAccess(&region, access);
+      return AddExpr(&region, expr);
+    };
+    Stage max;
+    max.kind = Stage::Kind::kReduce;
+    max.reduced = {1};
+    max.combiner = RegionCombiner::kMax;
+    max.value = x;
+    region.stages.push_back(max);
+    Stage e;
+    e.loops = {1};
+    e.value = Apply(&region, Op::kExp,
+                    Apply(&region, Op::kSub, x, stage_value(0, false)));
+    region.stages.push_back(e);
+    Stage sum;
+    sum.kind = Stage::Kind::kReduce;
+    sum.reduced = {1};
+    sum.value = stage_value(1, true);
+    region.stages.push_back(sum);
+    Stage quotient;
+    quotient.loops = {1};
+    quotient.stores = {
+        {0,
+         Apply(&region, Op::kDiv, stage_value(1, true), stage_value(2, false)),
+         {Variable(0), Variable(1)},
+         false,
+         Update::kSet}};
+    region.stages.push_back(quotient);
+    std::vector<float> in(rows * columns), out(in.size());
+    for (size_t i = 0; i < in.size(); ++i) in[i] = std::sin(i * 1.7f) * 9;
+    RunRegion(region, {in.data(), out.data()}, 1);
+    for (int r = 0; r < rows; ++r) {
+      double total = 0;
+      for (int c = 0; c < columns; ++c) {
+        total += std::exp(double{in[r * columns + c]});
+      }
+      for (int c = 0; c < columns; ++c) {
+        const double want = std::exp(double{in[r * columns + c]}) / total;
+        ASSERT_NEAR(out[r * columns + c], want, 2e-6 * want);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace encore::backends::cpu

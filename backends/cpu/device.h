@@ -1,0 +1,21 @@
+// The CPU as a runtime device: loads images and runs their kernels on the
+// replay's thread pool. The half of the backend that a program needs which only
+// replays: no LLVM, no graph.
+#ifndef ENCORE_BACKENDS_CPU_DEVICE_H_
+#define ENCORE_BACKENDS_CPU_DEVICE_H_
+
+#include <memory>
+
+#include "encore/runtime/device.h"
+
+namespace encore::backends::cpu {
+
+// Load's errors: DataLoss for images and params that are not what they should
+// be, FailedPrecondition for a CPU feature or a helper that is missing,
+// NotFound for an entry that the image does not have. Cost of Load: a copy of
+// each image.
+std::unique_ptr<runtime::Device> NewCpuDevice();
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_DEVICE_H_

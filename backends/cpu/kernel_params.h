@@ -1,0 +1,31 @@
+// The params of the CPU backend's programs (runtime::Program::params): what the
+// device must know of a kernel beside its code.
+#ifndef ENCORE_BACKENDS_CPU_KERNEL_PARAMS_H_
+#define ENCORE_BACKENDS_CPU_KERNEL_PARAMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "encore/ir/support/status.h"
+
+namespace encore::backends::cpu {
+
+// A function of an image. 32 bytes, little-endian, in this order.
+struct GeneratedParams {
+  static constexpr uint32_t kKind = 0x314e4547;  // "GEN1"
+  uint32_t kind = kKind;
+  uint32_t helper_version = 0;  // the function table it needs at least
+  uint64_t image_digest = 0;    // ImageDigest of the artefact
+  int64_t partitions = 1;       // calls of the function per launch
+  int64_t reserved = 0;
+};
+
+std::vector<std::byte> Encode(const GeneratedParams& params);
+// DataLoss where `bytes` are not such params.
+StatusOr<GeneratedParams> DecodeGenerated(std::span<const std::byte> bytes);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_KERNEL_PARAMS_H_
