@@ -162,6 +162,9 @@ class Graph {
   void set_parameter_data(int argument, std::optional<Literal> data);
 
  private:
+  // Breaks invariants, for the tests of what checks them.
+  friend class GraphTestPeer;
+
   struct Node {
     Op op;
     uint32_t attributes;
