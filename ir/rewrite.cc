@@ -1,0 +1,74 @@
+#include "encore/ir/rewrite.h"
+
+#include "encore/ir/support/status_macros.h"
+
+namespace encore {
+namespace {
+
+// Bodies nest at most kMaxBodyDepth deep, so recursion is bounded.
+StatusOr<Graph> Rewritten(const Graph& from, Graph to,
+                          const NodeRewrite& rewrite,
+                          const BuilderOptions& options) {
+  GraphBuilder builder(std::move(to), options);
+  std::vector<Value> values(from.value_count());
+  for (const Graph::Argument& argument : from.arguments()) {
+    const auto scope =
+        builder.Origin(from.origin(from.producer(argument.value)));
+    const TensorType& type = from.type(argument.value);
+    values[argument.value.value()] =
+        argument.is_parameter
+            ? builder.Parameter(argument.name, type, argument.data)
+            : builder.Input(argument.name, type);
+  }
+  const std::vector<bool> live = LiveNodes(from);
+  for (const NodeId node : Nodes(from)) {
+    const Op op = from.op(node);
+    if (!live[node.value()] || op == Op::kInput || op == Op::kParameter) {
+      continue;
+    }
+    const auto scope = builder.Origin(from.origin(node));
+    std::vector<Value> operands;
+    for (const ValueId operand : from.operands(node)) {
+      operands.push_back(values[operand.value()]);
+    }
+    auto results =
+        rewrite ? rewrite(builder, from, node, operands) : std::nullopt;
+    if (!results) {
+      std::vector<Graph> bodies;
+      for (const Graph& body : from.bodies(node)) {
+        ENCORE_ASSIGN_OR_RETURN(
+            Graph copy, Rewritten(body, builder.graph().NewBody(body.name()),
+                                  rewrite, options));
+        bodies.push_back(std::move(copy));
+      }
+      results =
+          builder.Node(op, operands, from.attributes(node), std::move(bodies));
+    }
+    ENCORE_RETURN_IF_ERROR(builder.status());
+    for (int i = 0; i < from.result_count(node); ++i) {
+      values[from.result(node, i).value()] = (*results)[i];
+    }
+  }
+  std::vector<std::pair<std::string, Value>> outputs;
+  for (const Graph::Output& output : from.outputs()) {
+    outputs.emplace_back(output.name, values[output.value.value()]);
+  }
+  return builder.Build(outputs);
+}
+
+}  // namespace
+
+StatusOr<Graph> RewriteGraph(const Graph& graph, const NodeRewrite& rewrite,
+                             const BuilderOptions& options) {
+  Graph to(graph.name());
+  for (const Symbol& symbol : graph.symbols()) {
+    ENCORE_RETURN_IF_ERROR(to.AddSymbol(symbol).status());
+  }
+  return Rewritten(graph, std::move(to), rewrite, options);
+}
+
+StatusOr<Graph> Simplify(const Graph& graph, const BuilderOptions& options) {
+  return RewriteGraph(graph, nullptr, options);
+}
+
+}  // namespace encore
