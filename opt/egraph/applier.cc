@@ -11,13 +11,17 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
     : rule_(rule),
       id_(id),
       with_nodes_(graph.proofs() != nullptr),
-      registers_(rule->slots.size() + rule->atoms.size(), kNoValue) {
+      registers_(rule->slots.size() + rule->atoms.size(), kNoValue),
+      batchable_(!with_nodes_) {
   std::vector<bool> used(rule->slots.size(), with_nodes_);
   for (const Action& action : rule->actions) {
     for (const Slot s : action.args) used[s.value()] = true;
   }
   for (const Action& action : rule->actions) {
     if (action.out.valid()) used[action.out.value()] = false;
+    batchable_ &= action.kind == Action::Kind::kInsert ||
+                  action.kind == Action::Kind::kUnion;
+    num_insertions_ += action.kind == Action::Kind::kInsert;
     code_.push_back({action.kind,
                      action.kind == Action::Kind::kPrimitive
                          ? action.primitive.value()
@@ -45,65 +49,78 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
       wanted_.push_back(Slot(s));
     }
   }
-  PlanPrefetches();
+  if (!batchable_) return;
+  for (const Slot s : wanted_) {
+    wanted_class_.push_back(
+        graph.language().is_class(rule->slots[s.value()].sort));
+  }
+  lanes_.resize(rule->slots.size() * kBatch);
+  for (uint32_t s = 0; s < used.size(); ++s) {
+    if (!rule->slots[s].constant.has_value()) continue;
+    std::fill_n(Lane(s), kBatch, registers_[s]);
+  }
 }
 
-void Applier::PlanPrefetches() {
-  std::vector<uint32_t> position(rule_->slots.size(), kNoValue);
-  for (uint32_t i = 0; i < wanted_.size(); ++i) {
-    position[wanted_[i].value()] = i;
+// Each instruction runs for the whole batch in passes, so that what one pass
+// asks memory for has come when the next one reads it.
+uint32_t Applier::ApplyBatch(EGraph* graph, const Value* matches,
+                             size_t count) {
+  LoadBatch(*graph, matches, count);
+  uint32_t unions = 0;
+  for (const Instruction& instruction : code_) {
+    if (instruction.kind == Action::Kind::kInsert) {
+      InsertBatch(graph, instruction, count);
+      continue;
+    }
+    const Value* const a = Lane(args_[instruction.first_arg]);
+    const Value* const b = Lane(args_[instruction.first_arg + 1]);
+    for (size_t i = 0; i < count; ++i) {
+      unions += graph->Union(ClassId(a[i]), ClassId(b[i]));
+    }
   }
-  for (const Action& action : rule_->actions) {
-    const bool direct =
-        std::all_of(action.args.begin(), action.args.end(),
-                    [&](Slot s) { return position[s.value()] != kNoValue; });
-    if (action.kind == Action::Kind::kInsert && direct) {
-      direct_.push_back(
-          {action.op.value(), static_cast<uint32_t>(direct_args_.size())});
-      for (const Slot s : action.args) {
-        direct_args_.push_back(position[s.value()]);
-      }
-    } else if (action.kind == Action::Kind::kUnion) {
-      for (const Slot s : action.args) {
-        if (position[s.value()] == kNoValue) continue;
-        unioned_.push_back(position[s.value()]);
-      }
+  return unions;
+}
+
+void Applier::LoadBatch(const EGraph& graph, const Value* matches,
+                        size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t k = 0; k < wanted_.size(); ++k) {
+      const Value value = *matches++;
+      Lane(wanted_[k].value())[i] = value;
+      if (wanted_class_[k]) graph.store().PrefetchRow(value);
     }
   }
 }
 
-uint64_t Applier::DirectHash(const EGraph& graph, const Direct& direct,
-                             const Value* match) const {
-  Value values[Language::kMaxArity];
-  const size_t arity = graph.store().arity(direct.op);
-  for (size_t k = 0; k < arity; ++k) {
-    values[k] = match[direct_args_[direct.first + k]];
+void Applier::InsertBatch(EGraph* graph, const Instruction& instruction,
+                          size_t count) {
+  const NodeStore& store = graph->store();
+  const size_t arity = instruction.num_args;
+  const uint32_t* const args = args_.data() + instruction.first_arg;
+  scratch_.resize(arity * kBatch);
+  uint64_t hashes[kBatch];
+  for (size_t i = 0; i < count; ++i) {
+    Value* const columns = scratch_.data() + i * arity;
+    for (size_t k = 0; k < arity; ++k) {
+      const Value value = Lane(args[k])[i];
+      columns[k] =
+          store.is_class_column(instruction.op, k) ? store.Find(value) : value;
+    }
+    hashes[i] = store.Hash(instruction.op, columns);
+    store.PrefetchSlot(hashes[i]);
   }
-  return graph.store().Hash(direct.op, values);
+  for (size_t i = 0; i < count; ++i) store.PrefetchFound(hashes[i]);
+  Value* const out = Lane(instruction.out);
+  for (size_t i = 0; i < count; ++i) {
+    out[i] = graph
+                 ->AddHashed(OpId(instruction.op),
+                             {scratch_.data() + i * arity, arity}, hashes[i])
+                 .value();
+  }
 }
 
-void Applier::PrefetchSlots(const EGraph& graph, const Value* match) const {
-  const NodeStore& store = graph.store();
-  for (const Direct& direct : direct_) {
-    if (direct.op >= store.num_ops()) continue;  // it has no node yet
-    store.PrefetchSlot(DirectHash(graph, direct, match));
-  }
-  for (const uint32_t i : unioned_) store.PrefetchRow(match[i]);
-}
-
-void Applier::PrefetchRows(const EGraph& graph, const Value* match) const {
-  const NodeStore& store = graph.store();
-  for (const Direct& direct : direct_) {
-    if (direct.op >= store.num_ops()) continue;
-    store.PrefetchFound(DirectHash(graph, direct, match));
-  }
-  for (const uint32_t i : unioned_) store.PrefetchInfo(match[i]);
-}
-
-Applier::Outcome Applier::Apply(EGraph* graph, std::span<const Value> match,
-                                bool current) {
+Applier::Outcome Applier::Apply(EGraph* graph, std::span<const Value> match) {
   Outcome outcome;
-  current = false;
   size_t i = 0;
   for (const Slot s : wanted_) registers_[s.value()] = match[i++];
   for (size_t a = 0; with_nodes_ && a < rule_->atoms.size(); ++a) {
@@ -120,9 +137,7 @@ Applier::Outcome Applier::Apply(EGraph* graph, std::span<const Value> match,
         }
         const std::span<const Value> columns(values, instruction.num_args);
         const OpId op(instruction.op);
-        registers_[instruction.out] =
-            (current ? graph->AddMatched(op, columns) : graph->Add(op, columns))
-                .value();
+        registers_[instruction.out] = graph->Add(op, columns).value();
         break;
       }
       case Action::Kind::kUnion:

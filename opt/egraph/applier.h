@@ -26,20 +26,19 @@ class Applier {
     Status status;        // of a panic or an undefined primitive
     uint32_t unions = 0;  // of different classes
   };
-  // `match`: as wanted. `current`: its classes are canonical or have lost a
-  // union since the last Rebuild, otherwise they are looked up.
-  Outcome Apply(EGraph* graph, std::span<const Value> match, bool current);
-  // Bring near what Apply will read for the match: what is in the table's
-  // slots, then what they name.
-  void PrefetchSlots(const EGraph& graph, const Value* match) const;
-  void PrefetchRows(const EGraph& graph, const Value* match) const;
+  // `match`: as wanted; any ids of classes.
+  Outcome Apply(EGraph* graph, std::span<const Value> match);
+  // Whether actions are only insertions and unions, so that ApplyBatch may run
+  // each of them for many matches at a time.
+  bool batchable() const { return batchable_; }
+  size_t num_insertions() const { return num_insertions_; }
+  // Apply for `count` <= kBatch matches that lie one after another; the unions
+  // of different classes. REQUIRES: batchable(), and all operators are in the
+  // graph's store (EGraph::SyncOps).
+  static constexpr size_t kBatch = 32;
+  uint32_t ApplyBatch(EGraph* graph, const Value* matches, size_t count);
 
  private:
-  // An insertion whose columns a match gives.
-  struct Direct {
-    uint32_t op;
-    uint32_t first;  // in direct_args_
-  };
   struct Instruction {
     Action::Kind kind;
     uint32_t op;
@@ -47,9 +46,9 @@ class Applier {
     uint32_t first_arg;  // in args_
     uint32_t num_args;
   };
-  void PlanPrefetches();
-  uint64_t DirectHash(const EGraph& graph, const Direct& direct,
-                      const Value* match) const;
+  void LoadBatch(const EGraph& graph, const Value* matches, size_t count);
+  void InsertBatch(EGraph* graph, const Instruction& instruction, size_t count);
+  Value* Lane(uint32_t slot) { return lanes_.data() + slot * kBatch; }
   Status RunPrimitive(EGraph* graph, const Instruction& instruction);
   bool Union(EGraph* graph, Value a, Value b);
 
@@ -58,12 +57,13 @@ class Applier {
   bool with_nodes_;
   std::vector<Slot> wanted_;
   std::vector<Instruction> code_;
-  std::vector<uint32_t> args_;  // slots
-  std::vector<Direct> direct_;
-  std::vector<uint32_t> direct_args_;  // positions in a match
-  std::vector<uint32_t> unioned_;      // positions in a match
-  std::vector<Value> registers_;       // by slot, then the nodes of atoms
+  std::vector<uint32_t> args_;    // slots
+  std::vector<Value> registers_;  // by slot, then the nodes of atoms
   std::vector<Value> scratch_;
+  bool batchable_ = true;
+  size_t num_insertions_ = 0;
+  std::vector<bool> wanted_class_;  // by position in a match
+  std::vector<Value> lanes_;        // by slot, kBatch values each
 };
 
 }  // namespace encore::egraph

@@ -73,16 +73,17 @@ ClassId EGraph::Add(OpId op, std::span<const Value> args) {
     canonical[i] =
         store_.is_class_column(op.value(), i) ? store_.Find(args[i]) : args[i];
   }
-  return ClassId(AddCanonical(op.value(), canonical, args.size()));
+  return ClassId(AddCanonical(op.value(), canonical, args.size(),
+                              store_.Hash(op.value(), canonical)));
 }
 
-uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity) {
-  const uint64_t hash = store_.Hash(op, args);
+uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity,
+                              uint64_t hash) {
   if (const uint32_t n = store_.Lookup(op, args, hash); n != NodeStore::kNone) {
     // A proof wants the term that is there; otherwise the class is handier.
     return proofs_ == nullptr ? store_.row(n).cls : n;
   }
-  const bool relation = language_.is_relation(OpId(op));
+  const bool relation = store_.is_relation(op);
   const uint32_t n = store_.Create(
       op, args, hash, relation ? unit().value() : NodeStore::kNone);
   ++version_;
@@ -125,14 +126,16 @@ bool EGraph::Union(ClassId a, ClassId b, ProofStep why) {
   uint32_t loser = store_.Find(b.value());
   if (winner == loser) return false;
   if (proofs_ != nullptr) proofs_->AddUnion(a.value(), b.value(), why);
-  const uint32_t winner_weight = store_.info(winner).weight;
-  const uint32_t loser_weight = store_.info(loser).weight;
-  if (winner_weight < loser_weight ||
-      (winner_weight == loser_weight && winner > loser)) {
+  // By number of members: a node's class, and so a column that holds it,
+  // changes at most log2(nodes) times.
+  const uint32_t winner_members = store_.info(winner).members;
+  const uint32_t loser_members = store_.info(loser).members;
+  if (winner_members < loser_members ||
+      (winner_members == loser_members && winner > loser)) {
     std::swap(winner, loser);
   }
   store_.row(loser).cls = winner;
-  store_.info(winner).weight = winner_weight + loser_weight;
+  store_.info(winner).members = winner_members + loser_members;
   pending_.push_back(loser);
   --num_classes_;
   ++version_;
@@ -142,12 +145,32 @@ bool EGraph::Union(ClassId a, ClassId b, ProofStep why) {
 void EGraph::Rebuild() {
   size_t merged = 0;
   while (merged < pending_.size() || !fact_work_.empty()) {
-    while (merged < pending_.size()) MergeClass(pending_[merged++]);
+    while (merged < pending_.size()) {
+      PrefetchMerges(merged);
+      MergeClass(pending_[merged++]);
+    }
     pending_.clear();
     merged = 0;
     if (!fact_work_.empty()) PropagateFacts();
   }
   store_.MaybeSweep();
+}
+
+// The merges ahead: first the class, then its first user, then what the user
+// becomes.
+void EGraph::PrefetchMerges(size_t next) const {
+  const auto first_user = [&](size_t i) {
+    const uint32_t ref =
+        i < pending_.size() ? store_.first_user(pending_[i]) : NodeStore::kNone;
+    return ref == NodeStore::kNone ? ref : store_.user_node(ref);
+  };
+  if (next + 12 < pending_.size()) store_.PrefetchRow(pending_[next + 12]);
+  if (const uint32_t n = first_user(next + 8); n != NodeStore::kNone) {
+    store_.PrefetchRow(n);
+  }
+  const uint32_t n = first_user(next + 4);
+  if (n == NodeStore::kNone || !store_.is_node(n)) return;
+  store_.PrefetchSlot(store_.Hash(store_.op(n), store_.args(n).data()));
 }
 
 void EGraph::MergeClass(uint32_t loser) {
@@ -191,7 +214,7 @@ void EGraph::RepairUser(uint32_t node) {
     return;
   }
   // Two nodes have become one. It stays retired if one of them was.
-  const bool relation = language_.is_relation(OpId(op));
+  const bool relation = store_.is_relation(op);
   if (store_.live(node)) {
     if (!relation) --num_enodes_;
     if (store_.retired(other)) ++version_;

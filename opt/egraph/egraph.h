@@ -81,11 +81,12 @@ class EGraph {
     return Add(op, std::span<const Value>(args.begin(), args.size()));
   }
   // As Add, for `args` that are canonical or lost a union since the last
-  // Rebuild: what matches give. Nothing is looked up but the node.
-  ClassId AddMatched(OpId op, std::span<const Value> args) {
-    EnsureOp(op);
-    return ClassId(AddCanonical(op.value(), args.data(), args.size()));
+  // Rebuild, with their hash.
+  ClassId AddHashed(OpId op, std::span<const Value> args, uint64_t hash) {
+    return ClassId(AddCanonical(op.value(), args.data(), args.size(), hash));
   }
+  // Operators declared since nodes were last added become known to store().
+  void SyncOps() { store_.AddOps(language_); }
   // The class of the node where it exists; exact on a rebuilt graph.
   std::optional<ClassId> Lookup(OpId op, std::span<const Value> args) const;
   std::optional<NodeId> LookupNode(OpId op, std::span<const Value> args) const;
@@ -150,7 +151,9 @@ class EGraph {
   void EnsureOp(OpId op) {
     if (op.value() >= store_.num_ops()) store_.AddOps(language_);
   }
-  uint32_t AddCanonical(uint32_t op, const Value* args, size_t arity);
+  uint32_t AddCanonical(uint32_t op, const Value* args, size_t arity,
+                        uint64_t hash);
+  void PrefetchMerges(size_t next) const;
   void MergeClass(uint32_t loser);
   void RepairUser(uint32_t node);
   void RemakeFacts(uint32_t node);

@@ -21,6 +21,7 @@ NodeStore::NodeStore(const NodeStore& other, MemoryMeter* meter)
   ops_.reserve(other.ops_.size());
   for (const OpRows& op : other.ops_) {
     ops_.push_back({.arity = op.arity,
+                    .is_relation = op.is_relation,
                     .is_class = op.is_class,
                     .log = FlatArray<uint32_t>(op.log, meter),
                     .segments = op.segments,
@@ -37,6 +38,7 @@ void NodeStore::AddOps(const Language& language) {
       rows.is_class.push_back(language.is_class(sort));
     }
     rows.arity = rows.is_class.size();
+    rows.is_relation = language.is_relation(OpId(i));
     ops_.push_back(std::move(rows));
   }
 }
@@ -89,7 +91,7 @@ uint32_t NodeStore::Create(uint32_t op, const Value* args, uint64_t hash,
   }
   ClassInfo& info = info_[row.cls];
   info.ops |= OpBit(op);
-  ++info.weight;
+  ++info.members;
   LinkUsers(n);
   Append(op, n);
   ++ops_[op].live;
@@ -109,7 +111,6 @@ void NodeStore::LinkUsers(uint32_t n) {
     NodeRow& child = rows_[args[i]];
     LinkOf(ref) = child.users;
     child.users = ref;
-    ++info_[args[i]].weight;
   }
 }
 
@@ -128,8 +129,18 @@ void NodeStore::InsertIntoTable(uint32_t n, uint64_t hash) {
 
 void NodeStore::RefillTable() {
   table_.Reset(table_.live() + 1, rows_.size());
-  for (uint32_t n = 0; n < rows_.size(); ++n) {
-    if (is_node(n)) table_.Insert(Hash(op(n), args(n).data()), n);
+  constexpr uint32_t kBlock = 32;  // hashed ahead, so that slots are near
+  uint64_t hashes[kBlock];
+  for (uint32_t begin = 0; begin < rows_.size(); begin += kBlock) {
+    const uint32_t end = std::min<uint32_t>(begin + kBlock, rows_.size());
+    for (uint32_t n = begin; n < end; ++n) {
+      if (!is_node(n)) continue;
+      hashes[n - begin] = Hash(op(n), args(n).data());
+      table_.Prefetch(hashes[n - begin]);
+    }
+    for (uint32_t n = begin; n < end; ++n) {
+      if (is_node(n)) table_.Insert(hashes[n - begin], n);
+    }
   }
 }
 
@@ -151,7 +162,7 @@ void NodeStore::Retire(uint32_t n) {
 }
 
 void NodeStore::MaybeSweep() {
-  if (dead_ < 64 || dead_ < rows_.size() / 8) return;
+  if (dead_ < 64 || dead_ < rows_.size() / 5) return;
   dead_ = 0;
   for (uint32_t c = 0; c < rows_.size(); ++c) {
     rows_[c].next = kNone;
@@ -162,7 +173,7 @@ void NodeStore::MaybeSweep() {
     if (!is_node(n)) continue;
     const uint32_t c = rows_[n].cls;
     info_[c].ops |= OpBit(op(n));
-    ++info_[c].weight;
+    ++info_[c].members;
     if (c != n) {
       rows_[n].next = rows_[c].next;
       rows_[c].next = n;

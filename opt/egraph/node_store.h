@@ -30,8 +30,8 @@ struct NodeRow {
 static_assert(sizeof(NodeRow) == 32);
 
 struct ClassInfo {
-  uint32_t ops;     // bit op % 32 for each operator of its members (a superset)
-  uint32_t weight;  // members and users, dead ones included
+  uint32_t ops;  // bit op % 32 for each operator of its members (a superset)
+  uint32_t members;  // dead ones included
 };
 
 class NodeStore {
@@ -50,6 +50,7 @@ class NodeStore {
   void AddOps(const Language& language);
   size_t num_ops() const { return ops_.size(); }
   size_t arity(uint32_t op) const { return ops_[op].arity; }
+  bool is_relation(uint32_t op) const { return ops_[op].is_relation; }
   bool is_class_column(uint32_t op, size_t column) const {
     return ops_[op].is_class[column];
   }
@@ -183,6 +184,7 @@ class NodeStore {
   };
   struct OpRows {
     uint32_t arity = 0;
+    bool is_relation = false;
     std::vector<uint8_t> is_class;  // by column
     FlatArray<uint32_t> log;
     std::vector<Segment> segments;

@@ -9,13 +9,6 @@
 #include "encore/opt/egraph/trie.h"
 
 namespace encore::egraph {
-namespace {
-
-// How many matches ahead the tables' slots are asked for.
-constexpr size_t kPrefetch = 8;
-
-}  // namespace
-
 std::string_view ToString(StopReason reason) {
   switch (reason) {
     case StopReason::kNone:
@@ -83,6 +76,7 @@ StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
   stats_.resize(rules_->size());
   error_ = OkStatus();
   if (!graph_->rebuilt()) graph_->Rebuild();
+  graph_->SyncOps();
   const uint64_t version = graph_->version();
   std::vector<MatchBuffer> buffers;
   std::vector<Turn> turns = PlanTurns(rules, scheduler, iteration, &buffers);
@@ -172,21 +166,26 @@ StopReason Runner::ApplyRule(Turn& turn, const MatchBuffer& matches,
   const auto match = [&](size_t i) {
     return matches.values.data() + i * matches.stride;
   };
+  Applier& applier = turn.applier;
   while (applied < matches.count && stop == StopReason::kNone) {
-    if (applied + 2 * kPrefetch < matches.count) {
-      turn.applier.PrefetchSlots(*graph_, match(applied + 2 * kPrefetch));
-      turn.applier.PrefetchRows(*graph_, match(applied + kPrefetch));
+    const size_t batch = std::min(Applier::kBatch, matches.count - applied);
+    // No batch may step over the limit.
+    const bool far = graph_->num_enodes() + batch * applier.num_insertions() <=
+                     limits_.max_nodes;
+    if (applier.batchable() && far) {
+      stats.unions += applier.ApplyBatch(graph_, match(applied), batch);
+      applied += batch;
+      stop = CheckLimits();
+      continue;
     }
     const Applier::Outcome outcome =
-        turn.applier.Apply(graph_, {match(applied), matches.stride}, true);
+        applier.Apply(graph_, {match(applied), matches.stride});
     ++applied;
     stats.unions += outcome.unions;
     if (!outcome.status.ok()) {
       error_ = outcome.status;
       stop = StopReason::kFailed;
-    } else if (graph_->num_enodes() > limits_.max_nodes) {
-      stop = StopReason::kNodes;
-    } else if ((applied & 63) == 0) {
+    } else {
       stop = CheckLimits();
     }
   }

@@ -199,7 +199,13 @@ class QueryPlanner {
   // Whether a constant class has fewer users than there are nodes to scan.
   bool UsersAreFew(Slot s, size_t count) const {
     const std::optional<Value> cls = constant_[s.value()];
-    return !cls.has_value() || store_.info(*cls).weight < count;
+    if (!cls.has_value()) return true;
+    size_t users = 0;
+    for (uint32_t ref = store_.first_user(*cls); ref != NodeStore::kNone;
+         ref = store_.next_user(ref)) {
+      if (++users > count / 8) return false;
+    }
+    return true;
   }
 
   void AddAtom(size_t index, const Age& age, bool first) {
