@@ -1,13 +1,16 @@
 #include "encore/opt/extract/egraph_json.h"
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "rapidjson/error/en.h"
@@ -25,23 +28,32 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 class NameTable {
  public:
   uint32_t Intern(std::string_view name) {
-    const auto [it, added] =
-        index_.try_emplace(std::string(name), names_.size());
-    if (added) names_.emplace_back(name);
-    return it->second;
+    const auto it = index_.find(Key(name));
+    if (it != index_.end()) return it->second;
+    const uint32_t number = names_.size();
+    index_.emplace(Key(names_.emplace_back(name)), number);
+    return number;
   }
-  std::optional<uint32_t> Find(const std::string& name) const {
-    const auto it = index_.find(name);
+  std::optional<uint32_t> Find(std::string_view name) const {
+    const auto it = index_.find(Key(name));
     if (it == index_.end()) return std::nullopt;
     return it->second;
   }
   const std::string& name(uint32_t i) const { return names_[i]; }
   uint32_t size() const { return names_.size(); }
-  std::vector<std::string> Take() { return std::move(names_); }
+  std::vector<std::string> Take() {
+    return {std::make_move_iterator(names_.begin()),
+            std::make_move_iterator(names_.end())};
+  }
 
  private:
-  absl::flat_hash_map<std::string, uint32_t> index_;
-  std::vector<std::string> names_;
+  static absl::string_view Key(std::string_view name) {
+    return {name.data(), name.size()};
+  }
+
+  // Views into names_, whose elements stay where they are.
+  absl::flat_hash_map<absl::string_view, uint32_t> index_;
+  std::deque<std::string> names_;
 };
 
 struct RawNode {

@@ -43,10 +43,10 @@ class Formulation {
     if (negative) AddSupport();
   }
 
-  const MipModel& model() const { return model_; }
+  MipModel TakeModel() { return std::move(model_); }
 
   std::vector<double> Encode(const Selection& selection) const {
-    std::vector<double> values(model_.num_columns(), 0.0);
+    std::vector<double> values(num_columns_, 0.0);
     // Levels: a class lies one above its highest child, found by a search that
     // leaves a class after its children.
     std::vector<uint8_t> state(problem_.num_classes(), 0);
@@ -106,6 +106,7 @@ class Formulation {
     for (const ClassIndex root : problem_.roots) {
       model_.column_lower[chosen_[root]] = 1;
     }
+    num_columns_ = model_.num_columns();
   }
 
   // The child classes of c with the nodes that have them, by class.
@@ -182,6 +183,7 @@ class Formulation {
   std::vector<uint32_t> component_size_;
   std::vector<int> chosen_;  // y column per class; its level's column follows
   MipModel model_;
+  int num_columns_ = 0;
 };
 
 }  // namespace
@@ -205,10 +207,11 @@ ExactOutcome SolveExactly(const Problem& problem, const Selection& start,
                           const MipLimits& limits) {
   const double unit = CostUnit(problem);
   const double scale = ObjectiveScale(problem, unit);
-  const Formulation formulation(problem, scale);
+  Formulation formulation(problem, scale);
   std::vector<double> begin;
   if (!start.empty()) begin = formulation.Encode(start);
-  const MipOutcome mip = SolveMip(formulation.model(), begin, limits);
+  const MipOutcome mip =
+      SolveMip(formulation.TakeModel(), std::move(begin), limits);
   ExactOutcome out;
   out.bound = -kInfinity;
   out.iterations = mip.iterations;

@@ -8,6 +8,7 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/opt/extract/checker.h"
 #include "encore/opt/extract/greedy.h"
+#include "encore/opt/extract/mip.h"
 #include "encore/opt/extract/search.h"
 #include "encore/opt/extract/solver.h"
 
@@ -15,7 +16,10 @@ namespace encore::opt::extract {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr uint64_t kGreedyWork = 200'000'000;
+// A larger problem is reduced before the greedy method runs: long chains make
+// its sets quadratic.
+constexpr uint32_t kGreedyClasses = 50'000;
+constexpr uint64_t kGreedyWork = 20'000'000;
 
 Budget BudgetOf(const Options& options) {
   if (options.work) return Budget(*options.work, options.interrupt);
@@ -37,6 +41,8 @@ double Offer(const Problem& problem, const Selection& selection,
 
 }  // namespace
 
+bool SolverStillRunning() { return MipStillRunning(); }
+
 StatusOr<Result> Extract(const Problem& problem, const Options& options) {
   ENCORE_RETURN_IF_ERROR(Validate(problem));
   const Problem expanded = ExpandGroups(problem);
@@ -55,8 +61,11 @@ StatusOr<Result> Extract(const Problem& problem, const Options& options) {
   statistics.tree_cost = Offer(expanded, tree.choice, &solved);
   if (solved.selection.empty()) return result;
   uint64_t work = 0;
-  statistics.greedy_cost =
-      Offer(expanded, GreedyDag(expanded, index, kGreedyWork, &work), &solved);
+  statistics.greedy_cost = kInfinity;
+  if (expanded.num_classes() <= kGreedyClasses) {
+    statistics.greedy_cost = Offer(
+        expanded, GreedyDag(expanded, index, kGreedyWork, &work), &solved);
+  }
   budget.Spend(work);
   const SolverReport report =
       Solve(expanded, options.seed, &budget, &solved, [] {});

@@ -65,6 +65,11 @@ struct Result {
   Statistics statistics;
 };
 
+// Whether an exact solver that missed the end of some call is still at work on
+// a thread of its own. The normal end of the program waits for it (seconds at
+// most); std::_Exit does not.
+bool SolverStillRunning();
+
 // Fails only where Validate(problem) does.
 StatusOr<Result> Extract(const Problem& problem, const Options& options);
 

@@ -18,8 +18,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr uint64_t kClosureWords = 20'000'000;
 // Nodes of free classes: at the start, and the least.
 constexpr double kFirstSize = 300;
-constexpr double kLeastSize = 50;
-constexpr double kSecondsPerNeighbourhood = 1;
+constexpr double kLeastSize = 20;
+constexpr double kSecondsPerNeighbourhood = 0.4;
 
 class NeighbourhoodSearch {
  public:
@@ -44,13 +44,18 @@ class NeighbourhoodSearch {
         solved_.bound = solved_.cost;
         return;
       }
-      size = verdict == Verdict::kLimit ? std::max(kLeastSize, size * 0.8)
-                                        : size * 1.05;
+      size = std::max(kLeastSize, size * GrowthAfter(verdict));
     }
   }
 
  private:
   enum class Verdict { kSolved, kLimit };
+
+  // Neighbourhoods grow until they take a good part of what each is given.
+  double GrowthAfter(Verdict verdict) const {
+    if (verdict == Verdict::kLimit) return 0.75;
+    return share_used_ < 0.1 ? 1.2 : share_used_ < 0.4 ? 1.05 : 0.95;
+  }
 
   uint32_t Below(size_t bound) {
     return static_cast<uint32_t>(random_() % bound);
@@ -126,6 +131,7 @@ class NeighbourhoodSearch {
     for (const Reduced& part : Split(reduced)) {
       if (!SolvePart(part, &slice, &assembled)) verdict = Verdict::kLimit;
     }
+    share_used_ = slice.ShareUsed();
     budget_.Spend(slice.spent());
     Take(assembled);
     return verdict;
@@ -155,6 +161,11 @@ class NeighbourhoodSearch {
   void Take(const Selection& candidate) {
     const StatusOr<double> cost = CheckedCost(problem_, candidate);
     if (!cost.ok() || *cost > current_cost_) return;
+    if (std::all_of(active_.begin(), active_.end(), [&](ClassIndex c) {
+          return candidate[c] == current_[c];
+        })) {
+      return;
+    }
     current_ = candidate;
     current_cost_ = *cost;
     solved_.Improve(problem_, candidate);
@@ -168,6 +179,7 @@ class NeighbourhoodSearch {
   Selection current_;
   double current_cost_;
   std::mt19937_64 random_;
+  double share_used_ = 0;           // of the last neighbourhood's budget
   std::vector<ClassIndex> active_;  // classes chosen at present
   Selection defaults_;              // per class, the chosen ones' choices too
   std::vector<uint8_t> keep_;

@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "interfaces/highs_c_api.h"
 
@@ -20,6 +24,11 @@ namespace encore::opt::extract {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// How long after its deadline the solver is waited for: it looks at the clock
+// between steps, and a step of a large program may be long.
+constexpr std::chrono::milliseconds kGrace(150);
+constexpr std::chrono::milliseconds kPoll(50);
 
 // The functions of the library that are used, typed by its own header.
 struct Library {
@@ -132,30 +141,8 @@ void SetOptions(const Library& lib, void* highs, const MipLimits& limits) {
   }
 }
 
-}  // namespace
-
-int MipModel::AddColumn(double cost, double lower, double upper, bool integer) {
-  column_cost.push_back(cost);
-  column_lower.push_back(lower);
-  column_upper.push_back(upper);
-  column_integer.push_back(integer ? 1 : 0);
-  return num_columns() - 1;
-}
-
-void MipModel::AddRow(double lower, double upper, std::span<const Term> terms) {
-  row_lower.push_back(lower);
-  row_upper.push_back(upper);
-  row_start.push_back(static_cast<int>(index.size()));
-  for (const Term& term : terms) {
-    index.push_back(term.column);
-    value.push_back(term.factor);
-  }
-}
-
-bool MipAvailable() { return TheLibrary().loaded; }
-
-MipOutcome SolveMip(const MipModel& model, std::span<const double> start,
-                    const MipLimits& limits) {
+MipOutcome RunSolver(const MipModel& model, std::span<const double> start,
+                     const MipLimits& limits) {
   const Library& lib = TheLibrary();
   const std::unique_ptr<void, decltype(lib.destroy)> highs(lib.create(),
                                                            lib.destroy);
@@ -196,6 +183,102 @@ MipOutcome SolveMip(const MipModel& model, std::span<const double> start,
   double bound = -kInfinity;
   lib.double_info(highs.get(), "mip_dual_bound", &bound);
   if (std::isfinite(bound)) out.bound = bound;
+  return out;
+}
+
+// One call of the solver on a thread of its own, which outlives a caller that
+// does not wait for it.
+struct Call {
+  MipModel model;
+  std::vector<double> start;
+  MipLimits limits;
+  std::atomic<bool> interrupted = false;
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::optional<MipOutcome> outcome;  // guarded by mutex
+};
+
+// Threads whose callers left. The program must not end under them.
+class Stragglers {
+ public:
+  ~Stragglers() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  void Add(std::thread thread) {
+    const std::lock_guard lock(mutex_);
+    threads_.push_back(std::move(thread));
+  }
+  std::atomic<int> running = 0;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
+Stragglers& TheStragglers() {
+  static Stragglers stragglers;
+  return stragglers;
+}
+
+}  // namespace
+
+int MipModel::AddColumn(double cost, double lower, double upper, bool integer) {
+  column_cost.push_back(cost);
+  column_lower.push_back(lower);
+  column_upper.push_back(upper);
+  column_integer.push_back(integer ? 1 : 0);
+  return num_columns() - 1;
+}
+
+void MipModel::AddRow(double lower, double upper, std::span<const Term> terms) {
+  row_lower.push_back(lower);
+  row_upper.push_back(upper);
+  row_start.push_back(static_cast<int>(index.size()));
+  for (const Term& term : terms) {
+    index.push_back(term.column);
+    value.push_back(term.factor);
+  }
+}
+
+bool MipStillRunning() { return TheStragglers().running > 0; }
+
+bool MipAvailable() { return TheLibrary().loaded; }
+
+MipOutcome SolveMip(MipModel model, std::vector<double> start,
+                    const MipLimits& limits) {
+  if (!limits.deadline) return RunSolver(model, start, limits);
+  const auto call = std::make_shared<Call>();
+  call->model = std::move(model);
+  call->start = std::move(start);
+  call->limits = limits;
+  call->limits.interrupt = &call->interrupted;
+  std::atomic<int>& running = TheStragglers().running;
+  ++running;
+  std::thread thread([call, &running] {
+    MipOutcome outcome = RunSolver(call->model, call->start, call->limits);
+    --running;
+    const std::lock_guard lock(call->mutex);
+    call->outcome = std::move(outcome);
+    call->finished.notify_one();
+  });
+  std::unique_lock lock(call->mutex);
+  const auto latest = *limits.deadline + kGrace;
+  while (!call->outcome && std::chrono::steady_clock::now() < latest) {
+    call->finished.wait_for(lock, kPoll);
+    if (limits.interrupt != nullptr && limits.interrupt->load()) {
+      call->interrupted = true;
+    }
+  }
+  if (call->outcome) {
+    lock.unlock();
+    thread.join();
+    return *std::move(call->outcome);
+  }
+  call->interrupted = true;
+  lock.unlock();
+  TheStragglers().Add(std::move(thread));
+  MipOutcome out;
+  out.bound = -kInfinity;
   return out;
 }
 

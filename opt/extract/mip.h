@@ -56,9 +56,16 @@ struct MipOutcome {
 // Whether the library could be loaded on this machine. Thread-safe.
 bool MipAvailable();
 
-// Solves from the solution `start` (empty: none). One thread, deterministic but
-// for the deadline and the interrupt. REQUIRES: MipAvailable().
-MipOutcome SolveMip(const MipModel& model, std::span<const double> start,
+// Whether a solver that missed its deadline is still at work. The normal end of
+// the program waits for it; std::_Exit does not.
+bool MipStillRunning();
+
+// Solves from the solution `start` (empty: none). Deterministic but for the
+// deadline and the interrupt. With a deadline the solver runs on a thread of
+// its own; one that misses the deadline by 0.15 s is left behind to stop where
+// it can (the program waits for it at its end), and nothing is known of its
+// result. REQUIRES: MipAvailable().
+MipOutcome SolveMip(MipModel model, std::vector<double> start,
                     const MipLimits& limits);
 
 }  // namespace encore::opt::extract

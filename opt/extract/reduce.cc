@@ -28,17 +28,37 @@ std::span<const ClassIndex> Span(const Children& children) {
 // compaction.
 class Reducer {
  public:
+  // Takes over what the roots reach through kept nodes.
   Reducer(const Problem& problem, std::span<const uint8_t> keep) {
-    out_.problem = problem;
-    out_.node_of.resize(problem.num_nodes());
-    std::iota(out_.node_of.begin(), out_.node_of.end(), 0);
-    out_.class_of.resize(problem.num_classes());
-    std::iota(out_.class_of.begin(), out_.class_of.end(), 0);
+    constexpr ClassIndex kNew = std::numeric_limits<ClassIndex>::max();
+    std::vector<ClassIndex> number(problem.num_classes(), kNew);
+    const auto reach = [&](ClassIndex c) {
+      if (number[c] == kNew) {
+        number[c] = out_.class_of.size();
+        out_.class_of.push_back(c);
+      }
+      return number[c];
+    };
+    for (const ClassIndex root : problem.roots) {
+      out_.problem.roots.push_back(reach(root));
+    }
+    std::vector<ClassIndex> children;
+    for (size_t i = 0; i < out_.class_of.size(); ++i) {
+      const ClassIndex c = out_.class_of[i];
+      for (NodeIndex n = problem.class_start[c]; n < problem.class_start[c + 1];
+           ++n) {
+        if (!keep.empty() && !keep[n]) continue;
+        children.clear();
+        for (const ClassIndex d : problem.children(n)) {
+          children.push_back(reach(d));
+        }
+        out_.problem.AddNode(problem.cost[n], children);
+        out_.node_of.push_back(n);
+      }
+      out_.problem.FinishClass();
+    }
     out_.decided.assign(problem.num_classes(), kNoNode);
     Unpack();
-    for (NodeIndex n = 0; n < problem.num_nodes(); ++n) {
-      if (!keep.empty() && !keep[n]) dead_[n] = true;
-    }
   }
 
   Reduced Run(uint64_t max_words) {
@@ -66,18 +86,18 @@ class Reducer {
 
   // Fills the columns that are edited from the problem.
   void Unpack() {
-    const ProblemIndex index(problem());
     dead_.assign(problem().num_nodes(), false);
     children_.resize(problem().num_nodes());
-    for (NodeIndex n = 0; n < problem().num_nodes(); ++n) {
-      const auto from = problem().children(n);
-      Children& to = children_[n];
-      to.assign(from.begin(), from.end());
-      std::sort(to.begin(), to.end());
-      to.erase(std::unique(to.begin(), to.end()), to.end());
-      const ClassIndex own = index.class_of(n);
-      dead_[n] = std::isinf(problem().cost[n]) ||
-                 std::binary_search(to.begin(), to.end(), own);
+    for (ClassIndex c = 0; c < problem().num_classes(); ++c) {
+      ForEachNode(c, [&](NodeIndex n) {
+        const auto from = problem().children(n);
+        Children& to = children_[n];
+        to.assign(from.begin(), from.end());
+        std::sort(to.begin(), to.end());
+        to.erase(std::unique(to.begin(), to.end()), to.end());
+        dead_[n] = std::isinf(problem().cost[n]) ||
+                   std::binary_search(to.begin(), to.end(), c);
+      });
     }
   }
 

@@ -22,6 +22,16 @@ Budget Budget::Slice(double share, double seconds) const {
       interrupt_);
 }
 
+double Budget::ShareUsed() const {
+  if (deadline_) {
+    const auto used = Clock::now() - begin_, all = *deadline_ - begin_;
+    return all.count() <= 0 ? 1
+                            : std::min(1.0, 1.0 * used.count() / all.count());
+  }
+  const double all = static_cast<double>(spent_) + work_left_;
+  return all == 0 ? 1 : spent_ / all;
+}
+
 MipLimits Budget::Limits(uint64_t seed) const {
   MipLimits limits;
   limits.deadline = deadline_;

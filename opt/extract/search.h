@@ -37,6 +37,8 @@ class Budget {
     work_left_ -= std::min(work, work_left_);
   }
   uint64_t spent() const { return spent_; }
+  // How much of it is spent, from 0 to 1.
+  double ShareUsed() const;
 
   // A share of what is left, at most `seconds` (or their equal in work). What
   // is spent of the slice must be given to Spend().
@@ -52,6 +54,7 @@ class Budget {
 
  private:
   std::optional<Clock::time_point> deadline_;
+  Clock::time_point begin_ = Clock::now();
   uint64_t work_left_ = std::numeric_limits<uint64_t>::max();
   uint64_t spent_ = 0;
   const std::atomic<bool>* interrupt_;

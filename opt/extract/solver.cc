@@ -1,6 +1,7 @@
 #include "encore/opt/extract/solver.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,14 @@
 namespace encore::opt::extract {
 namespace {
 
-constexpr uint64_t kClosureWords = 2'000'000'000;
-constexpr uint64_t kGreedyWork = 20'000'000;
+// About half a second; a twentieth of it where there is no time at all.
+constexpr uint64_t kClosureWords = 1'000'000'000;
+constexpr uint64_t kQuickClosureWords = 50'000'000;
+constexpr uint64_t kGreedyWork = 10'000'000;
+// A small part may take that share of the time, whatever its size.
+constexpr double kLeastShare = 0.2;
 constexpr double kNoLimit = 1e9;
+constexpr uint32_t kLargePart = 15'000;
 
 // A part of the reduced problem with its own solution and bound.
 class PartSolver {
@@ -40,9 +46,13 @@ class PartSolver {
 
   void Run(Budget* budget) {
     if (!MipAvailable()) return;
-    const bool large = problem_.num_nodes() > 6000;
-    Exact(budget, large ? 0.1 : 0.3);
-    Neighbourhoods(budget, large ? 0.7 : 0.5);
+    // A large part's first relaxation alone may take all the time.
+    const bool large = problem_.num_nodes() > kLargePart;
+    if (!large) Exact(budget, 0.25);
+    // Where a proof is far away the time is better spent on the solution.
+    const double gap = solved_.cost - solved_.bound;
+    const bool far = gap > 0.05 * std::abs(solved_.cost);
+    Neighbourhoods(budget, far ? 0.8 : 0.4);
     Exact(budget, 1);
     Neighbourhoods(budget, 1);
   }
@@ -94,7 +104,8 @@ class PartSolver {
 
 SolverReport Solve(const Problem& problem, uint64_t seed, Budget* budget,
                    Solved* solved, const std::function<void()>& improved) {
-  const Reduced reduced = Reduce(problem, {}, kClosureWords);
+  const Reduced reduced = Reduce(
+      problem, {}, budget->Exhausted() ? kQuickClosureWords : kClosureWords);
   budget->Spend(problem.num_nodes());
   SolverReport report;
   report.reduced_nodes = reduced.problem.num_nodes();
@@ -126,15 +137,16 @@ SolverReport Solve(const Problem& problem, uint64_t seed, Budget* budget,
       optimal &= part.optimal;
     }
     solved->Improve(problem, assembled);
-    solved->bound = optimal ? solved->cost : std::min(bound, solved->cost);
-    solved->optimal = optimal;
+    solved->optimal = optimal || solved->cost <= bound;
+    solved->bound = solved->optimal ? solved->cost : bound;
     improved();
   };
   assemble();
   size_t left = reduced.problem.num_nodes();
   for (size_t i = 0; i < parts.size(); ++i) {
     const size_t size = parts[i].problem.num_nodes();
-    Budget slice = budget->Slice(static_cast<double>(size) / left, kNoLimit);
+    Budget slice = budget->Slice(
+        std::max(kLeastShare, static_cast<double>(size) / left), kNoLimit);
     left -= size;
     solvers[i].Run(&slice);
     budget->Spend(slice.spent());
