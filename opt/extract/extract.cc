@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/opt/extract/checker.h"
@@ -39,6 +41,54 @@ double Offer(const Problem& problem, const Selection& selection,
   return cost.ok() ? *cost : kInfinity;
 }
 
+// A selection of `problem` as one of `expanded`: the operation of each group
+// has one node.
+Selection WithOperations(const Problem& problem, const Problem& expanded,
+                         std::span<const NodeIndex> selection) {
+  Selection out(selection.begin(), selection.end());
+  for (ClassIndex c = problem.num_classes(); c < expanded.num_classes(); ++c) {
+    out.push_back(expanded.class_start[c]);
+  }
+  return out;
+}
+
+// `selection` without the choices of classes that the roots do not reach.
+Selection ReachableChoices(const Problem& problem, const Selection& selection) {
+  Selection out(problem.num_classes(), kNoNode);
+  std::vector<ClassIndex> stack(problem.roots);
+  while (!stack.empty()) {
+    const ClassIndex c = stack.back();
+    stack.pop_back();
+    if (std::exchange(out[c], selection[c]) != kNoNode) continue;
+    const auto children = problem.children(selection[c]);
+    stack.insert(stack.end(), children.begin(), children.end());
+  }
+  return out;
+}
+
+// Passes progress on, about five times a second.
+class ProgressReport {
+ public:
+  explicit ProgressReport(const Options& options) : options_(options) {}
+
+  void Tell(double cost, double bound) {
+    if (!options_.progress) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(200);
+    Progress progress;
+    progress.seconds =
+        std::chrono::duration<double>(now - options_.begin).count();
+    progress.cost = cost;
+    if (std::isfinite(bound)) progress.lower_bound = bound;
+    options_.progress(progress);
+  }
+
+ private:
+  const Options& options_;
+  std::chrono::steady_clock::time_point next_;
+};
+
 }  // namespace
 
 bool SolverStillRunning() { return MipStillRunning(); }
@@ -60,6 +110,9 @@ StatusOr<Result> Extract(const Problem& problem, const Options& options) {
   Statistics& statistics = result.statistics;
   statistics.tree_cost = Offer(expanded, tree.choice, &solved);
   if (solved.selection.empty()) return result;
+  if (options.start.size() == problem.num_classes()) {
+    Offer(expanded, WithOperations(problem, expanded, options.start), &solved);
+  }
   uint64_t work = 0;
   statistics.greedy_cost = kInfinity;
   if (expanded.num_classes() <= kGreedyClasses) {
@@ -67,15 +120,17 @@ StatusOr<Result> Extract(const Problem& problem, const Options& options) {
         expanded, GreedyDag(expanded, index, kGreedyWork, &work), &solved);
   }
   budget.Spend(work);
+  ProgressReport progress(options);
   const SolverReport report =
-      Solve(expanded, options.seed, &budget, &solved, [] {});
+      Solve(expanded, options.seed, &budget, &solved,
+            [&](double cost, double bound) { progress.Tell(cost, bound); });
   statistics.work = budget.spent();
   statistics.reduced_nodes = report.reduced_nodes;
   statistics.components = report.parts;
   statistics.proven_components = report.proven_parts;
   result.feasible = true;
   result.cost = solved.cost;
-  result.choice = solved.selection;
+  result.choice = ReachableChoices(expanded, solved.selection);
   result.choice.resize(problem.num_classes());
   if (std::isfinite(solved.bound)) result.lower_bound = solved.bound;
   result.optimal = solved.optimal;

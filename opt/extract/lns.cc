@@ -10,6 +10,7 @@
 #include "encore/opt/extract/exact.h"
 #include "encore/opt/extract/greedy.h"
 #include "encore/opt/extract/reduce.h"
+#include "encore/opt/extract/reduced.h"
 
 namespace encore::opt::extract {
 namespace {
@@ -19,6 +20,8 @@ constexpr uint64_t kClosureWords = 20'000'000;
 // Nodes of free classes: at the start, and the least.
 constexpr double kFirstSize = 300;
 constexpr double kLeastSize = 20;
+// What setting up a program counts as, in evaluations.
+constexpr uint64_t kWorkPerProgram = 1'000;
 constexpr double kSecondsPerNeighbourhood = 0.4;
 
 class NeighbourhoodSearch {
@@ -33,12 +36,13 @@ class NeighbourhoodSearch {
         current_cost_(solved->cost),
         random_(seed) {}
 
-  void Run() {
+  void Run(const ReportFunction& report) {
     double size = kFirstSize;
     FillDefaults();
     while (!budget_.Exhausted()) {
       const bool whole = ChooseFree(size);
       const Verdict verdict = Step();
+      report(solved_.cost, solved_.bound);
       if (whole && verdict == Verdict::kSolved) {
         solved_.optimal = true;
         solved_.bound = solved_.cost;
@@ -145,7 +149,7 @@ class NeighbourhoodSearch {
     const ExactOutcome outcome =
         SolveExactly(part.problem, start, slice->Limits(random_()));
     slice->Spend(outcome.iterations * Budget::kWorkPerIteration +
-                 part.problem.num_nodes());
+                 kWorkPerProgram + part.problem.num_nodes());
     const Selection& best =
         outcome.selection.empty() ? start : outcome.selection;
     if (best.empty()) return false;
@@ -188,8 +192,9 @@ class NeighbourhoodSearch {
 }  // namespace
 
 void SearchNeighbourhoods(const Problem& problem, const ProblemIndex& index,
-                          uint64_t seed, Budget* budget, Solved* solved) {
-  NeighbourhoodSearch(problem, index, seed, budget, solved).Run();
+                          uint64_t seed, Budget* budget, Solved* solved,
+                          const ReportFunction& report) {
+  NeighbourhoodSearch(problem, index, seed, budget, solved).Run(report);
 }
 
 }  // namespace encore::opt::extract

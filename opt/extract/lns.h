@@ -15,7 +15,8 @@ namespace encore::opt::extract {
 // where the whole was solved. REQUIRES: solved->selection is a solution of
 // `problem`, MipAvailable().
 void SearchNeighbourhoods(const Problem& problem, const ProblemIndex& index,
-                          uint64_t seed, Budget* budget, Solved* solved);
+                          uint64_t seed, Budget* budget, Solved* solved,
+                          const ReportFunction& report);
 
 }  // namespace encore::opt::extract
 

@@ -19,39 +19,17 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "encore/opt/extract/problem.h"
+#include "encore/opt/extract/reduced.h"
 
 namespace encore::opt::extract {
-
-struct Reduced {
-  bool feasible = true;
-  // What is left. Children are sorted and unique, costs finite, roots unique.
-  Problem problem;
-  double base = 0;                   // cost of what is decided
-  std::vector<NodeIndex> node_of;    // node of `problem` -> original node
-  std::vector<ClassIndex> class_of;  // class of `problem` -> original class
-  Selection decided;  // per original class: its only node, or kNoNode
-
-  // The original solution that a solution of `problem` stands for, unreachable
-  // classes included. Its cost is at most base + that solution's.
-  Selection Restore(const Selection& selection) const;
-
-  // The choices of an original selection that are still there; kNoNode
-  // elsewhere.
-  Selection Project(const Selection& original) const;
-};
 
 // Reduces `problem` (without groups), keeping only nodes with keep[n] != 0
 // (empty: all). `max_words` bounds the work on closures, which decide most of
 // what is found; 0 leaves them out.
 Reduced Reduce(const Problem& problem, std::span<const uint8_t> keep,
                uint64_t max_words);
-
-// The parts of a reduced problem that share no class: each has `base` 0, its
-// own roots and no decisions, and maps to the original problem.
-std::vector<Reduced> Split(const Reduced& reduced);
 
 }  // namespace encore::opt::extract
 

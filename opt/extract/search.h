@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -59,6 +60,9 @@ class Budget {
   uint64_t spent_ = 0;
   const std::atomic<bool>* interrupt_;
 };
+
+// Told the cost and the bound so far.
+using ReportFunction = std::function<void(double cost, double bound)>;
 
 // A solution and what is known of the optimum.
 struct Solved {

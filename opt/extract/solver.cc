@@ -8,7 +8,9 @@
 #include "encore/opt/extract/exact.h"
 #include "encore/opt/extract/greedy.h"
 #include "encore/opt/extract/lns.h"
+#include "encore/opt/extract/local_search.h"
 #include "encore/opt/extract/reduce.h"
+#include "encore/opt/extract/reduced.h"
 
 namespace encore::opt::extract {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 constexpr uint64_t kClosureWords = 1'000'000'000;
 constexpr uint64_t kQuickClosureWords = 50'000'000;
 constexpr uint64_t kGreedyWork = 10'000'000;
+// Evaluations of the first local search, made however short the time is.
+constexpr uint64_t kFirstLocalWork = 500'000;
 // A small part may take that share of the time, whatever its size.
 constexpr double kLeastShare = 0.2;
 constexpr double kNoLimit = 1e9;
@@ -36,6 +40,11 @@ class PartSolver {
     solved_.Improve(problem_, BottomUpTree(problem_, index_).choice);
     uint64_t work = 0;
     solved_.Improve(problem_, GreedyDag(problem_, index_, kGreedyWork, &work));
+    if (!solved_.selection.empty()) {
+      Budget local(kFirstLocalWork, nullptr);
+      SearchLocally(problem_, index_, seed_, false, &local, &solved_);
+      work += local.spent();
+    }
     budget->Spend(work);
     double bound = 0;
     for (ClassIndex c = 0; c < problem_.num_classes(); ++c) {
@@ -44,17 +53,22 @@ class PartSolver {
     solved_.bound = bound;
   }
 
-  void Run(Budget* budget) {
-    if (!MipAvailable()) return;
+  void Run(Budget* budget, const ReportFunction& report) {
+    if (!MipAvailable()) {
+      if (!solved_.selection.empty()) {
+        SearchLocally(problem_, index_, seed_, true, budget, &solved_);
+      }
+      return;
+    }
     // A large part's first relaxation alone may take all the time.
     const bool large = problem_.num_nodes() > kLargePart;
     if (!large) Exact(budget, 0.25);
     // Where a proof is far away the time is better spent on the solution.
     const double gap = solved_.cost - solved_.bound;
     const bool far = gap > 0.05 * std::abs(solved_.cost);
-    Neighbourhoods(budget, far ? 0.8 : 0.4);
+    Neighbourhoods(budget, far ? 0.8 : 0.4, report);
     Exact(budget, 1);
-    Neighbourhoods(budget, 1);
+    Neighbourhoods(budget, 1, report);
   }
 
  private:
@@ -81,12 +95,13 @@ class PartSolver {
     if (solved_.optimal) solved_.bound = solved_.cost;
   }
 
-  void Neighbourhoods(Budget* budget, double share) {
+  void Neighbourhoods(Budget* budget, double share,
+                      const ReportFunction& report) {
     if (solved_.optimal || budget->Exhausted() || solved_.selection.empty()) {
       return;
     }
     Budget slice = budget->Slice(share, kNoLimit);
-    SearchNeighbourhoods(problem_, index_, seed_++, &slice, &solved_);
+    SearchNeighbourhoods(problem_, index_, seed_++, &slice, &solved_, report);
     budget->Spend(slice.spent());
     if (solved_.cost <= solved_.bound) {
       solved_.optimal = true;
@@ -103,14 +118,14 @@ class PartSolver {
 }  // namespace
 
 SolverReport Solve(const Problem& problem, uint64_t seed, Budget* budget,
-                   Solved* solved, const std::function<void()>& improved) {
+                   Solved* solved, const ReportFunction& report) {
   const Reduced reduced = Reduce(
       problem, {}, budget->Exhausted() ? kQuickClosureWords : kClosureWords);
   budget->Spend(problem.num_nodes());
-  SolverReport report;
-  report.reduced_nodes = reduced.problem.num_nodes();
+  SolverReport counts;
+  counts.reduced_nodes = reduced.problem.num_nodes();
   std::vector<Reduced> parts = Split(reduced);
-  report.parts = parts.size();
+  counts.parts = parts.size();
   std::sort(parts.begin(), parts.end(), [](const Reduced& a, const Reduced& b) {
     const auto key = [](const Reduced& part) {
       return std::pair(part.problem.num_nodes(), part.class_of[0]);
@@ -139,7 +154,7 @@ SolverReport Solve(const Problem& problem, uint64_t seed, Budget* budget,
     solved->Improve(problem, assembled);
     solved->optimal = optimal || solved->cost <= bound;
     solved->bound = solved->optimal ? solved->cost : bound;
-    improved();
+    report(solved->cost, solved->bound);
   };
   assemble();
   size_t left = reduced.problem.num_nodes();
@@ -148,12 +163,16 @@ SolverReport Solve(const Problem& problem, uint64_t seed, Budget* budget,
     Budget slice = budget->Slice(
         std::max(kLeastShare, static_cast<double>(size) / left), kNoLimit);
     left -= size;
-    solvers[i].Run(&slice);
+    const double rest = solved->cost - solvers[i].solved().cost;
+    const double rest_bound = solved->bound - solvers[i].solved().bound;
+    solvers[i].Run(&slice, [&](double cost, double bound) {
+      report(rest + cost, rest_bound + bound);
+    });
     budget->Spend(slice.spent());
-    report.proven_parts += solvers[i].solved().optimal;
+    counts.proven_parts += solvers[i].solved().optimal;
     assemble();
   }
-  return report;
+  return counts;
 }
 
 }  // namespace encore::opt::extract

@@ -4,7 +4,6 @@
 #define ENCORE_OPT_EXTRACT_SOLVER_H_
 
 #include <cstdint>
-#include <functional>
 
 #include "encore/opt/extract/problem.h"
 #include "encore/opt/extract/search.h"
@@ -18,9 +17,10 @@ struct SolverReport {
 };
 
 // Improves *solved, a solution of `problem` (without groups), and proves what
-// it can. `improved` is called after each part and now and then in between.
+// it can. `report` is called with the cost and the bound of the whole now and
+// then.
 SolverReport Solve(const Problem& problem, uint64_t seed, Budget* budget,
-                   Solved* solved, const std::function<void()>& improved);
+                   Solved* solved, const ReportFunction& report);
 
 }  // namespace encore::opt::extract
 
