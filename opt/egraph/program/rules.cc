@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "encore/ir/support/strings.h"
 #include "encore/opt/egraph/program/grounding.h"
 
@@ -84,15 +85,15 @@ bool RuleChecker::ReadCommonOption(const Option& option, RulesetId* ruleset,
   return true;
 }
 
-Fact RuleChecker::BuildFact(uint32_t i) {
+void RuleChecker::BuildFact(uint32_t i, std::vector<Fact>* facts) {
   Fact fact;
   const Sexpr& node = context_.node(i);
   const bool chain = node.kind == SexprKind::kList && node.end > i + 1 &&
                      context_.node(i + 1).kind == SexprKind::kSymbol &&
                      context_.Text(i + 1) == "=";
   if (!chain) {
-    fact.chain.push_back(builder_.Build(i, Mode::kPattern));
-    return fact;
+    facts->push_back({{builder_.Build(i, Mode::kPattern)}});
+    return;
   }
   for (uint32_t e = i + 2; e < node.end; e = context_.node(e).end) {
     fact.chain.push_back(builder_.Build(e, Mode::kPattern));
@@ -102,7 +103,31 @@ Fact RuleChecker::BuildFact(uint32_t i) {
     context_.Reject(i, "= wants two expressions or more");
     builder_.Doom();
   }
-  return fact;
+  EquateRows(fact, i, facts);
+  facts->push_back(std::move(fact));
+}
+
+// Rows of one relation are equal where their arguments are.
+void RuleChecker::EquateRows(const Fact& fact, uint32_t i,
+                             std::vector<Fact>* facts) {
+  absl::flat_hash_map<TableId, ExprId> first;  // member, by relation
+  std::vector<ExprId> left;
+  std::vector<ExprId> right;
+  for (const ExprId member : fact.chain) {
+    const Expr& expr = context_.program->exprs[member];
+    if (expr.kind != ExprKind::kTable ||
+        !context_.program->tables[expr.index].relation) {
+      continue;
+    }
+    const auto [at, fresh] = first.try_emplace(expr.index, member);
+    if (fresh) continue;
+    Arguments(*context_.program, at->second, &left);
+    Arguments(*context_.program, member, &right);
+    for (size_t a = 0; a < left.size(); ++a) {
+      builder_.Unify(left[a], right[a], i);
+      facts->push_back({{left[a], right[a]}});
+    }
+  }
 }
 
 Action RuleChecker::BuildAction(uint32_t i) {
@@ -196,7 +221,7 @@ uint32_t RuleChecker::CheckRule(uint32_t i) {
   bool good = true;
   builder_.Begin();
   for (const uint32_t fact : context_.Elements(elements[1])) {
-    rule.query.facts.push_back(BuildFact(fact));
+    BuildFact(fact, &rule.query.facts);
   }
   const uint32_t num_bound = builder_.num_variables();
   for (const uint32_t action : context_.Elements(elements[2])) {
@@ -221,7 +246,7 @@ bool RuleChecker::AddRewrite(uint32_t i, uint32_t from, uint32_t to,
   builder_.Unify(root, left, from);
   rule.query.facts.push_back({{left, root}});
   for (const uint32_t condition : options.conditions) {
-    rule.query.facts.push_back(BuildFact(condition));
+    BuildFact(condition, &rule.query.facts);
   }
   const uint32_t num_bound = builder_.num_variables();
   Action action{.kind = ActionKind::kUnion};
@@ -262,7 +287,7 @@ std::optional<uint32_t> RuleChecker::CheckQuery(
     std::span<const uint32_t> facts) {
   Query query;
   builder_.Begin();
-  for (const uint32_t fact : facts) query.facts.push_back(BuildFact(fact));
+  for (const uint32_t fact : facts) BuildFact(fact, &query.facts);
   const uint32_t num_bound = builder_.num_variables();
   if (!FinishQuery(&query, num_bound, facts.empty() ? 0 : facts[0])) {
     return std::nullopt;

@@ -54,7 +54,9 @@ class RuleChecker {
     std::string name;
   };
 
-  Fact BuildFact(uint32_t i);
+  // Appends the fact at node `i`, and what it implies.
+  void BuildFact(uint32_t i, std::vector<Fact>* facts);
+  void EquateRows(const Fact& fact, uint32_t i, std::vector<Fact>* facts);
   Action BuildAction(uint32_t i);
   bool FinishRule(Rule* rule, uint32_t num_bound, uint32_t i);
   bool FinishQuery(Query* query, uint32_t num_bound, uint32_t i);
