@@ -77,6 +77,9 @@ StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
   error_ = OkStatus();
   if (!graph_->rebuilt()) graph_->Rebuild();
   graph_->SyncOps();
+  // The loops below look every so often, which a small step never reaches.
+  report.stop = CheckLimits();
+  if (report.stop != StopReason::kNone) return report;
   const uint64_t version = graph_->version();
   std::vector<MatchBuffer> buffers;
   std::vector<Turn> turns = PlanTurns(rules, scheduler, iteration, &buffers);

@@ -1,0 +1,87 @@
+#include "encore/tools/opt/egraph_command.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace encore::tools {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+std::string WriteProgram(const std::string& text) {
+  const std::string path = testing::TempDir() + "/program.egg";
+  std::ofstream(path) << text;
+  return path;
+}
+
+Outcome RunEgraph(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "egraph");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int code = EgraphMain(static_cast<int>(argv.size()), argv.data());
+  return {code, testing::internal::GetCapturedStdout(),
+          testing::internal::GetCapturedStderr()};
+}
+
+constexpr char kGrowing[] =
+    "(datatype N (Z) (S N)) (S (Z)) (rule ((= x (S y))) ((S x)))\n";
+
+TEST(EgraphCommandTest, ExitCodesAndStreams) {
+  Outcome run =
+      RunEgraph({WriteProgram("(datatype M (Num i64)) (extract (Num 1))")});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.out, "(Num 1)\n");
+  EXPECT_THAT(run.err, IsEmpty());
+  run = RunEgraph({WriteProgram("(extract 1)\n(check (= 1 2))")});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.out, "1\n");
+  EXPECT_THAT(run.err, HasSubstr("program.egg:2:1: check"));
+  run = RunEgraph({WriteProgram("(extract 1) (check (= 1 2.0))")});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.out, IsEmpty());
+  run = RunEgraph({WriteProgram("(function f () i64 :no-merge)")});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("function"));
+  EXPECT_EQ(RunEgraph({"/nowhere.egg"}).code, 2);
+  EXPECT_EQ(RunEgraph({"--frob"}).code, 2);
+}
+
+TEST(EgraphCommandTest, StatsAreTheLastLine) {
+  const Outcome run =
+      RunEgraph({WriteProgram(std::string(kGrowing) + "(let $a (S (Z))) (run 3)"
+                                                      "(print-size S)"),
+                 "--stats"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(
+      run.out,
+      MatchesRegex("4\n\\{\"stats\": \\{\"enodes\": 5, \"classes\": 5, "
+                   "\"iterations\": 3, \"seconds\": [0-9.e-]+, "
+                   "\"peak_bytes\": [1-9][0-9]*, \"stop\": \"end\"\\}\\}\n"));
+}
+
+TEST(EgraphCommandTest, LimitsStopRunsAndAreNamed) {
+  const std::string path =
+      WriteProgram(std::string(kGrowing) + "(run-schedule (saturate (run)))");
+  EXPECT_THAT(RunEgraph({path, "--stats", "--max-nodes", "100"}).out,
+              HasSubstr("\"stop\": \"nodes\""));
+  EXPECT_THAT(RunEgraph({path, "--stats", "--max-seconds", "0.02"}).out,
+              HasSubstr("\"stop\": \"time\""));
+}
+
+}  // namespace
+}  // namespace encore::tools
