@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
-"""Counts the test cases in Bazel's XML logs: "N passed, N failed, N skipped".
+"""Counts the test cases of Bazel test targets: "N passed, N failed, N skipped".
 
-  count_cases.py TESTLOGS [--since FILE]
+  count_cases.py TESTLOGS < LABELS
 
-A target that wrote no cases of its own (a script) counts as one case. Logs older than
-FILE are of another run and do not count.
+LABELS, one a line, are the targets that were run. A target that wrote no cases of its own
+(a script) counts as one; a target without a log (it did not build) as one failed.
 """
-import argparse
 import os
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
+def logs_of(testlogs, label):
+    """The XML logs of a target: one, or one for each shard."""
+    folder = os.path.join(testlogs, *label.lstrip('/').split(':'))
+    return [os.path.join(parent, name)
+            for parent, _, names in os.walk(folder)
+            for name in names if name == 'test.xml']
+
+
 def count(path):
-    """(passed, failed, skipped) of one test.xml."""
+    """(passed, failed, skipped) of one log."""
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError:
@@ -22,7 +29,8 @@ def count(path):
     for case in root.iter('testcase'):
         if case.find('failure') is not None or case.find('error') is not None:
             failed += 1
-        elif case.find('skipped') is not None or case.get('status') == 'notrun' or case.get('result') == 'skipped':
+        elif (case.find('skipped') is not None or case.get('status') == 'notrun'
+              or case.get('result') == 'skipped'):
             skipped += 1
         else:
             passed += 1
@@ -30,17 +38,17 @@ def count(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('testlogs')
-    parser.add_argument('--since', metavar='FILE')
-    arguments = parser.parse_args()
-    oldest = os.stat(arguments.since).st_mtime if arguments.since else 0
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    testlogs = os.path.realpath(sys.argv[1])
     totals = [0, 0, 0]
-    for folder, _, files in os.walk(os.path.realpath(arguments.testlogs)):
-        for name in files:
-            path = os.path.join(folder, name)
-            if name == 'test.xml' and os.stat(path).st_mtime >= oldest:
-                totals = [a + b for a, b in zip(totals, count(path))]
+    for label in sys.stdin.read().split():
+        logs = logs_of(testlogs, label)
+        if not logs:
+            print(f'no log of {label}: it was not built or not run', file=sys.stderr)
+            totals[1] += 1
+        for path in logs:
+            totals = [a + b for a, b in zip(totals, count(path))]
     print('%d passed, %d failed, %d skipped' % tuple(totals))
     sys.exit(1 if totals[1] else 0)
 

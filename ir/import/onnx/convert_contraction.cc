@@ -127,6 +127,53 @@ Status TransposedPadding(NodeContext& context, const Shape& input,
   return OkStatus();
 }
 
+// The attributes of a transposed convolution's window. auto_pad means something
+// else here than for the other windows, see TransposedPadding.
+StatusOr<Window> TransposedWindow(NodeContext& context, const Shape& input,
+                                  Ints sizes, Ints* extra) {
+  Node plain = context.node();
+  std::erase_if(plain.attributes,
+                [](const Attribute& a) { return a.name == "auto_pad"; });
+  NodeContext plain_context(plain, context.scope(), context.source());
+  ENCORE_ASSIGN_OR_RETURN(
+      Window window, ReadWindow(plain_context, input, std::move(sizes), false));
+  for (const std::string_view name :
+       {"kernel_shape", "strides", "dilations", "pads"}) {
+    context.attributes().Ignore(name);
+  }
+  const size_t spatial = window.sizes.size();
+  ENCORE_ASSIGN_OR_RETURN(
+      *extra, context.attributes().Ints("output_padding", Ints(spatial, 0)));
+  if (extra->size() != spatial) {
+    return NodeContext::Error(StrCat("attribute output_padding has ",
+                                     extra->size(), " entries, expected ",
+                                     spatial));
+  }
+  ENCORE_RETURN_IF_ERROR(TransposedPadding(context, input, *extra, &window));
+  return window;
+}
+
+// Weights [C, O / g, spatial…] as those of the convolution that computes the
+// gradient: [O, C / g, spatial…], reversed.
+Value TransposedKernel(NodeContext& context, Value weights, int64_t groups) {
+  const std::vector<int64_t> kernel = context.shape(weights).ConstantDims();
+  Dims split = {groups, kernel[0] / groups, kernel[1]};
+  Dims joined = {groups * kernel[1], kernel[0] / groups};
+  Ints order = {0, 2, 1}, axes;
+  for (size_t i = 2; i < kernel.size(); ++i) {
+    split.push_back(kernel[i]);
+    joined.push_back(kernel[i]);
+    order.push_back(static_cast<int64_t>(i + 1));
+    axes.push_back(static_cast<int64_t>(i));
+  }
+  const Value exchanged =
+      context.Emit(Op::kTranspose, {context.Reshape(weights, std::move(split))},
+                   TransposeAttrs{std::move(order)});
+  return context.Emit(Op::kReverse,
+                      {context.Reshape(exchanged, std::move(joined))},
+                      AxesAttrs{std::move(axes)});
+}
+
 // The gradient of a convolution: one over the input spread by the strides, with
 // the kernel reversed and its channel dims exchanged within each group.
 Status ConvTranspose(NodeContext& context) {
@@ -134,63 +181,32 @@ Status ConvTranspose(NodeContext& context) {
   const Value x = context.Input(0), w = context.Input(1);
   const Shape shape = context.shape(x);
   ENCORE_ASSIGN_OR_RETURN(Ints sizes, KernelSizes(context, w, shape.rank()));
-  // auto_pad means something else here, see TransposedPadding.
-  Node plain = context.node();
-  std::erase_if(plain.attributes,
-                [](const Attribute& a) { return a.name == "auto_pad"; });
-  NodeContext plain_context(plain, context.scope(), context.source());
+  Ints extra;
   ENCORE_ASSIGN_OR_RETURN(
-      Window window, ReadWindow(plain_context, shape, std::move(sizes), false));
-  for (const std::string_view name :
-       {"kernel_shape", "strides", "dilations", "pads"}) {
-    context.attributes().Ignore(name);
-  }
-  const size_t spatial = window.sizes.size();
+      const Window window,
+      TransposedWindow(context, shape, std::move(sizes), &extra));
   ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
                           context.attributes().Int("group", 1));
-  ENCORE_ASSIGN_OR_RETURN(
-      const Ints extra,
-      context.attributes().Ints("output_padding", Ints(spatial, 0)));
-  if (extra.size() != spatial) {
-    return NodeContext::Error(StrCat("attribute output_padding has ",
-                                     extra.size(), " entries, expected ",
-                                     spatial));
-  }
-  ENCORE_RETURN_IF_ERROR(TransposedPadding(context, shape, extra, &window));
-  const std::vector<int64_t> kernel = context.shape(w).ConstantDims();
-  if (groups < 1 || kernel[0] % groups != 0) {
+  const int64_t channels = context.shape(w)[0].constant();
+  if (groups < 1 || channels % groups != 0) {
     return NodeContext::Error(StrCat("attribute group is ", groups, " for ",
-                                     kernel[0], " input channels"));
+                                     channels, " input channels"));
   }
-  // [C, O / g, …] to [O, C / g, …].
-  Dims split = {groups, kernel[0] / groups, kernel[1]};
-  Ints order = {0, 2, 1}, axes;
-  Dims joined = {groups * kernel[1], kernel[0] / groups};
-  for (size_t i = 0; i < spatial; ++i) {
-    split.push_back(kernel[2 + i]);
-    joined.push_back(kernel[2 + i]);
-    order.push_back(static_cast<int64_t>(3 + i));
-    axes.push_back(static_cast<int64_t>(2 + i));
-  }
-  const Value exchanged =
-      context.Emit(Op::kTranspose, {context.Reshape(w, std::move(split))},
-                   TransposeAttrs{order});
-  const Value reversed = context.Emit(
-      Op::kReverse, {context.Reshape(exchanged, std::move(joined))},
-      AxesAttrs{axes});
   ConvolutionAttrs convolution;
-  convolution.strides = Ints(spatial, 1);
+  convolution.strides = Ints(window.sizes.size(), 1);
   convolution.lhs_dilation = window.strides;
   convolution.rhs_dilation = window.dilations;
   convolution.feature_groups = groups;
-  for (size_t i = 0; i < spatial; ++i) {
+  for (size_t i = 0; i < window.sizes.size(); ++i) {
     const int64_t reach = (window.sizes[i] - 1) * window.dilations[i];
     convolution.padding_low.push_back(reach - window.padding_low[i]);
     convolution.padding_high.push_back(reach - window.padding_high[i] +
                                        extra[i]);
   }
-  return AddBias(context,
-                 context.Emit(Op::kConvolution, {x, reversed}, convolution));
+  return AddBias(
+      context,
+      context.Emit(Op::kConvolution, {x, TransposedKernel(context, w, groups)},
+                   convolution));
 }
 
 constexpr Converter kConverters[] = {

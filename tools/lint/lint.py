@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Checks what the compiler does not: format, size budgets and include order.
+
+  lint.py --check format|budgets|includes ROOT
+
+Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
+line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+LAYERS = ('ir', 'opt', 'runtime', 'backends', 'cache', 'tools', 'tests')
+
+# Lines, at most. Tables (.def) have no budget: they are as long as what they list.
+FILE_LINES = 500
+HEADER_LINES = 250
+FUNCTION_LINES = 60
+MAIN_LINES = 150
+
+OPENS_NO_FUNCTION = re.compile(
+    r'^(namespace|class|struct|enum|union|extern|template|constexpr|const|static const|inline constexpr|typedef|using|#)')
+
+
+def sources(root):
+    for layer in LAYERS:
+        for folder, folders, files in os.walk(os.path.join(root, layer)):
+            folders[:] = sorted(f for f in folders if not f.startswith(('bazel-', '.')) and f != 'testdata')
+            for name in sorted(files):
+                if name.endswith(('.h', '.cc')):
+                    yield os.path.join(folder, name)
+
+
+def check_format(root):
+    files = list(sources(root))
+    for begin in range(0, len(files), 50):
+        result = subprocess.run(
+            ['clang-format-19', '--dry-run', '--Werror', '--ferror-limit=1'] + files[begin:begin + 50],
+            capture_output=True, text=True, cwd=root)
+        for line in result.stderr.splitlines():
+            if ': error: ' in line:
+                yield line.split(': error: ')[0] + ': not formatted; run clang-format-19 -i on the file'
+
+
+def function_lengths(lines):
+    """(first line, length, name) of each function that begins in the first column."""
+    begin = None
+    for number, line in enumerate(lines, 1):
+        if begin is None:
+            if line and not line[0].isspace() and line[0] not in '})/#' and not OPENS_NO_FUNCTION.match(line):
+                begin = number
+            elif line.startswith('template'):
+                begin = None
+            if begin is not None and line.rstrip().endswith((';', '}')):
+                begin = None
+        elif line.startswith('}'):
+            yield begin, number - begin + 1, lines[begin - 1].strip()
+            begin = None
+        elif line.rstrip().endswith(';') and not any(l.rstrip().endswith('{') for l in lines[begin - 1:number]):
+            begin = None
+
+
+def check_budgets(root):
+    for path in sources(root):
+        with open(path, encoding='utf-8') as file:
+            lines = file.read().split('\n')
+        count = len(lines) - 1
+        budget = HEADER_LINES if path.endswith('.h') else FILE_LINES
+        if count > budget:
+            yield f'{path}:1: {count} lines, at most {budget}; look at what it does that another file should'
+        for begin, length, text in function_lengths(lines):
+            limit = MAIN_LINES if re.match(r'int main\(', text) else FUNCTION_LINES
+            if length > limit:
+                yield f'{path}:{begin}: a function of {length} lines, at most {limit}; give its parts names'
+
+
+def check_includes(root):
+    """A source includes its own header first, so that each header stands alone."""
+    for path in sources(root):
+        if not path.endswith('.cc'):
+            continue
+        header = re.sub(r'(_test)?\.cc$', '.h', path)
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+        found = re.search(r'^#include [<"]([^>"]+)[>"]', text, re.M)
+        own = 'encore/' + os.path.relpath(header, root)
+        if os.path.exists(header) and f'#include "{own}"' in text and found.group(1) != own:
+            line = text[:found.start()].count('\n') + 1
+            yield f'{path}:{line}: {own} is not the first include; move it up'
+
+
+CHECKS = {'format': check_format, 'budgets': check_budgets, 'includes': check_includes}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--check', required=True, choices=sorted(CHECKS))
+    parser.add_argument('root')
+    arguments = parser.parse_args()
+    root = os.path.realpath(arguments.root)
+    findings = list(CHECKS[arguments.check](root))
+    for finding in findings:
+        print(os.path.relpath(finding, root) if finding.startswith('/') else finding)
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == '__main__':
+    main()
