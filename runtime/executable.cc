@@ -5,6 +5,7 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/plan_verifier.h"
 #include "encore/runtime/warm_pool.h"
 
 namespace encore::runtime {
@@ -44,6 +45,7 @@ Status LoadOn(const CompiledGraph& graph, DeviceId id, Device* device,
 StatusOr<std::shared_ptr<const Executable>> Executable::Load(
     std::shared_ptr<const CompiledGraph> graph,
     std::vector<std::shared_ptr<Device>> devices, ThreadPool* threads) {
+  ENCORE_RETURN_IF_ERROR(VerifyPlan(*graph));
   if (devices.size() != graph->devices.size()) {
     return InvalidArgumentError(StrCat("the graph has ", graph->devices.size(),
                                        " devices, given are ", devices.size()));
