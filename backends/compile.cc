@@ -1,0 +1,39 @@
+#include "encore/backends/compile.h"
+
+#include "encore/backends/lowering/emit.h"
+#include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/placement.h"
+#include "encore/backends/lowering/scope.h"
+#include "encore/ir/decompose.h"
+#include "encore/ir/stencil.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/runtime/assign_memory.h"
+
+namespace encore::backends {
+
+StatusOr<runtime::CompiledGraph> Compile(
+    const Graph& graph, const CompileOptions& options,
+    std::span<const Backend* const> backends, ArtifactStore* store) {
+  // The canonical graph: what is compiled depends on the stencil alone, and
+  // every node's origin is its stencil number.
+  const Stencil stencil = MakeStencil(graph);
+  if (stencil.unkeyable.has_value()) {
+    return InvalidArgumentError(*stencil.unkeyable);
+  }
+  ENCORE_ASSIGN_OR_RETURN(const Placement placement,
+                          ResolvePlacement(graph, stencil, options, backends));
+  ENCORE_ASSIGN_OR_RETURN(const Graph read,
+                          ReadStencil(stencil.bytes, stencil.constants));
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, DecomposeAll(read));
+  KernelTable table(placement, options, canonical.symbols());
+  ENCORE_ASSIGN_OR_RETURN(
+      const Scope scope,
+      MakeScope(canonical, true, placement, options, &table));
+  runtime::CompiledGraph compiled;
+  ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
+  ENCORE_RETURN_IF_ERROR(EmitSteps(scope, placement, table, &compiled));
+  ENCORE_RETURN_IF_ERROR(runtime::AssignMemory(&compiled).status());
+  return compiled;
+}
+
+}  // namespace encore::backends

@@ -1,0 +1,166 @@
+#include "encore/backends/compile.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "encore/backends/backends.h"
+#include "encore/backends/conformance/replay.h"
+#include "encore/ir/evaluator.h"
+#include "encore/ir/text/parser.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+namespace {
+
+Graph Parse(const std::string& text) {
+  StatusOr<Graph> graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : Graph();
+}
+
+// Compiles for `options`, replays, and compares with the evaluator bit by bit.
+void ExpectEqual(const std::string& text, const CompileOptions& options,
+                 const std::vector<Literal>& arguments) {
+  const Graph graph = Parse(text);
+  StatusOr<std::vector<Literal>> expected = Evaluate(graph, arguments);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  StatusOr<runtime::CompiledGraph> compiled =
+      Compile(graph, options, AllBackends());
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  StatusOr<std::vector<Literal>> results =
+      Replay(graph, *compiled, AllBackends(), arguments);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(*results, *expected);
+}
+
+int CountLaunches(const runtime::CompiledGraph& compiled) {
+  int launches = 0;
+  for (const runtime::Step& step : compiled.plan(compiled.run).steps) {
+    launches += std::holds_alternative<runtime::Launch>(step.op);
+  }
+  return launches;
+}
+
+CompileOptions Ref() {
+  CompileOptions options;
+  options.target = "ref";
+  return options;
+}
+
+constexpr char kMlp[] = R"(
+graph mlp(%x: f32[2,3], %w: param f32[3,2], %b: param f32[2]) -> f32[2,2] {
+  %s = add(%b, %b)
+  %d = dot_general(%x, %w) {contract = [1]x[0]}
+  %bb = broadcast(%s) {shape = [2,2], axes = [1]}
+  %y = add(%d, %bb)
+  return %y
+})";
+
+std::vector<Literal> MlpArguments() {
+  return {Literal::FromValues<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+          Literal::FromValues<float>({3, 2}, {1, 0, 0, 1, 1, 1}),
+          Literal::FromValues<float>({2}, {10, 20})};
+}
+
+TEST(CompileTest, FusesAndFoldsWeights) {
+  ExpectEqual(kMlp, Ref(), MlpArguments());
+  StatusOr<runtime::CompiledGraph> compiled =
+      Compile(Parse(kMlp), Ref(), AllBackends());
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  EXPECT_TRUE(compiled->prepare.valid());
+  EXPECT_EQ(CountLaunches(*compiled), 1);
+}
+
+TEST(CompileTest, WithoutFusionTheSame) {
+  CompileOptions options = Ref();
+  options.fuse = false;
+  ExpectEqual(kMlp, options, MlpArguments());
+}
+
+TEST(CompileTest, ReshapesAreViewsAndOutputsMayShareAValue) {
+  ExpectEqual(R"(
+graph views(%x: f32[2,3]) -> (f32[6], f32[3,2], f32[2,3], f32[2,3]) {
+  %a = reshape(%x) {shape = [6]}
+  %b = neg(%x)
+  %c = reshape(%b) {shape = [3,2]}
+  return %a, %c, %b, %x
+})",
+              Ref(), {Literal::FromValues<float>({2, 3}, {1, 2, 3, 4, 5, 6})});
+}
+
+TEST(CompileTest, BothBranchesOfAnIf) {
+  constexpr char kIf[] = R"(
+graph control(%c: bool[], %x: f32[2]) -> f32[2] {
+  %p = neg(%x)
+  %y = if(%c, %p)
+    graph then(%a: f32[2]) -> f32[2] {
+      %s = add(%a, %a)
+      return %s
+    }
+    graph else(%a: f32[2]) -> f32[2] {
+      return %a
+    }
+  %z = abs(%y)
+  return %z
+})";
+  for (const bool taken : {false, true}) {
+    ExpectEqual(kIf, Ref(),
+                {Literal::Scalar<bool>(taken),
+                 Literal::FromValues<float>({2}, {1, -2})});
+  }
+}
+
+TEST(CompileTest, AWhileCarriesItsValues) {
+  ExpectEqual(R"(
+graph count(%n: i64[], %x: i64[]) -> (i64[], i64[]) {
+  %m, %y = while(%n, %x)
+    graph more(%a: i64[], %b: i64[]) -> bool[] {
+      %z = constant() {value = i64[] 0}
+      %c = compare(%a, %z) {direction = gt}
+      return %c
+    }
+    graph next(%a: i64[], %b: i64[]) -> (i64[], i64[]) {
+      %o = constant() {value = i64[] 1}
+      %d = sub(%a, %o)
+      %e = add(%b, %a)
+      return %d, %e
+    }
+  return %m, %y
+})",
+              Ref(),
+              {Literal::Scalar<int64_t>(5), Literal::Scalar<int64_t>(7)});
+}
+
+TEST(CompileTest, CompositesAreOneKernel) {
+  constexpr char kNorm[] = R"(
+graph norm(%x: f32[2,4], %s: param f32[4], %b: param f32[4]) -> f32[2,4] {
+  %y = layer_norm(%x, %s, %b) {axis = 1}
+  %z = relu(%y)
+  return %z
+})";
+  StatusOr<runtime::CompiledGraph> compiled =
+      Compile(Parse(kNorm), Ref(), AllBackends());
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  EXPECT_EQ(CountLaunches(*compiled), 1);
+}
+
+TEST(CompileTest, SymbolicSizes) {
+  ExpectEqual(R"(
+graph rows(%x: f32[N,2]) -> f32[N,2] {
+  %y = neg(%x)
+  return %y
+})",
+              Ref(), {Literal::FromValues<float>({3, 2}, {1, 2, 3, 4, 5, 6})});
+}
+
+TEST(CompileTest, NamesWhatIsThere) {
+  CompileOptions options;
+  options.target = "tpu";
+  const Status status = Compile(Parse(kMlp), options, AllBackends()).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_NE(Message(status).find("ref"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace encore::backends

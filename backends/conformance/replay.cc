@@ -1,0 +1,69 @@
+#include "encore/backends/conformance/replay.h"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "encore/backends/backends.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/runtime/executable.h"
+#include "encore/runtime/replayer.h"
+#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/weights.h"
+
+namespace encore::backends {
+
+StatusOr<std::vector<Literal>> Replay(const Graph& graph,
+                                      const runtime::CompiledGraph& compiled,
+                                      std::span<const Backend* const> backends,
+                                      std::span<const Literal> arguments) {
+  runtime::ThreadPool threads(2);
+  std::vector<std::shared_ptr<runtime::Device>> devices;
+  for (const runtime::DeviceInfo& info : compiled.devices) {
+    ENCORE_ASSIGN_OR_RETURN(const Backend* backend,
+                            FindBackend(info.backend, backends));
+    ENCORE_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Device> device,
+                            backend->NewDevice(info.ordinal));
+    devices.push_back(std::move(device));
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const auto executable,
+      runtime::Executable::Load(
+          std::make_shared<runtime::CompiledGraph>(compiled), devices,
+          &threads));
+  std::vector<runtime::Blob> parameters;
+  std::vector<Literal> inputs;
+  for (size_t i = 0; i < graph.arguments().size(); ++i) {
+    if (graph.arguments()[i].is_parameter) {
+      parameters.push_back(runtime::Blob::Copy(arguments[i].bytes()));
+    } else {
+      inputs.push_back(arguments[i].Aligned());
+    }
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const auto weights,
+      runtime::Weights::Prepare(executable, parameters, &threads));
+  ENCORE_ASSIGN_OR_RETURN(
+      const auto replayer,
+      runtime::Replayer::Create(executable, weights, &threads));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ENCORE_RETURN_IF_ERROR(replayer->BindInput(
+        i, inputs[i].bytes().data(),
+        static_cast<int64_t>(inputs[i].bytes().size()), inputs[i].dims()));
+  }
+  ENCORE_RETURN_IF_ERROR(replayer->Replay());
+  std::vector<Literal> results;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const runtime::Replayer::Output output = replayer->output(i);
+    ENCORE_ASSIGN_OR_RETURN(
+        Literal result,
+        Literal::Copy(graph.dtype(graph.outputs()[i].value),
+                      {output.dims.begin(), output.dims.end()},
+                      {static_cast<const std::byte*>(output.data),
+                       static_cast<size_t>(output.bytes)}));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace encore::backends

@@ -1,0 +1,374 @@
+#include "encore/backends/fusion.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "encore/backends/region/build.h"
+
+namespace encore::backends {
+namespace {
+
+// Nodes of a group at most; keeps the tracing of one region short.
+constexpr size_t kMaxGroup = 64;
+
+// Too cheap to keep the result of: computed again wherever it is used.
+bool IsCheap(const Graph& graph, NodeId node) {
+  return graph.op(node) == Op::kBroadcast || graph.op(node) == Op::kIota;
+}
+
+class Partitioner {
+ public:
+  Partitioner(const Graph& graph, const FusionContext& context)
+      : graph_(graph),
+        context_(context),
+        live_(LiveNodes(graph)),
+        users_(graph.value_count()),
+        is_output_(graph.value_count()),
+        group_of_(graph.node_count(), -1) {
+    for (const NodeId node : Nodes(graph)) {
+      if (!live_[node.value()]) continue;
+      for (const ValueId operand : graph.operands(node)) {
+        users_[operand.value()].push_back(node);
+      }
+    }
+    for (const Graph::Output& output : graph.outputs()) {
+      is_output_[output.value.value()] = true;
+    }
+  }
+
+  std::vector<Group> Run() {
+    for (const NodeId node : Nodes(graph_)) {
+      if (!live_[node.value()] || Label(node) < 0 || IsView(graph_, node)) {
+        continue;
+      }
+      group_of_[node.value()] = static_cast<int>(groups_.size());
+      groups_.push_back({node});
+      // A cheap node that took others would hide them from its other users.
+      if (context_.fuse && !IsCheap(graph_, node)) Grow(node);
+    }
+    return Ordered();
+  }
+
+ private:
+  using NodeList = std::vector<NodeId>;
+
+  int Label(NodeId node) const { return context_.labels[node.value()]; }
+
+  // Takes the groups of the node's operands into its own where that works;
+  // again, as taken groups bring operands of their own.
+  void Grow(NodeId node) {
+    for (bool grown = true; grown;) {
+      grown = false;
+      const int group = group_of_[node.value()];
+      std::set<ValueId> tried;
+      for (const NodeId member : NodeList(groups_[group])) {
+        for (const ValueId operand : graph_.operands(member)) {
+          if (!tried.insert(operand).second) continue;
+          if (TryTake(operand, group)) {
+            grown = true;
+            break;
+          }
+        }
+        if (grown) break;
+      }
+    }
+  }
+
+  // The producer behind reshapes that only lead to it; the reshapes go to
+  // `path`.
+  NodeId Source(ValueId value, NodeList* path) const {
+    NodeId node = graph_.producer(value);
+    while (IsView(graph_, node) && group_of_[node.value()] < 0 &&
+           Label(node) >= 0) {
+      path->push_back(node);
+      node = graph_.producer(graph_.operand(node, 0));
+    }
+    return node;
+  }
+
+  bool TryTake(ValueId operand, int group) {
+    NodeList path;
+    const NodeId source = Source(operand, &path);
+    if (Contains(groups_[group], source) || Label(source) < 0) return false;
+    const NodeId root = groups_[group].back();
+    NodeList merged = groups_[group];
+    merged.insert(merged.end(), path.begin(), path.end());
+    const bool duplicate = IsCheap(graph_, source);
+    const int other = group_of_[source.value()];
+    if (duplicate) {
+      merged.push_back(source);
+    } else {
+      if (Label(source) != Label(root) || other < 0 || other == group) {
+        return false;
+      }
+      merged.insert(merged.end(), groups_[other].begin(), groups_[other].end());
+      if (!MayFuse(groups_[other], groups_[group])) return false;
+    }
+    std::sort(merged.begin(), merged.end());
+    merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
+    if (merged.size() > kMaxGroup || !IsConvex(merged)) return false;
+    if (!Accepted(merged, Label(root))) return false;
+    groups_[group] = merged;
+    if (!duplicate) {
+      groups_[other].clear();
+      for (const NodeId node : merged) {
+        if (!IsCheap(graph_, node) || group_of_[node.value()] == other) {
+          group_of_[node.value()] = group;
+        }
+      }
+    }
+    return true;
+  }
+
+  static bool Contains(const NodeList& nodes, NodeId node) {
+    return std::binary_search(nodes.begin(), nodes.end(), node);
+  }
+
+  template <typename Predicate>
+  bool Any(const NodeList& nodes, Predicate predicate) const {
+    return std::any_of(nodes.begin(), nodes.end(), predicate);
+  }
+
+  bool Has(const NodeList& nodes, OpTraits trait) const {
+    return Any(nodes,
+               [&](NodeId node) { return graph_.info(node).has(trait); });
+  }
+  bool HasOp(const NodeList& nodes, Op op) const {
+    return Any(nodes, [&](NodeId node) { return graph_.op(node) == op; });
+  }
+
+  // Whether `from` may become part of the kernel of `into`, which reads it.
+  bool MayFuse(const NodeList& from, const NodeList& into) const {
+    // Kernels of their own: nothing comes after them.
+    for (const Op op : {Op::kConcat, Op::kScatter}) {
+      if (HasOp(from, op)) return false;
+    }
+    const bool from_contracts = Has(from, kContraction);
+    const bool into_contracts = Has(into, kContraction);
+    if (into_contracts || HasOp(into, Op::kReduceWindow) ||
+        HasOp(into, Op::kGather) || HasOp(into, Op::kScatter) ||
+        HasOp(into, Op::kCumulative)) {
+      // Every element is read several times: moved, but not computed again.
+      // What comes after the contraction may be computed with it.
+      if (!ReadBefore(from, into))
+        return !from_contracts && !Has(from, kReduction);
+      return Any(from,
+                 [&](NodeId node) {
+                   return !graph_.info(node).has(kMovement) ||
+                          graph_.op(node) == Op::kGather;
+                 })
+                 ? false
+                 : !HasOp(into, Op::kReduceWindow);
+    }
+    return !from_contracts || !Has(into, kReduction);
+  }
+
+  // Whether `from` is read by a node of `into` that reads elements repeatedly,
+  // or by one before it.
+  bool ReadBefore(const NodeList& from, const NodeList& into) const {
+    std::set<NodeId> before;
+    for (const NodeId node : into) {
+      const OpInfo& info = graph_.info(node);
+      if (info.has(kContraction) || info.has(kReduction) ||
+          graph_.op(node) == Op::kGather || graph_.op(node) == Op::kScatter ||
+          graph_.op(node) == Op::kCumulative) {
+        before.insert(node);
+      }
+    }
+    for (auto it = into.rbegin(); it != into.rend(); ++it) {
+      for (const ValueId result : {graph_.result(*it)}) {
+        for (const NodeId user : users_[result.value()]) {
+          if (before.count(user) > 0 && Contains(into, user))
+            before.insert(*it);
+        }
+      }
+    }
+    for (const NodeId node : before) {
+      for (const ValueId operand : graph_.operands(node)) {
+        NodeList path;
+        if (Contains(from, Source(operand, &path))) return true;
+      }
+    }
+    return false;
+  }
+
+  std::vector<ValueId> OutputsOf(const NodeList& nodes) const {
+    std::vector<ValueId> outputs;
+    for (const NodeId node : nodes) {
+      const ValueId result = graph_.result(node);
+      // What is cheap or a view is made again where others need it.
+      const bool remade = (IsCheap(graph_, node) || IsView(graph_, node)) &&
+                          node != nodes.back();
+      bool needed = is_output_[result.value()] && !remade;
+      for (const NodeId user : users_[result.value()]) {
+        needed |= !Contains(nodes, user) && !remade;
+      }
+      if (needed) outputs.push_back(result);
+    }
+    return outputs;
+  }
+
+  // No path leaves the group and comes back.
+  bool IsConvex(const NodeList& nodes) const {
+    std::vector<NodeId> work;
+    std::set<NodeId> seen;
+    const auto visit_users = [&](NodeId node) {
+      for (int i = 0; i < graph_.result_count(node); ++i) {
+        for (const NodeId user : users_[graph_.result(node, i).value()]) {
+          if (user < nodes.back() && !Contains(nodes, user) &&
+              seen.insert(user).second) {
+            work.push_back(user);
+          }
+        }
+      }
+    };
+    // What is outside: other groups count as a whole, since they run at once.
+    for (const NodeId node : nodes) visit_users(node);
+    while (!work.empty()) {
+      const NodeId node = work.back();
+      work.pop_back();
+      const int group = group_of_[node.value()];
+      const NodeList whole = group >= 0 ? groups_[group] : NodeList{node};
+      for (const NodeId member : whole) {
+        for (int i = 0; i < graph_.result_count(member); ++i) {
+          for (const NodeId user : users_[graph_.result(member, i).value()]) {
+            if (Contains(nodes, user)) return false;
+          }
+        }
+        if (member == node || seen.insert(member).second) visit_users(member);
+      }
+    }
+    return true;
+  }
+
+  bool Accepted(const NodeList& nodes, int label) const {
+    const std::vector<ValueId> outputs = OutputsOf(nodes);
+    const std::optional<BuiltRegion> built =
+        BuildRegion(graph_, nodes, outputs);
+    return built.has_value() && context_.accepts(*built, label);
+  }
+
+  // Groups that are needed, each after those that it reads from.
+  std::vector<Group> Ordered() {
+    std::vector<Group> groups;
+    std::map<ValueId, size_t> made_by;
+    for (const NodeList& nodes : groups_) {
+      if (nodes.empty()) continue;
+      Group group{nodes, OutputsOf(nodes)};
+      if (IsCheap(graph_, nodes.back()) && nodes.size() == 1 &&
+          !NeededByItself(nodes[0])) {
+        continue;
+      }
+      for (const ValueId output : group.outputs) {
+        made_by[output] = groups.size();
+      }
+      groups.push_back(std::move(group));
+    }
+    return Sort(std::move(groups), made_by);
+  }
+
+  // Whether some reader of a cheap node is not in a group that has it.
+  bool NeededByItself(NodeId node) const {
+    const ValueId result = graph_.result(node);
+    if (is_output_[result.value()]) return true;
+    for (const NodeId user : users_[result.value()]) {
+      const int group = group_of_[user.value()];
+      if (group < 0 && !ViewIsFused(user, node)) return true;
+      if (group >= 0 && !Contains(groups_[group], node)) return true;
+      // A cheap user may be in other groups too.
+      if (IsCheap(graph_, user) && HoldsOnly(user, node)) return true;
+    }
+    return false;
+  }
+
+  // Whether every group with the view `view` has `node` too, and there is one.
+  bool ViewIsFused(NodeId view, NodeId node) const {
+    bool any = false;
+    for (const NodeList& nodes : groups_) {
+      if (!Contains(nodes, view)) continue;
+      any = true;
+      if (!Contains(nodes, node)) return false;
+    }
+    return any;
+  }
+  // Whether some group has `user` without `node`.
+  bool HoldsOnly(NodeId user, NodeId node) const {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [&](const NodeList& nodes) {
+                         return Contains(nodes, user) && !Contains(nodes, node);
+                       });
+  }
+
+  // Kahn's algorithm; of those that are ready the one that ends first.
+  std::vector<Group> Sort(std::vector<Group> groups,
+                          const std::map<ValueId, size_t>& made_by) const {
+    std::vector<std::set<size_t>> readers(groups.size());
+    std::vector<size_t> waiting(groups.size());
+    for (size_t g = 0; g < groups.size(); ++g) {
+      std::set<size_t> reads;
+      for (const NodeId node : groups[g].nodes) {
+        for (ValueId operand : graph_.operands(node)) {
+          // Behind views and control flow, back to groups.
+          std::vector<ValueId> work = {operand};
+          std::set<ValueId> seen;
+          while (!work.empty()) {
+            const ValueId value = work.back();
+            work.pop_back();
+            if (!seen.insert(value).second) continue;
+            const auto maker = made_by.find(value);
+            if (maker != made_by.end()) {
+              if (maker->second != g) reads.insert(maker->second);
+              continue;
+            }
+            const NodeId producer = graph_.producer(value);
+            if (Contains(groups[g].nodes, producer)) continue;
+            for (const ValueId next : graph_.operands(producer)) {
+              work.push_back(next);
+            }
+          }
+        }
+      }
+      waiting[g] = reads.size();
+      for (const size_t read : reads) readers[read].insert(g);
+    }
+    std::set<std::pair<NodeId, size_t>> ready;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      if (waiting[g] == 0) ready.insert({groups[g].nodes.back(), g});
+    }
+    std::vector<Group> sorted;
+    while (!ready.empty()) {
+      const size_t g = ready.begin()->second;
+      ready.erase(ready.begin());
+      for (const size_t reader : readers[g]) {
+        if (--waiting[reader] == 0) {
+          ready.insert({groups[reader].nodes.back(), reader});
+        }
+      }
+      sorted.push_back(std::move(groups[g]));
+    }
+    return sorted;
+  }
+
+  const Graph& graph_;
+  const FusionContext& context_;
+  std::vector<bool> live_;
+  std::vector<std::vector<NodeId>> users_;  // by value
+  std::vector<bool> is_output_;             // by value
+  std::vector<int> group_of_;               // by node
+  std::vector<NodeList> groups_;
+};
+
+}  // namespace
+
+bool IsView(const Graph& graph, NodeId node) {
+  return graph.op(node) == Op::kReshape;
+}
+
+std::vector<Group> GreedyPartition(const Graph& graph,
+                                   const FusionContext& context) {
+  return Partitioner(graph, context).Run();
+}
+
+}  // namespace encore::backends

@@ -1,0 +1,21 @@
+// From scopes and compiled kernels to slots and steps, without memory.
+#ifndef ENCORE_BACKENDS_LOWERING_EMIT_H_
+#define ENCORE_BACKENDS_LOWERING_EMIT_H_
+
+#include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/placement.h"
+#include "encore/backends/lowering/scope.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+
+namespace encore::backends {
+
+// Adds devices, pools, symbols, slots and plans to `graph`, which has the
+// programs of `table` already; AssignMemory comes next. InvalidArgument for
+// what has no steps (symbols that no input's shape says, loops).
+Status EmitSteps(const Scope& scope, const Placement& placement,
+                 const KernelTable& table, runtime::CompiledGraph* graph);
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_LOWERING_EMIT_H_

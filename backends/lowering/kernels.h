@@ -1,0 +1,82 @@
+// KernelTable: the regions of a graph as kernels, each compiled once.
+#ifndef ENCORE_BACKENDS_LOWERING_KERNELS_H_
+#define ENCORE_BACKENDS_LOWERING_KERNELS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/backend.h"
+#include "encore/backends/lowering/placement.h"
+#include "encore/backends/region/build.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+
+namespace encore::backends {
+
+class KernelTable {
+ public:
+  KernelTable(const Placement& placement, const CompileOptions& options,
+              std::span<const Symbol> symbols)
+      : placement_(placement), options_(options), symbols_(symbols) {}
+
+  // Whether the backend has a kernel; weights[i]: input i is known at prepare.
+  bool Accepts(const BuiltRegion& built, const std::vector<bool>& weights,
+               int backend) const;
+
+  // The number of the kernel for that region, the same for equal ones. Nothing
+  // where the backend has none.
+  std::optional<int> Add(const BuiltRegion& built,
+                         const std::vector<bool>& weights, int backend);
+
+  // Compiles all that was added and puts programs and blobs into `graph`.
+  Status Compile(ArtifactStore* store, runtime::CompiledGraph* graph);
+
+  // After Compile.
+  const CompiledKernel& kernel(int number) const {
+    return entries_[number]->compiled;
+  }
+  runtime::ProgramId program(int number) const {
+    return entries_[number]->program;
+  }
+  // The program that packs packed input `i` of a kernel; equal ones are one.
+  runtime::ProgramId packer(int number, size_t i) const {
+    return entries_[number]->packers[i];
+  }
+
+ private:
+  struct Entry {
+    Region region;
+    std::vector<bool> weights;
+    std::vector<Symbol> symbols;
+    int backend = 0;
+    Candidate candidate;
+    CompiledKernel compiled;
+    runtime::ProgramId program;
+    std::vector<runtime::ProgramId> packers;
+  };
+
+  std::vector<Symbol> SymbolsOf(const BuiltRegion& built) const;
+  std::optional<Candidate> Best(const Region& region,
+                                const std::vector<bool>& weights,
+                                std::span<const Symbol> symbols,
+                                int backend) const;
+  Status CompileFor(int backend, ArtifactStore* store,
+                    runtime::CompiledGraph* graph);
+
+  const Placement& placement_;
+  const CompileOptions& options_;
+  std::span<const Symbol> symbols_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::map<std::vector<std::byte>, int> numbers_;
+  std::map<std::string, runtime::ProgramId> packers_;
+};
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_LOWERING_KERNELS_H_

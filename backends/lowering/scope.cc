@@ -1,0 +1,144 @@
+#include "encore/backends/lowering/scope.h"
+
+#include <algorithm>
+#include <set>
+
+#include "encore/backends/fusion.h"
+#include "encore/ir/stencil.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends {
+namespace {
+
+bool IsArgument(const Graph& graph, NodeId node) {
+  return graph.op(node) == Op::kInput || graph.op(node) == Op::kParameter;
+}
+
+// Values that follow from parameters and constants.
+std::vector<bool> FindWeights(const Graph& graph) {
+  std::vector<bool> weights(graph.value_count());
+  for (const NodeId node : Nodes(graph)) {
+    if (graph.result_count(node) != 1) continue;
+    const ValueId result = graph.result(node);
+    const Op op = graph.op(node);
+    bool weight = op == Op::kParameter || op == Op::kConstant;
+    if (HasRegion(graph, node) && op != Op::kDimValues) {
+      weight = graph.shape(result).is_constant();
+      for (const ValueId operand : graph.operands(node)) {
+        weight = weight && weights[operand.value()];
+      }
+    }
+    weights[result.value()] = weight;
+  }
+  return weights;
+}
+
+std::vector<bool> WeightInputs(const std::vector<bool>& weights,
+                               const BuiltRegion& built) {
+  std::vector<bool> inputs;
+  for (const ValueId input : built.inputs) {
+    inputs.push_back(weights[input.value()]);
+  }
+  return inputs;
+}
+
+Status Unsupported(const Graph& graph, NodeId node, const Backend& backend) {
+  const TensorType& type = graph.type(graph.result(node));
+  return InvalidArgumentError(StrCat("node ", node.value(), " (origin ",
+                                     graph.origin(node), "): ", graph.op(node),
+                                     " to ", type.ToString(graph.symbols()),
+                                     " has no kernel on ", backend.name()));
+}
+
+// Labels for fusion: backend and phase of each node that becomes a kernel.
+constexpr int LabelOf(int backend, bool prepare) {
+  return 2 * backend + (prepare ? 1 : 0);
+}
+
+Status CheckSizes(const Graph& graph, const Backend& backend) {
+  if (backend.supports_symbolic_sizes()) return OkStatus();
+  for (const NodeId node : Nodes(graph)) {
+    for (int i = 0; i < graph.result_count(node); ++i) {
+      if (graph.shape(graph.result(node, i)).is_constant()) continue;
+      return InvalidArgumentError(
+          StrCat("node ", node.value(), " has symbolic sizes, which ",
+                 backend.name(), " does not take: specialize the graph first"));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
+                          const Placement& placement,
+                          const CompileOptions& options, KernelTable* table) {
+  for (const Backend* backend : placement.backends) {
+    ENCORE_RETURN_IF_ERROR(CheckSizes(graph, *backend));
+  }
+  Scope scope;
+  scope.graph = &graph;
+  scope.weights = FindWeights(graph);
+  const std::vector<bool> live = LiveNodes(graph);
+  FusionContext context;
+  context.fuse = options.fuse;
+  context.labels.assign(graph.node_count(), -1);
+  for (const NodeId node : Nodes(graph)) {
+    if (!live[node.value()] || IsArgument(graph, node)) continue;
+    if (graph.op(node) == Op::kConstant) continue;
+    for (const Graph& body : graph.bodies(node)) {
+      ENCORE_ASSIGN_OR_RETURN(
+          Scope inner, MakeScope(body, false, placement, options, table));
+      scope.bodies[node].push_back(std::move(inner));
+    }
+    if (!graph.bodies(node).empty()) continue;
+    const int backend =
+        placement.Of(StencilNumber(graph.origin(node)).value_or(UINT32_MAX));
+    if (!HasRegion(graph, node)) {
+      return Unsupported(graph, node, *placement.backends[backend]);
+    }
+    const bool prepare = outermost && scope.weights[graph.result(node).value()];
+    context.labels[node.value()] = LabelOf(backend, prepare);
+  }
+  if (!outermost) scope.weights.assign(graph.value_count(), false);
+  context.accepts = [&](const BuiltRegion& built, int label) {
+    const std::vector<bool> weights =
+        label % 2 == 1 ? std::vector<bool>(built.inputs.size())
+                       : WeightInputs(scope.weights, built);
+    return table->Accepts(built, weights, label / 2);
+  };
+  for (const Group& group : GreedyPartition(graph, context)) {
+    std::optional<BuiltRegion> built =
+        BuildRegion(graph, group.nodes, group.outputs);
+    const NodeId root = group.nodes.back();
+    const int label = context.labels[root.value()];
+    ScopeKernel kernel;
+    kernel.backend = label / 2;
+    kernel.prepare = label % 2 == 1;
+    std::vector<bool> weights;
+    if (built.has_value() && !kernel.prepare) {
+      weights = WeightInputs(scope.weights, *built);
+    } else if (built.has_value()) {
+      weights.assign(built->inputs.size(), false);
+    }
+    const std::optional<int> number =
+        built.has_value() ? table->Add(*built, weights, kernel.backend)
+                          : std::nullopt;
+    if (!number.has_value()) {
+      return Unsupported(graph, root, *placement.backends[kernel.backend]);
+    }
+    kernel.built = *std::move(built);
+    kernel.kernel = *number;
+    std::set<uint32_t> origins;
+    for (const NodeId node : group.nodes) {
+      const std::optional<uint32_t> origin = StencilNumber(graph.origin(node));
+      if (origin.has_value()) origins.insert(*origin);
+    }
+    kernel.origins.assign(origins.begin(), origins.end());
+    scope.kernels.push_back(std::move(kernel));
+  }
+  return scope;
+}
+
+}  // namespace encore::backends

@@ -1,0 +1,45 @@
+// A graph, or a body within it, cut into kernels.
+#ifndef ENCORE_BACKENDS_LOWERING_SCOPE_H_
+#define ENCORE_BACKENDS_LOWERING_SCOPE_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/placement.h"
+#include "encore/backends/options.h"
+#include "encore/backends/region/build.h"
+#include "encore/ir/graph.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::backends {
+
+struct ScopeKernel {
+  BuiltRegion built;
+  int backend = 0;
+  int kernel = 0;        // in the KernelTable
+  bool prepare = false;  // depends on weights only
+  std::vector<uint32_t> origins;
+};
+
+struct Scope {
+  const Graph* graph = nullptr;
+  // In an order in which each comes after those it reads from.
+  std::vector<ScopeKernel> kernels;
+  // Values that are known once parameters are; indexed by value.
+  std::vector<bool> weights;
+  // Of nodes with bodies.
+  std::map<NodeId, std::vector<Scope>> bodies;
+};
+
+// Cuts `graph`, whose node origins are stencil numbers ("#12"), and its bodies;
+// adds the kernels to `table`. Only the outermost graph has weights.
+// InvalidArgument names the node that no kernel computes.
+StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
+                          const Placement& placement,
+                          const CompileOptions& options, KernelTable* table);
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_LOWERING_SCOPE_H_
