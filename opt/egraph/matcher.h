@@ -19,6 +19,7 @@ struct MatchBuffer {
   FlatArray<Value> values;
   size_t stride = 0;  // 0: matches bind nothing and only their number counts
   size_t count = 0;
+  size_t applied = 0;     // how many of the first its user is done with
   size_t limit = 0;       // matches beyond are not kept ...
   bool overflow = false;  // ... and there were some
 

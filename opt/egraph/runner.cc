@@ -63,7 +63,8 @@ struct Runner::Turn {
   RuleId rule;
   Quota quota;
   Applier applier;
-  uint32_t buffer;
+  uint32_t buffer;  // kBacklog: the matches are there
+  static constexpr uint32_t kBacklog = 0xFFFFFFFFu;
 };
 
 StepReport Runner::Step(std::span<const RuleId> rules) {
@@ -74,6 +75,7 @@ StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
                             size_t iteration) {
   StepReport report;
   stats_.resize(rules_->size());
+  backlog_.resize(rules_->size());
   error_ = OkStatus();
   if (!graph_->rebuilt()) graph_->Rebuild();
   graph_->SyncOps();
@@ -111,15 +113,18 @@ std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
     if (scheduler != nullptr) quota = scheduler->Allow(iteration, id);
     quota.matches = std::min(quota.matches, limits_.max_matches);
     if (quota.matches == 0) continue;
+    Applier applier(*graph_, &rules_->rule(id), id);
+    if (backlog_[id.value()] != nullptr) {
+      turns.push_back({id, quota, std::move(applier), Turn::kBacklog});
+      continue;
+    }
     const uint32_t buffer = buffers->size();
-    turns.push_back(
-        {id, quota, Applier(*graph_, &rules_->rule(id), id), buffer});
-    const Applier& applier = turns.back().applier;
-    buffers->emplace_back(graph_->meter());
-    MatchBuffer& matches = buffers->back();
+    MatchBuffer& matches = buffers->emplace_back(graph_->meter());
     matches.stride = applier.wanted().size() +
                      (applier.with_nodes() ? rules_->rule(id).atoms.size() : 0);
-    matches.limit = quota.matches;
+    matches.limit = quota.all_or_nothing ? quota.matches
+                                         : std::numeric_limits<size_t>::max();
+    turns.push_back({id, quota, std::move(applier), buffer});
   }
   return turns;
 }
@@ -128,6 +133,7 @@ StopReason Runner::FindMatches(const std::vector<Turn>& turns,
                                std::vector<MatchBuffer>* buffers) {
   Trie trie;
   for (const Turn& turn : turns) {
+    if (turn.buffer == Turn::kBacklog) continue;
     trie.Add(*graph_, rules_->rule(turn.rule), rules_->since(turn.rule),
              turn.buffer, turn.applier.wanted(), turn.applier.with_nodes());
   }
@@ -146,32 +152,48 @@ StopReason Runner::ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
   const uint32_t since = graph_->store().stamp() + 1;
   graph_->NextStamp();
   for (Turn& turn : turns) {
-    MatchBuffer& matches = (*buffers)[turn.buffer];
-    if (matches.overflow && turn.quota.all_or_nothing) {
+    std::unique_ptr<MatchBuffer>& backlog = backlog_[turn.rule.value()];
+    const bool resumed = turn.buffer == Turn::kBacklog;
+    MatchBuffer* const matches =
+        resumed ? backlog.get() : &(*buffers)[turn.buffer];
+    if (matches->overflow) {
       scheduler->Held(iteration, turn.rule);
-      matches.values.Free();
+      matches->values.Free();
       continue;
     }
     const StopReason stop = ApplyRule(turn, matches, report);
     if (stop != StopReason::kNone) return stop;
-    if (!matches.overflow) rules_->set_since(turn.rule, since);
-    matches.values.Free();
+    if (!resumed) rules_->set_since(turn.rule, since);
+    if (matches->applied == matches->count) {
+      matches->values.Free();
+      backlog.reset();
+    } else if (!resumed) {
+      backlog = std::make_unique<MatchBuffer>(std::move(*matches));
+    }
   }
   return StopReason::kNone;
 }
 
-StopReason Runner::ApplyRule(Turn& turn, const MatchBuffer& matches,
+bool Runner::HasBacklog() const {
+  return std::any_of(backlog_.begin(), backlog_.end(),
+                     [](const auto& matches) { return matches != nullptr; });
+}
+
+StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
                              StepReport* report) {
   RuleStats& stats = stats_[turn.rule.value()];
   const size_t nodes_before = graph_->num_enodes();
   StopReason stop = StopReason::kNone;
-  size_t applied = 0;
-  const auto match = [&](size_t i) {
-    return matches.values.data() + i * matches.stride;
-  };
   Applier& applier = turn.applier;
-  while (applied < matches.count && stop == StopReason::kNone) {
-    const size_t batch = std::min(Applier::kBatch, matches.count - applied);
+  const size_t first = matches->applied;
+  const size_t end =
+      first + std::min(turn.quota.matches, matches->count - first);
+  const auto match = [&](size_t i) {
+    return matches->values.data() + i * matches->stride;
+  };
+  size_t applied = first;
+  while (applied < end && stop == StopReason::kNone) {
+    const size_t batch = std::min(Applier::kBatch, end - applied);
     // No batch may step over the limit.
     const bool far = graph_->num_enodes() + batch * applier.num_insertions() <=
                      limits_.max_nodes;
@@ -182,7 +204,7 @@ StopReason Runner::ApplyRule(Turn& turn, const MatchBuffer& matches,
       continue;
     }
     const Applier::Outcome outcome =
-        applier.Apply(graph_, {match(applied), matches.stride});
+        applier.Apply(graph_, {match(applied), matches->stride});
     ++applied;
     stats.unions += outcome.unions;
     if (!outcome.status.ok()) {
@@ -192,6 +214,8 @@ StopReason Runner::ApplyRule(Turn& turn, const MatchBuffer& matches,
       stop = CheckLimits();
     }
   }
+  matches->applied = applied;
+  applied -= first;
   stats.matches += applied;
   stats.nodes += std::max(graph_->num_enodes(), nodes_before) - nodes_before;
   report->matches += applied;
@@ -213,7 +237,7 @@ StopReason Runner::Run(std::span<const RuleId> rules, Scheduler* scheduler,
       return reached && goal(*graph_) ? StopReason::kGoal : report.stop;
     }
     if (scheduler != nullptr) scheduler->Observe(*graph_, rules, stats_);
-    if (!report.changed && !overflowed_ &&
+    if (!report.changed && !HasBacklog() &&
         (scheduler == nullptr || scheduler->MaySaturate(iteration))) {
       return StopReason::kSaturated;
     }

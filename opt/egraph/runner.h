@@ -66,7 +66,8 @@ struct RuleStats {
 // How many new matches of a rule one iteration may apply.
 struct Quota {
   size_t matches = std::numeric_limits<size_t>::max();  // 0 = do not look
-  // With more matches than that the rule is not applied at all.
+  // With more matches than that the rule is not applied at all. Otherwise the
+  // rest waits for the next iterations, and no new ones are looked for before.
   bool all_or_nothing = false;
 };
 
@@ -90,7 +91,8 @@ struct MatchBuffer;
 class Runner {
  public:
   // `graph` and `rules` must outlive the runner and may be changed, also
-  // replaced, between its calls. Time runs from construction.
+  // replaced where no quota is in use, between its calls. Time runs from
+  // construction.
   Runner(EGraph* graph, RuleBook* rules, Limits limits = {});
   ~Runner();
 
@@ -124,8 +126,8 @@ class Runner {
   StopReason ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
                           size_t iteration, std::vector<MatchBuffer>* buffers,
                           StepReport* report);
-  StopReason ApplyRule(Turn& turn, const MatchBuffer& matches,
-                       StepReport* report);
+  StopReason ApplyRule(Turn& turn, MatchBuffer* matches, StepReport* report);
+  bool HasBacklog() const;
 
   EGraph* graph_;
   RuleBook* rules_;
@@ -134,7 +136,8 @@ class Runner {
   std::vector<RuleStats> stats_;
   Status error_;
   size_t iterations_ = 0;
-  bool overflowed_ = false;  // in the last iteration
+  // By rule: matches found and not applied yet; null if there are none.
+  std::vector<std::unique_ptr<MatchBuffer>> backlog_;
 };
 
 }  // namespace encore::egraph
