@@ -47,6 +47,8 @@ bool Matcher::Step(const TrieNode& node) {
       return Members(node);
     case Kind::kUsers:
       return Users(node);
+    case Kind::kLiteral:
+      return Literal(node);
     case Kind::kLookup:
       return Lookup(node);
     case Kind::kEqual:
@@ -101,6 +103,42 @@ bool Matcher::Users(const TrieNode& node) {
       continue;
     }
     if (Stopped() || !Bind(node, n)) return false;
+  }
+  return true;
+}
+
+const Matcher::ColumnIndex& Matcher::IndexFor(const TrieStep& step) {
+  for (const ColumnIndex& index : indexes_) {
+    if (index.op == step.op && index.from == step.from && index.to == step.to &&
+        index.column == step.column) {
+      return index;
+    }
+  }
+  using Entry = ColumnIndex::Entry;
+  indexes_.push_back({step.op, step.from, step.to, step.column,
+                      FlatArray<Entry>(graph_->meter())});
+  FlatArray<Entry>& entries = indexes_.back().entries;
+  store_.ForEachStamped(step.op, step.from, step.to, [&](uint32_t n) {
+    entries.push_back({store_.args(n)[step.column], n});
+    return true;
+  });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.value != b.value ? a.value < b.value : a.node < b.node;
+  });
+  return indexes_.back();
+}
+
+bool Matcher::Literal(const TrieNode& node) {
+  const size_t i = &node - &trie_->node(0);
+  if (index_of_step_.size() <= i) index_of_step_.resize(i + 1, nullptr);
+  if (index_of_step_[i] == nullptr) index_of_step_[i] = &IndexFor(node.step);
+  const auto& entries = index_of_step_[i]->entries;
+  const Value value = registers_[node.step.a];
+  const auto* entry = std::lower_bound(
+      entries.begin(), entries.end(), value,
+      [](const ColumnIndex::Entry& e, Value v) { return e.value < v; });
+  for (; entry != entries.end() && entry->value == value; ++entry) {
+    if (Stopped() || !Bind(node, entry->node)) return false;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #define ENCORE_OPT_EGRAPH_MATCHER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
@@ -40,11 +41,27 @@ class Matcher {
   bool Run();
 
  private:
+  // The rows of an operator within ages, ordered by a column: made when a step
+  // first asks for it, so that joins over literals do not scan.
+  struct ColumnIndex {
+    struct Entry {
+      Value value;
+      uint32_t node;
+    };
+    uint32_t op;
+    uint32_t from;
+    uint32_t to;
+    uint8_t column;
+    FlatArray<Entry> entries;
+  };
+  const ColumnIndex& IndexFor(const TrieStep& step);
+
   bool Execute(uint32_t trie_node);
   bool Step(const TrieNode& node);
   bool Bind(const TrieNode& node, uint32_t n);
   bool Members(const TrieNode& node);
   bool Users(const TrieNode& node);
+  bool Literal(const TrieNode& node);
   bool Lookup(const TrieNode& node);
   bool Primitive(const TrieStep& step);
   bool Yield(const TrieStep& step);
@@ -58,6 +75,8 @@ class Matcher {
   std::function<bool(std::span<const Value>)> each_;
   std::vector<Value> registers_;
   std::vector<Value> scratch_;
+  std::deque<ColumnIndex> indexes_;
+  std::vector<const ColumnIndex*> index_of_step_;  // by trie node
   uint64_t work_ = 0;
 };
 

@@ -151,7 +151,7 @@ class QueryPlanner {
 
   // Lookups first, then members of known classes, then users of classes that
   // are results of planned atoms, users of other variables' classes (which may
-  // be all of the graph), and scans.
+  // be all of the graph), nodes with a known literal, and scans.
   size_t ChooseNext(const std::vector<Age>& ages) const {
     size_t best = 0;
     std::pair<int, size_t> best_cost = {9, 0};
@@ -159,21 +159,21 @@ class QueryPlanner {
       if (planned_[i]) continue;
       const Atom& atom = rule_.atoms[i];
       size_t known = 0;
-      int class_column = 4;
+      int column = 5;
       for (size_t k = 0; k < atom.args.size(); ++k) {
         if (!Known(atom.args[k])) continue;
         ++known;
-        if (!store_.is_class_column(atom.op.value(), k)) continue;
-        class_column =
-            std::min(class_column, results_[atom.args[k].value()] ? 2 : 3);
+        const bool is_class = store_.is_class_column(atom.op.value(), k);
+        const bool result = results_[atom.args[k].value()];
+        column = std::min(column, !is_class ? 4 : result ? 2 : 3);
       }
       const bool relation = graph_.language().is_relation(atom.op);
-      std::pair<int, size_t> cost = {class_column, i};
+      std::pair<int, size_t> cost = {column, i};
       if (known == atom.args.size()) {
         cost = {0, 0};
       } else if (Known(atom.out) && !relation) {
         cost = {1, i};
-      } else if (class_column == 4) {
+      } else if (column == 5) {
         cost.second = Count(i, ages[i]);
       }
       if (cost < best_cost) {
@@ -217,10 +217,14 @@ class QueryPlanner {
     step.to = age.to;
     size_t known = 0;
     std::optional<size_t> column;
+    std::optional<size_t> literal;
     for (size_t k = 0; k < arity; ++k) {
       if (!Known(atom.args[k])) continue;
       ++known;
-      if (!store_.is_class_column(step.op, k)) continue;
+      if (!store_.is_class_column(step.op, k)) {
+        literal = k;
+        continue;
+      }
       const bool better = column.has_value() &&
                           results_[atom.args[k].value()] &&
                           !results_[atom.args[*column].value()];
@@ -239,6 +243,11 @@ class QueryPlanner {
     } else if (column.has_value() &&
                (!first || UsersAreFew(atom.args[*column], Count(index, age)))) {
       step.kind = Kind::kUsers;
+      step.column = *column;
+      step.a = Register(atom.args[*column]);
+    } else if (literal.has_value() && !first) {
+      column = literal;
+      step.kind = Kind::kLiteral;
       step.column = *column;
       step.a = Register(atom.args[*column]);
     } else {

@@ -31,6 +31,7 @@ struct TrieStep {
     kScan,      // nodes of op
     kMembers,   // nodes of op in the class in register a
     kUsers,     // nodes of op whose column `column` is the class in register a
+    kLiteral,   // nodes of op whose column `column` is the literal in a
     kLookup,    // the node of op with the columns in operands
     kEqual,     // registers a and b
     kNotEqual,  // registers a and b
