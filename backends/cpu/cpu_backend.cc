@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,11 +12,13 @@
 #include "encore/backends/cpu/codegen/region_codegen.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/backends/cpu/codegen/tile.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/device.h"
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/image.h"
 #include "encore/backends/cpu/kernel_params.h"
+#include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -26,6 +29,9 @@ constexpr double kCyclesPerSecond = 3e9;
 constexpr double kLaunchSeconds = 1e-7;
 // Stands for a kernel's name until its text is complete.
 constexpr char kName[] = "kernel";
+// Kernels by template: loops over vectors, and register tiles.
+constexpr char kLoops[] = "loops";
+constexpr char kTiles[] = "tiles";
 
 int Threads(const CompileOptions& options) {
   if (options.threads > 0) return static_cast<int>(options.threads);
@@ -142,48 +148,121 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
   if (!AllComputed(*request.region)) return {};
   const std::optional<FlatRegion> flat = Flatten(*request.region);
   if (!flat) return {};
-  const Schedule schedule = MakeSchedule(*flat, HostCpu().isa);
-  const auto parallel = static_cast<double>(
-      std::min<int64_t>(schedule.partitions, Threads(options)));
-  Candidate loops;
-  loops.kernel = "loops";
-  loops.seconds =
-      kLaunchSeconds + schedule.cycles / kCyclesPerSecond / parallel;
-  return {loops};
+  const Isa isa = HostCpu().isa;
+  std::vector<Candidate> candidates;
+  const auto add = [&](std::string_view name, double cycles,
+                       int64_t partitions) {
+    const auto parallel =
+        static_cast<double>(std::min<int64_t>(partitions, Threads(options)));
+    Candidate& candidate = candidates.emplace_back();
+    candidate.kernel = name;
+    candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
+  };
+  const Schedule loops = MakeSchedule(*flat, isa);
+  add(kLoops, loops.cycles, loops.partitions);
+  if (const auto tile = MakeTileSchedule(*flat, request.weights, isa)) {
+    add(kTiles, tile->cycles, tile->partitions);
+    if (candidates[1].seconds < candidates[0].seconds) {
+      std::swap(candidates[0], candidates[1]);
+    }
+  }
+  return candidates;
 }
+
+// Collects functions; the image and its digest come at the end.
+class ModuleBuilder {
+ public:
+  ModuleBuilder(Isa isa, CompiledModule* module) : isa_(isa), module_(module) {}
+
+  Status AddKernel(const CompileRequest& request) {
+    CompiledKernel& kernel = module_->kernels.emplace_back();
+    std::optional<FlatRegion> flat = Flatten(*request.kernel.region);
+    if (!flat) return InternalError("a region without a kernel");
+    GeneratedKernel generated;
+    if (request.candidate.kernel == kTiles) {
+      const auto tile = MakeTileSchedule(*flat, request.kernel.weights, isa_);
+      if (!tile) return InternalError("a region without tiles");
+      ENCORE_RETURN_IF_ERROR(AddPanels(request, *tile, &kernel));
+      const Region packed = WithPanels(*request.kernel.region, *tile);
+      const std::optional<FlatRegion> with_panels = Flatten(packed);
+      if (!with_panels) return InternalError("packed panels do not flatten");
+      generated = GenerateTiles(*with_panels, *tile, kName, VectorBits(isa_));
+    } else {
+      generated = GenerateRegion(*flat, MakeSchedule(*flat, isa_), kName,
+                                 VectorBits(isa_));
+    }
+    kernel.scratch = generated.scratch_bytes;
+    kernel.in_place = InPlacePairs(*flat);
+    kernel.program = AddFunction(generated);
+    return OkStatus();
+  }
+
+  Status Finish(int threads) {
+    ENCORE_ASSIGN_OR_RETURN(std::vector<std::byte> image,
+                            CompileImage(functions_.modules(), isa_, threads));
+    ENCORE_RETURN_IF_ERROR(Image::Verify(image));
+    const uint64_t digest = ImageDigest(image);
+    for (CompiledKernel& kernel : module_->kernels) {
+      SetDigest(digest, &kernel.program);
+      for (PackedInput& packed : kernel.packed) {
+        SetDigest(digest, &packed.program);
+      }
+    }
+    module_->artefacts.push_back({std::move(image), /*executable=*/true});
+    return OkStatus();
+  }
+
+ private:
+  Status AddPanels(const CompileRequest& request, const TileSchedule& tile,
+                   CompiledKernel* kernel) {
+    for (const TileSchedule::Panel& panel : tile.panels) {
+      PackedInput packed;
+      packed.input = panel.input;
+      const Region region =
+          PackRegion(*request.kernel.region, tile, panel, &packed.bytes);
+      const std::optional<FlatRegion> flat = Flatten(region);
+      if (!flat) return InternalError("a panel that cannot be packed");
+      packed.program = AddFunction(GenerateRegion(
+          *flat, MakeSchedule(*flat, isa_), kName, VectorBits(isa_)));
+      kernel->packed.push_back(std::move(packed));
+    }
+    return OkStatus();
+  }
+
+  KernelProgram AddFunction(const GeneratedKernel& generated) {
+    KernelProgram program;
+    program.artefact = 0;
+    program.entry = functions_.Add(generated.ir);
+    for (const std::string_view feature : RequiredFeatures(isa_)) {
+      program.requirements.emplace_back(feature);
+    }
+    program.params = Encode(GeneratedParams{
+        .helper_version = kHelperVersion, .partitions = generated.partitions});
+    return program;
+  }
+
+  static void SetDigest(uint64_t digest, KernelProgram* program) {
+    StatusOr<GeneratedParams> params = DecodeGenerated(program->params);
+    ENCORE_CHECK_OK(params.status());
+    params->image_digest = digest;
+    program->params = Encode(*params);
+  }
+
+  Isa isa_;
+  CompiledModule* module_;
+  FunctionSet functions_;
+};
 
 StatusOr<CompiledModule> Cpu::Compile(std::span<const CompileRequest> requests,
                                       const CompileOptions& options,
                                       ArtifactStore* store) const {
-  const Isa isa = HostCpu().isa;
-  FunctionSet functions;
   CompiledModule module;
-  std::vector<GeneratedParams> params;
+  if (requests.empty()) return module;
+  ModuleBuilder builder(HostCpu().isa, &module);
   for (const CompileRequest& request : requests) {
-    const std::optional<FlatRegion> flat = Flatten(*request.kernel.region);
-    if (!flat) return InternalError("a region without a kernel");
-    const GeneratedKernel generated =
-        GenerateRegion(*flat, MakeSchedule(*flat, isa), kName, VectorBits(isa));
-    CompiledKernel& kernel = module.kernels.emplace_back();
-    kernel.program.artefact = 0;
-    kernel.program.entry = functions.Add(generated.ir);
-    for (const std::string_view feature : RequiredFeatures(isa)) {
-      kernel.program.requirements.emplace_back(feature);
-    }
-    kernel.scratch = generated.scratch_bytes;
-    kernel.in_place = InPlacePairs(*flat);
-    params.push_back(
-        {.helper_version = kHelperVersion, .partitions = generated.partitions});
+    ENCORE_RETURN_IF_ERROR(builder.AddKernel(request));
   }
-  ENCORE_ASSIGN_OR_RETURN(
-      std::vector<std::byte> image,
-      CompileImage(functions.modules(), isa, Threads(options)));
-  ENCORE_RETURN_IF_ERROR(Image::Verify(image));
-  for (size_t i = 0; i < params.size(); ++i) {
-    params[i].image_digest = ImageDigest(image);
-    module.kernels[i].program.params = Encode(params[i]);
-  }
-  module.artefacts.push_back({std::move(image), /*executable=*/true});
+  ENCORE_RETURN_IF_ERROR(builder.Finish(Threads(options)));
   return module;
 }
 

@@ -50,6 +50,43 @@ std::vector<int64_t> Strides(const std::vector<int64_t>& extents,
   return strides;
 }
 
+// The address of an access to an operand whose blocks are its outermost dim:
+// (o / block) * rest * block + … + o % block.
+std::optional<FlatAccess> FlattenPanel(const Access& access,
+                                       const Operand& operand,
+                                       const std::vector<int64_t>& dims) {
+  const Layout& layout = operand.layout;
+  if (access.checked || layout.order.empty() ||
+      layout.order[0] != layout.block_dim) {
+    return std::nullopt;
+  }
+  FlatAccess flat;
+  int64_t stride = layout.block;
+  for (size_t i = dims.size(); i-- > 0;) {
+    const int dim = layout.order[i];
+    const std::optional<Affine> affine = ToAffine(access.indices[dim]);
+    if (!affine || access.indices[dim].indirect.valid() ||
+        access.indices[dim].divisor != 1) {
+      return std::nullopt;
+    }
+    if (dim == layout.block_dim) {
+      if (affine->offset != 0 || affine->terms.size() != 1 ||
+          affine->terms[0].second != 1) {
+        return std::nullopt;
+      }
+      flat.panel = affine->terms[0].first;
+      flat.address.AddTerm(flat.panel, stride / layout.block);
+      continue;
+    }
+    flat.address.offset += affine->offset * stride;
+    for (const auto& [variable, coefficient] : affine->terms) {
+      flat.address.AddTerm(variable, coefficient * stride);
+    }
+    stride *= dims[dim];
+  }
+  return flat;
+}
+
 std::optional<FlatAccess> FlattenAccess(const std::vector<Index>& indices,
                                         bool checked,
                                         const std::vector<int64_t>& dims,
@@ -102,7 +139,8 @@ bool CanMerge(FlatRegion& flat, uint32_t first, uint32_t second) {
   };
   VisitAccesses(&flat, [&](FlatAccess& access) {
     check(access.address);
-    merge &= !access.DynamicIn(first) && !access.DynamicIn(second);
+    merge &= !access.DynamicIn(first) && !access.DynamicIn(second) &&
+             access.panel != first && access.panel != second;
   });
   for (const Affine& affine : flat.results) check(affine);
   for (const Expr& expr : flat.region->exprs) {
@@ -202,7 +240,13 @@ bool FlattenLoads(FlatRegion* flat) {
     if (access.source == Access::Source::kInput) {
       const Operand& input = region.inputs[access.number];
       const auto constants = Constants(input.dims);
-      if (!constants || input.layout.block_dim >= 0) return false;
+      if (!constants) return false;
+      if (input.layout.block_dim >= 0) {
+        auto panel = FlattenPanel(access, input, *constants);
+        if (!panel) return false;
+        flat->loads.push_back(*std::move(panel));
+        continue;
+      }
       dims = *constants;
       strides = Strides(dims, input.layout.order);
     } else {

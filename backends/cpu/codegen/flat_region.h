@@ -42,6 +42,11 @@ struct FlatAccess {
   Affine address;  // elements
   std::vector<DynamicIndex> dynamic;
   bool checked = false;  // some of `dynamic` is
+  // A variable along whose blocks the operand is packed (Layout::block_dim):
+  // its coefficient holds for multiples of the block; within one, elements are
+  // neighbours. kNoPanel: none.
+  static constexpr uint32_t kNoPanel = UINT32_MAX;
+  uint32_t panel = kNoPanel;
 
   // Whether the address or a check depends on `variable` other than through
   // `address`.
@@ -61,7 +66,8 @@ struct FlatRegion {
   std::vector<int64_t> result_sizes;  // elements of the buffer; 1: a scalar
 };
 
-// Nothing where a size is symbolic or a layout has blocks.
+// Nothing where a size is symbolic, or a layout has blocks in a dim that is
+// indexed by anything but one outer variable.
 std::optional<FlatRegion> Flatten(const Region& region);
 
 }  // namespace encore::backends::cpu

@@ -47,12 +47,15 @@ RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes)
     outputs_.push_back(load(region_.inputs.size() + i));
   }
   variables_.resize(region_.extents.size(), IrBuilder::I64(0));
+  offsets_.resize(region_.extents.size());
   memo_.resize(region_.exprs.size());
   results_.resize(region_.stages.size(), std::vector<Result>(2));
 }
 
-void RegionEmitter::SetVariable(uint32_t variable, const Value& value) {
+void RegionEmitter::SetVariable(uint32_t variable, const Value& value,
+                                int64_t offset) {
   variables_[variable] = value;
+  offsets_[variable] = offset;
   memo_.assign(memo_.size(), Value());
 }
 
@@ -73,11 +76,13 @@ void RegionEmitter::SetResultBuffer(size_t stage, int component,
 }
 
 Value RegionEmitter::AffineValue(const Affine& affine) {
-  Value sum = IrBuilder::I64(affine.offset);
+  Value sum = IrBuilder::I64(0);
+  int64_t offset = affine.offset;
   for (const auto& [variable, coefficient] : affine.terms) {
     sum = b_.Add(sum, b_.Mul(variables_[variable], coefficient));
+    offset += coefficient * offsets_[variable];
   }
-  return sum;
+  return b_.Add(sum, offset);
 }
 
 Value RegionEmitter::IndexVector(const DynamicIndex& dynamic) {
@@ -98,10 +103,16 @@ Value RegionEmitter::IndexVector(const DynamicIndex& dynamic) {
 
 RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
   Address address;
-  address.element = AffineValue(access.address);
-  if (variable_ != kNoVariable) {
-    address.lane_stride =
-        access.address.Coefficient(static_cast<uint32_t>(variable_));
+  address.element = IrBuilder::I64(0);
+  address.offset = access.address.offset;
+  for (const auto& [variable, coefficient] : access.address.terms) {
+    const bool panel = variable == access.panel;
+    address.element =
+        b_.Add(address.element, b_.Mul(variables_[variable], coefficient));
+    address.offset += offsets_[variable] * (panel ? 1 : coefficient);
+    if (static_cast<int>(variable) == variable_) {
+      address.lane_stride = panel ? 1 : coefficient;
+    }
   }
   const auto require = [&](const Value& condition) {
     if (!address.valid.valid()) {
@@ -151,9 +162,15 @@ Value RegionEmitter::LaneMask(const Value& valid) {
   return mask;
 }
 
+Value RegionEmitter::Pointer(const Value& base, Elem elem,
+                             const Address& address) {
+  return b_.Gep(b_.Gep(base, elem, address.element), elem,
+                IrBuilder::I64(address.offset));
+}
+
 Value RegionEmitter::Pointers(const Value& base, Elem elem,
                               const Address& address) {
-  Value index = b_.Splat(address.element, lanes_);
+  Value index = b_.Add(b_.Splat(address.element, lanes_), address.offset);
   if (address.lane_stride != 0) {
     index = b_.Binary("add", index,
                       IrBuilder::Steps(index.type, address.lane_stride));
@@ -169,15 +186,14 @@ Value RegionEmitter::LoadVector(Elem elem, const Value& base,
   const Value otherwise =
       fill.valid() ? b_.Splat(fill, lanes_) : IrBuilder::Zero(type);
   if (address.element.lanes() == 1 && address.lane_stride == 1) {
-    const Value pointer = b_.Gep(base, elem, address.element);
+    const Value pointer = Pointer(base, elem, address);
     if (!mask.valid()) return b_.Load(type, pointer, align);
     return b_.MaskedLoad(type, pointer, mask, otherwise, align);
   }
   if (address.element.lanes() == 1 && address.lane_stride == 2 &&
       !mask.valid()) {
-    const Value first = b_.Gep(base, elem, address.element);
-    const Value second =
-        b_.Gep(base, elem, b_.Add(address.element, IrBuilder::I64(lanes_ - 1)));
+    const Value first = Pointer(base, elem, address);
+    const Value second = b_.Gep(first, elem, IrBuilder::I64(lanes_ - 1));
     std::vector<int> pick;
     for (int i = 0; i < lanes_; ++i) {
       pick.push_back(2 * i < lanes_ ? 2 * i : 2 * i + 1);
@@ -193,7 +209,7 @@ Value RegionEmitter::LoadVector(Elem elem, const Value& base,
 Value RegionEmitter::LoadScalar(Elem elem, const Value& base,
                                 const Address& address, const Value& fill) {
   const IrType type{elem, 1};
-  Value pointer = b_.Gep(base, elem, address.element);
+  Value pointer = Pointer(base, elem, address);
   if (!address.valid.valid()) return b_.Load(type, pointer, ElemBytes(elem));
   const Value otherwise = b_.NewVariable(type);
   b_.Set(otherwise, fill.valid() ? fill : IrBuilder::Zero(type));
@@ -215,7 +231,8 @@ Value RegionEmitter::LoadStage(const Access& access, const FlatAccess& flat,
   Value loaded;
   if (result.shared_lanes > 1) {
     ENCORE_CHECK(!address.is_vector() && !address.valid.valid());
-    const Value at = b_.Mul(address.element, result.shared_lanes);
+    const Value at =
+        b_.Mul(b_.Add(address.element, address.offset), result.shared_lanes);
     loaded = b_.Load({elem, result.shared_lanes},
                      b_.Gep(result.buffer, elem, at), ElemBytes(elem));
   } else if (address.is_vector() || address.valid.lanes() > 1) {
@@ -250,7 +267,7 @@ Value RegionEmitter::EmitExpr(const Expr& expr) {
     case Expr::Kind::kDim:
       return IrBuilder::I64(expr.dim.constant());
     case Expr::Kind::kVariable: {
-      const Value base = variables_[expr.number];
+      const Value base = b_.Add(variables_[expr.number], offsets_[expr.number]);
       if (static_cast<int>(expr.number) != variable_) return base;
       const Value splat = b_.Splat(base, lanes_);
       return b_.Binary("add", splat, IrBuilder::Steps(splat.type, 1));
@@ -287,7 +304,7 @@ void RegionEmitter::StoreVector(const Value& value, const Value& base,
   const Elem elem = value.type.elem;
   const Value mask = LaneMask(address.valid);
   if (address.element.lanes() == 1 && address.lane_stride == 1) {
-    const Value pointer = b_.Gep(base, elem, address.element);
+    const Value pointer = Pointer(base, elem, address);
     if (mask.valid()) {
       b_.MaskedStore(value, pointer, mask, ElemBytes(elem));
     } else {
@@ -318,7 +335,7 @@ void RegionEmitter::EmitStore(size_t stage, size_t number) {
     return;
   }
   const auto write = [&] {
-    const Value pointer = b_.Gep(base, elem, address.element);
+    const Value pointer = Pointer(base, elem, address);
     if (store.update != Update::kSet) {
       value = combined(b_.Load({elem, 1}, pointer, ElemBytes(elem)));
     }

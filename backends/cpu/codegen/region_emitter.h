@@ -21,8 +21,9 @@ class RegionEmitter {
   IrBuilder& builder() { return b_; }
   const Value& helpers() const { return helpers_; }
 
-  // The value of `variable` (of its first lane) from here on.
-  void SetVariable(uint32_t variable, const Value& value);
+  // The value of `variable` (of its first lane) from here on: value + offset.
+  // Constant offsets become displacements of addresses.
+  void SetVariable(uint32_t variable, const Value& value, int64_t offset = 0);
   // `variable` runs along lanes from here on; kNoVariable: scalar code.
   // `active`: which lanes exist, invalid for all.
   void SetLanes(int variable, const Value& active);
@@ -54,6 +55,7 @@ class RegionEmitter {
  private:
   struct Address {
     Value element;            // i64, one lane or all
+    int64_t offset = 0;       // added to it
     int64_t lane_stride = 0;  // step per lane where `element` is one lane
     Value valid;              // i1, one lane or all; invalid: always
     bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
@@ -73,6 +75,8 @@ class RegionEmitter {
   void StoreVector(const Value& value, const Value& base,
                    const Address& address);
   Value Pointers(const Value& base, Elem elem, const Address& address);
+  // base + the address's element, of its first lane.
+  Value Pointer(const Value& base, Elem elem, const Address& address);
   Value LaneMask(const Value& valid);
 
   struct Result {
@@ -88,6 +92,7 @@ class RegionEmitter {
   Value helpers_;
   std::vector<Value> inputs_, outputs_;
   std::vector<Value> variables_;
+  std::vector<int64_t> offsets_;  // by variable
   int variable_ = kNoVariable;
   Value active_;
   std::vector<Value> memo_;

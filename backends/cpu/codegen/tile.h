@@ -1,0 +1,71 @@
+// Register tiles: the schedule of matrix products and convolutions.
+//
+// A tile is `rows` values of one outer variable by `vectors` vectors of
+// another. All of its sums are kept in registers while the reduction runs once,
+// so that each load serves a whole row or column of the tile. What follows the
+// sum in the region (bias, activation, residual) runs on the tile before it is
+// stored.
+//
+// A weight that such a kernel reads along the lanes is packed by the prepare
+// plan into panels as wide as a tile.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/codegen/region_codegen.h"
+#include "encore/backends/cpu/cpu_features.h"
+
+namespace encore::backends::cpu {
+
+struct TileSchedule {
+  int lanes = 1;
+  uint32_t vector_variable = 0;
+  uint32_t row_variable = 0;
+  int rows = 1;     // of a tile
+  int vectors = 1;  // of a tile
+  // The other outer variables.
+  std::vector<uint32_t> others;
+  int64_t other_points = 1;
+  int64_t row_tiles = 1;
+  int64_t chunks = 1;  // of the vector variable, each a multiple of a tile
+  int64_t chunk_extent = 0;
+  int64_t partitions = 1;
+  double cycles = 0;
+  // Inputs that are to be packed along the vector variable, and the dim of
+  // each.
+  struct Panel {
+    uint32_t input = 0;
+    int dim = 0;
+  };
+  std::vector<Panel> panels;
+
+  int64_t block() const { return int64_t{lanes} * vectors; }
+};
+
+// The best tile; nothing where the region is not a sum per outer point followed
+// by elementwise work. `weights`: inputs that may be packed.
+std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
+                                             const std::vector<bool>& weights,
+                                             Isa isa);
+
+// `region` with the inputs of `schedule.panels` in packed layout.
+Region WithPanels(const Region& region, const TileSchedule& schedule);
+
+// The region that packs `input` of the unpacked `region`, and its result's
+// bytes.
+Region PackRegion(const Region& region, const TileSchedule& schedule,
+                  const TileSchedule::Panel& panel, int64_t* bytes);
+
+// The kernel for a region of WithPanels.
+GeneratedKernel GenerateTiles(const FlatRegion& flat,
+                              const TileSchedule& schedule,
+                              std::string_view name, int vector_bits);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
