@@ -1,0 +1,325 @@
+// Generated kernels against the region interpreter: every candidate of the
+// region of each graph below, on one thread and on two.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/region/build.h"
+#include "encore/backends/region/interpreter.h"
+#include "encore/backends/region/text.h"
+#include "encore/ir/float_formats.h"
+#include "encore/ir/graph.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/text/parser.h"
+#include "encore/runtime/device.h"
+#include "encore/runtime/thread_pool.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+BuiltRegion Build(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  std::vector<ValueId> outputs;
+  for (const NodeId node : Nodes(graph)) {
+    if (HasRegion(graph, node)) nodes.push_back(node);
+  }
+  for (const Graph::Output& output : graph.outputs()) {
+    outputs.push_back(output.value);
+  }
+  std::optional<BuiltRegion> built = BuildRegion(graph, nodes, outputs);
+  EXPECT_TRUE(built.has_value());
+  return built.has_value() ? *std::move(built) : BuiltRegion{};
+}
+
+int64_t Count(const Operand& operand) {
+  int64_t count = 1;
+  for (const Dim& dim : operand.dims) count *= dim.constant();
+  return count;
+}
+
+// Reads and writes elements as numbers.
+double Get(DType dtype, const std::byte* at) {
+  const auto as = [at](auto value) {
+    std::memcpy(&value, at, sizeof(value));
+    return static_cast<double>(value);
+  };
+  switch (dtype) {
+    case DType::kBool: return as(uint8_t{});
+    case DType::kI8: return as(int8_t{});
+    case DType::kI16: return as(int16_t{});
+    case DType::kI32: return as(int32_t{});
+    case DType::kI64: return as(int64_t{});
+    case DType::kU8: return as(uint8_t{});
+    case DType::kF32: return as(float{});
+    case DType::kF64: return as(double{});
+    default: {
+      uint16_t bits;
+      std::memcpy(&bits, at, 2);
+      return DecodeFloat(dtype, bits);
+    }
+  }
+}
+
+void Put(DType dtype, double number, std::byte* at) {
+  const auto as = [at](auto value) { std::memcpy(at, &value, sizeof(value)); };
+  switch (dtype) {
+    case DType::kBool: return as(static_cast<uint8_t>(number > 0));
+    case DType::kI8: return as(static_cast<int8_t>(number));
+    case DType::kI16: return as(static_cast<int16_t>(number));
+    case DType::kI32: return as(static_cast<int32_t>(number));
+    case DType::kI64: return as(static_cast<int64_t>(number));
+    case DType::kU8: return as(static_cast<uint8_t>(std::abs(number)));
+    case DType::kF32: return as(static_cast<float>(number));
+    case DType::kF64: return as(number);
+    default: return as(EncodeFloat(dtype, number));
+  }
+}
+
+Bytes RandomData(const Operand& operand, uint32_t seed) {
+  const int64_t count = Count(operand), size = BitWidth(operand.dtype) / 8;
+  Bytes bytes(count * size + 64);
+  for (int64_t i = 0; i < count; ++i) {
+    seed = seed * 1664525 + 1013904223;
+    const double unit = (seed >> 8) * 0x1p-24 * 2 - 1;
+    Put(operand.dtype, IsFloat(operand.dtype) ? unit : std::floor(unit * 5),
+        &bytes[i * size]);
+  }
+  return bytes;
+}
+
+runtime::Program ToProgram(const KernelProgram& kernel) {
+  runtime::Program program;
+  program.backend = "cpu";
+  program.entry = kernel.entry;
+  program.params = kernel.params;
+  program.requirements = kernel.requirements;
+  return program;
+}
+
+void Launch(runtime::Device& device, const CompiledModule& module,
+            const KernelProgram& kernel, std::vector<void*> buffers,
+            int threads) {
+  const runtime::Program program = ToProgram(kernel);
+  runtime::ThreadPool pool(threads);
+  const runtime::LoadRequest load{&program, module.artefacts[0].bytes};
+  const auto kernels = device.Load({&load, 1}, &pool);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::vector<int64_t> sizes(buffers.size());
+  runtime::LaunchContext context;
+  context.buffers = buffers.data();
+  context.sizes = sizes.data();
+  context.threads = &pool;
+  ASSERT_TRUE((*kernels)[0]->Launch(context).ok());
+}
+
+// Runs one candidate and returns the outputs.
+std::vector<Bytes> RunCandidate(const Region& region,
+                                const CompileRequest& request,
+                                std::vector<Bytes> inputs, int threads) {
+  std::vector<Bytes> outputs;
+  for (const Operand& output : region.outputs) {
+    outputs.emplace_back(Count(output) * BitWidth(output.dtype) / 8 + 64);
+  }
+  const auto module = CpuBackend()->Compile({&request, 1}, {}, nullptr);
+  EXPECT_TRUE(module.ok()) << module.status() << ToText(region);
+  if (!module.ok()) return outputs;
+  const auto device = CpuBackend()->NewDevice(0);
+  const CompiledKernel& kernel = module->kernels[0];
+  for (const PackedInput& packed : kernel.packed) {
+    Bytes panel(packed.bytes + 64);
+    Launch(**device, *module, packed.program,
+           {inputs[packed.input].data(), panel.data()}, 1);
+    inputs[packed.input] = std::move(panel);
+  }
+  Bytes scratch(kernel.scratch.constant() + 64);
+  std::vector<void*> buffers;
+  for (Bytes& input : inputs) buffers.push_back(input.data());
+  for (Bytes& output : outputs) buffers.push_back(output.data());
+  buffers.push_back(scratch.data());
+  Launch(**device, *module, kernel.program, buffers, threads);
+  return outputs;
+}
+
+double Tolerance(DType dtype) {
+  if (dtype == DType::kF64) return 1e-11;
+  if (dtype == DType::kF32) return 2e-5;
+  return dtype == DType::kF16 ? 4e-3 : 2e-2;
+}
+
+void Check(const std::string& text) {
+  SCOPED_TRACE(text);
+  StatusOr<Graph> graph = ParseGraph(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const BuiltRegion built = Build(*graph);
+  const Region& region = built.region;
+  SCOPED_TRACE(ToText(region));
+  KernelRequest request{&region, {}, {}};
+  std::vector<Bytes> inputs, expected;
+  std::vector<Buffer> in, out;
+  for (size_t i = 0; i < region.inputs.size(); ++i) {
+    bool weight = false;
+    for (const Graph::Argument& argument : graph->arguments()) {
+      if (argument.value == built.inputs[i]) weight = argument.is_parameter;
+    }
+    request.weights.push_back(weight);
+    inputs.push_back(RandomData(region.inputs[i], 17 + i));
+  }
+  for (Bytes& bytes : inputs) {
+    in.push_back({bytes.data(), static_cast<int64_t>(bytes.size())});
+  }
+  for (const Operand& output : region.outputs) {
+    expected.emplace_back(Count(output) * BitWidth(output.dtype) / 8 + 64);
+    out.push_back({expected.back().data(),
+                   static_cast<int64_t>(expected.back().size())});
+  }
+  const Status status = Interpret(region, {}, in, out);
+  ASSERT_TRUE(status.ok()) << status;
+  const auto candidates = CpuBackend()->Candidates(request, {});
+  ASSERT_FALSE(candidates.empty());
+  for (const Candidate& candidate : candidates) {
+    SCOPED_TRACE(candidate.kernel);
+    const auto got = RunCandidate(region, {request, candidate}, inputs, 1);
+    EXPECT_TRUE(got == RunCandidate(region, {request, candidate}, inputs, 2))
+        << "not the same bits on two threads";
+    for (size_t o = 0; o < got.size(); ++o) {
+      const DType dtype = region.outputs[o].dtype;
+      const int64_t size = BitWidth(dtype) / 8;
+      for (int64_t i = 0; i < Count(region.outputs[o]); ++i) {
+        const double a = Get(dtype, &got[o][i * size]);
+        const double b = Get(dtype, &expected[o][i * size]);
+        if (std::isnan(a) && std::isnan(b)) continue;
+        if (a == b) continue;
+        const double limit =
+            IsFloat(dtype) ? Tolerance(dtype) * (1 + std::abs(b)) : 0;
+        ASSERT_LE(std::abs(a - b), limit) << "element " << i;
+      }
+    }
+  }
+}
+
+TEST(Kernels, Unary) {
+  for (const char* dtype : {"f32", "f64", "f16", "bf16"}) {
+    for (const char* op :
+         {"abs", "neg", "sign", "ceil", "floor", "round", "exp", "expm1", "log",
+          "log1p", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "asin",
+          "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+          "erf", "logistic"}) {
+      Check(StrCat("graph g(%x: ", dtype, "[5,7]) -> ", dtype,
+                   "[5,7] {\n  %y = ", op, "(%x)\n  return %y\n}"));
+    }
+  }
+}
+
+TEST(Kernels, Binary) {
+  for (const char* dtype : {"f32", "f64", "f16", "bf16", "i8", "i32", "i64",
+                            "u8", "i16"}) {
+    for (const char* op :
+         {"add", "sub", "mul", "div", "rem", "pow", "max", "min"}) {
+      Check(StrCat("graph g(%x: ", dtype, "[3,13], %z: ", dtype, "[3,13]) -> ",
+                   dtype, "[3,13] {\n  %y = ", op, "(%x, %z)\n  return %y\n}"));
+    }
+  }
+  for (const char* dtype : {"i8", "i32", "i64", "u8"}) {
+    for (const char* op : {"and", "or", "xor"}) {
+      Check(StrCat("graph g(%x: ", dtype, "[40], %z: ", dtype, "[40]) -> ",
+                   dtype, "[40] {\n  %y = ", op, "(%x, %z)\n  return %y\n}"));
+    }
+  }
+}
+
+TEST(Kernels, Casts) {
+  for (const char* from : {"bool", "i8", "i64", "u8", "f16", "f32", "f64"}) {
+    for (const char* to :
+         {"bool", "i8", "i32", "i64", "u8", "f16", "bf16", "f32", "f64"}) {
+      Check(StrCat("graph g(%x: ", from, "[37]) -> ", to,
+                   "[37] {\n  %y = cast(%x) {dtype = ", to,
+                   "}\n  return %y\n}"));
+    }
+  }
+}
+
+TEST(Kernels, Movement) {
+  Check("graph g(%x: f32[5,6,7]) -> f32[7,5,6] {\n  %y = transpose(%x) "
+        "{permutation = [2,0,1]}\n  return %y\n}");
+  Check("graph g(%x: i8[33,17]) -> i8[17,33] {\n  %y = transpose(%x) "
+        "{permutation = [1,0]}\n  return %y\n}");
+  Check("graph g(%x: f32[6,40]) -> f32[4,13] {\n  %y = slice(%x) {starts = "
+        "[1,0], limits = [5,39], strides = [1,3]}\n  return %y\n}");
+  Check("graph g(%x: f32[4,5], %v: f32[]) -> f32[6,12] {\n  %y = pad(%x, %v) "
+        "{low = [1,2], high = [1,1], interior = [0,1]}\n  return %y\n}");
+  Check("graph g(%x: f32[4,20]) -> f32[4,20] {\n  %y = reverse(%x) {axes = "
+        "[1]}\n  return %y\n}");
+  Check("graph g(%x: f16[4,20], %z: f16[4,3]) -> f16[4,23] {\n  %y = "
+        "concat(%x, %z) {axis = 1}\n  return %y\n}");
+}
+
+TEST(Kernels, Reductions) {
+  for (const char* dtype : {"f32", "f64", "bf16", "i32", "i8"}) {
+    for (const char* combiner : {"sum", "product", "max", "min"}) {
+      for (const auto& [axes, shape] :
+           {std::pair{"[0]", "[200]"}, {"[1]", "[3]"}, {"[0,1]", "[]"}}) {
+        Check(StrCat("graph g(%x: ", dtype, "[3,200]) -> ", dtype, shape,
+                     " {\n  %y = reduce(%x) {combiner = ", combiner,
+                     ", axes = ", axes, "}\n  return %y\n}"));
+      }
+    }
+  }
+  for (const char* combiner : {"max", "min"}) {
+    for (const char* last : {"true", "false"}) {
+      for (const auto& [axis, extent] : {std::pair{"0", "67"}, {"1", "9"}}) {
+        Check(StrCat("graph g(%x: i8[9,67]) -> i64[", extent,
+                     "] {\n  %y = arg_reduce(%x) {combiner = ", combiner,
+                     ", axis = ", axis, ", last = ", last,
+                     ", dtype = i64}\n  return %y\n}"));
+      }
+    }
+  }
+  Check("graph g(%x: f32[4,50]) -> f32[4,50] {\n  %y = cumulative(%x) "
+        "{combiner = sum, axis = 1, exclusive = true, reverse = true}\n  "
+        "return %y\n}");
+}
+
+TEST(Kernels, Products) {
+  for (const auto& [m, k, n] : {std::tuple{1, 7, 5}, {13, 33, 70}, {37, 64, 48},
+                                {64, 128, 100}, {1, 256, 300}}) {
+    for (const char* dtype : {"f32", "f64", "f16"}) {
+      Check(StrCat("graph g(%x: ", dtype, "[", m, ",", k, "], %w: param ",
+                   dtype, "[", k, ",", n, "]) -> ", dtype, "[", m, ",", n,
+                   "] {\n  %y = dot_general(%x, %w) {contract = [1]x[0]}\n  "
+                   "return %y\n}"));
+    }
+    Check(StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[", n, ",", k,
+                 "]) -> f32[", m, ",", n,
+                 "] {\n  %y = dot_general(%x, %w) {contract = [1]x[1]}\n  %z = "
+                 "tanh(%y)\n  return %z\n}"));
+  }
+}
+
+TEST(Kernels, Convolutions) {
+  for (const auto& [c, o, size, window, stride, pad, groups] :
+       {std::tuple{3, 8, 20, 3, 2, 1, 1},
+        {8, 24, 14, 3, 1, 1, 1},
+        {16, 32, 7, 1, 1, 0, 1},
+        {24, 24, 19, 5, 1, 2, 24},
+        {24, 24, 19, 3, 2, 1, 24},
+        {8, 12, 9, 3, 1, 1, 4}}) {
+    const int out = (size + 2 * pad - window) / stride + 1;
+    Check(StrCat("graph g(%x: f32[2,", c, ",", size, ",", size,
+                 "], %w: param f32[", o, ",", c / groups, ",", window, ",",
+                 window, "]) -> f32[2,", o, ",", out, ",", out,
+                 "] {\n  %y = convolution(%x, %w) {strides = [", stride, ",",
+                 stride, "], padding_low = [", pad, ",", pad,
+                 "], padding_high = [", pad, ",", pad,
+                 "], lhs_dilation = [1,1], rhs_dilation = [1,1], "
+                 "feature_groups = ",
+                 groups, "}\n  return %y\n}"));
+  }
+}
+
+}  // namespace
+}  // namespace encore::backends::cpu
