@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "encore/ir/graph.h"
+#include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
 
 namespace encore {
@@ -25,6 +26,9 @@ struct ImportOptions {
   // Extents of inputs, by input: they bind the symbols of the input's declared
   // shape. InvalidArgument where they contradict it.
   std::map<std::string, std::vector<int64_t>> input_shapes;
+  // Inputs whose values are known: they are constants of the graph and no
+  // inputs of it. For models whose shapes depend on them.
+  std::map<std::string, Literal> constants;
 };
 
 // The graph of the model at `path`, in the format that its name or first bytes

@@ -64,10 +64,10 @@ class NodeContext {
   // Input i as dims, constant or symbolic.
   StatusOr<Dims> DimsInput(int i, std::string_view what);
 
-  const TensorType& type(Value value) { return value.type(); }
-  const Shape& shape(Value value) { return type(value).shape; }
-  int rank(Value value) { return shape(value).rank(); }
-  DType dtype(Value value) { return type(value).dtype; }
+  // By value: a reference would not survive the next node.
+  Shape shape(Value value) const { return value.shape(); }
+  int rank(Value value) const { return value.rank(); }
+  DType dtype(Value value) const { return value.dtype(); }
 
   // `axis`, which may count from the end, within a rank; the error names
   // `what`.

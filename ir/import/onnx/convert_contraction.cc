@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
@@ -47,7 +49,7 @@ Status Gemm(NodeContext& context) {
 
 // The spatial extents of a convolution's weights, which must be known.
 StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank) {
-  const Shape& shape = context.shape(weights);
+  const Shape shape = context.shape(weights);
   if (shape.rank() != rank || !shape.is_constant()) {
     return NodeContext::Error(StrCat("weights of shape ", shape.ToString(),
                                      ", expected known extents and rank ",
@@ -92,8 +94,8 @@ Status Conv(NodeContext& context) {
 
 // Padding of a transposed convolution that is not given as such: from
 // output_shape, or from auto_pad, which asks for extent * stride results.
-Status TransposedPadding(NodeContext& context, const Shape& input,
-                         const Ints& extra, Window* window) {
+Status TransposedPadding(NodeContext& context, const Shape& input, Ints* extra,
+                         Window* window) {
   AttributeReader& attributes = context.attributes();
   ENCORE_ASSIGN_OR_RETURN(const std::string auto_pad,
                           attributes.String("auto_pad", "NOTSET"));
@@ -117,9 +119,11 @@ Status TransposedPadding(NodeContext& context, const Shape& input,
     }
     const int64_t stride = window->strides[i];
     const int64_t size = wanted ? (*wanted)[i] : extent.constant() * stride;
-    const int64_t total = (extent.constant() - 1) * stride + extra[i] +
-                          (window->sizes[i] - 1) * window->dilations[i] + 1 -
-                          size;
+    int64_t total = (extent.constant() - 1) * stride + (*extra)[i] +
+                    (window->sizes[i] - 1) * window->dilations[i] + 1 - size;
+    // What is asked for beyond the convolution's reach stays empty, at the end.
+    (*extra)[i] += std::max<int64_t>(-total, 0);
+    total = std::max<int64_t>(total, 0);
     const bool upper = auto_pad == "SAME_UPPER";
     window->padding_low[i] = upper ? total / 2 : total - total / 2;
     window->padding_high[i] = total - window->padding_low[i];
@@ -149,7 +153,7 @@ StatusOr<Window> TransposedWindow(NodeContext& context, const Shape& input,
                                      extra->size(), " entries, expected ",
                                      spatial));
   }
-  ENCORE_RETURN_IF_ERROR(TransposedPadding(context, input, *extra, &window));
+  ENCORE_RETURN_IF_ERROR(TransposedPadding(context, input, extra, &window));
   return window;
 }
 

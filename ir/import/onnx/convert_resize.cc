@@ -40,6 +40,8 @@ StatusOr<double> SourcePosition(const AxisPlan& plan, const Mode& mode,
   const std::string& how = mode.transformation;
   if (how == "asymmetric") return x / plan.scale;
   if (how == "half_pixel") return (x + 0.5) / plan.scale - 0.5;
+  // Of opset 11 only.
+  if (how == "tf_half_pixel_for_nn") return (x + 0.5) / plan.scale;
   if (how == "pytorch_half_pixel") {
     return to > 1 ? (x + 0.5) / plan.scale - 0.5 : 0.0;
   }
@@ -49,7 +51,11 @@ StatusOr<double> SourcePosition(const AxisPlan& plan, const Mode& mode,
     const double offset = from / 2 * (1 - adjustment);
     return offset + (x + 0.5) / plan.scale - 0.5;
   }
-  if (how == "align_corners") return to > 1 ? x * (from - 1) / (to - 1) : 0.0;
+  if (how == "align_corners") {
+    // The resized extent counts as it is before it is rounded down.
+    const double resized = plan.scale * from;
+    return resized != 1 ? x * (from - 1) / (resized - 1) : 0.0;
+  }
   if (how == "tf_crop_and_resize") {
     return to > 1 ? plan.crop_start * (from - 1) +
                         x * (plan.crop_end - plan.crop_start) * (from - 1) /

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "encore/ir/builder.h"
+#include "encore/ir/evaluator.h"
 #include "encore/ir/import/onnx/context.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/fold_dims.h"
@@ -54,6 +55,7 @@ class Pass {
  private:
   static BuilderOptions Options() {
     BuilderOptions options;
+    options.folder = FoldByEvaluation;
     return options;
   }
 
@@ -186,6 +188,19 @@ Status Pass::BindInputs() {
       return Annotate(dtype.status(), StrCat("input ", Quote(input.name)));
     }
     ENCORE_ASSIGN_OR_RETURN(Shape shape, InputShape(input));
+    const auto constant = options_.constants.find(std::string(input.name));
+    if (constant != options_.constants.end()) {
+      if (constant->second.dtype() != *dtype ||
+          constant->second.shape() != shape) {
+        return InvalidArgumentError(
+            StrCat("input ", Quote(input.name), " is ", constant->second.type(),
+                   ", the model declares ", *dtype,
+                   shape.ToString(builder_.graph().symbols())));
+      }
+      ENCORE_RETURN_IF_ERROR(scope_.Bind(
+          input.name, Bound{std::nullopt, constant->second, std::nullopt}));
+      continue;
+    }
     const Value value = builder_.Input(
         std::string(input.name), {*dtype, std::move(shape), HostKind::kNone});
     ENCORE_RETURN_IF_ERROR(builder_.status());

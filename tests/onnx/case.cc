@@ -1,0 +1,166 @@
+#include "encore/tests/onnx/case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "encore/ir/import/import.h"
+#include "encore/ir/import/mapped_file.h"
+#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
+
+// The tensors PREFIX_0.pb, PREFIX_1.pb, … of a data set.
+StatusOr<std::vector<Literal>> ReadTensors(const fs::path& folder,
+                                           std::string_view prefix) {
+  std::vector<Literal> tensors;
+  for (int i = 0;; ++i) {
+    const fs::path path = folder / StrCat(prefix, "_", i, ".pb");
+    if (!fs::exists(path)) return tensors;
+    ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path.string()));
+    ENCORE_ASSIGN_OR_RETURN(const onnx::Tensor tensor,
+                            onnx::ReadTensor(file->bytes()));
+    ENCORE_ASSIGN_OR_RETURN(Literal literal,
+                            onnx::ToLiteral(tensor, {file, ""}));
+    tensors.push_back(std::move(literal));
+  }
+}
+
+bool Close(double actual, double expected) {
+  if (std::isnan(expected)) return std::isnan(actual);
+  if (std::isinf(expected)) return actual == expected;
+  return std::fabs(actual - expected) <=
+         kAbsolute + kRelative * std::fabs(expected);
+}
+
+Status Compare(const Literal& actual, const Literal& expected) {
+  if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
+    return FailedPreconditionError(
+        StrCat(actual.type(), ", expected ", expected.type()));
+  }
+  if (IsHost(expected.dtype())) {
+    return actual == expected ? OkStatus()
+                              : FailedPreconditionError("other strings");
+  }
+  for (int64_t i = 0; i < expected.element_count(); ++i) {
+    const bool same = IsFloat(expected.dtype())
+                          ? Close(actual.AsDouble(i), expected.AsDouble(i))
+                          : actual.AsInt(i) == expected.AsInt(i);
+    if (same) continue;
+    return FailedPreconditionError(StrCat("element ", i, " is ",
+                                          actual.AsDouble(i), ", expected ",
+                                          expected.AsDouble(i)));
+  }
+  return OkStatus();
+}
+
+// The names of the model's inputs that have no initializer, in order.
+StatusOr<std::vector<std::string>> InputNames(const fs::path& model) {
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(model.string()));
+  ENCORE_ASSIGN_OR_RETURN(const onnx::Model parsed,
+                          onnx::ReadModel(file->bytes()));
+  std::vector<std::string> names;
+  for (const onnx::ValueInfo& input : parsed.graph.inputs) {
+    const bool initialized = std::ranges::any_of(
+        parsed.graph.initializers,
+        [&](const onnx::Tensor& tensor) { return tensor.name == input.name; });
+    if (!initialized) names.emplace_back(input.name);
+  }
+  return names;
+}
+
+struct Imported {
+  Graph graph;
+  // Positions of the model's inputs that the graph has.
+  std::vector<size_t> inputs;
+};
+
+// The model with the shapes of the data. Where shapes depend on values, integer
+// and scalar inputs are constants; where that is not enough, every input is.
+StatusOr<Imported> ImportFor(const fs::path& model,
+                             const std::vector<std::string>& names,
+                             const std::vector<Literal>& data) {
+  Status error;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    ImportOptions options;
+    std::vector<size_t> inputs;
+    for (size_t i = 0; i < std::min(names.size(), data.size()); ++i) {
+      options.input_shapes[names[i]] = data[i].dims();
+      const bool argument = !IsFloat(data[i].dtype()) || data[i].rank() <= 1;
+      if (attempt == 2 || (attempt == 1 && argument)) {
+        options.constants.emplace(names[i], data[i]);
+      } else {
+        inputs.push_back(i);
+      }
+    }
+    StatusOr<Graph> graph = ImportFile(model.string(), options);
+    if (graph.ok()) return Imported{*std::move(graph), std::move(inputs)};
+    error = graph.status();
+    if (Message(error).find("must be known") == std::string::npos) break;
+  }
+  return error;
+}
+
+Status RunDataSet(const fs::path& model, const fs::path& folder,
+                  const Execute& execute) {
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> data,
+                          ReadTensors(folder, "input"));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> expected,
+                          ReadTensors(folder, "output"));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          InputNames(model));
+  ENCORE_ASSIGN_OR_RETURN(const Imported imported,
+                          ImportFor(model, names, data));
+  std::vector<Literal> inputs;
+  for (const size_t i : imported.inputs) inputs.push_back(data[i]);
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> outputs,
+                          execute(imported.graph, inputs));
+  if (outputs.size() != expected.size()) {
+    return FailedPreconditionError(
+        StrCat(outputs.size(), " outputs, expected ", expected.size()));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Status same = Compare(outputs[i], expected[i]);
+    if (!same.ok()) return Annotate(same, StrCat("output ", i));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::string> FindCases(const std::string& root) {
+  std::vector<std::string> cases;
+  std::error_code error;
+  for (const auto& suite : fs::directory_iterator(root, error)) {
+    if (!suite.is_directory() || suite.path().filename() == "real") continue;
+    for (const auto& entry : fs::directory_iterator(suite.path(), error)) {
+      if (!fs::exists(entry.path() / "model.onnx")) continue;
+      cases.push_back(StrCat(suite.path().filename().string(), "/",
+                             entry.path().filename().string()));
+    }
+  }
+  std::sort(cases.begin(), cases.end());
+  return cases;
+}
+
+Status RunCase(const std::string& folder, const Execute& execute) {
+  for (int set = 0;; ++set) {
+    const fs::path data = fs::path(folder) / StrCat("test_data_set_", set);
+    if (!fs::exists(data)) {
+      return set > 0 ? OkStatus()
+                     : NotFoundError(StrCat("no data in ", folder));
+    }
+    ENCORE_RETURN_IF_ERROR(
+        RunDataSet(fs::path(folder) / "model.onnx", data, execute));
+  }
+}
+
+}  // namespace encore::tests

@@ -1,0 +1,32 @@
+// A case of ONNX's own test data: a folder with model.onnx and test_data_set_N
+// folders of input_I.pb and output_I.pb.
+#ifndef ENCORE_TESTS_ONNX_CASE_H_
+#define ENCORE_TESTS_ONNX_CASE_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/ir/graph.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::tests {
+
+// Every case below `root`, "node/test_abs", sorted.
+std::vector<std::string> FindCases(const std::string& root);
+
+// Runs a graph on arguments by position, parameters excluded.
+using Execute = std::function<StatusOr<std::vector<Literal>>(
+    const Graph& graph, std::span<const Literal> inputs)>;
+
+// Imports the case in `folder` and compares what `execute` gives with the
+// expected outputs of every data set: dtypes and shapes exactly, floats within
+// rtol 1e-3 and atol 1e-7 as ONNX's own runner does. The error says what
+// differs.
+Status RunCase(const std::string& folder, const Execute& execute);
+
+}  // namespace encore::tests
+
+#endif  // ENCORE_TESTS_ONNX_CASE_H_
