@@ -8,6 +8,7 @@
 #include "encore/ir/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/runtime/assign_memory.h"
+#include "encore/runtime/plan_verifier.h"
 
 namespace encore::backends {
 
@@ -33,6 +34,10 @@ StatusOr<runtime::CompiledGraph> Compile(
   ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
   ENCORE_RETURN_IF_ERROR(EmitSteps(scope, placement, table, &compiled));
   ENCORE_RETURN_IF_ERROR(runtime::AssignMemory(&compiled).status());
+  if (const Status status = runtime::VerifyPlan(compiled); !status.ok()) {
+    return InternalError(
+        Message(status));  // lowering's fault, not the caller's
+  }
   return compiled;
 }
 

@@ -194,19 +194,31 @@ class Partitioner {
     return false;
   }
 
+  // Whether others make the value again instead of reading it from the group.
+  bool IsRemade(NodeId node) const {
+    return IsCheap(graph_, node) || IsView(graph_, node);
+  }
+
   std::vector<ValueId> OutputsOf(const NodeList& nodes) const {
     std::vector<ValueId> outputs;
-    for (const NodeId node : nodes) {
-      const ValueId result = graph_.result(node);
-      // What is cheap or a view is made again where others need it.
-      const bool remade = (IsCheap(graph_, node) || IsView(graph_, node)) &&
-                          node != nodes.back();
-      bool needed = is_output_[result.value()] && !remade;
+    std::set<ValueId> behind_remade;
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      const ValueId result = graph_.result(*it);
+      bool needed =
+          is_output_[result.value()] || behind_remade.count(result) > 0;
       for (const NodeId user : users_[result.value()]) {
-        needed |= !Contains(nodes, user) && !remade;
+        needed |= !Contains(nodes, user);
       }
-      if (needed) outputs.push_back(result);
+      if (!needed) continue;
+      if (IsRemade(*it) && *it != nodes.back()) {
+        for (const ValueId operand : graph_.operands(*it)) {
+          behind_remade.insert(operand);
+        }
+      } else {
+        outputs.push_back(result);
+      }
     }
+    std::reverse(outputs.begin(), outputs.end());
     return outputs;
   }
 
@@ -252,15 +264,15 @@ class Partitioner {
 
   // Groups that are needed, each after those that it reads from.
   std::vector<Group> Ordered() {
+    const std::vector<bool> needed = NeededCheapNodes();
     std::vector<Group> groups;
     std::map<ValueId, size_t> made_by;
     for (const NodeList& nodes : groups_) {
       if (nodes.empty()) continue;
-      Group group{nodes, OutputsOf(nodes)};
-      if (IsCheap(graph_, nodes.back()) && nodes.size() == 1 &&
-          !NeededByItself(nodes[0])) {
+      if (IsCheap(graph_, nodes.back()) && !needed[nodes.back().value()]) {
         continue;
       }
+      Group group{nodes, OutputsOf(nodes)};
       for (const ValueId output : group.outputs) {
         made_by[output] = groups.size();
       }
@@ -269,36 +281,43 @@ class Partitioner {
     return Sort(std::move(groups), made_by);
   }
 
-  // Whether some reader of a cheap node is not in a group that has it.
-  bool NeededByItself(NodeId node) const {
-    const ValueId result = graph_.result(node);
-    if (is_output_[result.value()]) return true;
-    for (const NodeId user : users_[result.value()]) {
-      const int group = group_of_[user.value()];
-      if (group < 0 && !ViewIsFused(user, node)) return true;
-      if (group >= 0 && !Contains(groups_[group], node)) return true;
-      // A cheap user may be in other groups too.
-      if (IsCheap(graph_, user) && HoldsOnly(user, node)) return true;
+  // Cheap nodes whose result somebody reads without making it himself.
+  std::vector<bool> NeededCheapNodes() const {
+    std::vector<ValueId> work;
+    std::vector<bool> seen(graph_.value_count());
+    std::vector<bool> needed(graph_.node_count());
+    for (const Graph::Output& output : graph_.outputs()) {
+      work.push_back(output.value);
     }
-    return false;
-  }
-
-  // Whether every group with the view `view` has `node` too, and there is one.
-  bool ViewIsFused(NodeId view, NodeId node) const {
-    bool any = false;
+    for (const NodeId node : Nodes(graph_)) {
+      if (!live_[node.value()] || Label(node) >= 0) continue;
+      for (const ValueId operand : graph_.operands(node)) {
+        work.push_back(operand);
+      }
+    }
     for (const NodeList& nodes : groups_) {
-      if (!Contains(nodes, view)) continue;
-      any = true;
-      if (!Contains(nodes, node)) return false;
+      if (nodes.empty() || IsCheap(graph_, nodes.back())) continue;
+      for (const NodeId node : nodes) {
+        for (const ValueId operand : graph_.operands(node)) {
+          if (!Contains(nodes, graph_.producer(operand))) {
+            work.push_back(operand);
+          }
+        }
+      }
     }
-    return any;
-  }
-  // Whether some group has `user` without `node`.
-  bool HoldsOnly(NodeId user, NodeId node) const {
-    return std::any_of(groups_.begin(), groups_.end(),
-                       [&](const NodeList& nodes) {
-                         return Contains(nodes, user) && !Contains(nodes, node);
-                       });
+    while (!work.empty()) {
+      const ValueId value = work.back();
+      work.pop_back();
+      if (seen[value.value()]) continue;
+      seen[value.value()] = true;
+      const NodeId producer = graph_.producer(value);
+      if (Label(producer) < 0 || !IsRemade(producer)) continue;
+      needed[producer.value()] = IsCheap(graph_, producer);
+      for (const ValueId operand : graph_.operands(producer)) {
+        work.push_back(operand);
+      }
+    }
+    return needed;
   }
 
   // Kahn's algorithm; of those that are ready the one that ends first.
