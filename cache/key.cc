@@ -5,7 +5,6 @@
 
 #include "encore/cache/compiler_id.h"
 #include "encore/ir/equal.h"
-#include "encore/ir/stencil.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/strings.h"
 
@@ -43,6 +42,12 @@ std::string ExplainStencils(const KeyIngredients& a, const KeyIngredients& b) {
 KeyIngredients IngredientsOf(const Graph& graph,
                              const backends::CompileOptions& options,
                              const Target& target) {
+  return IngredientsOf(MakeStencil(graph), options, target);
+}
+
+KeyIngredients IngredientsOf(Stencil stencil,
+                             const backends::CompileOptions& options,
+                             const Target& target) {
   KeyIngredients ingredients;
   auto& parts = ingredients.parts;
   parts.emplace_back("format", kFormatVersion);
@@ -55,7 +60,6 @@ KeyIngredients IngredientsOf(const Graph& graph,
   for (const auto& [name, value] : target) {
     parts.emplace_back(StrCat("target.", name), value);
   }
-  Stencil stencil = MakeStencil(graph);
   ingredients.stencil = std::move(stencil.bytes);
   ingredients.constants = std::move(stencil.constants);
   ingredients.unkeyable = std::move(stencil.unkeyable);

@@ -19,6 +19,7 @@
 #include "encore/backends/options.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
+#include "encore/ir/stencil.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 
@@ -42,6 +43,9 @@ struct KeyIngredients {
 };
 
 KeyIngredients IngredientsOf(const Graph& graph,
+                             const backends::CompileOptions& options,
+                             const Target& target);
+KeyIngredients IngredientsOf(Stencil stencil,
                              const backends::CompileOptions& options,
                              const Target& target);
 

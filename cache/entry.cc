@@ -1,0 +1,47 @@
+#include "encore/cache/entry.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/compiled_graph_io.h"
+
+namespace encore::cache {
+
+ContainerWriter MakeEntry(const KeyIngredients& ingredients,
+                          const runtime::CompiledGraph& graph) {
+  ContainerWriter writer;
+  writer.AddOwned(SectionType::kHeadline, EncodeIngredients(ingredients));
+  const std::vector<std::byte> bytes = runtime::SerializeCompiledGraph(graph);
+  writer.AddOwned(
+      SectionType::kCompiledGraph,
+      std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return writer;
+}
+
+StatusOr<KeyIngredients> ReadEntryIngredients(const Container& container) {
+  ENCORE_ASSIGN_OR_RETURN(const std::span<const std::byte> headline,
+                          container.Read(SectionType::kHeadline));
+  auto ingredients = DecodeIngredients(
+      {reinterpret_cast<const char*>(headline.data()), headline.size()});
+  if (ingredients.ok()) return ingredients;
+  return DataLossError(Message(ingredients.status()));
+}
+
+StatusOr<runtime::CompiledGraph> ReadEntry(
+    std::shared_ptr<const Container> container,
+    const KeyIngredients& ingredients) {
+  ENCORE_ASSIGN_OR_RETURN(const KeyIngredients stored,
+                          ReadEntryIngredients(*container));
+  if (const auto difference = Explain(stored, ingredients)) {
+    return FailedPreconditionError(
+        StrCat("made from something else: ", *difference));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                          container->Read(SectionType::kCompiledGraph));
+  return runtime::ParseCompiledGraph(bytes, container);
+}
+
+}  // namespace encore::cache

@@ -1,0 +1,32 @@
+// A compiled graph in a container: what the disk store keeps under a key, and
+// what SavePlan writes.
+//
+// Sections: headline (the key's ingredients, stencil included), compiled graph.
+#ifndef ENCORE_CACHE_ENTRY_H_
+#define ENCORE_CACHE_ENTRY_H_
+
+#include <memory>
+
+#include "encore/cache/container.h"
+#include "encore/cache/key.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+
+namespace encore::cache {
+
+ContainerWriter MakeEntry(const KeyIngredients& ingredients,
+                          const runtime::CompiledGraph& graph);
+
+// The ingredients of an entry; DataLoss for a damaged one.
+StatusOr<KeyIngredients> ReadEntryIngredients(const Container& container);
+
+// The compiled graph of an entry, over the mapped file. Both sections are
+// verified. FailedPrecondition, with what differs, where the entry was made
+// from other ingredients; DataLoss for a damaged one.
+StatusOr<runtime::CompiledGraph> ReadEntry(
+    std::shared_ptr<const Container> container,
+    const KeyIngredients& ingredients);
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_ENTRY_H_

@@ -1,0 +1,82 @@
+#include "encore/cache/loaded.h"
+
+#include <deque>
+#include <utility>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/host_object.h"
+
+namespace encore::cache {
+namespace {
+
+using runtime::HostObject;
+using runtime::Slot;
+
+StatusOr<Literal> TakeOutput(const Slot& slot,
+                             const runtime::Replayer::Output& output) {
+  if (output.object != nullptr) {
+    if (IsHost(slot.type.dtype) && slot.type.host == HostKind::kNone &&
+        output.object->elements.size() == 1) {
+      return output.object->elements[0];
+    }
+    return UnimplementedError("an output that is a sequence or optional");
+  }
+  return Literal::Copy(slot.type.dtype,
+                       {output.dims.begin(), output.dims.end()},
+                       {static_cast<const std::byte*>(output.data),
+                        static_cast<size_t>(output.bytes)});
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<runtime::Replayer>> Loaded::NewReplayer() const {
+  return runtime::Replayer::Create(compiled_->executable, weights_, threads_);
+}
+
+StatusOr<std::vector<Literal>> Loaded::Run(
+    std::span<const Literal> inputs) const {
+  ENCORE_ASSIGN_OR_RETURN(const std::unique_ptr<runtime::Replayer> replayer,
+                          NewReplayer());
+  return Run(*replayer, inputs);
+}
+
+StatusOr<std::vector<Literal>> Loaded::Run(
+    runtime::Replayer& replayer, std::span<const Literal> inputs) const {
+  if (inputs.size() != graph().inputs.size()) {
+    return InvalidArgumentError(
+        StrCat(inputs.size(), " inputs, expected ", graph().inputs.size()));
+  }
+  std::vector<Literal> kept;       // alive until the replay is over
+  std::deque<HostObject> objects;  // at stable addresses
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Slot& slot = graph().slot(graph().inputs[i]);
+    const std::string what = StrCat("input ", names_.inputs[i]);
+    if (inputs[i].dtype() != slot.type.dtype) {
+      return InvalidArgumentError(StrCat(what, " is ", inputs[i].dtype(),
+                                         ", expected ", slot.type.dtype));
+    }
+    Status bound;
+    if (slot.is_host_object()) {
+      objects.push_back({{inputs[i]}});
+      bound = replayer.BindInput(i, &objects.back());
+    } else {
+      kept.push_back(inputs[i].Aligned());
+      bound =
+          replayer.BindInput(i, kept.back().bytes().data(),
+                             kept.back().bytes().size(), kept.back().dims());
+    }
+    if (!bound.ok()) return Annotate(bound, what);
+  }
+  ENCORE_RETURN_IF_ERROR(replayer.Replay());
+  std::vector<Literal> outputs;
+  for (size_t i = 0; i < graph().outputs.size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(
+        Literal output,
+        TakeOutput(graph().slot(graph().outputs[i]), replayer.output(i)));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+}  // namespace encore::cache

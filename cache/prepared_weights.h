@@ -1,0 +1,55 @@
+// Prepared weights: what a compiled graph's prepare plan made of one set of
+// weights, kept as entries of their own, keyed by compiled graph and weight
+// digest and mapped from disk.
+//
+// Neither hashing the weights nor reading them is needed on a warm start: the
+// digest of weights that come from files is remembered by the files' stamps
+// (file_stamp.h), and so is that an entry's checksums were found right.
+#ifndef ENCORE_CACHE_PREPARED_WEIGHTS_H_
+#define ENCORE_CACHE_PREPARED_WEIGHTS_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/cache/disk_store.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/sha256.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/executable.h"
+#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/weights.h"
+
+namespace encore::cache {
+
+struct WeightOptions {
+  // The files that hold the weights and nothing but which decides them, given
+  // the graph; empty where that is not known.
+  std::vector<std::string> files;
+  // Check the checksums of prepared weights whatever is remembered.
+  bool verify = false;
+};
+
+// SHA-256 over dtype, shape and bytes of each, in order. Remembered in `store`
+// (may be null) under the stamps of `files` and `context`, which must tell what
+// the weights depend on beside the files.
+Digest WeightDigest(std::span<const Literal> weights,
+                    std::span<const std::string> files, const Digest& context,
+                    DiskStore* store);
+
+// The weights of `executable`, which was compiled under `key`: restored from
+// `store` where they are there, else prepared and kept. `parameters` in the
+// order of the signature. `*restored` says which.
+StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
+    std::shared_ptr<const runtime::Executable> executable, const Digest& key,
+    std::span<const Literal> parameters, const WeightOptions& options,
+    DiskStore* store, runtime::ThreadPool* threads, bool* restored);
+
+// Parameters as the runtime takes them; strings are refused.
+StatusOr<std::vector<runtime::Blob>> BlobsOf(
+    std::span<const Literal> parameters);
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_PREPARED_WEIGHTS_H_

@@ -1,0 +1,314 @@
+#include "encore/cache/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <utility>
+
+#include "encore/cache/artifact_store.h"
+#include "encore/cache/entry.h"
+#include "encore/cache/placement.h"
+#include "encore/ir/specialize.h"
+#include "encore/ir/stencil.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/symbol_binding.h"
+#include "encore/runtime/compiled_graph_io.h"
+
+namespace encore::cache {
+namespace {
+
+constexpr std::string_view kGraphKind = "graph";
+
+class Stopwatch {
+ public:
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now() - start_)
+        .count();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+};
+
+Loaded::Names NamesOf(const Graph& graph, const Stencil& stencil) {
+  Loaded::Names names;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (!argument.is_parameter) names.inputs.push_back(argument.name);
+  }
+  for (const Graph::Output& output : graph.outputs()) {
+    names.outputs.push_back(output.name);
+  }
+  for (const Stencil::Place& place : stencil.places) {
+    names.origins.push_back(place.graph->origin(place.node));
+  }
+  return names;
+}
+
+// About what a compiled graph takes in memory.
+int64_t FootprintOf(const runtime::CompiledGraph& graph) {
+  int64_t bytes =
+      static_cast<int64_t>(graph.slots.size() * sizeof(runtime::Slot));
+  for (const runtime::Blob& blob : graph.blobs) {
+    bytes += static_cast<int64_t>(blob.bytes.size());
+  }
+  for (const runtime::Plan& plan : graph.plans) {
+    bytes +=
+        static_cast<int64_t>(plan.steps.size() * 2 * sizeof(runtime::Step));
+  }
+  return bytes;
+}
+
+StatusOr<std::vector<Literal>> ParametersOf(const Graph& graph) {
+  std::vector<Literal> parameters;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (!argument.is_parameter) continue;
+    if (!argument.data) {
+      return InvalidArgumentError(
+          StrCat("parameter ", argument.name, " has no data"));
+    }
+    parameters.push_back(*argument.data);
+  }
+  return parameters;
+}
+
+bool UsesSymbols(const Graph& graph) {
+  return std::any_of(graph.symbols().begin(), graph.symbols().end(),
+                     [](const Symbol& symbol) { return !symbol.at_run_time; });
+}
+
+}  // namespace
+
+struct Session::Flight {
+  std::mutex mutex;
+  std::condition_variable landed;
+  std::optional<StatusOr<CompiledPtr>> result;
+};
+
+Session::Session(SessionOptions options, runtime::ThreadPool* threads)
+    : options_(std::move(options)),
+      threads_(threads),
+      memory_(options_.memory_bytes) {
+  if (options_.disk != nullptr) {
+    artifacts_ = std::make_unique<DiskArtifactStore>(options_.disk);
+  }
+}
+
+StatusOr<Session::Wanted> Session::Want(const Graph& graph,
+                                        const LoadOptions& options) const {
+  if (!UsesSymbols(graph) || options_.compiler.symbolic_sizes) {
+    return WantAsItIs(graph);
+  }
+  SymbolBinding binding(graph.symbols());
+  for (uint32_t i = 0; i < options.sizes.size(); ++i) {
+    if (!options.sizes[i]) continue;
+    ENCORE_RETURN_IF_ERROR(binding.BindSymbol(i, *options.sizes[i]));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const Graph special,
+                          Specialize(graph, binding.replacements()));
+  return WantAsItIs(special);
+}
+
+StatusOr<Session::Wanted> Session::WantAsItIs(const Graph& graph) const {
+  Wanted wanted;
+  wanted.options = options_.compile;
+  wanted.options.placement =
+      CanonicalPlacement(graph, options_.compile.placement);
+  ENCORE_ASSIGN_OR_RETURN(const Target target,
+                          options_.compiler.target(options_.compile));
+  Stencil stencil = MakeStencil(graph);
+  wanted.names = NamesOf(graph, stencil);
+  wanted.ingredients =
+      IngredientsOf(std::move(stencil), wanted.options, target);
+  if (!wanted.ingredients.unkeyable) wanted.key = KeyOf(wanted.ingredients);
+  StatusOr<std::vector<Literal>> parameters = ParametersOf(graph);
+  wanted.parameters_status = parameters.status();
+  if (parameters.ok()) wanted.parameters = *std::move(parameters);
+  return wanted;
+}
+
+StatusOr<std::shared_ptr<const Loaded>> Session::Load(
+    const Graph& graph, const LoadOptions& options) {
+  const Stopwatch time;
+  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  const auto before = memory_.GetAs<Compiled>(wanted.key.view());
+  ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled, Obtain(wanted));
+  const FoundIn found_in =
+      before == compiled ? FoundIn::kMemory : compiled->found_in;
+  if (options_.check && found_in != FoundIn::kCompiled) {
+    ENCORE_RETURN_IF_ERROR(Check(wanted, *compiled));
+  }
+  ENCORE_RETURN_IF_ERROR(wanted.parameters_status);
+  const bool keyed = !wanted.ingredients.unkeyable;
+  bool restored = false;
+  ENCORE_ASSIGN_OR_RETURN(
+      std::shared_ptr<const runtime::Weights> weights,
+      GetWeights(compiled->executable, wanted.key, wanted.parameters,
+                 {options.weight_files, options_.verify},
+                 keyed ? options_.disk.get() : nullptr, threads_, &restored));
+  Count(restored ? &SessionStatistics::weights_restored
+                 : &SessionStatistics::weights_prepared);
+  auto loaded = std::make_shared<const Loaded>(
+      compiled, std::move(weights), wanted.names, found_in, threads_);
+  const std::lock_guard lock(mutex_);
+  statistics_.load_ms += time.ms();
+  return loaded;
+}
+
+StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
+  if (wanted.ingredients.unkeyable) {
+    Count(&SessionStatistics::uncached);
+    if (options_.log) {
+      options_.log(
+          StrCat("compiled and not cached: ", *wanted.ingredients.unkeyable));
+    }
+    ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, CompileGraph(wanted));
+    return MakeLoadable(std::move(graph), wanted, FoundIn::kCompiled);
+  }
+  std::shared_ptr<Flight> flight;
+  bool mine = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto found = memory_.GetAs<Compiled>(wanted.key.view())) {
+      ++statistics_.memory_hits;
+      return found;
+    }
+    auto& entry = flights_[wanted.key];
+    mine = entry == nullptr;
+    if (mine) entry = std::make_shared<Flight>();
+    flight = entry;
+  }
+  if (!mine) {
+    std::unique_lock lock(flight->mutex);
+    flight->landed.wait(lock, [&] { return flight->result.has_value(); });
+    if (flight->result->ok()) Count(&SessionStatistics::memory_hits);
+    return *flight->result;
+  }
+  StatusOr<CompiledPtr> result = ObtainAlone(wanted);
+  {
+    const std::lock_guard lock(mutex_);
+    if (result.ok()) {
+      memory_.Put(wanted.key.view(), *result,
+                  FootprintOf((*result)->executable->graph()));
+    }
+    flights_.erase(wanted.key);
+  }
+  const std::lock_guard lock(flight->mutex);
+  flight->result = result;
+  flight->landed.notify_all();
+  return result;
+}
+
+StatusOr<CompiledPtr> Session::ObtainAlone(const Wanted& wanted) {
+  if (options_.disk == nullptr) return Compile(wanted);
+  if (CompiledPtr found = FromDisk(wanted)) return found;
+  // Another process may be at it, and be done once the lock is free.
+  const auto lock = options_.disk->LockKey(wanted.key);
+  if (lock != nullptr) {
+    if (CompiledPtr found = FromDisk(wanted)) return found;
+  }
+  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(wanted));
+  options_.disk->Put(
+      kGraphKind, wanted.key,
+      MakeEntry(wanted.ingredients, compiled->executable->graph()));
+  return compiled;
+}
+
+CompiledPtr Session::FromDisk(const Wanted& wanted) {
+  auto container = options_.disk->Get(kGraphKind, wanted.key);
+  if (container == nullptr) return nullptr;
+  auto graph = ReadEntry(std::move(container), wanted.ingredients);
+  auto compiled = graph.ok()
+                      ? MakeLoadable(*std::move(graph), wanted, FoundIn::kDisk)
+                      : graph.status();
+  if (!compiled.ok()) {
+    options_.disk->Quarantine(kGraphKind, wanted.key,
+                              Message(compiled.status()));
+    return nullptr;
+  }
+  Count(&SessionStatistics::disk_hits);
+  return *std::move(compiled);
+}
+
+StatusOr<CompiledPtr> Session::Compile(const Wanted& wanted) {
+  const Stopwatch time;
+  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, CompileGraph(wanted));
+  {
+    const std::lock_guard lock(mutex_);
+    ++statistics_.misses;
+    statistics_.compile_ms += time.ms();
+  }
+  return MakeLoadable(std::move(graph), wanted, FoundIn::kCompiled);
+}
+
+StatusOr<runtime::CompiledGraph> Session::CompileGraph(const Wanted& wanted) {
+  // The canonical graph has no names: what is compiled cannot depend on them.
+  ENCORE_ASSIGN_OR_RETURN(
+      const Graph canonical,
+      ReadStencil(wanted.ingredients.stencil, wanted.ingredients.constants));
+  return options_.compiler.compile(canonical, wanted.options, artifacts_.get());
+}
+
+StatusOr<CompiledPtr> Session::MakeLoadable(runtime::CompiledGraph graph,
+                                            const Wanted& wanted,
+                                            FoundIn found_in) {
+  ENCORE_ASSIGN_OR_RETURN(auto devices, options_.compiler.devices(graph));
+  ENCORE_ASSIGN_OR_RETURN(
+      auto executable,
+      runtime::Executable::Load(
+          std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
+          std::move(devices), threads_));
+  auto compiled = std::make_shared<Compiled>();
+  compiled->key = wanted.key;
+  compiled->ingredients = wanted.ingredients;
+  compiled->executable = std::move(executable);
+  compiled->found_in = found_in;
+  return CompiledPtr(std::move(compiled));
+}
+
+Status Session::Check(const Wanted& wanted, const Compiled& compiled) {
+  ENCORE_ASSIGN_OR_RETURN(const runtime::CompiledGraph again,
+                          CompileGraph(wanted));
+  if (runtime::SerializeCompiledGraph(again) ==
+      runtime::SerializeCompiledGraph(compiled.executable->graph())) {
+    return OkStatus();
+  }
+  return InternalError(StrCat("the cached plan ", wanted.key.ToHex(),
+                              " is not what compiling it gives"));
+}
+
+StatusOr<std::vector<Literal>> Session::Run(const Graph& graph,
+                                            std::span<const Literal> inputs) {
+  LoadOptions options;
+  SymbolBinding binding(graph.symbols());
+  size_t i = 0;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (argument.is_parameter) continue;
+    if (i == inputs.size()) {
+      return InvalidArgumentError(StrCat("no value for input ", argument.name));
+    }
+    ENCORE_RETURN_IF_ERROR(binding.Bind(StrCat("input ", argument.name),
+                                        graph.shape(argument.value),
+                                        inputs[i].dims()));
+    ++i;
+  }
+  for (uint32_t symbol = 0; symbol < graph.symbols().size(); ++symbol) {
+    options.sizes.push_back(binding.value(symbol));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto loaded, Load(graph, options));
+  return loaded->Run(inputs);
+}
+
+SessionStatistics Session::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+void Session::Count(int64_t SessionStatistics::* counter) {
+  const std::lock_guard lock(mutex_);
+  ++(statistics_.*counter);
+}
+
+}  // namespace encore::cache

@@ -1,0 +1,170 @@
+// Session: give it a graph; it compiles or recalls, and replays.
+//
+//   ENCORE_ASSIGN_OR_RETURN(auto session, Session::Create(options));
+//   ENCORE_ASSIGN_OR_RETURN(auto loaded, session->Load(graph));
+//   ENCORE_ASSIGN_OR_RETURN(auto outputs, loaded->Run(inputs));
+//
+// A compiled graph is found in memory, then on disk, and is compiled where it
+// is in neither. What is compiled is the graph's canonical form (ir/stencil.h),
+// so that nothing that the key leaves out can reach the result: two models that
+// differ in names and weights share it. Compiles of one key are single-flight,
+// across threads and processes. An entry that is damaged, or was made for
+// something else, is compiled again.
+//
+// Sizes. Where `symbolic_sizes` is off, a graph with symbols is compiled once
+// per binding of them (exact specialization); the key is that of the
+// specialized graph.
+//
+// Weights are prepared once per compiled graph and set of values
+// (prepared_weights.h).
+//
+// A session is thread-safe. What it gives out lives on its own.
+#ifndef ENCORE_CACHE_SESSION_H_
+#define ENCORE_CACHE_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/backends/artifact_store.h"
+#include "encore/backends/options.h"
+#include "encore/cache/disk_store.h"
+#include "encore/cache/key.h"
+#include "encore/cache/loaded.h"
+#include "encore/cache/memory_store.h"
+#include "encore/cache/prepared_weights.h"
+#include "encore/ir/graph.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+#include "encore/runtime/device.h"
+#include "encore/runtime/thread_pool.h"
+
+namespace encore::cache {
+
+// What a session compiles with; standard_session.h has Encore's own.
+struct Compiler {
+  std::function<StatusOr<runtime::CompiledGraph>(
+      const Graph& graph, const backends::CompileOptions& options,
+      backends::ArtifactStore* store)>
+      compile;
+  // A device for each of graph.devices, in order.
+  std::function<StatusOr<std::vector<std::shared_ptr<runtime::Device>>>(
+      const runtime::CompiledGraph& graph)>
+      devices;
+  // The fingerprint of what `options` compile for.
+  std::function<StatusOr<Target>(const backends::CompileOptions& options)>
+      target;
+  bool symbolic_sizes = false;
+};
+
+struct SessionOptions {
+  backends::CompileOptions compile;
+  Compiler compiler;
+  std::shared_ptr<DiskStore> disk;  // null: nothing is kept on disk
+  int64_t memory_bytes = int64_t{1} << 30;
+  // Compile on a hit as well, and refuse (Internal) where the bytes differ.
+  bool check = false;
+  // Look at every checksum, whatever is remembered.
+  bool verify = false;
+  Log log = LogToStderr;
+};
+
+struct SessionStatistics {
+  int64_t memory_hits = 0, disk_hits = 0, misses = 0;
+  // Graphs that have no key, compiled each time.
+  int64_t uncached = 0;
+  int64_t weights_restored = 0, weights_prepared = 0;
+  double compile_ms = 0, load_ms = 0;
+};
+
+struct LoadOptions {
+  // The files that the weights come from (prepared_weights.h).
+  std::vector<std::string> weight_files;
+  // Values of the graph's symbols, where sizes are not symbolic: by number.
+  std::vector<std::optional<int64_t>> sizes;
+};
+
+class Session {
+ public:
+  // `threads` outlives the session and all that comes from it.
+  Session(SessionOptions options, runtime::ThreadPool* threads);
+
+  // The graph, ready to replay. InvalidArgument where a parameter has no data
+  // or a symbol no value, and whatever the compiler says.
+  StatusOr<std::shared_ptr<const Loaded>> Load(const Graph& graph,
+                                               const LoadOptions& options = {});
+
+  // Loads for the inputs' sizes and runs once.
+  StatusOr<std::vector<Literal>> Run(const Graph& graph,
+                                     std::span<const Literal> inputs);
+
+  // A compiled graph under a name of the caller's own. Put gives the key that
+  // it has; Get the key under that name, or nothing; the graph itself is then
+  // recalled by Load. Contains says whether Load would find it on disk.
+  StatusOr<Digest> Put(std::string_view name, const Graph& graph,
+                       const LoadOptions& options = {});
+  std::optional<Digest> Get(std::string_view name);
+  bool Contains(std::string_view name);
+
+  // Writes the graph's plan to a file of its own. LoadPlan takes it into this
+  // session, so that Load finds it: false, with a log line, where the file is
+  // not there or was made for another graph or target; DataLoss for a damaged
+  // one.
+  Status SavePlan(const std::string& path, const Graph& graph,
+                  const LoadOptions& options = {});
+  StatusOr<bool> LoadPlan(const std::string& path, const Graph& graph,
+                          const LoadOptions& options = {});
+
+  // Why `graph` would not be found on disk: the entry on disk that shares most
+  // ingredients with it, and what differs first. Nothing where it is there or
+  // there is no entry.
+  StatusOr<std::optional<std::string>> ExplainMiss(
+      const Graph& graph, const LoadOptions& options = {});
+
+  SessionStatistics statistics() const;
+  const SessionOptions& options() const { return options_; }
+
+ private:
+  // A compile under way; whoever comes meanwhile waits for it.
+  struct Flight;
+  // What is asked for.
+  struct Wanted {
+    backends::CompileOptions options;
+    KeyIngredients ingredients;
+    Digest key;
+    Loaded::Names names;
+    // Per parameter; the status says which has none.
+    std::vector<Literal> parameters;
+    Status parameters_status;
+  };
+
+  StatusOr<Wanted> Want(const Graph& graph, const LoadOptions& options) const;
+  StatusOr<Wanted> WantAsItIs(const Graph& graph) const;
+  StatusOr<CompiledPtr> Obtain(const Wanted& wanted);
+  StatusOr<CompiledPtr> ObtainAlone(const Wanted& wanted);
+  CompiledPtr FromDisk(const Wanted& wanted);
+  StatusOr<CompiledPtr> Compile(const Wanted& wanted);
+  StatusOr<runtime::CompiledGraph> CompileGraph(const Wanted& wanted);
+  StatusOr<CompiledPtr> MakeLoadable(runtime::CompiledGraph graph,
+                                     const Wanted& wanted, FoundIn found_in);
+  Status Check(const Wanted& wanted, const Compiled& compiled);
+  void Count(int64_t SessionStatistics::* counter);
+
+  const SessionOptions options_;
+  runtime::ThreadPool* const threads_;
+  MemoryStore memory_;
+  std::unique_ptr<backends::ArtifactStore> artifacts_;
+  mutable std::mutex mutex_;
+  std::map<Digest, std::shared_ptr<Flight>> flights_;
+  SessionStatistics statistics_;
+};
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_SESSION_H_

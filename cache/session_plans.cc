@@ -1,0 +1,128 @@
+// The session's named entries, plans in files, and explanations.
+
+#include <algorithm>
+#include <utility>
+
+#include "encore/cache/entry.h"
+#include "encore/cache/session.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+namespace {
+
+constexpr std::string_view kGraphKind = "graph";
+constexpr std::string_view kNameKind = "named";
+
+Digest NameKey(std::string_view name) { return Sha256Of(name); }
+
+// How many ingredients two keys share, from the first on.
+size_t Shared(const KeyIngredients& a, const KeyIngredients& b) {
+  const auto end = std::mismatch(a.parts.begin(), a.parts.end(),
+                                 b.parts.begin(), b.parts.end());
+  const auto shared = static_cast<size_t>(end.first - a.parts.begin());
+  return shared == a.parts.size() && a.stencil == b.stencil ? shared + 1
+                                                            : shared;
+}
+
+Status NoKey(const KeyIngredients& ingredients) {
+  return FailedPreconditionError(
+      StrCat("the graph cannot be cached: ", *ingredients.unkeyable));
+}
+
+}  // namespace
+
+StatusOr<Digest> Session::Put(std::string_view name, const Graph& graph,
+                              const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  if (wanted.ingredients.unkeyable) return NoKey(wanted.ingredients);
+  ENCORE_RETURN_IF_ERROR(Obtain(wanted).status());
+  if (options_.disk != nullptr) {
+    ContainerWriter writer;
+    writer.AddOwned(SectionType::kHeadline, std::string(name));
+    writer.AddOwned(SectionType::kText, wanted.key.ToHex());
+    options_.disk->Put(kNameKind, NameKey(name), writer);
+  }
+  return wanted.key;
+}
+
+std::optional<Digest> Session::Get(std::string_view name) {
+  if (options_.disk == nullptr) return std::nullopt;
+  const Digest key = NameKey(name);
+  const auto container = options_.disk->Get(kNameKind, key);
+  if (container == nullptr) return std::nullopt;
+  const auto text = container->Read(SectionType::kText);
+  const auto digest =
+      text.ok() ? Digest::FromHex({reinterpret_cast<const char*>(text->data()),
+                                   text->size()})
+                : std::nullopt;
+  if (!digest) {
+    options_.disk->Quarantine(kNameKind, key, Message(text.status()));
+  }
+  return digest;
+}
+
+bool Session::Contains(std::string_view name) {
+  const auto key = Get(name);
+  return key && options_.disk->Contains(kGraphKind, *key);
+}
+
+Status Session::SavePlan(const std::string& path, const Graph& graph,
+                         const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  if (wanted.ingredients.unkeyable) return NoKey(wanted.ingredients);
+  ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled, Obtain(wanted));
+  return WriteFile(MakeEntry(wanted.ingredients, compiled->executable->graph()),
+                   path);
+}
+
+StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
+                                 const LoadOptions& options) {
+  const auto none = [&](std::string_view why) {
+    if (options_.log) options_.log(StrCat("no plan from ", path, ": ", why));
+    return false;
+  };
+  auto container = Container::Open(path);
+  if (container.status().code() == StatusCode::kNotFound) {
+    return none("it is not there");
+  }
+  if (!container.ok()) return container.status();
+  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  auto plan = ReadEntry(*std::move(container), wanted.ingredients);
+  if (plan.status().code() == StatusCode::kFailedPrecondition) {
+    return none(Message(plan.status()));
+  }
+  if (!plan.ok()) return plan.status();
+  ENCORE_ASSIGN_OR_RETURN(
+      CompiledPtr compiled,
+      MakeLoadable(*std::move(plan), wanted, FoundIn::kDisk));
+  if (options_.disk != nullptr) {
+    options_.disk->Put(
+        kGraphKind, wanted.key,
+        MakeEntry(wanted.ingredients, compiled->executable->graph()));
+  }
+  memory_.Put(wanted.key.view(), std::move(compiled), 1);
+  return true;
+}
+
+StatusOr<std::optional<std::string>> Session::ExplainMiss(
+    const Graph& graph, const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  std::optional<KeyIngredients> nearest;
+  if (options_.disk == nullptr) return std::optional<std::string>();
+  for (const DiskStore::Entry& entry : options_.disk->List()) {
+    if (entry.kind != kGraphKind) continue;
+    const auto container = options_.disk->Get(entry.kind, entry.key);
+    if (container == nullptr) continue;
+    auto stored = ReadEntryIngredients(*container);
+    if (!stored.ok()) continue;
+    if (!nearest || Shared(*stored, wanted.ingredients) >
+                        Shared(*nearest, wanted.ingredients)) {
+      nearest = *std::move(stored);
+    }
+  }
+  if (!nearest) return std::optional<std::string>();
+  return Explain(*nearest, wanted.ingredients);
+}
+
+}  // namespace encore::cache

@@ -1,0 +1,338 @@
+#include "encore/cache/session.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "encore/ir/stencil.h"
+#include "encore/ir/support/check.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/text/parser.h"
+#include "encore/runtime/test_device.h"
+#include "gtest/gtest.h"
+
+namespace encore::cache {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::CompiledGraph;
+using runtime::SlotId;
+using runtime::SlotRole;
+
+Graph Parse(std::string_view text) {
+  auto graph = ParseGraph(text);
+  ENCORE_CHECK_OK(graph.status());
+  return *std::move(graph);
+}
+
+// y = x + -w, with -w made by the prepare plan.
+Graph Model(float w, int64_t size = 4, std::string_view name = "fc") {
+  return Parse(StrCat("graph ", name, "(%x: f32[", size, "], %w: param f32[",
+                      size, "] = f32[", size, "] ", w,
+                      ") { %y = sub(%x, %w) @\"", name, "/sub\" return %y as ",
+                      name, " }"));
+}
+
+// A compiler of exactly such graphs, for the test device.
+class TestCompiler {
+ public:
+  Compiler compiler() {
+    Compiler compiler;
+    compiler.compile = [this](const Graph& graph, const auto&, auto* store) {
+      return Compile(graph, store);
+    };
+    compiler.devices = [](const CompiledGraph& graph) {
+      std::vector<std::shared_ptr<runtime::Device>> devices;
+      for (size_t i = 0; i < graph.devices.size(); ++i) {
+        devices.push_back(std::make_shared<runtime::TestDevice>());
+      }
+      return StatusOr<std::vector<std::shared_ptr<runtime::Device>>>(devices);
+    };
+    compiler.target = [](const auto&) -> StatusOr<Target> {
+      return Target{{"test", "1"}};
+    };
+    return compiler;
+  }
+
+  int compiles() const { return compiles_; }
+  std::atomic<bool> broken = false;
+  std::atomic<bool> different = false;
+
+ private:
+  StatusOr<CompiledGraph> Compile(const Graph& graph,
+                                  backends::ArtifactStore* store) {
+    ++compiles_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (broken) return InternalError("broken");
+    // Names do not reach the compiler, nor do weights.
+    ENCORE_CHECK(graph.arguments()[0].name == "a0");
+    ENCORE_CHECK(!graph.arguments()[1].data.has_value());
+    const NodeId node = graph.producer(graph.outputs()[0].value);
+    const Shape shape = graph.shape(graph.outputs()[0].value);
+    if (store != nullptr) {
+      store->Put("kernel", "sub", std::as_bytes(std::span("code")));
+    }
+    runtime::TestGraph test;
+    const SlotId x = test.Tensor(SlotRole::kInput, shape);
+    const SlotId w = test.Tensor(SlotRole::kParameter, shape);
+    const SlotId d = test.Tensor(SlotRole::kDerived, shape);
+    const SlotId y = test.Tensor(SlotRole::kOutput, shape);
+    test.graph.prepare = AddPlan(&test.graph, {});
+    test.Launch("neg", {w}, {d}, {}, test.graph.prepare);
+    test.Launch(different ? "mul" : "add", {x, d}, {y});
+    test.graph.plans[test.run.value()].steps.back().origins = {
+        *StencilNumber(graph.origin(node))};
+    test.graph.run = test.run;
+    test.graph.inputs = {x};
+    test.graph.parameters = {w};
+    test.graph.outputs = {y};
+    return std::move(test.graph);
+  }
+
+  std::atomic<int> compiles_ = 0;
+};
+
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(folder_); }
+
+  std::shared_ptr<DiskStore> Disk() {
+    auto disk = DiskStore::Open({.folder = folder_, .log = Logger()});
+    ENCORE_CHECK_OK(disk.status());
+    return *disk;
+  }
+  Log Logger() {
+    return [this](std::string_view line) { log_.emplace_back(line); };
+  }
+  std::unique_ptr<Session> NewSession(bool disk = true, bool check = false) {
+    SessionOptions options;
+    options.compiler = compiler_.compiler();
+    if (disk) options.disk = Disk();
+    options.check = check;
+    options.log = Logger();
+    return std::make_unique<Session>(std::move(options), &threads_);
+  }
+  // The first element of the output for x = 10.
+  static double First(Session& session, const Graph& graph) {
+    const int64_t size =
+        graph.shape(graph.arguments()[0].value)[0].is_constant()
+            ? graph.shape(graph.arguments()[0].value)[0].constant()
+            : 4;
+    Literal x(DType::kF32, {size});
+    for (int64_t i = 0; i < size; ++i) x.SetDouble(i, 10);
+    const auto outputs = session.Run(graph, {&x, 1});
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    return outputs.ok() ? (*outputs)[0].AsDouble(0) : -1;
+  }
+  std::string EntryPath(std::string_view kind) {
+    for (const DiskStore::Entry& entry : Disk()->List()) {
+      if (entry.kind == kind) return entry.path;
+    }
+    return "";
+  }
+  static void Flip(const std::string& path, int64_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    const char byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(at);
+    file.put(byte);
+  }
+
+  const std::string folder_ = StrCat(testing::TempDir(), "/session");
+  runtime::ThreadPool threads_{2};
+  TestCompiler compiler_;
+  std::vector<std::string> log_;
+};
+
+TEST_F(SessionTest, OneCompiledGraphServesEveryNameAndEveryWeights) {
+  const auto session = NewSession();
+  EXPECT_EQ(First(*session, Model(1)), 9);
+  EXPECT_EQ(First(*session, Model(2, 4, "other")), 8);
+  EXPECT_EQ(compiler_.compiles(), 1);
+  EXPECT_EQ(session->statistics().misses, 1);
+  EXPECT_EQ(session->statistics().memory_hits, 1);
+  EXPECT_EQ(First(*session, Model(1, 5)), 9);
+  EXPECT_EQ(compiler_.compiles(), 2);
+}
+
+TEST_F(SessionTest, NamesAreTheCallersOwn) {
+  const auto session = NewSession();
+  const auto a = session->Load(Model(1)), b = session->Load(Model(1, 4, "b"));
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ((*a)->names().outputs[0], "fc");
+  EXPECT_EQ((*b)->names().outputs[0], "b");
+  const uint32_t origin =
+      (*b)->graph().plan((*b)->graph().run).steps.back().origins[0];
+  EXPECT_EQ((*b)->names().origins[origin], "b/sub");
+  EXPECT_EQ((*a)->names().origins[origin], "fc/sub");
+}
+
+TEST_F(SessionTest, AnotherProcessRecallsPlanAndWeights) {
+  EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+  const auto session = NewSession();
+  EXPECT_EQ(First(*session, Model(3)), 7);
+  EXPECT_EQ(compiler_.compiles(), 1);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+  EXPECT_EQ(session->statistics().weights_restored, 1);
+  EXPECT_EQ(First(*session, Model(4)), 6);
+  EXPECT_EQ(session->statistics().weights_prepared, 1);
+}
+
+// Whatever bit of an entry flips, the answer is right.
+TEST_F(SessionTest, DamagedEntriesAreNoticedAndMadeAgain) {
+  for (const std::string_view kind : {"graph", "weights", "memo"}) {
+    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+    const std::string path = EntryPath(kind);
+    if (path.empty()) continue;  // weights changed a moment ago: no memo
+    const int64_t size = static_cast<int64_t>(fs::file_size(path));
+    for (int64_t at = 0; at < size; at += std::max<int64_t>(1, size / 40)) {
+      EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+      Flip(path, at);
+      EXPECT_EQ(First(*NewSession(), Model(3)), 7) << kind << " " << at;
+    }
+    fs::resize_file(path, size / 2);
+    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+    fs::resize_file(path, 0);
+    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+  }
+}
+
+TEST_F(SessionTest, AStoreThatFailsBreaksNothing) {
+  const auto session = NewSession();
+  for (const char* kind : {"graph", "weights", "memo"}) {
+    std::ofstream(StrCat(folder_, "/v1/", kind)) << "in the way";
+  }
+  EXPECT_EQ(First(*session, Model(3)), 7);
+  EXPECT_EQ(First(*NewSession(/*disk=*/false), Model(3)), 7);
+}
+
+TEST_F(SessionTest, ThreadsCompileAKeyOnce) {
+  const auto session = NewSession();
+  const Graph graph = Model(3);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(First(*session, graph), 7); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(compiler_.compiles(), 1);
+}
+
+TEST_F(SessionTest, AFailedCompileIsAnErrorAndNotKept) {
+  const auto session = NewSession();
+  compiler_.broken = true;
+  EXPECT_EQ(Message(session->Load(Model(3)).status()), "broken");
+  compiler_.broken = false;
+  EXPECT_EQ(First(*session, Model(3)), 7);
+}
+
+TEST_F(SessionTest, SessionsOfOneFolderCompileAKeyOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(First(*NewSession(), Model(3)), 7); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(compiler_.compiles(), 1);
+}
+
+TEST_F(SessionTest, SymbolsAreSpecializedToTheInputs) {
+  const auto session = NewSession();
+  const Graph graph = Parse(
+      "symbols N in [1, 8] graph g(%x: f32[N], %w: param f32[4] = f32[4] 1) {"
+      "  %v = reshape(%x) {shape = [4]} %y = sub(%v, %w) return %y }");
+  Literal x(DType::kF32, {9});
+  EXPECT_FALSE(session->Run(graph, {&x, 1}).ok()) << "out of bounds";
+  x = Literal(DType::kF32, {5});
+  EXPECT_FALSE(session->Run(graph, {&x, 1}).ok()) << "does not fit the reshape";
+  EXPECT_EQ(First(*session, graph), 9);
+  EXPECT_EQ(First(*session, graph), 9);
+  EXPECT_EQ(compiler_.compiles(), 1);
+}
+
+TEST_F(SessionTest, CheckModeComparesOnAHit) {
+  EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+  EXPECT_TRUE(NewSession(true, /*check=*/true)->Load(Model(3)).ok());
+  compiler_.different = true;
+  const auto loaded = NewSession(true, /*check=*/true)->Load(Model(3));
+  EXPECT_EQ(loaded.status().code(), StatusCode::kInternal);
+}
+
+TEST_F(SessionTest, NamedEntries) {
+  const auto session = NewSession();
+  EXPECT_FALSE(session->Contains("mine"));
+  const auto key = session->Put("mine", Model(3));
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_EQ(session->Get("mine"), *key);
+  EXPECT_TRUE(NewSession()->Contains("mine"));
+  Disk()->Collect(0);
+  EXPECT_FALSE(NewSession()->Contains("mine"));
+}
+
+TEST_F(SessionTest, PlansInFiles) {
+  const std::string path = folder_ + "-plan.encore";
+  ASSERT_TRUE(NewSession()->SavePlan(path, Model(3)).ok());
+  fs::remove_all(folder_);
+  const auto session = NewSession();
+  EXPECT_EQ(*session->LoadPlan(path + ".none", Model(3)), false);
+  EXPECT_EQ(*session->LoadPlan(path, Model(3, 5)), false);
+  EXPECT_EQ(log_.size(), 2u);
+  EXPECT_EQ(*session->LoadPlan(path, Model(3)), true);
+  EXPECT_EQ(First(*session, Model(3)), 7);
+  EXPECT_EQ(compiler_.compiles(), 1);
+  Flip(path, 100);
+  EXPECT_EQ(session->LoadPlan(path, Model(3)).status().code(),
+            StatusCode::kDataLoss);
+}
+
+TEST_F(SessionTest, ExplainsAMiss) {
+  const auto session = NewSession();
+  EXPECT_EQ(*session->ExplainMiss(Model(3)), std::nullopt);
+  EXPECT_EQ(First(*session, Model(3)), 7);
+  EXPECT_EQ(*session->ExplainMiss(Model(5)), std::nullopt);
+  const auto why = *session->ExplainMiss(Model(3, 6));
+  ASSERT_TRUE(why.has_value());
+  EXPECT_NE(why->find("types differ"), std::string::npos) << *why;
+}
+
+TEST_F(SessionTest, ErrorsNameTheInputOrParameter) {
+  const auto session = NewSession();
+  Graph graph = Model(1);
+  const Literal wrong(DType::kI32, {4});
+  EXPECT_NE(Message(session->Run(graph, {&wrong, 1}).status()).find("input x"),
+            std::string::npos);
+  EXPECT_NE(Message(session->Run(graph, {}).status()).find("input x"),
+            std::string::npos);
+  graph.set_parameter_data(1, std::nullopt);
+  EXPECT_NE(Message(session->Load(graph).status()).find("parameter w"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, WeightDigestsAreRememberedForSettledFiles) {
+  const auto store = Disk();
+  const std::string path = folder_ + "-weights";
+  std::ofstream(path) << "weights";
+  const Literal weights(DType::kF32, {1000});
+  const std::vector<std::string> files = {path};
+  const Digest context = Sha256Of("graph");
+  const Digest digest = WeightDigest({&weights, 1}, files, context, &*store);
+  EXPECT_EQ(EntryPath("memo"), "") << "the file changed a moment ago";
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  fs::last_write_time(path, old);
+  // The change time is now: it cannot be set.
+  WeightDigest({&weights, 1}, files, context, &*store);
+  EXPECT_EQ(EntryPath("memo"), "");
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  EXPECT_EQ(WeightDigest({&weights, 1}, files, context, &*store), digest);
+  EXPECT_NE(EntryPath("memo"), "");
+  // Remembered: other weights are not looked at.
+  const Literal other(DType::kF32, {7});
+  EXPECT_EQ(WeightDigest({&other, 1}, files, context, &*store), digest);
+  std::ofstream(path) << "changed";
+  EXPECT_NE(WeightDigest({&other, 1}, files, context, &*store), digest);
+}
+
+}  // namespace
+}  // namespace encore::cache
