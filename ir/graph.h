@@ -20,6 +20,7 @@
 #define ENCORE_IR_GRAPH_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -103,7 +104,8 @@ class Graph {
   // InvalidArgument where an output of that name is there.
   Status AddOutput(std::string name, ValueId value);
 
-  // --- Reading. References and spans are valid until the graph grows.
+  // --- Reading. References to types and shapes stay valid, other references and
+  // spans until the graph grows.
 
   int node_count() const { return static_cast<int>(nodes_.size()); }
   int value_count() const { return static_cast<int>(values_.size()); }
@@ -188,7 +190,8 @@ class Graph {
   std::string name_;
   std::shared_ptr<std::vector<Symbol>> symbols_;
   std::vector<Node> nodes_;
-  std::vector<Value> values_;
+  // A deque: types stay where they are while the graph grows.
+  std::deque<Value> values_;
   std::vector<ValueId> operands_;
   std::vector<Attributes> attributes_;
   std::vector<Graph> bodies_;

@@ -48,7 +48,7 @@ Value NormalizedGroups(const DecomposeContext& context, const Dim& groups,
                        double epsilon) {
   GraphBuilder& g = context.g;
   const Value x = context.wide();
-  const Shape& shape = x.shape();
+  const Shape shape = x.shape();
   Dim size = groups == shape[1] ? Dim(1) : FloorDiv(shape[1], groups);
   for (int i = 2; i < shape.rank(); ++i) size = size * shape[i];
   const Value grouped = g.Reshape(x, {shape[0], groups, size});
@@ -142,7 +142,7 @@ Value DecomposeAttention(const DecomposeContext& context) {
   const AttentionAttrs& attrs = context.attrs<AttentionAttrs>();
   const Value query = context.wide(0), key = context.wide(1),
               value = context.wide(2);
-  const Shape &q = query.shape(), &k = key.shape();
+  const Shape q = query.shape(), k = key.shape();
   const Dim &heads = q[1], &kv_heads = k[1], &queries = q[2], &keys = k[2];
   // Queries of the heads that share keys stand one after the other.
   const Dim group = heads == kv_heads ? Dim(1) : FloorDiv(heads, kv_heads);
