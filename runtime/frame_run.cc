@@ -214,9 +214,9 @@ Status Frame::StartLoop(const ReplayOp& op) {
   for (const Invoke::Scanned& scanned : loop.scanned) {
     int64_t total;
     if (__builtin_mul_overflow(bytes(scanned.element), trips, &total) ||
-        total > bytes(scanned.whole)) {
-      return InvalidArgumentError(
-          StrCat(trips, " trips leave slot ", scanned.whole.value()));
+        total != bytes(scanned.whole)) {
+      return InvalidArgumentError(StrCat(trips, " trips are not what slot ",
+                                         scanned.whole.value(), " holds"));
     }
   }
   return OkStatus();

@@ -383,6 +383,8 @@ class StructureChecker {
                          element.offset == Dim(0) &&
                          !IsRunTime(element.bytes) && !IsRunTime(whole.bytes),
                      "an element is a view of its whole, at 0");
+      ENCORE_REQUIRE("P11", element.bytes * op.trips == whole.bytes,
+                     "the elements of all trips are not the whole");
     }
     return OkStatus();
   }
