@@ -105,6 +105,7 @@ std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
                                             std::vector<MatchBuffer>* buffers) {
   std::vector<Turn> turns;
   turns.reserve(rules.size());
+  resumed_ = false;
   std::vector<bool> seen(rules_->size(), false);
   for (const RuleId id : rules) {
     if (seen[id.value()]) continue;
@@ -115,6 +116,7 @@ std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
     if (quota.matches == 0) continue;
     Applier applier(*graph_, &rules_->rule(id), id);
     if (backlog_[id.value()] != nullptr) {
+      resumed_ = true;
       turns.push_back({id, quota, std::move(applier), Turn::kBacklog});
       continue;
     }
@@ -237,7 +239,7 @@ StopReason Runner::Run(std::span<const RuleId> rules, Scheduler* scheduler,
       return reached && goal(*graph_) ? StopReason::kGoal : report.stop;
     }
     if (scheduler != nullptr) scheduler->Observe(*graph_, rules, stats_);
-    if (!report.changed && !HasBacklog() &&
+    if (!report.changed && !resumed_ && !HasBacklog() &&
         (scheduler == nullptr || scheduler->MaySaturate(iteration))) {
       return StopReason::kSaturated;
     }

@@ -138,6 +138,8 @@ class Runner {
   size_t iterations_ = 0;
   // By rule: matches found and not applied yet; null if there are none.
   std::vector<std::unique_ptr<MatchBuffer>> backlog_;
+  // A rule worked off its backlog in the last iteration instead of looking.
+  bool resumed_ = false;
 };
 
 }  // namespace encore::egraph

@@ -1,0 +1,102 @@
+// The user's tour of README.md, compiled and run; the page has the lines
+// between the marks, word for word.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/opt/egraph/analysis.h"
+#include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/pattern.h"
+#include "encore/opt/egraph/runner.h"
+#include "encore/opt/egraph/schedulers.h"
+#include "encore/opt/egraph/tree_cost.h"
+#include "gtest/gtest.h"
+
+using namespace encore;          // NOLINT(build/namespaces)
+using namespace encore::egraph;  // NOLINT(build/namespaces)
+
+// TOUR
+// A fact per class: the number of bits its values need, at most 64.
+class Bits : public FactAnalysis<int> {
+ public:
+  std::unique_ptr<Analysis> Clone() const override {
+    return std::make_unique<Bits>(*this);
+  }
+
+ protected:
+  int Of(const EGraph& graph, NodeId node) override {
+    const std::string& op = graph.language().op(graph.op(node)).name;
+    const auto bits = [&](int i) {
+      return fact(graph.Find(ClassId(graph.args(node)[i])));
+    };
+    if (op == "Byte") return 8;
+    if (op == "&") return std::min(bits(0), bits(1));
+    return 64;
+  }
+  bool Join(EGraph*, int* into, const int& from) override {
+    const int old = std::exchange(*into, std::min(*into, from));
+    return *into != old;
+  }
+};
+
+std::string Simplify(std::string_view term) {
+  Language language;
+  const SortId word = *language.AddClassSort("Word");
+  for (const char* op : {"&", "|"}) {
+    language.AddOp({.name = op, .args = {word, word}, .result = word}).value();
+  }
+  const OpId byte =
+      *language.AddOp({.name = "Byte", .args = {kStringSort}, .result = word});
+  const OpId number =
+      *language.AddOp({.name = "Num", .args = {kI64Sort}, .result = word});
+  language.AddPrimitive(  // a condition on the fact
+      {"narrow",
+       {word},
+       kUnitSort,
+       [](const EGraph& g, LiteralPool&, auto args, Value*) {
+         return g.analysis<Bits>(0).fact(ClassId(args[0])) <= 8;
+       }});
+  EGraph graph(std::move(language));
+  graph.AddAnalysis(std::make_unique<Bits>());
+  const Syntax syntax = {.number = number, .symbol = byte};
+  const ClassId root = *AddTerm(&graph, term, syntax);
+  RuleBook book;
+  std::vector<RuleId> rules;
+  for (const char* text :
+       {"(& ?a ?b) => (& ?b ?a)", "(& ?a ?a) => ?a", "(| ?a ?a) => ?a",
+        "(& ?a 255) => ?a if narrow ?a"}) {
+    rules.push_back(book.Add(*ParseRule(&graph.language(), "", text, syntax)));
+  }
+  Runner runner(&graph, &book, {.max_nodes = 10'000, .max_seconds = 1});
+  BackoffScheduler scheduler;
+  EXPECT_EQ(runner.Run(rules, &scheduler), StopReason::kSaturated);
+  return *TreeCosts(graph).Text(root);
+}
+// END
+
+TEST(ExampleTest, Runs) {
+  EXPECT_EQ(Simplify("(| (& 255 x) (& x x))"), "(Byte \"x\")");
+  EXPECT_EQ(Simplify("(& 255 (| x y))"),
+            "(& (Num 255) (| (Byte \"x\") (Byte \"y\")))");
+}
+
+std::string ReadFile(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ExampleTest, IsWhatTheReadmeShows) {
+  const std::string source = ReadFile("opt/egraph/example_test.cc");
+  const size_t begin = source.find("// TOUR\n") + 8;
+  const std::string tour =
+      source.substr(begin, source.find("// END\n") - begin);
+  EXPECT_NE(ReadFile("opt/egraph/README.md").find("```cpp\n" + tour + "```"),
+            std::string::npos)
+      << "copy the tour into opt/egraph/README.md";
+}
