@@ -44,6 +44,7 @@ _SYSTEM_LIBRARIES = {
     "com_google_googletest": {":gtest": "gmock", ":gtest_main": "gmock gtest_main"},
     "com_google_protobuf": {":protobuf": "protobuf", ":protobuf_lite": "protobuf-lite"},
     "com_googlesource_code_re2": {":re2": "re2"},
+    "minizip": {":minizip": "minizip"},
     "openssl": {":crypto": "libcrypto"},
     "rapidjson": {":rapidjson": "RapidJSON"},
     "xxhash": {":xxhash": "libxxhash"},

@@ -1,0 +1,71 @@
+#include "encore/tools/io/tensor_file.h"
+
+#include <cstdlib>
+
+#include "gtest/gtest.h"
+
+namespace encore::tools {
+namespace {
+
+std::string TempPath(const std::string& name) {
+  return std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+}
+
+TEST(TensorFile, NpyRoundTrips) {
+  const Literal matrix = Literal::FromValues<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Literal scalar = Literal::FromValues<int64_t>({}, {-7});
+  for (const Literal& literal : {matrix, scalar, Literal(DType::kU8, {0, 4})}) {
+    const auto back = DecodeNpy(EncodeNpy(literal));
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(*back, literal);
+  }
+}
+
+// Bytes as NumPy 2 writes np.save(f, np.asfortranarray([[1, 2], [3, 4]],
+// dtype="<i2")).
+TEST(TensorFile, ReadsWhatNumPyWrites) {
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  std::string header =
+      "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 2), }";
+  header.append(118 - header.size() - 1, ' ');
+  header += '\n';
+  bytes += {static_cast<char>(header.size()), 0};
+  bytes += header;
+  for (const char value : {1, 3, 2, 4}) bytes += {value, 0};
+  const auto literal = DecodeNpy(bytes);
+  ASSERT_TRUE(literal.ok()) << literal.status();
+  EXPECT_EQ(*literal, Literal::FromValues<int16_t>({2, 2}, {1, 2, 3, 4}));
+}
+
+TEST(TensorFile, EveryTruncationIsAnError) {
+  const std::string bytes = EncodeNpy(Literal::FromValues<float>({2}, {1, 2}));
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(DecodeNpy(std::string_view(bytes).substr(0, size)).ok())
+        << size;
+  }
+}
+
+TEST(TensorFile, ArchivesRoundTripAndAreDeterministic) {
+  const std::vector<std::pair<std::string, Literal>> tensors = {
+      {"a/b", Literal::FromValues<double>({3}, {1, 2, 3})},
+      {"c", Literal::FromValues<int32_t>({1, 1}, {5})}};
+  ASSERT_TRUE(WriteTensors(TempPath("t.npz"), tensors).ok());
+  const auto back = ReadTensors(TempPath("t.npz"));
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->size(), 2u);
+  EXPECT_EQ(back->at("a/b"), tensors[0].second);
+  EXPECT_EQ(back->at("c"), tensors[1].second);
+}
+
+TEST(TensorFile, ErrorsNameTheFile) {
+  EXPECT_NE(
+      Message(ReadTensor("/nowhere/x.npy").status()).find("/nowhere/x.npy"),
+      std::string::npos);
+  EXPECT_NE(
+      Message(ReadTensors("/nowhere/x.npz").status()).find("/nowhere/x.npz"),
+      std::string::npos);
+  EXPECT_FALSE(WriteTensors("/nowhere/x.npz", {}).ok());
+}
+
+}  // namespace
+}  // namespace encore::tools
