@@ -120,6 +120,9 @@ StatusOr<Session::Wanted> Session::WantAsItIs(const Graph& graph) const {
                           options_.compiler.target(options_.compile));
   Stencil stencil = MakeStencil(graph);
   wanted.names = NamesOf(graph, stencil);
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (argument.is_parameter) wanted.parameter_names.push_back(argument.name);
+  }
   wanted.ingredients =
       IngredientsOf(std::move(stencil), wanted.options, target);
   if (!wanted.ingredients.unkeyable) wanted.key = KeyOf(wanted.ingredients);

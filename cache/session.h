@@ -38,6 +38,7 @@
 #include "encore/cache/key.h"
 #include "encore/cache/loaded.h"
 #include "encore/cache/memory_store.h"
+#include "encore/cache/package.h"
 #include "encore/cache/prepared_weights.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/support/status.h"
@@ -121,6 +122,15 @@ class Session {
   StatusOr<bool> LoadPlan(const std::string& path, const Graph& graph,
                           const LoadOptions& options = {});
 
+  // The graph as a package; with calls, a recording. A call without outputs
+  // gets those of a replay. Record writes it.
+  StatusOr<Package> Export(const Graph& graph,
+                           std::span<const Package::Call> calls,
+                           const LoadOptions& options = {});
+  Status Record(const std::string& path, const Graph& graph,
+                std::span<const Package::Call> calls,
+                const LoadOptions& options = {});
+
   // Why `graph` would not be found on disk: the entry on disk that shares most
   // ingredients with it, and what differs first. Nothing where it is there or
   // there is no entry.
@@ -139,6 +149,7 @@ class Session {
     KeyIngredients ingredients;
     Digest key;
     Loaded::Names names;
+    std::vector<std::string> parameter_names;
     // Per parameter; the status says which has none.
     std::vector<Literal> parameters;
     Status parameters_status;

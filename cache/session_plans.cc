@@ -105,6 +105,42 @@ StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
   return true;
 }
 
+StatusOr<Package> Session::Export(const Graph& graph,
+                                  std::span<const Package::Call> calls,
+                                  const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  ENCORE_ASSIGN_OR_RETURN(const auto loaded, Load(graph, options));
+  Package package;
+  package.ingredients = EncodeIngredients(wanted.ingredients);
+  package.constants = wanted.ingredients.constants;
+  package.names = {wanted.names.inputs, wanted.names.outputs,
+                   wanted.parameter_names, wanted.names.origins};
+  const auto& executable = loaded->compiled().executable;
+  package.graph = std::shared_ptr<const runtime::CompiledGraph>(
+      executable, &executable->graph());
+  package.parameters = wanted.parameters;
+  for (size_t i = 0; i < executable->derived().size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(runtime::Blob blob,
+                            loaded->weights()->DerivedBytes(i));
+    package.derived.push_back(std::move(blob));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded->NewReplayer());
+  for (const Package::Call& call : calls) {
+    package.calls.push_back(call);
+    if (!call.outputs.empty()) continue;
+    ENCORE_ASSIGN_OR_RETURN(package.calls.back().outputs,
+                            loaded->Run(*replayer, call.inputs));
+  }
+  return package;
+}
+
+Status Session::Record(const std::string& path, const Graph& graph,
+                       std::span<const Package::Call> calls,
+                       const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Package package, Export(graph, calls, options));
+  return WritePackage(package, path);
+}
+
 StatusOr<std::optional<std::string>> Session::ExplainMiss(
     const Graph& graph, const LoadOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));

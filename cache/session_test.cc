@@ -287,6 +287,23 @@ TEST_F(SessionTest, PlansInFiles) {
             StatusCode::kDataLoss);
 }
 
+TEST_F(SessionTest, RecordsCalls) {
+  const std::string path = folder_ + "-recording.encore";
+  const auto session = NewSession();
+  const std::vector<Package::Call> calls = {
+      {{Literal::FromValues<float>({4}, {1, 2, 3, 4})}, {}}};
+  ASSERT_TRUE(session->Record(path, Model(3), calls).ok());
+  const auto package = ReadPackage(path);
+  ASSERT_TRUE(package.ok()) << package.status();
+  EXPECT_EQ(package->key(), session->Load(Model(3)).value()->compiled().key);
+  EXPECT_EQ(package->names.parameters, std::vector<std::string>{"w"});
+  EXPECT_EQ(package->parameters[0].AsDouble(0), 3);
+  EXPECT_EQ(package->derived.size(), 1u);
+  ASSERT_EQ(package->calls.size(), 1u);
+  EXPECT_EQ(package->calls[0].outputs[0],
+            Literal::FromValues<float>({4}, {-2, -1, 0, 1}));
+}
+
 TEST_F(SessionTest, ExplainsAMiss) {
   const auto session = NewSession();
   EXPECT_EQ(*session->ExplainMiss(Model(3)), std::nullopt);
