@@ -1,5 +1,6 @@
 #include "encore/backends/backends.h"
 
+#include "encore/backends/cpu/cpu_backend.h"
 #include "encore/backends/ref/ref.h"
 #include "encore/ir/support/strings.h"
 
@@ -7,6 +8,7 @@ namespace encore::backends {
 
 std::span<const Backend* const> AllBackends() {
   static const Backend* const backends[] = {
+      cpu::CpuBackend(),
       &ref::RefBackend(),
   };
   return backends;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "encore/backends/cpu/device.h"
 #include "encore/backends/ref/device.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -14,7 +15,15 @@ struct DeviceRow {
   StatusOr<std::unique_ptr<runtime::Device>> (*make)(uint32_t ordinal);
 };
 
+StatusOr<std::unique_ptr<runtime::Device>> NewCpuDevice(uint32_t ordinal) {
+  if (ordinal > 0) {
+    return NotFoundError(StrCat("no device cpu:", ordinal, "; there is cpu:0"));
+  }
+  return cpu::NewCpuDevice();
+}
+
 constexpr DeviceRow kDevices[] = {
+    {"cpu", NewCpuDevice},
     {"ref", ref::NewDevice},
 };
 
