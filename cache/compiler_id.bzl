@@ -15,7 +15,7 @@ def _collect_impl(target, ctx):
                 files.append(file)
     below = [
         dep[_Sources].files
-        for attribute in ["deps", "srcs"]
+        for attribute in ["deps", "srcs", "data"]
         for dep in getattr(ctx.rule.attr, attribute, [])
         if type(dep) == "Target" and _Sources in dep and dep.label.workspace_name == target.label.workspace_name
     ]
@@ -23,7 +23,7 @@ def _collect_impl(target, ctx):
 
 _collect = aspect(
     implementation = _collect_impl,
-    attr_aspects = ["deps", "srcs"],
+    attr_aspects = ["deps", "srcs", "data"],
 )
 
 def _compiler_id_impl(ctx):
