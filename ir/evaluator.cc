@@ -60,6 +60,21 @@ Status CheckSizes(Op op, std::span<const TensorType> types, int64_t max_bytes) {
   return OkStatus();
 }
 
+// Without elements there is nothing to compute, however large other extents.
+bool AllEmpty(std::span<const TensorType> types) {
+  return std::ranges::all_of(types, [](const TensorType& type) {
+    return type.shape.ElementCount() == Dim(0);
+  });
+}
+
+Literals EmptyResults(std::span<const TensorType> types) {
+  Literals results;
+  for (const TensorType& type : types) {
+    results.push_back(Literal(type.dtype, type.shape.ConstantDims()));
+  }
+  return results;
+}
+
 // Movement works on elements of whole bytes.
 bool MovesElements(Op op, const Attributes& attributes) {
   if (op == Op::kSelect || Info(op).has(kMovement)) return true;
@@ -97,6 +112,7 @@ Results RunPlain(Op op, const Attributes& attributes, Literals operands,
   if (op == Op::kCustom && options.custom) {
     return options.custom(std::get<CustomAttrs>(attributes), operands);
   }
+  if (AllEmpty(results)) return EmptyResults(results);
   const EvalContext context{op, attributes, operands, results, nullptr, 0};
   if (MovesElements(op, attributes) && IsPacked(results[0].dtype)) {
     return RunUnpacked(context);

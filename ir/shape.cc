@@ -66,10 +66,11 @@ std::optional<int64_t> ElementCount(std::span<const int64_t> dims) {
 
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
   std::vector<int64_t> strides(dims.size());
-  int64_t stride = 1;
+  // Unsigned: beside an extent of 0 the others may be anything.
+  uint64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= dims[i];
+    strides[i] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(dims[i]);
   }
   return strides;
 }

@@ -15,9 +15,10 @@ int64_t Product(std::span<const int64_t> dims) {
 }
 
 int64_t ProductAt(std::span<const int64_t> dims, const Ints& axes) {
-  int64_t product = 1;
-  for (const int64_t axis : axes) product *= dims[axis];
-  return product;
+  // Unsigned: with an extent of 0 the others may be anything.
+  uint64_t product = 1;
+  for (const int64_t axis : axes) product *= static_cast<uint64_t>(dims[axis]);
+  return static_cast<int64_t>(product);
 }
 
 // The axes in neither list.
