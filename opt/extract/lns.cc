@@ -37,7 +37,7 @@ class NeighbourhoodSearch {
         random_(seed) {}
 
   void Run(const ReportFunction& report) {
-    double size = kFirstSize;
+    double size = std::max(kFirstSize, problem_.num_nodes() / 8.0);
     FillDefaults();
     while (!budget_.Exhausted()) {
       const bool whole = ChooseFree(size);
@@ -58,6 +58,7 @@ class NeighbourhoodSearch {
   // Neighbourhoods grow until they take a good part of what each is given.
   double GrowthAfter(Verdict verdict) const {
     if (verdict == Verdict::kLimit) return 0.75;
+    if (share_used_ < 0.02) return 1.4;
     return share_used_ < 0.1 ? 1.2 : share_used_ < 0.4 ? 1.05 : 0.95;
   }
 

@@ -107,20 +107,35 @@ const Library& TheLibrary() {
   return library;
 }
 
+// What the solver's callbacks share with the thread that waits.
+struct Watch {
+  MipLimits limits;
+  std::atomic<double> bound = -kInfinity;  // proven so far
+};
+
+// The item `name` of type T among what a callback is told, or null.
+template <typename T>
+const T* Item(const HighsCallbackDataOut* out, const char* name) {
+  return static_cast<const T*>(TheLibrary().callback_item(out, name));
+}
+
 // Called by the solver now and then.
-void OnCallback(int, const char*, const HighsCallbackDataOut* out,
+void OnCallback(int type, const char*, const HighsCallbackDataOut* out,
                 HighsCallbackDataIn* in, void* context) {
-  const auto& limits = *static_cast<const MipLimits*>(context);
+  Watch& watch = *static_cast<Watch*>(context);
+  const MipLimits& limits = watch.limits;
   bool stop = limits.interrupt != nullptr && limits.interrupt->load();
   if (limits.deadline) {
     stop |= std::chrono::steady_clock::now() >= *limits.deadline;
   }
-  if (limits.iterations) {
-    const void* const item = TheLibrary().callback_item(
-        out, kHighsCallbackDataOutMipTotalLpIterationsName);
-    if (item != nullptr) {
-      const int64_t done = *static_cast<const int64_t*>(item);
-      stop |= done > 0 && static_cast<uint64_t>(done) >= *limits.iterations;
+  if (type == kHighsCallbackMipInterrupt) {
+    const auto* const bound =
+        Item<double>(out, kHighsCallbackDataOutMipDualBoundName);
+    if (bound != nullptr && std::isfinite(*bound)) watch.bound = *bound;
+    const auto* const done =
+        Item<int64_t>(out, kHighsCallbackDataOutMipTotalLpIterationsName);
+    if (limits.iterations && done != nullptr && *done > 0) {
+      stop |= static_cast<uint64_t>(*done) >= *limits.iterations;
     }
   }
   in->user_interrupt = stop;
@@ -142,15 +157,14 @@ void SetOptions(const Library& lib, void* highs, const MipLimits& limits) {
 }
 
 MipOutcome RunSolver(const MipModel& model, std::span<const double> start,
-                     const MipLimits& limits) {
+                     Watch* watch) {
   const Library& lib = TheLibrary();
   const std::unique_ptr<void, decltype(lib.destroy)> highs(lib.create(),
                                                            lib.destroy);
   MipOutcome out;
   out.bound = -kInfinity;
-  SetOptions(lib, highs.get(), limits);
-  MipLimits context = limits;
-  lib.set_callback(highs.get(), OnCallback, &context);
+  SetOptions(lib, highs.get(), watch->limits);
+  lib.set_callback(highs.get(), OnCallback, watch);
   lib.start_callback(highs.get(), kHighsCallbackMipInterrupt);
   lib.start_callback(highs.get(), kHighsCallbackSimplexInterrupt);
   const HighsInt passed = lib.pass_mip(
@@ -191,7 +205,7 @@ MipOutcome RunSolver(const MipModel& model, std::span<const double> start,
 struct Call {
   MipModel model;
   std::vector<double> start;
-  MipLimits limits;
+  Watch watch;
   std::atomic<bool> interrupted = false;
   std::mutex mutex;
   std::condition_variable finished;
@@ -246,16 +260,20 @@ bool MipAvailable() { return TheLibrary().loaded; }
 
 MipOutcome SolveMip(MipModel model, std::vector<double> start,
                     const MipLimits& limits) {
-  if (!limits.deadline) return RunSolver(model, start, limits);
+  if (!limits.deadline) {
+    Watch watch;
+    watch.limits = limits;
+    return RunSolver(model, start, &watch);
+  }
   const auto call = std::make_shared<Call>();
   call->model = std::move(model);
   call->start = std::move(start);
-  call->limits = limits;
-  call->limits.interrupt = &call->interrupted;
+  call->watch.limits = limits;
+  call->watch.limits.interrupt = &call->interrupted;
   std::atomic<int>& running = TheStragglers().running;
   ++running;
   std::thread thread([call, &running] {
-    MipOutcome outcome = RunSolver(call->model, call->start, call->limits);
+    MipOutcome outcome = RunSolver(call->model, call->start, &call->watch);
     --running;
     const std::lock_guard lock(call->mutex);
     call->outcome = std::move(outcome);
@@ -278,7 +296,7 @@ MipOutcome SolveMip(MipModel model, std::vector<double> start,
   lock.unlock();
   TheStragglers().Add(std::move(thread));
   MipOutcome out;
-  out.bound = -kInfinity;
+  out.bound = call->watch.bound;
   return out;
 }
 

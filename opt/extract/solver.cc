@@ -24,7 +24,7 @@ constexpr uint64_t kFirstLocalWork = 500'000;
 // A small part may take that share of the time, whatever its size.
 constexpr double kLeastShare = 0.2;
 constexpr double kNoLimit = 1e9;
-constexpr uint32_t kLargePart = 15'000;
+constexpr uint32_t kLargePart = 5'000;
 
 // A part of the reduced problem with its own solution and bound.
 class PartSolver {
@@ -62,11 +62,11 @@ class PartSolver {
     }
     // A large part's first relaxation alone may take all the time.
     const bool large = problem_.num_nodes() > kLargePart;
-    if (!large) Exact(budget, 0.25);
+    if (!large) Exact(budget, 0.05);
     // Where a proof is far away the time is better spent on the solution.
     const double gap = solved_.cost - solved_.bound;
-    const bool far = gap > 0.05 * std::abs(solved_.cost);
-    Neighbourhoods(budget, far ? 0.8 : 0.4, report);
+    const bool far = gap > 0.15 * std::abs(solved_.cost);
+    Neighbourhoods(budget, far ? 0.6 : 0.25, report);
     Exact(budget, 1);
     Neighbourhoods(budget, 1, report);
   }
