@@ -21,6 +21,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A larger problem is reduced before the greedy method runs: long chains make
 // its sets quadratic.
 constexpr uint32_t kGreedyClasses = 50'000;
+// Seconds after the deadline at which only the tree and greedy solutions are
+// given: a slow machine or a large problem.
+constexpr double kLate = 0.4;
 constexpr uint64_t kGreedyWork = 20'000'000;
 
 Budget BudgetOf(const Options& options) {
@@ -121,9 +124,12 @@ StatusOr<Result> Extract(const Problem& problem, const Options& options) {
   }
   budget.Spend(work);
   ProgressReport progress(options);
-  const SolverReport report =
-      Solve(expanded, options.seed, &budget, &solved,
-            [&](double cost, double bound) { progress.Tell(cost, bound); });
+  SolverReport report;
+  if (!budget.LateBy(kLate)) {
+    report =
+        Solve(expanded, options.seed, &budget, &solved,
+              [&](double cost, double bound) { progress.Tell(cost, bound); });
+  }
   statistics.work = budget.spent();
   statistics.reduced_nodes = report.reduced_nodes;
   statistics.components = report.parts;

@@ -63,8 +63,8 @@ bool MipStillRunning();
 // Solves from the solution `start` (empty: none). Deterministic but for the
 // deadline and the interrupt. With a deadline the solver runs on a thread of
 // its own; one that misses the deadline by 0.15 s is left behind to stop where
-// it can (the program waits for it at its end), and nothing is known of its
-// result. REQUIRES: MipAvailable().
+// it can (the program waits for it at its end), and only its bound is
+// known. REQUIRES: MipAvailable().
 MipOutcome SolveMip(MipModel model, std::vector<double> start,
                     const MipLimits& limits);
 

@@ -33,6 +33,12 @@ class Budget {
     return deadline_ ? Clock::now() >= *deadline_ : work_left_ == 0;
   }
 
+  // Whether the deadline was missed by `seconds`; never for a budget of work.
+  bool LateBy(double seconds) const {
+    return deadline_ &&
+           Clock::now() - *deadline_ >= std::chrono::duration<double>(seconds);
+  }
+
   void Spend(uint64_t work) {
     spent_ += work;
     work_left_ -= std::min(work, work_left_);

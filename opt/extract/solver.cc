@@ -9,6 +9,7 @@
 #include "encore/opt/extract/greedy.h"
 #include "encore/opt/extract/lns.h"
 #include "encore/opt/extract/local_search.h"
+#include "encore/opt/extract/narrow_dp.h"
 #include "encore/opt/extract/reduce.h"
 #include "encore/opt/extract/reduced.h"
 
@@ -21,9 +22,14 @@ constexpr uint64_t kQuickClosureWords = 50'000'000;
 constexpr uint64_t kGreedyWork = 10'000'000;
 // Evaluations of the first local search, made however short the time is.
 constexpr uint64_t kFirstLocalWork = 500'000;
+// Seconds after the deadline at which quick methods are left out too.
+constexpr double kLate = 0.4;
 // A small part may take that share of the time, whatever its size.
 constexpr double kLeastShare = 0.2;
 constexpr double kNoLimit = 1e9;
+// Where dynamic programming is tried: classes joined, table entries in all.
+constexpr uint32_t kWidth = 14;
+constexpr uint64_t kNarrowWork = 5'000'000;
 constexpr uint32_t kLargePart = 5'000;
 
 // A part of the reduced problem with its own solution and bound.
@@ -37,6 +43,9 @@ class PartSolver {
   const Solved& solved() const { return solved_; }
 
   void Start(Budget* budget) {
+    solved_.bound = LeastBound();
+    // On a machine so slow that the time is over, the known solution must do.
+    if (budget->LateBy(kLate) && !solved_.selection.empty()) return;
     solved_.Improve(problem_, BottomUpTree(problem_, index_).choice);
     uint64_t work = 0;
     solved_.Improve(problem_, GreedyDag(problem_, index_, kGreedyWork, &work));
@@ -46,14 +55,11 @@ class PartSolver {
       work += local.spent();
     }
     budget->Spend(work);
-    double bound = 0;
-    for (ClassIndex c = 0; c < problem_.num_classes(); ++c) {
-      bound += LeastCost(c);
-    }
-    solved_.bound = bound;
   }
 
   void Run(Budget* budget, const ReportFunction& report) {
+    Narrow(budget);
+    if (solved_.optimal) return;
     if (!MipAvailable()) {
       if (!solved_.selection.empty()) {
         SearchLocally(problem_, index_, seed_, true, budget, &solved_);
@@ -72,14 +78,29 @@ class PartSolver {
   }
 
  private:
-  // What class c adds to any solution at least.
-  double LeastCost(ClassIndex c) const {
-    const auto begin = problem_.cost.begin() + problem_.class_start[c];
-    const auto end = problem_.cost.begin() + problem_.class_start[c + 1];
-    const double least = *std::min_element(begin, end);
-    const bool root = std::find(problem_.roots.begin(), problem_.roots.end(),
-                                c) != problem_.roots.end();
-    return root ? least : std::min(0.0, least);
+  // The sum of what each class adds to any solution at least.
+  double LeastBound() const {
+    std::vector<uint8_t> is_root(problem_.num_classes(), false);
+    for (const ClassIndex root : problem_.roots) is_root[root] = true;
+    double bound = 0;
+    for (ClassIndex c = 0; c < problem_.num_classes(); ++c) {
+      const auto begin = problem_.cost.begin() + problem_.class_start[c];
+      const auto end = problem_.cost.begin() + problem_.class_start[c + 1];
+      const double least = *std::min_element(begin, end);
+      bound += is_root[c] ? least : std::min(0.0, least);
+    }
+    return bound;
+  }
+
+  void Narrow(Budget* budget) {
+    if (budget->Exhausted()) return;
+    uint64_t work = 0;
+    const Selection found = SolveNarrow(problem_, kWidth, kNarrowWork, &work);
+    budget->Spend(work);
+    if (found.empty()) return;
+    solved_.Improve(problem_, found);
+    solved_.optimal = true;
+    solved_.bound = solved_.cost;
   }
 
   void Exact(Budget* budget, double share) {
