@@ -219,7 +219,7 @@ class ModuleBuilder {
       PackedInput packed;
       packed.input = panel.input;
       const Region region =
-          PackRegion(*request.kernel.region, tile, panel, &packed.bytes);
+          PackRegion(*request.kernel.region, panel, &packed.bytes);
       const std::optional<FlatRegion> flat = Flatten(region);
       if (!flat) return InternalError("a panel that cannot be packed");
       packed.program = AddFunction(GenerateRegion(

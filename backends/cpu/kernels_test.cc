@@ -49,14 +49,22 @@ double Get(DType dtype, const std::byte* at) {
     return static_cast<double>(value);
   };
   switch (dtype) {
-    case DType::kBool: return as(uint8_t{});
-    case DType::kI8: return as(int8_t{});
-    case DType::kI16: return as(int16_t{});
-    case DType::kI32: return as(int32_t{});
-    case DType::kI64: return as(int64_t{});
-    case DType::kU8: return as(uint8_t{});
-    case DType::kF32: return as(float{});
-    case DType::kF64: return as(double{});
+    case DType::kBool:
+      return as(uint8_t{});
+    case DType::kI8:
+      return as(int8_t{});
+    case DType::kI16:
+      return as(int16_t{});
+    case DType::kI32:
+      return as(int32_t{});
+    case DType::kI64:
+      return as(int64_t{});
+    case DType::kU8:
+      return as(uint8_t{});
+    case DType::kF32:
+      return as(float{});
+    case DType::kF64:
+      return as(double{});
     default: {
       uint16_t bits;
       std::memcpy(&bits, at, 2);
@@ -68,15 +76,24 @@ double Get(DType dtype, const std::byte* at) {
 void Put(DType dtype, double number, std::byte* at) {
   const auto as = [at](auto value) { std::memcpy(at, &value, sizeof(value)); };
   switch (dtype) {
-    case DType::kBool: return as(static_cast<uint8_t>(number > 0));
-    case DType::kI8: return as(static_cast<int8_t>(number));
-    case DType::kI16: return as(static_cast<int16_t>(number));
-    case DType::kI32: return as(static_cast<int32_t>(number));
-    case DType::kI64: return as(static_cast<int64_t>(number));
-    case DType::kU8: return as(static_cast<uint8_t>(std::abs(number)));
-    case DType::kF32: return as(static_cast<float>(number));
-    case DType::kF64: return as(number);
-    default: return as(EncodeFloat(dtype, number));
+    case DType::kBool:
+      return as(static_cast<uint8_t>(number > 0));
+    case DType::kI8:
+      return as(static_cast<int8_t>(number));
+    case DType::kI16:
+      return as(static_cast<int16_t>(number));
+    case DType::kI32:
+      return as(static_cast<int32_t>(number));
+    case DType::kI64:
+      return as(static_cast<int64_t>(number));
+    case DType::kU8:
+      return as(static_cast<uint8_t>(std::abs(number)));
+    case DType::kF32:
+      return as(static_cast<float>(number));
+    case DType::kF64:
+      return as(number);
+    default:
+      return as(EncodeFloat(dtype, number));
   }
 }
 
@@ -174,8 +191,8 @@ void Check(const std::string& text) {
   }
   for (const Operand& output : region.outputs) {
     expected.emplace_back(Count(output) * BitWidth(output.dtype) / 8 + 64);
-    out.push_back({expected.back().data(),
-                   static_cast<int64_t>(expected.back().size())});
+    out.push_back(
+        {expected.back().data(), static_cast<int64_t>(expected.back().size())});
   }
   const Status status = Interpret(region, {}, in, out);
   ASSERT_TRUE(status.ok()) << status;
@@ -205,10 +222,10 @@ void Check(const std::string& text) {
 TEST(Kernels, Unary) {
   for (const char* dtype : {"f32", "f64", "f16", "bf16"}) {
     for (const char* op :
-         {"abs", "neg", "sign", "ceil", "floor", "round", "exp", "expm1", "log",
-          "log1p", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "asin",
-          "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-          "erf", "logistic"}) {
+         {"abs",   "neg",   "sign",  "ceil",  "floor", "round",      "exp",
+          "expm1", "log",   "log1p", "sqrt",  "rsqrt", "reciprocal", "sin",
+          "cos",   "tan",   "asin",  "acos",  "atan",  "sinh",       "cosh",
+          "tanh",  "asinh", "acosh", "atanh", "erf",   "logistic"}) {
       Check(StrCat("graph g(%x: ", dtype, "[5,7]) -> ", dtype,
                    "[5,7] {\n  %y = ", op, "(%x)\n  return %y\n}"));
     }
@@ -216,8 +233,8 @@ TEST(Kernels, Unary) {
 }
 
 TEST(Kernels, Binary) {
-  for (const char* dtype : {"f32", "f64", "f16", "bf16", "i8", "i32", "i64",
-                            "u8", "i16"}) {
+  for (const char* dtype :
+       {"f32", "f64", "f16", "bf16", "i8", "i32", "i64", "u8", "i16"}) {
     for (const char* op :
          {"add", "sub", "mul", "div", "rem", "pow", "max", "min"}) {
       Check(StrCat("graph g(%x: ", dtype, "[3,13], %z: ", dtype, "[3,13]) -> ",
@@ -244,18 +261,24 @@ TEST(Kernels, Casts) {
 }
 
 TEST(Kernels, Movement) {
-  Check("graph g(%x: f32[5,6,7]) -> f32[7,5,6] {\n  %y = transpose(%x) "
-        "{permutation = [2,0,1]}\n  return %y\n}");
-  Check("graph g(%x: i8[33,17]) -> i8[17,33] {\n  %y = transpose(%x) "
-        "{permutation = [1,0]}\n  return %y\n}");
-  Check("graph g(%x: f32[6,40]) -> f32[4,13] {\n  %y = slice(%x) {starts = "
-        "[1,0], limits = [5,39], strides = [1,3]}\n  return %y\n}");
-  Check("graph g(%x: f32[4,5], %v: f32[]) -> f32[6,12] {\n  %y = pad(%x, %v) "
-        "{low = [1,2], high = [1,1], interior = [0,1]}\n  return %y\n}");
-  Check("graph g(%x: f32[4,20]) -> f32[4,20] {\n  %y = reverse(%x) {axes = "
-        "[1]}\n  return %y\n}");
-  Check("graph g(%x: f16[4,20], %z: f16[4,3]) -> f16[4,23] {\n  %y = "
-        "concat(%x, %z) {axis = 1}\n  return %y\n}");
+  Check(
+      "graph g(%x: f32[5,6,7]) -> f32[7,5,6] {\n  %y = transpose(%x) "
+      "{permutation = [2,0,1]}\n  return %y\n}");
+  Check(
+      "graph g(%x: i8[33,17]) -> i8[17,33] {\n  %y = transpose(%x) "
+      "{permutation = [1,0]}\n  return %y\n}");
+  Check(
+      "graph g(%x: f32[6,40]) -> f32[4,13] {\n  %y = slice(%x) {starts = "
+      "[1,0], limits = [5,39], strides = [1,3]}\n  return %y\n}");
+  Check(
+      "graph g(%x: f32[4,5], %v: f32[]) -> f32[6,12] {\n  %y = pad(%x, %v) "
+      "{low = [1,2], high = [1,1], interior = [0,1]}\n  return %y\n}");
+  Check(
+      "graph g(%x: f32[4,20]) -> f32[4,20] {\n  %y = reverse(%x) {axes = "
+      "[1]}\n  return %y\n}");
+  Check(
+      "graph g(%x: f16[4,20], %z: f16[4,3]) -> f16[4,23] {\n  %y = "
+      "concat(%x, %z) {axis = 1}\n  return %y\n}");
 }
 
 TEST(Kernels, Reductions) {
@@ -279,14 +302,18 @@ TEST(Kernels, Reductions) {
       }
     }
   }
-  Check("graph g(%x: f32[4,50]) -> f32[4,50] {\n  %y = cumulative(%x) "
-        "{combiner = sum, axis = 1, exclusive = true, reverse = true}\n  "
-        "return %y\n}");
+  Check(
+      "graph g(%x: f32[4,50]) -> f32[4,50] {\n  %y = cumulative(%x) "
+      "{combiner = sum, axis = 1, exclusive = true, reverse = true}\n  "
+      "return %y\n}");
 }
 
 TEST(Kernels, Products) {
-  for (const auto& [m, k, n] : {std::tuple{1, 7, 5}, {13, 33, 70}, {37, 64, 48},
-                                {64, 128, 100}, {1, 256, 300}}) {
+  for (const auto& [m, k, n] : {std::tuple{1, 7, 5},
+                                {13, 33, 70},
+                                {37, 64, 48},
+                                {64, 128, 100},
+                                {1, 256, 300}}) {
     for (const char* dtype : {"f32", "f64", "f16"}) {
       Check(StrCat("graph g(%x: ", dtype, "[", m, ",", k, "], %w: param ",
                    dtype, "[", k, ",", n, "]) -> ", dtype, "[", m, ",", n,

@@ -190,20 +190,37 @@ Value RegionEmitter::LoadVector(Elem elem, const Value& base,
     if (!mask.valid()) return b_.Load(type, pointer, align);
     return b_.MaskedLoad(type, pointer, mask, otherwise, align);
   }
-  if (address.element.lanes() == 1 && address.lane_stride == 2 &&
-      !mask.valid()) {
-    const Value first = Pointer(base, elem, address);
-    const Value second = b_.Gep(first, elem, IrBuilder::I64(lanes_ - 1));
-    std::vector<int> pick;
-    for (int i = 0; i < lanes_; ++i) {
-      pick.push_back(2 * i < lanes_ ? 2 * i : 2 * i + 1);
-    }
-    return b_.Shuffle(b_.Load(type, first, align), b_.Load(type, second, align),
-                      pick);
+  if (address.element.lanes() == 1 && address.lane_stride == 2) {
+    return LoadEven(type, Pointer(base, elem, address), mask, otherwise);
   }
   return b_.Gather(type, Pointers(base, elem, address),
                    mask.valid() ? mask : IrBuilder::True(lanes_), otherwise,
                    align);
+}
+
+// Elements 0, 2, 4, … behind `pointer`: the low half of the lanes from a vector
+// that starts there, the high half from one that ends at the last element.
+Value RegionEmitter::LoadEven(IrType type, const Value& pointer,
+                              const Value& mask, const Value& otherwise) {
+  const int align = ElemBytes(type.elem);
+  const Value second = b_.Gep(pointer, type.elem, IrBuilder::I64(lanes_ - 1));
+  std::vector<int> pick, low, high;
+  for (int i = 0; i < lanes_; ++i) {
+    pick.push_back(2 * i < lanes_ ? 2 * i : 2 * i + 1);
+    // Lane of the result that element i of each vector is; `lanes_`: none.
+    low.push_back(i % 2 == 0 ? i / 2 : lanes_);
+    high.push_back(i % 2 == 1 ? (lanes_ - 1 + i) / 2 : lanes_);
+  }
+  if (!mask.valid()) {
+    return b_.Shuffle(b_.Load(type, pointer, align),
+                      b_.Load(type, second, align), pick);
+  }
+  const Value none = IrBuilder::Zero(mask.type), zero = IrBuilder::Zero(type);
+  const Value a =
+      b_.MaskedLoad(type, pointer, b_.Shuffle(mask, none, low), zero, align);
+  const Value c =
+      b_.MaskedLoad(type, second, b_.Shuffle(mask, none, high), zero, align);
+  return b_.Select(mask, b_.Shuffle(a, c, pick), otherwise);
 }
 
 Value RegionEmitter::LoadScalar(Elem elem, const Value& base,

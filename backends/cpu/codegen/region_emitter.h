@@ -70,6 +70,8 @@ class RegionEmitter {
   // Elements at `address` in their form in memory.
   Value LoadVector(Elem elem, const Value& base, const Address& address,
                    const Value& fill);
+  Value LoadEven(IrType type, const Value& pointer, const Value& mask,
+                 const Value& otherwise);
   Value LoadScalar(Elem elem, const Value& base, const Address& address,
                    const Value& fill);
   void StoreVector(const Value& value, const Value& base,

@@ -36,11 +36,13 @@ struct TileSchedule {
   int64_t chunk_extent = 0;
   int64_t partitions = 1;
   double cycles = 0;
-  // Inputs that are to be packed along the vector variable, and the dim of
-  // each.
+  // Inputs that are to be packed along the vector or the row variable: the dim
+  // that is cut in blocks, and all dims, that one first.
   struct Panel {
     uint32_t input = 0;
     int dim = 0;
+    int64_t block = 1;
+    std::vector<int> order;
   };
   std::vector<Panel> panels;
 
@@ -53,13 +55,17 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
                                              const std::vector<bool>& weights,
                                              Isa isa);
 
+// The reduced variables of a stage, those that range checks look at outermost:
+// the checks of the inner loops are then made once.
+std::vector<uint32_t> ReductionOrder(const FlatRegion& flat, size_t stage);
+
 // `region` with the inputs of `schedule.panels` in packed layout.
 Region WithPanels(const Region& region, const TileSchedule& schedule);
 
 // The region that packs `input` of the unpacked `region`, and its result's
 // bytes.
-Region PackRegion(const Region& region, const TileSchedule& schedule,
-                  const TileSchedule::Panel& panel, int64_t* bytes);
+Region PackRegion(const Region& region, const TileSchedule::Panel& panel,
+                  int64_t* bytes);
 
 // The kernel for a region of WithPanels.
 GeneratedKernel GenerateTiles(const FlatRegion& flat,

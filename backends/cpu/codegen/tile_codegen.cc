@@ -1,3 +1,4 @@
+#include <functional>
 #include <utility>
 
 #include "encore/backends/cpu/codegen/reduction.h"
@@ -7,6 +8,9 @@
 
 namespace encore::backends::cpu {
 namespace {
+
+// Small windows are unrolled whole: their range checks become constants.
+constexpr int64_t kMaxUnrolledPoints = 150;
 
 class TileGenerator {
  public:
@@ -35,6 +39,9 @@ class TileGenerator {
   void EmitMap(const Tile& tile, size_t stage);
   // The point (r, u) of the tile becomes the current one.
   void Place(const Tile& tile, int r, int u);
+  // `body` for every point of reduced[first…].
+  void Reduce(const std::vector<uint32_t>& reduced, size_t first, bool unroll,
+              const std::function<void()>& body);
   // sum + the stage's value at the current point.
   Value AddValue(const Stage& stage, const Value& sum);
 
@@ -72,6 +79,23 @@ Value TileGenerator::AddValue(const Stage& stage, const Value& sum) {
   return b_.Binary("fadd", sum, wide(stage.value));
 }
 
+void TileGenerator::Reduce(const std::vector<uint32_t>& reduced, size_t first,
+                           bool unroll, const std::function<void()>& body) {
+  if (first == reduced.size()) return body();
+  const uint32_t variable = reduced[first];
+  const auto point = [&](const Value& i) {
+    e_.SetVariable(variable, i);
+    Reduce(reduced, first + 1, unroll, body);
+  };
+  if (!unroll) {
+    return b_.Loop(IrBuilder::I64(0), IrBuilder::I64(flat_.extents[variable]),
+                   1, point);
+  }
+  for (int64_t i = 0; i < flat_.extents[variable]; ++i) {
+    point(IrBuilder::I64(i));
+  }
+}
+
 void TileGenerator::EmitSum(const Tile& tile, size_t stage) {
   const Stage& info = region_.stages[stage];
   const IrType type{ComputeElem(info.accumulate), s_.lanes};
@@ -81,7 +105,11 @@ void TileGenerator::EmitSum(const Tile& tile, size_t stage) {
     b_.Set(sums.back(), IrBuilder::Zero(type));
   }
   e_.SetLanes(kNoVariable, {});
-  Loops(e_, flat_, flat_.reduced[stage], kNoVariable, s_.lanes, [&] {
+  const std::vector<uint32_t> reduced = ReductionOrder(flat_, stage);
+  int64_t points = 1;
+  for (const uint32_t v : reduced) points *= flat_.extents[v];
+  const bool unroll = points * tile.rows * tile.vectors <= kMaxUnrolledPoints;
+  Reduce(reduced, 0, unroll, [&] {
     for (int r = 0; r < tile.rows; ++r) {
       for (int u = 0; u < tile.vectors; ++u) {
         Place(tile, r, u);

@@ -120,9 +120,43 @@ class TileCoster {
 
   void Panels(TileSchedule* plan) const {
     for (uint32_t i = 0; i < region_.inputs.size(); ++i) {
-      const int dim = CanPack(i, plan->vector_variable);
-      if (dim >= 0) plan->panels.push_back({i, dim});
+      int dim = CanPack(i, plan->vector_variable);
+      int64_t block = plan->block();
+      if (dim < 0 && plan->rows > 1) {
+        dim = CanPack(i, plan->row_variable);
+        block = plan->rows;
+      }
+      if (dim >= 0) plan->panels.push_back({i, dim, block, Order(i, dim)});
     }
+  }
+
+  // The blocked dim, then the others as the reduction walks through them.
+  std::vector<int> Order(uint32_t input, int dim) const {
+    std::vector<int> order = {dim};
+    const int rank = static_cast<int>(region_.inputs[input].dims.size());
+    std::vector<uint32_t> reduced;
+    for (size_t s = 0; s < region_.stages.size(); ++s) {
+      for (const uint32_t v : ReductionOrder(flat_, s)) reduced.push_back(v);
+    }
+    const auto first_variable = [&](int d) {
+      for (const auto& access : region_.accesses) {
+        if (access.source != Access::Source::kInput || access.number != input ||
+            access.indices[d].terms.empty()) {
+          continue;
+        }
+        return std::find(reduced.begin(), reduced.end(),
+                         access.indices[d].terms[0].variable) -
+               reduced.begin();
+      }
+      return std::ptrdiff_t{-1};
+    };
+    for (int d = 0; d < rank; ++d) {
+      if (d != dim) order.push_back(d);
+    }
+    std::sort(order.begin() + 1, order.end(), [&](int a, int b) {
+      return std::pair(first_variable(a), a) < std::pair(first_variable(b), b);
+    });
+    return order;
   }
 
   // Only what the sums read is worth packing.
@@ -136,9 +170,10 @@ class TileCoster {
 
   double AccessCycles(const FlatAccess& access, const Access* load, uint32_t v,
                       bool along) const {
-    double cycles = access.checked ? 2.0 * access.dynamic.size() : 0.0;
-    if (!along) return cycles + 0.4;
-    if (access.DynamicIn(v)) cycles += 3;
+    // Most range checks leave the inner loop.
+    double cycles = access.checked ? 0.2 * access.dynamic.size() : 0.0;
+    if (!along) return (access.checked ? 1.5 : 0.4) + cycles;
+    if (access.DynamicIn(v)) cycles += 0.5;
     const int64_t step = access.address.Coefficient(v);
     if (load != nullptr && load->source == Access::Source::kInput &&
         CanPack(load->number, v) >= 0) {
@@ -240,6 +275,18 @@ void Partition(const FlatRegion& flat, TileSchedule* plan) {
 
 }  // namespace
 
+std::vector<uint32_t> ReductionOrder(const FlatRegion& flat, size_t stage) {
+  std::vector<uint32_t> order, unchecked;
+  for (const uint32_t v : flat.reduced[stage]) {
+    const bool checked =
+        std::any_of(flat.loads.begin(), flat.loads.end(),
+                    [v](const FlatAccess& load) { return load.DynamicIn(v); });
+    (checked ? order : unchecked).push_back(v);
+  }
+  order.insert(order.end(), unchecked.begin(), unchecked.end());
+  return order;
+}
+
 std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
                                              const std::vector<bool>& weights,
                                              Isa isa) {
@@ -261,21 +308,17 @@ Region WithPanels(const Region& region, const TileSchedule& schedule) {
   Region packed = region;
   for (const TileSchedule::Panel& panel : schedule.panels) {
     Layout& layout = packed.inputs[panel.input].layout;
-    layout.order = {panel.dim};
-    const int rank = static_cast<int>(packed.inputs[panel.input].dims.size());
-    for (int d = 0; d < rank; ++d) {
-      if (d != panel.dim) layout.order.push_back(d);
-    }
+    layout.order = panel.order;
     layout.block_dim = panel.dim;
-    layout.block = schedule.block();
+    layout.block = panel.block;
   }
   return packed;
 }
 
-Region PackRegion(const Region& region, const TileSchedule& schedule,
-                  const TileSchedule::Panel& panel, int64_t* bytes) {
+Region PackRegion(const Region& region, const TileSchedule::Panel& panel,
+                  int64_t* bytes) {
   const Operand& input = region.inputs[panel.input];
-  const int64_t block = schedule.block();
+  const int64_t block = panel.block;
   const int64_t blocks = CeilDiv(input.dims[panel.dim].constant(), block);
   Region pack;
   pack.inputs = {input};
@@ -283,8 +326,8 @@ Region PackRegion(const Region& region, const TileSchedule& schedule,
   Access access;
   access.checked = true;
   access.indices.resize(input.dims.size());
-  for (size_t d = 0; d < input.dims.size(); ++d) {
-    if (static_cast<int>(d) == panel.dim) continue;
+  for (const int d : panel.order) {
+    if (d == panel.dim) continue;
     access.indices[d].terms = {{static_cast<uint32_t>(pack.extents.size()), 1}};
     pack.extents.push_back(input.dims[d]);
   }
