@@ -138,8 +138,7 @@ class Cpu : public Backend {
                                    ArtifactStore* store) const override;
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override {
-    if (ordinal != 0) return NotFoundError("there is one CPU, number 0");
-    return NewCpuDevice();
+    return cpu::NewDevice(ordinal);
   }
 };
 

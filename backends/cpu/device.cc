@@ -98,4 +98,9 @@ std::unique_ptr<runtime::Device> NewCpuDevice() {
   return std::make_unique<CpuDevice>();
 }
 
+StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
+  if (ordinal != 0) return NotFoundError("there is one CPU, number 0");
+  return NewCpuDevice();
+}
+
 }  // namespace encore::backends::cpu

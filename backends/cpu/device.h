@@ -4,8 +4,10 @@
 #ifndef ENCORE_BACKENDS_CPU_DEVICE_H_
 #define ENCORE_BACKENDS_CPU_DEVICE_H_
 
+#include <cstdint>
 #include <memory>
 
+#include "encore/ir/support/status.h"
 #include "encore/runtime/device.h"
 
 namespace encore::backends::cpu {
@@ -15,6 +17,9 @@ namespace encore::backends::cpu {
 // NotFound for an entry that the image does not have. Cost of Load: a copy of
 // each image.
 std::unique_ptr<runtime::Device> NewCpuDevice();
+
+// The same; NotFound for any ordinal but 0.
+StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal);
 
 }  // namespace encore::backends::cpu
 

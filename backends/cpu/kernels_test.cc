@@ -2,6 +2,7 @@
 // region of each graph below, on one thread and on two.
 #include <cmath>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -229,6 +230,82 @@ TEST(Kernels, Unary) {
       Check(StrCat("graph g(%x: ", dtype, "[5,7]) -> ", dtype,
                    "[5,7] {\n  %y = ", op, "(%x)\n  return %y\n}"));
     }
+  }
+}
+
+// Distance in units of the last place of f32 at `want`; 0 for equal infinities
+// and two NaN.
+double Ulps(float got, double want) {
+  if (std::isnan(want)) return std::isnan(got) ? 0 : INFINITY;
+  const float rounded = static_cast<float>(want);
+  if (std::isinf(rounded) || std::isinf(got)) {
+    return rounded == got ? 0 : INFINITY;
+  }
+  int exponent;
+  std::frexp(want, &exponent);
+  return std::abs(got - want) / std::ldexp(1.0, std::max(exponent, -125) - 24);
+}
+
+// All exponents of f32 and 150 values of each, and the special values.
+std::vector<float> Samples() {
+  std::vector<float> samples = {0.0f, -0.0f, INFINITY, -INFINITY, NAN};
+  uint32_t seed = 1;
+  for (uint32_t high = 0; high < 512; ++high) {
+    if (high % 256 == 255) continue;
+    for (int i = 0; i < 150; ++i) {
+      seed = seed * 1664525 + 1013904223;
+      const uint32_t bits = high << 23 | seed >> 9;
+      samples.emplace_back();
+      std::memcpy(&samples.back(), &bits, 4);
+    }
+  }
+  // Where the results are neither 0 nor infinite.
+  for (int i = -60000; i < 60000; ++i) samples.push_back(i * 0.0017f);
+  return samples;
+}
+
+TEST(Kernels, OwnFunctionsAreWithinFourUlps) {
+  struct Row {
+    const char* name;
+    double (*reference)(double);
+  };
+  const std::vector<float> samples = Samples();
+  const int64_t count = samples.size();
+  for (const Row& row :
+       {Row{"exp", std::exp},
+        {"expm1", std::expm1},
+        {"log", std::log},
+        {"log1p", std::log1p},
+        {"tanh", std::tanh},
+        {"erf", std::erf},
+        {"sin", std::sin},
+        {"cos", std::cos},
+        {"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }}}) {
+    SCOPED_TRACE(row.name);
+    const StatusOr<Graph> graph =
+        ParseGraph(StrCat("graph g(%x: f32[", count, "]) -> f32[", count,
+                          "] {\n  %y = ", row.name, "(%x)\n  return %y\n}"));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const BuiltRegion built = Build(*graph);
+    const KernelRequest request{&built.region, {false}, {}};
+    Bytes input(count * 4);
+    std::memcpy(input.data(), samples.data(), input.size());
+    const auto output = RunCandidate(
+        built.region, {request, CpuBackend()->Candidates(request, {})[0]},
+        {input}, 1);
+    double worst = 0;
+    float where = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      float got;
+      std::memcpy(&got, &output[0][i * 4], 4);
+      const double ulps = Ulps(got, row.reference(samples[i]));
+      if (ulps > worst) {
+        worst = ulps;
+        where = samples[i];
+      }
+    }
+    EXPECT_LE(worst, 4) << "at " << where;
+    std::cout << row.name << " " << worst << " ulp at " << where << "\n";
   }
 }
 
