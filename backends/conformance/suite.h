@@ -1,0 +1,45 @@
+// The conformance suite: what every backend has to pass.
+//
+// ConformanceTest runs each op of the table, in each dtype that its row and the
+// backend both name, on edge shapes (scalars, extents of 0, 1 and primes,
+// broadcasts), against the evaluator. DifferentialTest runs random graphs, as
+// they are and fused, on the backend and half of it on ref with Copy steps
+// between. A backend instantiates them in a file of its own:
+//
+//   INSTANTIATE_TEST_SUITE_P(Ref, ConformanceTest, OpsOf("ref"), OpName);
+//   INSTANTIATE_TEST_SUITE_P(Ref, DifferentialTest, SeedsOf("ref"), SeedName);
+#ifndef ENCORE_BACKENDS_CONFORMANCE_SUITE_H_
+#define ENCORE_BACKENDS_CONFORMANCE_SUITE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "encore/ir/op.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+
+struct OpCase {
+  std::string_view backend;
+  Op op;
+};
+struct SeedCase {
+  std::string_view backend;
+  uint64_t seed;
+};
+
+class ConformanceTest : public ::testing::TestWithParam<OpCase> {};
+class DifferentialTest : public ::testing::TestWithParam<SeedCase> {};
+
+std::string OpName(const ::testing::TestParamInfo<OpCase>& info);
+std::string SeedName(const ::testing::TestParamInfo<SeedCase>& info);
+
+// Every op that becomes kernels, for one backend.
+::testing::internal::ParamGenerator<OpCase> OpsOf(std::string_view backend);
+::testing::internal::ParamGenerator<SeedCase> SeedsOf(std::string_view backend,
+                                                      uint64_t count);
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_CONFORMANCE_SUITE_H_
