@@ -184,6 +184,25 @@ TEST(CheckerTest, RefusesWhatIsOutsideTheSubset) {
   }
 }
 
+TEST(CheckerTest, RefusesWhatTheEngineCannotHold) {
+  std::string facts;
+  std::string columns;
+  for (int i = 0; i < 300; ++i) {
+    StrAppend(&facts, "(edge x", i, " x", i + 1, ")");
+    columns += "i64 ";
+  }
+  for (const std::string& text :
+       {StrCat("(rule (", facts, ") ())"), StrCat("(check ", facts, ")"),
+        StrCat("(relation wide (", columns, "))")}) {
+    EXPECT_TRUE(CheckMath(text).starts_with("unsupported: dir/main.egg:7:"))
+        << CheckMath(text);
+  }
+  // Ground terms of a check are looked up, however many they are.
+  std::string ground;
+  for (int i = 0; i < 300; ++i) StrAppend(&ground, "(edge ", i, " ", i, ")");
+  EXPECT_EQ(CheckMath(StrCat("(check ", ground, ")")), "ok");
+}
+
 TEST(CheckerTest, PositionsAreLinesAndColumns) {
   EXPECT_EQ(Check("(sort A)\n  (sort B)\n (sort A)"),
             "rejected: dir/main.egg:3:8: A is declared already");

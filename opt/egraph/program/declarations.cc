@@ -12,6 +12,11 @@ namespace {
 constexpr std::string_view kUnsupportedSorts[] = {"BigInt", "BigRat",
                                                   "Rational"};
 
+// Within what egraph::Language takes; each sort has an operator of its own.
+constexpr size_t kMaxColumns = 200;
+constexpr size_t kMaxTables = 16000;
+constexpr size_t kMaxSorts = 16000;
+
 }  // namespace
 
 bool DeclarationChecker::Declare(uint32_t i, NameKind kind, uint32_t id) {
@@ -37,6 +42,10 @@ bool DeclarationChecker::Declare(uint32_t i, NameKind kind, uint32_t id) {
 
 std::optional<SortId> DeclarationChecker::DeclareSort(uint32_t i) {
   const auto id = static_cast<SortId>(context_.program->sorts.size());
+  if (id >= kMaxSorts) {
+    context_.Unsupported(i, StrCat("more than ", kMaxSorts, " sorts"));
+    return std::nullopt;
+  }
   if (!Declare(i, NameKind::kSort, id)) return std::nullopt;
   context_.program->sorts.push_back(
       static_cast<Symbol>(context_.node(i).payload));
@@ -143,6 +152,12 @@ bool DeclarationChecker::ReadTableOptions(std::span<const uint32_t> elements,
 }
 
 void DeclarationChecker::DeclareTable(uint32_t name, Table table) {
+  if (table.arguments.size() > kMaxColumns ||
+      context_.program->tables.size() >= kMaxTables) {
+    return context_.Unsupported(
+        name, StrCat("more than ", kMaxColumns, " columns or ", kMaxTables,
+                     " tables"));
+  }
   const auto id = static_cast<TableId>(context_.program->tables.size());
   if (!Declare(name, NameKind::kTable, id)) return;
   table.name = static_cast<Symbol>(context_.node(name).payload);

@@ -17,6 +17,11 @@ constexpr std::string_view kUnsupportedOptions[] = {
     ":subsume", ":naive",    ":unsafe-seminaive", ":no-decomp", ":no-merge",
     ":merge",   ":on_merge", ":default",          ":file",      ":mode"};
 
+// Within what egraph::RuleBuilder takes; columns bound the depth of matching.
+constexpr size_t kMaxConditions = 240;
+constexpr size_t kMaxColumns = 4000;
+constexpr size_t kMaxSlots = 50000;
+
 }  // namespace
 
 std::optional<std::vector<Option>> RuleChecker::ParseOptions(
@@ -189,6 +194,52 @@ bool RuleChecker::UnionsAreOfClasses(std::span<const Action> actions) {
   return true;
 }
 
+// Counts what may become atoms, guards and slots of the engine.
+bool RuleChecker::FitsEngine(const Query& query,
+                             std::span<const Action> actions, uint32_t i) {
+  const std::vector<Expr>& exprs = context_.program->exprs;
+  size_t conditions = 0;
+  size_t columns = 0;
+  size_t slots = query.variables.size();
+  std::vector<bool> ground;
+  for (const Fact& fact : query.facts) {
+    for (const ExprId member : fact.chain) {
+      const ExprId first = exprs[member].first;
+      ground.assign(member - first + 1, false);
+      std::vector<ExprId> arguments;
+      for (ExprId e = first; e <= member; ++e) {
+        Arguments(*context_.program, e, &arguments);
+        bool all = exprs[e].kind != ExprKind::kVariable;
+        for (const ExprId a : arguments) all = all && ground[a - first];
+        // A query without actions is asked once: terms without variables are
+        // looked up before.
+        ground[e - first] = all && actions.empty();
+        if (ground[e - first]) continue;
+        conditions += exprs[e].kind != ExprKind::kVariable &&
+                      exprs[e].kind != ExprKind::kLiteral;
+        columns += exprs[e].num_arguments;
+        ++slots;
+      }
+    }
+    conditions += fact.chain.size() - 1;
+  }
+  for (const Action& action : actions) {
+    if (action.kind == ActionKind::kPanic) continue;
+    slots += action.left - exprs[action.left].first + 1;
+    if (action.kind != ActionKind::kUnion) continue;
+    slots += action.right - exprs[action.right].first + 1;
+  }
+  if (conditions <= kMaxConditions && columns <= kMaxColumns &&
+      slots <= kMaxSlots) {
+    return true;
+  }
+  context_.Unsupported(
+      i, StrCat("a rule or query with more than ", kMaxConditions,
+                " patterns and conditions, ", kMaxColumns, " columns or ",
+                kMaxSlots, " expressions"));
+  return false;
+}
+
 bool RuleChecker::FinishQuery(Query* query, uint32_t num_bound, uint32_t i) {
   if (!builder_.Finish(&query->variables)) return false;
   const std::optional<uint32_t> unbound =
@@ -205,6 +256,7 @@ bool RuleChecker::FinishRule(Rule* rule, uint32_t num_bound, uint32_t i) {
   rule->position = context_.At(i);
   if (!FinishQuery(&rule->query, num_bound, i)) return false;
   if (!UnionsAreOfClasses(rule->actions)) return false;
+  if (!FitsEngine(rule->query, rule->actions, i)) return false;
   context_.program->rules.push_back(std::move(*rule));
   return true;
 }
@@ -289,7 +341,8 @@ std::optional<uint32_t> RuleChecker::CheckQuery(
   builder_.Begin();
   for (const uint32_t fact : facts) BuildFact(fact, &query.facts);
   const uint32_t num_bound = builder_.num_variables();
-  if (!FinishQuery(&query, num_bound, facts.empty() ? 0 : facts[0])) {
+  const uint32_t at = facts.empty() ? 0 : facts[0];
+  if (!FinishQuery(&query, num_bound, at) || !FitsEngine(query, {}, at)) {
     return std::nullopt;
   }
   context_.program->queries.push_back(std::move(query));

@@ -60,6 +60,9 @@ class RuleChecker {
   Action BuildAction(uint32_t i);
   bool FinishRule(Rule* rule, uint32_t num_bound, uint32_t i);
   bool FinishQuery(Query* query, uint32_t num_bound, uint32_t i);
+  // What the engine can hold: see kMaxConditions and kMaxColumns.
+  bool FitsEngine(const Query& query, std::span<const Action> actions,
+                  uint32_t i);
   bool UnionsAreOfClasses(std::span<const Action> actions);
   bool AddRewrite(uint32_t i, uint32_t from, uint32_t to,
                   const RewriteOptions& options);
