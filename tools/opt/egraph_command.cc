@@ -60,7 +60,7 @@ int EgraphMain(int argc, char** argv) {
   app.add_flag("--stats", print_stats,
                "print one line of JSON with sizes, time and stop reason");
   app.add_flag("--explain", options.explanations,
-               "record why terms are equal, and explain each extracted term");
+               "explain the equations of terms in checks that hold");
   app.add_option("--max-nodes", options.max_nodes,
                  "stop a run when there are this many e-nodes");
   app.add_option("--max-seconds", options.max_seconds,

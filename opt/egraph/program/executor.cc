@@ -5,6 +5,7 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/explain.h"
 #include "encore/opt/egraph/program/rule_lowering.h"
 #include "encore/opt/egraph/query.h"
 
@@ -56,6 +57,7 @@ Executor::Executor(const Program& program, const ExecutorOptions& options,
                    Output output)
     : program_(program),
       output_(std::move(output)),
+      explain_checks_(options.explanations),
       state_(MakeState(program, options)),
       map_(program, &state_.graph.language()),
       runner_(&state_.graph, &state_.rules, MakeLimits(options)) {}
@@ -108,11 +110,8 @@ Status Executor::RunCommand(const Command& command) {
       return Push(command.count);
     case CommandKind::kPop:
       return Pop(command.count);
-    case CommandKind::kCheck: {
-      ENCORE_ASSIGN_OR_RETURN(const bool holds,
-                              Holds(program_.queries[command.index]));
-      return holds ? OkStatus() : FailedPreconditionError("does not hold");
-    }
+    case CommandKind::kCheck:
+      return Check(program_.queries[command.index]);
     case CommandKind::kExtract:
       return Extract(command.index);
     case CommandKind::kExplain:
@@ -369,8 +368,44 @@ Status Executor::Extract(ExprId e) {
   return OkStatus();
 }
 
-Status Executor::Explain(ExprId, ExprId) {
-  return UnimplementedError("explanations are not there yet");
+Status Executor::Explain(ExprId a, ExprId b) {
+  ENCORE_ASSIGN_OR_RETURN(const egraph::Value left, Evaluate(a));
+  ENCORE_ASSIGN_OR_RETURN(const egraph::Value right, Evaluate(b));
+  if (!state_.graph.rebuilt()) state_.graph.Rebuild();
+  ENCORE_ASSIGN_OR_RETURN(
+      const egraph::Explanation explanation,
+      egraph::Explain(state_.graph, state_.rules, egraph::ClassId(left),
+                      egraph::ClassId(right)));
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::string text,
+      explanation.Text(state_.graph, state_.rules, kMaxTermBytes));
+  output_(text);
+  return OkStatus();
+}
+
+Status Executor::Check(const Query& query) {
+  ENCORE_ASSIGN_OR_RETURN(const bool holds, Holds(query));
+  if (!holds) return FailedPreconditionError("does not hold");
+  if (!explain_checks_) return OkStatus();
+  for (const Fact& fact : query.facts) {
+    for (size_t i = 1; i < fact.chain.size(); ++i) {
+      const ExprId left = fact.chain[i - 1];
+      const ExprId right = fact.chain[i];
+      if (!IsClassSort(program_.exprs[left].sort) || HasVariables(left) ||
+          HasVariables(right)) {
+        continue;
+      }
+      ENCORE_RETURN_IF_ERROR(Explain(left, right));
+    }
+  }
+  return OkStatus();
+}
+
+bool Executor::HasVariables(ExprId root) const {
+  for (ExprId e = program_.exprs[root].first; e <= root; ++e) {
+    if (program_.exprs[e].kind == ExprKind::kVariable) return true;
+  }
+  return false;
 }
 
 uint64_t Executor::NumRows(TableId table) const {

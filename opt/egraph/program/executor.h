@@ -35,7 +35,9 @@ namespace encore::opt::program {
 struct ExecutorOptions {
   size_t max_nodes = std::numeric_limits<size_t>::max();
   double max_seconds = std::numeric_limits<double>::infinity();
-  bool explanations = false;  // forced by a program with (explain ...)
+  // Records why terms are equal, which a program with (explain ...) forces, and
+  // explains the equations of terms without variables in every check.
+  bool explanations = false;
   const std::atomic<bool>* interrupt = nullptr;  // stops runs when true
 };
 
@@ -97,6 +99,8 @@ class Executor {
   Status Pop(uint64_t count);
   Status Extract(ExprId e);
   Status Explain(ExprId a, ExprId b);
+  Status Check(const Query& query);
+  bool HasVariables(ExprId root) const;
   void PrintSizes(const std::vector<TableId>& tables);
   void PrintStats();
 
@@ -108,6 +112,7 @@ class Executor {
 
   const Program& program_;
   Output output_;
+  const bool explain_checks_;
   State state_;
   LanguageMap map_;
   egraph::Runner runner_;  // of state_
