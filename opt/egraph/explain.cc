@@ -211,7 +211,7 @@ class Explainer {
     const ProofLog::Term node = proofs_.term(n);
     const OpInfo& op = language_.op(term.op);
     for (size_t k = 0; k < op.args.size(); ++k) {
-      if (!language_.is_class(op.args[k])) continue;
+      if (!language_.has_terms(op.args[k])) continue;
       Task part{.type = Type::kPath, .x = node.args[k]};
       part.context = contexts_.size();
       const TermStore::Id becomes = fill(k, &part);
@@ -240,7 +240,7 @@ class Explainer {
       TermStore::Term term{OpId(node.op), {}};
       const size_t depth = open.size();
       for (size_t k = 0; k < op.args.size(); ++k) {
-        const bool is_class = language_.is_class(op.args[k]);
+        const bool is_class = language_.has_terms(op.args[k]);
         if (is_class && node_terms_[node.args[k]] == kNone) {
           open.push_back(node.args[k]);
         }
@@ -257,7 +257,7 @@ class Explainer {
   // The term that a slot of a match stands for. As deep as the rule.
   TermStore::Id Instance(const ProofLog::Edge& edge, Slot slot) {
     const SortId sort = rules_.rule(edge.rule).slots[slot.value()].sort;
-    if (!language_.is_class(sort)) return edge.slots[slot.value()];
+    if (!language_.has_terms(sort)) return edge.slots[slot.value()];
     const Maker maker = MakerOf(edge, slot);
     if (maker.args == nullptr) return NodeTerm(maker.node);
     TermStore::Term term{maker.op, {}};
@@ -341,10 +341,10 @@ StatusOr<std::string> TermText(const Language& language, const TermStore& terms,
     const SortId sort = language.op(term.op).args[top.next_arg];
     const uint32_t arg = term.args[top.next_arg++];
     text += " ";
-    if (language.is_class(sort)) {
+    if (language.has_terms(sort)) {
       open(arg);
     } else {
-      text += language.literals().ToText(arg);
+      text += sort == kUnitSort ? "()" : language.literals().ToText(arg);
     }
   }
   return text;

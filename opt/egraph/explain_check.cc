@@ -30,7 +30,7 @@ class SideMatcher {
     const SlotInfo& info = rule_.slots[slot.value()];
     if (bound.has_value()) return *bound == value;
     bound = value;
-    if (!language_.is_class(info.sort)) {
+    if (!language_.has_terms(info.sort)) {
       return !info.constant.has_value() || *info.constant == value;
     }
     for (const Atom& atom : rule_.atoms) {
@@ -80,7 +80,7 @@ std::optional<size_t> OnlyDifference(const Language& language,
   for (size_t i = 0; i < a.args.size(); ++i) {
     if (a.args[i] == b.args[i]) continue;
     if (difference.has_value()) return std::nullopt;
-    if (!language.is_class(language.op(a.op).args[i])) return std::nullopt;
+    if (!language.has_terms(language.op(a.op).args[i])) return std::nullopt;
     difference = i;
   }
   return difference;

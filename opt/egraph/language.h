@@ -87,6 +87,10 @@ class Language {
   std::optional<PrimitiveId> FindPrimitive(std::string_view name) const;
 
   bool is_class(SortId sort) const { return sorts_[sort.value()].is_class; }
+  // Whether its values are classes of terms; Unit is a class without one.
+  bool has_terms(SortId sort) const {
+    return sort != kUnitSort && is_class(sort);
+  }
   bool is_relation(OpId op) const { return this->op(op).result == kUnitSort; }
   const std::string& sort_name(SortId sort) const {
     return sorts_[sort.value()].name;

@@ -21,7 +21,7 @@
 namespace encore::opt::program {
 namespace {
 
-constexpr uint64_t kNumPrograms = 8000;
+constexpr uint64_t kNumPrograms = 4000;
 constexpr size_t kMaxRows = 300;
 
 std::optional<std::string> NoFiles(const std::string&) { return std::nullopt; }
@@ -109,8 +109,34 @@ void ExpectSameCosts(const std::string& text, const Program& program) {
   }
 }
 
+// With explanations recorded, the program must do the same, and each equality
+// of lasting globals must have an explanation, in terms of the program.
+void ExpectExplanations(const std::string& text, const Program& program,
+                        const NaiveInterpreter& naive) {
+  std::string explains;
+  const std::vector<GlobalId> globals = LastingGlobals(program);
+  for (const GlobalId a : globals) {
+    for (const GlobalId b : globals) {
+      const bool same = naive.SameGlobals(a, b);
+      if (program.globals[a].sort != program.globals[b].sort) continue;
+      StrAppend(&explains, same ? "(explain " : "(fail (explain ",
+                program.Name(program.globals[a].name), " ",
+                program.Name(program.globals[b].name), same ? ")\n" : "))\n");
+    }
+  }
+  const auto with_explain = CheckOrFail(text + explains);
+  ASSERT_TRUE(with_explain.has_value());
+  std::string printed;
+  Executor engine(*with_explain, {.explanations = true},
+                  [&](std::string_view output) { printed += output; });
+  const std::optional<Finding> failure = engine.Run();
+  EXPECT_FALSE(failure.has_value()) << failure->message;
+  EXPECT_EQ(printed.find("(global "), std::string::npos) << printed;
+  ExpectSameState(program, naive, engine);
+}
+
 // False where the program is too large for the naive interpreter.
-bool Compare(const std::string& text, bool with_costs) {
+bool Compare(const std::string& text, bool thorough) {
   const std::optional<Program> program = CheckOrFail(text);
   if (!program.has_value()) return true;
   NaiveInterpreter naive(*program, kMaxRows);
@@ -134,7 +160,10 @@ bool Compare(const std::string& text, bool with_costs) {
       succeeded ||
       program->commands[*naive.failed_command()].kind == CommandKind::kCheck;
   if (comparable) ExpectSameState(*program, naive, engine);
-  if (succeeded && with_costs) ExpectSameCosts(text, *program);
+  if (succeeded && thorough) {
+    ExpectSameCosts(text, *program);
+    ExpectExplanations(text, *program, naive);
+  }
   return true;
 }
 

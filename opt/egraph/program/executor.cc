@@ -379,8 +379,28 @@ Status Executor::Explain(ExprId a, ExprId b) {
   ENCORE_ASSIGN_OR_RETURN(
       const std::string text,
       explanation.Text(state_.graph, state_.rules, kMaxTermBytes));
-  output_(text);
+  output_(WithGlobalNames(text));
   return OkStatus();
+}
+
+// Writes the rows that stand for globals (language_map.h) as their names.
+std::string Executor::WithGlobalNames(std::string_view text) const {
+  constexpr std::string_view kRow = "(global ";
+  std::string out;
+  for (size_t at = text.find(kRow); at != std::string_view::npos;
+       at = text.find(kRow)) {
+    const size_t end = std::min(text.find(')', at), text.size());
+    const std::string_view row = text.substr(at, end - at);
+    const std::optional<int64_t> global =
+        ParseInt64(row.substr(row.rfind(' ') + 1));
+    const bool known = global.has_value() && *global >= 0 &&
+                       *global < int64_t(program_.globals.size());
+    StrAppend(&out, text.substr(0, at),
+              known ? program_.Name(program_.globals[*global].name)
+                    : text.substr(at, end - at + 1));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out.append(text);
 }
 
 Status Executor::Check(const Query& query) {

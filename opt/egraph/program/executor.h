@@ -101,6 +101,7 @@ class Executor {
   Status Explain(ExprId a, ExprId b);
   Status Check(const Query& query);
   bool HasVariables(ExprId root) const;
+  std::string WithGlobalNames(std::string_view text) const;
   void PrintSizes(const std::vector<TableId>& tables);
   void PrintStats();
 
