@@ -24,7 +24,7 @@ constexpr uint32_t kGreedyClasses = 50'000;
 // Seconds after the deadline at which only the tree and greedy solutions are
 // given: a slow machine or a large problem.
 constexpr double kLate = 0.4;
-constexpr uint64_t kGreedyWork = 20'000'000;
+constexpr uint64_t kGreedyWork = 10'000'000;
 
 Budget BudgetOf(const Options& options) {
   if (options.work) return Budget(*options.work, options.interrupt);
