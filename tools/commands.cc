@@ -1,5 +1,6 @@
 #include "encore/tools/commands.h"
 
+#include "encore/tools/ops/ops_command.h"
 #include "encore/tools/opt/egraph_command.h"
 #include "encore/tools/opt/extract_command.h"
 
@@ -10,6 +11,7 @@ std::span<const Command> Commands() {
   // file.
   static constexpr Command kCommands[] = {
       {"egraph", "run rewrites, rules and checks on an e-graph", EgraphMain},
+      {"ops", "list every operator", OpsMain},
       {"extract", "choose the cheapest DAG from e-graphs", ExtractMain},
   };
   return kCommands;
