@@ -45,7 +45,7 @@ namespace encore::egraph {
 class EGraph {
  public:
   struct Options {
-    // Keep what ExplainEqual needs (explain.h); about 24 bytes per node more.
+    // Keep what ExplainEqual needs (explain.h); memory about doubles.
     bool explanations = false;
   };
 

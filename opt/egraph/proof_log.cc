@@ -17,7 +17,6 @@ uint32_t Pack(uint32_t reason, bool forward) { return reason << 1 | forward; }
 void ProofLog::AddNode(uint32_t op, std::span<const Value> args) {
   first_.push_back(terms_.size());
   terms_.push_back(op);
-  terms_.push_back(args.size());
   for (const Value value : args) terms_.push_back(value);
   parent_.push_back(kNone);
   reason_.push_back(0);
@@ -47,7 +46,8 @@ void ProofLog::AddUnion(uint32_t a, uint32_t b, const ProofStep& why) {
 
 ProofLog::Term ProofLog::term(uint32_t n) const {
   const uint32_t at = first_[n];
-  return {terms_[at], {terms_.data() + at + 2, terms_[at + 1]}};
+  const uint32_t end = n + 1 < first_.size() ? first_[n + 1] : terms_.size();
+  return {terms_[at], {terms_.data() + at + 1, end - at - 1}};
 }
 
 ProofLog::Edge ProofLog::edge(uint32_t n) const {

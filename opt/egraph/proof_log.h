@@ -71,7 +71,7 @@ class ProofLog {
 
  private:
   FlatArray<uint32_t> first_;    // by node: where its term starts in terms_
-  FlatArray<uint32_t> terms_;    // operator, number of columns, columns
+  FlatArray<uint32_t> terms_;    // operator, columns
   FlatArray<uint32_t> parent_;   // by node
   FlatArray<uint32_t> reason_;   // by node: kind and direction, or a match
   FlatArray<uint32_t> matches_;  // rule, number of slots, slots
