@@ -148,7 +148,6 @@ class GraphBuilder {
   // --- Shape and movement.
 
   Value Broadcast(Value x, Shape shape, Ints axes);
-  // NumPy's rule: dims are aligned at the end.
   Value BroadcastTo(Value x, const Shape& shape);
   // Every one in the shape that all broadcast to; false after an error.
   bool BroadcastTogether(std::span<Value> values);
@@ -158,8 +157,7 @@ class GraphBuilder {
   Value Squeeze(Value x, const Ints& axes);
   Value Unsqueeze(Value x, const Ints& axes);
   Value Transpose(Value x, Ints permutation);
-  // The last two dims swapped.
-  Value TransposeMatrix(Value x);
+  Value TransposeMatrix(Value x);  // the last two dims swapped
   Value Slice(Value x, Dims starts, Dims limits, Ints strides = {});
   Value SliceAxis(Value x, int64_t axis, Dim start, Dim limit,
                   int64_t stride = 1);
