@@ -69,6 +69,40 @@ Status CheckSizes(const Graph& graph, const Backend& backend) {
   return OkStatus();
 }
 
+// `known`: by value, whether it depends on weights only.
+StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
+                                 int label, const std::vector<bool>& known,
+                                 const Placement& placement,
+                                 KernelTable* table) {
+  std::optional<BuiltRegion> built =
+      BuildRegion(graph, group.nodes, group.outputs);
+  const NodeId root = group.nodes.back();
+  ScopeKernel kernel;
+  kernel.backend = label / 2;
+  kernel.prepare = label % 2 == 1;
+  std::vector<bool> weights;
+  if (built.has_value() && !kernel.prepare) {
+    weights = WeightInputs(known, *built);
+  } else if (built.has_value()) {
+    weights.assign(built->inputs.size(), false);
+  }
+  const std::optional<int> number =
+      built.has_value() ? table->Add(*built, weights, kernel.backend)
+                        : std::nullopt;
+  if (!number.has_value()) {
+    return Unsupported(graph, root, *placement.backends[kernel.backend]);
+  }
+  kernel.built = *std::move(built);
+  kernel.kernel = *number;
+  std::set<uint32_t> origins;
+  for (const NodeId node : group.nodes) {
+    const std::optional<uint32_t> origin = StencilNumber(graph.origin(node));
+    if (origin.has_value()) origins.insert(*origin);
+  }
+  kernel.origins.assign(origins.begin(), origins.end());
+  return kernel;
+}
+
 }  // namespace
 
 StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
@@ -109,33 +143,10 @@ StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
     return table->Accepts(built, weights, label / 2);
   };
   for (const Group& group : GreedyPartition(graph, context)) {
-    std::optional<BuiltRegion> built =
-        BuildRegion(graph, group.nodes, group.outputs);
-    const NodeId root = group.nodes.back();
-    const int label = context.labels[root.value()];
-    ScopeKernel kernel;
-    kernel.backend = label / 2;
-    kernel.prepare = label % 2 == 1;
-    std::vector<bool> weights;
-    if (built.has_value() && !kernel.prepare) {
-      weights = WeightInputs(scope.weights, *built);
-    } else if (built.has_value()) {
-      weights.assign(built->inputs.size(), false);
-    }
-    const std::optional<int> number =
-        built.has_value() ? table->Add(*built, weights, kernel.backend)
-                          : std::nullopt;
-    if (!number.has_value()) {
-      return Unsupported(graph, root, *placement.backends[kernel.backend]);
-    }
-    kernel.built = *std::move(built);
-    kernel.kernel = *number;
-    std::set<uint32_t> origins;
-    for (const NodeId node : group.nodes) {
-      const std::optional<uint32_t> origin = StencilNumber(graph.origin(node));
-      if (origin.has_value()) origins.insert(*origin);
-    }
-    kernel.origins.assign(origins.begin(), origins.end());
+    ENCORE_ASSIGN_OR_RETURN(
+        ScopeKernel kernel,
+        MakeKernel(graph, group, context.labels[group.nodes.back().value()],
+                   scope.weights, placement, table));
     scope.kernels.push_back(std::move(kernel));
   }
   return scope;

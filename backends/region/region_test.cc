@@ -32,8 +32,8 @@ BuiltRegion Build(const Graph& graph) {
 
 // Output 0 for f32 inputs in the order of the signature.
 std::vector<float> Compute(const std::string& text,
-                       const std::vector<std::vector<float>>& inputs,
-                       int64_t size) {
+                           const std::vector<std::vector<float>>& inputs,
+                           int64_t size) {
   StatusOr<Graph> graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   if (!graph.ok()) return {};
@@ -92,8 +92,9 @@ graph dot(%x: f32[2,3], %w: f32[3,2], %b: f32[2]) -> f32[2,2] {
   %y = add(%d, %bb)
   return %y
 })";
-  EXPECT_EQ(Compute(text, {{1, 2, 3, 4, 5, 6}, {1, 0, 0, 1, 1, 1}, {10, 20}}, 4),
-            (std::vector<float>{14, 25, 20, 31}));
+  EXPECT_EQ(
+      Compute(text, {{1, 2, 3, 4, 5, 6}, {1, 0, 0, 1, 1, 1}, {10, 20}}, 4),
+      (std::vector<float>{14, 25, 20, 31}));
   StatusOr<Graph> graph = ParseGraph(text);
   const Region region = Build(*graph).region;
   ASSERT_TRUE(region.contraction.has_value());

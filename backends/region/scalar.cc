@@ -127,6 +127,7 @@ double Sign(double x) {
 }
 
 double ApplyUnaryFloat(Op op, double x) {
+  if (op == Op::kLogistic) return 1 / (1 + std::exp(-x));
   switch (op) {
     case Op::kAbs:
       return std::fabs(x);
@@ -180,8 +181,6 @@ double ApplyUnaryFloat(Op op, double x) {
       return std::atanh(x);
     case Op::kErf:
       return std::erf(x);
-    case Op::kLogistic:
-      return 1 / (1 + std::exp(-x));
     default:
       ENCORE_CHECK(false) << op << " on floats";
       return 0;

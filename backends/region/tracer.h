@@ -66,6 +66,8 @@ class Tracer {
  private:
   using Result = std::optional<ExprId>;
 
+  // Adds a stage that makes `result`, the only output, a copy of `operand`.
+  bool TraceCopy(ValueId result, ValueId operand);
   // Whether it is a constant that becomes part of the expression.
   bool IsInlined(ValueId value) const;
 

@@ -298,21 +298,25 @@ Tracer::Result Tracer::Gather(NodeId node, const Indices& indices) {
   return ValueAt(operand, from);
 }
 
-bool Tracer::TraceScatter(NodeId node) {
-  const ScatterAttrs& attrs = graph_.attrs<ScatterAttrs>(node);
-  const ValueId operand = graph_.operand(node, 0);
-  const ValueId starts = graph_.operand(node, 1);
-  const ValueId updates = graph_.operand(node, 2);
+bool Tracer::TraceCopy(ValueId result, ValueId operand) {
   region_.outputs.push_back(
       {graph_.dtype(operand), graph_.shape(operand).dims(), {}});
-  const Indices all = RootIndices(graph_.result(node));
+  const Indices all = RootIndices(result);
   const Result old = ValueAt(operand, all);
   if (!old.has_value()) return false;
   Stage copy;
   for (uint32_t v = 0; v < region_.extents.size(); ++v) copy.loops.push_back(v);
   copy.stores.push_back({.output = 0, .value = *old, .indices = all});
   region_.stages.push_back(std::move(copy));
+  return true;
+}
 
+bool Tracer::TraceScatter(NodeId node) {
+  const ScatterAttrs& attrs = graph_.attrs<ScatterAttrs>(node);
+  const ValueId operand = graph_.operand(node, 0);
+  const ValueId starts = graph_.operand(node, 1);
+  const ValueId updates = graph_.operand(node, 2);
+  if (!TraceCopy(graph_.result(node), operand)) return false;
   Stage write;
   Indices batch, window, at;
   const Shape& shape = graph_.shape(updates);
