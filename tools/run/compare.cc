@@ -1,0 +1,41 @@
+#include "encore/tools/run/compare.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "encore/ir/support/strings.h"
+
+namespace encore::tools {
+
+Difference Compare(const Literal& actual, const Literal& expected, double relative,
+                   double absolute) {
+  Difference difference;
+  const auto fail = [&](std::string text) {
+    if (difference.ok) difference.text = std::move(text);
+    difference.ok = false;
+  };
+  if (actual.type() != expected.type()) {
+    fail(StrCat("is ", actual.type(), ", expected ", expected.type()));
+    return difference;
+  }
+  if (!IsFloat(expected.dtype())) {
+    if (!(actual == expected)) fail("differs from what was expected");
+    return difference;
+  }
+  for (int64_t i = 0; i < expected.element_count(); ++i) {
+    const double a = actual.AsDouble(i), e = expected.AsDouble(i);
+    if (a == e || (std::isnan(a) && std::isnan(e))) continue;
+    const double error = std::fabs(a - e);
+    if (!(error <= absolute + relative * std::fabs(e))) {
+      fail(StrCat("element ", i, " is ", a, ", expected ", e));
+    }
+    if (std::isnan(error)) continue;
+    difference.max_absolute = std::max(difference.max_absolute, error);
+    if (e != 0) {
+      difference.max_relative = std::max(difference.max_relative, error / std::fabs(e));
+    }
+  }
+  return difference;
+}
+
+}  // namespace encore::tools

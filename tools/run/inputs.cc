@@ -1,0 +1,132 @@
+#include "encore/tools/run/inputs.h"
+
+#include <filesystem>
+#include <random>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/tools/io/tensor_file.h"
+
+namespace encore::tools {
+namespace {
+
+// Generated integers stay below this, so that they are indices into most tables.
+constexpr int64_t kMaxGenerated = 100;
+
+// PREFIX_0.pb, PREFIX_1.pb, … of a folder.
+StatusOr<std::vector<Literal>> ReadNumbered(const std::string& folder,
+                                            std::string_view prefix) {
+  std::vector<Literal> tensors;
+  for (int i = 0;; ++i) {
+    const std::string path = StrCat(folder, "/", prefix, "_", i, ".pb");
+    if (!std::filesystem::exists(path)) return tensors;
+    ENCORE_ASSIGN_OR_RETURN(Literal tensor, ReadTensor(path));
+    tensors.push_back(std::move(tensor));
+  }
+}
+
+Status CheckFits(const Graph& graph, const Graph::Argument& argument,
+                 const Literal& literal) {
+  const TensorType& type = graph.type(argument.value);
+  bool fits = literal.dtype() == type.dtype && literal.rank() == type.shape.rank();
+  for (int i = 0; fits && i < literal.rank(); ++i) {
+    fits = !type.shape[i].is_constant() || type.shape[i].constant() == literal.dims()[i];
+  }
+  if (fits) return OkStatus();
+  return InvalidArgumentError(StrCat("input ", Quote(argument.name), " is ",
+                                     type.ToString(graph.symbols()), ", the tensor given is ",
+                                     literal.type()));
+}
+
+}  // namespace
+
+StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
+                                        const std::string& data,
+                                        const std::string& expect) {
+  GivenTensors given;
+  for (const std::string& input : inputs) {
+    const size_t equals = input.find('=');
+    if (equals != std::string::npos) {
+      ENCORE_ASSIGN_OR_RETURN(Literal tensor, ReadTensor(input.substr(equals + 1)));
+      given.inputs.insert_or_assign(input.substr(0, equals), std::move(tensor));
+    } else if (input.ends_with(".npz")) {
+      ENCORE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadTensors(input));
+      for (auto& [name, tensor] : tensors) {
+        given.inputs.insert_or_assign(name, tensor.Aligned());
+      }
+    } else {
+      return InvalidArgumentError(
+          StrCat("--input ", input, ": expected NAME=FILE or FILE.npz"));
+    }
+  }
+  if (!expect.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(given.expected, ReadTensors(expect));
+  }
+  if (!data.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(given.positional_inputs, ReadNumbered(data, "input"));
+    ENCORE_ASSIGN_OR_RETURN(given.positional_expected, ReadNumbered(data, "output"));
+    if (given.positional_inputs.empty() && given.positional_expected.empty()) {
+      return NotFoundError(StrCat("--data ", data, ": no input_0.pb and no output_0.pb"));
+    }
+  }
+  return given;
+}
+
+Literal Generate(DType dtype, const std::vector<int64_t>& dims, uint64_t seed) {
+  Literal literal(dtype, dims);
+  std::mt19937_64 random(seed);
+  for (int64_t i = 0; i < literal.element_count() && !IsHost(dtype); ++i) {
+    const uint64_t bits = random();
+    if (IsFloat(dtype)) {
+      // 53 bits as a fraction.
+      literal.SetDouble(i, static_cast<double>(bits >> 11) * 0x1p-52 - 1.0);
+    } else if (dtype == DType::kBool) {
+      literal.SetInt(i, static_cast<int64_t>(bits & 1));
+    } else {
+      literal.SetInt(i, static_cast<int64_t>(bits % kMaxGenerated));
+    }
+  }
+  return literal;
+}
+
+StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph, const GivenTensors& given,
+                                          uint64_t seed) {
+  std::vector<Literal> inputs;
+  size_t used = 0;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (argument.is_parameter) continue;
+    const size_t position = inputs.size();
+    const auto named = given.inputs.find(argument.name);
+    if (named != given.inputs.end()) {
+      ++used;
+      inputs.push_back(named->second);
+    } else if (position < given.positional_inputs.size()) {
+      inputs.push_back(given.positional_inputs[position]);
+    } else {
+      const Shape& shape = graph.shape(argument.value);
+      if (!shape.is_constant()) {
+        return InvalidArgumentError(
+            StrCat("input ", Quote(argument.name), " has the open shape ",
+                   shape.ToString(graph.symbols()),
+                   "; bind it with --bind NAME=VALUE or give the input with --input"));
+      }
+      inputs.push_back(
+          Generate(graph.dtype(argument.value), shape.ConstantDims(), seed + position));
+    }
+    ENCORE_RETURN_IF_ERROR(CheckFits(graph, argument, inputs.back()));
+  }
+  if (used < given.inputs.size()) {
+    for (const auto& [name, tensor] : given.inputs) {
+      bool found = false;
+      for (const Graph::Argument& argument : graph.arguments()) {
+        found |= !argument.is_parameter && argument.name == name;
+      }
+      if (!found) {
+        return InvalidArgumentError(StrCat("the model has no input ", Quote(name)));
+      }
+    }
+  }
+  return inputs;
+}
+
+}  // namespace encore::tools

@@ -1,0 +1,20 @@
+// What `encore run` prints.
+#ifndef ENCORE_TOOLS_RUN_REPORT_H_
+#define ENCORE_TOOLS_RUN_REPORT_H_
+
+#include <string>
+
+#include "encore/tools/run/run_model.h"
+
+namespace encore::tools {
+
+// The report as one line of JSON, without the line's end. Fields that do not apply are
+// null.
+std::string ToJson(const RunReport& report);
+
+// A few lines for a person.
+std::string ToText(const RunReport& report);
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_RUN_REPORT_H_
