@@ -7,8 +7,8 @@
 
 namespace encore::tools {
 
-Difference Compare(const Literal& actual, const Literal& expected, double relative,
-                   double absolute) {
+Difference Compare(const Literal& actual, const Literal& expected,
+                   double relative, double absolute) {
   Difference difference;
   const auto fail = [&](std::string text) {
     if (difference.ok) difference.text = std::move(text);
@@ -32,7 +32,8 @@ Difference Compare(const Literal& actual, const Literal& expected, double relati
     if (std::isnan(error)) continue;
     difference.max_absolute = std::max(difference.max_absolute, error);
     if (e != 0) {
-      difference.max_relative = std::max(difference.max_relative, error / std::fabs(e));
+      difference.max_relative =
+          std::max(difference.max_relative, error / std::fabs(e));
     }
   }
   return difference;

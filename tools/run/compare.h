@@ -12,15 +12,15 @@ struct Difference {
   double max_absolute = 0;
   double max_relative = 0;  // of elements that are not 0
   bool ok = true;
-  // What is wrong, where something is: the first element beyond the tolerance, or
-  // another dtype or shape.
+  // What is wrong, where something is: the first element beyond the tolerance,
+  // or another dtype or shape.
   std::string text;
 };
 
-// Floats agree where |a - e| <= absolute + relative * |e|, NaN with NaN; everything else
-// bit for bit.
-Difference Compare(const Literal& actual, const Literal& expected, double relative,
-                   double absolute);
+// Floats agree where |a - e| <= absolute + relative * |e|, NaN with NaN;
+// everything else bit for bit.
+Difference Compare(const Literal& actual, const Literal& expected,
+                   double relative, double absolute);
 
 }  // namespace encore::tools
 

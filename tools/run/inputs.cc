@@ -10,7 +10,8 @@
 namespace encore::tools {
 namespace {
 
-// Generated integers stay below this, so that they are indices into most tables.
+// Generated integers stay below this, so that they are indices into most
+// tables.
 constexpr int64_t kMaxGenerated = 100;
 
 // PREFIX_0.pb, PREFIX_1.pb, … of a folder.
@@ -28,14 +29,16 @@ StatusOr<std::vector<Literal>> ReadNumbered(const std::string& folder,
 Status CheckFits(const Graph& graph, const Graph::Argument& argument,
                  const Literal& literal) {
   const TensorType& type = graph.type(argument.value);
-  bool fits = literal.dtype() == type.dtype && literal.rank() == type.shape.rank();
+  bool fits =
+      literal.dtype() == type.dtype && literal.rank() == type.shape.rank();
   for (int i = 0; fits && i < literal.rank(); ++i) {
-    fits = !type.shape[i].is_constant() || type.shape[i].constant() == literal.dims()[i];
+    fits = !type.shape[i].is_constant() ||
+           type.shape[i].constant() == literal.dims()[i];
   }
   if (fits) return OkStatus();
   return InvalidArgumentError(StrCat("input ", Quote(argument.name), " is ",
-                                     type.ToString(graph.symbols()), ", the tensor given is ",
-                                     literal.type()));
+                                     type.ToString(graph.symbols()),
+                                     ", the tensor given is ", literal.type()));
 }
 
 }  // namespace
@@ -47,7 +50,8 @@ StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
   for (const std::string& input : inputs) {
     const size_t equals = input.find('=');
     if (equals != std::string::npos) {
-      ENCORE_ASSIGN_OR_RETURN(Literal tensor, ReadTensor(input.substr(equals + 1)));
+      ENCORE_ASSIGN_OR_RETURN(Literal tensor,
+                              ReadTensor(input.substr(equals + 1)));
       given.inputs.insert_or_assign(input.substr(0, equals), std::move(tensor));
     } else if (input.ends_with(".npz")) {
       ENCORE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadTensors(input));
@@ -63,10 +67,13 @@ StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
     ENCORE_ASSIGN_OR_RETURN(given.expected, ReadTensors(expect));
   }
   if (!data.empty()) {
-    ENCORE_ASSIGN_OR_RETURN(given.positional_inputs, ReadNumbered(data, "input"));
-    ENCORE_ASSIGN_OR_RETURN(given.positional_expected, ReadNumbered(data, "output"));
+    ENCORE_ASSIGN_OR_RETURN(given.positional_inputs,
+                            ReadNumbered(data, "input"));
+    ENCORE_ASSIGN_OR_RETURN(given.positional_expected,
+                            ReadNumbered(data, "output"));
     if (given.positional_inputs.empty() && given.positional_expected.empty()) {
-      return NotFoundError(StrCat("--data ", data, ": no input_0.pb and no output_0.pb"));
+      return NotFoundError(
+          StrCat("--data ", data, ": no input_0.pb and no output_0.pb"));
     }
   }
   return given;
@@ -89,7 +96,8 @@ Literal Generate(DType dtype, const std::vector<int64_t>& dims, uint64_t seed) {
   return literal;
 }
 
-StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph, const GivenTensors& given,
+StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
+                                          const GivenTensors& given,
                                           uint64_t seed) {
   std::vector<Literal> inputs;
   size_t used = 0;
@@ -105,13 +113,13 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph, const GivenTensors
     } else {
       const Shape& shape = graph.shape(argument.value);
       if (!shape.is_constant()) {
-        return InvalidArgumentError(
-            StrCat("input ", Quote(argument.name), " has the open shape ",
-                   shape.ToString(graph.symbols()),
-                   "; bind it with --bind NAME=VALUE or give the input with --input"));
+        return InvalidArgumentError(StrCat(
+            "input ", Quote(argument.name), " has the open shape ",
+            shape.ToString(graph.symbols()),
+            "; bind it with --bind NAME=VALUE or give the input with --input"));
       }
-      inputs.push_back(
-          Generate(graph.dtype(argument.value), shape.ConstantDims(), seed + position));
+      inputs.push_back(Generate(graph.dtype(argument.value),
+                                shape.ConstantDims(), seed + position));
     }
     ENCORE_RETURN_IF_ERROR(CheckFits(graph, argument, inputs.back()));
   }
@@ -122,7 +130,8 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph, const GivenTensors
         found |= !argument.is_parameter && argument.name == name;
       }
       if (!found) {
-        return InvalidArgumentError(StrCat("the model has no input ", Quote(name)));
+        return InvalidArgumentError(
+            StrCat("the model has no input ", Quote(name)));
       }
     }
   }

@@ -1,5 +1,5 @@
-// Where the inputs of a run come from: files that the user named, an ONNX test data set,
-// or a generator.
+// Where the inputs of a run come from: files that the user named, an ONNX test
+// data set, or a generator.
 #ifndef ENCORE_TOOLS_RUN_INPUTS_H_
 #define ENCORE_TOOLS_RUN_INPUTS_H_
 
@@ -24,20 +24,21 @@ struct GivenTensors {
   std::vector<Literal> positional_inputs, positional_expected;
 };
 
-// Reads --input (NAME=FILE or FILE.npz), --data and --expect. Errors name the flag's
-// value and what is wrong with it.
+// Reads --input (NAME=FILE or FILE.npz), --data and --expect. Errors name the
+// flag's value and what is wrong with it.
 StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
                                         const std::string& data,
                                         const std::string& expect);
 
-// Literals for the graph's inputs in order: those given, by name or position, and
-// generated ones for the rest. InvalidArgument where a given one does not fit, or names
-// no input of the graph.
-StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph, const GivenTensors& given,
+// Literals for the graph's inputs in order: those given, by name or position,
+// and generated ones for the rest. InvalidArgument where a given one does not
+// fit, or names no input of the graph.
+StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
+                                          const GivenTensors& given,
                                           uint64_t seed);
 
-// Values for a tensor of this type, the same for the same seed: floats between -1 and 1,
-// integers small and not negative, bools.
+// Values for a tensor of this type, the same for the same seed: floats between
+// -1 and 1, integers small and not negative, bools.
 Literal Generate(DType dtype, const std::vector<int64_t>& dims, uint64_t seed);
 
 }  // namespace encore::tools

@@ -55,8 +55,10 @@ std::string ToJson(const RunReport& report) {
     entry["dtype"] = std::string(Name(output.type.dtype));
     entry["shape"] = output.type.shape.ConstantDims();
     const auto& difference = output.difference;
-    entry["max_abs_err"] = difference ? Json(difference->max_absolute) : Json(nullptr);
-    entry["max_rel_err"] = difference ? Json(difference->max_relative) : Json(nullptr);
+    entry["max_abs_err"] =
+        difference ? Json(difference->max_absolute) : Json(nullptr);
+    entry["max_rel_err"] =
+        difference ? Json(difference->max_relative) : Json(nullptr);
     entry["ok"] = difference ? Json(difference->ok) : Json(nullptr);
     json["outputs"].push_back(std::move(entry));
   }
@@ -64,24 +66,27 @@ std::string ToJson(const RunReport& report) {
 }
 
 std::string ToText(const RunReport& report) {
-  std::string out = StrCat(report.model, "\n  ", CacheText(report.found_in), ", ready in ",
-                           Fixed(report.load_ms, 1), " ms (import ",
-                           Fixed(report.import_ms, 1), " ms, compile ",
-                           Fixed(report.compile_ms, 1), " ms), ", report.steps,
-                           " steps\n");
+  std::string out =
+      StrCat(report.model, "\n  ", CacheText(report.found_in), ", ready in ",
+             Fixed(report.load_ms, 1), " ms (import ",
+             Fixed(report.import_ms, 1), " ms, compile ",
+             Fixed(report.compile_ms, 1), " ms), ", report.steps, " steps\n");
   if (report.latency) {
-    StrAppend(&out, "  ", report.runs, " runs: min ", Fixed(report.latency->min, 1),
-              " us, median ", Fixed(report.latency->median, 1), " us, p99 ",
+    StrAppend(&out, "  ", report.runs, " runs: min ",
+              Fixed(report.latency->min, 1), " us, median ",
+              Fixed(report.latency->median, 1), " us, p99 ",
               Fixed(report.latency->p99, 1), " us; arena ",
-              Fixed(static_cast<double>(report.arena_bytes) / (1 << 20), 1), " MiB\n");
+              Fixed(static_cast<double>(report.arena_bytes) / (1 << 20), 1),
+              " MiB\n");
   }
   for (const OutputReport& output : report.outputs) {
     StrAppend(&out, "  ", output.name, ": ", output.type);
     if (output.difference) {
-      StrAppend(&out, output.difference->ok ? ", as expected (max error " : ", WRONG: ",
-                output.difference->ok
-                    ? StrCat(output.difference->max_absolute, ")")
-                    : output.difference->text);
+      StrAppend(
+          &out,
+          output.difference->ok ? ", as expected (max error " : ", WRONG: ",
+          output.difference->ok ? StrCat(output.difference->max_absolute, ")")
+                                : output.difference->text);
     }
     out += '\n';
   }

@@ -8,8 +8,8 @@
 
 namespace encore::tools {
 
-// The report as one line of JSON, without the line's end. Fields that do not apply are
-// null.
+// The report as one line of JSON, without the line's end. Fields that do not
+// apply are null.
 std::string ToJson(const RunReport& report);
 
 // A few lines for a person.

@@ -16,7 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
+      .count();
 }
 
 int64_t PeakRss() {
@@ -25,7 +26,8 @@ int64_t PeakRss() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// The model with its symbols bound by name, or by the shapes of the inputs given.
+// The model with its symbols bound by name, or by the shapes of the inputs
+// given.
 StatusOr<Graph> ImportRequest(const RunRequest& request) {
   ImportOptions options;
   options.bindings = request.bindings;
@@ -36,7 +38,8 @@ StatusOr<Graph> ImportRequest(const RunRequest& request) {
     return ImportFile(request.model, options);
   }
   // A data set knows positions: the names come from a first look at the model.
-  ENCORE_ASSIGN_OR_RETURN(const Graph first, ImportFile(request.model, options));
+  ENCORE_ASSIGN_OR_RETURN(const Graph first,
+                          ImportFile(request.model, options));
   size_t position = 0;
   for (const Graph::Argument& argument : first.arguments()) {
     if (argument.is_parameter) continue;
@@ -57,7 +60,8 @@ StatusOr<std::vector<double>> Measure(const RunRequest& request,
   const Clock::time_point begin = Clock::now();
   const auto enough = [&] {
     if (request.seconds > 0) {
-      return MillisecondsSince(begin) >= request.seconds * 1000 && !times.empty();
+      return MillisecondsSince(begin) >= request.seconds * 1000 &&
+             !times.empty();
     }
     return static_cast<int64_t>(times.size()) >= request.repeat;
   };
@@ -79,8 +83,8 @@ void CompareOutputs(const RunRequest& request, RunReport* report) {
       expected = &request.given.positional_expected[i];
     }
     if (expected == nullptr) continue;
-    report->outputs[i].difference =
-        Compare(report->values[i], *expected, request.relative, request.absolute);
+    report->outputs[i].difference = Compare(report->values[i], *expected,
+                                            request.relative, request.absolute);
   }
 }
 
@@ -95,13 +99,15 @@ bool RunReport::ok() const {
 Latency Percentiles(std::vector<double> microseconds) {
   std::sort(microseconds.begin(), microseconds.end());
   const auto at = [&](double fraction) {
-    const double position = fraction * static_cast<double>(microseconds.size() - 1);
+    const double position =
+        fraction * static_cast<double>(microseconds.size() - 1);
     return microseconds[static_cast<size_t>(position + 0.5)];
   };
   return {microseconds.front(), at(0.5), at(0.9), at(0.99)};
 }
 
-StatusOr<RunReport> RunModel(const RunRequest& request, cache::Session& session) {
+StatusOr<RunReport> RunModel(const RunRequest& request,
+                             cache::Session& session) {
   RunReport report;
   report.model = request.model;
   report.target = session.options().compile.target;
@@ -117,8 +123,9 @@ StatusOr<RunReport> RunModel(const RunRequest& request, cache::Session& session)
   report.load_ms = MillisecondsSince(begin);
   report.compile_ms = session.statistics().compile_ms - compiled_before;
   report.found_in = loaded->found_in();
-  report.steps = static_cast<int64_t>(loaded->graph().run.steps.size());
-  report.kernels = static_cast<int64_t>(loaded->graph().programs.size());
+  const runtime::CompiledGraph& compiled = loaded->graph();
+  report.steps = static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
+  report.kernels = static_cast<int64_t>(compiled.programs.size());
   ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded->NewReplayer());
   if (request.repeat == 0 && request.seconds <= 0) {
     report.peak_rss_bytes = PeakRss();
@@ -126,11 +133,11 @@ StatusOr<RunReport> RunModel(const RunRequest& request, cache::Session& session)
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto bytes = inputs[i].bytes();
-    ENCORE_RETURN_IF_ERROR(
-        replayer->BindInput(i, bytes.data(), static_cast<int64_t>(bytes.size()),
-                            inputs[i].dims()));
+    ENCORE_RETURN_IF_ERROR(replayer->BindInput(
+        i, bytes.data(), static_cast<int64_t>(bytes.size()), inputs[i].dims()));
   }
-  ENCORE_ASSIGN_OR_RETURN(std::vector<double> times, Measure(request, *replayer));
+  ENCORE_ASSIGN_OR_RETURN(std::vector<double> times,
+                          Measure(request, *replayer));
   report.runs = static_cast<int64_t>(times.size());
   report.latency = Percentiles(std::move(times));
   ENCORE_ASSIGN_OR_RETURN(report.values, loaded->Run(*replayer, inputs));

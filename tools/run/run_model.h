@@ -1,5 +1,5 @@
-// One model through the whole of Encore: imported, compiled or recalled, replayed,
-// measured and checked.
+// One model through the whole of Encore: imported, compiled or recalled,
+// replayed, measured and checked.
 #ifndef ENCORE_TOOLS_RUN_RUN_MODEL_H_
 #define ENCORE_TOOLS_RUN_RUN_MODEL_H_
 
@@ -23,7 +23,8 @@ struct RunRequest {
   std::map<std::string, int64_t> bindings;
   uint64_t seed = 1;
   double relative = 1e-3, absolute = 1e-5;
-  // Replays that are measured; with `seconds` > 0 as many as fit into that time.
+  // Replays that are measured; with `seconds` > 0 as many as fit into that
+  // time.
   int64_t repeat = 1;
   double seconds = 0;
   int64_t warmup = 0;
@@ -55,10 +56,11 @@ struct RunReport {
   bool ok() const;
 };
 
-// Imports the request's model and runs it in `session`. With no replay asked for
-// (repeat 0 and no seconds) it ends when the model is ready to be replayed. Errors say
-// what is wrong with the model or the inputs.
-StatusOr<RunReport> RunModel(const RunRequest& request, cache::Session& session);
+// Imports the request's model and runs it in `session`. With no replay asked
+// for (repeat 0 and no seconds) it ends when the model is ready to be replayed.
+// Errors say what is wrong with the model or the inputs.
+StatusOr<RunReport> RunModel(const RunRequest& request,
+                             cache::Session& session);
 
 // The percentiles of a list of times; REQUIRES that it is not empty.
 Latency Percentiles(std::vector<double> microseconds);

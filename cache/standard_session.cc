@@ -1,0 +1,76 @@
+#include "encore/cache/standard_session.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "encore/backends/backend.h"
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
+#include "encore/backends/devices.h"
+#include "encore/cache/disk_store.h"
+#include "encore/ir/support/status.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+
+Compiler StandardCompiler() {
+  Compiler compiler;
+  compiler.compile = [](const Graph& graph,
+                        const backends::CompileOptions& options,
+                        backends::ArtifactStore* store) {
+    return backends::Compile(graph, options, backends::AllBackends(), store);
+  };
+  compiler.devices = backends::NewDevices;
+  compiler.target =
+      [](const backends::CompileOptions& options) -> StatusOr<Target> {
+    ENCORE_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                            backends::FindBackend(options.target));
+    Target target = backend->Target(options);
+    // Parts may be placed on any of the others.
+    if (options.placement.empty()) return target;
+    for (const backends::Backend* other : backends::AllBackends()) {
+      if (other == backend) continue;
+      for (auto& ingredient : other->Target(options)) {
+        target.push_back(std::move(ingredient));
+      }
+    }
+    return target;
+  };
+  return compiler;
+}
+
+std::string DefaultCacheFolder() {
+  if (const char* folder = std::getenv("ENCORE_CACHE")) {
+    return std::string_view(folder) == "off" ? "" : folder;
+  }
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME");
+      xdg != nullptr && *xdg != '\0') {
+    return StrCat(std::string_view(xdg), "/encore/cache");
+  }
+  if (const char* home = std::getenv("HOME");
+      home != nullptr && *home != '\0') {
+    return StrCat(std::string_view(home), "/.cache/encore/cache");
+  }
+  return "";
+}
+
+SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
+                                      const std::string& folder) {
+  SessionOptions session;
+  session.compile = options;
+  session.compiler = StandardCompiler();
+  if (folder.empty()) return session;
+  StatusOr<std::shared_ptr<DiskStore>> disk =
+      DiskStore::Open({.folder = folder});
+  if (disk.ok()) {
+    session.disk = *std::move(disk);
+  } else {
+    session.log(StrCat("nothing is kept on disk: ", Message(disk.status())));
+  }
+  return session;
+}
+
+}  // namespace encore::cache
