@@ -1,6 +1,8 @@
 #include "encore/tools/run/run_command.h"
 
-#include <cstdio>
+#include <sched.h>
+
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -89,7 +91,6 @@ StatusOr<backends::CompileOptions> CompileOptionsOf(const Flags& flags) {
   backends::CompileOptions options;
   options.target = flags.target;
   options.placement = flags.placement;
-  options.threads = flags.threads;
   options.deterministic = flags.deterministic;
   const auto precision = backends::ParsePrecision(flags.precision);
   const auto rewrites = backends::ParseRewrites(flags.rewrites);
@@ -132,15 +133,30 @@ Status SaveOutputs(const std::string& path, const RunReport& report) {
   return WriteTensors(path, tensors);
 }
 
+// The number of threads asked for; 0 means the cores that this process may use.
+StatusOr<int> ThreadCount(int asked) {
+  constexpr int kMost = 1024;
+  if (asked < 0 || asked > kMost) {
+    return InvalidArgumentError(
+        StrCat("--threads ", asked, ": expected 0 to ", kMost));
+  }
+  if (asked > 0) return asked;
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
+  return std::clamp(CPU_COUNT(&cores), 1, kMost);
+}
+
 // Runs every model; the exit code is that of the worst.
 StatusOr<int> RunAll(Flags& flags, std::ostream* json) {
-  ENCORE_ASSIGN_OR_RETURN(const backends::CompileOptions options,
+  ENCORE_ASSIGN_OR_RETURN(const int thread_count, ThreadCount(flags.threads));
+  ENCORE_ASSIGN_OR_RETURN(backends::CompileOptions options,
                           CompileOptionsOf(flags));
+  options.threads = thread_count;
   ENCORE_RETURN_IF_ERROR(ReadBindings(flags.bindings, &flags.request.bindings));
   ENCORE_ASSIGN_OR_RETURN(
       flags.request.given,
       ReadGivenTensors(flags.inputs, flags.data, flags.expect));
-  runtime::ThreadPool threads(flags.threads);
+  runtime::ThreadPool threads(thread_count);
   cache::SessionOptions session_options =
       cache::StandardSessionOptions(options, flags.no_cache ? "" : flags.cache);
   session_options.check = flags.check_cache;
