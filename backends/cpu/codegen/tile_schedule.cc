@@ -67,12 +67,32 @@ int PanelDim(const Region& region, uint32_t input, uint32_t v) {
   return dim;
 }
 
+// The inputs that a map stage reads: each element once, outside of the sums'
+// loops.
+std::vector<bool> ReadByMaps(const Region& region) {
+  std::vector<ExprId> roots;
+  for (const Stage& stage : region.stages) {
+    if (stage.kind == Stage::Kind::kReduce) continue;
+    roots.push_back(stage.value);
+    for (const Store& store : stage.stores) roots.push_back(store.value);
+  }
+  const std::vector<bool> needed = Reachable(region, roots);
+  std::vector<bool> read(region.inputs.size());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i] || region.exprs[i].kind != Expr::Kind::kLoad) continue;
+    const Access& access = region.accesses[region.exprs[i].number];
+    if (access.source == Access::Source::kInput) read[access.number] = true;
+  }
+  return read;
+}
+
 class TileCoster {
  public:
   TileCoster(const FlatRegion& flat, const std::vector<bool>& weights, Isa isa)
       : flat_(flat),
         region_(*flat.region),
         weights_(weights),
+        read_by_maps_(ReadByMaps(*flat.region)),
         isa_(isa),
         lanes_(VectorBits(isa) / 32) {
     for (const Stage& stage : region_.stages) {
@@ -161,7 +181,8 @@ class TileCoster {
 
   // Only what the sums read is worth packing.
   int CanPack(uint32_t input, uint32_t v) const {
-    if (!weights_[input] || !region_.inputs[input].layout.is_row_major() ||
+    if (!weights_[input] || read_by_maps_[input] ||
+        !region_.inputs[input].layout.is_row_major() ||
         region_.inputs[input].dims.size() < 2) {
       return -1;
     }
@@ -240,6 +261,7 @@ class TileCoster {
   const FlatRegion& flat_;
   const Region& region_;
   const std::vector<bool>& weights_;
+  const std::vector<bool> read_by_maps_;
   Isa isa_;
   int lanes_;
   mutable std::pair<int, int> chosen_ = {1, 1};
