@@ -104,8 +104,8 @@ class Graph {
   // InvalidArgument where an output of that name is there.
   Status AddOutput(std::string name, ValueId value);
 
-  // --- Reading. References to types and shapes stay valid, other references and
-  // spans until the graph grows.
+  // --- Reading. References to types and shapes stay valid, other references
+  // and spans until the graph grows.
 
   int node_count() const { return static_cast<int>(nodes_.size()); }
   int value_count() const { return static_cast<int>(values_.size()); }
