@@ -192,12 +192,12 @@ std::vector<Value> Reduction::Arg() {
   b_.Set(best, IrBuilder::Zero(type));
   b_.Set(index, IrBuilder::Int(index_type, -1));
   // The last reduced variable of the region, merged or not, is what counts.
-  const uint32_t position = stage_.reduced.back();
+  // An axis of extent 1 has none: its only position is 0.
   Affine self;
-  self.AddTerm(position, 1);
+  if (!stage_.reduced.empty()) self.AddTerm(stage_.reduced.back(), 1);
   const auto update = [&] {
     Value candidate = b_.Splat(e_.AffineValue(self), lanes);
-    if (variable_ == static_cast<int>(position)) {
+    if (along && self.Coefficient(static_cast<uint32_t>(variable_)) != 0) {
       candidate = b_.Binary("add", candidate, IrBuilder::Steps(index_type, 1));
     }
     ArgUpdate(best, index, e_.EvalLanes(stage_.value), candidate,
