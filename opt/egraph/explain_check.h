@@ -2,9 +2,8 @@
 // engine works: each step must turn one subterm into another so that some union
 // of the rule, with one substitution for all variables, has these as its sides.
 //
-// Variables that occur in neither side, and premises that are no part of a
-// side, are not proven again; literal conditions of which all arguments are
-// known are evaluated.
+// Variables that occur in neither side, premises that are no part of a side,
+// and literal conditions are not proven again.
 #ifndef ENCORE_OPT_EGRAPH_EXPLAIN_CHECK_H_
 #define ENCORE_OPT_EGRAPH_EXPLAIN_CHECK_H_
 
