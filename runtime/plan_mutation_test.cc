@@ -21,6 +21,68 @@ T& Pick(std::vector<T>& list, Random& random) {
   return list[random() % list.size()];
 }
 
+// An If both of whose branches write one slot, which is returned.
+SlotId AddIf(TestGraph& g, std::vector<SlotId>& values, Random& random) {
+  const SlotId chosen = g.Temp({16}), condition = g.Temp({}, DType::kBool);
+  g.Launch("copy", {Pick(values, random)}, {condition});
+  Invoke branch;
+  branch.plans = {AddPlan(&g.graph, {}), AddPlan(&g.graph, {})};
+  branch.selector = condition;
+  branch.writes = {chosen};
+  for (const PlanId plan : branch.plans) {
+    const SlotId in = Pick(values, random), inner = g.Temp({16});
+    branch.reads.push_back(in);
+    g.Launch("neg", {in}, {inner}, {}, plan);
+    g.Launch("neg", {inner}, {chosen}, {}, plan);
+  }
+  g.Add({branch, {}});
+  return chosen;
+}
+
+// A While; returns its state.
+SlotId AddWhile(TestGraph& g, std::vector<SlotId>& values, Random& random) {
+  const SlotId state = g.Temp({16}), next = g.Temp({16});
+  const SlotId more = g.Temp({}, DType::kBool), fixed = Pick(values, random);
+  g.Add({Copy{Pick(values, random), state}, {}});
+  Invoke loop;
+  loop.kind = InvokeKind::kWhile;
+  loop.plans = {AddPlan(&g.graph, {}), AddPlan(&g.graph, {})};
+  loop.selector = more;
+  loop.carried = {{state, next}};
+  loop.reads = {state, fixed};
+  loop.writes = {state};
+  g.Launch("copy", {state}, {more}, {}, loop.plans[0]);
+  g.Launch("add", {state, fixed}, {next}, {}, loop.plans[1]);
+  g.Add({loop, {}});
+  return state;
+}
+
+// A Scan over the quarters of one tensor into another, a view of a half, the
+// output.
+void AddScanAndOutput(TestGraph& g, std::vector<SlotId>& values,
+                      Random& random) {
+  const SlotId whole = Pick(values, random), gathered = g.Temp({16});
+  const SlotId part = g.Temp({4}), result = g.Temp({4}), half = g.Temp({8});
+  const SlotId kept = g.Temp({16}), out = g.Tensor(SlotRole::kOutput, {16});
+  g.Place(part, whole, 0);
+  g.Place(result, gathered, 0);
+  g.Place(half, kept, 32);
+  Invoke scan;
+  scan.kind = InvokeKind::kScan;
+  scan.plans = {AddPlan(&g.graph, {})};
+  scan.trips = 4;
+  scan.scanned = {{whole, part, false}, {gathered, result, true}};
+  scan.reads = {whole};
+  scan.writes = {gathered};
+  g.Launch("neg", {part}, {result}, {}, scan.plans[0]);
+  g.Add({scan, {}});
+  values.push_back(gathered);
+  g.Launch("neg", {gathered}, {kept});
+  const SlotId tail = g.Temp({8});
+  g.Launch("neg", {half}, {tail});
+  g.Launch("add", {tail, Pick(values, random)}, {out});
+}
+
 // A sound graph with every kind of step.
 CompiledGraph RandomGraph(uint32_t seed) {
   Random random(seed);
@@ -52,59 +114,11 @@ CompiledGraph RandomGraph(uint32_t seed) {
     }
   };
   some(g.run, 4);
-  // If: both branches write one slot.
-  const SlotId chosen = g.Temp({16}), condition = g.Temp({}, DType::kBool);
-  g.Launch("copy", {Pick(values, random)}, {condition});
-  Invoke branch;
-  branch.plans = {AddPlan(&g.graph, {}), AddPlan(&g.graph, {})};
-  branch.selector = condition;
-  branch.writes = {chosen};
-  for (const PlanId plan : branch.plans) {
-    const SlotId in = Pick(values, random), inner = g.Temp({16});
-    branch.reads.push_back(in);
-    g.Launch("neg", {in}, {inner}, {}, plan);
-    g.Launch("neg", {inner}, {chosen}, {}, plan);
-  }
-  g.Add({branch, {}});
-  values.push_back(chosen);
+  values.push_back(AddIf(g, values, random));
   some(g.run, 2);
-  // While.
-  const SlotId state = g.Temp({16}), next = g.Temp({16});
-  const SlotId more = g.Temp({}, DType::kBool), fixed = Pick(values, random);
-  g.Add({Copy{Pick(values, random), state}, {}});
-  Invoke loop;
-  loop.kind = InvokeKind::kWhile;
-  loop.plans = {AddPlan(&g.graph, {}), AddPlan(&g.graph, {})};
-  loop.selector = more;
-  loop.carried = {{state, next}};
-  loop.reads = {state, fixed};
-  loop.writes = {state};
-  g.Launch("copy", {state}, {more}, {}, loop.plans[0]);
-  g.Launch("add", {state, fixed}, {next}, {}, loop.plans[1]);
-  g.Add({loop, {}});
-  values.push_back(state);
+  values.push_back(AddWhile(g, values, random));
   some(g.run, 2);
-  // Scan over the quarters of one tensor into another; a view of a half.
-  const SlotId whole = Pick(values, random), gathered = g.Temp({16});
-  const SlotId part = g.Temp({4}), result = g.Temp({4}), half = g.Temp({8});
-  const SlotId kept = g.Temp({16}), out = g.Tensor(SlotRole::kOutput, {16});
-  g.Place(part, whole, 0);
-  g.Place(result, gathered, 0);
-  g.Place(half, kept, 32);
-  Invoke scan;
-  scan.kind = InvokeKind::kScan;
-  scan.plans = {AddPlan(&g.graph, {})};
-  scan.trips = 4;
-  scan.scanned = {{whole, part, false}, {gathered, result, true}};
-  scan.reads = {whole};
-  scan.writes = {gathered};
-  g.Launch("neg", {part}, {result}, {}, scan.plans[0]);
-  g.Add({scan, {}});
-  values.push_back(gathered);
-  g.Launch("neg", {gathered}, {kept});
-  const SlotId tail = g.Temp({8});
-  g.Launch("neg", {half}, {tail});
-  g.Launch("add", {tail, Pick(values, random)}, {out});
+  AddScanAndOutput(g, values, random);
   EXPECT_TRUE(AssignMemory(&g.graph).ok());
   return g.graph;
 }

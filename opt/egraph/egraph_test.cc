@@ -114,6 +114,39 @@ class NaiveClosure {
   std::vector<int> parent_;
 };
 
+// The same terms are equal in both, and the e-graph's counts, lists and logs
+// agree.
+void ExpectAgrees(Fixture& t, NaiveClosure& naive,
+                  const std::vector<ClassId>& ours,
+                  const std::vector<int>& theirs, int seed) {
+  std::set<int> classes;
+  for (int i = 0; i < ours.size(); ++i) {
+    classes.insert(naive.Find(theirs[i]));
+    for (int j = 0; j < i; ++j) {
+      ASSERT_EQ(t.graph.Same(ours[i], ours[j]),
+                naive.Find(theirs[i]) == naive.Find(theirs[j]))
+          << "seed " << seed;
+    }
+  }
+  EXPECT_EQ(t.graph.num_classes(), classes.size());
+  EXPECT_EQ(t.graph.num_enodes(), naive.num_nodes());
+  // Lists and logs say the same.
+  size_t members = 0;
+  size_t logged = 0;
+  for (const int c : classes) {
+    for (int i = 0; i < ours.size(); ++i) {
+      if (theirs[i] != c) continue;
+      members += t.graph.Members(ours[i]).size();
+      break;
+    }
+  }
+  for (const OpId op : {t.leaf, t.f, t.g, t.h}) {
+    logged += t.graph.NodesOf(op).size();
+  }
+  EXPECT_EQ(members, t.graph.num_enodes());
+  EXPECT_EQ(logged, t.graph.num_enodes());
+}
+
 TEST(EGraphTest, AgreesWithNaiveCongruenceClosure) {
   for (int seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
@@ -156,32 +189,7 @@ TEST(EGraphTest, AgreesWithNaiveCongruenceClosure) {
     }
     t.graph.Rebuild();
     naive.Close();
-    std::set<int> classes;
-    for (int i = 0; i < ours.size(); ++i) {
-      classes.insert(naive.Find(theirs[i]));
-      for (int j = 0; j < i; ++j) {
-        ASSERT_EQ(t.graph.Same(ours[i], ours[j]),
-                  naive.Find(theirs[i]) == naive.Find(theirs[j]))
-            << "seed " << seed;
-      }
-    }
-    EXPECT_EQ(t.graph.num_classes(), classes.size());
-    EXPECT_EQ(t.graph.num_enodes(), naive.num_nodes());
-    // Lists and logs say the same.
-    size_t members = 0;
-    size_t logged = 0;
-    for (const int c : classes) {
-      for (int i = 0; i < ours.size(); ++i) {
-        if (theirs[i] != c) continue;
-        members += t.graph.Members(ours[i]).size();
-        break;
-      }
-    }
-    for (const OpId op : {t.leaf, t.f, t.g, t.h}) {
-      logged += t.graph.NodesOf(op).size();
-    }
-    EXPECT_EQ(members, t.graph.num_enodes());
-    EXPECT_EQ(logged, t.graph.num_enodes());
+    ExpectAgrees(t, naive, ours, theirs, seed);
   }
 }
 

@@ -173,12 +173,47 @@ Value EmitAbs(IrBuilder& b, DType dtype, const Value& x) {
   return b.Select(b.Compare("slt", x, zero), b.Binary("sub", zero, x), x);
 }
 
+// The C library's function that computes `op`, where generated code calls one.
+std::optional<MathFunction> LibraryFunction(Op op) {
+  switch (op) {
+    case Op::kTan:
+      return MathFunction::kTan;
+    case Op::kAsin:
+      return MathFunction::kAsin;
+    case Op::kAcos:
+      return MathFunction::kAcos;
+    case Op::kAtan:
+      return MathFunction::kAtan;
+    case Op::kSinh:
+      return MathFunction::kSinh;
+    case Op::kCosh:
+      return MathFunction::kCosh;
+    case Op::kAsinh:
+      return MathFunction::kAsinh;
+    case Op::kAcosh:
+      return MathFunction::kAcosh;
+    case Op::kAtanh:
+      return MathFunction::kAtanh;
+    case Op::kAtan2:
+      return MathFunction::kAtan2;
+    case Op::kPow:
+      return MathFunction::kPow;
+    case Op::kRem:
+      return MathFunction::kFmod;
+    default:
+      return std::nullopt;
+  }
+}
+
 // Functions that only floats have.
 Value EmitFloatOp(IrBuilder& b, const Value& helpers, Op op,
                   std::span<const Value> v) {
   MathEmitter math{b, helpers};
   const Value& x = v[0];
   const Value one = IrBuilder::Float(x.type, 1.0);
+  if (const auto function = LibraryFunction(op)) {
+    return math.Helper(*function, x, v.size() > 1 ? v[1] : Value());
+  }
   switch (op) {
     case Op::kCeil:
       return b.Intrinsic("ceil", {x});
@@ -210,30 +245,6 @@ Value EmitFloatOp(IrBuilder& b, const Value& helpers, Op op,
       return math.Sin(x);
     case Op::kCos:
       return math.Cos(x);
-    case Op::kTan:
-      return math.Helper(MathFunction::kTan, x, {});
-    case Op::kAsin:
-      return math.Helper(MathFunction::kAsin, x, {});
-    case Op::kAcos:
-      return math.Helper(MathFunction::kAcos, x, {});
-    case Op::kAtan:
-      return math.Helper(MathFunction::kAtan, x, {});
-    case Op::kSinh:
-      return math.Helper(MathFunction::kSinh, x, {});
-    case Op::kCosh:
-      return math.Helper(MathFunction::kCosh, x, {});
-    case Op::kAsinh:
-      return math.Helper(MathFunction::kAsinh, x, {});
-    case Op::kAcosh:
-      return math.Helper(MathFunction::kAcosh, x, {});
-    case Op::kAtanh:
-      return math.Helper(MathFunction::kAtanh, x, {});
-    case Op::kAtan2:
-      return math.Helper(MathFunction::kAtan2, x, v[1]);
-    case Op::kPow:
-      return math.Helper(MathFunction::kPow, x, v[1]);
-    case Op::kRem:
-      return math.Helper(MathFunction::kFmod, x, v[1]);
     case Op::kIsNan:
       return b.Compare("uno", x, x);
     case Op::kIsInf:
