@@ -1,8 +1,6 @@
 #include "encore/cache/standard_session.h"
 
-#include <cstdlib>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "encore/backends/backend.h"
@@ -42,29 +40,15 @@ Compiler StandardCompiler() {
   return compiler;
 }
 
-std::string DefaultCacheFolder() {
-  if (const char* folder = std::getenv("ENCORE_CACHE")) {
-    return std::string_view(folder) == "off" ? "" : folder;
-  }
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME");
-      xdg != nullptr && *xdg != '\0') {
-    return StrCat(std::string_view(xdg), "/encore/cache");
-  }
-  if (const char* home = std::getenv("HOME");
-      home != nullptr && *home != '\0') {
-    return StrCat(std::string_view(home), "/.cache/encore/cache");
-  }
-  return "";
-}
-
 SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
-                                      const std::string& folder) {
+                                      const std::string& folder,
+                                      uint64_t max_bytes) {
   SessionOptions session;
   session.compile = options;
   session.compiler = StandardCompiler();
   if (folder.empty()) return session;
   StatusOr<std::shared_ptr<DiskStore>> disk =
-      DiskStore::Open({.folder = folder});
+      DiskStore::Open({.folder = folder, .max_bytes = max_bytes});
   if (disk.ok()) {
     session.disk = *std::move(disk);
   } else {

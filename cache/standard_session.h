@@ -3,6 +3,7 @@
 #ifndef ENCORE_CACHE_STANDARD_SESSION_H_
 #define ENCORE_CACHE_STANDARD_SESSION_H_
 
+#include <cstdint>
 #include <string>
 
 #include "encore/backends/options.h"
@@ -14,16 +15,12 @@ namespace encore::cache {
 // NotFound, when asked for a target that is not there, names those that are.
 Compiler StandardCompiler();
 
-// The folder of the user's cache: $ENCORE_CACHE, or
-// $XDG_CACHE_HOME/encore/cache, or
-// ~/.cache/encore/cache; empty where none of them is set or ENCORE_CACHE is
-// "off".
-std::string DefaultCacheFolder();
-
 // Options of a session with the standard compiler. `folder` is where entries
-// are kept, empty for nowhere; one that cannot be used is logged and left out.
+// are kept, empty for nowhere, and holds at most `max_bytes`; one that cannot
+// be used is logged and left out.
 SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
-                                      const std::string& folder);
+                                      const std::string& folder,
+                                      uint64_t max_bytes = uint64_t{8} << 30);
 
 }  // namespace encore::cache
 

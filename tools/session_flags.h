@@ -1,0 +1,49 @@
+// The flags that verbs which compile have in common: what to compile for, with
+// which options, on how many threads, and where compiled graphs are kept.
+#ifndef ENCORE_TOOLS_SESSION_FLAGS_H_
+#define ENCORE_TOOLS_SESSION_FLAGS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "encore/cache/session.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/thread_pool.h"
+#include "encore/tools/machine_flags.h"
+
+namespace encore::tools {
+
+struct SessionFlags {
+  std::string target = "cpu", placement, precision = "f32";
+  std::string rewrites = "reassociate";
+  bool deterministic = false;
+  MachineFlags machine;
+  bool no_cache = false, check_cache = false, verify = false;
+};
+
+// Adds them to a verb's command line; `flags` outlives `app`.
+void AddSessionFlags(CLI::App& app, SessionFlags* flags);
+
+// A session and the threads that it replays on.
+struct ToolSession {
+  runtime::ThreadPool threads;
+  cache::Session session;
+
+  ToolSession(int thread_count, cache::SessionOptions options)
+      : threads(thread_count), session(std::move(options), &threads) {}
+};
+
+// InvalidArgument names the flag and what it expects.
+StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags);
+
+// Values of symbols from NAME=VALUE; the error names the text.
+StatusOr<std::map<std::string, int64_t>> ParseBindings(
+    const std::vector<std::string>& texts);
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_SESSION_FLAGS_H_
