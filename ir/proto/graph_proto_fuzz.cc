@@ -1,0 +1,17 @@
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/round_trip.h"
+#include "encore/ir/support/check.h"
+
+// Any bytes are refused or give a graph for which the laws hold.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto graph =
+      encore::FromProto({reinterpret_cast<const char*>(data), size});
+  if (!graph.ok()) return 0;
+  const auto broken = encore::BrokenLaw(*graph);
+  ENCORE_CHECK(!broken.has_value()) << *broken;
+  return 0;
+}
