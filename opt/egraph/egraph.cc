@@ -189,8 +189,11 @@ void EGraph::MergeClass(uint32_t loser) {
     changed |= merged.into_changed || merged.from_changed;
   }
   if (!analyses_.empty()) {
-    if (changed) FactChanged(winner);
-    fact_work_.push_back(winner);
+    if (changed) {
+      FactChanged(winner);
+    } else {
+      fact_work_.push_back(2 * winner);
+    }
   }
 }
 
@@ -273,7 +276,7 @@ std::vector<NodeId> EGraph::NodesOf(OpId op) const {
 // The nodes that hold the class, and those in it, must be looked at again by
 // rules, and those that hold it by analyses.
 void EGraph::FactChanged(uint32_t cls) {
-  fact_work_.push_back(cls);
+  fact_work_.push_back(2 * cls + 1);
   for (uint32_t n = cls; n != NodeStore::kNone; n = store_.row(n).next) {
     if (store_.is_node(n)) store_.Restamp(n);
   }
@@ -284,14 +287,23 @@ void EGraph::FactChanged(uint32_t cls) {
   }
 }
 
+// In rounds, each class once in a round and in ascending order: what is made
+// later mostly uses what was made before.
 void EGraph::PropagateFacts() {
   FlatArray<uint32_t> work(meter_.get());
   work.swap(fact_work_);
+  for (uint32_t& entry : work) {
+    entry = 2 * store_.Find(entry / 2) + entry % 2;
+  }
+  std::sort(work.begin(), work.end());
   for (size_t i = 0; i < work.size(); ++i) {
-    const uint32_t cls = store_.Find(work[i]);
-    // Nodes may be created by Modify of others; users are read before.
-    for (const NodeId user : Users(ClassId(cls))) {
-      RemakeFacts(user.value());
+    const uint32_t cls = work[i] / 2;
+    if (i + 1 < work.size() && work[i + 1] / 2 == cls) continue;
+    if (work[i] % 2 == 1) {
+      // Nodes may be created by Modify of others; users are read before.
+      for (const NodeId user : Users(ClassId(store_.Find(cls)))) {
+        RemakeFacts(user.value());
+      }
     }
     for (const auto& analysis : analyses_) {
       analysis->Modify(this, Find(ClassId(cls)));

@@ -164,6 +164,8 @@ class EGraph {
   std::unique_ptr<MemoryMeter> meter_;
   NodeStore store_;
   FlatArray<uint32_t> pending_;  // classes that lost a union, in order
+  // Twice a class whose analyses must look at it, plus 1 where its fact
+  // changed.
   FlatArray<uint32_t> fact_work_;
   std::vector<std::unique_ptr<Analysis>> analyses_;
   std::unique_ptr<ProofLog> proofs_;

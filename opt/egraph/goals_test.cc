@@ -169,11 +169,9 @@ TEST(GoalsTest, AssociateAdds) {
 TEST(GoalsTest, AssocMulSaturates) {
   FoldingMath math;
   ASSERT_TRUE(AddTerm(&math.graph, "(* x 1)", math.syntax).ok());
-  constexpr std::string_view kRules[] = {"(* ?a (* ?b ?c)) => (* (* ?a ?b) ?c)",
-                                         "(* ?a 1) => ?a"};
   RuleBook book;
   const std::vector<RuleId> rules =
-      AddRules(&math.graph, math.syntax, kRules, &book);
+      AddRules(&math.graph, math.syntax, kMathRules, &book);
   EXPECT_EQ(Runner(&math.graph, &book, {.max_iterations = 3}).Run(rules),
             StopReason::kSaturated);
 }
@@ -190,8 +188,10 @@ Language PropLanguage() {
   }
   EXPECT_TRUE(
       language.AddOp({.name = "~", .args = {prop}, .result = prop}).ok());
-  EXPECT_TRUE(
-      language.AddOp({.name = "True", .args = {}, .result = prop}).ok());
+  for (const char* name : {"True", "False"}) {
+    EXPECT_TRUE(
+        language.AddOp({.name = name, .args = {}, .result = prop}).ok());
+  }
   EXPECT_TRUE(
       language.AddOp({.name = "Var", .args = {kStringSort}, .result = prop})
           .ok());
@@ -245,6 +245,106 @@ TEST(GoalsTest, PropChain) {
                                          "(| (~ x) z)",
                                          "(-> x z)"};
   ReachAll(kRules, "(& (-> x y) (-> y z))", kGoals, 30, 12);
+}
+
+// Whether a class is known to be true or false, for (& a b), (| a b), (~ a)
+// and (-> a b) over True and False.
+class FoldBooleans : public FactAnalysis<std::optional<bool>> {
+ public:
+  void Modify(EGraph* graph, ClassId cls) override {
+    if (!fact(cls).has_value()) return;
+    const OpId op = *graph->language().FindOp(*fact(cls) ? "True" : "False");
+    graph->Union(graph->Add(op, {}), cls, ProofStep::Analysis());
+  }
+  std::unique_ptr<Analysis> Clone() const override {
+    return std::make_unique<FoldBooleans>(*this);
+  }
+
+ protected:
+  std::optional<bool> Of(const EGraph& graph, NodeId node) override {
+    const std::string& op = graph.language().op(graph.op(node)).name;
+    if (op == "True" || op == "False") return op == "True";
+    if (op == "Var") return std::nullopt;
+    const std::span<const Value> args = graph.args(node);
+    const std::optional<bool> a = fact(graph.Find(ClassId(args[0])));
+    const std::optional<bool> b = fact(graph.Find(ClassId(args.back())));
+    if (!a.has_value() || !b.has_value()) return std::nullopt;
+    if (op == "~") return !*a;
+    if (op == "&") return *a && *b;
+    return op == "|" ? *a || *b : !*a || *b;
+  }
+  bool Join(EGraph* graph, std::optional<bool>* into,
+            const std::optional<bool>& from) override {
+    if (!from.has_value() || *into == from) return false;
+    if (into->has_value()) {
+      if (graph != nullptr) graph->SetError(InternalError("true is false"));
+      return false;
+    }
+    *into = from;
+    return true;
+  }
+};
+
+TEST(GoalsTest, PropConstantsFoldWithoutRules) {
+  EGraph graph(PropLanguage());
+  graph.AddAnalysis(std::make_unique<FoldBooleans>());
+  const ClassId start = *AddTerm(&graph, "(| (& False True) (& True False))");
+  graph.Rebuild();
+  EXPECT_EQ(*FindTerm(&graph, "False"), graph.Find(start));
+  EXPECT_NE(*FindTerm(&graph, "True"), graph.Find(start));
+  EXPECT_EQ(graph.num_enodes(), 5);
+  EXPECT_EQ(graph.num_classes(), 2);
+}
+
+// Facts as terms that are equal to True, as in egg's datalog tests; `edges` are
+// true, `terms` only exist. The pairs among 1 to 4 that have a path.
+std::vector<std::string> Paths(std::span<const std::string_view> edges,
+                               std::span<const std::string_view> terms) {
+  Language language;
+  const SortId fact = *language.AddClassSort("Fact");
+  EXPECT_TRUE(
+      language.AddOp({.name = "True", .args = {}, .result = fact}).ok());
+  for (const char* name : {"edge", "path"}) {
+    EXPECT_TRUE(
+        language
+            .AddOp({.name = name, .args = {kI64Sort, kI64Sort}, .result = fact})
+            .ok());
+  }
+  EGraph graph(std::move(language));
+  const ClassId truth = *AddTerm(&graph, "True");
+  for (const std::string_view edge : edges) {
+    graph.Union(*AddTerm(&graph, edge), truth);
+  }
+  for (const std::string_view term : terms) {
+    EXPECT_TRUE(AddTerm(&graph, term).ok());
+  }
+  constexpr std::string_view kRules[] = {
+      "?t = True, ?t = (edge ?a ?b) => ?t = (path ?a ?b)",
+      "?t = True, ?t = (path ?a ?b), ?t = (edge ?b ?c) => ?t = (path ?a ?c)"};
+  RuleBook book;
+  const std::vector<RuleId> rules = AddRules(&graph, {}, kRules, &book);
+  EXPECT_EQ(Runner(&graph, &book).Run(rules), StopReason::kSaturated);
+  std::vector<std::string> paths;
+  for (char a = '1'; a <= '4'; ++a) {
+    for (char b = '1'; b <= '4'; ++b) {
+      const std::string term = std::string("(path ") + a + " " + b + ")";
+      if (*FindTerm(&graph, term) == graph.Find(truth)) {
+        paths.push_back({a, b});
+      }
+    }
+  }
+  return paths;
+}
+
+TEST(GoalsTest, Datalog) {
+  constexpr std::string_view kEdges[] = {"(edge 1 2)", "(edge 2 3)",
+                                         "(edge 3 4)", "(edge 1 4)"};
+  constexpr std::string_view kTerms[] = {"(edge 4 1)", "(edge 2 1)",
+                                         "(path 4 1)", "(path 3 2)"};
+  const std::vector<std::string> expected = {"12", "13", "14",
+                                             "23", "24", "34"};
+  EXPECT_EQ(Paths(std::span(kEdges).first(3), {}), expected);
+  EXPECT_EQ(Paths(kEdges, kTerms), expected);
 }
 
 }  // namespace
