@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +48,12 @@ StatusOr<std::shared_ptr<const Container>> Container::Open(
   std::shared_ptr<Container> container(new Container);
   container->fd_ = fd;
   container->path_ = path;
+  struct stat info;
+  if (fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
+    return InvalidArgumentError(StrCat(path, S_ISDIR(info.st_mode)
+                                                 ? ": a folder, expected a file"
+                                                 : ": no regular file"));
+  }
   ENCORE_ASSIGN_OR_RETURN(container->stamp_, StampOf(fd));
   const size_t size = container->stamp_.size;
   if (size < kHeaderSize) {

@@ -60,8 +60,9 @@ struct Section {
 
 class Container {
  public:
-  // Maps the file. NotFound and PermissionDenied as for any file, DataLoss for
-  // one that is damaged, FailedPrecondition for another version.
+  // Maps the file. NotFound and PermissionDenied as for any file,
+  // InvalidArgument for a folder or device, DataLoss for a file that is damaged
+  // or none of ours, FailedPrecondition for another version.
   static StatusOr<std::shared_ptr<const Container>> Open(
       const std::string& path);
   // Over bytes in memory; same errors.

@@ -5,7 +5,6 @@
 
 #include "encore/cache/compiler_id.h"
 #include "encore/ir/equal.h"
-#include "encore/ir/support/bytes.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::cache {
@@ -64,34 +63,6 @@ KeyIngredients IngredientsOf(Stencil stencil,
   ingredients.constants = std::move(stencil.constants);
   ingredients.unkeyable = std::move(stencil.unkeyable);
   return ingredients;
-}
-
-std::string EncodeIngredients(const KeyIngredients& ingredients) {
-  ByteWriter out;
-  out.Varint(ingredients.parts.size());
-  for (const auto& [name, value] : ingredients.parts) {
-    out.String(name);
-    out.String(value);
-  }
-  out.String(ingredients.stencil);
-  return out.Take();
-}
-
-StatusOr<KeyIngredients> DecodeIngredients(std::string_view bytes) {
-  ByteReader in(bytes);
-  KeyIngredients ingredients;
-  const size_t count = in.Count(2);
-  for (size_t i = 0; i < count && in.ok(); ++i) {
-    std::string name(in.String());
-    ingredients.parts.emplace_back(std::move(name), in.String());
-  }
-  ingredients.stencil = in.String();
-  if (in.ok() && in.done()) return ingredients;
-  return InvalidArgumentError("malformed key ingredients");
-}
-
-Digest KeyOf(const KeyIngredients& ingredients) {
-  return Sha256Of(EncodeIngredients(ingredients));
 }
 
 StatusOr<Digest> CacheKey(const Graph& graph,

@@ -30,6 +30,11 @@ StatusOr<Literal> TakeOutput(const Slot& slot,
 
 }  // namespace
 
+std::shared_ptr<const Loaded> Loaded::WithNames(Names names) const {
+  return std::make_shared<const Loaded>(compiled_, weights_, std::move(names),
+                                        found_in_, threads_);
+}
+
 StatusOr<std::unique_ptr<runtime::Replayer>> Loaded::NewReplayer() const {
   return runtime::Replayer::Create(compiled_->executable, weights_, threads_);
 }

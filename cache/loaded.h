@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/cache/key.h"
+#include "encore/cache/ingredients.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
@@ -20,8 +20,8 @@
 
 namespace encore::cache {
 
-// Where a compiled graph came from.
-enum class FoundIn : uint8_t { kMemory, kDisk, kCompiled };
+// Where a compiled graph came from; a package brings its own.
+enum class FoundIn : uint8_t { kMemory, kDisk, kCompiled, kPackage };
 
 // A compiled graph on its devices; shared by all models that it serves.
 struct Compiled {
@@ -49,6 +49,9 @@ class Loaded {
         names_(std::move(names)),
         found_in_(found_in),
         threads_(threads) {}
+
+  // The same compiled graph and weights under other names.
+  std::shared_ptr<const Loaded> WithNames(Names names) const;
 
   StatusOr<std::unique_ptr<runtime::Replayer>> NewReplayer() const;
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "encore/cache/parameter_blobs.h"
 #include "encore/ir/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -122,18 +123,6 @@ Digest WeightDigest(std::span<const Literal> weights,
     Remember(*store, memo, digest.ToHex());
   }
   return digest;
-}
-
-StatusOr<std::vector<Blob>> BlobsOf(std::span<const Literal> parameters) {
-  std::vector<Blob> blobs;
-  for (const Literal& literal : parameters) {
-    if (IsHost(literal.dtype())) {
-      return InvalidArgumentError("a parameter of strings");
-    }
-    blobs.push_back(
-        {literal.bytes(), std::make_shared<Literal>(literal), false});
-  }
-  return blobs;
 }
 
 StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(

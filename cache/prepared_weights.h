@@ -46,10 +46,6 @@ StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
     std::span<const Literal> parameters, const WeightOptions& options,
     DiskStore* store, runtime::ThreadPool* threads, bool* restored);
 
-// Parameters as the runtime takes them; strings are refused.
-StatusOr<std::vector<runtime::Blob>> BlobsOf(
-    std::span<const Literal> parameters);
-
 }  // namespace encore::cache
 
 #endif  // ENCORE_CACHE_PREPARED_WEIGHTS_H_

@@ -122,6 +122,8 @@ StatusOr<Package> Session::Export(const Graph& graph,
   for (size_t i = 0; i < executable->derived().size(); ++i) {
     ENCORE_ASSIGN_OR_RETURN(runtime::Blob blob,
                             loaded->weights()->DerivedBytes(i));
+    // A view of the weights, which the session may drop before the package.
+    if (blob.owner == nullptr) blob.owner = loaded->weights();
     package.derived.push_back(std::move(blob));
   }
   ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded->NewReplayer());

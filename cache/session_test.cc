@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -302,6 +303,18 @@ TEST_F(SessionTest, RecordsCalls) {
   ASSERT_EQ(package->calls.size(), 1u);
   EXPECT_EQ(package->calls[0].outputs[0],
             Literal::FromValues<float>({4}, {-2, -1, 0, 1}));
+}
+
+TEST_F(SessionTest, PackagesOutliveTheirSession) {
+  auto session = NewSession();
+  const auto package = session->Export(Model(3), {});
+  ASSERT_TRUE(package.ok()) << package.status();
+  session.reset();
+  ASSERT_EQ(package->derived.size(), 1u);
+  float first = 0;
+  ASSERT_EQ(package->derived[0].bytes.size(), 4 * sizeof(first));
+  std::memcpy(&first, package->derived[0].bytes.data(), sizeof(first));
+  EXPECT_EQ(first, -3);
 }
 
 TEST_F(SessionTest, ExplainsAMiss) {

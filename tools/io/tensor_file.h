@@ -1,39 +1,19 @@
-// Tensors in files: NumPy's .npy and .npz, and ONNX's TensorProto in .pb.
-//
-// bf16 and the 8-bit floats, which NumPy has no type for, are written as
-// unsigned integers of their bits.
-//
-// Sources:
-// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// Tensors in files: NumPy's .npy and .npz (npy.h), and ONNX's TensorProto in
+// .pb.
 #ifndef ENCORE_TOOLS_IO_TENSOR_FILE_H_
 #define ENCORE_TOOLS_IO_TENSOR_FILE_H_
 
-#include <map>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "encore/tools/io/npy.h"
 
 namespace encore::tools {
 
 // The tensor in a .npy or .pb file. Errors name the path and what is wrong with
 // it.
 StatusOr<Literal> ReadTensor(const std::string& path);
-
-// The tensors of an .npz file by name.
-StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path);
-
-// Writes an .npz file, whole or not at all.
-Status WriteTensors(const std::string& path,
-                    std::span<const std::pair<std::string, Literal>> tensors);
-
-// The bytes of a .npy file, and back. REQUIRES no string tensor for encoding.
-std::string EncodeNpy(const Literal& literal);
-StatusOr<Literal> DecodeNpy(std::string_view bytes);
 
 }  // namespace encore::tools
 

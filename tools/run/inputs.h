@@ -37,10 +37,6 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
                                           const GivenTensors& given,
                                           uint64_t seed);
 
-// Values for a tensor of this type, the same for the same seed: floats between
-// -1 and 1, integers small and not negative, bools.
-Literal Generate(DType dtype, const std::vector<int64_t>& dims, uint64_t seed);
-
 }  // namespace encore::tools
 
 #endif  // ENCORE_TOOLS_RUN_INPUTS_H_

@@ -12,6 +12,7 @@
 #include "encore/cache/session.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "encore/tools/latency.h"
 #include "encore/tools/run/compare.h"
 #include "encore/tools/run/inputs.h"
 
@@ -37,11 +38,6 @@ struct OutputReport {
   std::optional<Difference> difference;
 };
 
-// Latencies in microseconds.
-struct Latency {
-  double min = 0, median = 0, p90 = 0, p99 = 0;
-};
-
 struct RunReport {
   std::string model, target;
   cache::FoundIn found_in = cache::FoundIn::kCompiled;
@@ -61,9 +57,6 @@ struct RunReport {
 // Errors say what is wrong with the model or the inputs.
 StatusOr<RunReport> RunModel(const RunRequest& request,
                              cache::Session& session);
-
-// The percentiles of a list of times; REQUIRES that it is not empty.
-Latency Percentiles(std::vector<double> microseconds);
 
 }  // namespace encore::tools
 

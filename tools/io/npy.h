@@ -1,0 +1,39 @@
+// Tensors in NumPy's files, .npy and .npz.
+//
+// bf16 and the 8-bit floats, which NumPy has no type for, are written as
+// unsigned integers of their bits.
+//
+// Sources:
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#ifndef ENCORE_TOOLS_IO_NPY_H_
+#define ENCORE_TOOLS_IO_NPY_H_
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::tools {
+
+// The tensor in a .npy file. Errors name the path and what is wrong with it.
+StatusOr<Literal> ReadNpy(const std::string& path);
+
+// The tensors of an .npz file by name.
+StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path);
+
+// Writes an .npz file, whole or not at all.
+Status WriteTensors(const std::string& path,
+                    std::span<const std::pair<std::string, Literal>> tensors);
+
+// The bytes of a .npy file, and back. REQUIRES no string tensor for encoding.
+std::string EncodeNpy(const Literal& literal);
+StatusOr<Literal> DecodeNpy(std::string_view bytes);
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_IO_NPY_H_
