@@ -2,32 +2,31 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
-#include "encore/ir/op.h"
-#include "encore/ir/op_reference.h"
-#include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
+#include "encore/tools/ops/op_reference.h"
+#include "encore/tools/ops/op_table.h"
 
 namespace encore::tools {
 
 int OpsMain(int argc, char** argv) {
-  CLI::App app("Lists every operator: level, signature, dtypes, meaning.",
-               "encore ops");
-  bool markdown = false;
+  CLI::App app(
+      "Lists every operator: level, signature, dtypes, meaning, the backends "
+      "that compile it and the ONNX operators that become it.",
+      "encore ops");
+  bool markdown = false, json = false;
   app.add_flag("--markdown", markdown,
-               "the reference with attributes, as in ir/OPS.md");
+               "the reference with attributes and opsets, as in ir/OPS.md");
+  app.add_flag("--json", json, "all of it as one JSON object")
+      ->excludes("--markdown");
   if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
-  if (markdown) {
-    std::fputs(OpReferenceMarkdown().c_str(), stdout);
-    return kExitOk;
-  }
-  for (const OpInfo& info : AllOps()) {
-    std::printf(
-        "%-20s %-9s  %s  T: %s\n    %s\n", std::string(info.mnemonic).c_str(),
-        info.level == OpLevel::kPrimitive ? "primitive" : "composite",
-        std::string(info.signature_text).c_str(),
-        StrJoin(info.dtypes, " ").c_str(), std::string(info.summary).c_str());
-  }
+  const std::vector<OpEntry> ops = MakeOpTable();
+  const std::vector<OnnxEntry> onnx = MakeOnnxTable();
+  const std::string text = markdown ? OpReferenceMarkdown(ops, onnx)
+                           : json   ? OpReferenceJson(ops, onnx)
+                                    : OpReferenceText(ops);
+  std::fputs(text.c_str(), stdout);
   return kExitOk;
 }
 

@@ -413,14 +413,14 @@ Status Pad(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"Gather", Gather},
-    {"GatherElements", GatherElements},
-    {"GatherND", GatherND},
-    {"Pad", Pad},
-    {"ScatterElements", ScatterElements},
-    {"Scatter", ScatterElements},
-    {"ScatterND", ScatterND},
-    {"Slice", Slice},
+    {"Gather", Gather, Op::kGather},
+    {"GatherElements", GatherElements, Op::kGather},
+    {"GatherND", GatherND, Op::kGather},
+    {"Pad", Pad, Op::kPad},
+    {"ScatterElements", ScatterElements, Op::kScatter},
+    {"Scatter", ScatterElements, Op::kScatter},
+    {"ScatterND", ScatterND, Op::kScatter},
+    {"Slice", Slice, Op::kSlice},
 };
 
 }  // namespace

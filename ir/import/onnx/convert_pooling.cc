@@ -94,10 +94,10 @@ Status GlobalMaxPool(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"AveragePool", AveragePool},
-    {"GlobalAveragePool", GlobalAveragePool},
-    {"GlobalMaxPool", GlobalMaxPool},
-    {"MaxPool", MaxPool},
+    {"AveragePool", AveragePool, Op::kAvgPool},
+    {"GlobalAveragePool", GlobalAveragePool, Op::kMean},
+    {"GlobalMaxPool", GlobalMaxPool, Op::kReduce},
+    {"MaxPool", MaxPool, Op::kMaxPool},
 };
 
 }  // namespace

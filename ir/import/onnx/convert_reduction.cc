@@ -180,19 +180,19 @@ Status CumSum(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"ArgMax", ArgReduce<Combiner::kMax>},
-    {"ArgMin", ArgReduce<Combiner::kMin>},
-    {"CumSum", CumSum},
-    {"ReduceL1", ReduceL1},
-    {"ReduceL2", ReduceL2},
-    {"ReduceLogSum", ReduceLogSum},
-    {"ReduceLogSumExp", ReduceLogSumExp},
-    {"ReduceMax", Reduce<Combiner::kMax>},
-    {"ReduceMean", ReduceMean},
-    {"ReduceMin", Reduce<Combiner::kMin>},
-    {"ReduceProd", Reduce<Combiner::kProduct>},
-    {"ReduceSum", Reduce<Combiner::kSum>},
-    {"ReduceSumSquare", ReduceSumSquare},
+    {"ArgMax", ArgReduce<Combiner::kMax>, Op::kArgReduce},
+    {"ArgMin", ArgReduce<Combiner::kMin>, Op::kArgReduce},
+    {"CumSum", CumSum, Op::kCumulative},
+    {"ReduceL1", ReduceL1, Op::kReduce},
+    {"ReduceL2", ReduceL2, Op::kReduce},
+    {"ReduceLogSum", ReduceLogSum, Op::kReduce},
+    {"ReduceLogSumExp", ReduceLogSumExp, Op::kReduce},
+    {"ReduceMax", Reduce<Combiner::kMax>, Op::kReduce},
+    {"ReduceMean", ReduceMean, Op::kMean},
+    {"ReduceMin", Reduce<Combiner::kMin>, Op::kReduce},
+    {"ReduceProd", Reduce<Combiner::kProduct>, Op::kReduce},
+    {"ReduceSum", Reduce<Combiner::kSum>, Op::kReduce},
+    {"ReduceSumSquare", ReduceSumSquare, Op::kReduce},
 };
 
 }  // namespace

@@ -360,7 +360,7 @@ Status Resize(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"Resize", Resize},
+    {"Resize", Resize, Op::kGather},
 };
 
 }  // namespace

@@ -345,20 +345,20 @@ Status SpaceToDepth(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"Concat", Concat},
-    {"Constant", Constant},
-    {"ConstantOfShape", ConstantOfShape},
-    {"DepthToSpace", DepthToSpace},
-    {"Expand", Expand},
-    {"Flatten", Flatten},
-    {"Range", Range},
-    {"Reshape", Reshape},
-    {"SpaceToDepth", SpaceToDepth},
-    {"Split", Split},
-    {"Squeeze", Squeeze},
-    {"Tile", Tile},
-    {"Transpose", Transpose},
-    {"Unsqueeze", Unsqueeze},
+    {"Concat", Concat, Op::kConcat},
+    {"Constant", Constant, Op::kConstant},
+    {"ConstantOfShape", ConstantOfShape, Op::kBroadcast},
+    {"DepthToSpace", DepthToSpace, Op::kTranspose},
+    {"Expand", Expand, Op::kBroadcast},
+    {"Flatten", Flatten, Op::kReshape},
+    {"Range", Range, Op::kIota},
+    {"Reshape", Reshape, Op::kReshape},
+    {"SpaceToDepth", SpaceToDepth, Op::kTranspose},
+    {"Split", Split, Op::kSlice},
+    {"Squeeze", Squeeze, Op::kReshape},
+    {"Tile", Tile, Op::kBroadcast},
+    {"Transpose", Transpose, Op::kTranspose},
+    {"Unsqueeze", Unsqueeze, Op::kReshape},
 };
 
 }  // namespace

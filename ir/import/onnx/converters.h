@@ -6,10 +6,13 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_CONVERTERS_H_
 #define ENCORE_IR_IMPORT_ONNX_CONVERTERS_H_
 
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "encore/ir/import/onnx/context.h"
+#include "encore/ir/op.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {
@@ -17,6 +20,9 @@ namespace encore::onnx {
 struct Converter {
   std::string_view op_type;
   Status (*convert)(NodeContext& context);
+  // What its nodes become, up to movement and arithmetic around it; nothing
+  // where they vanish. `encore ops` lists it.
+  std::optional<Op> op = std::nullopt;
 };
 
 std::span<const Converter> ElementwiseConverters();

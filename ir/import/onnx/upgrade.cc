@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -360,6 +361,20 @@ Status UpgradeNode(int64_t opset, Node* node, UpgradeStore* store) {
     ENCORE_RETURN_IF_ERROR(step.upgrade(*node, *store));
   }
   return OkStatus();
+}
+
+std::vector<int64_t> UpgradedAt(std::string_view op_type) {
+  std::vector<int64_t> opsets;
+  for (const Step& step : kSteps) {
+    if (step.op_type == op_type) opsets.push_back(step.opset);
+  }
+  return opsets;
+}
+
+std::vector<std::string_view> UpgradedOps() {
+  std::set<std::string_view> ops;
+  for (const Step& step : kSteps) ops.insert(step.op_type);
+  return {ops.begin(), ops.end()};
 }
 
 }  // namespace encore::onnx

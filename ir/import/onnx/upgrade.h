@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/ir/import/onnx/model.h"
@@ -35,6 +36,13 @@ struct UpgradeStore {
 // InvalidArgument where an attribute that a step reads is of another type than
 // the standard says.
 Status UpgradeNode(int64_t opset, Node* node, UpgradeStore* store);
+
+// The opsets before which the operator has a form that a step upgrades,
+// ascending.
+std::vector<int64_t> UpgradedAt(std::string_view op_type);
+
+// Every operator that has a step, sorted.
+std::vector<std::string_view> UpgradedOps();
 
 }  // namespace encore::onnx
 
