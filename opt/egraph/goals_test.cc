@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/opt/egraph/dag_cost.h"
 #include "encore/opt/egraph/runner.h"
 #include "encore/opt/egraph/schedulers.h"
 #include "encore/opt/egraph/testing/math_language.h"
@@ -174,6 +175,26 @@ TEST(GoalsTest, AssocMulSaturates) {
       AddRules(&math.graph, math.syntax, kMathRules, &book);
   EXPECT_EQ(Runner(&math.graph, &book, {.max_iterations = 3}).Run(rules),
             StopReason::kSaturated);
+}
+
+// egg's math_lp_extract: with every node paid for once, shared sums are cheaper
+// than the products that make the least tree.
+TEST(GoalsTest, MathDagExtraction) {
+  FoldingMath math;
+  const ClassId root =
+      *AddTerm(&math.graph, "(pow (+ x (+ x x)) (+ x x))", math.syntax);
+  RuleBook book;
+  const std::vector<RuleId> rules =
+      AddRules(&math.graph, math.syntax, kMathRules, &book);
+  Runner(&math.graph, &book, {.max_iterations = 3}).Run(rules);
+  const auto unit = [](const EGraph&, NodeId) { return 1.0; };
+  const std::vector<ClassId> roots = {root};
+  const StatusOr<DagTerms> terms =
+      DagTerms::Extract(math.graph, roots, {}, unit);
+  ASSERT_TRUE(terms.ok());
+  EXPECT_TRUE(terms->optimal());
+  EXPECT_EQ(terms->cost(), 4);
+  EXPECT_NE(*terms->Text(root), *TreeCosts(math.graph, unit).Text(root));
 }
 
 Language PropLanguage() {

@@ -5,17 +5,10 @@
 #include <span>
 #include <utility>
 
-#include "encore/ir/support/strings.h"
-
 namespace encore::egraph {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Whether a column of this sort leads to another class.
-bool IsChild(const EGraph& graph, SortId sort) {
-  return sort != kUnitSort && graph.language().is_class(sort);
-}
 
 // The cost of the node with the least costs of its children.
 double CostOfTerm(const EGraph& graph, NodeId node, const NodeCostFn& cost,
@@ -24,7 +17,7 @@ double CostOfTerm(const EGraph& graph, NodeId node, const NodeCostFn& cost,
   const std::vector<SortId>& sorts = graph.language().op(graph.op(node)).args;
   const std::span<const Value> args = graph.args(node);
   for (size_t i = 0; i < args.size() && total < kInfinity; ++i) {
-    if (IsChild(graph, sorts[i])) total += costs[args[i]];
+    if (graph.language().has_terms(sorts[i])) total += costs[args[i]];
   }
   return total;
 }
@@ -35,12 +28,10 @@ double DeclaredCost(const EGraph& graph, NodeId node) {
   const OpInfo& op = graph.language().op(graph.op(node));
   if (!op.extractable) return kInfinity;
   double cost = op.cost;
-  for (const SortId sort : op.args) cost += IsChild(graph, sort) ? 0 : 1;
+  for (const SortId sort : op.args) {
+    cost += graph.language().has_terms(sort) ? 0 : 1;
+  }
   return cost;
-}
-
-std::string DefaultLiteralText(const EGraph& graph, SortId sort, Value value) {
-  return sort == kUnitSort ? "()" : graph.language().literals().ToText(value);
 }
 
 // Knuth's generalization of Dijkstra's algorithm: classes are settled in the
@@ -83,44 +74,9 @@ std::optional<NodeId> TreeCosts::best(ClassId c) const {
 
 StatusOr<std::string> TreeCosts::Text(ClassId c, size_t max_bytes,
                                       const LiteralTextFn& literal) const {
-  if (!best(c).has_value()) {
-    return NotFoundError("the class has no term of finite cost");
-  }
-  struct Frame {
-    NodeId node;
-    size_t next;  // column to write next
-  };
-  std::string text;
-  std::vector<Frame> stack;
-  const auto open = [&](ClassId cls) {
-    const NodeId node = *best(cls);
-    StrAppend(&text, "(", graph_->language().op(graph_->op(node)).name);
-    stack.push_back({node, 0});
-  };
-  open(c);
-  while (!stack.empty() && text.size() <= max_bytes) {
-    Frame& top = stack.back();
-    const std::span<const Value> args = graph_->args(top.node);
-    if (top.next == args.size()) {
-      text += ')';
-      stack.pop_back();
-      continue;
-    }
-    const SortId sort =
-        graph_->language().op(graph_->op(top.node)).args[top.next];
-    const Value value = args[top.next++];
-    text += ' ';
-    if (IsChild(*graph_, sort)) {
-      open(ClassId(value));
-    } else {
-      text += literal(*graph_, sort, value);
-    }
-  }
-  if (text.size() > max_bytes) {
-    return ResourceExhaustedError(
-        StrCat("the least term is longer than ", max_bytes, " bytes"));
-  }
-  return text;
+  return TermText(
+      *graph_, c, [this](ClassId cls) { return best(cls); }, max_bytes,
+      literal);
 }
 
 }  // namespace encore::egraph

@@ -16,6 +16,7 @@
 
 #include "encore/ir/support/status.h"
 #include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/term_text.h"
 
 namespace encore::egraph {
 
@@ -25,12 +26,6 @@ using NodeCostFn = std::function<double(const EGraph&, NodeId)>;
 // The operator's declared cost (infinity where it is not extractable) plus 1
 // per column of a literal sort or of Unit.
 double DeclaredCost(const EGraph& graph, NodeId node);
-
-// How a value of a literal sort, or of Unit, is written in a term.
-using LiteralTextFn = std::function<std::string(const EGraph&, SortId, Value)>;
-
-// LiteralPool::ToText, and "()" for Unit.
-std::string DefaultLiteralText(const EGraph& graph, SortId sort, Value value);
 
 class TreeCosts {
  public:

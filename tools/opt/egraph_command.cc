@@ -55,6 +55,8 @@ int EgraphMain(int argc, char** argv) {
       "that is not supported.");
   std::string path;
   bool print_stats = false;
+  bool dag = false;
+  uint64_t dag_work = 1'000'000;
   egg::ExecutorOptions options;
   app.add_option("FILE", path, "the program")->required();
   app.add_flag("--stats", print_stats,
@@ -66,7 +68,16 @@ int EgraphMain(int argc, char** argv) {
   app.add_option("--max-seconds", options.max_seconds,
                  "stop a run when the program has run this long")
       ->check(CLI::NonNegativeNumber);
+  CLI::Option* const dag_flag = app.add_flag(
+      "--dag", dag,
+      "extract terms whose distinct subterms, not their occurrences, cost "
+      "least; what is shared is printed as (let ...) ahead of the term");
+  app.add_option("--work", dag_work,
+                 "with --dag: evaluations of a node's cost for each (extract)")
+      ->needs(dag_flag)
+      ->capture_default_str();
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
+  if (dag) options.dag_work = dag_work;
   std::signal(SIGINT, OnInterrupt);
   options.interrupt = &g_interrupted;
   const egg::ProgramResult result =

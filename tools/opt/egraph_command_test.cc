@@ -61,6 +61,28 @@ TEST(EgraphCommandTest, ExitCodesAndStreams) {
   EXPECT_EQ(RunEgraph({"--frob"}).code, 2);
 }
 
+TEST(EgraphCommandTest, DagCostCountsWhatIsSharedOnce) {
+  const std::string path = WriteProgram(
+      "(datatype M (X) (Y) (F M :cost 5) (Add M M))\n"
+      "(let $fx (F (X)))\n"
+      "(union (Add $fx $fx) (Add (Y) (Add (Y) (Add (Y) (Add (Y) (Y))))))\n"
+      "(extract (Add $fx $fx))\n");
+  EXPECT_EQ(RunEgraph({path}).out,
+            "(Add (Y) (Add (Y) (Add (Y) (Add (Y) (Y)))))\n");
+  EXPECT_EQ(RunEgraph({path, "--dag"}).out,
+            "(Add (Y) (Add (Y) (Add (Y) (Add (Y) (Y)))))\n");
+  const std::string shared = WriteProgram(
+      "(datatype M (X) (Y) (F M :cost 5) (Add M M))\n"
+      "(let $fx (F (X)))\n"
+      "(union (Add $fx $fx) (Add (Y) (Add (Y) (Add (F (Y)) (Y)))))\n"
+      "(extract (Add $fx $fx))\n");
+  EXPECT_EQ(RunEgraph({shared}).out, "(Add (Y) (Add (Y) (Add (F (Y)) (Y))))\n");
+  const Outcome dag = RunEgraph({shared, "--dag", "--work", "1000"});
+  EXPECT_EQ(dag.out, "(let $1 (F (X)))\n(Add $1 $1)\n");
+  EXPECT_EQ(dag.code, 0);
+  EXPECT_EQ(RunEgraph({shared, "--work", "1000"}).code, 2);
+}
+
 TEST(EgraphCommandTest, StatsAreTheLastLine) {
   const Outcome run =
       RunEgraph({WriteProgram(std::string(kGrowing) + "(let $a (S (Z))) (run 3)"

@@ -5,6 +5,7 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/dag_cost.h"
 #include "encore/opt/egraph/explain.h"
 #include "encore/opt/egraph/program/rule_lowering.h"
 #include "encore/opt/egraph/query.h"
@@ -58,6 +59,7 @@ Executor::Executor(const Program& program, const ExecutorOptions& options,
     : program_(program),
       output_(std::move(output)),
       explain_checks_(options.explanations),
+      dag_work_(options.dag_work),
       state_(MakeState(program, options)),
       map_(program, &state_.graph.language()),
       runner_(&state_.graph, &state_.rules, MakeLimits(options)) {}
@@ -352,20 +354,38 @@ Status Executor::Extract(ExprId e) {
     return OkStatus();
   }
   if (!state_.graph.rebuilt()) state_.graph.Rebuild();
+  const egraph::ClassId c(value);
+  if (dag_work_.has_value()) {
+    ENCORE_ASSIGN_OR_RETURN(const std::string text, ExtractDag(c));
+    output_(text + "\n");
+    return OkStatus();
+  }
   if (costs_ == nullptr || costs_of_ != state_.graph.version()) {
     costs_ = std::make_unique<egraph::TreeCosts>(state_.graph);
     costs_of_ = state_.graph.version();
   }
-  const auto literal = [this](const egraph::EGraph&, egraph::SortId sort,
-                              egraph::Value value) {
-    return LiteralText(map_.BuiltinSort(sort), value);
-  };
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::string term,
-      costs_->Text(egraph::ClassId(value), kMaxTermBytes, literal));
+  ENCORE_ASSIGN_OR_RETURN(const std::string term,
+                          costs_->Text(c, kMaxTermBytes, LiteralTexts()));
   output_(term);
   output_("\n");
   return OkStatus();
+}
+
+StatusOr<std::string> Executor::ExtractDag(egraph::ClassId c) const {
+  extract::Options options;
+  options.work = dag_work_;
+  options.interrupt = runner_.limits().interrupt;
+  ENCORE_ASSIGN_OR_RETURN(
+      const egraph::DagTerms terms,
+      egraph::DagTerms::Extract(state_.graph, {&c, 1}, options));
+  return terms.Lets(c, kMaxTermBytes, LiteralTexts());
+}
+
+egraph::LiteralTextFn Executor::LiteralTexts() const {
+  return
+      [this](const egraph::EGraph&, egraph::SortId sort, egraph::Value value) {
+        return LiteralText(map_.BuiltinSort(sort), value);
+      };
 }
 
 Status Executor::Explain(ExprId a, ExprId b) {

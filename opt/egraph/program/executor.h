@@ -28,6 +28,7 @@
 #include "encore/opt/egraph/program/language_map.h"
 #include "encore/opt/egraph/rule.h"
 #include "encore/opt/egraph/runner.h"
+#include "encore/opt/egraph/term_text.h"
 #include "encore/opt/egraph/tree_cost.h"
 
 namespace encore::opt::program {
@@ -38,6 +39,9 @@ struct ExecutorOptions {
   // Records why terms are equal, which a program with (explain ...) forces, and
   // explains the equations of terms without variables in every check.
   bool explanations = false;
+  // Where set, (extract ...) chooses the least DAG cost instead of the least
+  // tree cost, with that much work (opt/extract/extract.h) for each.
+  std::optional<uint64_t> dag_work{};
   const std::atomic<bool>* interrupt = nullptr;  // stops runs when true
 };
 
@@ -98,6 +102,8 @@ class Executor {
   Status Push(uint64_t count);
   Status Pop(uint64_t count);
   Status Extract(ExprId e);
+  StatusOr<std::string> ExtractDag(egraph::ClassId c) const;
+  egraph::LiteralTextFn LiteralTexts() const;
   Status Explain(ExprId a, ExprId b);
   Status Check(const Query& query);
   bool HasVariables(ExprId root) const;
@@ -114,6 +120,7 @@ class Executor {
   const Program& program_;
   Output output_;
   const bool explain_checks_;
+  const std::optional<uint64_t> dag_work_;
   State state_;
   LanguageMap map_;
   egraph::Runner runner_;  // of state_
