@@ -1,6 +1,7 @@
 #include "encore/tests/onnx/case.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 
@@ -149,6 +150,12 @@ std::vector<std::string> FindCases(const std::string& root) {
   }
   std::sort(cases.begin(), cases.end());
   return cases;
+}
+
+std::string CaseTestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name;
+  for (const char c : info.param) name += std::isalnum(c) ? c : '_';
+  return name;
 }
 
 Status RunCase(const std::string& folder, const Execute& execute) {

@@ -11,11 +11,15 @@
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "gtest/gtest.h"
 
 namespace encore::tests {
 
 // Every case below `root`, "node/test_abs", sorted.
 std::vector<std::string> FindCases(const std::string& root);
+
+// A case's name for GoogleTest: "node_test_abs".
+std::string CaseTestName(const testing::TestParamInfo<std::string>& info);
 
 // Runs a graph on arguments by position, parameters excluded.
 using Execute = std::function<StatusOr<std::vector<Literal>>(

@@ -34,14 +34,8 @@ TEST_P(OnnxCase, EvaluatesToTheExpectedOutputs) {
   GTEST_SKIP() << skip->second;
 }
 
-std::string TestName(const testing::TestParamInfo<std::string>& info) {
-  std::string name;
-  for (const char c : info.param) name += isalnum(c) ? c : '_';
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(Debian, OnnxCase, testing::ValuesIn(FindCases(kRoot)),
-                         TestName);
+                         CaseTestName);
 
 // The data are a package of the set-up; without them nothing would be tested.
 TEST(OnnxCases, AreInstalled) { EXPECT_GE(FindCases(kRoot).size(), 1000u); }

@@ -24,14 +24,30 @@
 
 namespace encore::onnx {
 
+// Imports the subgraphs of a node, for its converter.
+class BodyImporter {
+ public:
+  virtual ~BodyImporter() = default;
+  // The initializers and nodes of `graph` into `scope`, in which its inputs and
+  // what it captures are bound.
+  virtual Status ImportBody(const Graph& graph, Scope& scope) = 0;
+};
+
 class NodeContext {
  public:
-  NodeContext(const Node& node, Scope& scope, const DataSource& source)
-      : node_(node), scope_(scope), source_(source), attributes_(node) {}
+  // `bodies` may be null where the operator has no subgraphs.
+  NodeContext(const Node& node, Scope& scope, const DataSource& source,
+              BodyImporter* bodies = nullptr)
+      : node_(node),
+        scope_(scope),
+        source_(source),
+        bodies_(bodies),
+        attributes_(node) {}
 
   const Node& node() const { return node_; }
   AttributeReader& attributes() { return attributes_; }
   const DataSource& source() const { return source_; }
+  BodyImporter& bodies() { return *bodies_; }
   Scope& scope() { return scope_; }
   GraphBuilder& builder() { return scope_.builder(); }
 
@@ -118,6 +134,7 @@ class NodeContext {
   const Node& node_;
   Scope& scope_;
   const DataSource& source_;
+  BodyImporter* bodies_;
   AttributeReader attributes_;
 };
 

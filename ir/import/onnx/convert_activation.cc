@@ -117,6 +117,25 @@ Status LogSoftmax(NodeContext& context) {
   return Along(context, Op::kLogSoftmax);
 }
 
+// x + bias below -lambd, x - bias above lambd, 0 between.
+Status Shrink(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const float lambd,
+                          context.attributes().Float("lambd", 0.5f));
+  ENCORE_ASSIGN_OR_RETURN(const float bias,
+                          context.attributes().Float("bias", 0.0f));
+  GraphBuilder& g = context.builder();
+  const Value x = context.Input(0);
+  const DType compute = IsFloat(x.dtype()) ? x.dtype() : DType::kF32;
+  const Value wide = compute == x.dtype() ? x : g.Cast(x, compute);
+  const Value high =
+      g.Select(g.Compare(wide, lambd, Comparison::kGt), g.Sub(wide, bias), 0.0);
+  const Value shrunk = g.Select(g.Compare(wide, -lambd, Comparison::kLt),
+                                g.Add(wide, bias), high);
+  return context.Output(
+      0, compute == x.dtype() ? shrunk : g.Cast(shrunk, x.dtype()));
+}
+
 constexpr Converter kConverters[] = {
     {"Celu", Celu},
     {"Elu", Elu},
@@ -129,6 +148,7 @@ constexpr Converter kConverters[] = {
     {"PRelu", Prelu},
     {"Relu", Plain<Op::kRelu>},
     {"Selu", Selu},
+    {"Shrink", Shrink},
     {"Softmax", Softmax},
     {"Softplus", Plain<Op::kSoftplus>},
     {"Softsign", Plain<Op::kSoftsign>},

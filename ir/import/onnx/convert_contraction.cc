@@ -47,18 +47,6 @@ Status Gemm(NodeContext& context) {
   return context.Output(0, y);
 }
 
-// The spatial extents of a convolution's weights, which must be known.
-StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank) {
-  const Shape shape = context.shape(weights);
-  if (shape.rank() != rank || !shape.is_constant()) {
-    return NodeContext::Error(StrCat("weights of shape ", shape.ToString(),
-                                     ", expected known extents and rank ",
-                                     rank));
-  }
-  const std::vector<int64_t> dims = shape.ConstantDims();
-  return Ints(dims.begin() + 2, dims.end());
-}
-
 Status AddBias(NodeContext& context, Value y) {
   if (context.HasInput(2)) {
     const Value bias = context.Input(2);
@@ -76,19 +64,8 @@ Status AddBias(NodeContext& context, Value y) {
 Status Conv(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
   const Value x = context.Input(0), w = context.Input(1);
-  const Shape shape = context.shape(x);
-  ENCORE_ASSIGN_OR_RETURN(Ints sizes, KernelSizes(context, w, shape.rank()));
-  ENCORE_ASSIGN_OR_RETURN(Window window,
-                          ReadWindow(context, shape, std::move(sizes), false));
-  ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
-                          context.attributes().Int("group", 1));
-  ConvolutionAttrs convolution;
-  convolution.strides = std::move(window.strides);
-  convolution.padding_low = std::move(window.padding_low);
-  convolution.padding_high = std::move(window.padding_high);
-  convolution.lhs_dilation = Ints(shape.rank() - 2, 1);
-  convolution.rhs_dilation = std::move(window.dilations);
-  convolution.feature_groups = groups;
+  ENCORE_ASSIGN_OR_RETURN(ConvolutionAttrs convolution,
+                          ReadConvolution(context, x, w));
   return AddBias(context, context.Emit(Op::kConvolution, {x, w}, convolution));
 }
 

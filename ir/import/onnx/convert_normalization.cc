@@ -10,24 +10,69 @@ Value CastTo(NodeContext& context, Value value, DType dtype) {
                                        : context.builder().Cast(value, dtype);
 }
 
+// Puts the statistics of the batch in place of the running ones, operands 3
+// and 4, which move toward them: outputs 1 and 2.
+Status BatchStatistics(NodeContext& context, float momentum, DType dtype,
+                       std::vector<Value>* operands) {
+  GraphBuilder& g = context.builder();
+  const Value x = (*operands)[0];
+  if (x.rank() < 2) {
+    return NodeContext::Error(
+        StrCat("input of rank ", x.rank(), ", expected [N, C, ...]"));
+  }
+  Ints axes = {0};
+  for (int i = 2; i < x.rank(); ++i) axes.push_back(i);
+  const Value mean = g.Mean(x, axes, /*keep_dims=*/true);
+  const Value centered = g.Sub(x, mean);
+  const Shape channels = {context.shape(x)[1]};
+  const Value current[] = {g.Reshape(mean, channels),
+                           g.Mean(g.Mul(centered, centered), axes)};
+  for (int i = 0; i < 2; ++i) {
+    const Value running = g.Add(g.Mul((*operands)[3 + i], momentum),
+                                g.Mul(current[i], 1 - momentum));
+    ENCORE_RETURN_IF_ERROR(
+        context.Output(1 + i, CastTo(context, running, dtype)));
+    (*operands)[3 + i] = current[i];
+  }
+  return OkStatus();
+}
+
 Status BatchNormalization(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(5, 5));
   AttributeReader& attributes = context.attributes();
   ENCORE_ASSIGN_OR_RETURN(const bool training,
                           attributes.Bool("training_mode", false));
-  if (training) {
-    return UnimplementedError(
-        "attribute training_mode is 1: only inference is supported");
-  }
-  ENCORE_RETURN_IF_ERROR(context.CheckOutputs(1));
-  attributes.Ignore("momentum");
+  ENCORE_ASSIGN_OR_RETURN(const float momentum,
+                          attributes.Float("momentum", 0.9f));
   ENCORE_ASSIGN_OR_RETURN(const float epsilon,
                           attributes.Float("epsilon", 1e-5f));
   std::vector<Value> operands = context.Inputs();
   const DType dtype = context.dtype(operands[0]);
+  const DType statistics = context.dtype(operands[3]);
   for (Value& operand : operands) operand = CastTo(context, operand, dtype);
+  if (training) {
+    ENCORE_RETURN_IF_ERROR(
+        BatchStatistics(context, momentum, statistics, &operands));
+  } else {
+    ENCORE_RETURN_IF_ERROR(context.CheckOutputs(1));
+  }
   return context.Output(
       0, context.Emit(Op::kBatchNorm, operands, EpsilonAttrs{epsilon}));
+}
+
+// x less its mean over `axes`, divided by its standard deviation.
+Status MeanVarianceNormalization(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  GraphBuilder& g = context.builder();
+  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(Ints axes,
+                          context.attributes().Ints("axes", {0, 2, 3}));
+  ENCORE_ASSIGN_OR_RETURN(axes,
+                          context.AxesList(axes, x.rank(), "attribute axes"));
+  const Value centered = g.Sub(x, g.Mean(x, axes, /*keep_dims=*/true));
+  const Value deviation =
+      g.Sqrt(g.Mean(g.Mul(centered, centered), axes, /*keep_dims=*/true));
+  return context.Output(0, g.Div(centered, g.Add(deviation, 1e-9)));
 }
 
 Status InstanceNormalization(NodeContext& context) {
@@ -151,6 +196,7 @@ constexpr Converter kConverters[] = {
     {"InstanceNormalization", InstanceNormalization},
     {"LRN", Lrn},
     {"LayerNormalization", LayerNormalization},
+    {"MeanVarianceNormalization", MeanVarianceNormalization},
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ const std::map<std::string_view, const Converter*>& Table() {
     for (const std::span<const Converter> theme :
          {ElementwiseConverters(), ActivationConverters(), ShapeConverters(),
           IndexingConverters(), ReductionConverters(), ContractionConverters(),
-          PoolingConverters(), NormalizationConverters(), ResizeConverters()}) {
+          PoolingConverters(), NormalizationConverters(), ResizeConverters(),
+          ConstructConverters(), LossConverters(), QuantizeConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

@@ -34,6 +34,9 @@ std::span<const Converter> ContractionConverters();
 std::span<const Converter> PoolingConverters();
 std::span<const Converter> NormalizationConverters();
 std::span<const Converter> ResizeConverters();
+std::span<const Converter> ConstructConverters();
+std::span<const Converter> LossConverters();
+std::span<const Converter> QuantizeConverters();
 
 // The converter of an operator of the default domain; null where there is none.
 const Converter* FindConverter(std::string_view op_type);

@@ -38,8 +38,8 @@ std::string Identifier(std::string_view name) {
   return out;
 }
 
-// One pass over the model's main graph.
-class Pass {
+// One pass over the model.
+class Pass : public BodyImporter {
  public:
   Pass(const Model& model, const DataSource& source,
        const ImportOptions& options, ReadWeights* read_weights)
@@ -50,6 +50,7 @@ class Pass {
         scope_(&builder_, read_weights) {}
 
   StatusOr<encore::Graph> Run();
+  Status ImportBody(const Graph& graph, Scope& scope) override;
   bool needs_restart() const { return scope_.needs_restart(); }
 
  private:
@@ -60,12 +61,13 @@ class Pass {
   }
 
   Status ReadOpset();
-  Status BindInitializers();
+  Status BindInitializers(const Graph& graph, Scope& scope);
   Status BindInputs();
   StatusOr<Shape> InputShape(const ValueInfo& input);
   StatusOr<Dim> InputDim(const ValueInfo& input, int i);
-  Status ImportNodes();
-  Status ImportNode(const Node& original);
+  Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
+                     Scope& scope);
+  Status ImportNode(const Node& original, Scope& scope);
   StatusOr<encore::Graph> Finish();
 
   const Model& model_;
@@ -102,14 +104,14 @@ Status Pass::ReadOpset() {
   return OkStatus();
 }
 
-Status Pass::BindInitializers() {
-  if (model_.graph.has_sparse_initializers) {
+Status Pass::BindInitializers(const Graph& graph, Scope& scope) {
+  if (graph.has_sparse_initializers) {
     return UnimplementedError("sparse initializers are not supported");
   }
-  for (const Tensor& tensor : model_.graph.initializers) {
+  for (const Tensor& tensor : graph.initializers) {
     ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
     const bool is_weight = IsWeight(literal);
-    ENCORE_RETURN_IF_ERROR(scope_.Bind(
+    ENCORE_RETURN_IF_ERROR(scope.Bind(
         tensor.name,
         Bound{std::nullopt, std::move(literal), std::nullopt, is_weight}));
   }
@@ -216,7 +218,7 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-Status Pass::ImportNode(const Node& original) {
+Status Pass::ImportNode(const Node& original, Scope& scope) {
   if (!original.domain.empty() && original.domain != "ai.onnx") {
     return UnimplementedError(
         StrCat("the domain ", Quote(original.domain), " is not known"));
@@ -226,11 +228,11 @@ Status Pass::ImportNode(const Node& original) {
   for (; bound_tensors_ < store_.tensors.size(); ++bound_tensors_) {
     const Tensor& tensor = store_.tensors[bound_tensors_];
     ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
-    ENCORE_RETURN_IF_ERROR(scope_.Bind(
+    ENCORE_RETURN_IF_ERROR(scope.Bind(
         tensor.name, Bound{std::nullopt, std::move(literal), std::nullopt}));
   }
   const Converter* converter = FindConverter(node.op_type);
-  NodeContext context(node, scope_, source_);
+  NodeContext context(node, scope, source_, this);
   ENCORE_ASSIGN_OR_RETURN(std::optional<KnownDims> dims, FoldDims(context));
   if (dims) {
     ENCORE_RETURN_IF_ERROR(
@@ -243,27 +245,31 @@ Status Pass::ImportNode(const Node& original) {
     ENCORE_RETURN_IF_ERROR(converter->convert(context));
     ENCORE_RETURN_IF_ERROR(context.attributes().Finish());
   }
-  return builder_.status();
+  return scope.builder().status();
 }
 
-Status Pass::ImportNodes() {
-  std::set<std::string_view> known;
-  for (const ValueInfo& input : model_.graph.inputs) known.insert(input.name);
-  for (const Tensor& tensor : model_.graph.initializers)
-    known.insert(tensor.name);
+Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
+                         Scope& scope) {
+  for (const ValueInfo& input : graph.inputs) known.insert(input.name);
+  for (const Tensor& tensor : graph.initializers) known.insert(tensor.name);
   ENCORE_ASSIGN_OR_RETURN(const std::vector<int> order,
-                          NodeOrder(model_.graph.nodes, known));
+                          NodeOrder(graph.nodes, known));
   for (const int i : order) {
-    const Node& node = model_.graph.nodes[i];
+    const Node& node = graph.nodes[i];
     const std::string title = NodeTitle(node);
     const std::string_view name = node.name.empty() && !node.outputs.empty()
                                       ? node.outputs[0]
                                       : node.name;
-    const auto origin = builder_.Origin(name);
-    const Status imported = ImportNode(node);
+    const auto origin = scope.builder().Origin(name);
+    const Status imported = ImportNode(node, scope);
     if (!imported.ok()) return Annotate(imported, title);
   }
   return OkStatus();
+}
+
+Status Pass::ImportBody(const Graph& graph, Scope& scope) {
+  ENCORE_RETURN_IF_ERROR(BindInitializers(graph, scope));
+  return ImportNodes(graph, CapturesOf(graph), scope);
 }
 
 StatusOr<encore::Graph> Pass::Finish() {
@@ -294,9 +300,9 @@ StatusOr<encore::Graph> Pass::Finish() {
 
 StatusOr<encore::Graph> Pass::Run() {
   ENCORE_RETURN_IF_ERROR(ReadOpset());
-  ENCORE_RETURN_IF_ERROR(BindInitializers());
+  ENCORE_RETURN_IF_ERROR(BindInitializers(model_.graph, scope_));
   ENCORE_RETURN_IF_ERROR(BindInputs());
-  ENCORE_RETURN_IF_ERROR(ImportNodes());
+  ENCORE_RETURN_IF_ERROR(ImportNodes(model_.graph, {}, scope_));
   return Finish();
 }
 

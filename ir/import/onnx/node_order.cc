@@ -44,6 +44,12 @@ std::vector<std::string_view> NamesRead(const Node& node) {
   return {names.begin(), names.end()};
 }
 
+std::set<std::string_view> CapturesOf(const Graph& graph) {
+  std::set<std::string_view> captured;
+  CollectCaptures(graph, &captured);
+  return captured;
+}
+
 StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
                                      const std::set<std::string_view>& known) {
   const int count = static_cast<int>(nodes.size());

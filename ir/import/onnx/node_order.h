@@ -25,6 +25,9 @@ StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
 // Every name that `node` reads: its inputs, and what its subgraphs capture.
 std::vector<std::string_view> NamesRead(const Node& node);
 
+// Every name that `graph` reads from the graphs around it.
+std::set<std::string_view> CapturesOf(const Graph& graph);
+
 }  // namespace encore::onnx
 
 #endif  // ENCORE_IR_IMPORT_ONNX_NODE_ORDER_H_

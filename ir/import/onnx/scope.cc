@@ -59,7 +59,7 @@ Value Scope::Tensor(std::string_view name) {
   ENCORE_CHECK(found != names_.end()) << name;
   Bound& bound = found->second;
   if (bound.value) return *bound.value;
-  if (bound.constant && bound.is_weight) {
+  if (bound.constant && bound.is_weight && !is_body_) {
     bound.value = builder_->Parameter(std::string(name), bound.constant->type(),
                                       *bound.constant);
   } else if (bound.constant) {

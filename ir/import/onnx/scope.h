@@ -55,9 +55,10 @@ class Scope {
  public:
   // `builder` makes the nodes of this scope's graph; both pointers outlive the
   // scope. A subgraph has a scope of its own, in which what it captures is
-  // bound anew.
-  Scope(GraphBuilder* builder, ReadWeights* read_weights)
-      : builder_(builder), read_weights_(read_weights) {}
+  // bound anew; weights of its own are constants, because a body has no
+  // parameters.
+  Scope(GraphBuilder* builder, ReadWeights* read_weights, bool is_body = false)
+      : builder_(builder), read_weights_(read_weights), is_body_(is_body) {}
 
   // Binds a name. InvalidArgument where it is bound in this scope already: ONNX
   // is SSA.
@@ -79,6 +80,10 @@ class Scope {
 
   // Whether a weight was read after it had become a parameter.
   bool needs_restart() const { return needs_restart_; }
+  // What a subgraph's scope found out.
+  void AddRestart(const Scope& inner) {
+    needs_restart_ |= inner.needs_restart_;
+  }
 
   GraphBuilder& builder() { return *builder_; }
   ReadWeights* read_weights() { return read_weights_; }
@@ -86,6 +91,7 @@ class Scope {
  private:
   GraphBuilder* builder_;
   ReadWeights* read_weights_;
+  bool is_body_;
   std::map<std::string, Bound, std::less<>> names_;
   bool needs_restart_ = false;
 };

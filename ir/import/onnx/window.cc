@@ -126,4 +126,33 @@ StatusOr<Window> ReadWindow(NodeContext& context, const Shape& input,
   return window;
 }
 
+StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank) {
+  const Shape shape = context.shape(weights);
+  if (shape.rank() != rank || !shape.is_constant()) {
+    return NodeContext::Error(StrCat("weights of shape ", shape.ToString(),
+                                     ", expected known extents and rank ",
+                                     rank));
+  }
+  const std::vector<int64_t> dims = shape.ConstantDims();
+  return Ints(dims.begin() + std::min(rank, 2), dims.end());
+}
+
+StatusOr<ConvolutionAttrs> ReadConvolution(NodeContext& context, Value x,
+                                           Value weights) {
+  const Shape shape = context.shape(x);
+  ENCORE_ASSIGN_OR_RETURN(Ints sizes,
+                          KernelSizes(context, weights, shape.rank()));
+  ENCORE_ASSIGN_OR_RETURN(Window window,
+                          ReadWindow(context, shape, std::move(sizes), false));
+  ConvolutionAttrs convolution;
+  ENCORE_ASSIGN_OR_RETURN(convolution.feature_groups,
+                          context.attributes().Int("group", 1));
+  convolution.strides = std::move(window.strides);
+  convolution.padding_low = std::move(window.padding_low);
+  convolution.padding_high = std::move(window.padding_high);
+  convolution.lhs_dilation = Ints(shape.rank() - 2, 1);
+  convolution.rhs_dilation = std::move(window.dilations);
+  return convolution;
+}
+
 }  // namespace encore::onnx

@@ -3,6 +3,7 @@
 #define ENCORE_IR_IMPORT_ONNX_WINDOW_H_
 
 #include "encore/ir/attributes.h"
+#include "encore/ir/builder.h"
 #include "encore/ir/import/onnx/context.h"
 #include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
@@ -20,6 +21,15 @@ struct Window {
 // counts. InvalidArgument names the attribute that does not fit.
 StatusOr<Window> ReadWindow(NodeContext& context, const Shape& input,
                             std::optional<Ints> sizes, bool ceil_mode);
+
+// The spatial extents of a convolution's weights [O, C, spatial…], which must
+// be known and of rank `rank`.
+StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank);
+
+// The attributes of a node that convolves `x` with `weights`, whose shapes only
+// matter. InvalidArgument as above.
+StatusOr<ConvolutionAttrs> ReadConvolution(NodeContext& context, Value x,
+                                           Value weights);
 
 }  // namespace encore::onnx
 

@@ -1,0 +1,231 @@
+// Operators that make tensors from positions: triangles, identities, one-hot
+// vectors, windows.
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// column - row of the last two dims of `shape`, as i64 in that matrix.
+Value Diagonals(GraphBuilder& g, const Shape& shape) {
+  const int rank = shape.rank();
+  const Shape matrix = {shape[rank - 2], shape[rank - 1]};
+  return g.Sub(g.Iota(DType::kI64, matrix, 1), g.Iota(DType::kI64, matrix, 0));
+}
+
+// A scalar input, or a constant where it is left out.
+Value ScalarInput(NodeContext& context, int i, int64_t fallback) {
+  GraphBuilder& g = context.builder();
+  if (!context.HasInput(i)) return g.Scalar(DType::kI64, fallback);
+  const Value value = context.Input(i);
+  return g.Cast(context.Reshape(value, {}), DType::kI64);
+}
+
+Status Trilu(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
+  GraphBuilder& g = context.builder();
+  ENCORE_ASSIGN_OR_RETURN(const bool upper,
+                          context.attributes().Bool("upper", true));
+  const Value x = context.Input(0);
+  if (x.rank() < 2) {
+    return NodeContext::Error(
+        StrCat("input of rank ", x.rank(), ", expected matrices"));
+  }
+  const Value kept =
+      g.Compare(Diagonals(g, context.shape(x)), ScalarInput(context, 1, 0),
+                upper ? Comparison::kGe : Comparison::kLe);
+  const Value zero = context.Scalar(x.dtype(), 0);
+  return context.Output(0, g.Select(kept, x, zero));
+}
+
+// The dtype that attribute `name` says, or `fallback`.
+StatusOr<DType> DTypeAttribute(NodeContext& context, std::string_view name,
+                               DType fallback) {
+  ENCORE_ASSIGN_OR_RETURN(const int64_t number,
+                          context.attributes().Int(name, 0));
+  if (!context.attributes().Has(name)) return fallback;
+  if (number < 0 || number > INT16_MAX) {
+    return NodeContext::Error(StrCat("attribute ", name, " is ", number));
+  }
+  const StatusOr<DType> dtype = DTypeOf(static_cast<int32_t>(number));
+  if (!dtype.ok()) return Annotate(dtype.status(), StrCat("attribute ", name));
+  return dtype;
+}
+
+Status EyeLike(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  GraphBuilder& g = context.builder();
+  const Value x = context.Input(0);
+  if (x.rank() != 2) {
+    return NodeContext::Error(
+        StrCat("input of rank ", x.rank(), ", expected a matrix"));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const DType dtype,
+                          DTypeAttribute(context, "dtype", x.dtype()));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t k, context.attributes().Int("k", 0));
+  const Value ones =
+      g.Compare(Diagonals(g, context.shape(x)), k, Comparison::kEq);
+  return context.Output(0, dtype == DType::kBool ? ones : g.Cast(ones, dtype));
+}
+
+// The depth as a dim: an integer, or a float that is one.
+StatusOr<Dim> Depth(NodeContext& context) {
+  const auto known = context.scope().AsDims(context.node().inputs[1]);
+  if (known && known->dims.size() == 1) return known->dims[0];
+  ENCORE_ASSIGN_OR_RETURN(const Literal depth,
+                          context.ConstantInput(1, "depth"));
+  if (depth.element_count() != 1 || IsHost(depth.dtype()) ||
+      !(depth.AsDouble(0) >= 0 && depth.AsDouble(0) < INT32_MAX)) {
+    return NodeContext::Error("input depth is no count");
+  }
+  return Dim(depth.AsInt(0));
+}
+
+Status OneHot(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  GraphBuilder& g = context.builder();
+  Value indices = context.Input(0);
+  const Value values = context.Input(2);
+  ENCORE_ASSIGN_OR_RETURN(const Dim depth, Depth(context));
+  const int rank = indices.rank() + 1;
+  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
+                          context.attributes().Int("axis", -1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.Axis(raw, rank, "attribute axis"));
+  if (values.rank() != 1 || !(values.shape()[0] == Dim(2))) {
+    return NodeContext::Error(
+        StrCat("input values is ", values.type(), ", expected [off, on]"));
+  }
+  if (indices.dtype() != DType::kI64) indices = g.Cast(indices, DType::kI64);
+  const Value size = context.Reshape(g.DimValues({depth}), {});
+  const Value wrapped = g.Select(g.Compare(indices, 0, Comparison::kLt),
+                                 g.Add(indices, size), indices);
+  Dims dims = context.shape(indices).dims();
+  dims.insert(dims.begin() + axis, depth);
+  const Shape shape(std::move(dims));
+  const Value hot =
+      g.Compare(g.Iota(DType::kI64, shape, axis),
+                context.Unsqueeze(wrapped, {axis}), Comparison::kEq);
+  const Value off = context.Reshape(g.SliceAxis(values, 0, 0, 1), {});
+  const Value on = context.Reshape(g.SliceAxis(values, 0, 1, 2), {});
+  return context.Output(0, g.Select(hot, on, off));
+}
+
+// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), N one less for symmetric
+// windows.
+template <int kNumber>
+Status Window(NodeContext& context) {
+  constexpr std::array<std::array<double, 3>, 3> kCoefficients = {
+      {{0.5, 0.5, 0}, {25.0 / 46, 21.0 / 46, 0}, {0.42, 0.5, 0.08}}};
+  const auto& [a0, a1, a2] = kCoefficients[kNumber];
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  GraphBuilder& g = context.builder();
+  ENCORE_ASSIGN_OR_RETURN(const bool periodic,
+                          context.attributes().Bool("periodic", true));
+  ENCORE_ASSIGN_OR_RETURN(
+      const DType dtype,
+      DTypeAttribute(context, "output_datatype", DType::kF32));
+  ENCORE_ASSIGN_OR_RETURN(const Dims size, context.DimsInput(0, "size"));
+  if (size.size() != 1) return NodeContext::Error("input size is no scalar");
+  const Value n = g.Iota(DType::kF64, Shape(size), 0);
+  Value length = g.Cast(context.Reshape(g.DimValues(size), {}), DType::kF64);
+  if (!periodic) length = g.Sub(length, 1.0);
+  const Value angle = g.Div(g.Mul(n, 2 * std::numbers::pi), length);
+  Value window = g.Sub(a0, g.Mul(g.Cos(angle), a1));
+  if (a2 != 0) window = g.Add(window, g.Mul(g.Cos(g.Mul(angle, 2.0)), a2));
+  return context.Output(0, g.Cast(window, dtype));
+}
+
+struct MelShape {
+  int64_t bins = 0, dft_length = 0, sample_rate = 0;
+  double lower = 0, upper = 0;
+};
+
+StatusOr<MelShape> ReadMelShape(NodeContext& context) {
+  constexpr std::string_view kNames[] = {"num_mel_bins", "dft_length",
+                                         "sample_rate", "lower_edge_hertz",
+                                         "upper_edge_hertz"};
+  double values[5];
+  for (int i = 0; i < 5; ++i) {
+    ENCORE_ASSIGN_OR_RETURN(const Literal literal,
+                            context.ConstantInput(i, kNames[i]));
+    if (literal.element_count() != 1 || IsHost(literal.dtype()) ||
+        !(literal.AsDouble(0) >= 0 && literal.AsDouble(0) < (1 << 24))) {
+      return NodeContext::Error(
+          StrCat("input ", kNames[i], " is not one number below 2^24"));
+    }
+    values[i] = literal.AsDouble(0);
+  }
+  const MelShape mel{static_cast<int64_t>(values[0]),
+                     static_cast<int64_t>(values[1]),
+                     static_cast<int64_t>(values[2]), values[3], values[4]};
+  if (mel.sample_rate < 1 || mel.bins * (mel.dft_length / 2 + 1) > (1 << 28)) {
+    return NodeContext::Error("a matrix of that size is no mel weight matrix");
+  }
+  return mel;
+}
+
+// Triangles over the bins of a spectrum, their corners equally spaced in mel.
+// As https://github.com/onnx/onnx/blob/main/docs/Operators.md#MelWeightMatrix.
+Status MelWeightMatrix(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(5, 5));
+  ENCORE_ASSIGN_OR_RETURN(const MelShape shape, ReadMelShape(context));
+  ENCORE_ASSIGN_OR_RETURN(
+      const DType dtype,
+      DTypeAttribute(context, "output_datatype", DType::kF32));
+  const auto mel = [](double hertz) {
+    return 2595 * std::log10(1 + hertz / 700);
+  };
+  const int64_t spectrum = shape.dft_length / 2 + 1;
+  const double low = mel(shape.lower), high = mel(shape.upper);
+  const double step = (high - low) / static_cast<double>(shape.bins + 2);
+  std::vector<int64_t> corners(shape.bins + 2);
+  for (size_t i = 0; i < corners.size(); ++i) {
+    const double hertz =
+        700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
+    corners[i] = static_cast<int64_t>(
+        std::floor(static_cast<double>(shape.dft_length + 1) * hertz /
+                   static_cast<double>(shape.sample_rate)));
+  }
+  Literal matrix(DType::kF64, {spectrum, shape.bins});
+  for (int64_t i = 0; i < shape.bins; ++i) {
+    const int64_t left = corners[i], middle = corners[i + 1],
+                  right = corners[i + 2];
+    const auto set = [&](int64_t at, double weight) {
+      if (at < spectrum) matrix.SetDouble(at * shape.bins + i, weight);
+    };
+    if (middle == left) set(middle, 1);
+    for (int64_t at = left; at < middle + 1 && middle > left; ++at) {
+      set(at,
+          static_cast<double>(at - left) / static_cast<double>(middle - left));
+    }
+    for (int64_t at = middle; at < right; ++at) {
+      set(at, static_cast<double>(right - at) /
+                  static_cast<double>(right - middle));
+    }
+  }
+  GraphBuilder& g = context.builder();
+  return context.Output(0, g.Cast(g.Constant(std::move(matrix)), dtype));
+}
+
+constexpr Converter kConverters[] = {
+    {"BlackmanWindow", Window<2>},
+    {"EyeLike", EyeLike},
+    {"HammingWindow", Window<1>},
+    {"HannWindow", Window<0>},
+    {"MelWeightMatrix", MelWeightMatrix},
+    {"OneHot", OneHot},
+    {"Trilu", Trilu},
+};
+
+}  // namespace
+
+std::span<const Converter> ConstructConverters() { return kConverters; }
+
+}  // namespace encore::onnx

@@ -1,0 +1,80 @@
+// ONNX's own cases on the real path: imported, compiled for the cpu backend and
+// replayed, then recalled from the cache by a second session and replayed
+// again.
+
+#include "encore/cache/session.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "encore/backends/options.h"
+#include "encore/cache/standard_session.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/thread_pool.h"
+#include "encore/tests/onnx/case.h"
+#include "encore/tests/skips.h"
+#include "gtest/gtest.h"
+
+namespace encore::tests {
+namespace {
+
+constexpr char kRoot[] = "/usr/share/libonnx-testdata/data";
+
+class OnnxCase : public testing::TestWithParam<std::string> {
+ protected:
+  OnnxCase() : threads_(1) {
+    options_.target = "cpu";
+    options_.threads = 1;
+  }
+
+  // Runs the case in a new session over the cache of this case alone.
+  Status Run(cache::FoundIn expected) {
+    cache::Session session(
+        cache::StandardSessionOptions(options_, folder_.string()), &threads_);
+    return RunCase(
+        StrCat(kRoot, "/", GetParam()),
+        [&](const Graph& graph,
+            std::span<const Literal> inputs) -> StatusOr<std::vector<Literal>> {
+          ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph));
+          // Several data sets of one form are one entry.
+          if (loaded->found_in() != expected &&
+              loaded->found_in() != cache::FoundIn::kMemory) {
+            return FailedPreconditionError(
+                expected == cache::FoundIn::kDisk
+                    ? "compiled again: the cache did not hit"
+                    : "found in the cache before it was compiled");
+          }
+          return loaded->Run(inputs);
+        });
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(std::getenv("TEST_TMPDIR")) / "cache";
+  backends::CompileOptions options_;
+  runtime::ThreadPool threads_;
+};
+
+TEST_P(OnnxCase, ReplaysToTheExpectedOutputs) {
+  static const std::map<std::string, std::string> skips = ReadSkips("onnx");
+  std::filesystem::remove_all(folder_);
+  Status status = Run(cache::FoundIn::kCompiled);
+  if (status.ok()) {
+    status = Annotate(Run(cache::FoundIn::kDisk), "from the cache");
+  }
+  const auto skip = skips.find(GetParam());
+  if (skip == skips.end()) {
+    EXPECT_TRUE(status.ok()) << status;
+    return;
+  }
+  ASSERT_FALSE(status.ok()) << "passes now: take it out of tests/skips.txt";
+  GTEST_SKIP() << skip->second;
+}
+
+INSTANTIATE_TEST_SUITE_P(Debian, OnnxCase, testing::ValuesIn(FindCases(kRoot)),
+                         CaseTestName);
+
+}  // namespace
+}  // namespace encore::tests
