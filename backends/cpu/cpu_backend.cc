@@ -182,10 +182,16 @@ class ModuleBuilder {
       const auto tile = MakeTileSchedule(*flat, request.kernel.weights, isa_);
       if (!tile) return InternalError("a region without tiles");
       ENCORE_RETURN_IF_ERROR(AddPanels(request, *tile, &kernel));
-      const Region packed = WithPanels(*request.kernel.region, *tile);
+      const Region packed = WithPanels(
+          tile->staging ? tile->staging->region : *request.kernel.region,
+          *tile);
       const std::optional<FlatRegion> with_panels = Flatten(packed);
       if (!with_panels) return InternalError("packed panels do not flatten");
-      generated = GenerateTiles(*with_panels, *tile, kName, VectorBits(isa_));
+      generated =
+          tile->staging
+              ? GenerateStagedTiles(*flat, *with_panels, *tile, kName,
+                                    VectorBits(isa_))
+              : GenerateTiles(*with_panels, *tile, kName, VectorBits(isa_));
     } else {
       generated = GenerateRegion(*flat, MakeSchedule(*flat, isa_), kName,
                                  VectorBits(isa_));

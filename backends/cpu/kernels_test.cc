@@ -411,7 +411,10 @@ TEST(Kernels, Convolutions) {
         {16, 32, 7, 1, 1, 0, 1},
         {24, 24, 19, 5, 1, 2, 24},
         {24, 24, 19, 3, 2, 1, 24},
-        {8, 12, 9, 3, 1, 1, 4}}) {
+        {8, 12, 9, 3, 1, 1, 4},
+        {16, 80, 7, 3, 1, 1, 1},
+        {4, 33, 13, 3, 2, 0, 1},
+        {32, 96, 11, 1, 2, 0, 2}}) {
     const int out = (size + 2 * pad - window) / stride + 1;
     Check(StrCat("graph g(%x: f32[2,", c, ",", size, ",", size,
                  "], %w: param f32[", o, ",", c / groups, ",", window, ",",
@@ -422,6 +425,35 @@ TEST(Kernels, Convolutions) {
                  "], lhs_dilation = [1,1], rhs_dilation = [1,1], "
                  "feature_groups = ",
                  groups, "}\n  return %y\n}"));
+  }
+}
+
+TEST(Kernels, StagedFactors) {
+  // Windows of one and three dims, dilated and transposed.
+  for (const char* text :
+       {"graph g(%x: f32[2,24,50], %w: param f32[40,24,5]) -> f32[2,40,46] {\n"
+        "  %y = convolution(%x, %w) {strides = [1], padding_low = [0], "
+        "padding_high = [0], lhs_dilation = [1], rhs_dilation = [1], "
+        "feature_groups = 1}\n  return %y\n}",
+        "graph g(%x: f32[1,6,5,7,6], %w: param f32[20,6,3,2,3]) -> "
+        "f32[1,20,5,6,4] {\n"
+        "  %y = convolution(%x, %w) {strides = [1,1,1], padding_low = [1,0,1], "
+        "padding_high = [1,0,1], lhs_dilation = [1,1,1], rhs_dilation = "
+        "[1,1,2], feature_groups = 1}\n  return %y\n}",
+        "graph g(%x: f32[1,8,6,9], %w: param f32[24,8,3,3]) -> "
+        "f32[1,24,12,18] {\n"
+        "  %y = convolution(%x, %w) {strides = [1,1], padding_low = [1,1], "
+        "padding_high = [2,2], lhs_dilation = [2,2], rhs_dilation = [1,1], "
+        "feature_groups = 1}\n  return %y\n}",
+        // A transposed operand, and both operands with several dims.
+        "graph g(%x: f32[3,40,16], %z: f32[3,50,16]) -> f32[3,40,50] {\n  %y = "
+        "dot_general(%x, %z) {contract = [2]x[2], batch = [0]x[0]}\n  return "
+        "%y\n}",
+        "graph g(%x: f64[30,16], %z: f64[50,16]) -> f64[30,50] {\n  %y = "
+        "dot_general(%x, %z) {contract = [1]x[1]}\n  return %y\n}",
+        "graph g(%x: f32[2,9,16], %w: param f32[16,3,20]) -> f32[2,9,3,20] {\n "
+        " %y = dot_general(%x, %w) {contract = [2]x[0]}\n  return %y\n}"}) {
+    Check(text);
   }
 }
 

@@ -427,6 +427,19 @@ void IrBuilder::Loop(const Value& begin, const Value& end, int64_t step,
   StartBlock(exit);
 }
 
+void IrBuilder::While(const std::function<Value()>& condition,
+                      const std::function<void()>& body) {
+  const std::string head = NewLabel(), inside = NewLabel(), exit = NewLabel();
+  Line(StrCat("br label %", head));
+  StartBlock(head);
+  const Value more = condition();
+  Line(StrCat("br i1 ", more.name, ", label %", inside, ", label %", exit));
+  StartBlock(inside);
+  body();
+  Line(StrCat("br label %", head));
+  StartBlock(exit);
+}
+
 void IrBuilder::If(const Value& condition, const std::function<void()>& then,
                    const std::function<void()>& otherwise) {
   const std::string yes = NewLabel(), no = NewLabel(), join = NewLabel();

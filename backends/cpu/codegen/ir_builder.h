@@ -128,6 +128,9 @@ class IrBuilder {
   // begin >= end.
   void Loop(const Value& begin, const Value& end, int64_t step,
             const std::function<void(const Value&)>& body);
+  // while (condition()) body().
+  void While(const std::function<Value()>& condition,
+             const std::function<void()>& body);
   void If(const Value& condition, const std::function<void()>& then,
           const std::function<void()>& otherwise = nullptr);
 

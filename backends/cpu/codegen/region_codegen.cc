@@ -21,8 +21,7 @@ class RegionGenerator {
       : flat_(flat),
         region_(*flat.region),
         schedule_(schedule),
-        e_(flat, schedule.lanes),
-        b_(e_.builder()) {}
+        e_(flat, schedule.lanes, b_) {}
 
   GeneratedKernel Generate(std::string_view name, int vector_bits);
 
@@ -41,8 +40,8 @@ class RegionGenerator {
   const FlatRegion& flat_;
   const Region& region_;
   const Schedule& schedule_;
+  IrBuilder b_;
   RegionEmitter e_;
-  IrBuilder& b_;
   int64_t scratch_ = 0;  // bytes of a partition
 };
 

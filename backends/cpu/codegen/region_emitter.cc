@@ -32,20 +32,21 @@ RegionCombiner UpdateCombiner(Update update) {
 
 }  // namespace
 
-RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes)
-    : flat_(flat), region_(*flat.region), lanes_(lanes) {
+RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
+                             size_t staged)
+    : flat_(flat), region_(*flat.region), lanes_(lanes), b_(b) {
   const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
   helpers_ = IrBuilder::Parameter("helpers", Elem::kPtr);
   const auto load = [&](size_t i) {
     return b_.Load({Elem::kPtr, 1},
                    b_.Gep(buffers, Elem::kPtr, IrBuilder::I64(i)), 8);
   };
-  for (size_t i = 0; i < region_.inputs.size(); ++i) {
-    inputs_.push_back(load(i));
-  }
+  const size_t inputs = region_.inputs.size() - staged;
+  for (size_t i = 0; i < inputs; ++i) inputs_.push_back(load(i));
   for (size_t i = 0; i < region_.outputs.size(); ++i) {
-    outputs_.push_back(load(region_.inputs.size() + i));
+    outputs_.push_back(load(inputs + i));
   }
+  inputs_.resize(region_.inputs.size());
   variables_.resize(region_.extents.size(), IrBuilder::I64(0));
   offsets_.resize(region_.extents.size());
   memo_.resize(region_.exprs.size());
@@ -179,10 +180,10 @@ Value RegionEmitter::Pointers(const Value& base, Elem elem,
 }
 
 Value RegionEmitter::LoadVector(Elem elem, const Value& base,
-                                const Address& address, const Value& fill) {
+                                const Address& address, const Value& fill,
+                                const Value& mask) {
   const IrType type{elem, lanes_};
   const int align = ElemBytes(elem);
-  const Value mask = LaneMask(address.valid);
   const Value otherwise =
       fill.valid() ? b_.Splat(fill, lanes_) : IrBuilder::Zero(type);
   if (address.element.lanes() == 1 && address.lane_stride == 1) {
@@ -253,7 +254,8 @@ Value RegionEmitter::LoadStage(const Access& access, const FlatAccess& flat,
     loaded = b_.Load({elem, result.shared_lanes},
                      b_.Gep(result.buffer, elem, at), ElemBytes(elem));
   } else if (address.is_vector() || address.valid.lanes() > 1) {
-    loaded = LoadVector(elem, result.buffer, address, fill);
+    loaded =
+        LoadVector(elem, result.buffer, address, fill, LaneMask(address.valid));
   } else {
     loaded = LoadScalar(elem, result.buffer, address, fill);
   }
@@ -271,10 +273,14 @@ Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
   if (access.fill.valid()) fill = ToMemory(b_, dtype, Eval(access.fill));
   const Address address = MakeAddress(flat);
   const Value& base = inputs_[access.number];
-  const bool vector = address.is_vector() || address.valid.lanes() > 1;
-  return FromMemory(b_, dtype,
-                    vector ? LoadVector(elem, base, address, fill)
-                           : LoadScalar(elem, base, address, fill));
+  if (!address.is_vector() && address.valid.lanes() <= 1) {
+    return FromMemory(b_, dtype, LoadScalar(elem, base, address, fill));
+  }
+  // Panels along the lanes are whole.
+  const bool whole = variable_ != kNoVariable &&
+                     flat.panel == static_cast<uint32_t>(variable_);
+  const Value mask = whole ? Value() : LaneMask(address.valid);
+  return FromMemory(b_, dtype, LoadVector(elem, base, address, fill, mask));
 }
 
 Value RegionEmitter::EmitExpr(const Expr& expr) {
@@ -346,7 +352,8 @@ void RegionEmitter::EmitStore(size_t stage, size_t number) {
   };
   if (lanes() > 1) {
     if (store.update != Update::kSet) {
-      value = combined(LoadVector(elem, base, address, {}));
+      value = combined(
+          LoadVector(elem, base, address, {}, LaneMask(address.valid)));
     }
     StoreVector(ToMemory(b_, dtype, value), base, address);
     return;

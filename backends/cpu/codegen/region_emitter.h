@@ -16,9 +16,15 @@ namespace encore::backends::cpu {
 // values, which one runs along lanes, and what has been computed.
 class RegionEmitter {
  public:
-  RegionEmitter(const FlatRegion& flat, int lanes);
+  // `b` gets the code. The last `staged` inputs are none of the launch's:
+  // SetInput says where they are.
+  RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
+                size_t staged = 0);
 
   IrBuilder& builder() { return b_; }
+  void SetInput(size_t input, const Value& pointer) {
+    inputs_[input] = pointer;
+  }
   const Value& helpers() const { return helpers_; }
 
   // The value of `variable` (of its first lane) from here on: value + offset.
@@ -67,9 +73,9 @@ class RegionEmitter {
   Value EmitExpr(const Expr& expr);
   Value EmitLoad(uint32_t number, DType dtype);
   Value LoadStage(const Access& access, const FlatAccess& flat, DType dtype);
-  // Elements at `address` in their form in memory.
+  // Elements at `address` in their form in memory, as far as `mask` goes.
   Value LoadVector(Elem elem, const Value& base, const Address& address,
-                   const Value& fill);
+                   const Value& fill, const Value& mask);
   Value LoadEven(IrType type, const Value& pointer, const Value& mask,
                  const Value& otherwise);
   Value LoadScalar(Elem elem, const Value& base, const Address& address,
@@ -90,7 +96,7 @@ class RegionEmitter {
   const FlatRegion& flat_;
   const Region& region_;
   int lanes_;
-  IrBuilder b_;
+  IrBuilder& b_;
   Value helpers_;
   std::vector<Value> inputs_, outputs_;
   std::vector<Value> variables_;

@@ -7,7 +7,9 @@
 // stored.
 //
 // A weight that such a kernel reads along the lanes is packed by the prepare
-// plan into panels as wide as a tile.
+// plan into panels as wide as a tile. Other factors may be staged (staging.h):
+// a unit of work is then a block of points, staged first, by all rows or a
+// chunk of them.
 #ifndef ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
 #define ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
 
@@ -18,6 +20,7 @@
 
 #include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/region_codegen.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/cpu_features.h"
 
 namespace encore::backends::cpu {
@@ -45,6 +48,12 @@ struct TileSchedule {
     std::vector<int> order;
   };
   std::vector<Panel> panels;
+  // Where there is one, the variables above are those of its region.
+  std::optional<Staging> staging;
+  int64_t row_chunks = 1;   // of a staged kernel
+  int64_t chunk_tiles = 0;  // tiles of rows in each
+  int64_t stage_pitch = 0;  // elements between reduced points in scratch
+  int64_t stage_bytes = 0;  // scratch of a partition
 
   int64_t block() const { return int64_t{lanes} * vectors; }
 };
@@ -67,10 +76,17 @@ Region WithPanels(const Region& region, const TileSchedule& schedule);
 Region PackRegion(const Region& region, const TileSchedule::Panel& panel,
                   int64_t* bytes);
 
-// The kernel for a region of WithPanels.
+// The kernel for a region of WithPanels without staging.
 GeneratedKernel GenerateTiles(const FlatRegion& flat,
                               const TileSchedule& schedule,
                               std::string_view name, int vector_bits);
+
+// The same with staging: `flat` is the original region, `staged` the one of
+// WithPanels(schedule.staging->region).
+GeneratedKernel GenerateStagedTiles(const FlatRegion& flat,
+                                    const FlatRegion& staged,
+                                    const TileSchedule& schedule,
+                                    std::string_view name, int vector_bits);
 
 }  // namespace encore::backends::cpu
 

@@ -1,0 +1,285 @@
+#include "encore/backends/cpu/codegen/tile_coster.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "encore/ir/dim.h"
+#include "encore/ir/op.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
+
+// The dim of an input that `v` alone indexes, so that it can be packed along
+// it; -1 where there is none.
+int PanelDim(const Region& region, uint32_t input, uint32_t v) {
+  int dim = -1;
+  for (const Access& access : region.accesses) {
+    if (access.source != Access::Source::kInput || access.number != input) {
+      continue;
+    }
+    if (access.checked) return -1;
+    int found = -1;
+    for (size_t d = 0; d < access.indices.size(); ++d) {
+      const Index& index = access.indices[d];
+      if (index.indirect.valid() || index.divisor != 1) return -1;
+      bool uses = false;
+      for (const Index::Term& term : index.terms) uses |= term.variable == v;
+      if (!uses) continue;
+      if (found >= 0 || index.terms.size() != 1 ||
+          index.terms[0].stride != Dim(1) || index.offset != Dim(0)) {
+        return -1;
+      }
+      found = static_cast<int>(d);
+    }
+    if (found < 0 || (dim >= 0 && dim != found)) return -1;
+    dim = found;
+  }
+  return dim;
+}
+
+// The inputs that a map stage reads: each element once, outside of the sums'
+// loops.
+std::vector<bool> ReadByMaps(const Region& region) {
+  std::vector<ExprId> roots;
+  for (const Stage& stage : region.stages) {
+    if (stage.kind == Stage::Kind::kReduce) continue;
+    roots.push_back(stage.value);
+    for (const Store& store : stage.stores) roots.push_back(store.value);
+  }
+  const std::vector<bool> needed = Reachable(region, roots);
+  std::vector<bool> read(region.inputs.size());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i] || region.exprs[i].kind != Expr::Kind::kLoad) continue;
+    const Access& access = region.accesses[region.exprs[i].number];
+    if (access.source == Access::Source::kInput) read[access.number] = true;
+  }
+  return read;
+}
+
+}  // namespace
+
+bool IsSum(const Region& region, const Stage& stage) {
+  const DType dtype = stage.accumulate;
+  return stage.kind == Stage::Kind::kReduce && stage.loops.empty() &&
+         stage.combiner == RegionCombiner::kSum && IsFloat(dtype) &&
+         region.expr(stage.value).kind == Expr::Kind::kOp;
+}
+
+TileCoster::TileCoster(const FlatRegion& flat, const std::vector<bool>& weights,
+                       Isa isa)
+    : flat_(flat),
+      region_(*flat.region),
+      weights_(weights),
+      read_by_maps_(ReadByMaps(*flat.region)),
+      isa_(isa),
+      lanes_(VectorBits(isa) / 32) {
+  for (const Stage& stage : region_.stages) {
+    if (IsSum(region_, stage) && ComputeBits(stage.accumulate) == 64) {
+      lanes_ = VectorBits(isa) / 64;
+    }
+  }
+}
+
+TileSchedule TileCoster::Plan(uint32_t v, uint32_t m) const {
+  TileSchedule plan;
+  plan.lanes = lanes_;
+  plan.vector_variable = v;
+  plan.row_variable = m;
+  const int64_t vectors =
+      CeilDiv(std::max<int64_t>(flat_.extents[v], 1), lanes_);
+  const int64_t rows = v == m ? 1 : std::max<int64_t>(flat_.extents[m], 1);
+  double best = -1;
+  std::pair<int, int> chosen = {1, 1};
+  const int registers = isa_ == Isa::kAvx512 ? 28 : 12;
+  for (int u = 1; u <= std::min<int64_t>(vectors, 4); ++u) {
+    const int most =
+        static_cast<int>(std::min<int64_t>(rows, std::min(registers / u, 14)));
+    for (int r = std::max(1, most - 5); r <= most; ++r) {
+      plan.rows = r;
+      plan.vectors = u;
+      const double cycles = Cost(plan);
+      if (best < 0 || cycles < best) {
+        best = cycles;
+        chosen = {r, u};
+      }
+    }
+  }
+  plan.rows = chosen.first;
+  plan.vectors = chosen.second;
+  plan.cycles = Cost(plan);
+  Panels(&plan);
+  return plan;
+}
+
+void TileCoster::Panels(TileSchedule* plan) const {
+  for (uint32_t i = 0; i < region_.inputs.size(); ++i) {
+    int dim = CanPack(i, plan->vector_variable);
+    int64_t block = plan->block();
+    if (dim < 0 && plan->rows > 1) {
+      dim = CanPack(i, plan->row_variable);
+      block = plan->rows;
+    }
+    if (dim >= 0) plan->panels.push_back({i, dim, block, Order(i, dim)});
+  }
+}
+
+std::vector<int> TileCoster::Order(uint32_t input, int dim) const {
+  std::vector<int> order = {dim};
+  const int rank = static_cast<int>(region_.inputs[input].dims.size());
+  const std::vector<uint32_t> reduced = LoopOrder();
+  const auto first_variable = [&](int d) {
+    for (const auto& access : region_.accesses) {
+      if (access.source != Access::Source::kInput || access.number != input ||
+          access.indices[d].terms.empty()) {
+        continue;
+      }
+      return std::find(reduced.begin(), reduced.end(),
+                       access.indices[d].terms[0].variable) -
+             reduced.begin();
+    }
+    return std::ptrdiff_t{-1};
+  };
+  for (int d = 0; d < rank; ++d) {
+    if (d != dim) order.push_back(d);
+  }
+  std::sort(order.begin() + 1, order.end(), [&](int a, int b) {
+    return std::pair(first_variable(a), a) < std::pair(first_variable(b), b);
+  });
+  return order;
+}
+
+std::vector<uint32_t> TileCoster::LoopOrder() const {
+  std::vector<uint32_t> order;
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    const std::vector<uint32_t>& all = region_.stages[s].reduced;
+    for (const uint32_t v : ReductionOrder(flat_, s)) {
+      const auto at = std::find(all.begin(), all.end(), v);
+      auto first = at;
+      while (first != all.begin() &&
+             std::find(flat_.reduced[s].begin(), flat_.reduced[s].end(),
+                       *(first - 1)) == flat_.reduced[s].end()) {
+        --first;
+      }
+      order.insert(order.end(), first, at + 1);
+    }
+  }
+  return order;
+}
+
+// Only what the sums read is worth packing.
+int TileCoster::CanPack(uint32_t input, uint32_t v) const {
+  // A variable with others merged into it stands for several dims.
+  if (!weights_[input] || read_by_maps_[input] ||
+      !region_.inputs[input].layout.is_row_major() ||
+      region_.inputs[input].dims.size() < 2 ||
+      region_.extents[v] != Dim(flat_.extents[v])) {
+    return -1;
+  }
+  return PanelDim(region_, input, v);
+}
+
+double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
+                                uint32_t v, bool along) const {
+  // Most range checks leave the inner loop.
+  double cycles = access.checked ? 0.2 * access.dynamic.size() : 0.0;
+  for (const DynamicIndex& dynamic : access.dynamic) {
+    if (dynamic.divisor > 1) cycles += 10;
+  }
+  if (!along) return (access.checked ? 3 : 0.4) + cycles;
+  if (access.DynamicIn(v)) cycles += 1.5;
+  const int64_t step = access.address.Coefficient(v);
+  if (load != nullptr && load->source == Access::Source::kInput &&
+      CanPack(load->number, v) >= 0) {
+    return cycles + 0.6;
+  }
+  if (step == 1) return cycles + 0.6 + PageCycles(access);
+  if (step == 2 || step == 0) return cycles + 3;
+  return cycles + 1.2 * lanes_;
+}
+
+double TileCoster::Body(const TileSchedule& plan,
+                        const std::vector<bool>& needed) const {
+  const uint32_t v = plan.vector_variable, m = plan.row_variable;
+  double cycles = 0;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    if (!needed[e]) continue;
+    const Expr& expr = region_.exprs[e];
+    if (expr.kind == Expr::Kind::kOp) {
+      cycles += plan.rows * plan.vectors;
+    } else if (expr.kind == Expr::Kind::kLoad) {
+      const FlatAccess& access = flat_.loads[expr.number];
+      const auto uses = [&access](uint32_t x) {
+        return access.address.Coefficient(x) != 0 || access.DynamicIn(x);
+      };
+      const double count =
+          (uses(v) ? plan.vectors : 1) * (uses(m) && v != m ? plan.rows : 1);
+      cycles += count * AccessCycles(access, &region_.accesses[expr.number], v,
+                                     uses(v));
+    }
+  }
+  return cycles;
+}
+
+double TileCoster::Cost(const TileSchedule& plan) const {
+  const uint32_t v = plan.vector_variable, m = plan.row_variable;
+  double tiles = static_cast<double>(
+      CeilDiv(CeilDiv(flat_.extents[v], lanes_), plan.vectors));
+  if (v != m) {
+    tiles *= static_cast<double>(flat_.extents[m]) / plan.rows;
+  }
+  for (const uint32_t o : flat_.outer) {
+    if (o != v && o != m) tiles *= static_cast<double>(flat_.extents[o]);
+  }
+  // Four sums at least hide the latency of one.
+  double cycles = 30;
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    double points = 1;
+    for (const uint32_t r : flat_.reduced[s]) {
+      points *= static_cast<double>(flat_.extents[r]);
+    }
+    const Stage& stage = region_.stages[s];
+    std::vector<ExprId> roots = {stage.value};
+    for (const Store& store : stage.stores) roots.push_back(store.value);
+    double body = Body(plan, Reachable(region_, roots));
+    if (stage.kind == Stage::Kind::kReduce) body = std::max(body, 4.0);
+    cycles += points * (body + 1);
+    for (const FlatAccess& store : flat_.stores[s]) {
+      cycles += plan.rows * plan.vectors *
+                (AccessCycles(store, nullptr, v, true) + 1);
+    }
+  }
+  return tiles * cycles;
+}
+
+// A load whose every step is on another page waits for the translation and gets
+// no help from the prefetcher.
+double TileCoster::PageCycles(const FlatAccess& access) const {
+  constexpr int64_t kPage = 4096 / sizeof(float);
+  for (const auto& [variable, coefficient] : access.address.terms) {
+    if (variable >= region_.outer && std::abs(coefficient) >= kPage) return 1.5;
+  }
+  return 0;
+}
+
+double TileCoster::StageCycles(ExprId value, uint32_t v) const {
+  const std::vector<bool> needed = Reachable(region_, {value});
+  double cycles = 1.5;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    if (!needed[e]) continue;
+    const Expr& expr = region_.exprs[e];
+    if (expr.kind == Expr::Kind::kOp) cycles += 1;
+    if (expr.kind != Expr::Kind::kLoad) continue;
+    const FlatAccess& access = flat_.loads[expr.number];
+    const bool along =
+        access.address.Coefficient(v) != 0 || access.DynamicIn(v);
+    cycles += AccessCycles(access, nullptr, v, along);
+  }
+  return cycles;
+}
+
+}  // namespace encore::backends::cpu

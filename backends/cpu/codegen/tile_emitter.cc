@@ -1,0 +1,169 @@
+#include "encore/backends/cpu/codegen/tile_emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "encore/backends/cpu/codegen/reduction.h"
+#include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/codegen/staging.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+// Small windows are unrolled whole: their range checks become constants.
+constexpr int64_t kMaxUnrolledPoints = 150;
+
+}  // namespace
+
+TileEmitter::TileEmitter(RegionEmitter& e, const FlatRegion& flat,
+                         const TileSchedule& schedule)
+    : flat_(flat),
+      region_(*flat.region),
+      s_(schedule),
+      e_(e),
+      b_(e.builder()) {}
+
+void TileEmitter::Place(const Tile& tile, int r, int u) {
+  if (has_rows()) e_.SetVariable(s_.row_variable, tile.row, r);
+  e_.SetVariable(s_.vector_variable, tile.column, int64_t{u} * s_.lanes);
+  const bool partial = u == tile.vectors - 1 && tile.last_lanes < s_.lanes;
+  e_.SetLanes(
+      static_cast<int>(s_.vector_variable),
+      partial ? IrBuilder::PrefixMask(s_.lanes, tile.last_lanes) : Value());
+  for (size_t s = 0; s < results_.size(); ++s) {
+    if (!results_[s].empty()) {
+      e_.SetResult(s, 0, results_[s][r * tile.vectors + u]);
+    }
+  }
+}
+
+void TileEmitter::AddValues(const Tile& tile, size_t stage,
+                            const std::vector<Value>& sums) {
+  const Stage& info = region_.stages[stage];
+  const Expr& value = region_.expr(info.value);
+  const IrType type{ComputeElem(info.accumulate), s_.lanes};
+  const bool product = value.op == Op::kMul && IsFloat(value.dtype);
+  std::vector<ExprId> terms = {info.value};
+  if (product) terms = {value.operands[0], value.operands[1]};
+  // A term that does not change along the rows or the columns of the tile is
+  // computed once for each of the others.
+  std::vector<std::vector<Value>> known(terms.size());
+  std::vector<int> row_step, vector_step;
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const bool in_rows =
+        has_rows() && DependsOn(flat_, terms[t], s_.row_variable);
+    const bool in_vectors = DependsOn(flat_, terms[t], s_.vector_variable);
+    row_step.push_back(in_rows ? tile.vectors : 0);
+    vector_step.push_back(in_vectors ? 1 : 0);
+    known[t].resize(size_t(tile.rows) * tile.vectors);
+  }
+  for (int r = 0; r < tile.rows; ++r) {
+    for (int u = 0; u < tile.vectors; ++u) {
+      Place(tile, r, u);
+      std::vector<Value> operands;
+      for (size_t t = 0; t < terms.size(); ++t) {
+        Value& term = known[t][r * row_step[t] + u * vector_step[t]];
+        if (!term.valid()) {
+          term = ConvertDType(b_, region_.expr(terms[t]).dtype, info.accumulate,
+                              e_.EvalLanes(terms[t]));
+        }
+        operands.push_back(term);
+      }
+      const Value& sum = sums[r * tile.vectors + u];
+      const Value before = b_.Get(sum, type);
+      b_.Set(sum, product ? b_.Fma(operands[0], operands[1], before)
+                          : b_.Binary("fadd", before, operands[0]));
+    }
+  }
+}
+
+void TileEmitter::Reduce(const std::vector<uint32_t>& reduced, size_t first,
+                         bool unroll, const std::function<void()>& body) {
+  if (first == reduced.size()) return body();
+  const uint32_t variable = reduced[first];
+  const auto point = [&](const Value& i) {
+    e_.SetVariable(variable, i);
+    Reduce(reduced, first + 1, unroll, body);
+  };
+  if (!unroll) {
+    return b_.Loop(IrBuilder::I64(0), IrBuilder::I64(flat_.extents[variable]),
+                   1, point);
+  }
+  for (int64_t i = 0; i < flat_.extents[variable]; ++i) {
+    point(IrBuilder::I64(i));
+  }
+}
+
+void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
+  const Stage& info = region_.stages[stage];
+  const IrType type{ComputeElem(info.accumulate), s_.lanes};
+  std::vector<Value> sums;
+  for (int i = 0; i < tile.rows * tile.vectors; ++i) {
+    sums.push_back(b_.NewVariable(type));
+    b_.Set(sums.back(), IrBuilder::Zero(type));
+  }
+  e_.SetLanes(kNoVariable, {});
+  const std::vector<uint32_t> reduced = ReductionOrder(flat_, stage);
+  int64_t points = 1;
+  for (const uint32_t v : reduced) points *= flat_.extents[v];
+  const bool unroll = points * tile.rows * tile.vectors <= kMaxUnrolledPoints;
+  Reduce(reduced, 0, unroll, [&] { AddValues(tile, stage, sums); });
+  for (const Value& sum : sums) {
+    results_[stage].push_back(
+        ConvertDType(b_, info.accumulate, info.dtype, b_.Get(sum, type)));
+  }
+}
+
+void TileEmitter::EmitMap(const Tile& tile, size_t stage) {
+  const Stage& info = region_.stages[stage];
+  std::vector<Value> values;
+  for (int r = 0; r < tile.rows; ++r) {
+    for (int u = 0; u < tile.vectors; ++u) {
+      Place(tile, r, u);
+      if (info.value.valid()) values.push_back(e_.EvalLanes(info.value));
+      for (const Store& store : info.stores) e_.Eval(store.value);
+      for (size_t i = 0; i < info.stores.size(); ++i) e_.EmitStore(stage, i);
+    }
+  }
+  results_[stage] = std::move(values);
+}
+
+void TileEmitter::Emit(const Tile& tile) {
+  results_.assign(region_.stages.size(), {});
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    if (region_.stages[s].kind == Stage::Kind::kReduce) {
+      EmitSum(tile, s);
+    } else {
+      EmitMap(tile, s);
+    }
+  }
+}
+
+std::vector<Value> Digits(IrBuilder& b, const Value& unit,
+                          const std::vector<int64_t>& extents) {
+  std::vector<Value> digits(extents.size(), IrBuilder::I64(0));
+  Value rest = unit;
+  for (size_t i = extents.size(); i-- > 0;) {
+    if (extents[i] == 1) continue;
+    if (ParseInt64(rest.name)) break;  // the only unit
+    const Value extent = IrBuilder::I64(extents[i]);
+    digits[i] = b.Binary("urem", rest, extent);
+    rest = b.Binary("udiv", rest, extent);
+  }
+  return digits;
+}
+
+void PartitionLoop(IrBuilder& b, int64_t units, int64_t partitions,
+                   const std::function<void(const Value&)>& body) {
+  Value begin = IrBuilder::I64(0), end = IrBuilder::I64(units);
+  if (partitions > 1) {
+    const Value partition = IrBuilder::Parameter("partition", Elem::kI64);
+    const Value parts = IrBuilder::I64(partitions);
+    begin = b.Binary("udiv", b.Mul(partition, units), parts);
+    end = b.Binary("udiv", b.Mul(b.Add(partition, 1), units), parts);
+  }
+  b.Loop(begin, end, 1, body);
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,65 @@
+// One register tile as code: what tile_codegen.cc and staged_codegen.cc put
+// their loops around.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_TILE_EMITTER_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_TILE_EMITTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/region_emitter.h"
+#include "encore/backends/cpu/codegen/tile.h"
+
+namespace encore::backends::cpu {
+
+// Where a tile lies and how much of it there is.
+struct Tile {
+  Value row, column;
+  int rows = 0, vectors = 0;
+  int64_t last_lanes = 0;  // of the last vector; all where it is `lanes`
+};
+
+class TileEmitter {
+ public:
+  // All are used as long as this is.
+  TileEmitter(RegionEmitter& e, const FlatRegion& flat,
+              const TileSchedule& schedule);
+
+  // All stages for the tile. REQUIRES that the other variables are set.
+  void Emit(const Tile& tile);
+
+ private:
+  bool has_rows() const { return s_.row_variable != s_.vector_variable; }
+  void EmitSum(const Tile& tile, size_t stage);
+  void EmitMap(const Tile& tile, size_t stage);
+  // The point (r, u) of the tile becomes the current one.
+  void Place(const Tile& tile, int r, int u);
+  // `body` for every point of reduced[first…].
+  void Reduce(const std::vector<uint32_t>& reduced, size_t first, bool unroll,
+              const std::function<void()>& body);
+  // Adds the stage's value at each point of the tile to its sum.
+  void AddValues(const Tile& tile, size_t stage,
+                 const std::vector<Value>& sums);
+
+  const FlatRegion& flat_;
+  const Region& region_;
+  const TileSchedule& s_;
+  RegionEmitter& e_;
+  IrBuilder& b_;
+  std::vector<std::vector<Value>> results_;  // by stage and point
+};
+
+// A number of units, the one with the number `unit` cut into its digits: the
+// last extent varies fastest. Digits of extent 1 are 0.
+std::vector<Value> Digits(IrBuilder& b, const Value& unit,
+                          const std::vector<int64_t>& extents);
+
+// `body` for each unit of this call's partition.
+void PartitionLoop(IrBuilder& b, int64_t units, int64_t partitions,
+                   const std::function<void(const Value&)>& body);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_TILE_EMITTER_H_
