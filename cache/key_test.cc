@@ -1,6 +1,8 @@
 #include "encore/cache/key.h"
 
+#include <cmath>
 #include <set>
+#include <vector>
 
 #include "encore/cache/compiler_id.h"
 #include "encore/ir/attributes.h"
@@ -8,6 +10,7 @@
 #include "encore/ir/graph_test_peer.h"
 #include "encore/ir/op.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 
@@ -35,22 +38,64 @@ KeyIngredients Ingredients(std::string_view text) {
   return IngredientsOf(Parse(text), CompileOptions(), kTarget);
 }
 
-// Each call changes a value to another one.
-void Change(bool& value) { value = !value; }
-void Change(int64_t& value) { ++value; }
-void Change(double& value) { value = value == 0 ? -0.0 : -value; }
-void Change(std::string& value) { value += "x"; }
-void Change(DType& value) {
-  value = value == DType::kF32 ? DType::kF64 : DType::kF32;
+// Each gives values that differ from the given one and from each other.
+std::vector<bool> Others(bool value) { return {!value}; }
+std::vector<int64_t> Others(int64_t value) {
+  return {value + 1, value - 1, -value - 5, value ^ int64_t{1} << 40};
 }
-void Change(Ints& value) { value.push_back(1); }
-void Change(Dims& value) { value.push_back(1); }
-void Change(AxisPairs& value) { value.rhs.push_back(1); }
-void Change(Literal& value) { value = Literal::Scalar<int32_t>(7); }
+std::vector<double> Others(double value) {
+  return {value == 0 ? -0.0 : -value, value + 1, std::nextafter(value, 9e9),
+          std::nan("")};
+}
+std::vector<std::string> Others(const std::string& value) {
+  return {value + "x", "x" + value + "y"};
+}
+std::vector<DType> Others(DType value) {
+  std::vector<DType> others(AllDTypes().begin(), AllDTypes().end());
+  std::erase(others, value);
+  return others;
+}
+template <typename T>
+std::vector<std::vector<T>> Others(const std::vector<T>& value) {
+  std::vector<std::vector<T>> others;
+  for (const int64_t item : {0, 1, 300}) {
+    others.push_back(value);
+    others.back().push_back(item);
+  }
+  for (size_t i = 0; i < value.size(); ++i) {
+    others.push_back(value);
+    others.back()[i] = value[i] + T(1);
+  }
+  return others;
+}
+std::vector<AxisPairs> Others(const AxisPairs& value) {
+  std::vector<AxisPairs> others;
+  for (const Ints& lhs : Others(value.lhs)) others.push_back({lhs, value.rhs});
+  for (const Ints& rhs : Others(value.rhs)) others.push_back({value.lhs, rhs});
+  return others;
+}
+std::vector<Literal> Others(const Literal&) {
+  return {Literal::Scalar<int32_t>(7), Literal::Scalar<int32_t>(8),
+          Literal::Scalar<uint32_t>(7), Literal::FromValues<int32_t>({1}, {7})};
+}
 template <typename Enum>
   requires std::is_enum_v<Enum>
-void Change(Enum& value) {
-  value = static_cast<Enum>(static_cast<int>(value) + 1);
+std::vector<Enum> Others(Enum value) {
+  std::vector<Enum> others;
+  for (uint64_t i = 0; const auto other = EnumFromInt<Enum>(i); ++i) {
+    if (*other != value) others.push_back(*other);
+  }
+  return others;
+}
+
+// The next value of an option, whose enumerations are not the IR's.
+template <typename T>
+void Change(T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    value = static_cast<T>(static_cast<int>(value) + 1);
+  } else {
+    value = Others(value)[0];
+  }
 }
 
 TEST(Key, EveryOptionThatSaysSoCountsAndNoOther) {
@@ -89,20 +134,18 @@ TEST(Key, EveryOpAndEveryFieldOfItsAttributesCounts) {
     if (info.op == Op::kInput || info.op == Op::kParameter) continue;
     Attributes attributes = DefaultAttributes(info.attributes);
     EXPECT_TRUE(keys.insert(KeyOfNode(info.op, attributes)).second) << info.op;
-    std::vector<std::string_view> names;
-    VisitFields(attributes, [&](std::string_view name, auto&, const auto&) {
-      names.push_back(name);
-    });
-    for (const std::string_view wanted : names) {
-      Attributes changed = attributes;
-      VisitFields(changed,
-                  [&](std::string_view name, auto& field, const auto&) {
-                    if (name == wanted) Change(field);
-                  });
-      EXPECT_TRUE(keys.insert(KeyOfNode(info.op, changed)).second)
-          << info.op << "." << wanted;
-      ++fields;
-    }
+    // Changes a field, takes the key, and puts the field back.
+    VisitFields(
+        attributes, [&](std::string_view name, auto& field, const auto&) {
+          const auto original = field;
+          for (const auto& other : Others(original)) {
+            field = other;
+            const Digest key = KeyOfNode(info.op, attributes);
+            EXPECT_TRUE(keys.insert(key).second) << info.op << "." << name;
+          }
+          field = original;
+          ++fields;
+        });
   }
   EXPECT_GE(fields, 80);
 }
@@ -120,6 +163,61 @@ TEST(Key, EveryTargetIngredientCounts) {
     target = kTarget;
     target.erase(target.begin() + i);
     EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, target)).second);
+  }
+}
+
+// Whatever else there is, format version and compiler id included.
+TEST(Key, EveryIngredientCounts) {
+  const KeyIngredients ingredients = Ingredients(kMlp);
+  std::set<Digest> keys = {KeyOf(ingredients)};
+  for (size_t i = 0; i < ingredients.parts.size(); ++i) {
+    KeyIngredients other = ingredients;
+    other.parts[i].second += "x";
+    EXPECT_TRUE(keys.insert(KeyOf(other)).second) << other.parts[i].first;
+    other = ingredients;
+    other.parts[i].first += "x";
+    EXPECT_TRUE(keys.insert(KeyOf(other)).second) << other.parts[i].first;
+    other = ingredients;
+    other.parts.erase(other.parts.begin() + static_cast<ptrdiff_t>(i));
+    EXPECT_TRUE(keys.insert(KeyOf(other)).second);
+  }
+}
+
+TEST(Key, EveryOperandAndBodyCounts) {
+  std::set<Digest> keys;
+  for (const std::string_view node : {
+           "sub(%x, %y)",
+           "sub(%y, %x)",
+           "sub(%x, %x)",
+           "sub(%y, %y)",
+           "if(%c, %x) graph a(%a: f32[2]) { return %a } "
+           "graph b(%a: f32[2]) { return %a }",
+           "if(%c, %y) graph a(%a: f32[2]) { return %a } "
+           "graph b(%a: f32[2]) { return %a }",
+           "if(%c, %x) graph a(%a: f32[2]) { %n = neg(%a) return %n } "
+           "graph b(%a: f32[2]) { return %a }",
+           "if(%c, %x) graph a(%a: f32[2]) { return %a } "
+           "graph b(%a: f32[2]) { %n = neg(%a) return %n }",
+       }) {
+    const std::string text =
+        StrCat("graph g(%c: bool[], %x: f32[2], %y: f32[2]) { %z = ", node,
+               " return %z }");
+    EXPECT_TRUE(keys.insert(KeyOf(Ingredients(text))).second) << node;
+  }
+}
+
+// Every type an argument may have: each dim of a shape, and each host kind.
+TEST(Key, EveryDimAndHostKindCounts) {
+  std::set<Digest> keys;
+  for (const std::string_view type :
+       {"f32[2,3,5]", "f32[3,2,5]", "f32[2,3,6]", "f32[2,3]", "f32[2,3,5,1]",
+        "f32[30]", "f32[N,3,5]", "f32[2,N,5]", "f32[N,N,5]", "f32[N,M,5]",
+        "f32[N + 1,3,5]", "f32[2*N,3,5]", "f32[N*M,3,5]",
+        "f32[floor_div(N, 2),3,5]", "f32[mod(N, 2),3,5]", "f32[max(N, 2),3,5]",
+        "f32[min(N, 2),3,5]", "sequence<f32[2,3,5]>", "optional<f32[2,3,5]>"}) {
+    const std::string text = StrCat("symbols N in [1, 8], M in [1, 8] graph g(",
+                                    "%x: ", type, ") { return %x }");
+    EXPECT_TRUE(keys.insert(KeyOf(Ingredients(text))).second) << type;
   }
 }
 
