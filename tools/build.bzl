@@ -22,11 +22,32 @@ def _prefix():
     package = native.package_name()
     return "encore/" + package if package else "encore"
 
-def encore_cc_library(name, copts = [], **kwargs):
-    """A cc_library whose headers are included with their path from the root."""
+def _stands_alone(name, hdrs, srcs, testonly):
+    """Sources that include one header each: those that no source of the same name compiles first."""
+    sources = []
+    for header in hdrs:
+        stem = header[:-len(".h")]
+        if not header.endswith(".h") or stem + ".cc" in srcs:
+            continue
+        source = "%s_stands_alone.cc" % stem
+        native.genrule(
+            name = "%s_%s_stands_alone" % (name, stem),
+            outs = [source],
+            cmd = "echo '#include \"%s/%s\"' > $@" % (_prefix(), header),
+            testonly = testonly,
+            visibility = ["//visibility:private"],
+        )
+        sources.append(source)
+    return sources
+
+def encore_cc_library(name, hdrs = [], srcs = [], copts = [], testonly = False, **kwargs):
+    """A cc_library whose headers are included with their path from the root, and each stand alone."""
     cc_library(
         name = name,
+        hdrs = hdrs,
+        srcs = srcs + _stands_alone(name, hdrs, srcs, testonly),
         copts = _COPTS + copts,
+        testonly = testonly,
         include_prefix = _prefix(),
         strip_include_prefix = "/" + native.package_name(),
         **kwargs

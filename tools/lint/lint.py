@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: format, size budgets and include order.
+"""Checks what the compiler does not: format, size budgets, include order and layers.
 
-  lint.py --check format|budgets|includes ROOT
+  lint.py --check format|budgets|includes|layers ROOT
 
 Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
 line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
@@ -77,21 +77,68 @@ def check_budgets(root):
 
 
 def check_includes(root):
-    """A source includes its own header first, so that each header stands alone."""
+    """A source includes its own header first, so that each header stands alone. (Headers without a source of
+    their name are compiled alone by encore_cc_library.)"""
     for path in sources(root):
         if not path.endswith('.cc'):
             continue
         header = re.sub(r'(_test)?\.cc$', '.h', path)
+        if not os.path.exists(header):
+            continue
         with open(path, encoding='utf-8') as file:
             text = file.read()
         found = re.search(r'^#include [<"]([^>"]+)[>"]', text, re.M)
         own = 'encore/' + os.path.relpath(header, root)
-        if os.path.exists(header) and f'#include "{own}"' in text and found.group(1) != own:
+        if f'#include "{own}"' not in text:
+            if not path.endswith('_test.cc'):
+                yield f'{path}:1: does not include {own}; include it first'
+        elif found.group(1) != own:
             line = text[:found.start()].count('\n') + 1
             yield f'{path}:{line}: {own} is not the first include; move it up'
 
 
-CHECKS = {'format': check_format, 'budgets': check_budgets, 'includes': check_includes}
+# What each layer may use beside itself. runtime sees of ir only the leaves.
+MAY_USE = {
+    'ir': set(),
+    'opt': {'ir'},
+    'runtime': set(),
+    'backends': {'ir', 'opt', 'runtime'},
+    'cache': {'ir', 'opt', 'runtime', 'backends'},
+    'tools': {'ir', 'opt', 'runtime', 'backends', 'cache'},
+    'tests': {'ir', 'opt', 'runtime', 'backends', 'cache', 'tools'},
+}
+IR_LEAVES = re.compile(r'ir/(support/.*|(dtype|dim|shape|literal|float_formats)\.h)$')
+# Groups of the root BUILD file whose packages are a layer and those to its right.
+GROUPS = {'ir_users': 'ir', 'opt_users': 'opt', 'runtime_users': 'runtime', 'backends_users': 'backends',
+          'cache_users': 'cache', 'tools_users': 'tools'}
+
+
+def may_include(layer, header):
+    target = header.split('/')[0]
+    return target == layer or target in MAY_USE[layer] or (layer == 'runtime' and IR_LEAVES.match(header))
+
+
+def check_layers(root):
+    """Includes go one way; the package groups, which the build enforces, say the same; and no target is visible
+    to everyone but what is meant to be (the tool, and targets that name it with a reason)."""
+    for path in sources(root):
+        layer = os.path.relpath(path, root).split(os.sep)[0]
+        with open(path, encoding='utf-8') as file:
+            for number, line in enumerate(file, 1):
+                found = re.match(r'#include "encore/([^"]+)"', line)
+                if found and not may_include(layer, found.group(1)):
+                    yield f'{path}:{number}: {layer} may not include {found.group(1)}'
+    with open(os.path.join(root, 'BUILD.bazel'), encoding='utf-8') as file:
+        text = file.read()
+    for group, layer in GROUPS.items():
+        found = re.search(r'name = "%s",\s*packages = \[(.*?)\]' % group, text, re.S)
+        users = set(re.findall(r'"//([\w/]+)/\.\.\."', found.group(1))) if found else set()
+        wanted = {user for user, uses in MAY_USE.items() if user == layer or layer in uses}
+        if users != wanted:
+            yield f'BUILD.bazel:1: {group} is {sorted(users)}, but the layers say {sorted(wanted)}'
+
+
+CHECKS = {'format': check_format, 'budgets': check_budgets, 'includes': check_includes, 'layers': check_layers}
 
 
 def main():
