@@ -137,22 +137,22 @@ Status Shrink(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"Celu", Celu},
-    {"Elu", Elu},
-    {"Gelu", Gelu},
-    {"HardSigmoid", HardSigmoid},
-    {"HardSwish", Plain<Op::kHardSwish>},
-    {"LeakyRelu", LeakyRelu},
-    {"LogSoftmax", LogSoftmax},
-    {"Mish", Plain<Op::kMish>},
-    {"PRelu", Prelu},
-    {"Relu", Plain<Op::kRelu>},
-    {"Selu", Selu},
-    {"Shrink", Shrink},
-    {"Softmax", Softmax},
-    {"Softplus", Plain<Op::kSoftplus>},
-    {"Softsign", Plain<Op::kSoftsign>},
-    {"ThresholdedRelu", ThresholdedRelu},
+    {"Celu", Celu, Op::kCelu},
+    {"Elu", Elu, Op::kElu},
+    {"Gelu", Gelu, Op::kGelu},
+    {"HardSigmoid", HardSigmoid, Op::kHardSigmoid},
+    {"HardSwish", Plain<Op::kHardSwish>, Op::kHardSwish},
+    {"LeakyRelu", LeakyRelu, Op::kLeakyRelu},
+    {"LogSoftmax", LogSoftmax, Op::kLogSoftmax},
+    {"Mish", Plain<Op::kMish>, Op::kMish},
+    {"PRelu", Prelu, Op::kPrelu},
+    {"Relu", Plain<Op::kRelu>, Op::kRelu},
+    {"Selu", Selu, Op::kSelu},
+    {"Shrink", Shrink, Op::kSelect},
+    {"Softmax", Softmax, Op::kSoftmax},
+    {"Softplus", Plain<Op::kSoftplus>, Op::kSoftplus},
+    {"Softsign", Plain<Op::kSoftsign>, Op::kSoftsign},
+    {"ThresholdedRelu", ThresholdedRelu, Op::kThresholdedRelu},
 };
 
 }  // namespace

@@ -215,13 +215,13 @@ Status MelWeightMatrix(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"BlackmanWindow", Window<2>},
-    {"EyeLike", EyeLike},
-    {"HammingWindow", Window<1>},
-    {"HannWindow", Window<0>},
-    {"MelWeightMatrix", MelWeightMatrix},
-    {"OneHot", OneHot},
-    {"Trilu", Trilu},
+    {"BlackmanWindow", Window<2>, Op::kCos},
+    {"EyeLike", EyeLike, Op::kCompare},
+    {"HammingWindow", Window<1>, Op::kCos},
+    {"HannWindow", Window<0>, Op::kCos},
+    {"MelWeightMatrix", MelWeightMatrix, Op::kConstant},
+    {"OneHot", OneHot, Op::kCompare},
+    {"Trilu", Trilu, Op::kSelect},
 };
 
 }  // namespace

@@ -191,10 +191,10 @@ Status ConvTranspose(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"Conv", Conv},
-    {"ConvTranspose", ConvTranspose},
-    {"Gemm", Gemm},
-    {"MatMul", MatMul},
+    {"Conv", Conv, Op::kConvolution},
+    {"ConvTranspose", ConvTranspose, Op::kConvolution},
+    {"Gemm", Gemm, Op::kDotGeneral},
+    {"MatMul", MatMul, Op::kDotGeneral},
 };
 
 }  // namespace

@@ -248,7 +248,7 @@ constexpr Converter kConverters[] = {
     {"Cast", Cast, Op::kCast},
     {"CastLike", CastLike, Op::kCast},
     {"Ceil", Unary<Op::kCeil>, Op::kCeil},
-    {"Clip", Clip, Op::kClamp},
+    {"Clip", Clip, Op::kMin},
     {"Cos", Unary<Op::kCos>, Op::kCos},
     {"Cosh", Unary<Op::kCosh>, Op::kCosh},
     {"Div", Binary<Op::kDiv>, Op::kDiv},

@@ -107,8 +107,8 @@ Status SoftmaxCrossEntropyLoss(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodLoss},
-    {"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyLoss},
+    {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodLoss, Op::kGather},
+    {"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyLoss, Op::kLogSoftmax},
 };
 
 }  // namespace

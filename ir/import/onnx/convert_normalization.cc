@@ -191,12 +191,12 @@ Status Lrn(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"BatchNormalization", BatchNormalization},
-    {"GroupNormalization", GroupNormalization},
-    {"InstanceNormalization", InstanceNormalization},
-    {"LRN", Lrn},
-    {"LayerNormalization", LayerNormalization},
-    {"MeanVarianceNormalization", MeanVarianceNormalization},
+    {"BatchNormalization", BatchNormalization, Op::kBatchNorm},
+    {"GroupNormalization", GroupNormalization, Op::kGroupNorm},
+    {"InstanceNormalization", InstanceNormalization, Op::kInstanceNorm},
+    {"LRN", Lrn, Op::kReduceWindow},
+    {"LayerNormalization", LayerNormalization, Op::kLayerNorm},
+    {"MeanVarianceNormalization", MeanVarianceNormalization, Op::kMean},
 };
 
 }  // namespace

@@ -218,13 +218,13 @@ Status QLinearConv(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"ConvInteger", ConvInteger},
-    {"DequantizeLinear", DequantizeLinear},
-    {"DynamicQuantizeLinear", DynamicQuantizeLinear},
-    {"MatMulInteger", MatMulInteger},
-    {"QLinearConv", QLinearConv},
-    {"QLinearMatMul", QLinearMatMul},
-    {"QuantizeLinear", QuantizeLinear},
+    {"ConvInteger", ConvInteger, Op::kConvolution},
+    {"DequantizeLinear", DequantizeLinear, Op::kMul},
+    {"DynamicQuantizeLinear", DynamicQuantizeLinear, Op::kReduce},
+    {"MatMulInteger", MatMulInteger, Op::kDotGeneral},
+    {"QLinearConv", QLinearConv, Op::kConvolution},
+    {"QLinearMatMul", QLinearMatMul, Op::kDotGeneral},
+    {"QuantizeLinear", QuantizeLinear, Op::kRound},
 };
 
 }  // namespace
