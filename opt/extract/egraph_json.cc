@@ -140,7 +140,8 @@ class Handler {
     if (place_ == Place::kSkip) return Close();
     if (place_ == Place::kNode) {
       if (graph_->nodes.back().class_ == kNone) {
-        return Error(StrCat(NodeText(), " has no eclass"));
+        return Error(
+            StrCat(NodeText(), " has no eclass, the class it belongs to"));
       }
       place_ = Place::kNodes;
     } else if (place_ == Place::kNodes) {
@@ -352,7 +353,7 @@ StatusOr<NamedProblem> Build(RawGraph graph) {
         return InvalidArgumentError(StrCat(
             "node ", Quote(graph.node_names.name(node.id)), " has the child ",
             Quote(graph.node_names.name(graph.children[k])),
-            ", which is no node"));
+            ", which is no node; children name nodes, not classes"));
       }
       children.push_back(graph.nodes[target].class_);
     }
@@ -391,9 +392,13 @@ StatusOr<NamedProblem> ParseEgraphJson(std::string_view text) {
             : handler.error();
     return InvalidArgumentError(StrCat(Position(text, parsed.Offset()), what));
   }
-  if (!graph.has_nodes) return InvalidArgumentError("there is no \"nodes\"");
+  if (!graph.has_nodes) {
+    return InvalidArgumentError(
+        "there is no \"nodes\", an object with an entry per node");
+  }
   if (!graph.has_roots) {
-    return InvalidArgumentError("there is no \"root_eclasses\"");
+    return InvalidArgumentError(
+        "there is no \"root_eclasses\", a list of classes that may be empty");
   }
   return Build(std::move(graph));
 }

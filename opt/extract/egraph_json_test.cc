@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace encore::opt::extract {
 namespace {
@@ -36,14 +38,19 @@ TEST(EgraphJsonTest, ErrorsNameThePlace) {
   EXPECT_EQ(ErrorOf("[]"),
             "line 1, byte 0: the document is an array, not an object");
   EXPECT_EQ(ErrorOf("{\"nodes\": {},\n}").substr(0, 7), "line 2,");
-  EXPECT_EQ(ErrorOf("{}"), "there is no \"nodes\"");
-  EXPECT_EQ(ErrorOf(R"({"nodes": {}})"), "there is no \"root_eclasses\"");
-  EXPECT_EQ(ErrorOf(R"({"root_eclasses": [], "nodes": {"a": {"cost": 1}}})"),
-            "line 1, byte 47: node \"a\" has no eclass");
+  EXPECT_EQ(ErrorOf("{}"),
+            "there is no \"nodes\", an object with an entry per node");
+  EXPECT_EQ(
+      ErrorOf(R"({"nodes": {}})"),
+      "there is no \"root_eclasses\", a list of classes that may be empty");
+  EXPECT_EQ(
+      ErrorOf(R"({"root_eclasses": [], "nodes": {"a": {"cost": 1}}})"),
+      "line 1, byte 47: node \"a\" has no eclass, the class it belongs to");
   EXPECT_EQ(
       ErrorOf(
           R"({"root_eclasses": [], "nodes": {"a": {"eclass":"x","children":["b"]}}})"),
-      "node \"a\" has the child \"b\", which is no node");
+      "node \"a\" has the child \"b\", which is no node; "
+      "children name nodes, not classes");
   EXPECT_EQ(
       ErrorOf(
           R"({"root_eclasses": [], "nodes": {"a": {"eclass":"x"}, "a": {"eclass":"y"}}})"),
@@ -77,6 +84,57 @@ TEST(EgraphJsonTest, DeepNestingDoesNotRecurse) {
   EXPECT_TRUE(ParseEgraphJson("{\"nodes\": {}, \"root_eclasses\": [], \"x\": " +
                               deep + std::string(1'000'000, ']') + "}")
                   .ok());
+}
+
+TEST(EgraphJsonTest, HostileValues) {
+  const auto with_cost = [](std::string cost) {
+    return R"({"root_eclasses": ["x"], "nodes": {"a": {"eclass": "x", )"
+           R"("cost": )" +
+           cost + "}}}";
+  };
+  for (const char* cost : {"-0", "1e308", "-1e308", "5e-324", "0.1e-999",
+                           "18446744073709551616", "-9223372036854775809"}) {
+    const auto named = ParseEgraphJson(with_cost(cost));
+    ASSERT_TRUE(named.ok()) << cost << ": " << named.status();
+    EXPECT_EQ(named->problem.cost[0], std::strtod(cost, nullptr));
+  }
+  for (const char* cost : {"1e309", "-1e400", "Infinity", "-inf", "NaN", "0x1",
+                           "01", "1.", ".5", "+1", "\"1\"", "true", "[1]"}) {
+    EXPECT_NE(ErrorOf(with_cost(cost)).find("line 1"), std::string::npos)
+        << cost;
+  }
+  EXPECT_FALSE(Validate(ParseEgraphJson(with_cost("1e301"))->problem).ok());
+}
+
+TEST(EgraphJsonTest, HostileText) {
+  const std::string start = R"({"root_eclasses": [], "nodes": {"a": {)";
+  const std::string deep(100'000, '{');
+  for (const std::string& text :
+       {std::string(), std::string("\xef\xbb\xbf"), std::string("{\0}", 3),
+        start, start + R"("eclass": "\xff"}}})",
+        start + R"("eclass": "\ud800"}}})", start + R"("eclass": null}}})",
+        start + R"("eclass": ["x"]}}})", start + R"("children": [[]]}}})",
+        start + R"("children": {}}}})", start + R"("x": )" + deep,
+        start + R"("children": )" + deep,
+        std::string(R"({"root_eclasses": {"x": 1}, "nodes": {}})"),
+        std::string(R"({"root_eclasses": [[]], "nodes": {}})"),
+        std::string(R"({"root_eclasses": [], "nodes": {}} {})"),
+        std::string(R"({"nodes": {}, "root_eclasses": [], "nodes": {}})"),
+        std::string(
+            R"({"nodes": {}, "root_eclasses": [], "root_eclasses": []})")}) {
+    EXPECT_FALSE(ParseEgraphJson(text).ok()) << text.substr(0, 100);
+  }
+}
+
+TEST(EgraphJsonTest, NamesAreBytes) {
+  const auto named = ParseEgraphJson(
+      R"({"root_eclasses": ["", "\u0000"], "nodes": {"": {"eclass": "",)"
+      R"("children": ["\u0000"]}, "\u0000": {"eclass": "\u0000"}}})");
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->class_names,
+            (std::vector<std::string>{"", std::string(1, '\0')}));
+  EXPECT_EQ(named->problem.child, std::vector<ClassIndex>{1});
+  EXPECT_EQ(named->problem.roots, (std::vector<ClassIndex>{0, 1}));
 }
 
 TEST(EgraphJsonTest, WritesChoicesWithEscapedNames) {

@@ -17,9 +17,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr uint64_t kClosureWords = 20'000'000;
-// Nodes of free classes: at the start, and the least.
-constexpr double kFirstSize = 300;
+// Nodes that are to be left of a neighbourhood, and nodes of its free classes,
+// at the start; the least of both.
+constexpr double kFirstSize = 500;
+constexpr double kFirstBall = 1000;
 constexpr double kLeastSize = 20;
+// Balls tried around one centre.
+constexpr int kMaxTries = 6;
 // What setting up a program counts as, in evaluations.
 constexpr uint64_t kWorkPerProgram = 1'000;
 constexpr double kSecondsPerNeighbourhood = 0.4;
@@ -37,18 +41,18 @@ class NeighbourhoodSearch {
         random_(seed) {}
 
   void Run(const ReportFunction& report) {
-    double size = std::max(kFirstSize, problem_.num_nodes() / 8.0);
     FillDefaults();
     while (!budget_.Exhausted()) {
-      const bool whole = ChooseFree(size);
-      const Verdict verdict = Step();
+      bool whole = false;
+      const Reduced reduced = ChooseNeighbourhood(&whole);
+      const Verdict verdict = Solve(reduced);
       report(solved_.cost, solved_.bound);
       if (whole && verdict == Verdict::kSolved) {
         solved_.optimal = true;
         solved_.bound = solved_.cost;
         return;
       }
-      size = std::max(kLeastSize, size * GrowthAfter(verdict));
+      size_ = std::max(kLeastSize, size_ * GrowthAfter(verdict));
     }
   }
 
@@ -57,9 +61,30 @@ class NeighbourhoodSearch {
 
   // Neighbourhoods grow until they take a good part of what each is given.
   double GrowthAfter(Verdict verdict) const {
-    if (verdict == Verdict::kLimit) return 0.75;
-    if (share_used_ < 0.02) return 1.4;
+    if (verdict == Verdict::kLimit) return 0.7;
+    if (share_used_ < 0.02) return 1.5;
     return share_used_ < 0.1 ? 1.2 : share_used_ < 0.4 ? 1.05 : 0.95;
+  }
+
+  // Frees a ball of classes of which reductions leave about size_ nodes, which
+  // is what solving it depends on: by the ball alone it may be none or nearly
+  // all. `*whole`: everything is free.
+  Reduced ChooseNeighbourhood(bool* whole) {
+    const ClassIndex centre = active_[Below(active_.size())];
+    for (int tries = 1;; ++tries) {
+      *whole = ChooseFree(centre, ball_);
+      Reduced reduced = Reduce(problem_, keep_, kClosureWords);
+      budget_.Spend(problem_.num_nodes());
+      const double left = reduced.problem.num_nodes();
+      const bool large = left > 1.5 * size_, small = left < size_ / 3;
+      if (large) {
+        ball_ = std::max(kLeastSize, ball_ * std::max(0.4, size_ / left));
+      } else if (small) {
+        ball_ = std::min(ball_ * 1.5, 2.0 * problem_.num_nodes());
+      }
+      if (!large && (!small || *whole)) return reduced;
+      if (tries == kMaxTries || budget_.Exhausted()) return reduced;
+    }
   }
 
   uint32_t Below(size_t bound) {
@@ -90,16 +115,16 @@ class NeighbourhoodSearch {
     budget_.Spend(problem_.num_nodes());
   }
 
-  // Marks the nodes of a ball of classes around a random one, about `size` of
-  // them, beside the held nodes. True where that is everything.
-  bool ChooseFree(double size) {
+  // Marks the nodes of a ball of classes around `centre`, about `size` of them,
+  // beside the held nodes. True where that is everything.
+  bool ChooseFree(ClassIndex centre, double size) {
     keep_.assign(problem_.num_nodes(), false);
     for (const NodeIndex n : defaults_) {
       if (n != kNoNode) keep_[n] = true;
     }
     std::vector<uint8_t> seen(problem_.num_classes(), false);
     // Taken at random places, so that balls of one centre differ.
-    std::vector<ClassIndex> border = {active_[Below(active_.size())]};
+    std::vector<ClassIndex> border = {centre};
     seen[border[0]] = true;
     double free = 0;
     size_t taken = 0;
@@ -125,9 +150,7 @@ class NeighbourhoodSearch {
     return taken == problem_.num_classes();
   }
 
-  Verdict Step() {
-    const Reduced reduced = Reduce(problem_, keep_, kClosureWords);
-    budget_.Spend(problem_.num_nodes());
+  Verdict Solve(const Reduced& reduced) {
     if (!reduced.feasible) return Verdict::kSolved;
     Selection assembled =
         reduced.Restore(Selection(reduced.problem.num_classes(), kNoNode));
@@ -184,6 +207,8 @@ class NeighbourhoodSearch {
   Selection current_;
   double current_cost_;
   std::mt19937_64 random_;
+  double size_ = kFirstSize;        // nodes that reductions should leave
+  double ball_ = kFirstBall;        // nodes to free for that
   double share_used_ = 0;           // of the last neighbourhood's budget
   std::vector<ClassIndex> active_;  // classes chosen at present
   Selection defaults_;              // per class, the chosen ones' choices too

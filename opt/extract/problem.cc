@@ -65,11 +65,18 @@ Status Validate(const Problem& problem) {
       !InRange(problem.roots, problem.num_classes())) {
     return InvalidArgumentError("a child or root is no class");
   }
+  double total = 0;
   for (NodeIndex n = 0; n < problem.num_nodes(); ++n) {
     const double cost = problem.cost[n];
     if (std::isnan(cost) || (std::isinf(cost) && cost < 0)) {
       return InvalidArgumentError(StrCat("node ", n, " has cost ", cost));
     }
+    if (std::isfinite(cost)) total += std::abs(cost);
+  }
+  if (total > kMaxTotalCost) {
+    return InvalidArgumentError(
+        StrCat("the costs add up to ", total, ", and sums above ",
+               kMaxTotalCost, " may overflow; give them in a larger unit"));
   }
   return ValidateGroups(problem);
 }

@@ -30,6 +30,8 @@ using NodeIndex = uint32_t;
 
 inline constexpr NodeIndex kNoNode = std::numeric_limits<NodeIndex>::max();
 inline constexpr uint32_t kNoGroup = std::numeric_limits<uint32_t>::max();
+// What the finite costs of a problem may add up to, signs left aside.
+inline constexpr double kMaxTotalCost = 1e300;
 
 struct Problem {
   std::vector<uint32_t> class_start = {0};
@@ -56,7 +58,8 @@ struct Problem {
 };
 
 // Whether the columns fit together, indices are in range, no cost is NaN or
-// minus infinity, and the nodes of a group agree.
+// minus infinity, sums of costs cannot overflow, and the nodes of a group
+// agree.
 Status Validate(const Problem& problem);
 
 // One node per class, kNoNode where none is chosen.

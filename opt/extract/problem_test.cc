@@ -75,5 +75,13 @@ TEST(ProblemTest, RefusesBadCosts) {
   EXPECT_FALSE(Validate(p).ok());
 }
 
+TEST(ProblemTest, RefusesCostsWhoseSumsOverflow) {
+  Problem p = Example();
+  p.cost[0] = 0.9e300;
+  EXPECT_TRUE(Validate(p).ok());
+  p.cost[1] = -0.9e300;
+  EXPECT_NE(Message(Validate(p)).find("larger unit"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace encore::opt::extract

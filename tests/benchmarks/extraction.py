@@ -2,7 +2,7 @@
 """Measures `encore extract` on a folder of extraction-gym JSON instances.
 
   extraction.py TOOL FOLDER TABLE.tsv [--seconds 0 0.1 1 10] [--jobs 2]
-                [--only TEXT]... [--output PAGE.md] [--details]
+                [--only TEXT]... [--clock CLOCK.so] [--output PAGE.md] [--details]
 
 TABLE.tsv has the columns instance, bottom_up_dag, greedy_dag, best_known and
 proven_optimum; the data set is the part of a name before "__". Every result is checked by
@@ -92,12 +92,17 @@ def run_one(arguments, name, row, seconds):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, 'choices.json')
         command = [arguments.tool, 'extract', path, '--seconds', str(seconds), '-o', out]
+        environment = dict(os.environ)
+        if arguments.clock:
+            environment['LD_PRELOAD'] = os.path.abspath(arguments.clock)
         begin = time.monotonic()
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment)
         wall = time.monotonic() - begin
         if done.returncode:
             return name, seconds, None, ['exit %d: %s' % (done.returncode, done.stderr)], wall
         result = load(out)['results'][0]
+        if arguments.clock:
+            wall = result['seconds']
     return name, seconds, result, faults(load(path), result, row, seconds, wall), wall
 
 
@@ -172,6 +177,7 @@ def main():
     parser.add_argument('--seconds', type=float, nargs='+', default=[0, 0.1, 1, 10])
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--only', action='append')
+    parser.add_argument('--clock', help='preloaded into the tool; cpu_clock.c beside this file')
     parser.add_argument('--output')
     parser.add_argument('--details', action='store_true')
     arguments = parser.parse_args()
@@ -184,9 +190,10 @@ def main():
             file.write('# DAG extraction\n\nSums of costs per data set, instances of extraction-gym. '
                        'Faults found by the independent check: %d.\n\n' % wrong)
             file.write(text)
+            clock = ' --clock cpu_clock.so' if arguments.clock else ''
             file.write('\n%s, %d runs at a time. Command:\n\n```\ntests/benchmarks/extraction.py '
-                       'bazel-bin/tools/encore FOLDER TABLE.tsv --seconds %s\n```\n' % (
-                           processor(), arguments.jobs, ' '.join('%g' % s for s in arguments.seconds)))
+                       'bazel-bin/tools/encore FOLDER TABLE.tsv --seconds %s%s\n```\n' % (
+                           processor(), arguments.jobs, ' '.join('%g' % s for s in arguments.seconds), clock))
     sys.exit(1 if wrong else 0)
 
 

@@ -2,9 +2,11 @@
 """Drives `encore extract` as a user does."""
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TOOL = sys.argv.pop(1)
@@ -21,6 +23,20 @@ SHARED = {
     'root_eclasses': ['root class', 'no such class', 'root class'],
     'class_data': {'A': {'type': 'int'}},
 }
+
+
+def layers(depth, width):
+    """A graph with something to search: each class has four nodes over the layer below."""
+    random.seed(3)
+    nodes = {}
+    for c in range(depth * width):
+        below = (c // width + 1) * width
+        for i in range(4):
+            children = []
+            if below < depth * width:
+                children = ['%d.0' % (below + random.randrange(width)) for _ in range(2)]
+            nodes['%d.%d' % (c, i)] = {'eclass': str(c), 'children': children, 'cost': random.randint(1, 20)}
+    return {'nodes': nodes, 'root_eclasses': [str(c) for c in range(width)]}
 
 
 class ExtractCommandTest(unittest.TestCase):
@@ -67,6 +83,45 @@ class ExtractCommandTest(unittest.TestCase):
         runs = [self.run_tool(path, '--work', '1000', '--seed', '3').stdout for _ in range(2)]
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(json.loads(runs[0])['results'][0]['cost'], 13.5)
+
+    def test_work_limit_ignores_the_machine(self):
+        path = self.write('layers.json', layers(20, 25))
+        command = [TOOL, 'extract', path, '--work', '150000', '--seed', '7']
+        one_core = {min(os.sched_getaffinity(0))}
+        alone = subprocess.run(command, capture_output=True, check=True,
+                               preexec_fn=lambda: os.sched_setaffinity(0, one_core)).stdout
+        environments = [dict(os.environ, OMP_NUM_THREADS=threads) for threads in ('1', '2', '5')]
+        beside = [subprocess.Popen(command, stdout=subprocess.PIPE, env=e) for e in environments]
+        for process in beside:
+            self.assertEqual(process.communicate()[0], alone)
+            self.assertEqual(process.returncode, 0)
+        result, = json.loads(alone)['results']
+        self.assertGreater(len(result['choices']), 25)
+        self.assertFalse(result['optimal'])
+
+    def test_ends_in_time(self):
+        path = self.write('layers.json', layers(60, 60))
+        for seconds in (0, 1):
+            begin = time.monotonic()
+            result, = self.results(path, '--seconds', str(seconds))
+            # Reading and starting are included; the rest is for a busy machine.
+            self.assertLess(time.monotonic() - begin, seconds + 5)
+            self.assertEqual(result['status'], 'ok')
+
+    def test_hostile_numbers(self):
+        def graph(*costs):
+            nodes = {str(i): {'eclass': 'c%d' % i, 'cost': cost} for i, cost in enumerate(costs)}
+            return {'nodes': nodes, 'root_eclasses': ['c%d' % i for i in range(len(costs))]}
+        for costs, message in [((1e300, 1e300), 'larger unit'), ((float('inf'),), 'line 1'),
+                               ((float('nan'),), 'line 1'), ((10 ** 400,), 'line 1')]:
+            path = self.write('costs.json', graph(*costs))
+            done = self.run_tool(path, '--seconds', '0')
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(path, done.stderr)
+            self.assertIn(message, done.stderr)
+        path = self.write('costs.json', graph(1e299, -1e299, 5e-324, 2 ** 70))
+        result, = self.results(path, '--seconds', '0')
+        self.assertTrue(result['optimal'])
 
     def test_malformed_input_leaves_no_file(self):
         good = self.write('good.json', SHARED)
