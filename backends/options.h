@@ -12,11 +12,17 @@ namespace encore::backends {
 
 enum class Precision : uint8_t { kF32, kTF32, kBF16, kF16 };
 enum class Rewrites : uint8_t { kExact, kReassociate, kFast };
+// Which kernels the cpu backend may choose from for matrix products and
+// convolutions: those that cost least, generated ones only, or a vendor's
+// wherever it has one.
+enum class CpuKernels : uint8_t { kAuto, kGenerated, kVendor };
 
 std::string_view Name(Precision precision);
 std::string_view Name(Rewrites rewrites);
+std::string_view Name(CpuKernels kernels);
 std::optional<Precision> ParsePrecision(std::string_view text);
 std::optional<Rewrites> ParseRewrites(std::string_view text);
+std::optional<CpuKernels> ParseCpuKernels(std::string_view text);
 
 struct CompileOptions {
 #define ENCORE_OPTION(type, name, fallback, in_key, help) type name = fallback;

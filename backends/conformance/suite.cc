@@ -8,6 +8,7 @@
 #include "encore/backends/compile.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/conformance/tolerance.h"
+#include "encore/ir/decompose.h"
 #include "encore/ir/evaluator.h"
 #include "encore/ir/random_graph.h"
 #include "encore/ir/support/strings.h"
@@ -65,6 +66,18 @@ void Check(const Graph& graph, const std::vector<Literal>& arguments,
   }
 }
 
+// Whether there is a product or convolution in what `op` is made of.
+bool Contracts(Op op) {
+  const std::optional<Graph> graph = RandomNode(op, DType::kF32, 0);
+  if (!graph.has_value()) return false;
+  const StatusOr<Graph> primitives = DecomposeAll(*graph);
+  if (!primitives.ok()) return false;
+  for (const NodeId node : Nodes(*primitives)) {
+    if (primitives->info(node).has(kContraction)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string OpName(const ::testing::TestParamInfo<OpCase>& info) {
@@ -74,23 +87,29 @@ std::string SeedName(const ::testing::TestParamInfo<SeedCase>& info) {
   return StrCat(info.param.seed);
 }
 
-::testing::internal::ParamGenerator<OpCase> OpsOf(std::string_view backend) {
+::testing::internal::ParamGenerator<OpCase> OpsOf(std::string_view backend,
+                                                  CpuKernels kernels) {
   std::vector<OpCase> cases;
   for (const OpInfo& info : AllOps()) {
     if (RandomNode(info.op, DType::kF32, 0).has_value() ||
         RandomNode(info.op, DType::kI32, 0).has_value() ||
         RandomNode(info.op, DType::kBool, 0).has_value()) {
-      if (HasSteps(info.op)) cases.push_back({backend, info.op});
+      if (!HasSteps(info.op) ||
+          (kernels == CpuKernels::kVendor && !Contracts(info.op))) {
+        continue;
+      }
+      cases.push_back({backend, info.op, kernels});
     }
   }
   return ::testing::ValuesIn(cases);
 }
 
 ::testing::internal::ParamGenerator<SeedCase> SeedsOf(std::string_view backend,
-                                                      uint64_t count) {
+                                                      uint64_t count,
+                                                      CpuKernels kernels) {
   std::vector<SeedCase> cases;
   for (uint64_t seed = 0; seed < count; ++seed) {
-    cases.push_back({backend, seed});
+    cases.push_back({backend, seed, kernels});
   }
   return ::testing::ValuesIn(cases);
 }
@@ -101,6 +120,7 @@ TEST_P(ConformanceTest, AgreesWithTheEvaluator) {
   ASSERT_TRUE(backend.ok()) << backend.status();
   CompileOptions options;
   options.target = GetParam().backend;
+  options.cpu_kernels = GetParam().kernels;
   int cases = 0;
   for (const DType dtype : Info(op).dtypes) {
     if (!Computes(**backend, dtype)) continue;
@@ -127,6 +147,7 @@ TEST_P(DifferentialTest, RandomGraphsAgree) {
   const Tolerance tolerance = GraphTolerance(graph);
   CompileOptions options;
   options.target = GetParam().backend;
+  options.cpu_kernels = GetParam().kernels;
   Check(graph, arguments, options, tolerance);
   options.fuse = false;
   Check(graph, arguments, options, tolerance);

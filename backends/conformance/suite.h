@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "encore/backends/options.h"
 #include "encore/ir/op.h"
 #include "gtest/gtest.h"
 
@@ -23,10 +24,12 @@ namespace encore::backends {
 struct OpCase {
   std::string_view backend;
   Op op;
+  CpuKernels kernels = CpuKernels::kAuto;
 };
 struct SeedCase {
   std::string_view backend;
   uint64_t seed;
+  CpuKernels kernels = CpuKernels::kAuto;
 };
 
 class ConformanceTest : public ::testing::TestWithParam<OpCase> {};
@@ -35,10 +38,13 @@ class DifferentialTest : public ::testing::TestWithParam<SeedCase> {};
 std::string OpName(const ::testing::TestParamInfo<OpCase>& info);
 std::string SeedName(const ::testing::TestParamInfo<SeedCase>& info);
 
-// Every op that becomes kernels, for one backend.
-::testing::internal::ParamGenerator<OpCase> OpsOf(std::string_view backend);
-::testing::internal::ParamGenerator<SeedCase> SeedsOf(std::string_view backend,
-                                                      uint64_t count);
+// Every op that becomes kernels, for one backend; of kernels that a vendor
+// makes, every op whose decomposition has a product or a convolution.
+::testing::internal::ParamGenerator<OpCase> OpsOf(
+    std::string_view backend, CpuKernels kernels = CpuKernels::kAuto);
+::testing::internal::ParamGenerator<SeedCase> SeedsOf(
+    std::string_view backend, uint64_t count,
+    CpuKernels kernels = CpuKernels::kAuto);
 
 }  // namespace encore::backends
 

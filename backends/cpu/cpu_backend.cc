@@ -18,6 +18,9 @@
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/image.h"
 #include "encore/backends/cpu/kernel_params.h"
+#include "encore/backends/cpu/vendor/kernel.h"
+#include "encore/backends/cpu/vendor/library.h"
+#include "encore/backends/cpu/vendor/match.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -32,6 +35,8 @@ constexpr char kName[] = "kernel";
 // Kernels by template: loops over vectors, and register tiles.
 constexpr char kLoops[] = "loops";
 constexpr char kTiles[] = "tiles";
+// By oneDNN.
+constexpr char kVendor[] = "onednn";
 
 int Threads(const CompileOptions& options) {
   if (options.threads > 0) return static_cast<int>(options.threads);
@@ -90,6 +95,14 @@ std::vector<runtime::Launch::InPlace> InPlacePairs(const FlatRegion& flat) {
   return pairs;
 }
 
+// Whether the vendor's library computes the region.
+bool HasVendor(const KernelRequest& request) {
+  if (VendorVersion() == "none" || HostCpu().isa == Isa::kNone) return false;
+  std::optional<VendorMatch> match =
+      MatchVendor(*request.region, request.weights);
+  return match && CompleteVendor(match->pack, &match->program).ok();
+}
+
 // The different functions of a module, each once.
 class FunctionSet {
  public:
@@ -116,7 +129,9 @@ class Cpu : public Backend {
   std::string_view name() const override { return "cpu"; }
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
-    return {{"cpu", HostCpu().Fingerprint()}, {"codegen", "1"}};
+    return {{"cpu", HostCpu().Fingerprint()},
+            {"codegen", "1"},
+            {"onednn", VendorVersion()}};
   }
   std::span<const DType> dtypes() const override {
     static const auto* const computed = [] {
@@ -157,6 +172,9 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
     candidate.kernel = name;
     candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
   };
+  if (options.cpu_kernels == CpuKernels::kVendor && HasVendor(request)) {
+    return {{kVendor, kLaunchSeconds, {}, {}}};
+  }
   const Schedule loops = MakeSchedule(*flat, isa);
   add(kLoops, loops.cycles, loops.partitions);
   if (const auto tile = MakeTileSchedule(*flat, request.weights, isa)) {
@@ -177,6 +195,7 @@ class ModuleBuilder {
     CompiledKernel& kernel = module_->kernels.emplace_back();
     std::optional<FlatRegion> flat = Flatten(*request.kernel.region);
     if (!flat) return InternalError("a region without a kernel");
+    if (request.candidate.kernel == kVendor) return AddVendor(request, &kernel);
     GeneratedKernel generated;
     if (request.candidate.kernel == kTiles) {
       const auto tile = MakeTileSchedule(*flat, request.kernel.weights, isa_);
@@ -203,6 +222,7 @@ class ModuleBuilder {
   }
 
   Status Finish(int threads) {
+    if (functions_.modules().empty()) return OkStatus();
     ENCORE_ASSIGN_OR_RETURN(std::vector<std::byte> image,
                             CompileImage(functions_.modules(), isa_, threads));
     ENCORE_RETURN_IF_ERROR(Image::Verify(image));
@@ -234,6 +254,46 @@ class ModuleBuilder {
     return OkStatus();
   }
 
+  // The library's part as params, what follows it as a function.
+  Status AddVendor(const CompileRequest& request, CompiledKernel* kernel) {
+    std::optional<VendorMatch> match =
+        MatchVendor(*request.kernel.region, request.kernel.weights);
+    if (!match) return InternalError("a region without a vendor's kernel");
+    VendorProgram& program = match->program;
+    if (match->epilogue) {
+      const std::optional<FlatRegion> flat = Flatten(*match->epilogue);
+      if (!flat) return InternalError("what follows a sum does not flatten");
+      const GeneratedKernel generated = GenerateRegion(
+          *flat, MakeSchedule(*flat, isa_), kName, VectorBits(isa_));
+      kernel->program = AddFunction(generated);
+      ENCORE_ASSIGN_OR_RETURN(program.epilogue,
+                              DecodeGenerated(kernel->program.params));
+      program.epilogue_scratch = generated.scratch_bytes;
+    }
+    ENCORE_RETURN_IF_ERROR(CompleteVendor(match->pack, &program));
+    kernel->scratch = Dim(program.scratch_bytes);
+    SetVendor(program, /*packs=*/false, &kernel->program);
+    if (program.packed_bytes > 0) {
+      VendorProgram pack = program;
+      pack.epilogue.reset();
+      PackedInput packed;
+      packed.input = program.weights.buffer;
+      packed.bytes = program.packed_bytes;
+      SetVendor(pack, /*packs=*/true, &packed.program);
+      kernel->packed.push_back(std::move(packed));
+    }
+    return OkStatus();
+  }
+
+  void SetVendor(const VendorProgram& vendor, bool packs,
+                 KernelProgram* program) const {
+    program->params = Encode(vendor, packs);
+    program->requirements.assign(1, std::string(VendorRequirement()));
+    for (const std::string_view feature : RequiredFeatures(isa_)) {
+      program->requirements.emplace_back(feature);
+    }
+  }
+
   KernelProgram AddFunction(const GeneratedKernel& generated) {
     KernelProgram program;
     program.artefact = 0;
@@ -247,6 +307,14 @@ class ModuleBuilder {
   }
 
   static void SetDigest(uint64_t digest, KernelProgram* program) {
+    if (program->artefact < 0) return;
+    if (IsVendor(program->params)) {
+      StatusOr<DecodedVendor> vendor = DecodeVendor(program->params);
+      ENCORE_CHECK_OK(vendor.status());
+      vendor->program.epilogue->image_digest = digest;
+      program->params = Encode(vendor->program, /*packs=*/false);
+      return;
+    }
     StatusOr<GeneratedParams> params = DecodeGenerated(program->params);
     ENCORE_CHECK_OK(params.status());
     params->image_digest = digest;

@@ -8,6 +8,9 @@
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/image.h"
 #include "encore/backends/cpu/kernel_params.h"
+#include "encore/backends/cpu/vendor/kernel.h"
+#include "encore/backends/cpu/vendor/library.h"
+#include "encore/backends/cpu/vendor/program.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/host_device.h"
@@ -55,11 +58,14 @@ class CpuDevice : public runtime::HostDevice {
 // The images of one Load by the address of their bytes.
 using Images = std::map<const std::byte*, std::shared_ptr<const Image>>;
 
-StatusOr<std::unique_ptr<runtime::Kernel>> LoadGenerated(
-    const LoadRequest& request, Images* images) {
-  const runtime::Program& program = *request.program;
-  ENCORE_ASSIGN_OR_RETURN(const GeneratedParams params,
-                          DecodeGenerated(program.params));
+// The program's function in its image.
+struct Function {
+  std::shared_ptr<const Image> image;
+  KernelFunction call = nullptr;
+};
+
+StatusOr<Function> FindFunction(const LoadRequest& request,
+                                const GeneratedParams& params, Images* images) {
   if (params.helper_version > kHelperVersion) {
     return FailedPreconditionError(
         StrCat("generated code wants helpers of version ",
@@ -70,13 +76,48 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadGenerated(
     ENCORE_ASSIGN_OR_RETURN(image,
                             Image::Load(request.artefact, params.image_digest));
   }
-  const void* entry = image->Find(program.entry);
+  const std::string& name = request.program->entry;
+  const void* entry = image->Find(name);
   if (entry == nullptr) {
-    return NotFoundError(StrCat("the image has no kernel ", program.entry));
+    return NotFoundError(StrCat("the image has no kernel ", name));
   }
-  return std::unique_ptr<runtime::Kernel>(new GeneratedKernel(
-      image, reinterpret_cast<KernelFunction>(const_cast<void*>(entry)),
-      params.partitions));
+  return Function{image,
+                  reinterpret_cast<KernelFunction>(const_cast<void*>(entry))};
+}
+
+Status CheckAll(std::span<const std::string> requirements) {
+  std::vector<std::string> features;
+  for (const std::string& requirement : requirements) {
+    if (IsVendorRequirement(requirement)) {
+      ENCORE_RETURN_IF_ERROR(CheckVendorRequirement(requirement));
+    } else {
+      features.push_back(requirement);
+    }
+  }
+  return CheckRequirements(features);
+}
+
+StatusOr<std::unique_ptr<runtime::Kernel>> LoadOne(const LoadRequest& request,
+                                                   Images* images) {
+  const runtime::Program& program = *request.program;
+  ENCORE_RETURN_IF_ERROR(CheckAll(program.requirements));
+  if (IsVendor(program.params)) {
+    ENCORE_ASSIGN_OR_RETURN(const DecodedVendor vendor,
+                            DecodeVendor(program.params));
+    Function epilogue;
+    if (vendor.program.epilogue.has_value()) {
+      ENCORE_ASSIGN_OR_RETURN(
+          epilogue, FindFunction(request, *vendor.program.epilogue, images));
+    }
+    return LoadVendor(vendor, program, epilogue.call,
+                      std::move(epilogue.image));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const GeneratedParams params,
+                          DecodeGenerated(program.params));
+  ENCORE_ASSIGN_OR_RETURN(Function function,
+                          FindFunction(request, params, images));
+  return std::make_unique<GeneratedKernel>(std::move(function.image),
+                                           function.call, params.partitions);
 }
 
 StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> CpuDevice::Load(
@@ -85,8 +126,7 @@ StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> CpuDevice::Load(
   std::vector<std::unique_ptr<runtime::Kernel>> kernels;
   kernels.reserve(requests.size());
   for (const LoadRequest& request : requests) {
-    ENCORE_RETURN_IF_ERROR(CheckRequirements(request.program->requirements));
-    ENCORE_ASSIGN_OR_RETURN(auto kernel, LoadGenerated(request, &images));
+    ENCORE_ASSIGN_OR_RETURN(auto kernel, LoadOne(request, &images));
     kernels.push_back(std::move(kernel));
   }
   return kernels;

@@ -1,0 +1,157 @@
+#include "encore/backends/cpu/vendor/library.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "encore/backends/cpu/cpu_features.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+#define ENCORE_TEXT_(x) #x
+#define ENCORE_TEXT(x) ENCORE_TEXT_(x)
+constexpr char kVersion[] = ENCORE_TEXT(DNNL_VERSION_MAJOR) "." ENCORE_TEXT(
+    DNNL_VERSION_MINOR) "." ENCORE_TEXT(DNNL_VERSION_PATCH);
+#undef ENCORE_TEXT
+#undef ENCORE_TEXT_
+constexpr char kFile[] = "libdnnl.so.3";
+
+std::atomic<bool> loaded = false;
+
+std::vector<fs::path> Places() {
+  if (const char* path = std::getenv("ENCORE_ONEDNN")) {
+    if (std::string_view(path).empty() || std::string_view(path) == "none") {
+      return {};
+    }
+    return {path};
+  }
+  std::vector<fs::path> places;
+  for (const char* variable : {"RUNFILES_DIR", "TEST_SRCDIR"}) {
+    if (const char* root = std::getenv(variable)) {
+      places.push_back(fs::path(root) / "onednn/lib" / kFile);
+    }
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return places;
+  places.push_back(fs::path(program.string() + ".runfiles") / "onednn/lib" /
+                   kFile);
+  places.push_back(program.parent_path() / kFile);
+  return places;
+}
+
+// The first place that has the file; empty: none.
+fs::path Find() {
+  std::error_code error;
+  for (const fs::path& place : Places()) {
+    if (fs::exists(place, error)) return place;
+  }
+  return {};
+}
+
+// The widest instructions that the library may use, as the target says.
+dnnl_cpu_isa_t MaxIsa() {
+  switch (HostCpu().isa) {
+    case Isa::kAvx2:
+      return dnnl_cpu_isa_avx2;
+    case Isa::kAvx512:
+      return dnnl_cpu_isa_avx512_core;
+    case Isa::kNone:
+      break;
+  }
+  return dnnl_cpu_isa_sse41;
+}
+
+StatusOr<const VendorLibrary*> Load() {
+  const fs::path path = Find();
+  if (path.empty()) {
+    return NotFoundError(StrCat(
+        "oneDNN ", kVersion, " is not there: ", kFile,
+        " belongs beside the program, or ENCORE_ONEDNN says where it is"));
+  }
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return FailedPreconditionError(
+        StrCat("oneDNN cannot be loaded: ", dlerror()));
+  }
+  auto* const library = new VendorLibrary;
+  bool complete = true;
+  const auto bind = [&](auto& function, const char* name) {
+    void* const symbol = dlsym(handle, name);
+    complete &= symbol != nullptr;
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(symbol);
+  };
+#define ENCORE_VENDOR_FUNCTION(name) bind(library->name, "dnnl_" #name);
+  ENCORE_VENDOR_FUNCTIONS(ENCORE_VENDOR_FUNCTION)
+#undef ENCORE_VENDOR_FUNCTION
+  bind(library->omp_set_num_threads, "omp_set_num_threads");
+  bind(library->omp_get_max_threads, "omp_get_max_threads");
+  if (!complete) {
+    return FailedPreconditionError(
+        StrCat(path.string(), " is not oneDNN with OpenMP"));
+  }
+  const dnnl_version_t* const version = library->version();
+  const std::string found =
+      StrCat(version->major, ".", version->minor, ".", version->patch);
+  if (found != kVersion) {
+    return FailedPreconditionError(
+        StrCat(path.string(), " is oneDNN ", found, ", wanted is ", kVersion));
+  }
+  // Fails where somebody else in the process has used the library before; it is
+  // then as wide as it is.
+  library->set_max_cpu_isa(MaxIsa());
+  ENCORE_RETURN_IF_ERROR(
+      ToStatus(*library, library->engine_create(&library->engine, dnnl_cpu, 0),
+               "engine"));
+  loaded = true;
+  return library;
+}
+
+}  // namespace
+
+std::string_view VendorRequirement() {
+  static const auto* const text = new std::string(StrCat("onednn=", kVersion));
+  return *text;
+}
+
+Status CheckVendorRequirement(std::string_view requirement) {
+  if (!IsVendorRequirement(requirement)) return OkStatus();
+  if (requirement == VendorRequirement() && VendorVersion() != "none") {
+    return OkStatus();
+  }
+  return FailedPreconditionError(
+      StrCat("the program needs ", requirement,
+             ", this machine has onednn=", VendorVersion(), "; ", kFile,
+             " belongs beside the program, or ENCORE_ONEDNN says where it is"));
+}
+
+const std::string& VendorVersion() {
+  static const auto* const version =
+      new std::string(Find().empty() ? "none" : kVersion);
+  return *version;
+}
+
+StatusOr<const VendorLibrary*> LoadVendorLibrary() {
+  static const auto* const library = new StatusOr<const VendorLibrary*>(Load());
+  return *library;
+}
+
+bool VendorLibraryIsLoaded() { return loaded; }
+
+Status ToStatus(const VendorLibrary& library, dnnl_status_t status,
+                std::string_view what) {
+  if (status == dnnl_success) return OkStatus();
+  return InternalError(
+      StrCat("oneDNN: ", what, ": ", library.status2str(status)));
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "encore/backends/cpu/vendor/matcher.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+// Dims of extent 1 get the strides that make their tensor dense.
+void MakeDense(VendorTensor* tensor) {
+  int64_t stride = 1;
+  for (size_t d = tensor->dims.size(); d-- > 0;) {
+    if (tensor->dims[d] == 1) tensor->strides[d] = stride;
+    stride = std::max(stride, tensor->dims[d] * tensor->strides[d]);
+  }
+}
+
+}  // namespace
+
+std::optional<int> Matcher::Single(const Index& index, int64_t stride) const {
+  if (index.indirect.valid() || index.divisor != 1 || index.offset != Dim(0) ||
+      index.terms.size() > 1) {
+    return std::nullopt;
+  }
+  if (index.terms.empty()) return -1;
+  if (index.terms[0].stride != Dim(stride)) return std::nullopt;
+  return static_cast<int>(index.terms[0].variable);
+}
+
+void Matcher::AddResultDim(int variable) {
+  match_.program.result.dims.push_back(Extent(variable));
+  match_.program.result.strides.push_back(
+      variable < 0 ? 0 : sums_.Coefficient(variable));
+  result_variables_.push_back(variable);
+}
+
+void Matcher::FillOperand(const Access& access, VendorTensor* tensor) const {
+  *tensor = {};
+  int64_t stride = 1;
+  for (const Dim& dim : region_.inputs[access.number].dims) {
+    tensor->dims.push_back(dim.constant());
+  }
+  tensor->strides.resize(tensor->dims.size());
+  for (size_t d = tensor->dims.size(); d-- > 0;) {
+    tensor->strides[d] = stride;
+    stride *= tensor->dims[d];
+  }
+}
+
+bool Matcher::MatchConvolution() {
+  VendorProgram& p = match_.program;
+  p.kind = VendorProgram::Kind::kConvolution;
+  p.result.dims.clear(), p.result.strides.clear();
+  result_variables_.clear();
+  const Access& source = Load(lhs_);
+  const Access& weights = Load(rhs_);
+  const size_t rank = source.indices.size();
+  if (rank < 3 || rank > 5 || weights.indices.size() != rank ||
+      weights.checked || !weights_[weights.number]) {
+    return false;
+  }
+  if (source.fill.valid()) {
+    const Expr& fill = region_.expr(source.fill);
+    if (fill.kind != Expr::Kind::kConstant || fill.bits != 0) return false;
+  }
+  // The roles below are of the region's own variables.
+  for (size_t v = 0; v < region_.extents.size(); ++v) {
+    if (region_.extents[v] != Dim(flat_->extents[v])) return false;
+  }
+  match_.pack = true;
+  FillOperand(source, &p.source);
+  FillOperand(weights, &p.weights);
+  const std::optional<int> n = Single(source.indices[0], 1);
+  if (!n || Extent(*n) != p.source.dims[0]) return false;
+  AddResultDim(*n);
+  if (!MatchChannels(source.indices[1], weights.indices[0])) return false;
+  for (size_t d = 2; d < rank; ++d) {
+    if (!MatchSpatial(d, source.indices[d], weights.indices[d])) return false;
+  }
+  p.result.offset = sums_.offset;
+  MakeDense(&p.result);
+  // Every variable has had its role.
+  int64_t points = 1, sums = 1;
+  for (const uint32_t v : flat_->outer) points *= Extent(v);
+  for (const int64_t extent : p.result.dims) sums *= extent;
+  return points == sums;
+}
+
+bool Matcher::MatchChannels(const Index& source, const Index& weights) {
+  VendorProgram& p = match_.program;
+  const std::optional<int> channel = Single(Load(rhs_).indices[1], 1);
+  if (!channel || Extent(*channel) != p.weights.dims[1]) return false;
+  int group = -1, out = -1;
+  for (const Index* index : {&source, &weights}) {
+    if (index->indirect.valid() || index->divisor != 1 ||
+        index->offset != Dim(0)) {
+      return false;
+    }
+  }
+  for (const Index::Term& term : source.terms) {
+    if (static_cast<int>(term.variable) == *channel) {
+      if (term.stride != Dim(1)) return false;
+    } else if (group >= 0 || term.stride != Dim(p.weights.dims[1])) {
+      return false;
+    } else {
+      group = static_cast<int>(term.variable);
+    }
+  }
+  p.groups = Extent(group);
+  const int64_t per_group = p.weights.dims[0] / p.groups;
+  for (const Index::Term& term : weights.terms) {
+    if (static_cast<int>(term.variable) == group) {
+      if (term.stride != Dim(per_group)) return false;
+    } else if (out >= 0 || term.stride != Dim(1)) {
+      return false;
+    } else {
+      out = static_cast<int>(term.variable);
+    }
+  }
+  if (Extent(out) * p.groups != p.weights.dims[0] ||
+      p.groups * p.weights.dims[1] != p.source.dims[1]) {
+    return false;
+  }
+  AddResultDim(out < 0 ? group : out);
+  if (group < 0 || out < 0) return true;
+  // No single variable runs along the result's channels.
+  p.result.dims.back() = p.weights.dims[0];
+  result_variables_.back() = -1;
+  return sums_.Coefficient(group) == p.result.strides.back() * per_group;
+}
+
+bool Matcher::MatchSpatial(size_t d, const Index& position,
+                           const Index& window) {
+  VendorProgram& p = match_.program;
+  const std::optional<int> inner = Single(window, 1);
+  if (!inner || Extent(*inner) != p.weights.dims[d] ||
+      position.indirect.valid() || position.divisor != 1 ||
+      !position.offset.is_constant() || position.offset.constant() > 0) {
+    return false;
+  }
+  int outer = -1;
+  int64_t stride = 1, dilation = 1;
+  for (const Index::Term& term : position.terms) {
+    if (!term.stride.is_constant() || term.stride.constant() < 1) return false;
+    if (static_cast<int>(term.variable) == *inner) {
+      dilation = term.stride.constant();
+    } else if (outer >= 0) {
+      return false;
+    } else {
+      outer = static_cast<int>(term.variable);
+      stride = term.stride.constant();
+    }
+  }
+  const int64_t low = -position.offset.constant();
+  const int64_t covered =
+      (Extent(outer) - 1) * stride + (p.weights.dims[d] - 1) * dilation + 1;
+  // What is beyond the last window is not part of the source.
+  int64_t high = covered - low - p.source.dims[d];
+  if (high < 0) {
+    p.source.dims[d] += high;
+    high = 0;
+  }
+  p.strides.push_back(stride);
+  p.dilations.push_back(dilation);
+  p.padding_low.push_back(low);
+  p.padding_high.push_back(high);
+  AddResultDim(outer);
+  return p.source.dims[d] > 0;
+}
+
+}  // namespace encore::backends::cpu
