@@ -6,6 +6,7 @@
 #include "encore/backends/lowering/scope.h"
 #include "encore/ir/decompose.h"
 #include "encore/ir/stencil.h"
+#include "encore/ir/subpixel.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/runtime/assign_memory.h"
 #include "encore/runtime/plan_verifier.h"
@@ -25,7 +26,9 @@ StatusOr<runtime::CompiledGraph> Compile(
                           ResolvePlacement(graph, stencil, options, backends));
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
-  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, DecomposeAll(read));
+  ENCORE_ASSIGN_OR_RETURN(const Graph primitives, DecomposeAll(read));
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
+                          SubpixelConvolutions(primitives));
   KernelTable table(placement, options, canonical.symbols());
   ENCORE_ASSIGN_OR_RETURN(
       const Scope scope,

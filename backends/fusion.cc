@@ -222,6 +222,26 @@ class Partitioner {
     return outputs;
   }
 
+  // The nodes of a group whose results others read from it: not those that
+  // others remake from what is outside of it.
+  NodeList Exporting(const NodeList& nodes) const {
+    std::set<NodeId> remade;
+    NodeList exporting;
+    for (const NodeId node : nodes) {
+      bool outside = IsRemade(node) && node != nodes.back();
+      for (const ValueId operand : graph_.operands(node)) {
+        const NodeId producer = graph_.producer(operand);
+        outside &= !Contains(nodes, producer) || remade.count(producer) > 0;
+      }
+      if (outside) {
+        remade.insert(node);
+      } else {
+        exporting.push_back(node);
+      }
+    }
+    return exporting;
+  }
+
   // No path leaves the group and comes back.
   bool IsConvex(const NodeList& nodes) const {
     std::vector<NodeId> work;
@@ -237,12 +257,13 @@ class Partitioner {
       }
     };
     // What is outside: other groups count as a whole, since they run at once.
-    for (const NodeId node : nodes) visit_users(node);
+    for (const NodeId node : Exporting(nodes)) visit_users(node);
     while (!work.empty()) {
       const NodeId node = work.back();
       work.pop_back();
       const int group = group_of_[node.value()];
-      const NodeList whole = group >= 0 ? groups_[group] : NodeList{node};
+      const NodeList whole =
+          group >= 0 ? Exporting(groups_[group]) : NodeList{node};
       for (const NodeId member : whole) {
         for (int i = 0; i < graph_.result_count(member); ++i) {
           for (const NodeId user : users_[graph_.result(member, i).value()]) {
@@ -259,7 +280,39 @@ class Partitioner {
     const std::vector<ValueId> outputs = OutputsOf(nodes);
     const std::optional<BuiltRegion> built =
         BuildRegion(graph_, nodes, outputs);
-    return built.has_value() && context_.accepts(*built, label);
+    return built.has_value() && !Recomputes(built->region) &&
+           context_.accepts(*built, label);
+  }
+
+  // Whether a reduction would be computed again for outer points that it does
+  // not depend on.
+  static bool Recomputes(const Region& region) {
+    std::vector<std::set<uint32_t>> used(region.stages.size());
+    for (size_t s = 0; s < region.stages.size(); ++s) {
+      const Stage& stage = region.stages[s];
+      const std::vector<bool> needed = Reachable(region, {stage.value});
+      for (size_t e = 0; e < needed.size(); ++e) {
+        const Expr& expr = region.exprs[e];
+        if (!needed[e]) continue;
+        if (expr.kind == Expr::Kind::kVariable) used[s].insert(expr.number);
+        if (expr.kind != Expr::Kind::kLoad) continue;
+        const Access& access = region.accesses[expr.number];
+        for (const Index& index : access.indices) {
+          for (const Index::Term& term : index.terms) {
+            used[s].insert(term.variable);
+          }
+        }
+        if (access.source == Access::Source::kStage) {
+          used[s].insert(used[access.number].begin(),
+                         used[access.number].end());
+        }
+      }
+      if (stage.kind != Stage::Kind::kReduce) continue;
+      for (uint32_t v = 0; v < region.outer; ++v) {
+        if (region.extents[v] != Dim(1) && used[s].count(v) == 0) return true;
+      }
+    }
+    return false;
   }
 
   // Groups that are needed, each after those that it reads from.

@@ -52,6 +52,11 @@ bool AllComputed(const Region& region) {
          std::all_of(region.exprs.begin(), region.exprs.end(), computed);
 }
 
+// The form for kLoops.
+std::optional<FlatRegion> FlattenLoops(const Region& region) {
+  return Flatten(region, /*repeats=*/true);
+}
+
 // Whether every load of `input` is of the element that `store` writes.
 bool LoadsOnly(const FlatRegion& flat, uint32_t input,
                const FlatAccess& store) {
@@ -175,7 +180,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
   if (options.cpu_kernels == CpuKernels::kVendor && HasVendor(request)) {
     return {{kVendor, kLaunchSeconds, {}, {}}};
   }
-  const Schedule loops = MakeSchedule(*flat, isa);
+  const Schedule loops = MakeSchedule(*FlattenLoops(*request.region), isa);
   add(kLoops, loops.cycles, loops.partitions);
   if (const auto tile = MakeTileSchedule(*flat, request.weights, isa)) {
     add(kTiles, tile->cycles, tile->partitions);
@@ -212,7 +217,9 @@ class ModuleBuilder {
                                     VectorBits(isa_))
               : GenerateTiles(*with_panels, *tile, kName, VectorBits(isa_));
     } else {
-      generated = GenerateRegion(*flat, MakeSchedule(*flat, isa_), kName,
+      const std::optional<FlatRegion> loops =
+          FlattenLoops(*request.kernel.region);
+      generated = GenerateRegion(*loops, MakeSchedule(*loops, isa_), kName,
                                  VectorBits(isa_));
     }
     kernel.scratch = generated.scratch_bytes;

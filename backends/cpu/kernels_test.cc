@@ -428,6 +428,19 @@ TEST(Kernels, Convolutions) {
   }
 }
 
+TEST(Kernels, RepeatedElements) {
+  for (const char* dtype : {"f32", "f64", "f16", "i8"}) {
+    for (const int times : {2, 3, 4, 8, 16}) {
+      const int width = 21 * times;
+      Check(StrCat("graph g(%x: ", dtype, "[2,5,21], %z: ", dtype, "[2,5,",
+                   width, "]) -> ", dtype, "[2,5,", width,
+                   "] {\n  %b = broadcast(%x) {shape = [2,5,21,", times,
+                   "], axes = [0,1,2]}\n  %r = reshape(%b) {shape = [2,5,",
+                   width, "]}\n  %y = add(%r, %z)\n  return %y\n}"));
+    }
+  }
+}
+
 TEST(Kernels, StagedFactors) {
   // Windows of one and three dims, dilated and transposed.
   for (const char* text :

@@ -129,37 +129,88 @@ void VisitAccesses(FlatRegion* flat, Visitor visit) {
   }
 }
 
-// Whether stepping `first` once is the same as stepping `second` through all of
-// its extent, wherever they occur.
-bool CanMerge(FlatRegion& flat, uint32_t first, uint32_t second) {
-  const int64_t extent = flat.extents[second];
-  bool merge = true;
-  const auto check = [&](const Affine& affine) {
-    merge &= affine.Coefficient(first) == affine.Coefficient(second) * extent;
-  };
-  VisitAccesses(&flat, [&](FlatAccess& access) {
-    check(access.address);
-    merge &= !access.DynamicIn(first) && !access.DynamicIn(second) &&
-             access.panel != first && access.panel != second;
-  });
-  for (const Affine& affine : flat.results) check(affine);
-  for (const Expr& expr : flat.region->exprs) {
-    if (expr.kind == Expr::Kind::kVariable) {
-      merge &= expr.number != first && expr.number != second;
+// What merging a variable into the next one makes of a load.
+enum class Merged { kNever, kPlain, kRepeated };
+
+// Largest number of neighbours that read one element.
+constexpr int64_t kMaxRepeat = 16;
+
+Merged MergeLoad(const FlatAccess& access, uint32_t first, uint32_t second,
+                 int64_t extent) {
+  if (access.RepeatOf(first) != nullptr || access.panel == first ||
+      access.panel == second) {
+    return Merged::kNever;
+  }
+  for (const DynamicIndex& dynamic : access.dynamic) {
+    if (dynamic.index.Coefficient(first) != 0 ||
+        dynamic.index.Coefficient(second) != 0) {
+      return Merged::kNever;
     }
   }
-  return merge;
+  const int64_t a = access.address.Coefficient(first);
+  if (const FlatAccess::Repeat* repeat = access.RepeatOf(second)) {
+    const bool continues = extent % repeat->divisor == 0 &&
+                           a == extent / repeat->divisor * repeat->coefficient;
+    return continues ? Merged::kPlain : Merged::kNever;
+  }
+  const int64_t b = access.address.Coefficient(second);
+  if (a == b * extent) return Merged::kPlain;
+  const bool power = (extent & (extent - 1)) == 0 && extent <= kMaxRepeat;
+  return b == 0 && power ? Merged::kRepeated : Merged::kNever;
+}
+
+// Whether stepping `first` once is the same as stepping `second` through all of
+// its extent, wherever they occur; with `repeats` but for loads of inputs that
+// `second` does not move.
+bool CanMerge(const FlatRegion& flat, uint32_t first, uint32_t second,
+              bool repeats) {
+  const int64_t extent = flat.extents[second];
+  for (size_t a = 0; a < flat.loads.size(); ++a) {
+    const Merged merged = MergeLoad(flat.loads[a], first, second, extent);
+    const bool input =
+        flat.region->accesses[a].source == Access::Source::kInput;
+    if (merged == Merged::kNever ||
+        (merged == Merged::kRepeated && !(repeats && input))) {
+      return false;
+    }
+  }
+  for (const auto& stores : flat.stores) {
+    for (const FlatAccess& store : stores) {
+      if (MergeLoad(store, first, second, extent) != Merged::kPlain) {
+        return false;
+      }
+    }
+  }
+  for (const Affine& affine : flat.results) {
+    if (affine.Coefficient(first) != affine.Coefficient(second) * extent) {
+      return false;
+    }
+  }
+  for (const Expr& expr : flat.region->exprs) {
+    if (expr.kind == Expr::Kind::kVariable &&
+        (expr.number == first || expr.number == second)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void Merge(FlatRegion* flat, uint32_t first, uint32_t second) {
-  flat->extents[second] *= flat->extents[first];
-  flat->extents[first] = 1;
+  const int64_t extent = flat->extents[second];
   const auto drop = [first](Affine* affine) {
     std::erase_if(affine->terms,
                   [first](const auto& term) { return term.first == first; });
   };
-  VisitAccesses(flat, [&](FlatAccess& access) { drop(&access.address); });
+  VisitAccesses(flat, [&](FlatAccess& access) {
+    if (MergeLoad(access, first, second, extent) == Merged::kRepeated) {
+      access.repeats.push_back(
+          {second, extent, access.address.Coefficient(first)});
+    }
+    drop(&access.address);
+  });
   for (Affine& affine : flat->results) drop(&affine);
+  flat->extents[second] *= flat->extents[first];
+  flat->extents[first] = 1;
 }
 
 // In each list in which either stands, `first` stands right before `second`.
@@ -179,7 +230,7 @@ bool IsArg(RegionCombiner combiner) {
          combiner <= RegionCombiner::kArgMinLast;
 }
 
-void MergeVariables(FlatRegion* flat) {
+void MergeVariables(FlatRegion* flat, bool repeats) {
   std::vector<std::vector<uint32_t>*> lists = {&flat->outer};
   for (auto& list : flat->loops) lists.push_back(&list);
   for (auto& list : flat->reduced) lists.push_back(&list);
@@ -192,11 +243,20 @@ void MergeVariables(FlatRegion* flat) {
     if (stage.kind != Stage::Kind::kReduce || !IsArg(stage.combiner)) continue;
     for (const uint32_t v : stage.reduced) fixed[v] = true;
   }
+  const auto is_reduced = [flat](uint32_t v) {
+    return std::any_of(flat->reduced.begin(), flat->reduced.end(),
+                       [v](const std::vector<uint32_t>& list) {
+                         return std::find(list.begin(), list.end(), v) !=
+                                list.end();
+                       });
+  };
   for (auto* list : lists) {
     for (size_t i = list->size(); i-- > 1;) {
       const uint32_t first = (*list)[i - 1], second = (*list)[i];
+      const bool innermost =
+          i + 1 == list->size() && !is_reduced(second) && repeats;
       if (fixed[first] || fixed[second] || !Adjacent(lists, first, second) ||
-          !CanMerge(*flat, first, second)) {
+          !CanMerge(*flat, first, second, innermost)) {
         continue;
       }
       Merge(flat, first, second);
@@ -284,13 +344,21 @@ void Affine::AddTerm(uint32_t variable, int64_t coefficient) {
   }
 }
 
+const FlatAccess::Repeat* FlatAccess::RepeatOf(uint32_t variable) const {
+  for (const Repeat& repeat : repeats) {
+    if (repeat.variable == variable) return &repeat;
+  }
+  return nullptr;
+}
+
 bool FlatAccess::DynamicIn(uint32_t variable) const {
+  if (RepeatOf(variable) != nullptr) return true;
   return std::any_of(dynamic.begin(), dynamic.end(), [variable](const auto& d) {
     return d.index.Coefficient(variable) != 0;
   });
 }
 
-std::optional<FlatRegion> Flatten(const Region& region) {
+std::optional<FlatRegion> Flatten(const Region& region, bool repeats) {
   FlatRegion flat;
   flat.region = &region;
   const auto extents = Constants(region.extents);
@@ -304,7 +372,7 @@ std::optional<FlatRegion> Flatten(const Region& region) {
     }
   }
   if (!FlattenStages(&flat) || !FlattenLoads(&flat)) return std::nullopt;
-  MergeVariables(&flat);
+  MergeVariables(&flat, repeats);
   return flat;
 }
 

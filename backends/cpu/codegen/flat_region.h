@@ -48,9 +48,20 @@ struct FlatAccess {
   static constexpr uint32_t kNoPanel = UINT32_MAX;
   uint32_t panel = kNoPanel;
 
+  // Adds coefficient * (variable / divisor), rounded down, to the address: an
+  // element that is read for `divisor` neighbours, as in upsampling. At most
+  // one per variable, which is not in `address` then.
+  struct Repeat {
+    uint32_t variable = 0;
+    int64_t divisor = 1;
+    int64_t coefficient = 0;
+  };
+  std::vector<Repeat> repeats;
+
   // Whether the address or a check depends on `variable` other than through
   // `address`.
   bool DynamicIn(uint32_t variable) const;
+  const Repeat* RepeatOf(uint32_t variable) const;
 };
 
 struct FlatRegion {
@@ -67,8 +78,9 @@ struct FlatRegion {
 };
 
 // Nothing where a size is symbolic, or a layout has blocks in a dim that is
-// indexed by anything but one outer variable.
-std::optional<FlatRegion> Flatten(const Region& region);
+// indexed by anything but one outer variable. With `repeats` a small innermost
+// variable is merged even where loads do not depend on it.
+std::optional<FlatRegion> Flatten(const Region& region, bool repeats = false);
 
 }  // namespace encore::backends::cpu
 

@@ -118,11 +118,12 @@ Value IrBuilder::Zero(IrType type) {
 
 Value IrBuilder::True(int lanes) { return Int({Elem::kI1, lanes}, 1); }
 
-Value IrBuilder::Steps(IrType type, int64_t step) {
+Value IrBuilder::Steps(IrType type, int64_t step, int64_t repeat) {
   if (type.lanes == 1) return Int(type, 0);
   std::string text = "<";
   for (int i = 0; i < type.lanes; ++i) {
-    StrAppend(&text, i > 0 ? ", " : "", ElemName(type.elem), " ", i * step);
+    StrAppend(&text, i > 0 ? ", " : "", ElemName(type.elem), " ",
+              i / repeat * step);
   }
   return {text + ">", type};
 }

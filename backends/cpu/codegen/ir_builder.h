@@ -68,8 +68,8 @@ class IrBuilder {
   static Value Float(IrType type, double value);
   static Value Zero(IrType type);
   static Value True(int lanes);
-  // <0, step, 2 * step, …> of an integer type.
-  static Value Steps(IrType type, int64_t step);
+  // <0, step, 2 * step, …> of an integer type, each `repeat` times.
+  static Value Steps(IrType type, int64_t step, int64_t repeat = 1);
   // Lanes below `count` are true.
   static Value PrefixMask(int lanes, int64_t count);
   // A named parameter of the function.

@@ -102,6 +102,43 @@ Value RegionEmitter::IndexVector(const DynamicIndex& dynamic) {
   return b_.Binary("add", b_.Splat(index, lanes), b_.Splat(indirect, lanes));
 }
 
+Value RegionEmitter::LaneSteps(const Address& address) {
+  const IrType type{Elem::kI64, lanes_};
+  if (address.repeat == 1) return IrBuilder::Steps(type, address.lane_stride);
+  return IrBuilder::Steps(type, address.lane_stride, address.repeat);
+}
+
+void RegionEmitter::AddRepeats(const FlatAccess& access, Address* address) {
+  for (const FlatAccess::Repeat& repeat : access.repeats) {
+    const Value at =
+        b_.Add(variables_[repeat.variable], offsets_[repeat.variable]);
+    const Value element = b_.Binary("udiv", at, IrBuilder::I64(repeat.divisor));
+    address->element =
+        b_.Add(address->element, b_.Mul(element, repeat.coefficient));
+    // Vectors begin at multiples of their lanes, and both are powers of two.
+    if (static_cast<int>(repeat.variable) == variable_ &&
+        repeat.divisor < lanes_) {
+      address->lane_stride = repeat.coefficient;
+      address->repeat = repeat.divisor;
+    }
+  }
+}
+
+Value RegionEmitter::LoadRepeated(IrType type, const Value& pointer, int repeat,
+                                  const Value& mask) {
+  const int count = lanes_ / repeat;
+  std::vector<int> spread, first;
+  for (int i = 0; i < lanes_; ++i) spread.push_back(i / repeat);
+  for (int i = 0; i < count; ++i) first.push_back(i * repeat);
+  const int align = ElemBytes(type.elem);
+  const IrType part = type.Lanes(count);
+  const Value loaded =
+      mask.valid() ? b_.MaskedLoad(part, pointer, b_.Shuffle(mask, mask, first),
+                                   IrBuilder::Zero(part), align)
+                   : b_.Load(part, pointer, align);
+  return b_.Shuffle(loaded, loaded, spread);
+}
+
 RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
   Address address;
   address.element = IrBuilder::I64(0);
@@ -115,6 +152,7 @@ RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
       address.lane_stride = panel ? 1 : coefficient;
     }
   }
+  AddRepeats(access, &address);
   const auto require = [&](const Value& condition) {
     if (!address.valid.valid()) {
       address.valid = condition;
@@ -146,10 +184,9 @@ RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
     const int lanes = std::max(address.element.lanes(), step.lanes());
     if (lanes > 1 && address.lane_stride != 0) {
       address.element = b_.Splat(address.element, lanes);
-      address.element = b_.Binary(
-          "add", address.element,
-          IrBuilder::Steps(address.element.type, address.lane_stride));
+      address.element = b_.Binary("add", address.element, LaneSteps(address));
       address.lane_stride = 0;
+      address.repeat = 1;
     }
     address.element = b_.Binary("add", b_.Splat(address.element, lanes),
                                 b_.Splat(step, lanes));
@@ -173,8 +210,7 @@ Value RegionEmitter::Pointers(const Value& base, Elem elem,
                               const Address& address) {
   Value index = b_.Add(b_.Splat(address.element, lanes_), address.offset);
   if (address.lane_stride != 0) {
-    index = b_.Binary("add", index,
-                      IrBuilder::Steps(index.type, address.lane_stride));
+    index = b_.Binary("add", index, LaneSteps(address));
   }
   return b_.Gep(base, elem, index);
 }
@@ -186,12 +222,18 @@ Value RegionEmitter::LoadVector(Elem elem, const Value& base,
   const int align = ElemBytes(elem);
   const Value otherwise =
       fill.valid() ? b_.Splat(fill, lanes_) : IrBuilder::Zero(type);
-  if (address.element.lanes() == 1 && address.lane_stride == 1) {
+  if (address.repeat > 1 && address.element.lanes() == 1 &&
+      address.lane_stride == 1 && !address.valid.valid()) {
+    return LoadRepeated(type, Pointer(base, elem, address),
+                        static_cast<int>(address.repeat), mask);
+  }
+  const bool even = address.repeat == 1 && address.element.lanes() == 1;
+  if (even && address.lane_stride == 1) {
     const Value pointer = Pointer(base, elem, address);
     if (!mask.valid()) return b_.Load(type, pointer, align);
     return b_.MaskedLoad(type, pointer, mask, otherwise, align);
   }
-  if (address.element.lanes() == 1 && address.lane_stride == 2) {
+  if (even && address.lane_stride == 2) {
     return LoadEven(type, Pointer(base, elem, address), mask, otherwise);
   }
   return b_.Gather(type, Pointers(base, elem, address),

@@ -63,11 +63,18 @@ class RegionEmitter {
     Value element;            // i64, one lane or all
     int64_t offset = 0;       // added to it
     int64_t lane_stride = 0;  // step per lane where `element` is one lane
+    int64_t repeat = 1;       // or per so many lanes
     Value valid;              // i1, one lane or all; invalid: always
     bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
   };
 
   Address MakeAddress(const FlatAccess& access);
+  void AddRepeats(const FlatAccess& access, Address* address);
+  // What the lanes add to the element.
+  Value LaneSteps(const Address& address);
+  // lanes / repeat neighbours, each in `repeat` lanes.
+  Value LoadRepeated(IrType type, const Value& pointer, int repeat,
+                     const Value& mask);
   // Adds an index's indirect part to `value`; its lane step to `lane_stride`.
   Value IndexVector(const DynamicIndex& dynamic);
   Value EmitExpr(const Expr& expr);

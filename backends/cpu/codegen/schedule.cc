@@ -147,6 +147,9 @@ class Coster {
       indirect |= dynamic.stride != 0;
     }
     if (indirect) return cycles + 1.5 * lanes_;
+    if (const auto* repeat = access.RepeatOf(static_cast<uint32_t>(v))) {
+      return cycles + (repeat->coefficient == 1 ? 2.5 : 1.5 * lanes_);
+    }
     if (coefficient == 0) return cycles + 0.5;
     if (coefficient == 1) return cycles + 1;
     if (coefficient == -1 || coefficient == 2) return cycles + 3;
