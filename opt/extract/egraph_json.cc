@@ -1,6 +1,7 @@
 #include "encore/opt/extract/egraph_json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <fstream>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -73,7 +75,8 @@ struct RawGraph {
 };
 
 // The SAX handler: where in the document it is, and what it expects there.
-class Handler {
+class Handler
+    : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
  public:
   explicit Handler(RawGraph* graph) : graph_(graph) {}
 
@@ -81,15 +84,15 @@ class Handler {
 
   bool Null() { return Scalar("null"); }
   bool Bool(bool) { return Scalar("a boolean"); }
-  bool Int(int value) { return Double(value); }
-  bool Uint(unsigned value) { return Double(value); }
-  bool Int64(int64_t value) { return Double(static_cast<double>(value)); }
-  bool Uint64(uint64_t value) { return Double(static_cast<double>(value)); }
-  bool RawNumber(const char*, rapidjson::SizeType, bool) { return false; }
-
-  bool Double(double value) {
-    if (place_ != Place::kCost) return Scalar("a number");
-    graph_->nodes.back().cost = value;
+  // Numbers come as text: RapidJSON's own conversion is undefined for some.
+  bool Default() { return Scalar("a number"); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    if (place_ != Place::kCost) return Default();
+    const absl::string_view number(text, size);
+    double& cost = graph_->nodes.back().cost;
+    if (!absl::SimpleAtod(number, &cost) || !std::isfinite(cost)) {
+      return Error(StrCat("cost of ", NodeText(), " is out of range"));
+    }
     place_ = Place::kNode;
     return true;
   }
@@ -383,7 +386,7 @@ StatusOr<NamedProblem> ParseEgraphJson(std::string_view text) {
   rapidjson::MemoryStream stream(text.data(), text.size());
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag |
                               rapidjson::kParseValidateEncodingFlag |
-                              rapidjson::kParseFullPrecisionFlag;
+                              rapidjson::kParseNumbersAsStringsFlag;
   const rapidjson::ParseResult parsed = reader.Parse<kFlags>(stream, handler);
   if (!parsed) {
     const std::string what =

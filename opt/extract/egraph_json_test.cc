@@ -92,8 +92,10 @@ TEST(EgraphJsonTest, HostileValues) {
            R"("cost": )" +
            cost + "}}}";
   };
-  for (const char* cost : {"-0", "1e308", "-1e308", "5e-324", "0.1e-999",
-                           "18446744073709551616", "-9223372036854775809"}) {
+  for (const char* cost :
+       {"-0", "1e308", "-1e308", "5e-324", "0.1e-999", "0e-111", "0e111",
+        "0.1e-307", "2.2250738585072011e-308", "18446744073709551616",
+        "-9223372036854775809"}) {
     const auto named = ParseEgraphJson(with_cost(cost));
     ASSERT_TRUE(named.ok()) << cost << ": " << named.status();
     EXPECT_EQ(named->problem.cost[0], std::strtod(cost, nullptr));
@@ -103,6 +105,8 @@ TEST(EgraphJsonTest, HostileValues) {
     EXPECT_NE(ErrorOf(with_cost(cost)).find("line 1"), std::string::npos)
         << cost;
   }
+  EXPECT_EQ(ErrorOf(with_cost("1.8e308")),
+            "line 1, byte 64: cost of node \"a\" is out of range");
   EXPECT_FALSE(Validate(ParseEgraphJson(with_cost("1e301"))->problem).ok());
 }
 
