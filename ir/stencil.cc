@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "encore/ir/dim_codec.h"
 #include "encore/ir/stencil_format.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/strings.h"
@@ -183,24 +184,6 @@ class Writer {
     if (fresh) out_.String(text);
   }
 
-  void WriteDim(const Dim& dim) {
-    out_.Signed(dim.constant_term());
-    out_.Varint(dim.terms().size());
-    for (const Dim::Term& term : dim.terms()) {
-      out_.Signed(term.coefficient);
-      out_.Varint(term.factors.size());
-      for (const Dim::Factor& factor : term.factors) {
-        out_.Byte(static_cast<uint8_t>(factor.op));
-        if (factor.op == Dim::Op::kSymbol) {
-          out_.Varint(factor.symbol);
-        } else {
-          WriteDim(*factor.a);
-          WriteDim(*factor.b);
-        }
-      }
-    }
-  }
-
   void WriteType(const TensorType& type) {
     out_.Byte(static_cast<uint8_t>(type.host));
     out_.Byte(static_cast<uint8_t>(type.dtype));
@@ -220,7 +203,7 @@ class Writer {
   void WriteField(const Dims& value) {
     out_.Varint(value.size());
     for (const Dim& dim : value) {
-      WriteDim(dim.is_constant() ? dim : dim.Substitute(replacements_));
+      WriteDim(dim.is_constant() ? dim : dim.Substitute(replacements_), &out_);
     }
   }
   void WriteField(const AxisPairs& value) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "encore/ir/dim_codec.h"
 #include "encore/ir/stencil.h"
 #include "encore/ir/stencil_format.h"
 #include "encore/ir/support/bytes.h"
@@ -147,46 +148,6 @@ class Reader {
     if (!found) in_.Fail();
   }
 
-  Dim ReadDim(int depth) {
-    Dim sum = in_.Signed();
-    const size_t terms = in_.Count(2);
-    if (depth > kMaxDimDepth || terms > kMaxDimTerms) in_.Fail();
-    for (size_t i = 0; i < terms && in_.ok(); ++i) {
-      Dim product = in_.Signed();
-      const size_t factors = in_.Count();
-      if (factors > kMaxDimTerms) in_.Fail();
-      for (size_t j = 0; j < factors && in_.ok(); ++j) {
-        product = product * ReadFactor(depth);
-      }
-      sum = sum + product;
-    }
-    if (!sum.valid()) in_.Fail();
-    return in_.ok() ? sum : Dim();
-  }
-
-  Dim ReadFactor(int depth) {
-    const auto op = static_cast<Dim::Op>(in_.Byte());
-    if (op == Dim::Op::kSymbol) {
-      const uint64_t symbol = in_.Varint();
-      if (symbol >= symbols_) in_.Fail();
-      return in_.ok() ? Dim::OfSymbol(static_cast<uint32_t>(symbol)) : Dim();
-    }
-    const Dim a = ReadDim(depth + 1), b = ReadDim(depth + 1);
-    switch (op) {
-      case Dim::Op::kFloorDiv:
-        return FloorDiv(a, b);
-      case Dim::Op::kMod:
-        return Mod(a, b);
-      case Dim::Op::kMax:
-        return Max(a, b);
-      case Dim::Op::kMin:
-        return Min(a, b);
-      default:
-        in_.Fail();
-        return Dim();
-    }
-  }
-
   TensorType ReadType() {
     TensorType type;
     const uint8_t host = in_.Byte();
@@ -214,7 +175,7 @@ class Reader {
     const size_t count = in_.Count(2);
     value->clear();
     for (size_t i = 0; i < count && in_.ok(); ++i) {
-      value->push_back(ReadDim(0));
+      value->push_back(ReadDim(&in_, symbols_));
     }
   }
   void ReadField(AxisPairs* value) {

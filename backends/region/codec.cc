@@ -1,51 +1,31 @@
 #include "encore/backends/region/codec.h"
 
-#include <bit>
 #include <concepts>
 #include <cstring>
-#include <string>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
 #include "encore/backends/region/verify.h"
+#include "encore/ir/dim_codec.h"
+#include "encore/ir/support/bytes.h"
 
 namespace encore::backends {
 namespace {
 
-constexpr uint32_t kMagic = 0x31474552;  // "REG1"
+constexpr uint32_t kMagic = 0x32474552;  // "REG2"
 
-// How a Dim is written: a constant, a number of terms, and per term the
-// coefficient and factors.
 class Writer {
  public:
   template <typename T>
     requires std::integral<T> || std::is_enum_v<T>
   void Field(const T& value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    out_.insert(out_.end(), bytes, bytes + sizeof(T));
+    out_.Raw(std::as_bytes(std::span(&value, 1)));
   }
   void Field(const ExprId& id) { Field(id.valid() ? id.value() : UINT32_MAX); }
-  void Field(const std::string& text) {
-    Field(static_cast<uint32_t>(text.size()));
-    for (const char c : text) Field(c);
-  }
-  void Field(const Dim& dim) {
-    Field(dim.constant_term());
-    Field(static_cast<uint32_t>(dim.terms().size()));
-    for (const Dim::Term& term : dim.terms()) {
-      Field(term.coefficient);
-      Field(static_cast<uint32_t>(term.factors.size()));
-      for (const Dim::Factor& factor : term.factors) {
-        Field(factor.op);
-        if (factor.op == Dim::Op::kSymbol) {
-          Field(factor.symbol);
-        } else {  // at most kMaxDimDepth deep
-          Field(*factor.a);
-          Field(*factor.b);
-        }
-      }
-    }
-  }
+  void Field(const Dim& dim) { WriteDim(dim, &out_); }
   template <typename T>
   void Field(const std::vector<T>& list);
   template <typename T>
@@ -54,41 +34,42 @@ class Writer {
     requires std::is_class_v<T>
   void Field(const T& value);
 
-  std::vector<std::byte> Take() { return std::move(out_); }
+  std::vector<std::byte> Take() {
+    const auto bytes = std::as_bytes(std::span(out_.str()));
+    return {bytes.begin(), bytes.end()};
+  }
 
  private:
-  std::vector<std::byte> out_;
+  ByteWriter out_;
 };
 
 // Reads what Writer wrote. After the first failure everything is zero and ok()
 // is false.
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  bool ok() const { return ok_; }
-  bool done() const { return at_ == bytes_.size(); }
+  explicit Reader(std::span<const std::byte> bytes) : in_(bytes) {}
+  bool ok() const { return in_.ok(); }
+  bool done() const { return in_.done(); }
 
   template <typename T>
     requires std::integral<T> || std::is_enum_v<T>
   void Field(T& value) {
     value = T{};
-    if (!ok_ || bytes_.size() - at_ < sizeof(T)) {
-      ok_ = false;
-      return;
-    }
+    const std::string_view bytes = in_.Raw(sizeof(T));
+    if (!in_.ok()) return;
     if constexpr (std::same_as<T, bool>) {
-      value = bytes_[at_] != std::byte{0};
+      value = bytes[0] != 0;
     } else {
-      std::memcpy(&value, bytes_.data() + at_, sizeof(T));
+      std::memcpy(&value, bytes.data(), sizeof(T));
     }
-    at_ += sizeof(T);
   }
   void Field(ExprId& id) {
     uint32_t value;
     Field(value);
     id = value == UINT32_MAX ? ExprId() : ExprId(value);
   }
-  void Field(Dim& dim) { ReadDim(dim, 0); }
+  // The verifier checks its symbols.
+  void Field(Dim& dim) { dim = ReadDim(&in_, UINT32_MAX); }
   template <typename T>
   void Field(std::vector<T>& list);
   template <typename T>
@@ -98,67 +79,8 @@ class Reader {
   void Field(T& value);
 
  private:
-  // A list length; every element takes at least a byte.
-  uint32_t Count() {
-    uint32_t count;
-    Field(count);
-    if (count > bytes_.size() - at_) {
-      ok_ = false;
-      return 0;
-    }
-    return count;
-  }
-  void ReadDim(Dim& dim, int depth);
-  Dim ReadFactor(int depth);
-
-  std::span<const std::byte> bytes_;
-  size_t at_ = 0;
-  bool ok_ = true;
+  ByteReader in_;
 };
-
-Dim Reader::ReadFactor(int depth) {
-  Dim::Op op;
-  Field(op);
-  if (op == Dim::Op::kSymbol) {
-    uint32_t symbol;
-    Field(symbol);
-    return ok_ ? Dim::OfSymbol(symbol) : Dim();
-  }
-  Dim a, b;
-  ReadDim(a, depth + 1);
-  ReadDim(b, depth + 1);
-  if (!ok_) return Dim();
-  switch (op) {
-    case Dim::Op::kFloorDiv:
-      return FloorDiv(a, b);
-    case Dim::Op::kMod:
-      return Mod(a, b);
-    case Dim::Op::kMax:
-      return Max(a, b);
-    case Dim::Op::kMin:
-      return Min(a, b);
-    default:
-      ok_ = false;
-      return Dim();
-  }
-}
-
-void Reader::ReadDim(Dim& dim, int depth) {
-  dim = Dim();
-  if (depth > kMaxDimDepth) ok_ = false;
-  int64_t constant;
-  Field(constant);
-  dim = Dim(constant);
-  for (uint32_t terms = Count(); terms > 0 && ok_; --terms) {
-    int64_t coefficient;
-    Field(coefficient);
-    Dim product(coefficient);
-    for (uint32_t factors = Count(); factors > 0 && ok_; --factors) {
-      product = product * ReadFactor(depth);
-    }
-    dim = dim + product;
-  }
-}
 
 // The fields of each struct, once for both directions. `S` is const for Writer.
 template <typename V, typename S>
@@ -231,7 +153,7 @@ void Visit(V& v, S& s) {
 
 template <typename T>
 void Writer::Field(const std::vector<T>& list) {
-  Field(static_cast<uint32_t>(list.size()));
+  out_.Varint(list.size());
   for (const T& element : list) Field(element);
 }
 template <typename T>
@@ -249,7 +171,7 @@ template <typename T>
 void Reader::Field(std::vector<T>& list) {
   list.clear();
   // Grows with what is read, so a length that is a lie costs nothing.
-  for (uint32_t count = Count(); count > 0 && ok_; --count) {
+  for (size_t count = in_.Count(); count > 0 && in_.ok(); --count) {
     Field(list.emplace_back());
   }
 }

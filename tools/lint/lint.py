@@ -107,7 +107,7 @@ MAY_USE = {
     'tools': {'ir', 'opt', 'runtime', 'backends', 'cache'},
     'tests': {'ir', 'opt', 'runtime', 'backends', 'cache', 'tools'},
 }
-IR_LEAVES = re.compile(r'ir/(support/.*|(dtype|dim|shape|literal|float_formats)\.h)$')
+IR_LEAVES = re.compile(r'ir/(support/.*|(dtype|dim|dim_codec|shape|literal|float_formats)\.h)$')
 # Groups of the root BUILD file whose packages are a layer and those to its right.
 GROUPS = {'ir_users': 'ir', 'opt_users': 'opt', 'runtime_users': 'runtime', 'backends_users': 'backends',
           'cache_users': 'cache', 'tools_users': 'tools'}

@@ -1,8 +1,13 @@
 #include "encore/ir/import/onnx/importer.h"
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "encore/ir/support/strings.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -170,6 +175,93 @@ TEST(OnnxImporter, AnnouncedSizesAreNotBelieved) {
   EXPECT_THAT(ErrorOf({.nodes = {Node("Add", {"x", "w"}, {"y"})},
                        .initializers = {negative}}),
               HasSubstr("impossible dims [-4]"));
+}
+
+// A model with a weight "w" of two floats in a file beside it.
+std::string ErrorOfExternal(
+    std::vector<std::pair<std::string, std::string>> data) {
+  Proto tensor;
+  tensor.Int(1, 2).Int(2, 1).Bytes(8, "w").Int(14, 1);
+  for (const auto& [key, value] : data) {
+    tensor.Sub(13, Proto().Bytes(1, key).Bytes(2, value));
+  }
+  Proto graph;
+  graph.Sub(1, Node("Identity", {"w"}, {"y"})).Bytes(2, "g").Sub(5, tensor);
+  graph.Sub(12, Proto().Bytes(1, "y"));
+  auto bytes = std::make_shared<const std::string>(
+      Proto()
+          .Int(1, 8)
+          .Sub(8, Proto().Bytes(1, "").Int(2, 21))
+          .Sub(7, graph)
+          .bytes());
+  const auto imported = Import(std::as_bytes(std::span(*bytes)), bytes,
+                               testing::TempDir() + "/model", {});
+  if (!imported.ok()) return encore::Message(imported.status());
+  const auto& literal = imported->arguments()[0].data;
+  return literal
+             ? encore::StrCat(literal->AsDouble(0), " ", literal->AsDouble(1))
+             : "no data";
+}
+
+TEST(OnnxImporter, ExternalDataAreMappedAndChecked) {
+  const std::filesystem::path folder = testing::TempDir() + "/model";
+  std::filesystem::create_directories(folder);
+  const float values[] = {1, 2, 3, 4};
+  std::ofstream(folder / "weights.bin", std::ios::binary)
+      .write(reinterpret_cast<const char*>(values), sizeof(values));
+  std::ofstream(folder / ".." / "outside.bin") << "12345678";
+  std::error_code ignored;
+  std::filesystem::create_symlink("../outside.bin", folder / "link.bin",
+                                  ignored);
+
+  EXPECT_EQ(ErrorOfExternal({{"location", "weights.bin"}, {"length", "8"}}),
+            "1 2");
+  EXPECT_EQ(ErrorOfExternal({{"location", "weights.bin"}, {"offset", "8"}}),
+            "3 4");
+  EXPECT_THAT(ErrorOfExternal({{"location", "weights.bin"}}),
+              HasSubstr("has 8 bytes, not 16"));
+  EXPECT_THAT(ErrorOfExternal({{"location", "weights.bin"}, {"offset", "17"}}),
+              HasSubstr("the offset leaves"));
+  EXPECT_THAT(ErrorOfExternal({{"location", "weights.bin"},
+                               {"offset", "12"},
+                               {"length", "9223372036854775807"}}),
+              HasSubstr("bytes from 12 leave"));
+  EXPECT_THAT(ErrorOfExternal({{"location", "weights.bin"}, {"offset", "x"}}),
+              HasSubstr("the offset leaves"));
+  EXPECT_THAT(ErrorOfExternal({{"location", "missing.bin"}}),
+              HasSubstr("missing.bin"));
+  for (const char* outside : {"../outside.bin", "/etc/passwd", "",
+                              "a/../../outside.bin", "link.bin"}) {
+    EXPECT_THAT(ErrorOfExternal({{"location", outside}, {"length", "8"}}),
+                HasSubstr("lies outside the model's folder"))
+        << outside;
+  }
+}
+
+// What a small file can announce in ways other than sizes of tensors.
+TEST(OnnxImporter, FoldingIsBounded) {
+  const auto int64s = [](std::string_view name, std::vector<int64_t> values) {
+    std::string bytes;
+    for (const int64_t value : values) {
+      for (int i = 0; i < 8; ++i) bytes += static_cast<char>(value >> 8 * i);
+    }
+    return Proto()
+        .Int(1, values.size())
+        .Int(2, 7)
+        .Bytes(8, name)
+        .Bytes(9, bytes);
+  };
+  for (const char* op : {"ConstantOfShape", "Expand", "Tile"}) {
+    std::vector<std::string_view> inputs = {"v", "n"};
+    if (std::string_view(op) == "ConstantOfShape") inputs = {"n"};
+    const auto begin = std::chrono::steady_clock::now();
+    const auto graph = ImportText(
+        {.nodes = {Node(op, inputs, {"a"}), Node("ReduceSum", {"a"}, {"y"})},
+         .initializers = {int64s("n", {int64_t{1} << 40}), int64s("v", {3})}});
+    const std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(seconds.count(), 5) << op;
+  }
 }
 
 TEST(OnnxImporter, EveryTruncationIsAnErrorOrAModel) {
