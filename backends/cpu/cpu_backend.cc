@@ -205,17 +205,8 @@ class ModuleBuilder {
     if (request.candidate.kernel == kTiles) {
       const auto tile = MakeTileSchedule(*flat, request.kernel.weights, isa_);
       if (!tile) return InternalError("a region without tiles");
-      ENCORE_RETURN_IF_ERROR(AddPanels(request, *tile, &kernel));
-      const Region packed = WithPanels(
-          tile->staging ? tile->staging->region : *request.kernel.region,
-          *tile);
-      const std::optional<FlatRegion> with_panels = Flatten(packed);
-      if (!with_panels) return InternalError("packed panels do not flatten");
-      generated =
-          tile->staging
-              ? GenerateStagedTiles(*flat, *with_panels, *tile, kName,
-                                    VectorBits(isa_))
-              : GenerateTiles(*with_panels, *tile, kName, VectorBits(isa_));
+      ENCORE_ASSIGN_OR_RETURN(generated,
+                              AddTiles(request, *flat, *tile, &kernel));
     } else {
       const std::optional<FlatRegion> loops =
           FlattenLoops(*request.kernel.region);
@@ -245,6 +236,24 @@ class ModuleBuilder {
   }
 
  private:
+  StatusOr<GeneratedKernel> AddTiles(const CompileRequest& request,
+                                     const FlatRegion& flat,
+                                     const TileSchedule& tile,
+                                     CompiledKernel* kernel) {
+    const int bits = VectorBits(isa_);
+    if (tile.plane_rows > 0) {
+      return GeneratePlaneTiles(flat, tile, kName, bits);
+    }
+    ENCORE_RETURN_IF_ERROR(AddPanels(request, tile, kernel));
+    const Region packed = WithPanels(
+        tile.staging ? tile.staging->region : *request.kernel.region, tile);
+    const std::optional<FlatRegion> with_panels = Flatten(packed);
+    if (!with_panels) return InternalError("packed panels do not flatten");
+    return tile.staging
+               ? GenerateStagedTiles(flat, *with_panels, tile, kName, bits)
+               : GenerateTiles(*with_panels, tile, kName, bits);
+  }
+
   Status AddPanels(const CompileRequest& request, const TileSchedule& tile,
                    CompiledKernel* kernel) {
     for (const TileSchedule::Panel& panel : tile.panels) {

@@ -458,6 +458,17 @@ TEST(Kernels, StagedFactors) {
         "  %y = convolution(%x, %w) {strides = [1,1], padding_low = [1,1], "
         "padding_high = [2,2], lhs_dilation = [2,2], rhs_dilation = [1,1], "
         "feature_groups = 1}\n  return %y\n}",
+        // Windows of single channels: dilated, far strides, doubles.
+        "graph g(%x: f32[2,6,40,37], %w: param f32[6,1,3,5]) -> "
+        "f32[2,6,13,15] {\n"
+        "  %y = convolution(%x, %w) {strides = [3,2], padding_low = [1,0], "
+        "padding_high = [0,1], lhs_dilation = [1,1], rhs_dilation = [2,2], "
+        "feature_groups = 6}\n  return %y\n}",
+        "graph g(%x: f64[1,5,30,70], %w: param f64[5,1,3,3]) -> "
+        "f64[1,5,30,70] {\n"
+        "  %y = convolution(%x, %w) {strides = [1,1], padding_low = [1,1], "
+        "padding_high = [1,1], lhs_dilation = [1,1], rhs_dilation = [1,1], "
+        "feature_groups = 5}\n  return %y\n}",
         // A transposed operand, and both operands with several dims.
         "graph g(%x: f32[3,40,16], %z: f32[3,50,16]) -> f32[3,40,50] {\n  %y = "
         "dot_general(%x, %z) {contract = [2]x[2], batch = [0]x[0]}\n  return "

@@ -57,6 +57,12 @@ struct FlatAccess {
     int64_t coefficient = 0;
   };
   std::vector<Repeat> repeats;
+  // Of an access to a copy that planes.h describes: lanes behind the last
+  // point exist, and `phased` = q * phases + r adds r * phase_pitch + q. Its
+  // variables are constants or have multiples of `phases` as coefficients.
+  bool padded = false;
+  int64_t phases = 1, phase_pitch = 0;
+  Affine phased;
 
   // Whether the address or a check depends on `variable` other than through
   // `address`.

@@ -6,6 +6,7 @@
 
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -47,6 +48,7 @@ RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
     outputs_.push_back(load(inputs + i));
   }
   inputs_.resize(region_.inputs.size());
+  bases_.resize(region_.accesses.size());
   variables_.resize(region_.extents.size(), IrBuilder::I64(0));
   offsets_.resize(region_.extents.size());
   memo_.resize(region_.exprs.size());
@@ -124,6 +126,23 @@ void RegionEmitter::AddRepeats(const FlatAccess& access, Address* address) {
   }
 }
 
+void RegionEmitter::AddPhase(const FlatAccess& access, Address* address) {
+  int64_t position = access.phased.offset;
+  for (const auto& [variable, coefficient] : access.phased.terms) {
+    position += coefficient * offsets_[variable];
+    if (const auto constant = ParseInt64(variables_[variable].name)) {
+      position += coefficient * *constant;
+      continue;
+    }
+    ENCORE_CHECK_EQ(coefficient % access.phases, 0);
+    address->element =
+        b_.Add(address->element,
+               b_.Mul(variables_[variable], coefficient / access.phases));
+  }
+  address->offset +=
+      position % access.phases * access.phase_pitch + position / access.phases;
+}
+
 Value RegionEmitter::LoadRepeated(IrType type, const Value& pointer, int repeat,
                                   const Value& mask) {
   const int count = lanes_ / repeat;
@@ -153,6 +172,7 @@ RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
     }
   }
   AddRepeats(access, &address);
+  if (access.padded) AddPhase(access, &address);
   const auto require = [&](const Value& condition) {
     if (!address.valid.valid()) {
       address.valid = condition;
@@ -314,13 +334,15 @@ Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
   Value fill;
   if (access.fill.valid()) fill = ToMemory(b_, dtype, Eval(access.fill));
   const Address address = MakeAddress(flat);
-  const Value& base = inputs_[access.number];
+  const Value& base =
+      bases_[number].valid() ? bases_[number] : inputs_[access.number];
   if (!address.is_vector() && address.valid.lanes() <= 1) {
     return FromMemory(b_, dtype, LoadScalar(elem, base, address, fill));
   }
-  // Panels along the lanes are whole.
-  const bool whole = variable_ != kNoVariable &&
-                     flat.panel == static_cast<uint32_t>(variable_);
+  // Panels along the lanes and copies are whole.
+  const bool whole =
+      flat.padded || (variable_ != kNoVariable &&
+                      flat.panel == static_cast<uint32_t>(variable_));
   const Value mask = whole ? Value() : LaneMask(address.valid);
   return FromMemory(b_, dtype, LoadVector(elem, base, address, fill, mask));
 }

@@ -25,6 +25,10 @@ class RegionEmitter {
   void SetInput(size_t input, const Value& pointer) {
     inputs_[input] = pointer;
   }
+  // Where an access to an input goes instead.
+  void SetBase(size_t access, const Value& pointer) {
+    bases_[access] = pointer;
+  }
   const Value& helpers() const { return helpers_; }
 
   // The value of `variable` (of its first lane) from here on: value + offset.
@@ -70,6 +74,7 @@ class RegionEmitter {
 
   Address MakeAddress(const FlatAccess& access);
   void AddRepeats(const FlatAccess& access, Address* address);
+  void AddPhase(const FlatAccess& access, Address* address);
   // What the lanes add to the element.
   Value LaneSteps(const Address& address);
   // lanes / repeat neighbours, each in `repeat` lanes.
@@ -106,6 +111,7 @@ class RegionEmitter {
   IrBuilder& b_;
   Value helpers_;
   std::vector<Value> inputs_, outputs_;
+  std::vector<Value> bases_;  // by access; invalid: the input
   std::vector<Value> variables_;
   std::vector<int64_t> offsets_;  // by variable
   int variable_ = kNoVariable;

@@ -54,6 +54,8 @@ struct TileSchedule {
   int64_t chunk_tiles = 0;  // tiles of rows in each
   int64_t stage_pitch = 0;  // elements between reduced points in scratch
   int64_t stage_bytes = 0;  // scratch of a partition
+  // Rows of results that share a copy of their windows (planes.h); 0: none.
+  int64_t plane_rows = 0;
 
   int64_t block() const { return int64_t{lanes} * vectors; }
 };
@@ -87,6 +89,11 @@ GeneratedKernel GenerateStagedTiles(const FlatRegion& flat,
                                     const FlatRegion& staged,
                                     const TileSchedule& schedule,
                                     std::string_view name, int vector_bits);
+
+// The kernel of a schedule with plane_rows for the region it was made for.
+GeneratedKernel GeneratePlaneTiles(const FlatRegion& flat,
+                                   const TileSchedule& schedule,
+                                   std::string_view name, int vector_bits);
 
 }  // namespace encore::backends::cpu
 

@@ -3,6 +3,7 @@
 #define ENCORE_BACKENDS_CPU_CODEGEN_TILE_COSTER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/flat_region.h"
@@ -25,6 +26,8 @@ class TileCoster {
   // partitions.
   TileSchedule Plan(uint32_t v, uint32_t m) const;
 
+  // Of the whole region with that tile and these variables.
+  double Cost(const TileSchedule& plan) const;
   // Of staging one vector of `value` along `v`.
   double StageCycles(ExprId value, uint32_t v) const;
 
@@ -41,7 +44,6 @@ class TileCoster {
                       bool along) const;
   double PageCycles(const FlatAccess& access) const;
   double Body(const TileSchedule& plan, const std::vector<bool>& needed) const;
-  double Cost(const TileSchedule& plan) const;
 
   const FlatRegion& flat_;
   const Region& region_;
@@ -50,6 +52,10 @@ class TileCoster {
   Isa isa_;
   int lanes_;
 };
+
+// Puts a kernel with planes in place of `best` where it costs less.
+void PlanPlanes(const FlatRegion& flat, const std::vector<bool>& weights,
+                Isa isa, std::optional<TileSchedule>* best);
 
 }  // namespace encore::backends::cpu
 

@@ -160,6 +160,7 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
   for (const Staging& staging : MakeStagings(flat)) {
     PlanStaged(flat, coster, staging, weights, isa, &best);
   }
+  PlanPlanes(flat, weights, isa, &best);
   return best;
 }
 
