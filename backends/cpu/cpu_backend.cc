@@ -18,6 +18,7 @@
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/image.h"
 #include "encore/backends/cpu/kernel_params.h"
+#include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/match.h"
@@ -38,9 +39,23 @@ constexpr char kTiles[] = "tiles";
 // By oneDNN.
 constexpr char kVendor[] = "onednn";
 
+// How often a compiled graph is run, at least, once it is loaded: what its
+// primitives cost at load is spread over as many launches.
+constexpr double kLaunchesPerLoad = 100;
+// Calling the library for one piece.
+constexpr double kPieceSeconds = 1.5e-6;
+// Planned for where results, and so what is chosen, must not depend on it.
+constexpr int kDeterministicThreads = 2;
+
+// Threads to compile with.
 int Threads(const CompileOptions& options) {
   if (options.threads > 0) return static_cast<int>(options.threads);
   return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// Threads that kernels are chosen for.
+int PlannedThreads(const CompileOptions& options) {
+  return options.deterministic ? kDeterministicThreads : Threads(options);
 }
 
 bool AllComputed(const Region& region) {
@@ -100,12 +115,46 @@ std::vector<runtime::Launch::InPlace> InPlacePairs(const FlatRegion& flat) {
   return pairs;
 }
 
-// Whether the vendor's library computes the region.
+// The vendor's kernel for the region, if its library has one.
+std::optional<VendorMatch> FindVendor(const KernelRequest& request) {
+  if (VendorVersion() == "none" || HostCpu().isa == Isa::kNone) return {};
+  return MatchVendor(*request.region, request.weights);
+}
+
 bool HasVendor(const KernelRequest& request) {
-  if (VendorVersion() == "none" || HostCpu().isa == Isa::kNone) return false;
-  std::optional<VendorMatch> match =
-      MatchVendor(*request.region, request.weights);
+  std::optional<VendorMatch> match = FindVendor(request);
   return match && CompleteVendor(match->pack, &match->program).ok();
+}
+
+// Puts the vendor's kernel first where it saves more than it costs to load, by
+// the table of efficiencies. The library is loaded for those only.
+void PreferVendor(const KernelRequest& request, int threads,
+                  std::vector<Candidate>* candidates) {
+  std::optional<VendorMatch> match = FindVendor(request);
+  if (!match) return;
+  const Isa isa = HostCpu().isa;
+  const ShapeClass shape = ClassOf(match->program, match->pack);
+  const double roofline = RooflineSeconds(match->program, isa);
+  const double generated =
+      roofline / Efficiency(KernelFamily::kGenerated, isa, shape) / threads;
+  const int64_t pieces = match->program.pieces();
+  const auto parallel = static_cast<double>(std::min<int64_t>(pieces, threads));
+  const double vendor =
+      (roofline / Efficiency(KernelFamily::kVendor, isa, shape) +
+       static_cast<double>(pieces) * kPieceSeconds) /
+      parallel;
+  if ((generated - vendor) * kLaunchesPerLoad <
+          VendorLoadSeconds(match->program) ||
+      !CompleteVendor(match->pack, &match->program).ok()) {
+    return;
+  }
+  Candidate candidate;
+  candidate.kernel = kVendor;
+  candidate.seconds = kLaunchSeconds + vendor;
+  for (Candidate& other : *candidates) {
+    other.seconds = std::max(other.seconds, kLaunchSeconds + generated);
+  }
+  candidates->insert(candidates->begin(), std::move(candidate));
 }
 
 // The different functions of a module, each once.
@@ -134,9 +183,11 @@ class Cpu : public Backend {
   std::string_view name() const override { return "cpu"; }
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
-    return {{"cpu", HostCpu().Fingerprint()},
-            {"codegen", "1"},
-            {"onednn", VendorVersion()}};
+    return {
+        {"cpu", HostCpu().Fingerprint()},
+        {"codegen", "1"},
+        {"onednn", VendorVersion()},
+        {"threads", options.deterministic ? "any" : StrCat(Threads(options))}};
   }
   std::span<const DType> dtypes() const override {
     static const auto* const computed = [] {
@@ -171,8 +222,8 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
   std::vector<Candidate> candidates;
   const auto add = [&](std::string_view name, double cycles,
                        int64_t partitions) {
-    const auto parallel =
-        static_cast<double>(std::min<int64_t>(partitions, Threads(options)));
+    const auto parallel = static_cast<double>(
+        std::min<int64_t>(partitions, PlannedThreads(options)));
     Candidate& candidate = candidates.emplace_back();
     candidate.kernel = name;
     candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
@@ -187,6 +238,9 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
     if (candidates[1].seconds < candidates[0].seconds) {
       std::swap(candidates[0], candidates[1]);
     }
+  }
+  if (options.cpu_kernels == CpuKernels::kAuto) {
+    PreferVendor(request, PlannedThreads(options), &candidates);
   }
   return candidates;
 }

@@ -4,6 +4,7 @@
 //
 //   OMP_NUM_THREADS=1 bazel run //backends/cpu:kernels_benchmark
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -75,9 +76,11 @@ void RunGenerated(benchmark::State& state, const std::string& text,
       }
     }
   }
-  const auto candidates = CpuBackend()->Candidates(request, {});
+  CompileOptions options;
+  options.cpu_kernels = CpuKernels::kGenerated;
+  const auto candidates = CpuBackend()->Candidates(request, options);
   const CompileRequest compile{request, candidates[0]};
-  const auto module = CpuBackend()->Compile({&compile, 1}, {}, nullptr);
+  const auto module = CpuBackend()->Compile({&compile, 1}, options, nullptr);
   ENCORE_CHECK_OK(module.status());
   const CompiledKernel& kernel = module->kernels[0];
   std::vector<std::vector<float>> memory;
@@ -126,6 +129,10 @@ void Execute(benchmark::State& state, const dnnl::primitive& primitive,
              double flops) {
   dnnl::stream stream(engine);
   memory x(source, engine), w(weights, engine), y(result, engine);
+  // Memory that nobody has written is one page of zeros.
+  for (const memory* m : {&x, &w, &y}) {
+    std::memset(m->get_data_handle(), 0, m->get_desc().get_size());
+  }
   // Untouched memory would be one page of zeros, always in the cache.
   for (const memory& m : {x, w, y}) {
     auto* data = static_cast<float*>(m.get_data_handle());

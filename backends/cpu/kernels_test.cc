@@ -23,6 +23,12 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
+CompileOptions Generated() {
+  CompileOptions options;
+  options.cpu_kernels = CpuKernels::kGenerated;
+  return options;
+}
+
 BuiltRegion Build(const Graph& graph) {
   std::vector<NodeId> nodes;
   std::vector<ValueId> outputs;
@@ -143,7 +149,8 @@ std::vector<Bytes> RunCandidate(const Region& region,
   for (const Operand& output : region.outputs) {
     outputs.emplace_back(Count(output) * BitWidth(output.dtype) / 8 + 64);
   }
-  const auto module = CpuBackend()->Compile({&request, 1}, {}, nullptr);
+  const auto module =
+      CpuBackend()->Compile({&request, 1}, Generated(), nullptr);
   EXPECT_TRUE(module.ok()) << module.status() << ToText(region);
   if (!module.ok()) return outputs;
   const auto device = CpuBackend()->NewDevice(0);
@@ -197,7 +204,7 @@ void Check(const std::string& text) {
   }
   const Status status = Interpret(region, {}, in, out);
   ASSERT_TRUE(status.ok()) << status;
-  const auto candidates = CpuBackend()->Candidates(request, {});
+  const auto candidates = CpuBackend()->Candidates(request, Generated());
   ASSERT_FALSE(candidates.empty());
   for (const Candidate& candidate : candidates) {
     SCOPED_TRACE(candidate.kernel);
@@ -291,8 +298,9 @@ TEST(Kernels, OwnFunctionsAreWithinFourUlps) {
     Bytes input(count * 4);
     std::memcpy(input.data(), samples.data(), input.size());
     const auto output = RunCandidate(
-        built.region, {request, CpuBackend()->Candidates(request, {})[0]},
-        {input}, 1);
+        built.region,
+        {request, CpuBackend()->Candidates(request, Generated())[0]}, {input},
+        1);
     double worst = 0;
     float where = 0;
     for (int64_t i = 0; i < count; ++i) {

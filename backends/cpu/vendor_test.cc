@@ -12,6 +12,7 @@
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/conformance/tolerance.h"
 #include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/program.h"
@@ -247,6 +248,32 @@ TEST(Vendor, EqualProgramsShareTheirPrimitives) {
   EXPECT_GT(counts.alive, 0);
   const auto two = load();
   EXPECT_EQ(CountVendorPrimitives().made, counts.made);
+}
+
+TEST(Vendor, CostsComeFromATableThatNamesEveryClass) {
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    for (int i = 0; i < kShapeClasses; ++i) {
+      const auto shape = static_cast<ShapeClass>(i);
+      for (const KernelFamily family :
+           {KernelFamily::kGenerated, KernelFamily::kVendor}) {
+        EXPECT_NE(Efficiency(family, isa, shape), 1) << Name(shape);
+      }
+    }
+  }
+}
+
+// What is small is not worth its primitives, whatever the table says.
+TEST(Vendor, IsChosenOnlyWhereItSavesMoreThanItCostsToLoad) {
+  for (const auto& [size, chosen] : {std::pair{4, false}, {14, true}}) {
+    const int64_t channels = chosen ? 512 : 16;
+    const StatusOr<Graph> graph = ParseGraph(ConvText(
+        {.c = channels, .o = channels, .size = size}, 2, "  %y = relu(%s)\n"));
+    CompileOptions options;
+    options.deterministic = true;
+    const auto compiled = Compile(*graph, options, AllBackends());
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_EQ(VendorPrograms(*compiled), chosen ? 1 : 0);
+  }
 }
 
 TEST(Vendor, DamagedParamsAreRejectedOrHarmless) {

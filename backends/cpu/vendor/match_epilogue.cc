@@ -9,7 +9,7 @@ namespace {
 
 // Pieces: as many as would be worth a thread each, never by the threads there
 // are.
-constexpr double kPieceFlops = 2e6;
+constexpr double kPieceFlops = 5e5;
 constexpr int64_t kMostPieces = 16;
 // Sums of a piece should still be in a core's cache when the epilogue reads
 // them.
