@@ -17,6 +17,11 @@ StatusOr<backends::CompileOptions> CompileOptionsOf(const SessionFlags& flags) {
   options.deterministic = flags.deterministic;
   const auto precision = backends::ParsePrecision(flags.precision);
   const auto rewrites = backends::ParseRewrites(flags.rewrites);
+  const auto kernels = backends::ParseCpuKernels(flags.cpu_kernels);
+  if (!kernels) {
+    return InvalidArgumentError(StrCat("--cpu-kernels ", flags.cpu_kernels,
+                                       ": expected auto, generated or vendor"));
+  }
   if (!precision) {
     return InvalidArgumentError(StrCat("--precision ", flags.precision,
                                        ": expected f32, tf32, bf16 or f16"));
@@ -28,6 +33,7 @@ StatusOr<backends::CompileOptions> CompileOptionsOf(const SessionFlags& flags) {
   }
   options.precision = *precision;
   options.rewrites = *rewrites;
+  options.cpu_kernels = *kernels;
   return options;
 }
 
@@ -42,6 +48,9 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
   app.add_option("--precision", flags->precision, "f32, tf32, bf16 or f16")
       ->capture_default_str();
   app.add_option("--rewrites", flags->rewrites, "exact, reassociate or fast")
+      ->capture_default_str();
+  app.add_option("--cpu-kernels", flags->cpu_kernels,
+                 "for products and convolutions: auto, generated or vendor")
       ->capture_default_str();
   app.add_flag("--deterministic", flags->deterministic,
                "bit-equal results for any number of threads");

@@ -19,7 +19,7 @@ namespace encore::tools {
 
 struct SessionFlags {
   std::string target = "cpu", placement, precision = "f32";
-  std::string rewrites = "reassociate";
+  std::string rewrites = "reassociate", cpu_kernels = "auto";
   bool deterministic = false;
   MachineFlags machine;
   bool no_cache = false, check_cache = false, verify = false;

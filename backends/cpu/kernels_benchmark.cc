@@ -57,6 +57,12 @@ int64_t Bytes(const Operand& operand) {
   return bytes;
 }
 
+CompileOptions Generated() {
+  CompileOptions options;
+  options.cpu_kernels = CpuKernels::kGenerated;
+  return options;
+}
+
 // The cheapest candidate of a graph that is one region, ready to launch.
 void RunGenerated(benchmark::State& state, const std::string& text,
                   double flops, int threads) {
@@ -76,11 +82,10 @@ void RunGenerated(benchmark::State& state, const std::string& text,
       }
     }
   }
-  CompileOptions options;
-  options.cpu_kernels = CpuKernels::kGenerated;
-  const auto candidates = CpuBackend()->Candidates(request, options);
+  const auto candidates = CpuBackend()->Candidates(request, Generated());
   const CompileRequest compile{request, candidates[0]};
-  const auto module = CpuBackend()->Compile({&compile, 1}, options, nullptr);
+  const auto module =
+      CpuBackend()->Compile({&compile, 1}, Generated(), nullptr);
   ENCORE_CHECK_OK(module.status());
   const CompiledKernel& kernel = module->kernels[0];
   std::vector<std::vector<float>> memory;
