@@ -57,7 +57,8 @@ int64_t Bytes(const Operand& operand) {
   return bytes;
 }
 
-CompileOptions Generated() {
+// Without the library.
+CompileOptions Ours() {
   CompileOptions options;
   options.cpu_kernels = CpuKernels::kGenerated;
   return options;
@@ -82,10 +83,9 @@ void RunGenerated(benchmark::State& state, const std::string& text,
       }
     }
   }
-  const auto candidates = CpuBackend()->Candidates(request, Generated());
+  const auto candidates = CpuBackend()->Candidates(request, Ours());
   const CompileRequest compile{request, candidates[0]};
-  const auto module =
-      CpuBackend()->Compile({&compile, 1}, Generated(), nullptr);
+  const auto module = CpuBackend()->Compile({&compile, 1}, Ours(), nullptr);
   ENCORE_CHECK_OK(module.status());
   const CompiledKernel& kernel = module->kernels[0];
   std::vector<std::vector<float>> memory;
