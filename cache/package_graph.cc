@@ -52,12 +52,10 @@ StatusOr<KeyIngredients> IngredientsOf(const Package& package) {
       StrCat("package: headline: ", Message(ingredients.status())));
 }
 
-}  // namespace
-
-StatusOr<Graph> GraphOf(const Package& package) {
+StatusOr<Graph> ReadGraph(const Package& package, const StencilNames& names) {
   ENCORE_ASSIGN_OR_RETURN(const KeyIngredients ingredients,
                           IngredientsOf(package));
-  auto graph = ReadStencil(ingredients.stencil, package.constants);
+  auto graph = ReadStencil(ingredients.stencil, package.constants, names);
   if (!graph.ok()) {
     return DataLossError(StrCat("package: graph: ", Message(graph.status())));
   }
@@ -77,6 +75,17 @@ StatusOr<Graph> GraphOf(const Package& package) {
                                 " parameters, the graph has ", next));
   }
   return graph;
+}
+
+}  // namespace
+
+StatusOr<Graph> GraphOf(const Package& package) {
+  return ReadGraph(package, {});
+}
+
+StatusOr<Graph> NamedGraphOf(const Package& package) {
+  return ReadGraph(package, {package.names.inputs, package.names.parameters,
+                             package.names.outputs, package.names.origins});
 }
 
 StatusOr<CompileOptions> OptionsOf(const Package& package) {

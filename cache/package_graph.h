@@ -15,6 +15,10 @@ namespace encore::cache {
 // the file's stencil, constants or parameters are not of one graph.
 StatusOr<Graph> GraphOf(const Package& package);
 
+// The same with the package's names and origins; it has the same key. DataLoss
+// too where a name stands twice.
+StatusOr<Graph> NamedGraphOf(const Package& package);
+
 // The options that the package was compiled with, as far as its key says them,
 // for the backend that its plan is for. DataLoss where the key is malformed.
 StatusOr<backends::CompileOptions> OptionsOf(const Package& package);

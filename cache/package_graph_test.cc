@@ -81,5 +81,24 @@ TEST_F(PackageGraphTest, PartsOfDifferentGraphsAreRefused) {
   EXPECT_TRUE(CheckPackage(good).ok()) << CheckPackage(good);
 }
 
+TEST_F(PackageGraphTest, NamesAreThoseOfThePackage) {
+  Session session = NewSession();
+  Package package = *session.Export(Model(), {});
+  package.names.origins = {"", "", "", "fc/product"};
+  const auto graph = NamedGraphOf(package);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->arguments()[0].name, "image");
+  EXPECT_EQ(graph->arguments()[1].name, "weights");
+  EXPECT_EQ(graph->outputs()[0].name, "scores");
+  EXPECT_EQ(session.Export(*graph, {})->key(), package.key());
+  bool found = false;
+  for (const NodeId node : Nodes(*graph)) {
+    found |= graph->origin(node) == "fc/product";
+  }
+  EXPECT_TRUE(found);
+  package.names.parameters = {"image"};
+  EXPECT_EQ(NamedGraphOf(package).status().code(), StatusCode::kDataLoss);
+}
+
 }  // namespace
 }  // namespace encore::cache

@@ -65,6 +65,18 @@ Digest LiteralDigest(const Literal& literal);
 StatusOr<Graph> ReadStencil(std::string_view bytes,
                             std::span<const Literal> constants);
 
+// Names in place of the canonical ones; where a list is too short the canonical
+// ones stay. Inputs, parameters and outputs in the order of the signature,
+// origins by stencil number.
+struct StencilNames {
+  std::span<const std::string> inputs, parameters, outputs, origins;
+};
+// As above; InvalidArgument too where two arguments or two outputs have one
+// name.
+StatusOr<Graph> ReadStencil(std::string_view bytes,
+                            std::span<const Literal> constants,
+                            const StencilNames& names);
+
 // "#12", and back; nothing where `origin` is not of that form.
 std::string StencilOrigin(uint32_t number);
 std::optional<uint32_t> StencilNumber(std::string_view origin);

@@ -17,8 +17,9 @@ using stencil::LiteralForm;
 
 class Reader {
  public:
-  Reader(std::string_view bytes, std::span<const Literal> constants)
-      : in_(bytes) {
+  Reader(std::string_view bytes, std::span<const Literal> constants,
+         const StencilNames& names)
+      : in_(bytes), names_(names) {
     for (const Literal& constant : constants) {
       constants_.emplace(LiteralDigest(constant), constant);
     }
@@ -62,21 +63,37 @@ class Reader {
     return DType::kF32;
   }
 
+  // Names are those of the whole graph's signature, not of bodies'.
+  static std::string NameOf(int depth, std::span<const std::string> names,
+                            size_t i, std::string canonical) {
+    return depth == 0 && i < names.size() ? names[i] : std::move(canonical);
+  }
+
+  std::string NextOrigin() {
+    const uint32_t number = next_number_++;
+    return number < names_.origins.size() ? names_.origins[number]
+                                          : StencilOrigin(number);
+  }
+
   // Bodies nest at most kMaxBodyDepth deep.
   Status ReadGraph(Graph* graph, int depth) {
     if (depth > kMaxBodyDepth) in_.Fail();
     std::vector<ValueId> values;
+    size_t inputs = 0, parameters = 0;
     const size_t arguments = in_.Count(4);
     for (size_t i = 0; i < arguments; ++i) {
       const bool parameter = ReadBool();
       TensorType type = ReadType();
       ENCORE_RETURN_IF_ERROR(Malformed());
-      const std::string origin = StencilOrigin(next_number_++);
+      const std::string origin = NextOrigin();
+      const std::string name =
+          NameOf(depth, parameter ? names_.parameters : names_.inputs,
+                 parameter ? parameters++ : inputs++, StrCat("a", i));
       ENCORE_ASSIGN_OR_RETURN(
           const ValueId value,
-          parameter ? graph->AddParameter(StrCat("a", i), std::move(type),
-                                          std::nullopt, origin)
-                    : graph->AddInput(StrCat("a", i), std::move(type), origin));
+          parameter
+              ? graph->AddParameter(name, std::move(type), std::nullopt, origin)
+              : graph->AddInput(name, std::move(type), origin));
       values.push_back(value);
     }
     const size_t nodes = in_.Count(4);
@@ -87,7 +104,8 @@ class Reader {
     for (size_t i = 0; i < outputs; ++i) {
       const ValueId value = ReadValue(values);
       ENCORE_RETURN_IF_ERROR(Malformed());
-      ENCORE_RETURN_IF_ERROR(graph->AddOutput(StrCat("o", i), value));
+      ENCORE_RETURN_IF_ERROR(graph->AddOutput(
+          NameOf(depth, names_.outputs, i, StrCat("o", i)), value));
     }
     return Malformed();
   }
@@ -116,7 +134,7 @@ class Reader {
       ENCORE_RETURN_IF_ERROR(ReadGraph(&body, depth + 1));
       options.bodies.push_back(std::move(body));
     }
-    const std::string origin = StencilOrigin(next_number_++);
+    const std::string origin = NextOrigin();
     options.origin = origin;
     ENCORE_ASSIGN_OR_RETURN(const NodeId node,
                             graph->AddNode(*op, operands, std::move(attributes),
@@ -233,6 +251,7 @@ class Reader {
   }
 
   ByteReader in_;
+  const StencilNames names_;
   std::map<Digest, Literal> constants_;
   std::vector<std::string_view> texts_;
   uint32_t symbols_ = 0;
@@ -243,7 +262,13 @@ class Reader {
 
 StatusOr<Graph> ReadStencil(std::string_view bytes,
                             std::span<const Literal> constants) {
-  return Reader(bytes, constants).Read();
+  return ReadStencil(bytes, constants, {});
+}
+
+StatusOr<Graph> ReadStencil(std::string_view bytes,
+                            std::span<const Literal> constants,
+                            const StencilNames& names) {
+  return Reader(bytes, constants, names).Read();
 }
 
 }  // namespace encore

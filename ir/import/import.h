@@ -26,6 +26,8 @@ struct ImportOptions {
   // Extents of inputs, by input: they bind the symbols of the input's declared
   // shape. InvalidArgument where they contradict it.
   std::map<std::string, std::vector<int64_t>> input_shapes;
+  // The same by position, for inputs that are not named there.
+  std::vector<std::vector<int64_t>> positional_shapes;
   // Inputs whose values are known: they are constants of the graph and no
   // inputs of it. For models whose shapes depend on them.
   std::map<std::string, Literal> constants;
@@ -35,6 +37,12 @@ struct ImportOptions {
 // say.
 StatusOr<Graph> ImportFile(const std::string& path,
                            const ImportOptions& options = {});
+
+// What the model's author wrote beside the graph, by key: a text each (labels,
+// an alphabet, a licence). Empty where the format or the model has none. Reads
+// no graph; errors as above.
+StatusOr<std::map<std::string, std::string>> ReadModelMetadata(
+    const std::string& path);
 
 }  // namespace encore
 

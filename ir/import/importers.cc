@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <map>
 #include <span>
 
 #include "encore/ir/import/import.h"
@@ -16,31 +17,46 @@ struct Importer {
                             std::shared_ptr<const void> owner,
                             const std::string& folder,
                             const ImportOptions& options);
+  StatusOr<std::map<std::string, std::string>> (*metadata)(
+      std::span<const std::byte> bytes);
 };
 
 constexpr Importer kImporters[] = {
-    {".onnx", onnx::Import},
+    {".onnx", onnx::Import, onnx::Metadata},
 };
 
-}  // namespace
-
-StatusOr<Graph> ImportFile(const std::string& path,
-                           const ImportOptions& options) {
+StatusOr<const Importer*> ImporterOf(const std::string& path) {
   for (const Importer& importer : kImporters) {
-    if (!path.ends_with(importer.extension)) continue;
-    ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-    const std::filesystem::path folder =
-        std::filesystem::path(path).parent_path();
-    StatusOr<Graph> graph = importer.import(
-        file->bytes(), file, folder.empty() ? "." : folder.string(), options);
-    if (!graph.ok()) return Annotate(graph.status(), path);
-    return graph;
+    if (path.ends_with(importer.extension)) return &importer;
   }
   return InvalidArgumentError(StrCat(
       path, ": no model format has this extension; known: ",
       StrJoin(kImporters, ", ", [](std::string* out, const Importer& importer) {
         out->append(importer.extension);
       })));
+}
+
+}  // namespace
+
+StatusOr<Graph> ImportFile(const std::string& path,
+                           const ImportOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  const std::filesystem::path folder =
+      std::filesystem::path(path).parent_path();
+  StatusOr<Graph> graph = importer->import(
+      file->bytes(), file, folder.empty() ? "." : folder.string(), options);
+  if (!graph.ok()) return Annotate(graph.status(), path);
+  return graph;
+}
+
+StatusOr<std::map<std::string, std::string>> ReadModelMetadata(
+    const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  auto metadata = importer->metadata(file->bytes());
+  if (!metadata.ok()) return Annotate(metadata.status(), path);
+  return metadata;
 }
 
 }  // namespace encore

@@ -7,6 +7,13 @@
 
 namespace encore::tools {
 
+void Difference::Merge(const Difference& other) {
+  max_absolute = std::max(max_absolute, other.max_absolute);
+  max_relative = std::max(max_relative, other.max_relative);
+  if (ok && !other.ok) text = other.text;
+  ok = ok && other.ok;
+}
+
 Difference Compare(const Literal& actual, const Literal& expected,
                    double relative, double absolute) {
   Difference difference;

@@ -15,6 +15,9 @@ struct Difference {
   // What is wrong, where something is: the first element beyond the tolerance,
   // or another dtype or shape.
   std::string text;
+
+  // Becomes the worse of both.
+  void Merge(const Difference& other);
 };
 
 // Floats agree where |a - e| <= absolute + relative * |e|, NaN with NaN;

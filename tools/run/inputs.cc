@@ -75,6 +75,19 @@ StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
   return given;
 }
 
+Literal Convert(const Literal& literal, DType dtype) {
+  if (literal.dtype() == dtype) return literal;
+  Literal converted(dtype, literal.dims());
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
+    if (IsFloat(dtype)) {
+      converted.SetDouble(i, literal.AsDouble(i));
+    } else {
+      converted.SetInt(i, literal.AsInt(i));
+    }
+  }
+  return converted;
+}
+
 StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
                                           const GivenTensors& given,
                                           uint64_t seed) {
@@ -86,7 +99,9 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
     const auto named = given.inputs.find(argument.name);
     if (named != given.inputs.end()) {
       ++used;
-      inputs.push_back(named->second);
+      const DType dtype = graph.dtype(argument.value);
+      inputs.push_back(given.convert ? Convert(named->second, dtype)
+                                     : named->second);
     } else if (position < given.positional_inputs.size()) {
       inputs.push_back(given.positional_inputs[position]);
     } else {

@@ -22,7 +22,12 @@ struct GivenTensors {
   NamedTensors expected;
   // Of a data set, which knows positions only.
   std::vector<Literal> positional_inputs, positional_expected;
+  // Whether tensors of another dtype than the model's are converted.
+  bool convert = false;
 };
+
+// The same values in another dtype, rounded where need be. REQUIRES no strings.
+Literal Convert(const Literal& literal, DType dtype);
 
 // Reads --input (NAME=FILE or FILE.npz), --data and --expect. Errors name the
 // flag's value and what is wrong with it.

@@ -1,5 +1,6 @@
 #include "encore/tools/run/report.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "encore/ir/support/strings.h"
@@ -10,8 +11,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view CacheText(cache::FoundIn found_in) {
-  return found_in == cache::FoundIn::kCompiled ? "miss" : "hit";
+std::string_view CacheText(const RunReport& report) {
+  if (!report.cached && report.found_in != cache::FoundIn::kMemory) {
+    return "off";
+  }
+  return report.found_in == cache::FoundIn::kCompiled ? "miss" : "hit";
 }
 
 // A number with `digits` digits after the point.
@@ -21,13 +25,19 @@ std::string Fixed(double value, int digits) {
   return buffer;
 }
 
+std::string Short(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof(buffer), "%.1e", value);
+  return buffer;
+}
+
 }  // namespace
 
 std::string ToJson(const RunReport& report) {
   Json json;
   json["model"] = report.model;
   json["target"] = report.target;
-  json["cache"] = CacheText(report.found_in);
+  json["cache"] = CacheText(report);
   json["import_ms"] = report.import_ms;
   json["optimize_ms"] = nullptr;
   json["compile_ms"] = report.found_in == cache::FoundIn::kCompiled
@@ -46,14 +56,17 @@ std::string ToJson(const RunReport& report) {
   json["steps"] = report.steps;
   json["arena_bytes"] = report.arena_bytes;
   json["peak_rss_bytes"] = report.peak_rss_bytes;
-  json["host_kernels"] = 0;
-  json["device_kernels"] = report.kernels;
+  json["host_kernels"] = report.host_kernels;
+  // There is no target but the host.
+  json["device_kernels"] = nullptr;
   json["outputs"] = Json::array();
   for (const OutputReport& output : report.outputs) {
     Json entry;
     entry["name"] = output.name;
     entry["dtype"] = std::string(Name(output.type.dtype));
-    entry["shape"] = output.type.shape.ConstantDims();
+    entry["shape"] = output.type.shape.is_constant()
+                         ? Json(output.type.shape.ConstantDims())
+                         : Json(nullptr);
     const auto& difference = output.difference;
     entry["max_abs_err"] =
         difference ? Json(difference->max_absolute) : Json(nullptr);
@@ -67,7 +80,7 @@ std::string ToJson(const RunReport& report) {
 
 std::string ToText(const RunReport& report) {
   std::string out =
-      StrCat(report.model, "\n  ", CacheText(report.found_in), ", ready in ",
+      StrCat(report.model, "\n  ", CacheText(report), ", ready in ",
              Fixed(report.load_ms, 1), " ms (import ",
              Fixed(report.import_ms, 1), " ms, compile ",
              Fixed(report.compile_ms, 1), " ms), ", report.steps, " steps\n");
@@ -85,12 +98,44 @@ std::string ToText(const RunReport& report) {
       StrAppend(
           &out,
           output.difference->ok ? ", as expected (max error " : ", WRONG: ",
-          output.difference->ok ? StrCat(output.difference->max_absolute, ")")
-                                : output.difference->text);
+          output.difference->ok
+              ? StrCat(Short(output.difference->max_absolute), ")")
+              : output.difference->text);
     }
     out += '\n';
   }
   return out;
+}
+
+std::string TableHead() {
+  char line[160];
+  std::snprintf(line, sizeof(line), "%-13s %-6s %10s %6s %10s %10s %9s  %s\n",
+                "model", "cache", "ready, ms", "steps", "best, ms",
+                "median, ms", "MiB", "check");
+  return line;
+}
+
+std::string ToRow(const RunReport& report) {
+  double worst = 0;
+  std::string check = "nothing expected";
+  for (const OutputReport& output : report.outputs) {
+    if (!output.difference) continue;
+    worst = std::max(worst, output.difference->max_absolute);
+    check = StrCat("ok, max error ", Short(worst));
+  }
+  for (const OutputReport& output : report.outputs) {
+    if (!output.difference || output.difference->ok) continue;
+    check = StrCat("WRONG: ", output.name, ": ", output.difference->text);
+  }
+  const Latency latency = report.latency.value_or(Latency());
+  char line[256];
+  std::snprintf(line, sizeof(line),
+                "%-13s %-6s %10.1f %6lld %10.2f %10.2f %9.1f  ",
+                report.model.c_str(), std::string(CacheText(report)).c_str(),
+                report.load_ms, static_cast<long long>(report.steps),
+                latency.min / 1000, latency.median / 1000,
+                static_cast<double>(report.arena_bytes) / (1 << 20));
+  return StrCat(line, check, "\n");
 }
 
 }  // namespace encore::tools

@@ -15,6 +15,10 @@ std::string ToJson(const RunReport& report);
 // A few lines for a person.
 std::string ToText(const RunReport& report);
 
+// The same as one row of a table, and the table's head; with the line's end.
+std::string TableHead();
+std::string ToRow(const RunReport& report);
+
 }  // namespace encore::tools
 
 #endif  // ENCORE_TOOLS_RUN_REPORT_H_

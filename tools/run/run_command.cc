@@ -10,6 +10,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
 #include "encore/tools/io/tensor_file.h"
+#include "encore/tools/run/examples.h"
 #include "encore/tools/run/inputs.h"
 #include "encore/tools/run/report.h"
 #include "encore/tools/run/run_model.h"
@@ -18,15 +19,28 @@
 namespace encore::tools {
 namespace {
 
+constexpr const char* kDescription =
+    "Compile models or recall them from the cache, replay them, check their "
+    "outputs, report.\nWithout a model: the example models on real inputs, "
+    "with what they make of them.";
+constexpr const char* kFooter =
+    "Exit codes: 0 ok, 1 outputs are not as expected, 2 unusable input or "
+    "arguments, 3 a fault of ours.";
+
+// Replays of an example where nothing else is asked for.
+constexpr int64_t kExampleReplays = 10;
+
 struct Flags {
   std::vector<std::string> models, inputs, bindings;
   std::string data, expect, save, json;
+  int64_t repeat = -1;
   SessionFlags session;
   RunRequest request;
 };
 
-void AddFlags(CLI::App& app, Flags* flags) {
-  app.add_option("MODEL", flags->models, "ONNX models")->required();
+void AddInputFlags(CLI::App& app, Flags* flags) {
+  app.add_option("MODEL", flags->models,
+                 "models (.onnx), packages or recordings (.encore)");
   app.add_option(
       "--input", flags->inputs,
       "an input, NAME=FILE with .npy or .pb, or FILE.npz with several; "
@@ -40,51 +54,108 @@ void AddFlags(CLI::App& app, Flags* flags) {
       ->capture_default_str();
   app.add_option("--atol", flags->request.absolute, "absolute tolerance")
       ->capture_default_str();
-  app.add_option("--bind", flags->bindings, "NAME=VALUE for a symbolic dim");
+  app.add_option("--bind", flags->bindings,
+                 "NAME=VALUE for a symbolic dim; otherwise taken from the "
+                 "inputs");
   app.add_option("--seed", flags->request.seed, "of generated inputs")
       ->capture_default_str();
-  app.add_option("--repeat", flags->request.repeat,
-                 "replays to measure; 0 ends when the model is ready")
-      ->capture_default_str();
+}
+
+void AddRunFlags(CLI::App& app, Flags* flags) {
+  app.add_option("--repeat", flags->repeat,
+                 "replays to measure; 0 ends when the model is ready [1; "
+                 "examples 10]")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--seconds", flags->request.seconds,
-                 "measure as many replays as fit into this time");
+                 "measure as many replays as fit into this time")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--warmup", flags->request.warmup, "replays before that")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--save", flags->save, "write the outputs to an .npz");
   app.add_option("--json", flags->json,
                  "write an object per model, one a line; - for "
                  "standard output");
-  AddSessionFlags(app, &flags->session);
-  app.footer(
-      "Exit codes: 0 ok, 1 outputs are not as expected, 2 unusable input or "
-      "arguments, 3 a fault of ours.");
+  app.add_option("--trace", flags->request.trace,
+                 "write the times of a replay's steps for Perfetto or "
+                 "chrome://tracing");
+  app.add_option("--record", flags->request.record,
+                 "write model, inputs and outputs to a recording, which "
+                 "encore replay run takes");
+  app.add_flag("--trust", flags->request.trust,
+               "run the code in a package; otherwise its graph is compiled "
+               "here");
 }
 
 Status SaveOutputs(const std::string& path, const RunReport& report) {
   std::vector<std::pair<std::string, Literal>> tensors;
-  for (size_t i = 0; i < report.values.size(); ++i) {
-    tensors.emplace_back(report.outputs[i].name, report.values[i]);
+  if (!report.values.empty()) {
+    for (size_t i = 0; i < report.values[0].size(); ++i) {
+      tensors.emplace_back(report.outputs[i].name, report.values[0][i]);
+    }
   }
   return WriteTensors(path, tensors);
 }
 
+// Flags that make no sense together.
+Status CheckFlags(const Flags& flags) {
+  const auto several = [&](const std::string& value, std::string_view flag) {
+    if (value.empty() || flags.models.size() == 1) return OkStatus();
+    return InvalidArgumentError(StrCat(flag, " takes exactly one model"));
+  };
+  ENCORE_RETURN_IF_ERROR(several(flags.save, "--save"));
+  ENCORE_RETURN_IF_ERROR(several(flags.request.trace, "--trace"));
+  ENCORE_RETURN_IF_ERROR(several(flags.request.record, "--record"));
+  if (flags.models.empty() &&
+      !(flags.inputs.empty() && flags.bindings.empty() && flags.data.empty() &&
+        flags.expect.empty())) {
+    return InvalidArgumentError(
+        "--input, --data, --expect and --bind need a model");
+  }
+  if (!flags.save.empty() && flags.request.repeat == 0 &&
+      flags.request.seconds == 0) {
+    return InvalidArgumentError("--save: there are no outputs at --repeat 0");
+  }
+  return OkStatus();
+}
+
 // Runs every model; the exit code is that of the worst.
 StatusOr<int> RunAll(Flags& flags, std::ostream* json) {
+  flags.request.repeat = flags.repeat >= 0      ? flags.repeat
+                         : flags.models.empty() ? kExampleReplays
+                                                : 1;
+  ENCORE_RETURN_IF_ERROR(CheckFlags(flags));
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
   ENCORE_ASSIGN_OR_RETURN(flags.request.bindings,
                           ParseBindings(flags.bindings));
   ENCORE_ASSIGN_OR_RETURN(
-      flags.request.given,
+      flags.request.calls[0],
       ReadGivenTensors(flags.inputs, flags.data, flags.expect));
+  // Nothing but JSON goes where JSON goes.
+  std::ostream& out = json == &std::cout ? std::cerr : std::cout;
+  const auto write_json = [&](const RunReport& report) {
+    if (json == nullptr) return OkStatus();
+    *json << ToJson(report) << std::endl;
+    return *json ? OkStatus()
+                 : PermissionDeniedError(
+                       StrCat("--json ", flags.json, " cannot be written"));
+  };
+  if (flags.models.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(
+        const bool ok,
+        RunExamples(flags.request, tool->session, out, write_json));
+    return ok ? kExitOk : kExitMismatch;
+  }
   int exit_code = kExitOk;
   for (const std::string& model : flags.models) {
     flags.request.model = model;
     ENCORE_ASSIGN_OR_RETURN(const RunReport report,
                             RunModel(flags.request, tool->session));
-    if (json != nullptr) *json << ToJson(report) << "\n";
-    if (json != &std::cout) std::cout << ToText(report);
-    if (!flags.save.empty())
+    ENCORE_RETURN_IF_ERROR(write_json(report));
+    if (json != &std::cout) out << ToText(report);
+    if (!flags.save.empty()) {
       ENCORE_RETURN_IF_ERROR(SaveOutputs(flags.save, report));
+    }
     if (!report.ok()) exit_code = kExitMismatch;
   }
   return exit_code;
@@ -93,10 +164,12 @@ StatusOr<int> RunAll(Flags& flags, std::ostream* json) {
 }  // namespace
 
 int RunMain(int argc, char** argv) {
-  CLI::App app("Compile models or recall them, replay, check, report.",
-               "encore run");
+  CLI::App app(kDescription, "encore run");
   Flags flags;
-  AddFlags(app, &flags);
+  AddInputFlags(app, &flags);
+  AddRunFlags(app, &flags);
+  AddSessionFlags(app, &flags.session);
+  app.footer(kFooter);
   if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
   std::ofstream file;
   std::ostream* json = nullptr;

@@ -4,11 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <fstream>
+#include <span>
+#include <utility>
 
 #include "encore/ir/graph.h"
-#include "encore/ir/import/import.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/host_object.h"
+#include "encore/runtime/profiler.h"
+#include "encore/tools/progress.h"
+#include "encore/tools/run/model_source.h"
 
 namespace encore::tools {
 namespace {
@@ -26,66 +33,194 @@ int64_t PeakRss() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// The model with its symbols bound by name, or by the shapes of the inputs
-// given.
-StatusOr<Graph> ImportRequest(const RunRequest& request) {
-  ImportOptions options;
-  options.bindings = request.bindings;
-  for (const auto& [name, tensor] : request.given.inputs) {
-    options.input_shapes[name] = tensor.dims();
-  }
-  if (request.given.positional_inputs.empty()) {
-    return ImportFile(request.model, options);
-  }
-  // A data set knows positions: the names come from a first look at the model.
-  ENCORE_ASSIGN_OR_RETURN(const Graph first,
-                          ImportFile(request.model, options));
-  size_t position = 0;
-  for (const Graph::Argument& argument : first.arguments()) {
-    if (argument.is_parameter) continue;
-    if (position == request.given.positional_inputs.size()) break;
-    options.input_shapes[argument.name] =
-        request.given.positional_inputs[position++].dims();
-  }
-  return ImportFile(request.model, options);
+bool IsEmpty(const GivenTensors& given) {
+  return given.inputs.empty() && given.expected.empty() &&
+         given.positional_inputs.empty() && given.positional_expected.empty();
 }
 
-// Replays until enough has been measured; the times in microseconds.
-StatusOr<std::vector<double>> Measure(const RunRequest& request,
-                                      runtime::Replayer& replayer) {
-  for (int64_t i = 0; i < request.warmup; ++i) {
-    ENCORE_RETURN_IF_ERROR(replayer.Replay());
+// A model that is ready to be replayed, and the calls to replay it with.
+class LoadedModel {
+ public:
+  LoadedModel(const RunRequest& request, cache::Session& session)
+      : request_(request), session_(session) {}
+
+  // Imports, compiles or recalls.
+  Status Load(RunReport* report);
+  // Replays the first call as often as asked for.
+  Status Measure(RunReport* report);
+  // Every call once, and how its outputs compare.
+  Status Check(RunReport* report);
+  Status Trace();
+  Status Record();
+
+ private:
+  Status Bind(size_t call);
+  void Describe(RunReport* report) const;
+
+  const RunRequest& request_;
+  cache::Session& session_;
+  std::optional<Graph> graph_;
+  std::vector<GivenTensors> calls_;
+  std::vector<std::vector<Literal>> inputs_;
+  std::deque<runtime::HostObject> objects_;  // bound, at stable addresses
+  cache::LoadOptions load_options_;
+  std::shared_ptr<const cache::Loaded> loaded_;
+  std::unique_ptr<runtime::Replayer> replayer_;
+};
+
+Status LoadedModel::Load(RunReport* report) {
+  const Clock::time_point begin = Clock::now();
+  Progress progress(StrCat("loading ", report->model));
+  ENCORE_ASSIGN_OR_RETURN(
+      ModelSource source,
+      OpenModel(request_.model, request_.bindings, request_.calls[0]));
+  report->import_ms = MillisecondsSince(begin);
+  graph_ = std::move(source.graph);
+  calls_ = request_.calls;
+  if (calls_.size() == 1 && IsEmpty(calls_[0]) && !source.calls.empty()) {
+    calls_ = std::move(source.calls);
+  }
+  for (const GivenTensors& call : calls_) {
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
+                            MakeInputs(*graph_, call, request_.seed));
+    for (Literal& input : inputs) {
+      if (!IsHost(input.dtype())) input = input.Aligned();
+    }
+    inputs_.push_back(std::move(inputs));
+  }
+  load_options_.weight_files = {request_.model};
+  progress.SetLabel(StrCat("compiling ", report->model));
+  if (request_.trust && IsPackage(request_.model)) {
+    ENCORE_RETURN_IF_ERROR(
+        session_.LoadPlan(request_.model, *graph_, load_options_).status());
+  }
+  const cache::SessionStatistics before = session_.statistics();
+  ENCORE_ASSIGN_OR_RETURN(loaded_, session_.Load(*graph_, load_options_));
+  ENCORE_ASSIGN_OR_RETURN(replayer_, loaded_->NewReplayer());
+  report->load_ms = MillisecondsSince(begin);
+  const cache::SessionStatistics after = session_.statistics();
+  report->compile_ms = after.compile_ms - before.compile_ms;
+  report->cached =
+      session_.options().disk != nullptr && after.uncached == before.uncached;
+  report->found_in = loaded_->found_in();
+  Describe(report);
+  return OkStatus();
+}
+
+void LoadedModel::Describe(RunReport* report) const {
+  const runtime::CompiledGraph& compiled = loaded_->graph();
+  const auto& steps = compiled.plan(compiled.run).steps;
+  report->steps = static_cast<int64_t>(steps.size());
+  report->host_kernels =
+      std::ranges::count_if(steps, [](const runtime::Step& step) {
+        return std::holds_alternative<runtime::Launch>(step.op);
+      });
+  report->arena_bytes = replayer_->arena_bytes();
+  for (size_t i = 0; i < graph_->outputs().size(); ++i) {
+    const Graph::Output& output = graph_->outputs()[i];
+    report->outputs.push_back(
+        {output.name, graph_->type(output.value), std::nullopt});
+  }
+}
+
+Status LoadedModel::Bind(size_t call) {
+  for (size_t i = 0; i < inputs_[call].size(); ++i) {
+    const Literal& input = inputs_[call][i];
+    if (IsHost(input.dtype())) {
+      objects_.push_back({{input}});
+      ENCORE_RETURN_IF_ERROR(replayer_->BindInput(i, &objects_.back()));
+      continue;
+    }
+    const auto bytes = input.bytes();
+    ENCORE_RETURN_IF_ERROR(replayer_->BindInput(
+        i, bytes.data(), static_cast<int64_t>(bytes.size()), input.dims()));
+  }
+  return OkStatus();
+}
+
+Status LoadedModel::Measure(RunReport* report) {
+  ENCORE_RETURN_IF_ERROR(Bind(0));
+  const bool timed = request_.seconds > 0;
+  Progress progress(StrCat("replaying ", report->model),
+                    timed ? 0 : request_.warmup + request_.repeat);
+  for (int64_t i = 0; i < request_.warmup; ++i) {
+    ENCORE_RETURN_IF_ERROR(replayer_->Replay());
+    progress.Advance();
   }
   std::vector<double> times;
   const Clock::time_point begin = Clock::now();
   const auto enough = [&] {
-    if (request.seconds > 0) {
-      return MillisecondsSince(begin) >= request.seconds * 1000 &&
-             !times.empty();
-    }
-    return static_cast<int64_t>(times.size()) >= request.repeat;
+    if (!timed) return static_cast<int64_t>(times.size()) >= request_.repeat;
+    return !times.empty() &&
+           MillisecondsSince(begin) >= request_.seconds * 1000;
   };
   while (!enough()) {
     const Clock::time_point start = Clock::now();
-    ENCORE_RETURN_IF_ERROR(replayer.Replay());
+    ENCORE_RETURN_IF_ERROR(replayer_->Replay());
     times.push_back(MillisecondsSince(start) * 1000);
+    progress.Advance();
   }
-  return times;
+  report->runs = static_cast<int64_t>(times.size());
+  report->latency = Percentiles(std::move(times));
+  return OkStatus();
 }
 
-void CompareOutputs(const RunRequest& request, RunReport* report) {
-  for (size_t i = 0; i < report->outputs.size(); ++i) {
-    const Literal* expected = nullptr;
-    const auto named = request.given.expected.find(report->outputs[i].name);
-    if (named != request.given.expected.end()) {
-      expected = &named->second;
-    } else if (i < request.given.positional_expected.size()) {
-      expected = &request.given.positional_expected[i];
+Status LoadedModel::Check(RunReport* report) {
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> values,
+                            loaded_->Run(*replayer_, inputs_[call]));
+    const GivenTensors& given = calls_[call];
+    for (const auto& [name, tensor] : given.expected) {
+      if (std::ranges::find(graph_->outputs(), name, &Graph::Output::name) ==
+          graph_->outputs().end()) {
+        return InvalidArgumentError(
+            StrCat("the model has no output ", Quote(name)));
+      }
     }
-    if (expected == nullptr) continue;
-    report->outputs[i].difference = Compare(report->values[i], *expected,
-                                            request.relative, request.absolute);
+    for (size_t i = 0; i < values.size(); ++i) {
+      OutputReport& output = report->outputs[i];
+      output.type = values[i].type();
+      const Literal* expected = nullptr;
+      const auto named = given.expected.find(output.name);
+      if (named != given.expected.end()) {
+        expected = &named->second;
+      } else if (i < given.positional_expected.size()) {
+        expected = &given.positional_expected[i];
+      }
+      if (expected == nullptr) continue;
+      const Difference difference = Compare(
+          values[i],
+          given.convert ? Convert(*expected, values[i].dtype()) : *expected,
+          request_.relative, request_.absolute);
+      if (!output.difference) output.difference = Difference();
+      output.difference->Merge(difference);
+    }
+    report->values.push_back(std::move(values));
   }
+  return OkStatus();
+}
+
+Status LoadedModel::Trace() {
+  ENCORE_RETURN_IF_ERROR(Bind(0));
+  runtime::Profiler profiler;
+  ENCORE_RETURN_IF_ERROR(replayer_->Replay(&profiler));
+  const auto& origins = loaded_->names().origins;
+  std::ofstream file(request_.trace);
+  file << profiler.ChromeTrace(loaded_->graph(), [&](uint32_t number) {
+    return number < origins.size() ? origins[number] : std::string();
+  });
+  file.close();
+  if (file) return OkStatus();
+  return PermissionDeniedError(
+      StrCat("--trace ", request_.trace, " cannot be written"));
+}
+
+Status LoadedModel::Record() {
+  std::vector<cache::Package::Call> calls;
+  for (const std::vector<Literal>& inputs : inputs_) {
+    calls.push_back({inputs, {}});
+  }
+  return session_.Record(request_.record, *graph_, calls, load_options_);
 }
 
 }  // namespace
@@ -99,45 +234,17 @@ bool RunReport::ok() const {
 StatusOr<RunReport> RunModel(const RunRequest& request,
                              cache::Session& session) {
   RunReport report;
-  report.model = request.model;
+  report.model = request.name.empty() ? request.model : request.name;
   report.target = session.options().compile.target;
-  const Clock::time_point begin = Clock::now();
-  ENCORE_ASSIGN_OR_RETURN(const Graph graph, ImportRequest(request));
-  report.import_ms = MillisecondsSince(begin);
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> inputs,
-                          MakeInputs(graph, request.given, request.seed));
-  cache::LoadOptions load;
-  load.weight_files = {request.model};
-  const double compiled_before = session.statistics().compile_ms;
-  ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph, load));
-  report.load_ms = MillisecondsSince(begin);
-  report.compile_ms = session.statistics().compile_ms - compiled_before;
-  report.found_in = loaded->found_in();
-  const runtime::CompiledGraph& compiled = loaded->graph();
-  report.steps = static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
-  report.kernels = static_cast<int64_t>(compiled.programs.size());
-  ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded->NewReplayer());
-  if (request.repeat == 0 && request.seconds <= 0) {
-    report.peak_rss_bytes = PeakRss();
-    return report;
+  LoadedModel model(request, session);
+  ENCORE_RETURN_IF_ERROR(model.Load(&report));
+  if (request.repeat > 0 || request.seconds > 0) {
+    ENCORE_RETURN_IF_ERROR(model.Measure(&report));
+    ENCORE_RETURN_IF_ERROR(model.Check(&report));
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto bytes = inputs[i].bytes();
-    ENCORE_RETURN_IF_ERROR(replayer->BindInput(
-        i, bytes.data(), static_cast<int64_t>(bytes.size()), inputs[i].dims()));
-  }
-  ENCORE_ASSIGN_OR_RETURN(std::vector<double> times,
-                          Measure(request, *replayer));
-  report.runs = static_cast<int64_t>(times.size());
-  report.latency = Percentiles(std::move(times));
-  ENCORE_ASSIGN_OR_RETURN(report.values, loaded->Run(*replayer, inputs));
-  for (size_t i = 0; i < report.values.size(); ++i) {
-    report.outputs.push_back(
-        {graph.outputs()[i].name, report.values[i].type(), std::nullopt});
-  }
-  report.arena_bytes = replayer->arena_bytes();
+  if (!request.trace.empty()) ENCORE_RETURN_IF_ERROR(model.Trace());
+  if (!request.record.empty()) ENCORE_RETURN_IF_ERROR(model.Record());
   report.peak_rss_bytes = PeakRss();
-  CompareOutputs(request, &report);
   return report;
 }
 

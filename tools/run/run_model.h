@@ -19,42 +19,54 @@
 namespace encore::tools {
 
 struct RunRequest {
-  std::string model;
-  GivenTensors given;
+  std::string model;  // a model or a package
+  std::string name;   // in the report; empty: `model`
+  // Inputs and expected outputs of each call, at least one. A recording's own
+  // take the place of one call in which nothing is given.
+  std::vector<GivenTensors> calls = {GivenTensors()};
   std::map<std::string, int64_t> bindings;
   uint64_t seed = 1;
   double relative = 1e-3, absolute = 1e-5;
   // Replays that are measured; with `seconds` > 0 as many as fit into that
-  // time.
+  // time. They are of the first call.
   int64_t repeat = 1;
   double seconds = 0;
   int64_t warmup = 0;
+  // Whether the code in a package may be run; else what its graph compiles to.
+  bool trust = false;
+  // Files to write, empty for none: a recording of all calls, and the trace of
+  // a replay of the first, which is not one of those measured.
+  std::string record, trace;
 };
 
 struct OutputReport {
   std::string name;
   TensorType type;
-  // Nothing where nothing was expected.
+  // The worst of the calls; nothing where nothing was expected.
   std::optional<Difference> difference;
 };
 
 struct RunReport {
   std::string model, target;
+  bool cached = true;  // whether the cache has anything to do with it
   cache::FoundIn found_in = cache::FoundIn::kCompiled;
   double import_ms = 0, compile_ms = 0, load_ms = 0;
   int64_t runs = 0;
   std::optional<Latency> latency;
-  int64_t steps = 0, kernels = 0, arena_bytes = 0, peak_rss_bytes = 0;
+  // Steps of a replay, and those of them that run a kernel on the host.
+  int64_t steps = 0, host_kernels = 0;
+  int64_t arena_bytes = 0, peak_rss_bytes = 0;
   std::vector<OutputReport> outputs;
-  std::vector<Literal> values;
+  std::vector<std::vector<Literal>> values;  // by call
 
   // Whether every output that was expected is as expected.
   bool ok() const;
 };
 
-// Imports the request's model and runs it in `session`. With no replay asked
-// for (repeat 0 and no seconds) it ends when the model is ready to be replayed.
-// Errors say what is wrong with the model or the inputs.
+// Runs the request's model in `session`. With no replay asked for (repeat 0 and
+// no seconds) it ends when the model is ready to be replayed, and after what
+// there is to record or trace. Errors say what is wrong with the model or the
+// inputs.
 StatusOr<RunReport> RunModel(const RunRequest& request,
                              cache::Session& session);
 

@@ -78,8 +78,12 @@ class Pass : public BodyImporter {
   int64_t opset_ = 0;
   UpgradeStore store_;
   size_t bound_tensors_ = 0;
-  // Extents that given shapes and bindings fix, by symbol.
+  // Shapes given for inputs, by name.
+  std::map<std::string, std::vector<int64_t>> shapes_;
+  // Extents that given shapes and bindings fix, by symbol, and the names of
+  // all symbolic dims.
   std::map<std::string, int64_t> bindings_;
+  std::set<std::string> dim_names_;
   std::map<std::string, Dim> symbols_;
 };
 
@@ -121,8 +125,8 @@ Status Pass::BindInitializers(const Graph& graph, Scope& scope) {
 StatusOr<Dim> Pass::InputDim(const ValueInfo& input, int i) {
   const Dimension& dimension = (*input.type.shape)[i];
   std::optional<int64_t> given;
-  const auto shape = options_.input_shapes.find(std::string(input.name));
-  if (shape != options_.input_shapes.end()) given = shape->second[i];
+  const auto shape = shapes_.find(std::string(input.name));
+  if (shape != shapes_.end()) given = shape->second[i];
   // A dim of -1 or 0 with a name is how some exporters say "any".
   if (dimension.value && *dimension.value >= 0) {
     if (given && *given != *dimension.value) {
@@ -135,6 +139,7 @@ StatusOr<Dim> Pass::InputDim(const ValueInfo& input, int i) {
   const bool named = !dimension.param.empty() && dimension.param != "?";
   const std::string name = named ? Identifier(dimension.param)
                                  : StrCat(Identifier(input.name), "_", i);
+  dim_names_.insert(name);
   const auto bound = bindings_.find(name);
   if (bound != bindings_.end()) {
     if (given && *given != bound->second) {
@@ -154,16 +159,16 @@ StatusOr<Dim> Pass::InputDim(const ValueInfo& input, int i) {
 }
 
 StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
-  const auto given = options_.input_shapes.find(std::string(input.name));
+  const auto given = shapes_.find(std::string(input.name));
   if (!input.type.shape) {
-    if (given == options_.input_shapes.end()) {
+    if (given == shapes_.end()) {
       return InvalidArgumentError(
           StrCat("input ", Quote(input.name), " has no shape; give it one"));
     }
     return Shape(std::span<const int64_t>(given->second));
   }
   const size_t rank = input.type.shape->size();
-  if (given != options_.input_shapes.end() && given->second.size() != rank) {
+  if (given != shapes_.end() && given->second.size() != rank) {
     return InvalidArgumentError(StrCat("input ", Quote(input.name),
                                        " has rank ", rank, ", not ",
                                        given->second.size()));
@@ -178,9 +183,14 @@ StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
 
 Status Pass::BindInputs() {
   bindings_ = options_.bindings;
+  shapes_ = options_.input_shapes;
+  size_t position = 0;
   for (const ValueInfo& input : model_.graph.inputs) {
     // Old files list initializers among the inputs.
     if (scope_.Find(input.name) != nullptr) continue;
+    if (position < options_.positional_shapes.size()) {
+      shapes_.emplace(input.name, options_.positional_shapes[position++]);
+    }
     if (input.type.kind != Type::Kind::kTensor) {
       return UnimplementedError(
           StrCat("input ", Quote(input.name), " is no tensor"));
@@ -213,6 +223,13 @@ Status Pass::BindInputs() {
     if (scope_.Find(name) == nullptr) {
       return InvalidArgumentError(
           StrCat("the model has no input ", Quote(name)));
+    }
+  }
+  for (const auto& [name, value] : options_.bindings) {
+    if (dim_names_.count(name) == 0) {
+      return InvalidArgumentError(
+          StrCat("the model has no symbolic dim ", Quote(name), "; it has ",
+                 dim_names_.empty() ? "none" : StrJoin(dim_names_, ", ")));
     }
   }
   return OkStatus();
@@ -323,6 +340,16 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
     StatusOr<encore::Graph> graph = pass.Run();
     if (!pass.needs_restart() || read_weights.size() == before) return graph;
   }
+}
+
+StatusOr<std::map<std::string, std::string>> Metadata(
+    std::span<const std::byte> bytes) {
+  ENCORE_ASSIGN_OR_RETURN(const auto entries, ReadMetadata(bytes));
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, value] : entries) {
+    metadata.insert_or_assign(std::string(key), std::string(value));
+  }
+  return metadata;
 }
 
 }  // namespace encore::onnx

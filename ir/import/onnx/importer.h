@@ -3,6 +3,7 @@
 #define ENCORE_IR_IMPORT_ONNX_IMPORTER_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,10 @@ namespace encore::onnx {
 StatusOr<Graph> Import(std::span<const std::byte> bytes,
                        std::shared_ptr<const void> owner,
                        const std::string& folder, const ImportOptions& options);
+
+// The model's metadata_props; of several with one key the last counts.
+StatusOr<std::map<std::string, std::string>> Metadata(
+    std::span<const std::byte> bytes);
 
 }  // namespace encore::onnx
 

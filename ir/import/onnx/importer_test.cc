@@ -297,6 +297,15 @@ TEST(OnnxImporter, SymbolicDimsAreSymbolsUnlessBound) {
   EXPECT_THAT(ErrorOf(text, shaped), HasSubstr("dim 1 is 3, not 4"));
   shaped.input_shapes = {{"z", {1}}};
   EXPECT_THAT(ErrorOf(text, shaped), HasSubstr("no input \"z\""));
+  ImportOptions positional;
+  positional.positional_shapes = {{8, 3}, {1}};
+  const auto by_position = ImportText(text, positional);
+  ASSERT_TRUE(by_position.ok()) << by_position.status();
+  EXPECT_EQ(by_position->type(by_position->outputs()[0].value).ToString(),
+            "f32[8,3]");
+  bound.bindings["batch"] = 5;
+  EXPECT_THAT(ErrorOf(text, bound),
+              HasSubstr("no symbolic dim \"batch\"; it has batch_size"));
 }
 
 // What older opsets said with attributes comes out as the newest opset's inputs
@@ -354,6 +363,20 @@ TEST(OnnxImporter, WeightsAreParametersUnlessRead) {
   ASSERT_TRUE(resized.ok()) << resized.status();
   EXPECT_EQ(resized->type(resized->outputs()[0].value).ToString(), "f32[2,6]");
   EXPECT_EQ(resized->arguments().size(), 1u);
+}
+
+TEST(OnnxImporter, MetadataIsReadWithoutTheGraph) {
+  const Proto model = Proto()
+                          .Int(1, 8)
+                          .Bytes(7, "no graph")
+                          .Sub(14, Proto().Bytes(1, "labels").Bytes(2, "a\nb"))
+                          .Sub(14, Proto().Bytes(1, "empty"));
+  const auto bytes = std::as_bytes(std::span(model.bytes()));
+  const auto metadata = Metadata(bytes);
+  ASSERT_TRUE(metadata.ok()) << metadata.status();
+  EXPECT_THAT(*metadata, testing::ElementsAre(testing::Pair("empty", ""),
+                                              testing::Pair("labels", "a\nb")));
+  EXPECT_FALSE(Metadata(bytes.first(bytes.size() - 1)).ok());
 }
 
 }  // namespace

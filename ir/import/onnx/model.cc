@@ -355,6 +355,18 @@ StatusOr<Model> ReadModel(std::span<const std::byte> bytes) {
   return model;
 }
 
+StatusOr<std::vector<std::pair<std::string_view, std::string_view>>>
+ReadMetadata(std::span<const std::byte> bytes) {
+  std::vector<std::pair<std::string_view, std::string_view>> metadata;
+  Wire wire(AsText(bytes));
+  while (wire.Next()) {
+    if (wire.field() != 14) continue;
+    ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &metadata.emplace_back()));
+  }
+  ENCORE_RETURN_IF_ERROR(wire.status());
+  return metadata;
+}
+
 StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes) {
   Tensor tensor;
   ENCORE_RETURN_IF_ERROR(Read(Wire(AsText(bytes)), &tensor));

@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/support/status.h"
@@ -154,6 +155,11 @@ struct Model {
 // Reads `bytes`, which must outlive the model. InvalidArgument where they are
 // no ModelProto; the message names the field at fault.
 StatusOr<Model> ReadModel(std::span<const std::byte> bytes);
+
+// The model's metadata_props in their order, without reading its graph; errors
+// as above.
+StatusOr<std::vector<std::pair<std::string_view, std::string_view>>>
+ReadMetadata(std::span<const std::byte> bytes);
 
 // Reads a TensorProto by itself (test data's input_0.pb).
 StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes);

@@ -3,7 +3,7 @@
 
   tests/benchmarks/peers && ~/.cache/encore/peers/bin/python tools/run/examples/make.py
 
-Writes tools/run/examples/MODEL/CALL.npz, inputs and outputs by name. To keep the files small, floats
+Writes tools/run/examples/MODEL/CALL.npz, tensors in/NAME and out/NAME. To keep the files small, floats
 are stored as f16. Inputs are rounded before they are run, so that nothing is lost with them; of the
 outputs the relative error is at most 2^-11, and what is below FLUSH is 0. Whole numbers are stored in the
 smallest type.
@@ -153,9 +153,9 @@ def main():
         for name, value in calls():
             given = small(value)
             feed = {session.get_inputs()[0].name: given.astype(value.dtype)}
-            tensors = {session.get_inputs()[0].name: given}
+            tensors = {'in/' + session.get_inputs()[0].name: given}
             for output, result in zip(session.get_outputs(), session.run(None, feed)):
-                tensors[output.name] = small(result)
+                tensors['out/' + output.name] = small(result)
             path = os.path.join(HERE, model, name + '.npz')
             write(path, tensors)
             print(os.path.relpath(path, ROOT), os.path.getsize(path))

@@ -1,0 +1,247 @@
+#include "encore/tools/run/examples.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "encore/ir/import/import.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/tools/io/tensor_file.h"
+#include "encore/tools/run/answers.h"
+#include "encore/tools/run/report.h"
+#include "nlohmann/json.hpp"
+
+namespace encore::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What storing expected outputs as f16, and small ones as 0, takes (see
+// examples/make.py).
+constexpr double kStoredRelative = 0x1p-11, kStoredAbsolute = 2e-6;
+
+std::string Percent(double score) {
+  return StrCat(std::lround(score * 100), " %");
+}
+
+std::string Seconds(int64_t frame) {
+  constexpr double kHop = 256, kRate = 22050;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f",
+                static_cast<double>(frame) * kHop / kRate);
+  return text;
+}
+
+StatusOr<std::string> FileType(const std::string& model,
+                               std::span<const Literal> outputs) {
+  const std::string path =
+      (fs::path(model).parent_path() / "config.min.json").string();
+  std::ifstream file(path);
+  const auto config = nlohmann::json::parse(file, nullptr, false);
+  const Guess best = BestOfRows(outputs[0])[0];
+  if (!config.is_object() || !config.contains("target_labels_space")) {
+    return DataLossError(StrCat(path, ": no target_labels_space"));
+  }
+  const auto& labels = config["target_labels_space"];
+  if (static_cast<size_t>(best.index) >= labels.size()) {
+    return DataLossError(StrCat(path, ": too few labels"));
+  }
+  return StrCat(labels[best.index].get<std::string>(), " (",
+                Percent(best.score), ")");
+}
+
+StatusOr<std::string> RecognizedText(const std::string& model,
+                                     std::span<const Literal> outputs) {
+  ENCORE_ASSIGN_OR_RETURN(const auto metadata, ReadModelMetadata(model));
+  const auto characters = metadata.find("character");
+  if (characters == metadata.end()) {
+    return DataLossError(StrCat(model, ": no alphabet in its metadata"));
+  }
+  std::vector<std::string> alphabet;
+  std::string_view rest = characters->second;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    alphabet.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  // The model's last class is the blank between words.
+  alphabet.emplace_back(" ");
+  const Line line = DecodeCtc(BestOfRows(outputs[0]), alphabet);
+  return StrCat("\"", line.text, "\" (", Percent(line.score), ")");
+}
+
+StatusOr<std::string> FoundBoxes(const std::string&,
+                                 std::span<const Literal> outputs) {
+  const std::vector<Box> boxes = TextBoxes(outputs[0]);
+  std::string text =
+      StrCat(boxes.size(), " boxes of text, as x, y, width x height:");
+  for (const Box& box : boxes) {
+    StrAppend(&text, "\n      ", box.left, ", ", box.top, ", ",
+              box.right - box.left, " x ", box.bottom - box.top, " (",
+              Percent(box.score), ")");
+  }
+  return text;
+}
+
+StatusOr<std::string> Direction(const std::string&,
+                                std::span<const Literal> outputs) {
+  const Guess best = BestOfRows(outputs[0])[0];
+  return StrCat(best.index == 0 ? "0" : "180", " degrees (",
+                Percent(best.score), ")");
+}
+
+StatusOr<std::string> FoundNotes(const std::string&,
+                                 std::span<const Literal> outputs) {
+  const std::vector<Note> notes = Notes(outputs[0], outputs[1]);
+  return StrCat(notes.size(), " notes: ",
+                StrJoin(notes, ", ", [](std::string* out, const Note& note) {
+                  StrAppend(out, NoteName(note.midi), " (", Seconds(note.begin),
+                            " to ", Seconds(note.end), " s)");
+                }));
+}
+
+constexpr Example kExamples[] = {
+    {"magika", "magika", "magika/models/standard_v3_3/model.onnx", FileType},
+    {"basic_pitch", "basic-pitch",
+     "basic_pitch/saved_models/icassp_2022/nmp.onnx", FoundNotes},
+    {"ppocrv4_det", "rapidocr-onnxruntime",
+     "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", FoundBoxes},
+    {"ppocrv4_rec", "rapidocr-onnxruntime",
+     "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", RecognizedText},
+    {"ppocrv4_cls", "rapidocr-onnxruntime",
+     "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
+     Direction},
+};
+
+std::optional<std::string> Variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+// Where `./encore setup` unpacks wheels.
+std::string DependencyFolder() {
+  if (const auto deps = Variable("ENCORE_DEPS")) return *deps;
+  if (const auto home = Variable("ENCORE_HOME")) return *home + "/deps";
+  if (const auto xdg = Variable("XDG_CACHE_HOME")) return *xdg + "/encore/deps";
+  return Variable("HOME").value_or("") + "/.cache/encore/deps";
+}
+
+// The sorted entries of a folder that `pick` takes.
+template <typename Pick>
+std::vector<fs::path> EntriesOf(const std::string& folder, const Pick& pick) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator i(folder, error), end; !error && i != end;
+       i.increment(error)) {
+    if (pick(i->path())) entries.push_back(i->path());
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// Inputs and expected outputs of one call: entries in/NAME and out/NAME.
+StatusOr<GivenTensors> ReadCall(const std::string& path) {
+  constexpr std::string_view kIn = "in/", kOut = "out/";
+  ENCORE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadTensors(path));
+  GivenTensors call;
+  call.convert = true;
+  for (auto& [name, tensor] : tensors) {
+    if (name.starts_with(kIn)) {
+      call.inputs[name.substr(kIn.size())] = tensor.Aligned();
+    } else if (name.starts_with(kOut)) {
+      call.expected[name.substr(kOut.size())] = tensor.Aligned();
+    } else {
+      return DataLossError(
+          StrCat(path, ": ", Quote(name), " is no input and no output"));
+    }
+  }
+  return call;
+}
+
+}  // namespace
+
+std::span<const Example> Examples() { return kExamples; }
+
+StatusOr<std::string> ExamplesFolder() {
+  constexpr std::string_view kInRunfiles = "/encore/tools/run/examples";
+  std::vector<std::string> candidates;
+  if (const auto given = Variable("ENCORE_EXAMPLES")) {
+    candidates.push_back(*given);
+  }
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    candidates.push_back(StrCat(self.string(), ".runfiles", kInRunfiles));
+  }
+  if (const auto runfiles = Variable("RUNFILES_DIR")) {
+    candidates.push_back(StrCat(*runfiles, kInRunfiles));
+  }
+  for (const std::string& candidate : candidates) {
+    if (fs::is_directory(candidate, error)) return candidate;
+  }
+  return NotFoundError(
+      "the example calls are not beside the program; ENCORE_EXAMPLES names "
+      "their folder, tools/run/examples");
+}
+
+StatusOr<std::string> ModelFile(const Example& example) {
+  const std::string folder = DependencyFolder() + "/models";
+  const std::string prefix = StrCat(example.wheel, "==");
+  const auto wheels = EntriesOf(folder, [&](const fs::path& path) {
+    return path.filename().string().starts_with(prefix);
+  });
+  if (!wheels.empty()) {
+    const fs::path file = wheels.back() / example.path;
+    if (fs::exists(file)) return file.string();
+  }
+  return NotFoundError(StrCat("the model ", example.name, " is not in ", folder,
+                              "; ./encore setup fetches it"));
+}
+
+StatusOr<bool> RunExamples(const RunRequest& request, cache::Session& session,
+                           std::ostream& out, const ReportSink& sink) {
+  ENCORE_ASSIGN_OR_RETURN(const std::string folder, ExamplesFolder());
+  out << TableHead();
+  bool ok = true;
+  for (const Example& example : kExamples) {
+    RunRequest one = request;
+    ENCORE_ASSIGN_OR_RETURN(one.model, ModelFile(example));
+    one.name = example.name;
+    one.relative += kStoredRelative;
+    one.absolute += kStoredAbsolute;
+    one.calls.clear();
+    const auto files = EntriesOf(
+        StrCat(folder, "/", example.name),
+        [](const fs::path& path) { return path.extension() == ".npz"; });
+    for (const fs::path& file : files) {
+      ENCORE_ASSIGN_OR_RETURN(GivenTensors call, ReadCall(file.string()));
+      one.calls.push_back(std::move(call));
+    }
+    if (files.empty()) {
+      return NotFoundError(
+          StrCat(folder, "/", example.name, ": no calls there"));
+    }
+    ENCORE_ASSIGN_OR_RETURN(const RunReport report, RunModel(one, session));
+    ok &= report.ok();
+    out << ToRow(report);
+    for (size_t i = 0; i < report.values.size(); ++i) {
+      ENCORE_ASSIGN_OR_RETURN(const std::string answer,
+                              example.answer(one.model, report.values[i]));
+      out << "    " << files[i].stem().string() << ": " << answer << "\n";
+    }
+    out.flush();
+    ENCORE_RETURN_IF_ERROR(sink(report));
+  }
+  return ok;
+}
+
+}  // namespace encore::tools

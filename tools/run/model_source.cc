@@ -1,0 +1,48 @@
+#include "encore/tools/run/model_source.h"
+
+#include <utility>
+
+#include "encore/cache/package.h"
+#include "encore/cache/package_graph.h"
+#include "encore/ir/import/import.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::tools {
+namespace {
+
+StatusOr<ModelSource> OpenPackage(const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(cache::Package package, cache::ReadPackage(path));
+  auto graph = cache::NamedGraphOf(package);
+  if (!graph.ok()) return Annotate(graph.status(), path);
+  ModelSource source{*std::move(graph), {}};
+  for (cache::Package::Call& call : package.calls) {
+    GivenTensors given;
+    given.positional_inputs = std::move(call.inputs);
+    given.positional_expected = std::move(call.outputs);
+    source.calls.push_back(std::move(given));
+  }
+  return source;
+}
+
+}  // namespace
+
+bool IsPackage(const std::string& path) { return path.ends_with(".encore"); }
+
+StatusOr<ModelSource> OpenModel(const std::string& path,
+                                const std::map<std::string, int64_t>& bindings,
+                                const GivenTensors& given) {
+  if (IsPackage(path)) return OpenPackage(path);
+  ImportOptions options;
+  options.bindings = bindings;
+  for (const auto& [name, tensor] : given.inputs) {
+    options.input_shapes[name] = tensor.dims();
+  }
+  for (const Literal& tensor : given.positional_inputs) {
+    options.positional_shapes.push_back(tensor.dims());
+  }
+  ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(path, options));
+  return ModelSource{std::move(graph), {}};
+}
+
+}  // namespace encore::tools

@@ -1,0 +1,35 @@
+// What is run: a model file, imported, or a package, whose graph and calls are
+// taken from it.
+#ifndef ENCORE_TOOLS_RUN_MODEL_SOURCE_H_
+#define ENCORE_TOOLS_RUN_MODEL_SOURCE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "encore/ir/graph.h"
+#include "encore/ir/support/status.h"
+#include "encore/tools/run/inputs.h"
+
+namespace encore::tools {
+
+// Whether the path names a package (or recording): by its ending, .encore.
+bool IsPackage(const std::string& path);
+
+struct ModelSource {
+  Graph graph;
+  // Of a recording. Positional, in the order of the signature.
+  std::vector<GivenTensors> calls;
+};
+
+// Symbols are bound by name, or by the shapes of the tensors given.
+// InvalidArgument where a binding names no symbol; errors of the importer and
+// of packages.
+StatusOr<ModelSource> OpenModel(const std::string& path,
+                                const std::map<std::string, int64_t>& bindings,
+                                const GivenTensors& given);
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_RUN_MODEL_SOURCE_H_
