@@ -15,6 +15,7 @@ StatusOr<backends::CompileOptions> CompileOptionsOf(const SessionFlags& flags) {
   options.target = flags.target;
   options.placement = flags.placement;
   options.deterministic = flags.deterministic;
+  options.tune_seconds = flags.tune_seconds;
   const auto precision = backends::ParsePrecision(flags.precision);
   const auto rewrites = backends::ParseRewrites(flags.rewrites);
   const auto kernels = backends::ParseCpuKernels(flags.cpu_kernels);
@@ -54,6 +55,10 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
       ->capture_default_str();
   app.add_flag("--deterministic", flags->deterministic,
                "bit-equal results for any number of threads");
+  app.add_option("--tune", flags->tune_seconds,
+                 "seconds to time kernels for, on a miss; no target has a "
+                 "choice of kernels to time yet")
+      ->check(CLI::NonNegativeNumber);
   AddCacheFlag(app, &flags->machine);
   AddCacheSizeFlag(app, &flags->machine);
   app.add_flag("--no-cache", flags->no_cache, "keep nothing on disk");
@@ -71,6 +76,10 @@ StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags) {
   compile.threads = threads;
   cache::SessionOptions options = cache::StandardSessionOptions(
       compile, flags.no_cache ? "" : flags.machine.cache, max_bytes);
+  if (flags.tune_seconds > 0) {
+    options.log(StrCat("--tune: target ", flags.target,
+                       " has no choice of kernels to time; nothing is tuned"));
+  }
   options.check = flags.check_cache;
   options.verify = flags.verify;
   return std::make_unique<ToolSession>(threads, std::move(options));

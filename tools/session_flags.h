@@ -21,6 +21,7 @@ struct SessionFlags {
   std::string target = "cpu", placement, precision = "f32";
   std::string rewrites = "reassociate", cpu_kernels = "auto";
   bool deterministic = false;
+  double tune_seconds = 0;
   MachineFlags machine;
   bool no_cache = false, check_cache = false, verify = false;
 };

@@ -112,8 +112,7 @@ Status CheckFlags(const Flags& flags) {
     return InvalidArgumentError(
         "--input, --data, --expect and --bind need a model");
   }
-  if (!flags.save.empty() && flags.request.repeat == 0 &&
-      flags.request.seconds == 0) {
+  if (!flags.save.empty() && flags.repeat == 0 && flags.request.seconds == 0) {
     return InvalidArgumentError("--save: there are no outputs at --repeat 0");
   }
   return OkStatus();

@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""Drives `encore run` as a user does: every flag, bad inputs, exit codes."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.path.abspath(sys.argv.pop(1))
+sys.path.insert(0, os.path.join(os.environ.get('TEST_SRCDIR', '.'), os.environ.get('TEST_WORKSPACE', '.'),
+                                'tools', 'testing'))
+import files  # pylint: disable=wrong-import-position
+
+X = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
+FIELDS = ['model', 'target', 'cache', 'import_ms', 'optimize_ms', 'compile_ms', 'load_ms', 'runs', 'latency_us',
+          'steps', 'arena_bytes', 'peak_rss_bytes', 'host_kernels', 'device_kernels', 'outputs']
+OUTPUT_FIELDS = ['name', 'dtype', 'shape', 'max_abs_err', 'max_rel_err', 'ok']
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.model = self.write('affine.onnx', files.affine())
+        self.x = self.write('x.npy', files.npy(X, [2, 3]))
+        self.y = self.write('y.npz', files.npz({'y': files.npy(files.affine_of(X), [2, 2])}))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), 'wb') as file:
+            file.write(content)
+        return self.path(name)
+
+    def run_tool(self, *arguments, target='ref', **environment):
+        return subprocess.run(
+            [TOOL, 'run', *(['--target', target] if target else []), *arguments], capture_output=True, text=True,
+            env={**os.environ, 'ENCORE_CACHE': self.path('cache'), **environment}, check=False)
+
+    def report(self, *arguments, **options):
+        """The object that a run which ends well writes."""
+        result = self.run_tool(*arguments, '--json', '-', **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def assert_refused(self, *arguments, text, code=2, **options):
+        result = self.run_tool(*arguments, **options)
+        self.assertEqual(result.returncode, code, (arguments, result.stdout, result.stderr))
+        self.assertIn(text, result.stderr)
+
+    # What is reported.
+
+    def test_help_names_flags_and_exit_codes(self):
+        result = self.run_tool('--help', target=None)
+        self.assertEqual(result.returncode, 0)
+        for flag in ('input data expect rtol atol bind seed target threads precision rewrites repeat seconds '
+                     'warmup save json trace record tune deterministic trust verify cache cache-size no-cache '
+                     'check-cache').split():
+            self.assertIn('--' + flag, result.stdout)
+        for text in ('Exit codes', '0 ok', '1 ', '2 ', '3 '):
+            self.assertIn(text, result.stdout)
+
+    def test_json_has_the_fields_in_order(self):
+        for target in ('ref', 'cpu'):
+            report = self.report(self.model, '--input', 'x=' + self.x, '--expect', self.y, target=target)
+            self.assertEqual(list(report), FIELDS)
+            self.assertEqual((report['model'], report['target'], report['cache'], report['runs']),
+                             (self.model, target, 'miss', 1))
+            self.assertIsNone(report['device_kernels'])
+            self.assertGreater(report['host_kernels'], 0)
+            self.assertGreaterEqual(report['steps'], report['host_kernels'])
+            self.assertGreater(report['peak_rss_bytes'], 1 << 20)
+            self.assertGreater(report['compile_ms'], 0)
+            self.assertGreaterEqual(report['load_ms'], report['compile_ms'])
+            latency = report['latency_us']
+            self.assertEqual(list(latency), ['min', 'median', 'p90', 'p99'])
+            self.assertLessEqual(latency['min'], latency['p99'])
+            output, = report['outputs']
+            self.assertEqual(list(output), OUTPUT_FIELDS)
+            self.assertEqual((output['name'], output['dtype'], output['shape'], output['ok']),
+                             ('y', 'f32', [2, 2], True))
+
+    def test_what_does_not_apply_is_null(self):
+        self.report(self.model)
+        report = self.report(self.model, '--repeat', '0')
+        self.assertEqual((report['cache'], report['runs']), ('hit', 0))
+        self.assertIsNone(report['latency_us'])
+        self.assertIsNone(report['compile_ms'])
+        self.assertEqual(report['outputs'][0]['shape'], [2, 2])
+        self.assertIsNone(report['outputs'][0]['ok'])
+
+    def test_one_line_of_json_per_model(self):
+        other = self.write('other.onnx', files.affine(rows=4))
+        result = self.run_tool(self.model, other, '--json', self.path('out.json'))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(other, result.stdout)
+        with open(self.path('out.json')) as file:
+            self.assertEqual([json.loads(line)['model'] for line in file], [self.model, other])
+
+    # Inputs and expectations.
+
+    def test_inputs_and_expected_outputs(self):
+        both = self.write('x.npz', files.npz({'x': files.npy(X, [2, 3])}))
+        proto = self.write('x.pb', files.tensor(X, [2, 3]))
+        for given in ('x=' + self.x, both, 'x=' + proto):
+            self.report(self.model, '--input', given, '--expect', self.y)
+        wrong = self.write('wrong.npz', files.npz({'y': files.npy([0, 1e9, 0, 0], [2, 2])}))
+        self.assert_wrong(self.run_tool(self.model, '--input', both, '--expect', wrong), 'element 0')
+        tensors = files.affine_of(X)
+        near = self.write('near.npz', files.npz({'y': files.npy([v + 1e-2 for v in tensors], [2, 2])}))
+        self.assert_wrong(self.run_tool(self.model, '--input', both, '--expect', near), 'element')
+        self.report(self.model, '--input', both, '--expect', near, '--atol', '0.1')
+        self.report(self.model, '--input', both, '--expect', near, '--atol', '0.02', '--rtol', '0.1')
+        flat = self.write('flat.npz', files.npz({'y': files.npy(tensors, [4])}))
+        self.assert_wrong(self.run_tool(self.model, '--input', both, '--expect', flat), 'f32[4]')
+
+    def assert_wrong(self, result, text):
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn('WRONG', result.stdout)
+        self.assertIn(text, result.stdout)
+
+    def test_data_folder(self):
+        os.mkdir(self.path('data'))
+        self.write('data/input_0.pb', files.tensor(X, [2, 3]))
+        self.write('data/output_0.pb', files.tensor(files.affine_of(X), [2, 2]))
+        named = self.write('named.onnx', files.affine(rows='N'))
+        for model in (self.model, named):
+            self.assertTrue(self.report(model, '--data', self.path('data'))['outputs'][0]['ok'])
+        self.write('data/output_0.pb', files.tensor([7, 7, 7, 7], [2, 2]))
+        self.assert_wrong(self.run_tool(self.model, '--data', self.path('data')), 'expected 7')
+        self.assert_refused(self.model, '--data', self.path('none'), text='no input_0.pb')
+        self.write('data/input_0.pb', b'\xff' * 40)
+        self.assert_refused(self.model, '--data', self.path('data'), text='input_0.pb')
+
+    def test_bindings(self):
+        named = self.write('named.onnx', files.affine(rows='N'))
+        self.assert_refused(named, text='--bind')
+        self.assertEqual(self.report(named, '--bind', 'N=5')['outputs'][0]['shape'], [5, 2])
+        self.assertEqual(self.report(named, '--input', 'x=' + self.x)['outputs'][0]['shape'], [2, 2])
+        self.assert_refused(named, '--bind', 'N=5', '--input', 'x=' + self.x, text='bound to 5')
+        self.assert_refused(named, '--bind', 'M=5', text='no symbolic dim "M"; it has N')
+        for bad in ('N', 'N=', 'N=x', 'N=-1'):
+            self.assert_refused(named, '--bind', bad, text='expected NAME=VALUE')
+
+    def test_seeds(self):
+        def values(*arguments):
+            self.report(self.model, '--save', self.path('out.npz'), *arguments)
+            return files.read_npz(self.path('out.npz'))['y'][1]
+        self.assertEqual(values('--seed', '7'), values('--seed', '7'))
+        self.assertNotEqual(values('--seed', '7'), values('--seed', '8'))
+
+    def test_saved_outputs(self):
+        out = self.path('out.npz')
+        self.report(self.model, '--input', 'x=' + self.x, '--save', out)
+        dims, values = files.read_npz(out)['y']
+        self.assertEqual(dims, [2, 2])
+        for value, expected in zip(values, files.affine_of(X)):
+            self.assertAlmostEqual(value, expected, places=4)
+        self.report(self.model, '--input', 'x=' + self.x, '--expect', out, '--rtol', '0', '--atol', '0')
+
+    def test_bad_inputs(self):
+        for bad, text in (('x=' + self.path('none.npy'), 'none.npy'), (self.path('none.npz'), 'none.npz'),
+                          ('z=' + self.x, '"z"'), ('x', 'NAME=FILE'), ('x=' + self.model, 'affine.onnx'),
+                          ('x=' + self.write('i.npy', files.npy([1] * 6, [2, 3], files.INT32)), 'i32[2,3]'),
+                          ('x=' + self.write('s.npy', files.npy(X, [3, 2])), 'x'),
+                          ('x=' + self.write('r.npy', files.npy(X, [6])), 'x'),
+                          ('x=' + self.write('t.npy', files.npy(X, [2, 3])[:-1]), 't.npy'),
+                          (self.write('t.npz', b'PK\x03\x04 no archive'), 't.npz')):
+            self.assert_refused(self.model, '--input', bad, text=text)
+        unknown = self.write('unknown.npz', files.npz({'z': files.npy(X, [2, 3])}))
+        self.assert_refused(self.model, '--expect', unknown, text='no output "z"')
+        self.assert_refused(self.model, '--expect', self.path('none.npz'), text='none.npz')
+
+    def test_bad_models(self):
+        self.assert_refused(self.path('none.onnx'), text='none.onnx')
+        self.assert_refused(self.write('model.txt', b''), text='.onnx')
+        self.assert_refused(self.folder + '/', text='extension')
+        model = files.affine()
+        for length in (0, 1, 40, len(model) // 2, len(model) - 1):
+            self.assert_refused(self.write('cut.onnx', model[:length]), text='cut.onnx')
+        strange = files.model([('Frobnicate', ['x'], ['y'])], [('x', [2], files.FLOAT)], [('y', [2], files.FLOAT)])
+        self.assert_refused(self.write('strange.onnx', strange), text='Frobnicate')
+
+    # Measuring.
+
+    def test_how_much_is_measured(self):
+        self.assertEqual(self.report(self.model, '--repeat', '5', '--warmup', '2')['runs'], 5)
+        report = self.report(self.model, '--seconds', '0.05')
+        self.assertGreater(report['runs'], 1)
+        self.assertGreaterEqual(report['latency_us']['p99'], report['latency_us']['median'])
+
+    def test_trace(self):
+        trace = self.path('trace.json')
+        self.report(self.model, '--trace', trace)
+        with open(trace) as file:
+            events = json.load(file)['traceEvents']
+        self.assertIn('relu', json.dumps(events))
+        self.assertTrue(any(event.get('dur', -1) >= 0 for event in events))
+        self.assert_refused(self.model, '--trace', self.folder, text='cannot be written')
+
+    # The cache.
+
+    def test_second_run_hits_and_options_make_another_key(self):
+        self.assertEqual(self.report(self.model)['cache'], 'miss')
+        self.assertEqual(self.report(self.model)['cache'], 'hit')
+        for flags in (['--deterministic'], ['--precision', 'bf16'], ['--rewrites', 'exact']):
+            self.assertEqual(self.report(self.model, *flags)['cache'], 'miss', flags)
+            self.assertEqual(self.report(self.model, *flags)['cache'], 'hit', flags)
+        self.assertEqual(self.report(self.model, '--cache', self.path('other'))['cache'], 'miss')
+        self.assertEqual(self.report(self.model, '--no-cache')['cache'], 'off')
+        self.assertEqual(self.report(self.model, ENCORE_CACHE='off')['cache'], 'off')
+        for flags in (['--check-cache'], ['--verify'], ['--check-cache', '--verify']):
+            self.assertEqual(self.report(self.model, *flags)['cache'], 'hit')
+
+    def test_other_weights_share_what_was_compiled(self):
+        self.report(self.model)
+        other = self.write('other.onnx', files.affine().replace(b'\x00\x00\x20\xc1', b'\x00\x00\x21\xc1'))
+        self.assertEqual(self.report(other, '--input', 'x=' + self.x)['cache'], 'hit')
+        self.assert_wrong(self.run_tool(other, '--input', 'x=' + self.x, '--expect', self.y), 'element')
+
+    def test_damaged_entries_are_made_again(self):
+        self.report(self.model)
+        for parent, _, names in os.walk(self.path('cache/v1/graph')):
+            for name in names:
+                with open(os.path.join(parent, name), 'r+b') as file:
+                    file.seek(os.path.getsize(file.name) // 2)
+                    byte = file.read(1)[0]
+                    file.seek(-1, os.SEEK_CUR)
+                    file.write(bytes([byte ^ 1]))
+        report = self.report(self.model, '--input', 'x=' + self.x, '--expect', self.y)
+        self.assertEqual(report['cache'], 'miss')
+        self.assertEqual(self.report(self.model)['cache'], 'hit')
+
+    def test_a_cache_that_cannot_be_used_breaks_nothing(self):
+        result = self.run_tool(self.model, '--cache', self.model, '--input', 'x=' + self.x, '--expect', self.y)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('nothing is kept on disk', result.stderr)
+
+    def test_the_cache_stays_within_its_size(self):
+        for rows in range(2, 6):
+            model = self.write('rows.onnx', files.affine(rows=rows))
+            self.report(model, '--cache-size', '4096')
+        size = sum(os.path.getsize(os.path.join(parent, name))
+                   for parent, _, names in os.walk(self.path('cache/v1/graph')) for name in names)
+        self.assertLessEqual(size, 3 * 4096)
+        self.assert_refused(self.model, '--cache-size', 'much', text='bytes')
+
+    # Packages.
+
+    def test_recordings_run(self):
+        recording = self.path('affine.encore')
+        self.report(self.model, '--input', 'x=' + self.x, '--record', recording)
+        for flags in ([], ['--trust'], ['--target', 'cpu']):
+            report = self.report(recording, *flags, target=None if '--target' in flags else 'ref')
+            output, = report['outputs']
+            self.assertEqual((output['name'], output['ok']), ('y', True))
+        self.assertEqual(self.report(recording, '--trust', '--cache', self.path('fresh'))['cache'], 'hit')
+        self.assertEqual(self.report(recording, '--cache', self.path('fresher'))['cache'], 'miss')
+        self.report(recording, '--input', 'x=' + self.x, '--expect', self.y)
+        with open(recording, 'rb') as file:
+            content = bytearray(file.read())
+        content[len(content) * 3 // 4] ^= 1
+        self.assert_refused(self.write('bad.encore', bytes(content)), text='bad.encore')
+        self.assert_refused(self.write('cut.encore', bytes(content[:-9])), text='cut.encore')
+        self.assert_refused(self.model, '--record', self.path('none/x.encore'), text='none/x.encore', code=2)
+
+    # Arguments.
+
+    def test_bad_arguments(self):
+        self.assert_refused(self.model, '--target', 'tpu', target=None, text='tpu')
+        for flags, text in ((['--frobnicate'], '--frobnicate'),
+                            (['--precision', 'f12'], 'f12'), (['--rewrites', 'all'], 'all'),
+                            (['--threads', '-3'], '--threads'), (['--repeat', '-1'], '--repeat'),
+                            (['--repeat', 'x'], '--repeat'), (['--seconds', '-1'], '--seconds'),
+                            (['--tune', '-1'], '--tune'), (['--json', self.path('none/x')], 'none/x'),
+                            (['--save', self.path('none/x.npz')], 'none/x.npz'),
+                            (['--save', self.path('x.npz'), '--repeat', '0'], '--save')):
+            self.assert_refused(self.model, *flags, text=text)
+        self.assert_refused(self.model, self.model, '--trace', self.path('t'), text='exactly one model')
+        self.assert_refused('--input', 'x=' + self.x, text='need a model')
+
+    def test_tuning_says_what_it_does(self):
+        result = self.run_tool(self.model, '--tune', '0.1')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('--tune', result.stderr)
+
+    def test_threads(self):
+        for threads in ('0', '1', '3'):
+            self.report(self.model, '--threads', threads, '--input', 'x=' + self.x, '--expect', self.y)
+
+    def test_examples_say_when_they_are_not_there(self):
+        self.assert_refused('--repeat', '0', text='./encore setup', ENCORE_DEPS=self.path('none'))
+        self.assert_refused('--record', self.path('x'), text='exactly one model')
+
+
+if __name__ == '__main__':
+    unittest.main()

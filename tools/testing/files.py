@@ -1,0 +1,103 @@
+"""Files for tests of the tools, written and read with Python's own library alone: ONNX models, TensorProto,
+.npy and .npz."""
+import ast
+import io
+import struct
+import zipfile
+
+FLOAT, INT32 = 1, 6
+_NPY = {FLOAT: '<f4', INT32: '<i4'}
+_FORMAT = {FLOAT: 'f', INT32: 'i'}
+
+
+def _varint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def _field(number, value):
+    """A field of a protocol-buffer message: an integer, or bytes or text."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    if isinstance(value, str):
+        value = value.encode()
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _size(dims):
+    size = 1
+    for dim in dims:
+        size *= dim
+    return size
+
+
+def tensor(values, dims, dtype=FLOAT, name=''):
+    """A TensorProto."""
+    assert len(values) == _size(dims)
+    return (b''.join(_field(1, dim) for dim in dims) + _field(2, dtype) + (_field(8, name) if name else b'') +
+            _field(9, struct.pack('<%d%s' % (len(values), _FORMAT[dtype]), *values)))
+
+
+def _value(name, dims, dtype):
+    shape = b''.join(_field(1, _field(1, dim) if isinstance(dim, int) else _field(2, dim)) for dim in dims)
+    return _field(1, name) + _field(2, _field(1, _field(1, dtype) + _field(2, shape)))
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17):
+    """A ModelProto. nodes: (operator, inputs, outputs); inputs and outputs: (name, dims, dtype), a dim being
+    a number or a name; initializers: TensorProto."""
+    graph = b''
+    for i, (operator, reads, writes) in enumerate(nodes):
+        graph += _field(1, b''.join(_field(1, name) for name in reads) +
+                        b''.join(_field(2, name) for name in writes) +
+                        _field(3, '%s_%d' % (operator.lower(), i)) + _field(4, operator))
+    graph += _field(2, 'g') + b''.join(_field(5, initializer) for initializer in initializers)
+    graph += b''.join(_field(11, _value(*each)) for each in inputs)
+    graph += b''.join(_field(12, _value(*each)) for each in outputs)
+    return _field(1, 8) + _field(7, graph) + _field(8, _field(2, opset))
+
+
+def affine(rows=2):
+    """y = relu(x * w + b) with x f32[rows, 3], w 3 x 2 and b of 2; what `affine_of` computes."""
+    return model([('MatMul', ['x', 'w'], ['p']), ('Add', ['p', 'b'], ['s']), ('Relu', ['s'], ['y'])],
+                 [('x', [rows, 3], FLOAT)], [('y', [rows, 2], FLOAT)],
+                 [tensor([1, 2, 3, 4, 5, 6], [3, 2], name='w'), tensor([-10, 1], [2], name='b')])
+
+
+def affine_of(x):
+    return [max(0.0, sum(x[3 * row + k] * (1 + 2 * k + column) for k in range(3)) + (-10, 1)[column])
+            for row in range(len(x) // 3) for column in range(2)]
+
+
+def npy(values, dims, dtype=FLOAT):
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (
+        _NPY[dtype], ''.join('%d, ' % dim for dim in dims))
+    header += ' ' * (-(10 + len(header) + 1) % 64) + '\n'
+    return (b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() +
+            struct.pack('<%d%s' % (len(values), _FORMAT[dtype]), *values))
+
+
+def npz(arrays):
+    """arrays: bytes of .npy by name."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, 'w') as archive:
+        for name, array in arrays.items():
+            archive.writestr(name + '.npy', array)
+    return out.getvalue()
+
+
+def read_npz(path):
+    """(dims, values) by name; of f32 and i32."""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.namelist():
+            content = archive.read(entry)
+            length = struct.unpack('<H', content[8:10])[0]
+            header = ast.literal_eval(content[10:10 + length].decode())
+            kind = {'<f4': 'f', '<i4': 'i'}[header['descr']]
+            values = struct.unpack('<%d%s' % (_size(header['shape']), kind), content[10 + length:])
+            arrays[entry[:-len('.npy')]] = (list(header['shape']), list(values))
+    return arrays
