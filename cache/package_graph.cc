@@ -39,6 +39,11 @@ bool ReadOption(std::string_view text, backends::Precision* value) {
   if (parsed) *value = *parsed;
   return parsed.has_value();
 }
+bool ReadOption(std::string_view text, backends::CpuKernels* value) {
+  const auto parsed = backends::ParseCpuKernels(text);
+  if (parsed) *value = *parsed;
+  return parsed.has_value();
+}
 bool ReadOption(std::string_view text, backends::Rewrites* value) {
   const auto parsed = backends::ParseRewrites(text);
   if (parsed) *value = *parsed;
