@@ -40,6 +40,37 @@ Status LoadOn(const CompiledGraph& graph, DeviceId id, Device* device,
   return OkStatus();
 }
 
+// The storage that each slot which the run plan or a plan below it names lies
+// in, as slots' numbers.
+std::vector<bool> StorageOfRun(const CompiledGraph& graph) {
+  std::vector<bool> used(graph.slots.size());
+  const auto use = [&](SlotId slot) {
+    while (graph.slot(slot).base.valid()) slot = graph.slot(slot).base;
+    used[slot.value()] = true;
+  };
+  const auto use_all = [&](std::span<const SlotId> slots) {
+    for (const SlotId slot : slots) use(slot);
+  };
+  use_all(graph.outputs);
+  std::vector<PlanId> plans = {graph.run};
+  while (!plans.empty()) {
+    const PlanId id = plans.back();
+    plans.pop_back();
+    for (const Step& step : graph.plan(id).steps) {
+      if (const auto* launch = std::get_if<Launch>(&step.op)) {
+        use_all(launch->reads);
+        use_all(launch->writes);
+      } else if (const auto* copy = std::get_if<Copy>(&step.op)) {
+        use(copy->src);
+      } else if (const auto* invoke = std::get_if<Invoke>(&step.op)) {
+        use_all(invoke->reads);
+        plans.insert(plans.end(), invoke->plans.begin(), invoke->plans.end());
+      }
+    }
+  }
+  return used;
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<const Executable>> Executable::Load(
@@ -63,6 +94,10 @@ StatusOr<std::shared_ptr<const Executable>> Executable::Load(
   ENCORE_RETURN_IF_ERROR(executable->LoadKernels(threads));
   ENCORE_RETURN_IF_ERROR(executable->PlaceConstants());
   const CompiledGraph& loaded = *executable->graph_;
+  const std::vector<bool> used = StorageOfRun(loaded);
+  for (const SlotId parameter : loaded.parameters) {
+    executable->replay_reads_.push_back(used[parameter.value()]);
+  }
   const auto flatten = [&](PlanId plan) {
     return FlattenPlan(loaded, plan, executable->kernels_,
                        executable->devices_);

@@ -37,6 +37,9 @@ class Executable {
   const ReplayCode* prepare() const { return prepare_.get(); }
   // Slots of role kDerived, in the order of their numbers.
   std::span<const SlotId> derived() const { return derived_; }
+  // Whether a replay may read parameter i of the signature; others are for the
+  // prepare plan alone.
+  bool replay_reads(size_t parameter) const { return replay_reads_[parameter]; }
   // Slots of role kConstant and, beside them, where their bytes are.
   std::span<const SlotId> constants() const { return constants_; }
   void* constant_address(size_t i) const { return constant_addresses_[i]; }
@@ -54,6 +57,7 @@ class Executable {
   ReplayCode run_;
   std::unique_ptr<ReplayCode> prepare_;
   std::vector<SlotId> derived_, constants_;
+  std::vector<bool> replay_reads_;  // by parameter
   std::vector<void*> constant_addresses_;
 };
 

@@ -30,7 +30,8 @@ Status CheckSize(std::string_view what, size_t i, const Blob& blob,
 
 }  // namespace
 
-Status Weights::BindParameters(std::span<const Blob> parameters) {
+Status Weights::BindParameters(std::span<const Blob> parameters,
+                               bool for_prepare) {
   const CompiledGraph& graph = executable_->graph();
   if (parameters.size() != graph.parameters.size()) {
     return InvalidArgumentError(
@@ -41,6 +42,10 @@ Status Weights::BindParameters(std::span<const Blob> parameters) {
     const Slot& slot = graph.slot(graph.parameters[i]);
     ENCORE_RETURN_IF_ERROR(
         CheckSize("parameter", i, parameters[i], slot.bytes.constant()));
+    if (!for_prepare && !executable_->replay_reads(i)) {
+      parameters_.push_back(nullptr);
+      continue;
+    }
     const int64_t element = std::max(1, BitWidth(slot.type.dtype) / 8);
     kept_.push_back(IsAligned(parameters[i].bytes.data(), element)
                         ? parameters[i]
@@ -65,7 +70,7 @@ StatusOr<std::shared_ptr<const Weights>> Weights::Prepare(
     std::span<const Blob> parameters, ThreadPool* threads) {
   std::shared_ptr<Weights> weights(new Weights(std::move(executable)));
   const Executable& loaded = *weights->executable_;
-  ENCORE_RETURN_IF_ERROR(weights->BindParameters(parameters));
+  ENCORE_RETURN_IF_ERROR(weights->BindParameters(parameters, true));
   for (size_t i = 0; i < loaded.derived().size(); ++i) {
     ENCORE_RETURN_IF_ERROR(weights->AllocateDerived(i));
   }
@@ -92,7 +97,7 @@ StatusOr<std::shared_ptr<const Weights>> Weights::Restore(
     std::span<const Blob> parameters, std::span<const Blob> derived) {
   std::shared_ptr<Weights> weights(new Weights(std::move(executable)));
   const Executable& loaded = *weights->executable_;
-  ENCORE_RETURN_IF_ERROR(weights->BindParameters(parameters));
+  ENCORE_RETURN_IF_ERROR(weights->BindParameters(parameters, false));
   if (derived.size() != loaded.derived().size()) {
     return InvalidArgumentError(StrCat("the graph derives ",
                                        loaded.derived().size(),

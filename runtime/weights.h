@@ -39,7 +39,8 @@ class Weights {
   // else a copy.
   StatusOr<Blob> DerivedBytes(size_t i) const;
 
-  // For replayers: addresses in the order of graph.parameters and derived().
+  // For replayers: addresses in the order of graph.parameters and derived();
+  // null for a restored parameter that replays do not read.
   std::span<void* const> parameters() const { return parameters_; }
   std::span<void* const> derived() const { return derived_; }
   const Executable& executable() const { return *executable_; }
@@ -47,7 +48,7 @@ class Weights {
  private:
   explicit Weights(std::shared_ptr<const Executable> executable)
       : executable_(std::move(executable)) {}
-  Status BindParameters(std::span<const Blob> parameters);
+  Status BindParameters(std::span<const Blob> parameters, bool for_prepare);
   Status AllocateDerived(size_t i);
 
   std::shared_ptr<const Executable> executable_;
