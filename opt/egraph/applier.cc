@@ -50,81 +50,98 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
     }
   }
   if (!batchable_) return;
+  FindHomes(std::move(bound));
   for (const Slot s : wanted_) {
     wanted_class_.push_back(
         graph.language().is_class(rule->slots[s.value()].sort));
   }
-  lanes_.resize(rule->slots.size() * kBatch);
-  for (uint32_t s = 0; s < used.size(); ++s) {
-    if (!rule->slots[s].constant.has_value()) continue;
-    std::fill_n(Lane(s), kBatch, registers_[s]);
+  PlaceLanes();
+}
+
+// What matches do not give lies in lanes of the applier's own: constants and
+// what is inserted.
+void Applier::PlaceLanes() {
+  lanes_.resize(rule_->slots.size());
+  size_t size = 0;
+  for (const SlotInfo& slot : rule_->slots) {
+    if (slot.constant.has_value()) size += kBatch;
+  }
+  own_lanes_.resize(size + num_insertions_ * kBatch);
+  Value* next = own_lanes_.data();
+  for (uint32_t s = 0; s < rule_->slots.size(); ++s) {
+    if (!rule_->slots[s].constant.has_value()) continue;
+    std::fill_n(next, kBatch, registers_[s]);
+    lanes_[s] = next;
+    next += kBatch;
+  }
+  for (Instruction& instruction : code_) {
+    if (instruction.kind != Action::Kind::kInsert) continue;
+    instruction.own_lane = next - own_lanes_.data();
+    lanes_[instruction.out] = next;
+    next += kBatch;
   }
 }
 
-// Each instruction runs for the whole batch in passes, so that what one pass
-// asks memory for has come when the next one reads it.
-uint32_t Applier::ApplyBatch(EGraph* graph, const Value* matches,
-                             size_t count) {
-  LoadBatch(*graph, matches, count);
+// What an instruction inserts only to unite it with a class that is known by
+// then is created there.
+void Applier::FindHomes(std::vector<bool> bound) {
+  for (uint32_t s = 0; s < bound.size(); ++s) {
+    if (rule_->slots[s].constant.has_value()) bound[s] = true;
+  }
+  for (size_t i = 0; i < code_.size(); ++i) {
+    Instruction& insert = code_[i];
+    if (insert.kind != Action::Kind::kInsert) continue;
+    for (size_t j = i + 1; j < code_.size(); ++j) {
+      if (code_[j].kind != Action::Kind::kUnion) continue;
+      const uint32_t* const sides = args_.data() + code_[j].first_arg;
+      for (const size_t side : {0, 1}) {
+        if (sides[side] == insert.out && bound[sides[1 - side]]) {
+          insert.home = sides[1 - side];
+        }
+      }
+    }
+    bound[insert.out] = true;
+  }
+}
+
+uint32_t Applier::ApplyBatch(EGraph* graph, const MatchColumns& matches,
+                             size_t first, size_t count) {
+  for (size_t k = 0; k < wanted_.size(); ++k) {
+    const Value* const values = matches[k].data() + first;
+    lanes_[wanted_[k].value()] = values;
+    if (!wanted_class_[k]) continue;
+    for (size_t i = 0; i < count; ++i) graph->store().PrefetchClass(values[i]);
+  }
   uint32_t unions = 0;
   for (const Instruction& instruction : code_) {
+    const uint32_t* const args = args_.data() + instruction.first_arg;
     if (instruction.kind == Action::Kind::kInsert) {
-      InsertBatch(graph, instruction, count);
+      columns_.clear();
+      for (uint32_t k = 0; k < instruction.num_args; ++k) {
+        columns_.push_back(lanes_[args[k]]);
+      }
+      const Value* const homes =
+          instruction.home == kNoSlot ? nullptr : lanes_[instruction.home];
+      unions += graph->AddBatch(OpId(instruction.op), columns_, homes, count,
+                                own_lanes_.data() + instruction.own_lane);
       continue;
     }
-    const Value* const a = Lane(args_[instruction.first_arg]);
-    const Value* const b = Lane(args_[instruction.first_arg + 1]);
+    const Value* const a = lanes_[args[0]];
+    const Value* const b = lanes_[args[1]];
     for (size_t i = 0; i < count; ++i) {
-      unions += graph->Union(ClassId(a[i]), ClassId(b[i]));
+      if (a[i] != b[i]) unions += graph->Union(ClassId(a[i]), ClassId(b[i]));
     }
   }
   return unions;
 }
 
-void Applier::LoadBatch(const EGraph& graph, const Value* matches,
-                        size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t k = 0; k < wanted_.size(); ++k) {
-      const Value value = *matches++;
-      Lane(wanted_[k].value())[i] = value;
-      if (wanted_class_[k]) graph.store().PrefetchRow(value);
-    }
-  }
-}
-
-void Applier::InsertBatch(EGraph* graph, const Instruction& instruction,
-                          size_t count) {
-  const NodeStore& store = graph->store();
-  const size_t arity = instruction.num_args;
-  const uint32_t* const args = args_.data() + instruction.first_arg;
-  scratch_.resize(arity * kBatch);
-  uint64_t hashes[kBatch];
-  for (size_t i = 0; i < count; ++i) {
-    Value* const columns = scratch_.data() + i * arity;
-    for (size_t k = 0; k < arity; ++k) {
-      const Value value = Lane(args[k])[i];
-      columns[k] =
-          store.is_class_column(instruction.op, k) ? store.Find(value) : value;
-    }
-    hashes[i] = store.Hash(instruction.op, columns);
-    store.PrefetchSlot(hashes[i]);
-  }
-  for (size_t i = 0; i < count; ++i) store.PrefetchFound(hashes[i]);
-  Value* const out = Lane(instruction.out);
-  for (size_t i = 0; i < count; ++i) {
-    out[i] = graph
-                 ->AddHashed(OpId(instruction.op),
-                             {scratch_.data() + i * arity, arity}, hashes[i])
-                 .value();
-  }
-}
-
-Applier::Outcome Applier::Apply(EGraph* graph, std::span<const Value> match) {
+Applier::Outcome Applier::Apply(EGraph* graph, const MatchColumns& matches,
+                                size_t match) {
   Outcome outcome;
   size_t i = 0;
-  for (const Slot s : wanted_) registers_[s.value()] = match[i++];
+  for (const Slot s : wanted_) registers_[s.value()] = matches[i++][match];
   for (size_t a = 0; with_nodes_ && a < rule_->atoms.size(); ++a) {
-    registers_[rule_->slots.size() + a] = match[i++];
+    registers_[rule_->slots.size() + a] = matches[i++][match];
   }
   for (size_t pc = 0; pc < code_.size(); ++pc) {
     const Instruction& instruction = code_[pc];

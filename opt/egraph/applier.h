@@ -8,12 +8,18 @@
 
 #include "encore/ir/support/status.h"
 #include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/flat_array.h"
 #include "encore/opt/egraph/rule.h"
 
 namespace encore::egraph {
 
+// Matches of a query, by what they give.
+using MatchColumns = std::vector<FlatArray<Value>>;
+
+// Movable only.
 class Applier {
  public:
+  Applier(Applier&&) = default;
   // `rule` must outlive the applier and keep its id in proofs.
   Applier(const EGraph& graph, const Rule* rule, RuleId id);
 
@@ -26,17 +32,18 @@ class Applier {
     Status status;        // of a panic or an undefined primitive
     uint32_t unions = 0;  // of different classes
   };
-  // `match`: as wanted; any ids of classes.
-  Outcome Apply(EGraph* graph, std::span<const Value> match);
+  // For one of the matches, whose columns are as wanted; any ids of classes.
+  Outcome Apply(EGraph* graph, const MatchColumns& matches, size_t match);
   // Whether actions are only insertions and unions, so that ApplyBatch may run
   // each of them for many matches at a time.
   bool batchable() const { return batchable_; }
   size_t num_insertions() const { return num_insertions_; }
-  // Apply for `count` <= kBatch matches that lie one after another; the unions
-  // of different classes. REQUIRES: batchable(), and all operators are in the
+  // Apply for `count` <= kBatch matches from `first` on; the unions of
+  // different classes. REQUIRES: batchable(), and all operators are in the
   // graph's store (EGraph::SyncOps).
-  static constexpr size_t kBatch = 32;
-  uint32_t ApplyBatch(EGraph* graph, const Value* matches, size_t count);
+  static constexpr size_t kBatch = EGraph::kMaxBatch;
+  uint32_t ApplyBatch(EGraph* graph, const MatchColumns& matches, size_t first,
+                      size_t count);
 
  private:
   struct Instruction {
@@ -45,10 +52,14 @@ class Applier {
     uint32_t out;
     uint32_t first_arg;  // in args_
     uint32_t num_args;
+    // kInsert: a slot bound before it with which what it gives is united
+    // later; or kNoSlot.
+    uint32_t home = kNoSlot;
+    uint32_t own_lane = 0;  // kInsert: of what it gives, in own_lanes_
   };
-  void LoadBatch(const EGraph& graph, const Value* matches, size_t count);
-  void InsertBatch(EGraph* graph, const Instruction& instruction, size_t count);
-  Value* Lane(uint32_t slot) { return lanes_.data() + slot * kBatch; }
+  static constexpr uint32_t kNoSlot = 0xFFFFFFFFu;
+  void FindHomes(std::vector<bool> bound);
+  void PlaceLanes();
   Status RunPrimitive(EGraph* graph, const Instruction& instruction);
   bool Union(EGraph* graph, Value a, Value b);
 
@@ -63,7 +74,10 @@ class Applier {
   bool batchable_ = true;
   size_t num_insertions_ = 0;
   std::vector<bool> wanted_class_;  // by position in a match
-  std::vector<Value> lanes_;        // by slot, kBatch values each
+  // ApplyBatch: kBatch values for each slot, here or in the matches.
+  std::vector<const Value*> lanes_;
+  std::vector<Value> own_lanes_;
+  std::vector<const Value*> columns_;
 };
 
 }  // namespace encore::egraph

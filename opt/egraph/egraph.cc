@@ -73,23 +73,67 @@ ClassId EGraph::Add(OpId op, std::span<const Value> args) {
     canonical[i] =
         store_.is_class_column(op.value(), i) ? store_.Find(args[i]) : args[i];
   }
-  return ClassId(AddCanonical(op.value(), canonical, args.size(),
-                              store_.Hash(op.value(), canonical)));
+  const uint64_t hash = store_.Hash(op.value(), canonical);
+  return ClassId(AddCanonical(op.value(), canonical, args.size(), hash,
+                              store_.FirstPlace(hash), NodeStore::kNone));
+}
+
+size_t EGraph::AddBatch(OpId op, std::span<const Value* const> columns,
+                        const Value* homes, size_t count, Value* out) {
+  const size_t arity = columns.size();
+  const size_t nodes_before = num_enodes_;
+  batch_.resize(arity * kMaxBatch);
+  Value* const batch = batch_.data();
+  for (size_t k = 0; k < arity; ++k) {
+    const Value* const column = columns[k];
+    const bool is_class = store_.is_class_column(op.value(), k);
+    for (size_t i = 0; i < count; ++i) {
+      batch[i * arity + k] = is_class ? store_.Find(column[i]) : column[i];
+    }
+  }
+  uint64_t hashes[kMaxBatch];
+  size_t places[kMaxBatch];
+  for (size_t i = 0; i < count; ++i) {
+    hashes[i] = NodeStore::Hash(op.value(), batch + i * arity, arity);
+    store_.PrefetchSlot(hashes[i]);
+  }
+  for (size_t i = 0; i < count; ++i) places[i] = store_.StartLookup(hashes[i]);
+  const uint32_t version = store_.table_version();
+  for (size_t i = 0; i < count; ++i) {
+    const size_t place = store_.table_version() == version
+                             ? places[i]
+                             : store_.FirstPlace(hashes[i]);
+    out[i] = AddCanonical(op.value(), batch + i * arity, arity, hashes[i],
+                          place, homes ? homes[i] : NodeStore::kNone);
+  }
+  return homes == nullptr ? 0 : num_enodes_ - nodes_before;
 }
 
 uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity,
-                              uint64_t hash) {
-  if (const uint32_t n = store_.Lookup(op, args, hash); n != NodeStore::kNone) {
+                              uint64_t hash, size_t place, uint32_t home) {
+  const uint32_t found = store_.Lookup(op, args, hash, &place);
+  if (found != NodeStore::kNone) {
     // A proof wants the term that is there; otherwise the class is handier.
-    return proofs_ == nullptr ? store_.row(n).cls : n;
+    return proofs_ == nullptr ? store_.class_of(found) : found;
   }
   const bool relation = store_.is_relation(op);
-  const uint32_t n = store_.Create(
-      op, args, hash, relation ? unit().value() : NodeStore::kNone);
+  if (relation) {
+    home = unit().value();
+  } else if (home != NodeStore::kNone) {
+    home = store_.Find(home);
+  }
+  const uint32_t n = store_.Create(op, args, hash, place, home);
   ++version_;
   if (proofs_ != nullptr) proofs_->AddNode(op, {args, arity});
   if (relation) return unit().value();
   ++num_enodes_;
+  if (home != NodeStore::kNone) {
+    if (!analyses_.empty()) {
+      JoinFacts(n, home);
+      fact_work_.push_back(home);
+    }
+    return home;
+  }
   ++num_classes_;
   for (const auto& analysis : analyses_) {
     analysis->Make(*this, NodeId(n), ClassId(n), true);
@@ -126,16 +170,18 @@ bool EGraph::Union(ClassId a, ClassId b, ProofStep why) {
   uint32_t loser = store_.Find(b.value());
   if (winner == loser) return false;
   if (proofs_ != nullptr) proofs_->AddUnion(a.value(), b.value(), why);
-  // By number of members: a node's class, and so a column that holds it,
-  // changes at most log2(nodes) times.
-  const uint32_t winner_members = store_.info(winner).members;
-  const uint32_t loser_members = store_.info(loser).members;
-  if (winner_members < loser_members ||
-      (winner_members == loser_members && winner > loser)) {
+  // By rank, which grows with each change of a node's class: these, and those
+  // of a column that holds it, are at most log2(nodes). The older class is
+  // likely to have more users.
+  const uint32_t winner_rank = store_.rank(winner);
+  const uint32_t loser_rank = store_.rank(loser);
+  if (winner_rank == loser_rank) {
+    if (winner > loser) std::swap(winner, loser);
+    store_.IncrementRank(winner);
+  } else if (winner_rank < loser_rank) {
     std::swap(winner, loser);
   }
-  store_.row(loser).cls = winner;
-  store_.info(winner).members = winner_members + loser_members;
+  store_.set_class_of(loser, winner);
   pending_.push_back(loser);
   --num_classes_;
   ++version_;
@@ -148,6 +194,12 @@ void EGraph::Rebuild() {
     while (merged < pending_.size()) {
       PrefetchMerges(merged);
       MergeClass(pending_[merged++]);
+      // What congruence appends takes the room of what is done.
+      if (merged % kDoneChunk == 0 && merged * 2 >= pending_.size()) {
+        std::copy(pending_.begin() + merged, pending_.end(), pending_.begin());
+        pending_.resize(pending_.size() - merged);
+        merged = 0;
+      }
     }
     pending_.clear();
     merged = 0;
@@ -164,7 +216,10 @@ void EGraph::PrefetchMerges(size_t next) const {
         i < pending_.size() ? store_.first_user(pending_[i]) : NodeStore::kNone;
     return ref == NodeStore::kNone ? ref : store_.user_node(ref);
   };
-  if (next + 12 < pending_.size()) store_.PrefetchRow(pending_[next + 12]);
+  if (next + 12 < pending_.size()) {
+    store_.PrefetchClass(pending_[next + 12]);
+    store_.PrefetchRow(pending_[next + 12]);
+  }
   if (const uint32_t n = first_user(next + 8); n != NodeStore::kNone) {
     store_.PrefetchRow(n);
   }
@@ -175,10 +230,10 @@ void EGraph::PrefetchMerges(size_t next) const {
 
 void EGraph::MergeClass(uint32_t loser) {
   const uint32_t winner = store_.Find(loser);
-  store_.info(winner).ops |= store_.info(loser).ops;
-  store_.row(loser).cls = winner;  // it may be no node
+  store_.MergeClassOps(winner, loser);
+  store_.set_class_of(loser, winner);  // it may be no node
   store_.SpliceMembers(winner, loser, [&](uint32_t n) {
-    store_.row(n).cls = winner;
+    store_.set_class_of(n, winner);
     store_.Restamp(n);
   });
   store_.SpliceUsers(winner, loser, [&](uint32_t n) { RepairUser(n); });
@@ -210,9 +265,10 @@ void EGraph::RepairUser(uint32_t node) {
     if (store_.is_class_column(op, i)) args[i] = store_.Find(args[i]);
   }
   const uint64_t hash = store_.Hash(op, args.data());
-  const uint32_t other = store_.Lookup(op, args.data(), hash);
+  size_t place = store_.FirstPlace(hash);
+  const uint32_t other = store_.Lookup(op, args.data(), hash, &place);
   if (other == NodeStore::kNone) {
-    store_.InsertIntoTable(node, hash);
+    store_.InsertIntoTable(node, hash, place);
     store_.Restamp(node);
     return;
   }
@@ -266,10 +322,8 @@ std::vector<NodeId> EGraph::Users(ClassId c) const {
 std::vector<NodeId> EGraph::NodesOf(OpId op) const {
   std::vector<NodeId> nodes;
   if (op.value() >= store_.num_ops()) return nodes;
-  store_.ForEachStamped(op.value(), 0, NodeStore::kNone, [&](uint32_t n) {
-    nodes.push_back(NodeId(n));
-    return true;
-  });
+  store_.ForEachStamped(op.value(), 0, NodeStore::kNone,
+                        [&](uint32_t n) { nodes.push_back(NodeId(n)); });
   return nodes;
 }
 
@@ -313,12 +367,15 @@ void EGraph::PropagateFacts() {
 
 void EGraph::RemakeFacts(uint32_t node) {
   if (language_.is_relation(op(NodeId(node)))) return;
-  const ClassId cls = class_of(NodeId(node));
+  JoinFacts(node, class_of(NodeId(node)).value());
+}
+
+void EGraph::JoinFacts(uint32_t node, uint32_t cls) {
   bool changed = false;
   for (const auto& analysis : analyses_) {
-    changed |= analysis->Make(*this, NodeId(node), cls, false);
+    changed |= analysis->Make(*this, NodeId(node), ClassId(cls), false);
   }
-  if (changed) FactChanged(cls.value());
+  if (changed) FactChanged(cls);
 }
 
 size_t EGraph::memory_bytes() const {

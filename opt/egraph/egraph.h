@@ -8,19 +8,21 @@
 // until Rebuild, whose cost follows the nodes and users of the smaller classes
 // that were merged, not what exists. Matching requires a rebuilt graph.
 //
-// Layout (32 bytes per binary node, index lists included): rows_[n] holds
-// operator, stamp, class, columns, the next member of its class and the links
-// that thread it into the user lists of its children. Class c is created with
-// node c, so that rows_[c].cls is the union-find link of class c, exact after
-// Rebuild: reading never searches. info_ holds 8 bytes per class, NodeTable 4
-// bytes per slot, and one log per operator lists its nodes in the order in
-// which they last changed.
+// Layout (36 bytes per binary node, index lists included): a row of 24 bytes
+// has operator, stamp, columns, the next member of its class and the links that
+// thread it into the user lists of its children. Class c has the number of the
+// node it is created with; 8 bytes hold the class of node c, which is at once
+// the union-find link of class c, exact after Rebuild so that reading never
+// searches, and the first user of class c; 4 bytes hold the operators in class
+// c and its rank. NodeTable takes 4 bytes per slot, and one log per operator
+// lists its nodes in the order in which they last changed. What inserting and
+// merging read at random (classes, slots) lies apart from what is appended.
 //
 // Stamps: a node is stamped when it is created and when Rebuild changes its
 // class or a column; matching uses them to look only at what is new.
 //
 // Ids and orders depend only on the calls made. Copyable by Clone. Not
-// thread-safe, const access apart. At most 2^31 nodes.
+// thread-safe, const access apart. At most 2^30 nodes.
 #ifndef ENCORE_OPT_EGRAPH_EGRAPH_H_
 #define ENCORE_OPT_EGRAPH_EGRAPH_H_
 
@@ -80,11 +82,15 @@ class EGraph {
   ClassId Add(OpId op, std::initializer_list<Value> args) {
     return Add(op, std::span<const Value>(args.begin(), args.size()));
   }
-  // As Add, for `args` that are canonical or lost a union since the last
-  // Rebuild, with their hash.
-  ClassId AddHashed(OpId op, std::span<const Value> args, uint64_t hash) {
-    return ClassId(AddCanonical(op.value(), args.data(), args.size(), hash));
-  }
+  // Add for `count` <= kMaxBatch nodes, given by column, in passes, so that
+  // what one pass asks memory for has come when the next one reads it. `out`
+  // gets their classes. A node that does not exist is created in the class
+  // homes[i], where `homes` is not null, as if its class had been united with
+  // it at once; returns how many were. REQUIRES: SyncOps, and no proofs where
+  // there are homes.
+  static constexpr size_t kMaxBatch = 64;
+  size_t AddBatch(OpId op, std::span<const Value* const> columns,
+                  const Value* homes, size_t count, Value* out);
   // Operators declared since nodes were last added become known to store().
   void SyncOps() { store_.AddOps(language_); }
   // The class of the node where it exists; exact on a rebuilt graph.
@@ -115,7 +121,7 @@ class EGraph {
   OpId op(NodeId n) const { return OpId(store_.op(n.value())); }
   std::span<const Value> args(NodeId n) const { return store_.args(n.value()); }
   ClassId class_of(NodeId n) const {
-    return Find(ClassId(store_.row(n.value()).cls));
+    return Find(ClassId(store_.class_of(n.value())));
   }
   std::vector<NodeId> Members(ClassId c) const;
   std::vector<NodeId> Users(ClassId c) const;
@@ -152,13 +158,20 @@ class EGraph {
     if (op.value() >= store_.num_ops()) store_.AddOps(language_);
   }
   uint32_t AddCanonical(uint32_t op, const Value* args, size_t arity,
-                        uint64_t hash);
+                        uint64_t hash, size_t place, uint32_t home);
   void PrefetchMerges(size_t next) const;
   void MergeClass(uint32_t loser);
   void RepairUser(uint32_t node);
   void RemakeFacts(uint32_t node);
+  void JoinFacts(uint32_t node, uint32_t cls);
   void PropagateFacts();
   void FactChanged(uint32_t cls);
+
+#ifdef ENCORE_RARE_PATHS
+  static constexpr size_t kDoneChunk = 2;
+#else
+  static constexpr size_t kDoneChunk = 4096;
+#endif
 
   Language language_;
   std::unique_ptr<MemoryMeter> meter_;
@@ -167,6 +180,7 @@ class EGraph {
   // Twice a class whose analyses must look at it, plus 1 where its fact
   // changed.
   FlatArray<uint32_t> fact_work_;
+  std::vector<Value> batch_;
   std::vector<std::unique_ptr<Analysis>> analyses_;
   std::unique_ptr<ProofLog> proofs_;
   Status error_;

@@ -115,8 +115,10 @@ class FlatArray {
 
  private:
   void Grow(size_t at_least) {
-    const size_t step =
-        capacity_ * sizeof(T) < kLargePage ? capacity_ : kLargePage / sizeof(T);
+    const size_t bytes = capacity_ * sizeof(T);
+    const size_t step = bytes < kStep        ? capacity_
+                        : bytes < kLargePage ? kStep / sizeof(T)
+                                             : kLargePage / sizeof(T);
     SetCapacity(std::max({at_least, capacity_ + step, size_t{8}}));
   }
   void SetCapacity(size_t capacity) {
@@ -145,6 +147,8 @@ class FlatArray {
     reserved_ = bytes;
   }
 
+  // Beyond this size memory is moved by the page and not copied to grow.
+  static constexpr size_t kStep = size_t{256} << 10;
   static constexpr size_t kReserveFactor = 16;
 
   T* data_ = nullptr;

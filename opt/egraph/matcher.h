@@ -1,10 +1,20 @@
 // Matcher: walks a trie over a rebuilt graph and hands out the matches.
+//
+// Steps take partial matches in blocks of up to kLanes and give blocks, so that
+// the lists of many classes are followed at once: what one lane asks memory for
+// comes while the others are looked at. Siblings that follow the same list of
+// the same register follow it together. A step keeps only the registers it
+// binds; a lane remembers the lane it comes from, where older ones are.
+//
+// The order of matches depends on the trie and the graph only.
 #ifndef ENCORE_OPT_EGRAPH_MATCHER_H_
 #define ENCORE_OPT_EGRAPH_MATCHER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,17 +24,21 @@
 
 namespace encore::egraph {
 
-// The matches of one query: rows of as many values as its yields have
-// registers.
+// The matches of one query: a column for each register of its yields.
 struct MatchBuffer {
-  FlatArray<Value> values;
-  size_t stride = 0;  // 0: matches bind nothing and only their number counts
+  std::vector<FlatArray<Value>> columns;
   size_t count = 0;
   size_t applied = 0;     // how many of the first its user is done with
   size_t limit = 0;       // matches beyond are not kept ...
   bool overflow = false;  // ... and there were some
 
-  explicit MatchBuffer(MemoryMeter* meter) : values(meter) {}
+  MatchBuffer(size_t num_columns, MemoryMeter* meter) {
+    columns.reserve(num_columns);
+    for (size_t k = 0; k < num_columns; ++k) columns.emplace_back(meter);
+  }
+  void Free() {
+    for (FlatArray<Value>& column : columns) column.Free();
+  }
 };
 
 class Matcher {
@@ -37,10 +51,69 @@ class Matcher {
   Matcher(EGraph* graph, const Trie* trie,
           std::function<bool(std::span<const Value>)> each);
 
-  // Whether it ran to the end.
+  // Whether it ran to the end. To be called once.
   bool Run();
 
  private:
+  static constexpr uint32_t kLanes = 64;
+
+  // Partial matches, as the registers that one step has bound and steps before
+  // the next binding one have added.
+  struct Frame {
+    const Frame* parent = nullptr;
+    uint32_t first = 0;  // its first register; older ones are in the parent
+    uint32_t count = 0;  // lanes
+    uint8_t from[kLanes] = {};  // the lane of the parent, by lane
+    std::vector<Value> values;  // by register, kLanes each
+
+    Value* column(uint32_t reg) {
+      return values.data() + size_t{reg - first} * kLanes;
+    }
+    const Value* column(uint32_t reg) const {
+      return values.data() + size_t{reg - first} * kLanes;
+    }
+    Value Get(uint32_t reg, uint32_t lane) const {
+      const Frame* frame = this;
+      for (; reg < frame->first; frame = frame->parent) {
+        lane = frame->from[lane];
+      }
+      return frame->column(reg)[lane];
+    }
+  };
+  // Some lanes of a frame.
+  struct Block {
+    Frame* frame;
+    const uint8_t* lanes;
+    uint32_t count;
+    Value Get(uint32_t reg, uint32_t i) const {
+      return frame->Get(reg, lanes[i]);
+    }
+    // The register in all lanes.
+    void Gather(uint32_t reg, Value* out) const;
+  };
+
+  // A trie node: what it binds, and what is done with it.
+  struct Branch {
+    const TrieStep* step = nullptr;
+    uint32_t arity = 0;  // of the nodes it binds
+    uint32_t width = 0;  // registers of its frame
+    Frame frame;         // of steps that bind nodes
+    std::vector<uint32_t> groups;
+  };
+  // Sibling trie nodes that are executed together, with what each wants of the
+  // nodes of a list.
+  struct Wanted {
+    Branch* branch;
+    uint32_t op;
+    uint32_t from;
+    uint32_t ages;  // stamps: from <= stamp < from + ages
+    uint32_t column;
+  };
+  struct Group {
+    TrieStep::Kind kind;
+    uint32_t op_bits;  // of the operators wanted
+    std::vector<Wanted> branches;
+  };
   // The rows of an operator within ages, ordered by a column: made when a step
   // first asks for it, so that joins over literals do not scan.
   struct ColumnIndex {
@@ -53,19 +126,55 @@ class Matcher {
     uint32_t to;
     uint8_t column;
     FlatArray<Entry> entries;
+    // The first entry that is not less.
+    uint32_t Find(Value value) const;
   };
-  const ColumnIndex& IndexFor(const TrieStep& step);
+  // A group being executed. It takes a block and puts out blocks to its
+  // branches, which are handed on when they are full and at the end.
+  struct Level {
+    const Group* group;
+    Block input;
+    bool started;
+    bool done;                 // no more output
+    uint32_t branch;           // whose output is being handed on; or past them
+    uint32_t child;            // the next of that branch's groups
+    uint32_t at;               // in the input, except for walks
+    NodeStore::LogCursor log;  // kScan
+    const ColumnIndex* index;  // kLiteral
+    uint32_t cursor[kLanes];   // in its list, by position in the input
+    // Filters: the lanes that passed; walks: the positions in the input whose
+    // lists have not ended.
+    uint32_t count;
+    uint8_t lanes[kLanes];
+  };
+  struct MemberList;
+  struct UserList;
 
-  bool Execute(uint32_t trie_node);
-  bool Step(const TrieNode& node);
-  bool Bind(const TrieNode& node, uint32_t n);
-  bool Members(const TrieNode& node);
-  bool Users(const TrieNode& node);
-  bool Literal(const TrieNode& node);
-  bool Lookup(const TrieNode& node);
-  bool Primitive(const TrieStep& step);
-  bool Yield(const TrieStep& step);
-  bool Stopped() { return (++work_ & 0xFFF) == 0 && stop_ && stop_(); }
+  void Compile();
+  void AddGroups(uint32_t parent, uint32_t frame, uint32_t first_child,
+                 std::vector<uint32_t>* frame_of);
+
+  void Enter(const Group& group, Block input);
+  // The next group to execute on what `level` has put out, or null.
+  const Group* NextChild(Level* level, Block* input);
+  // Executes the group until a branch has a full block or the end; false: Run
+  // ends.
+  bool Produce(Level* level);
+  void Start(Level* level);
+  void Scan(Level* level);
+  template <typename List>
+  void Walk(Level* level);
+  void Literal(Level* level);
+  void Lookup(Level* level);
+  void Filter(Level* level);
+  bool Primitive(const TrieStep& step, Frame* frame, uint32_t lane);
+  bool Yield(const Level& level);
+  const ColumnIndex* IndexFor(const TrieStep& step);
+  Branch& only_branch(const Level& level) {
+    return *level.group->branches.front().branch;
+  }
+  // Whether the branch's block is full now.
+  bool Bind(Branch* branch, const Block& input, uint32_t position, uint32_t n);
 
   EGraph* graph_;
   const NodeStore& store_;
@@ -73,11 +182,15 @@ class Matcher {
   std::vector<MatchBuffer>* buffers_ = nullptr;
   std::function<bool()> stop_;
   std::function<bool(std::span<const Value>)> each_;
-  std::vector<Value> registers_;
+  std::vector<Branch> branches_;  // the root, then one per trie node
+  std::vector<Group> groups_;
+  std::vector<std::unique_ptr<Level>> levels_;  // the first depth_ are active
+  size_t depth_ = 0;
   std::vector<Value> scratch_;
   std::deque<ColumnIndex> indexes_;
-  std::vector<const ColumnIndex*> index_of_step_;  // by trie node
   uint64_t work_ = 0;
+  uint64_t next_check_ = kWorkPerCheck;
+  static constexpr uint64_t kWorkPerCheck = 4096;
 };
 
 }  // namespace encore::egraph

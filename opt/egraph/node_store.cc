@@ -7,12 +7,18 @@
 namespace encore::egraph {
 
 NodeStore::NodeStore(MemoryMeter* meter)
-    : meter_(meter), rows_(meter), info_(meter), extra_(meter), table_(meter) {}
+    : meter_(meter),
+      rows_(meter),
+      classes_(meter),
+      ops_and_rank_(meter),
+      extra_(meter),
+      table_(meter) {}
 
 NodeStore::NodeStore(const NodeStore& other, MemoryMeter* meter)
     : meter_(meter),
       rows_(other.rows_, meter),
-      info_(other.info_, meter),
+      classes_(other.classes_, meter),
+      ops_and_rank_(other.ops_and_rank_, meter),
       extra_(other.extra_, meter),
       table_(other.table_, meter),
       stamp_base_(other.stamp_base_),
@@ -22,9 +28,11 @@ NodeStore::NodeStore(const NodeStore& other, MemoryMeter* meter)
   for (const OpRows& op : other.ops_) {
     ops_.push_back({.arity = op.arity,
                     .is_relation = op.is_relation,
+                    .inline_classes = op.inline_classes,
                     .is_class = op.is_class,
                     .log = FlatArray<uint32_t>(op.log, meter),
                     .segments = op.segments,
+                    .open_stamp = op.open_stamp,
                     .live = op.live,
                     .stale = op.stale});
   }
@@ -39,76 +47,67 @@ void NodeStore::AddOps(const Language& language) {
     }
     rows.arity = rows.is_class.size();
     rows.is_relation = language.is_relation(OpId(i));
+    for (uint32_t k = 0; rows.arity <= 2 && k < rows.arity; ++k) {
+      rows.inline_classes |= rows.is_class[k] << k;
+    }
     ops_.push_back(std::move(rows));
   }
 }
 
-uint32_t NodeStore::Lookup(uint32_t op, const Value* args,
-                           uint64_t hash) const {
-  const size_t k = ops_[op].arity;
-  return table_.Find(hash, [&](uint32_t n) {
-    const NodeRow& row = rows_[n];
-    if ((row.op & ~kRetiredBit) != op) return false;
-    if (k == 2) return row.arg[0] == args[0] && row.arg[1] == args[1];
-    if (k == 1) return row.arg[0] == args[0];
-    return k == 0 || std::equal(args, args + k, extra_.data() + row.arg[0]);
-  });
-}
-
 uint32_t NodeStore::CreateClass() {
   const uint32_t n = rows_.size();
-  rows_.push_back({.op = kNoOp,
-                   .stamp = static_cast<uint16_t>(stamp_),
-                   .cls = n,
-                   .arg = {0, 0},
-                   .next = kNone,
-                   .link = {kNone, kNone},
-                   .users = kNone});
-  info_.push_back({0, 0});
+  ENCORE_CHECK(n < kMaxRows) << "more than 2^30 nodes";
+  *rows_.Extend(1) = {.op = kNoOp,
+                      .stamp = static_cast<uint16_t>(stamp_),
+                      .arg = {0, 0},
+                      .next = kNone,
+                      .link = {kNone, kNone}};
+  *classes_.Extend(1) = {.cls = n, .users = kNone};
+  *ops_and_rank_.Extend(1) = 0;
   return n;
 }
 
 uint32_t NodeStore::Create(uint32_t op, const Value* args, uint64_t hash,
-                           uint32_t cls) {
-  const size_t k = ops_[op].arity;
+                           size_t place, uint32_t cls) {
+  OpRows& rows = ops_[op];
+  const size_t k = rows.arity;
   const uint32_t n = CreateClass();
-  ENCORE_CHECK(n < kMaxRows) << "more than 2^30 nodes";
   NodeRow& row = rows_[n];
   row.op = op;
   if (k <= 2) {
     for (size_t i = 0; i < k; ++i) row.arg[i] = args[i];
+    LinkInlineUsers(rows, n, &row);
   } else {
     ENCORE_CHECK(extra_.size() + 3 * k < kExtraRef - 1) << "too many columns";
     row.arg[0] = extra_.size();
     uint32_t* const block = extra_.Extend(3 * k);
     std::copy(args, args + k, block);
     for (size_t i = 0; i < k; ++i) block[k + 2 * i + 1] = n;
+    LinkUsers(n);
   }
   if (cls != kNone) {
-    row.cls = cls;
+    classes_[n].cls = cls;
     row.next = rows_[cls].next;
     rows_[cls].next = n;
+    ops_and_rank_[cls] |= OpBit(op);
+  } else {
+    ops_and_rank_[n] = OpBit(op);
   }
-  ClassInfo& info = info_[row.cls];
-  info.ops |= OpBit(op);
-  ++info.members;
-  LinkUsers(n);
   Append(op, n);
-  ++ops_[op].live;
-  InsertIntoTable(n, hash);
+  ++rows.live;
+  InsertIntoTable(n, hash, place);
   return n;
 }
 
 void NodeStore::LinkUsers(uint32_t n) {
   NodeRow& row = rows_[n];
   const OpRows& op = ops_[row.op & ~kRetiredBit];
-  const bool inline_args = op.arity <= 2;
-  const uint32_t* const args = inline_args ? row.arg : &extra_[row.arg[0]];
+  if (op.arity <= 2) return LinkInlineUsers(op, n, &row);
+  const uint32_t* const args = &extra_[row.arg[0]];
   for (uint32_t i = 0; i < op.arity; ++i) {
     if (!op.is_class[i]) continue;
-    const uint32_t ref =
-        inline_args ? n << 1 | i : kExtraRef + row.arg[0] + op.arity + 2 * i;
-    NodeRow& child = rows_[args[i]];
+    const uint32_t ref = kExtraRef + row.arg[0] + op.arity + 2 * i;
+    ClassRow& child = classes_[args[i]];
     LinkOf(ref) = child.users;
     child.users = ref;
   }
@@ -118,13 +117,13 @@ void NodeStore::EraseFromTable(uint32_t n) {
   table_.Erase(Hash(op(n), args(n).data()), n);
 }
 
-void NodeStore::InsertIntoTable(uint32_t n, uint64_t hash) {
+void NodeStore::InsertIntoTable(uint32_t n, uint64_t hash, size_t place) {
   if (table_.MustRefill(n)) {
     RefillTable();
     // The refill has put n in where its row was complete.
     return;
   }
-  table_.Insert(hash, n);
+  table_.InsertAt(place, hash, n);
 }
 
 void NodeStore::RefillTable() {
@@ -166,14 +165,13 @@ void NodeStore::MaybeSweep() {
   dead_ = 0;
   for (uint32_t c = 0; c < rows_.size(); ++c) {
     rows_[c].next = kNone;
-    rows_[c].users = kNone;
-    info_[c] = {0, 0};
+    classes_[c].users = kNone;
+    ops_and_rank_[c] &= ~kOpBits;
   }
   for (uint32_t n = 0; n < rows_.size(); ++n) {
     if (!is_node(n)) continue;
-    const uint32_t c = rows_[n].cls;
-    info_[c].ops |= OpBit(op(n));
-    ++info_[c].members;
+    const uint32_t c = classes_[n].cls;
+    ops_and_rank_[c] |= OpBit(op(n));
     if (c != n) {
       rows_[n].next = rows_[c].next;
       rows_[c].next = n;
@@ -184,9 +182,10 @@ void NodeStore::MaybeSweep() {
 
 void NodeStore::Append(uint32_t op, uint32_t n) {
   OpRows& rows = ops_[op];
-  if (rows.segments.empty() || rows.segments.back().stamp != stamp_) {
+  if (rows.open_stamp != stamp_) {
     if (rows.stale > 16 && rows.stale > rows.log.size() / 4) Compact(&rows);
     rows.segments.push_back({stamp_, static_cast<uint32_t>(rows.log.size())});
+    rows.open_stamp = stamp_;
   }
   rows.log.push_back(n);
 }
@@ -209,6 +208,7 @@ void NodeStore::Compact(OpRows* rows) {
   }
   rows->log.resize(out);
   rows->segments = std::move(segments);
+  rows->open_stamp = kNone;
   rows->stale = 0;
 }
 
@@ -231,6 +231,7 @@ void NodeStore::RebaseStamps() {
       }
     }
     rows.segments = std::move(segments);
+    rows.open_stamp = kNone;
   }
   stamp_base_ += shift;
   stamp_ -= shift;
@@ -244,6 +245,33 @@ size_t NodeStore::CountStamped(uint32_t op, uint32_t from, uint32_t to) const {
     return s < rows.segments.size() ? rows.segments[s].begin : rows.log.size();
   };
   return begin(last) - begin(first);
+}
+
+size_t NodeStore::NextStamped(uint32_t op, uint32_t from, uint32_t to,
+                              LogCursor* cursor,
+                              std::span<uint32_t> out) const {
+  const OpRows& rows = ops_[op];
+  if (cursor->segment == kNone) {
+    cursor->segment = FirstSegment(rows, from);
+    if (cursor->segment < rows.segments.size()) {
+      cursor->at = rows.segments[cursor->segment].begin;
+    }
+  }
+  size_t count = 0;
+  for (; cursor->segment < rows.segments.size(); ++cursor->segment) {
+    const uint32_t stamp = rows.segments[cursor->segment].stamp;
+    if (stamp >= to) break;
+    const uint32_t end = cursor->segment + 1 < rows.segments.size()
+                             ? rows.segments[cursor->segment + 1].begin
+                             : rows.log.size();
+    for (; cursor->at < end; ++cursor->at) {
+      if (count == out.size()) return count;
+      if (cursor->at + kAhead < end) PrefetchRow(rows.log[cursor->at + kAhead]);
+      const uint32_t n = rows.log[cursor->at];
+      if (rows_[n].op == op && rows_[n].stamp == stamp) out[count++] = n;
+    }
+  }
+  return count;
 }
 
 }  // namespace encore::egraph

@@ -17,21 +17,19 @@
 
 namespace encore::egraph {
 
-// Node n and, in `cls` read as a union-find link and in `users`, class n.
 struct NodeRow {
   uint16_t op;  // with kRetiredBit; kDeadOp; kNoOp for a class without node
   uint16_t stamp;
-  uint32_t cls;
   uint32_t arg[2];   // the columns; arg[0] = offset into extra if more than two
   uint32_t next;     // next member of the class, starting from node = class
   uint32_t link[2];  // next users of the classes arg[0], arg[1]
-  uint32_t users;    // first user of class n
 };
-static_assert(sizeof(NodeRow) == 32);
+static_assert(sizeof(NodeRow) == 24);
 
-struct ClassInfo {
-  uint32_t ops;  // bit op % 32 for each operator of its members (a superset)
-  uint32_t members;  // dead ones included
+// What inserting and merging read of node n and of class n.
+struct ClassRow {
+  uint32_t cls;    // of node n; the union-find link of class n
+  uint32_t users;  // first user of class n
 };
 
 class NodeStore {
@@ -58,10 +56,19 @@ class NodeStore {
   uint32_t num_rows() const { return rows_.size(); }
   const NodeRow& row(uint32_t n) const { return rows_[n]; }
   NodeRow& row(uint32_t n) { return rows_[n]; }
-  const NodeRow* rows() const { return rows_.data(); }
-  const ClassInfo& info(uint32_t c) const { return info_[c]; }
-  ClassInfo& info(uint32_t c) { return info_[c]; }
-  static uint32_t OpBit(uint32_t op) { return uint32_t{1} << (op & 31); }
+  // The class of node n as last recorded, exact after EGraph::Rebuild.
+  uint32_t class_of(uint32_t n) const { return classes_[n].cls; }
+  void set_class_of(uint32_t n, uint32_t cls) { classes_[n].cls = cls; }
+  // A bit for each operator of a class's members; some share one, and bits of
+  // dead members may stay.
+  uint32_t class_ops(uint32_t c) const { return ops_and_rank_[c] & kOpBits; }
+  static uint32_t OpBit(uint32_t op) { return uint32_t{1} << op % kRankShift; }
+  void MergeClassOps(uint32_t into, uint32_t from) {
+    ops_and_rank_[into] |= class_ops(from);
+  }
+  // Of class c in its union-find tree.
+  uint32_t rank(uint32_t c) const { return ops_and_rank_[c] >> kRankShift; }
+  void IncrementRank(uint32_t c) { ops_and_rank_[c] += kOpBits + 1; }
 
   bool is_node(uint32_t n) const { return rows_[n].op < kNoOp; }
   bool live(uint32_t n) const { return rows_[n].op < kRetiredBit; }
@@ -80,37 +87,56 @@ class NodeStore {
   }
 
   uint32_t Find(uint32_t c) const {
-    while (rows_[c].cls != c) c = rows_[c].cls;
+    while (classes_[c].cls != c) c = classes_[c].cls;
     return c;
   }
 
   uint64_t Hash(uint32_t op, const Value* args) const {
-    const size_t k = ops_[op].arity;
-    uint64_t h = (op + 1) * 0x9E3779B97F4A7C15u;
-    if (k > 0)
-      h = Mix(h ^ (k > 1 ? args[0] | uint64_t{args[1]} << 32 : args[0]));
-    for (size_t i = 2; i < k; ++i) h = Mix(h ^ args[i]);
+    return Hash(op, args, ops_[op].arity);
+  }
+  static uint64_t Hash(uint32_t op, const Value* args, size_t k) {
+    const uint64_t seed = (op + 1) * kHashFactor;
+    if (k == 2) return Mix(seed, args[0] | uint64_t{args[1]} << 32);
+    uint64_t h = seed;
+    for (size_t i = 0; i < k; ++i) h = Mix(h, args[i]);
     return h;
   }
-  // The node with these columns, or kNone. Retired nodes are found.
-  uint32_t Lookup(uint32_t op, const Value* args, uint64_t hash) const;
-  // Bring near what Lookup will read: first the slot, then the row.
+  // A lookup in steps, for many nodes at a time: PrefetchSlot, StartLookup,
+  // which asks for the row that is likely to be found and gives a place, and
+  // Lookup from there, as long as the table's version is the same.
   void PrefetchSlot(uint64_t hash) const { table_.Prefetch(hash); }
-  void PrefetchFound(uint64_t hash) const {
-    const uint32_t n = table_.Guess(hash);
-    if (n < rows_.size()) PrefetchRow(n);
+  size_t StartLookup(uint64_t hash) const {
+    const size_t place = table_.Probe(hash);
+    PrefetchRow(table_.IdAt(place));
+    return place;
+  }
+  uint32_t table_version() const { return table_.version(); }
+  size_t FirstPlace(uint64_t hash) const { return table_.Home(hash); }
+  // The node with these columns, or kNone and in `*place` where it belongs.
+  // Retired nodes are found.
+  uint32_t Lookup(uint32_t op, const Value* args, uint64_t hash,
+                  size_t* place) const;
+  uint32_t Lookup(uint32_t op, const Value* args, uint64_t hash) const {
+    size_t place = FirstPlace(hash);
+    return Lookup(op, args, hash, &place);
   }
   void PrefetchRow(uint32_t n) const { __builtin_prefetch(rows_.data() + n); }
-  void PrefetchInfo(uint32_t c) const { __builtin_prefetch(info_.data() + c); }
+  void PrefetchClass(uint32_t c) const {
+    __builtin_prefetch(classes_.data() + c);
+  }
+  void PrefetchClassOps(uint32_t c) const {
+    __builtin_prefetch(ops_and_rank_.data() + c);
+  }
 
   // Appends a node in class `cls`, or where that is kNone in a class of its
-  // own, and lists it everywhere. REQUIRES: Lookup gives kNone.
-  uint32_t Create(uint32_t op, const Value* args, uint64_t hash, uint32_t cls);
+  // own, and lists it everywhere. REQUIRES: Lookup gives kNone and `place`.
+  uint32_t Create(uint32_t op, const Value* args, uint64_t hash, size_t place,
+                  uint32_t cls);
   // A class without a node.
   uint32_t CreateClass();
 
   void EraseFromTable(uint32_t n);
-  void InsertIntoTable(uint32_t n, uint64_t hash);
+  void InsertIntoTable(uint32_t n, uint64_t hash, size_t place);
   // Takes out of all lists (at the next sweep) a node that is not in the table.
   void Kill(uint32_t n);
   void Retire(uint32_t n);
@@ -147,14 +173,22 @@ class NodeStore {
   }
   // An upper bound of the live nodes of `op` with `from` <= stamp < `to`.
   size_t CountStamped(uint32_t op, uint32_t from, uint32_t to) const;
-  // Calls each(n) for these nodes, oldest change first, until it returns false;
-  // whether it never did.
+  // A place in a log, at first the beginning.
+  struct LogCursor {
+    uint32_t segment = kNone;
+    uint32_t at = 0;
+  };
+  // Writes the next of these nodes to `out`, oldest change first; fewer than
+  // out.size() when there are no more.
+  size_t NextStamped(uint32_t op, uint32_t from, uint32_t to, LogCursor* cursor,
+                     std::span<uint32_t> out) const;
+  // Calls each(n) for all of them.
   template <typename Each>
-  bool ForEachStamped(uint32_t op, uint32_t from, uint32_t to,
+  void ForEachStamped(uint32_t op, uint32_t from, uint32_t to,
                       const Each& each) const;
 
   // A reference to a column of a node in a list of users.
-  uint32_t first_user(uint32_t c) const { return rows_[c].users; }
+  uint32_t first_user(uint32_t c) const { return classes_[c].users; }
   uint32_t user_node(uint32_t ref) const {
     return ref < kExtraRef ? ref >> 1 : extra_[ref - kExtraRef + 1];
   }
@@ -173,6 +207,9 @@ class NodeStore {
  private:
   static constexpr uint32_t kExtraRef = 0x80000000u;
   static constexpr uint32_t kMaxRows = 0x3FFFFFFFu;
+  static constexpr uint32_t kRankShift = 27;
+  static constexpr uint32_t kOpBits = (1u << kRankShift) - 1;
+  static constexpr uint32_t kAhead = 16;  // rows of a log asked for early
 #ifdef ENCORE_RARE_PATHS
   static constexpr uint32_t kMaxRowStamp = 9;
 #else
@@ -185,18 +222,22 @@ class NodeStore {
   struct OpRows {
     uint32_t arity = 0;
     bool is_relation = false;
+    uint8_t inline_classes = 0;     // bit k: column k < 2 of inline ones
     std::vector<uint8_t> is_class;  // by column
     FlatArray<uint32_t> log;
     std::vector<Segment> segments;
+    uint32_t open_stamp = kNone;  // of the last segment
     size_t live = 0;
     size_t stale = 0;  // entries of the log that no longer count
   };
 
-  static uint64_t Mix(uint64_t x) {
-    x *= 0xD6E8FEB86659FD93u;
-    x ^= x >> 32;
-    x *= 0xD6E8FEB86659FD93u;
-    return x ^ x >> 29;
+  static constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15u;
+  // The two halves of a product, folded.
+  static uint64_t Mix(uint64_t h, uint64_t x) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = Wide{h ^ x ^ 0xD6E8FEB86659FD93u} * kHashFactor;
+    return static_cast<uint64_t>(product) ^
+           static_cast<uint64_t>(product >> 64);
   }
   static size_t FirstSegment(const OpRows& rows, uint32_t from) {
     size_t s = rows.segments.size();
@@ -210,12 +251,21 @@ class NodeStore {
   void Append(uint32_t op, uint32_t n);
   void Compact(OpRows* rows);
   void LinkUsers(uint32_t n);
+  void LinkInlineUsers(const OpRows& op, uint32_t n, NodeRow* row) {
+    for (uint32_t i = 0; i < 2; ++i) {
+      if ((op.inline_classes >> i & 1) == 0) continue;
+      ClassRow& child = classes_[row->arg[i]];
+      row->link[i] = child.users;
+      child.users = n << 1 | i;
+    }
+  }
   void RefillTable();
   void RebaseStamps();
 
   MemoryMeter* meter_;
   FlatArray<NodeRow> rows_;
-  FlatArray<ClassInfo> info_;
+  FlatArray<ClassRow> classes_;
+  FlatArray<uint32_t> ops_and_rank_;  // by class
   // Per node of more than two columns: these, then a pair (link, node) for
   // each.
   FlatArray<uint32_t> extra_;

@@ -1,13 +1,27 @@
-// The walks over NodeStore's lists, which take a function. Included by
-// node_store.h only.
+// What is inlined of NodeStore. Included by node_store.h only.
 #ifndef ENCORE_OPT_EGRAPH_NODE_STORE_INL_H_
 #define ENCORE_OPT_EGRAPH_NODE_STORE_INL_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "encore/opt/egraph/node_store.h"
 
 namespace encore::egraph {
+
+inline uint32_t NodeStore::Lookup(uint32_t op, const Value* args, uint64_t hash,
+                                  size_t* place) const {
+  const size_t k = ops_[op].arity;
+  return table_.Find(hash, place, [&](uint32_t n) {
+    const NodeRow& row = rows_[n];
+    if ((row.op & ~kRetiredBit) != op) return false;
+    if (k == 2) return row.arg[0] == args[0] && row.arg[1] == args[1];
+    if (k == 1) return row.arg[0] == args[0];
+    return k == 0 || std::equal(args, args + k, extra_.data() + row.arg[0]);
+  });
+}
 
 template <typename Each>
 void NodeStore::SpliceMembers(uint32_t into, uint32_t from, const Each& each) {
@@ -23,41 +37,28 @@ void NodeStore::SpliceMembers(uint32_t into, uint32_t from, const Each& each) {
 template <typename Each>
 void NodeStore::SpliceUsers(uint32_t into, uint32_t from, const Each& each) {
   uint32_t last = kNone;
-  for (uint32_t ref = rows_[from].users; ref != kNone; ref = next_user(ref)) {
+  for (uint32_t ref = classes_[from].users; ref != kNone;
+       ref = next_user(ref)) {
     last = ref;
     const uint32_t n = user_node(ref);
     if (is_node(n)) each(n);
   }
   if (last == kNone) return;
-  LinkOf(last) = rows_[into].users;
-  rows_[into].users = rows_[from].users;
-  rows_[from].users = kNone;
+  LinkOf(last) = classes_[into].users;
+  classes_[into].users = classes_[from].users;
+  classes_[from].users = kNone;
 }
 
 template <typename Each>
-bool NodeStore::ForEachStamped(uint32_t op, uint32_t from, uint32_t to,
+void NodeStore::ForEachStamped(uint32_t op, uint32_t from, uint32_t to,
                                const Each& each) const {
-  const OpRows& rows = ops_[op];
-  for (size_t s = FirstSegment(rows, from); s < rows.segments.size(); ++s) {
-    const uint32_t stamp = rows.segments[s].stamp;
-    if (stamp >= to) break;
-    const uint32_t end = s + 1 < rows.segments.size()
-                             ? rows.segments[s + 1].begin
-                             : rows.log.size();
-    for (uint32_t i = rows.segments[s].begin; i < end; ++i) {
-      if (i + 8 < end) PrefetchRow(rows.log[i + 8]);
-      if (i + 4 < end) {
-        // Matching goes on to the classes in the columns; a literal does no
-        // harm.
-        PrefetchInfo(rows_[rows.log[i + 4]].arg[0]);
-        PrefetchInfo(rows_[rows.log[i + 4]].arg[1]);
-      }
-      const uint32_t n = rows.log[i];
-      if (rows_[n].op != op || rows_[n].stamp != stamp) continue;
-      if (!each(n)) return false;
-    }
-  }
-  return true;
+  uint32_t nodes[64];
+  LogCursor cursor;
+  size_t count;
+  do {
+    count = NextStamped(op, from, to, &cursor, nodes);
+    for (size_t i = 0; i < count; ++i) each(nodes[i]);
+  } while (count == std::size(nodes));
 }
 
 }  // namespace encore::egraph

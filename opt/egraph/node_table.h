@@ -25,18 +25,41 @@ class NodeTable {
         shift_(other.shift_),
         id_bits_(other.id_bits_),
         live_(other.live_),
-        filled_(other.filled_) {}
+        filled_(other.filled_),
+        max_filled_(other.max_filled_),
+        max_id_(other.max_id_),
+        version_(other.version_) {}
   NodeTable(NodeTable&&) = default;
   NodeTable& operator=(NodeTable&&) = default;
 
-  // The id with that hash for which `equal(id)`, or kNone.
-  template <typename Equal>
-  uint32_t Find(uint64_t hash, const Equal& equal) const {
+  // A search goes from its home over slots to the first empty one. Places in it
+  // are good until the version changes.
+  size_t Home(uint64_t hash) const { return hash >> shift_; }
+  uint32_t version() const { return version_; }
+  // The first slot that is empty or may hold what is searched.
+  size_t Probe(uint64_t hash) const {
     const uint32_t tag = Tag(hash);
     const uint32_t id_mask = IdMask();
     for (size_t i = Home(hash);; i = Next(i)) {
       const uint32_t slot = slots_[i];
-      if (slot == kEmpty) return kNone;
+      if (slot == kEmpty) return i;
+      if ((slot & ~id_mask) == tag && slot != kTombstone) return i;
+    }
+  }
+  // What is there; any number for an empty slot.
+  uint32_t IdAt(size_t place) const { return slots_[place] & IdMask(); }
+  // The id with that hash for which `equal(id)`, from `*place` on; or kNone and
+  // in `*place` the empty slot that ends the search.
+  template <typename Equal>
+  uint32_t Find(uint64_t hash, size_t* place, const Equal& equal) const {
+    const uint32_t tag = Tag(hash);
+    const uint32_t id_mask = IdMask();
+    for (size_t i = *place;; i = Next(i)) {
+      const uint32_t slot = slots_[i];
+      if (slot == kEmpty) {
+        *place = i;
+        return kNone;
+      }
       if ((slot & ~id_mask) == tag && slot != kTombstone &&
           equal(slot & id_mask)) {
         return slot & id_mask;
@@ -44,14 +67,15 @@ class NodeTable {
     }
   }
 
-  // Whether Insert(id) must be preceded by Reset and the insertion of all ids.
+  // Whether an insertion of `id` must be preceded by Reset and the insertion of
+  // all ids.
   bool MustRefill(uint32_t id) const {
-    return (filled_ + 1) * 4 > slots_.size() * 3 || id >= IdMask() - 1;
+    return filled_ >= max_filled_ || id >= max_id_;
   }
   // Empties the table and makes room for more than `live` ids below `max_id`.
   void Reset(size_t live, uint32_t max_id) {
     const size_t capacity =
-        std::bit_ceil(std::max<size_t>(kMinSlots, live * 5 / 3 + 1));
+        std::bit_ceil(std::max<size_t>(kMinSlots, live * 7 / 4 + 1));
     if (capacity < slots_.size() || capacity > slots_.capacity()) slots_.Free();
     slots_.reserve(capacity);
     slots_.resize(capacity);
@@ -61,15 +85,23 @@ class NodeTable {
         std::max<uint64_t>(capacity, uint64_t{max_id} + max_id / 4 + 16));
     id_bits_ = std::min(id_bits_, 31);
     live_ = filled_ = 0;
+    max_filled_ = capacity * 2 / 3;
+    max_id_ = IdMask() - 1;
+    ++version_;
   }
 
-  // REQUIRES: no equal id is in the table, !MustRefill(id).
+  // REQUIRES: no equal id is in the table, !MustRefill(id), `place` is the
+  // empty slot that ends the search for it.
+  void InsertAt(size_t place, uint64_t hash, uint32_t id) {
+    slots_[place] = Tag(hash) | id;
+    ++filled_;
+    ++live_;
+  }
+  // Likewise, searching.
   void Insert(uint64_t hash, uint32_t id) {
     size_t i = Home(hash);
-    while (slots_[i] != kEmpty && slots_[i] != kTombstone) i = Next(i);
-    if (slots_[i] == kEmpty) ++filled_;
-    ++live_;
-    slots_[i] = Tag(hash) | id;
+    while (slots_[i] != kEmpty) i = Next(i);
+    InsertAt(i, hash, id);
   }
 
   // REQUIRES: `id` is in the table under `hash`.
@@ -78,6 +110,7 @@ class NodeTable {
     size_t i = Home(hash);
     while (slots_[i] != slot) i = Next(i);
     --live_;
+    ++version_;
     if (slots_[Next(i)] != kEmpty) {
       slots_[i] = kTombstone;
       return;
@@ -92,12 +125,6 @@ class NodeTable {
 
   void Prefetch(uint64_t hash) const {
     __builtin_prefetch(slots_.data() + Home(hash));
-  }
-  // An id that may be what Find gives, without looking at it, or kNone.
-  uint32_t Guess(uint64_t hash) const {
-    const uint32_t slot = slots_[Home(hash)];
-    const uint32_t id_mask = IdMask();
-    return (slot & ~id_mask) == Tag(hash) ? slot & id_mask : kNone;
   }
   size_t live() const { return live_; }
 
@@ -114,7 +141,6 @@ class NodeTable {
   uint32_t Tag(uint64_t hash) const {
     return static_cast<uint32_t>(hash) & ~IdMask();
   }
-  size_t Home(uint64_t hash) const { return hash >> shift_; }
   size_t Next(size_t i) const { return (i + 1) & (slots_.size() - 1); }
 
   FlatArray<uint32_t> slots_;
@@ -122,6 +148,9 @@ class NodeTable {
   int id_bits_ = 0;
   size_t live_ = 0;
   size_t filled_ = 0;  // live and tombstones
+  size_t max_filled_ = 0;
+  uint32_t max_id_ = 0;
+  uint32_t version_ = 0;
 };
 
 }  // namespace encore::egraph

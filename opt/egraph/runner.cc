@@ -121,9 +121,10 @@ std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
       continue;
     }
     const uint32_t buffer = buffers->size();
-    MatchBuffer& matches = buffers->emplace_back(graph_->meter());
-    matches.stride = applier.wanted().size() +
-                     (applier.with_nodes() ? rules_->rule(id).atoms.size() : 0);
+    MatchBuffer& matches = buffers->emplace_back(
+        applier.wanted().size() +
+            (applier.with_nodes() ? rules_->rule(id).atoms.size() : 0),
+        graph_->meter());
     matches.limit = quota.all_or_nothing ? quota.matches
                                          : std::numeric_limits<size_t>::max();
     turns.push_back({id, quota, std::move(applier), buffer});
@@ -160,14 +161,14 @@ StopReason Runner::ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
         resumed ? backlog.get() : &(*buffers)[turn.buffer];
     if (matches->overflow) {
       scheduler->Held(iteration, turn.rule);
-      matches->values.Free();
+      matches->Free();
       continue;
     }
     const StopReason stop = ApplyRule(turn, matches, report);
     if (stop != StopReason::kNone) return stop;
     if (!resumed) rules_->set_since(turn.rule, since);
     if (matches->applied == matches->count) {
-      matches->values.Free();
+      matches->Free();
       backlog.reset();
     } else if (!resumed) {
       backlog = std::make_unique<MatchBuffer>(std::move(*matches));
@@ -190,9 +191,6 @@ StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
   const size_t first = matches->applied;
   const size_t end =
       first + std::min(turn.quota.matches, matches->count - first);
-  const auto match = [&](size_t i) {
-    return matches->values.data() + i * matches->stride;
-  };
   size_t applied = first;
   while (applied < end && stop == StopReason::kNone) {
     const size_t batch = std::min(Applier::kBatch, end - applied);
@@ -200,13 +198,14 @@ StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
     const bool far = graph_->num_enodes() + batch * applier.num_insertions() <=
                      limits_.max_nodes;
     if (applier.batchable() && far) {
-      stats.unions += applier.ApplyBatch(graph_, match(applied), batch);
+      stats.unions +=
+          applier.ApplyBatch(graph_, matches->columns, applied, batch);
       applied += batch;
       stop = CheckLimits();
       continue;
     }
     const Applier::Outcome outcome =
-        applier.Apply(graph_, {match(applied), matches->stride});
+        applier.Apply(graph_, matches->columns, applied);
     ++applied;
     stats.unions += outcome.unions;
     if (!outcome.status.ok()) {

@@ -82,6 +82,8 @@ class Trie {
            uint32_t query, std::span<const Slot> wanted, bool with_nodes);
 
   uint32_t root() const { return root_; }
+  // Children come after their parents.
+  uint32_t num_nodes() const { return nodes_.size(); }
   const TrieNode& node(uint32_t i) const { return nodes_[i]; }
   const TrieYield& yield(uint32_t i) const { return yields_[i]; }
   uint32_t num_registers() const { return num_registers_; }
