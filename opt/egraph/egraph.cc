@@ -130,7 +130,7 @@ uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity,
   if (home != NodeStore::kNone) {
     if (!analyses_.empty()) {
       JoinFacts(n, home);
-      fact_work_.push_back(home);
+      fact_work_.push_back(2 * home);
     }
     return home;
   }

@@ -69,6 +69,7 @@ class EGraph {
   // Takes part from the next node on. REQUIRES: no node has been added. Returns
   // its index. `analysis<T>(i)` is the analysis, in copies its clone.
   size_t AddAnalysis(std::unique_ptr<Analysis> analysis);
+  bool has_analyses() const { return !analyses_.empty(); }
   template <typename T>
   const T& analysis(size_t index) const {
     return static_cast<const T&>(*analyses_[index]);

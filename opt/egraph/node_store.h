@@ -94,13 +94,7 @@ class NodeStore {
   uint64_t Hash(uint32_t op, const Value* args) const {
     return Hash(op, args, ops_[op].arity);
   }
-  static uint64_t Hash(uint32_t op, const Value* args, size_t k) {
-    const uint64_t seed = (op + 1) * kHashFactor;
-    if (k == 2) return Mix(seed, args[0] | uint64_t{args[1]} << 32);
-    uint64_t h = seed;
-    for (size_t i = 0; i < k; ++i) h = Mix(h, args[i]);
-    return h;
-  }
+  static uint64_t Hash(uint32_t op, const Value* args, size_t k);
   // A lookup in steps, for many nodes at a time: PrefetchSlot, StartLookup,
   // which asks for the row that is likely to be found and gives a place, and
   // Lookup from there, as long as the table's version is the same.
@@ -151,14 +145,7 @@ class NodeStore {
   void MaybeSweep();
 
   // The columns or the class of the node have changed.
-  void Restamp(uint32_t n) {
-    if (rows_[n].stamp == stamp_) return;
-    rows_[n].stamp = stamp_;
-    if (live(n)) {
-      Append(rows_[n].op, n);
-      ++ops_[rows_[n].op].stale;
-    }
-  }
+  void Restamp(uint32_t n);
   // What changes from now on has a stamp of its own.
   void NextStamp();
   uint32_t stamp() const { return stamp_base_ + stamp_; }
@@ -193,16 +180,8 @@ class NodeStore {
     return ref < kExtraRef ? ref >> 1 : extra_[ref - kExtraRef + 1];
   }
   // REQUIRES: is_node(user_node(ref)).
-  uint32_t user_column(uint32_t ref) const {
-    if (ref < kExtraRef) return ref & 1;
-    const uint32_t node = user_node(ref);
-    const uint32_t links = rows_[node].arg[0] + ops_[op(node)].arity;
-    return (ref - kExtraRef - links) / 2;
-  }
-  uint32_t next_user(uint32_t ref) const {
-    return ref < kExtraRef ? rows_[ref >> 1].link[ref & 1]
-                           : extra_[ref - kExtraRef];
-  }
+  uint32_t user_column(uint32_t ref) const;
+  uint32_t next_user(uint32_t ref) const;
 
  private:
   static constexpr uint32_t kExtraRef = 0x80000000u;
@@ -232,13 +211,7 @@ class NodeStore {
   };
 
   static constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15u;
-  // The two halves of a product, folded.
-  static uint64_t Mix(uint64_t h, uint64_t x) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = Wide{h ^ x ^ 0xD6E8FEB86659FD93u} * kHashFactor;
-    return static_cast<uint64_t>(product) ^
-           static_cast<uint64_t>(product >> 64);
-  }
+  static uint64_t Mix(uint64_t h, uint64_t x);
   static size_t FirstSegment(const OpRows& rows, uint32_t from) {
     size_t s = rows.segments.size();
     while (s > 0 && rows.segments[s - 1].stamp >= from) --s;
@@ -251,14 +224,7 @@ class NodeStore {
   void Append(uint32_t op, uint32_t n);
   void Compact(OpRows* rows);
   void LinkUsers(uint32_t n);
-  void LinkInlineUsers(const OpRows& op, uint32_t n, NodeRow* row) {
-    for (uint32_t i = 0; i < 2; ++i) {
-      if ((op.inline_classes >> i & 1) == 0) continue;
-      ClassRow& child = classes_[row->arg[i]];
-      row->link[i] = child.users;
-      child.users = n << 1 | i;
-    }
-  }
+  void LinkInlineUsers(const OpRows& op, uint32_t n, NodeRow* row);
   void RefillTable();
   void RebaseStamps();
 

@@ -11,6 +11,52 @@
 
 namespace encore::egraph {
 
+// The two halves of a product, folded.
+inline uint64_t NodeStore::Mix(uint64_t h, uint64_t x) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = Wide{h ^ x ^ 0xD6E8FEB86659FD93u} * kHashFactor;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+inline void NodeStore::Restamp(uint32_t n) {
+  if (rows_[n].stamp == stamp_) return;
+  rows_[n].stamp = stamp_;
+  if (live(n)) {
+    Append(rows_[n].op, n);
+    ++ops_[rows_[n].op].stale;
+  }
+}
+
+inline void NodeStore::LinkInlineUsers(const OpRows& op, uint32_t n,
+                                       NodeRow* row) {
+  for (uint32_t i = 0; i < 2; ++i) {
+    if ((op.inline_classes >> i & 1) == 0) continue;
+    ClassRow& child = classes_[row->arg[i]];
+    row->link[i] = child.users;
+    child.users = n << 1 | i;
+  }
+}
+
+inline uint64_t NodeStore::Hash(uint32_t op, const Value* args, size_t k) {
+  const uint64_t seed = (op + 1) * kHashFactor;
+  if (k == 2) return Mix(seed, args[0] | uint64_t{args[1]} << 32);
+  uint64_t h = seed;
+  for (size_t i = 0; i < k; ++i) h = Mix(h, args[i]);
+  return h;
+}
+
+inline uint32_t NodeStore::user_column(uint32_t ref) const {
+  if (ref < kExtraRef) return ref & 1;
+  const uint32_t node = user_node(ref);
+  const uint32_t links = rows_[node].arg[0] + ops_[op(node)].arity;
+  return (ref - kExtraRef - links) / 2;
+}
+
+inline uint32_t NodeStore::next_user(uint32_t ref) const {
+  return ref < kExtraRef ? rows_[ref >> 1].link[ref & 1]
+                         : extra_[ref - kExtraRef];
+}
+
 inline uint32_t NodeStore::Lookup(uint32_t op, const Value* args, uint64_t hash,
                                   size_t* place) const {
   const size_t k = ops_[op].arity;

@@ -90,7 +90,10 @@ class RuleBuilder {
   explicit RuleBuilder(std::string_view name);
 
   Slot Variable(SortId sort, std::string_view name = "");
-  // A literal, or a class (a top-level let) that is canonicalized when used.
+  // A literal, or a class (a top-level let) that is canonicalized when used. A
+  // union can bring the class old nodes, which do not count as new: who has a
+  // class in a query and may unite it runs that rule on everything
+  // (RuleBook::set_since(id, 0)).
   Slot Constant(SortId sort, Value value);
 
   // Query.

@@ -195,8 +195,9 @@ StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
   while (applied < end && stop == StopReason::kNone) {
     const size_t batch = std::min(Applier::kBatch, end - applied);
     // No batch may step over the limit.
-    const bool far = graph_->num_enodes() + batch * applier.num_insertions() <=
-                     limits_.max_nodes;
+    const size_t growth = batch * applier.num_insertions() *
+                          (graph_->has_analyses() ? kNodesPerInsertion : 1);
+    const bool far = graph_->num_enodes() + growth <= limits_.max_nodes;
     if (applier.batchable() && far) {
       stats.unions +=
           applier.ApplyBatch(graph_, matches->columns, applied, batch);

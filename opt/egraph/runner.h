@@ -129,6 +129,10 @@ class Runner {
   StopReason ApplyRule(Turn& turn, MatchBuffer* matches, StepReport* report);
   bool HasBacklog() const;
 
+  // At most, with those that analyses add; a batch with more may overshoot the
+  // node limit.
+  static constexpr size_t kNodesPerInsertion = 16;
+
   EGraph* graph_;
   RuleBook* rules_;
   Limits limits_;
