@@ -104,6 +104,10 @@ class Backend {
   virtual std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const = 0;
 
+  // What may follow its name and a colon in a target, beside a device's number:
+  // "cpu:avx2".
+  virtual std::vector<std::string> variants() const { return {}; }
+
   // dtypes that its kernels compute with.
   virtual std::span<const DType> dtypes() const = 0;
 

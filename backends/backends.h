@@ -13,8 +13,9 @@ namespace encore::backends {
 // All of them; they live as long as the process.
 std::span<const Backend* const> AllBackends();
 
-// The backend called `name`, or what is before ':' in it ("cuda:1"). NotFound
-// names those that are there.
+// The backend called `name`, or what is before ':' in it ("cuda:1",
+// "cpu:avx2"). NotFound names those that are there, or its variants where what
+// follows is neither one nor a number.
 StatusOr<const Backend*> FindBackend(
     std::string_view name,
     std::span<const Backend* const> backends = AllBackends());

@@ -13,6 +13,11 @@
 
 namespace encore::backends {
 
+StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Graph primitives, DecomposeAll(graph));
+  return SubpixelConvolutions(primitives);
+}
+
 StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
     std::span<const Backend* const> backends, ArtifactStore* store) {
@@ -26,9 +31,7 @@ StatusOr<runtime::CompiledGraph> Compile(
                           ResolvePlacement(graph, stencil, options, backends));
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
-  ENCORE_ASSIGN_OR_RETURN(const Graph primitives, DecomposeAll(read));
-  ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
-                          SubpixelConvolutions(primitives));
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, Optimize(read, options));
   KernelTable table(placement, options, canonical.symbols());
   ENCORE_ASSIGN_OR_RETURN(
       const Scope scope,

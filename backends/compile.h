@@ -26,6 +26,11 @@
 
 namespace encore::backends {
 
+// The graph that Compile lowers: every composite as primitives, transposed
+// convolutions without zeros. Names and origins stay. Errors as of DecomposeAll
+// (ir/decompose.h).
+StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options);
+
 // Nodes go to the backend that options.target names, but for those that
 // options.placement puts elsewhere; Copy steps join them. Deterministic.
 // `store` may be null. InvalidArgument names the node, where an op has no

@@ -154,7 +154,9 @@ Status WriteFile(const ContainerWriter& writer, const std::string& path) {
     status = ResourceExhaustedError(StrCat("close: ", std::strerror(errno)));
   }
   if (status.ok() && rename(staging.c_str(), path.c_str()) != 0) {
-    status = ResourceExhaustedError(StrCat("rename: ", std::strerror(errno)));
+    const std::string why = StrCat("rename: ", std::strerror(errno));
+    status = errno == ENOSPC || errno == EDQUOT ? ResourceExhaustedError(why)
+                                                : PermissionDeniedError(why);
   }
   if (!status.ok()) unlink(staging.c_str());
   return Annotate(status, path);

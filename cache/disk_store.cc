@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".encore";
+// Of files that are being written (container_writer.cc); those that are old
+// have lost their writer.
+constexpr std::string_view kStagingSuffix = ".tmp";
+constexpr auto kLeftoverAge = std::chrono::hours(1);
 // Quarantined entries beyond these go.
 constexpr size_t kMaxBad = 16;
 // Uses closer together than this are not written down.
@@ -233,7 +238,47 @@ std::vector<DiskStore::Entry> DiskStore::List() const {
   return entries;
 }
 
+void DiskStore::RemoveLeftovers() const {
+  std::error_code error;
+  std::vector<fs::path> leftovers;
+  const auto now = fs::file_time_type::clock::now();
+  for (const auto& file : fs::recursive_directory_iterator(root_, error)) {
+    if (file.path().extension() == kStagingSuffix &&
+        now - file.last_write_time(error) > kLeftoverAge) {
+      leftovers.push_back(file.path());
+    }
+  }
+  for (const fs::path& path : leftovers) fs::remove(path, error);
+}
+
+std::vector<std::string> DiskStore::Bad() const {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(root_ + "/bad", error)) {
+    files.push_back(file.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+DiskStore::Cleared DiskStore::Clear() {
+  Cleared cleared;
+  for (Entry& entry : List()) {
+    if (unlink(entry.path.c_str()) == 0) {
+      cleared.entries.push_back(std::move(entry));
+    }
+  }
+  for (const std::string& file : Bad()) {
+    cleared.bad += unlink(file.c_str()) == 0;
+  }
+  RemoveLeftovers();
+  const std::lock_guard lock(mutex_);
+  known_bytes_ = -1;
+  return cleared;
+}
+
 int DiskStore::Collect(uint64_t max_bytes) {
+  RemoveLeftovers();
   std::vector<Entry> entries = List();
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.used_ns, a.path) < std::tie(b.used_ns, b.path);

@@ -71,9 +71,19 @@ class DiskStore {
   };
   // Every entry, by kind and key.
   std::vector<Entry> List() const;
-  // Removes what was least recently used until at most `max_bytes` are left;
-  // returns how many entries went. Entries in use stay readable.
+  // Removes what was least recently used until at most `max_bytes` are left,
+  // and what writers that died left behind; returns how many entries went.
+  // Entries in use stay readable.
   int Collect(uint64_t max_bytes);
+
+  struct Cleared {
+    std::vector<Entry> entries;
+    int bad = 0;  // quarantined files
+  };
+  // Removes everything; says what.
+  Cleared Clear();
+  // Quarantined files, by name.
+  std::vector<std::string> Bad() const;
 
   const Options& options() const { return options_; }
 
@@ -82,6 +92,7 @@ class DiskStore {
   std::string PathOf(std::string_view kind, const Digest& key) const;
   void LogOnce(std::string_view reason, std::string_view line);
   void Grow(uint64_t bytes);
+  void RemoveLeftovers() const;
 
   const Options options_;
   const std::string root_;

@@ -148,6 +148,31 @@ TEST_F(DiskStoreTest, FailuresAreLoggedOnceAndBreakNothing) {
   EXPECT_EQ(log_.size(), 1u) << log_.back();
 }
 
+TEST_F(DiskStoreTest, ClearRemovesEntriesDamagedOnesAndLeftovers) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put("graph", key_, Writer("one")));
+  ASSERT_TRUE(store->Put("memo", key_, Writer("two")));
+  ASSERT_TRUE(store->Put("named", key_, Writer("three")));
+  store->Quarantine("named", key_, "a test");
+  EXPECT_EQ(store->Bad().size(), 1u);
+  // What a writer that died an hour ago left, and what one is writing now.
+  const std::string left = PathOf(*store) + ".1.0.tmp";
+  const std::string writing = PathOf(*store) + ".2.0.tmp";
+  std::ofstream(left) << "x";
+  std::ofstream(writing) << "x";
+  fs::last_write_time(left,
+                      fs::file_time_type::clock::now() - std::chrono::hours(2));
+  const DiskStore::Cleared cleared = store->Clear();
+  EXPECT_EQ(cleared.entries.size(), 2u);
+  EXPECT_EQ(cleared.bad, 1);
+  EXPECT_TRUE(store->List().empty());
+  EXPECT_TRUE(store->Bad().empty());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(writing));
+  EXPECT_TRUE(store->Put("graph", key_, Writer("again")));
+  EXPECT_NE(store->Get("graph", key_), nullptr);
+}
+
 TEST_F(DiskStoreTest, TheLeastRecentlyUsedGoFirst) {
   const auto store = Open(20'000);
   std::vector<Digest> keys;

@@ -16,7 +16,13 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv) {
 int Fail(const CLI::App& app, const Status& status) {
   std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(),
                Message(status).c_str());
+  return ExitCodeOf(status);
+}
+
+int ExitCodeOf(const Status& status) {
   switch (status.code()) {
+    case StatusCode::kOk:
+      return kExitOk;
     case StatusCode::kInvalidArgument:
     case StatusCode::kNotFound:
     case StatusCode::kOutOfRange:

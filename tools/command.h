@@ -28,8 +28,10 @@ struct Command {
 // --help, 2 after a bad argument, both with text printed), or nothing to go on.
 std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv);
 
-// Prints "encore VERB: message" on standard error and returns the exit code of
-// the status (see status.h).
+// 0, 2 for what the user can be wrong about, 3 for the rest.
+int ExitCodeOf(const Status& status);
+
+// Prints "encore VERB: message" on standard error and returns ExitCodeOf it.
 int Fail(const CLI::App& app, const Status& status);
 
 }  // namespace encore::tools

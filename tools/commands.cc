@@ -1,8 +1,11 @@
 #include "encore/tools/commands.h"
 
+#include "encore/tools/cache/cache_command.h"
+#include "encore/tools/compile/compile_command.h"
 #include "encore/tools/ops/ops_command.h"
 #include "encore/tools/opt/egraph_command.h"
 #include "encore/tools/opt/extract_command.h"
+#include "encore/tools/replay/replay_command.h"
 #include "encore/tools/run/run_command.h"
 
 namespace encore::tools {
@@ -12,6 +15,10 @@ std::span<const Command> Commands() {
   // file.
   static constexpr Command kCommands[] = {
       {"run", "compile or recall models, replay, check, report", RunMain},
+      {"compile", "a model as a package, recording or text", CompileMain},
+      {"replay", "look into, check and replay packages and recordings",
+       ReplayCommandMain},
+      {"cache", "look into, check and empty the cache", CacheMain},
       {"egraph", "run rewrites, rules and checks on an e-graph", EgraphMain},
       {"ops", "list every operator", OpsMain},
       {"extract", "choose the cheapest DAG from e-graphs", ExtractMain},

@@ -41,7 +41,8 @@ StatusOr<backends::CompileOptions> CompileOptionsOf(const SessionFlags& flags) {
 }  // namespace
 
 void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
-  app.add_option("--target", flags->target, "cpu or ref")
+  app.add_option("--target", flags->target,
+                 "cpu, cpu:ISA (avx2, avx512) or ref")
       ->capture_default_str();
   app.add_option("--placement", flags->placement,
                  "NAME=BACKEND,… for inputs, outputs or origins");

@@ -58,6 +58,15 @@ int PlannedThreads(const CompileOptions& options) {
   return options.deterministic ? kDeterministicThreads : Threads(options);
 }
 
+// What code is generated for: the instruction set that the target names
+// ("cpu:avx2"), else the widest that this machine has.
+Isa IsaOf(const CompileOptions& options) {
+  const size_t colon = options.target.find(':');
+  if (colon == std::string::npos) return HostCpu().isa;
+  return ParseIsa(std::string_view(options.target).substr(colon + 1))
+      .value_or(HostCpu().isa);
+}
+
 bool AllComputed(const Region& region) {
   const auto computed = [](const auto& thing) {
     return IsComputed(thing.dtype);
@@ -183,11 +192,16 @@ class Cpu : public Backend {
   std::string_view name() const override { return "cpu"; }
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
+    CpuInfo cpu = HostCpu();
+    cpu.isa = IsaOf(options);
     return {
-        {"cpu", HostCpu().Fingerprint()},
+        {"cpu", cpu.Fingerprint()},
         {"codegen", "1"},
         {"onednn", VendorVersion()},
         {"threads", options.deterministic ? "any" : StrCat(Threads(options))}};
+  }
+  std::vector<std::string> variants() const override {
+    return {std::string(Name(Isa::kAvx2)), std::string(Name(Isa::kAvx512))};
   }
   std::span<const DType> dtypes() const override {
     static const auto* const computed = [] {
@@ -218,7 +232,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
   if (!AllComputed(*request.region)) return {};
   const std::optional<FlatRegion> flat = Flatten(*request.region);
   if (!flat) return {};
-  const Isa isa = HostCpu().isa;
+  const Isa isa = IsaOf(options);
   std::vector<Candidate> candidates;
   const auto add = [&](std::string_view name, double cycles,
                        int64_t partitions) {
@@ -401,7 +415,7 @@ StatusOr<CompiledModule> Cpu::Compile(std::span<const CompileRequest> requests,
                                       ArtifactStore* store) const {
   CompiledModule module;
   if (requests.empty()) return module;
-  ModuleBuilder builder(HostCpu().isa, &module);
+  ModuleBuilder builder(IsaOf(options), &module);
   for (const CompileRequest& request : requests) {
     ENCORE_RETURN_IF_ERROR(builder.AddKernel(request));
   }

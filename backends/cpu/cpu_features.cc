@@ -55,6 +55,10 @@ CpuInfo Detect() {
   }
   if (const char* wanted = std::getenv("ENCORE_CPU_ISA")) {
     info.isa = std::min(info.isa, ParseIsa(wanted).value_or(info.isa));
+    std::erase_if(info.features, [&](const std::string& feature) {
+      const auto kept = RequiredFeatures(info.isa);
+      return std::find(kept.begin(), kept.end(), feature) == kept.end();
+    });
   }
   SetCacheSize(_SC_LEVEL1_DCACHE_SIZE, &info.l1_bytes);
   SetCacheSize(_SC_LEVEL2_CACHE_SIZE, &info.l2_bytes);

@@ -45,7 +45,8 @@ struct CpuInfo {
 };
 
 // Asked once; thread-safe. The environment variable ENCORE_CPU_ISA ("avx2")
-// lowers `isa`, for measuring and testing; it cannot raise it.
+// makes it a machine of that ISA and no more, for measuring and testing; it
+// cannot raise it.
 const CpuInfo& HostCpu();
 
 // FailedPrecondition names the first of `requirements` that the machine lacks.

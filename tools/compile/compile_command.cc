@@ -1,0 +1,124 @@
+#include "encore/tools/compile/compile_command.h"
+
+#include <string>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/tools/command.h"
+#include "encore/tools/compile/compile_model.h"
+#include "encore/tools/json_output.h"
+#include "encore/tools/progress.h"
+#include "encore/tools/session_flags.h"
+
+namespace encore::tools {
+namespace {
+
+struct Flags {
+  CompileRequest request;
+  std::vector<std::string> bindings, inputs;
+  std::string data, emit, stop_after;
+  SessionFlags session;
+  JsonOutput json;
+};
+
+void AddFlags(CLI::App& app, Flags* flags) {
+  CompileRequest& request = flags->request;
+  app.add_option("MODEL", request.model,
+                 "a model: .onnx, a graph as text (.txt) or as protobuf (.pb)")
+      ->required();
+  app.add_option("-o,--output", request.output,
+                 "what to write; - for standard output, text only")
+      ->required();
+  app.add_option("--emit", flags->emit,
+                 "text, proto, package or recording; a package, unless "
+                 "--stop-after leaves a graph")
+      ->check(CLI::IsMember({"text", "proto", "package", "recording"}));
+  app.add_option("--stop-after", flags->stop_after,
+                 "import or optimize: write the graph at that point; lower: "
+                 "the compiled graph without weights")
+      ->check(CLI::IsMember({"import", "optimize", "lower"}));
+  app.add_flag("--explain", request.explain,
+               "say whether the cache had it and, if not, what differs from "
+               "the nearest entry");
+  app.add_option("--bind", flags->bindings, "NAME=VALUE for a symbolic dim");
+  app.add_option("--input", flags->inputs,
+                 "an input of a recording's call, NAME=FILE with .npy or .pb, "
+                 "or FILE.npz with several; missing ones are generated");
+  app.add_option("--data", flags->data,
+                 "a folder of input_0.pb …, as in ONNX's test data");
+  app.add_option("--seed", request.seed,
+                 "of generated inputs, and of parameters without data")
+      ->capture_default_str();
+  AddSessionFlags(app, &flags->session);
+  flags->json.AddFlag(app);
+  app.footer(
+      "Exit codes: 0 ok, 2 unusable input or arguments, 3 a fault of ours.");
+}
+
+// What --emit and --stop-after ask for together.
+Status SetWanted(const Flags& flags, CompileRequest* request) {
+  if (flags.stop_after == "import") request->stop_after = Stage::kImport;
+  if (flags.stop_after == "optimize") request->stop_after = Stage::kOptimize;
+  if (flags.stop_after == "lower") request->stop_after = Stage::kLower;
+  const bool graph = request->stop_after == Stage::kImport ||
+                     request->stop_after == Stage::kOptimize;
+  request->emit = graph ? Emit::kText : Emit::kPackage;
+  if (flags.emit == "text") request->emit = Emit::kText;
+  if (flags.emit == "proto") request->emit = Emit::kProto;
+  if (flags.emit == "package") request->emit = Emit::kPackage;
+  if (flags.emit == "recording") request->emit = Emit::kRecording;
+  if (graph && request->emit >= Emit::kPackage) {
+    return InvalidArgumentError(
+        "--emit package and recording need the whole compile; --stop-after "
+        "import and optimize leave a graph, for --emit text or proto");
+  }
+  if (!graph && request->emit == Emit::kProto) {
+    return InvalidArgumentError(
+        "--emit proto writes a graph: it needs --stop-after import or "
+        "optimize");
+  }
+  if (request->stop_after == Stage::kLower &&
+      request->emit == Emit::kRecording) {
+    return InvalidArgumentError(
+        "a recording has weights and calls: --stop-after lower leaves none");
+  }
+  if (request->output == "-" && request->emit != Emit::kText) {
+    return InvalidArgumentError("-o -: only text goes to standard output");
+  }
+  return OkStatus();
+}
+
+Status Compile(Flags& flags) {
+  CompileRequest& request = flags.request;
+  ENCORE_RETURN_IF_ERROR(SetWanted(flags, &request));
+  ENCORE_RETURN_IF_ERROR(flags.json.Open());
+  ENCORE_ASSIGN_OR_RETURN(request.bindings, ParseBindings(flags.bindings));
+  ENCORE_ASSIGN_OR_RETURN(request.given,
+                          ReadGivenTensors(flags.inputs, flags.data, ""));
+  ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
+  StatusOr<CompileReport> report = [&] {
+    const Progress progress("compiling");
+    return CompileModel(request, tool->session);
+  }();
+  if (!report.ok()) return report.status();
+  flags.json.Write(ToJson(*report));
+  if (!flags.json.on_stdout() && request.output != "-") {
+    std::printf("%s", ToText(*report).c_str());
+  } else if (request.explain) {
+    std::fprintf(stderr, "%s", ToText(*report).c_str());
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+int CompileMain(int argc, char** argv) {
+  CLI::App app("Compile a model into a file that replays anywhere.",
+               "encore compile");
+  Flags flags;
+  AddFlags(app, &flags);
+  if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
+  const Status status = Compile(flags);
+  return status.ok() ? kExitOk : Fail(app, status);
+}
+
+}  // namespace encore::tools

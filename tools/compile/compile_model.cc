@@ -1,0 +1,195 @@
+#include "encore/tools/compile/compile_model.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "encore/backends/compile.h"
+#include "encore/cache/loaded.h"
+#include "encore/ir/graph.h"
+#include "encore/ir/import/import.h"
+#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/text/printer.h"
+#include "encore/runtime/compiled_graph_text.h"
+#include "encore/tools/io/generate.h"
+
+namespace encore::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double MillisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
+      .count();
+}
+
+// Writes a file whole or not at all; - is standard output.
+Status WriteWhole(const std::string& path, const std::string& bytes) {
+  if (path == "-") {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    return OkStatus();
+  }
+  const std::string staging = path + ".part";
+  std::FILE* file = std::fopen(staging.c_str(), "wb");
+  bool written = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(),
+                                                file) == bytes.size();
+  if (file != nullptr) written = std::fclose(file) == 0 && written;
+  if (written) written = std::rename(staging.c_str(), path.c_str()) == 0;
+  if (written) return OkStatus();
+  std::remove(staging.c_str());
+  return PermissionDeniedError(StrCat(path, " cannot be written"));
+}
+
+StatusOr<Graph> Import(const CompileRequest& request) {
+  ImportOptions options;
+  options.bindings = request.bindings;
+  for (const auto& [name, tensor] : request.given.inputs) {
+    options.input_shapes[name] = tensor.dims();
+  }
+  ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(request.model, options));
+  return graph;
+}
+
+// Gives parameters without data generated values: a graph written by hand has
+// none.
+void FillParameters(Graph* graph, uint64_t seed) {
+  for (size_t i = 0; i < graph->arguments().size(); ++i) {
+    const Graph::Argument& argument = graph->arguments()[i];
+    const Shape& shape = graph->shape(argument.value);
+    if (!argument.is_parameter || argument.data || !shape.is_constant()) {
+      continue;
+    }
+    graph->set_parameter_data(
+        static_cast<int>(i),
+        Generate(graph->dtype(argument.value), shape.ConstantDims(), seed + i));
+  }
+}
+
+Status WriteGraph(const CompileRequest& request, const Graph& graph) {
+  if (request.emit == Emit::kText) {
+    return WriteWhole(request.output, Print(graph));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const std::string bytes, ToProto(graph));
+  return WriteWhole(request.output, bytes);
+}
+
+Status WritePlan(const CompileRequest& request, const Graph& graph,
+                 const cache::LoadOptions& load, cache::Session& session) {
+  if (request.stop_after == Stage::kLower) {
+    return session.SavePlan(request.output, graph, load);
+  }
+  std::vector<cache::Package::Call> calls;
+  if (request.emit == Emit::kRecording) {
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
+                            MakeInputs(graph, request.given, request.seed));
+    calls.push_back({std::move(inputs), {}});
+  }
+  return session.Record(request.output, graph, calls, load);
+}
+
+// Everything beyond the graph.
+Status CompileAndWrite(const CompileRequest& request, const Graph& graph,
+                       cache::Session& session, CompileReport* report) {
+  cache::LoadOptions load;
+  load.weight_files = {request.model};
+  if (request.explain) {
+    ENCORE_ASSIGN_OR_RETURN(report->explanation,
+                            session.ExplainMiss(graph, load));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph, load));
+  report->found_in = loaded->found_in();
+  report->key = loaded->compiled().key.ToHex();
+  report->compile_ms = session.statistics().compile_ms;
+  const runtime::CompiledGraph& compiled = loaded->graph();
+  report->steps =
+      static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
+  report->programs = static_cast<int64_t>(compiled.programs.size());
+  if (request.emit != Emit::kText) {
+    return WritePlan(request, graph, load, session);
+  }
+  const auto& origins = loaded->names().origins;
+  return WriteWhole(request.output,
+                    runtime::CompiledGraphText(compiled, [&](uint32_t number) {
+                      return number < origins.size() ? origins[number]
+                                                     : std::string();
+                    }));
+}
+
+}  // namespace
+
+StatusOr<CompileReport> CompileModel(const CompileRequest& request,
+                                     cache::Session& session) {
+  CompileReport report;
+  report.model = request.model;
+  report.output = request.output;
+  report.target = session.options().compile.target;
+  const Clock::time_point begin = Clock::now();
+  ENCORE_ASSIGN_OR_RETURN(Graph graph, Import(request));
+  report.import_ms = MillisecondsSince(begin);
+  report.nodes = graph.node_count();
+  if (request.stop_after == Stage::kImport) {
+    report.stage = "import";
+    ENCORE_RETURN_IF_ERROR(WriteGraph(request, graph));
+  } else if (request.stop_after == Stage::kOptimize) {
+    report.stage = "optimize";
+    ENCORE_ASSIGN_OR_RETURN(
+        const Graph better,
+        backends::Optimize(graph, session.options().compile));
+    report.nodes = better.node_count();
+    ENCORE_RETURN_IF_ERROR(WriteGraph(request, better));
+  } else {
+    report.stage = request.stop_after == Stage::kLower ? "lower" : "all";
+    FillParameters(&graph, request.seed);
+    ENCORE_RETURN_IF_ERROR(CompileAndWrite(request, graph, session, &report));
+  }
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(request.output, error);
+  if (!error) report.output_bytes = static_cast<int64_t>(bytes);
+  return report;
+}
+
+Json ToJson(const CompileReport& report) {
+  const bool compiled = report.found_in.has_value();
+  Json json;
+  json["model"] = report.model;
+  json["output"] = report.output;
+  json["stage"] = report.stage;
+  json["target"] = report.target;
+  json["nodes"] = report.nodes;
+  json["import_ms"] = report.import_ms;
+  json["cache"] = !compiled                                      ? Json(nullptr)
+                  : report.found_in == cache::FoundIn::kCompiled ? Json("miss")
+                                                                 : Json("hit");
+  json["key"] = compiled ? Json(report.key) : Json(nullptr);
+  json["compile_ms"] =
+      report.compile_ms > 0 ? Json(report.compile_ms) : Json(nullptr);
+  json["steps"] = compiled ? Json(report.steps) : Json(nullptr);
+  json["programs"] = compiled ? Json(report.programs) : Json(nullptr);
+  json["explanation"] =
+      report.explanation ? Json(*report.explanation) : Json(nullptr);
+  json["output_bytes"] = report.output_bytes;
+  return json;
+}
+
+std::string ToText(const CompileReport& report) {
+  std::string out =
+      StrCat(report.model, " -> ", report.output, ": ", report.nodes, " nodes");
+  if (report.found_in) {
+    const bool miss = report.found_in == cache::FoundIn::kCompiled;
+    StrAppend(&out, ", ", report.steps, " steps, ",
+              miss ? "compiled" : "found in the cache", "; ",
+              report.output_bytes, " bytes\n");
+    if (report.explanation) {
+      StrAppend(&out, "  cache miss: ", *report.explanation, "\n");
+    }
+  } else {
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace encore::tools

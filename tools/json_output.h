@@ -1,0 +1,39 @@
+// Where a verb's JSON goes: nowhere, standard output, or a file.
+#ifndef ENCORE_TOOLS_JSON_OUTPUT_H_
+#define ENCORE_TOOLS_JSON_OUTPUT_H_
+
+#include <fstream>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "encore/ir/support/status.h"
+#include "nlohmann/json.hpp"
+
+namespace encore::tools {
+
+using Json = nlohmann::ordered_json;
+
+class JsonOutput {
+ public:
+  // --json [FILE]; without FILE, or for -, standard output.
+  void AddFlag(CLI::App& app);
+  // Opens the file. PermissionDenied where it cannot be written,
+  // InvalidArgument where it is a container, which somebody left FILE out for.
+  Status Open();
+
+  // Whether JSON was asked for; whether it takes standard output, which then
+  // has nothing else.
+  bool wanted() const { return !path_.empty(); }
+  bool on_stdout() const { return path_ == "-"; }
+
+  // One object a line. Text that is no UTF-8 has its bad bytes replaced.
+  void Write(const Json& object);
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_JSON_OUTPUT_H_

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/tools/command.h"
+#include "encore/tools/latency.h"
+#include "encore/tools/progress.h"
+#include "encore/tools/replay/calls.h"
+#include "encore/tools/replay/replay_file.h"
+#include "encore/tools/replay/verbs.h"
+
+namespace encore::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+StatusOr<double> Microseconds(runtime::Replayer& replayer) {
+  const Clock::time_point begin = Clock::now();
+  ENCORE_RETURN_IF_ERROR(replayer.Replay());
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin)
+      .count();
+}
+
+struct Times {
+  std::vector<double> file, baseline;  // microseconds, in pairs
+};
+
+// Replays by turns, in changing order, so that what disturbs the machine
+// disturbs both.
+StatusOr<Times> Measure(const ReplayFlags& flags, runtime::Replayer& file,
+                        runtime::Replayer* baseline) {
+  for (int64_t i = 0; i < flags.warmup; ++i) {
+    ENCORE_RETURN_IF_ERROR(file.Replay());
+    if (baseline != nullptr) ENCORE_RETURN_IF_ERROR(baseline->Replay());
+  }
+  Times times;
+  Progress progress("replaying", flags.seconds > 0 ? 0 : flags.repeat);
+  const Clock::time_point begin = Clock::now();
+  const auto enough = [&] {
+    if (times.file.empty()) return false;
+    if (flags.seconds <= 0) {
+      return static_cast<int64_t>(times.file.size()) >= flags.repeat;
+    }
+    return std::chrono::duration<double>(Clock::now() - begin).count() >=
+           flags.seconds;
+  };
+  while (!enough()) {
+    const bool baseline_first = times.file.size() % 2 == 1;
+    double baseline_us = 0;
+    if (baseline != nullptr && baseline_first) {
+      ENCORE_ASSIGN_OR_RETURN(baseline_us, Microseconds(*baseline));
+    }
+    ENCORE_ASSIGN_OR_RETURN(const double file_us, Microseconds(file));
+    if (baseline != nullptr && !baseline_first) {
+      ENCORE_ASSIGN_OR_RETURN(baseline_us, Microseconds(*baseline));
+    }
+    times.file.push_back(file_us);
+    if (baseline != nullptr) times.baseline.push_back(baseline_us);
+    progress.Advance();
+  }
+  return times;
+}
+
+// The median of the pairs' ratios and its 95 % confidence interval, from the
+// binomial distribution of ranks.
+struct Ratio {
+  double median = 1, low = 1, high = 1;
+};
+Ratio RatioOf(const Times& times) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < times.file.size(); ++i) {
+    ratios.push_back(times.file[i] / times.baseline[i]);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  const double count = static_cast<double>(ratios.size());
+  const double spread = 1.96 * std::sqrt(count) / 2;
+  const auto at = [&](double rank) {
+    return ratios[static_cast<size_t>(std::clamp(rank, 0.0, count - 1))];
+  };
+  return {at(count / 2), at(std::floor(count / 2 - spread)),
+          at(std::ceil(count / 2 + spread))};
+}
+
+Json LatencyJson(const Latency& latency) {
+  return {{"min", latency.min},
+          {"median", latency.median},
+          {"p90", latency.p90},
+          {"p99", latency.p99}};
+}
+
+void Print(const std::string& path, const Latency& latency, size_t runs) {
+  std::printf(
+      "%s: %zu runs: min %.1f us, median %.1f us, p90 %.1f us, "
+      "p99 %.1f us\n",
+      path.c_str(), runs, latency.min, latency.median, latency.p90,
+      latency.p99);
+}
+
+}  // namespace
+
+StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
+  const ReplayFlags& flags = context.flags;
+  ENCORE_ASSIGN_OR_RETURN(const ReplayFile file, OpenReplayFile(path));
+  ENCORE_ASSIGN_OR_RETURN(const BoundReplayer bound, Bind(context, file));
+  std::optional<BoundReplayer> baseline;
+  if (!flags.baseline.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(const ReplayFile other,
+                            OpenReplayFile(flags.baseline));
+    ENCORE_ASSIGN_OR_RETURN(baseline, Bind(context, other));
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const Times times,
+      Measure(flags, *bound.replayer,
+              baseline ? baseline->replayer.get() : nullptr));
+  const Latency latency = Percentiles(times.file);
+  Json json;
+  json["file"] = path;
+  json["source"] = SourceText(*bound.loaded);
+  json["runs"] = times.file.size();
+  json["latency_us"] = LatencyJson(latency);
+  json["arena_bytes"] = bound.replayer->arena_bytes();
+  json["baseline"] = nullptr;
+  if (!context.quiet()) Print(path, latency, times.file.size());
+  if (baseline) {
+    const Latency base = Percentiles(times.baseline);
+    const Ratio ratio = RatioOf(times);
+    json["baseline"] = {
+        {"file", flags.baseline},
+        {"source", SourceText(*baseline->loaded)},
+        {"latency_us", LatencyJson(base)},
+        {"ratio",
+         {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}}};
+    if (!context.quiet()) {
+      Print(flags.baseline, base, times.baseline.size());
+      std::printf(
+          "  takes %.3f times as long as the baseline "
+          "(95 %%: %.3f to %.3f)\n",
+          ratio.median, ratio.low, ratio.high);
+    }
+  }
+  context.flags.json.Write(json);
+  return kExitOk;
+}
+
+}  // namespace encore::tools

@@ -1,0 +1,168 @@
+#include "encore/tools/replay/calls.h"
+
+#include <map>
+#include <utility>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/tools/io/generate.h"
+#include "encore/tools/io/npy.h"
+#include "encore/tools/run/compare.h"
+
+namespace encore::tools {
+namespace {
+
+using cache::Package;
+
+// The tensors of --input by name.
+StatusOr<std::map<std::string, Literal>> ReadInputs(
+    const ReplayContext& context) {
+  std::map<std::string, Literal> inputs;
+  for (const std::string& input : context.flags.inputs) {
+    const size_t equals = input.find('=');
+    if (equals != std::string::npos) {
+      ENCORE_ASSIGN_OR_RETURN(
+          Literal tensor, context.host.read_tensor(input.substr(equals + 1)));
+      inputs.insert_or_assign(input.substr(0, equals), std::move(tensor));
+    } else if (input.ends_with(".npz")) {
+      ENCORE_ASSIGN_OR_RETURN(auto tensors, ReadTensors(input));
+      for (auto& [name, tensor] : tensors) {
+        inputs.insert_or_assign(name, std::move(tensor));
+      }
+    } else {
+      return InvalidArgumentError(
+          StrCat("--input ", input, ": expected NAME=FILE or FILE.npz"));
+    }
+  }
+  return inputs;
+}
+
+StatusOr<Literal> GenerateInput(const ReplayFile& file, size_t i,
+                                uint64_t seed) {
+  const runtime::CompiledGraph& graph = *file.package.graph;
+  const TensorType& type = graph.slot(graph.inputs[i]).type;
+  if (type.shape.is_constant() && type.host == HostKind::kNone) {
+    return Generate(type.dtype, type.shape.ConstantDims(), seed + i);
+  }
+  return InvalidArgumentError(
+      StrCat(file.path, ": input ", Quote(file.package.names.inputs[i]), " is ",
+             type, ", which cannot be generated; give it with --input"));
+}
+
+Json OutputJson(const std::string& name, const Literal& value,
+                const Difference* difference) {
+  Json json;
+  json["name"] = name;
+  json["dtype"] = std::string(Name(value.dtype()));
+  json["shape"] = value.dims();
+  json["max_abs_err"] =
+      difference != nullptr ? Json(difference->max_absolute) : Json(nullptr);
+  json["max_rel_err"] =
+      difference != nullptr ? Json(difference->max_relative) : Json(nullptr);
+  json["ok"] = difference != nullptr ? Json(difference->ok) : Json(nullptr);
+  return json;
+}
+
+// Adds what a call gave, beside what it should have.
+void ReportCall(const ReplayFlags& flags, const cache::Loaded& loaded,
+                const Package::Call& call, CallsReport* report) {
+  Json outputs = Json::array();
+  for (size_t i = 0; i < report->outputs.size(); ++i) {
+    const std::string& name = loaded.names().outputs[i];
+    const Literal& value = report->outputs[i];
+    StrAppend(&report->text, "  ", name, ": ", value.type());
+    if (call.outputs.empty()) {
+      outputs.push_back(OutputJson(name, value, nullptr));
+    } else {
+      const Difference difference =
+          Compare(value, call.outputs[i], flags.relative, flags.absolute);
+      report->ok &= difference.ok;
+      outputs.push_back(OutputJson(name, value, &difference));
+      StrAppend(&report->text,
+                difference.ok ? ", as expected (max error " : ", WRONG: ",
+                difference.ok ? StrCat(difference.max_absolute, ")")
+                              : difference.text);
+    }
+    report->text += '\n';
+  }
+  Json json;
+  json["outputs"] = std::move(outputs);
+  report->calls.push_back(std::move(json));
+}
+
+}  // namespace
+
+StatusOr<std::vector<Package::Call>> CallsOf(const ReplayContext& context,
+                                             const ReplayFile& file) {
+  if (!file.package.calls.empty() && context.flags.inputs.empty()) {
+    return file.package.calls;
+  }
+  ENCORE_ASSIGN_OR_RETURN(auto given, ReadInputs(context));
+  Package::Call call;
+  for (size_t i = 0; i < file.package.names.inputs.size(); ++i) {
+    const auto named = given.find(file.package.names.inputs[i]);
+    if (named == given.end()) {
+      ENCORE_ASSIGN_OR_RETURN(Literal input,
+                              GenerateInput(file, i, context.flags.seed));
+      call.inputs.push_back(std::move(input));
+    } else {
+      call.inputs.push_back(named->second.Aligned());
+      given.erase(named);
+    }
+  }
+  if (!given.empty()) {
+    return InvalidArgumentError(
+        StrCat(file.path, " has no input ", Quote(given.begin()->first)));
+  }
+  return std::vector<Package::Call>{std::move(call)};
+}
+
+StatusOr<CallsReport> MakeCalls(const ReplayFlags& flags,
+                                const cache::Loaded& loaded,
+                                std::span<const Package::Call> calls) {
+  CallsReport report;
+  ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded.NewReplayer());
+  for (const Package::Call& call : calls) {
+    ENCORE_ASSIGN_OR_RETURN(report.outputs, loaded.Run(*replayer, call.inputs));
+    ReportCall(flags, loaded, call, &report);
+  }
+  return report;
+}
+
+StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file) {
+  BoundReplayer bound;
+  ENCORE_ASSIGN_OR_RETURN(
+      bound.loaded,
+      context.host.load(file, context.flags.load, &context.threads));
+  ENCORE_ASSIGN_OR_RETURN(const auto calls, CallsOf(context, file));
+  ENCORE_ASSIGN_OR_RETURN(bound.replayer, bound.loaded->NewReplayer());
+  for (const Literal& input : calls[0].inputs) {
+    bound.inputs.push_back(input.Aligned());
+  }
+  for (size_t i = 0; i < bound.inputs.size(); ++i) {
+    const Literal& input = bound.inputs[i];
+    const Status status =
+        IsHost(input.dtype())
+            ? UnimplementedError("is of strings")
+            : bound.replayer->BindInput(
+                  i, input.bytes().data(),
+                  static_cast<int64_t>(input.bytes().size()), input.dims());
+    ENCORE_RETURN_IF_ERROR(Annotate(
+        status,
+        StrCat(file.path, ": input ", bound.loaded->names().inputs[i])));
+  }
+  return bound;
+}
+
+std::string SourceText(const cache::Loaded& loaded) {
+  switch (loaded.found_in()) {
+    case cache::FoundIn::kPackage:
+      return "package";
+    case cache::FoundIn::kCompiled:
+      return "miss";
+    default:
+      return "hit";
+  }
+}
+
+}  // namespace encore::tools

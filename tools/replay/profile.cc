@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/profiler.h"
+#include "encore/tools/command.h"
+#include "encore/tools/replay/calls.h"
+#include "encore/tools/replay/replay_file.h"
+#include "encore/tools/replay/verbs.h"
+
+namespace encore::tools {
+namespace {
+
+// Records beyond these are counted and dropped.
+constexpr size_t kMostRecords = size_t{1} << 22;
+
+// A step as a line of the table.
+struct StepRow {
+  const runtime::Profiler::StepTotal& total;
+  std::string what;
+  std::vector<std::string> origins;
+  double share = 0;  // of all steps' time
+};
+
+std::vector<StepRow> RowsOf(
+    const std::vector<runtime::Profiler::StepTotal>& totals,
+    const runtime::CompiledGraph& graph,
+    const std::vector<std::string>& names) {
+  int64_t all = 0;
+  for (const auto& total : totals) all += total.total_ns;
+  std::vector<StepRow> rows;
+  for (const auto& total : totals) {
+    const runtime::Step& step = graph.plan(total.plan).steps[total.step];
+    StepRow row{total, runtime::StepName(graph, step), {}, 0};
+    for (const uint32_t origin : step.origins) {
+      const bool named = origin < names.size() && !names[origin].empty();
+      row.origins.push_back(named ? names[origin] : StrCat("#", origin));
+    }
+    row.share = static_cast<double>(total.total_ns) /
+                static_cast<double>(std::max<int64_t>(all, 1));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json RowJson(const StepRow& row) {
+  const auto us = [](int64_t ns) { return static_cast<double>(ns) / 1000; };
+  Json json;
+  json["plan"] = row.total.plan.value();
+  json["step"] = row.total.step;
+  json["what"] = row.what;
+  json["origins"] = row.origins;
+  json["runs"] = row.total.runs;
+  json["total_us"] = us(row.total.total_ns);
+  json["mean_us"] =
+      us(row.total.total_ns) / static_cast<double>(row.total.runs);
+  json["min_us"] = us(row.total.min_ns);
+  json["max_us"] = us(row.total.max_ns);
+  json["share"] = row.share;
+  return json;
+}
+
+void PrintRows(const std::vector<StepRow>& rows) {
+  std::printf("  %7s %10s %10s  %-9s %-24s %s\n", "share", "mean us", "min us",
+              "plan:step", "what", "origin");
+  for (const StepRow& row : rows) {
+    const std::string place =
+        StrCat(row.total.plan.value(), ":", row.total.step);
+    std::printf("  %6.2f%% %10.2f %10.2f  %-9s %-24s %s\n", row.share * 100,
+                static_cast<double>(row.total.total_ns) / 1000 /
+                    static_cast<double>(row.total.runs),
+                static_cast<double>(row.total.min_ns) / 1000, place.c_str(),
+                row.what.c_str(), StrJoin(row.origins, " ").c_str());
+  }
+}
+
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text << std::flush;
+  if (out) return OkStatus();
+  return PermissionDeniedError(StrCat(path, " cannot be written"));
+}
+
+}  // namespace
+
+StatusOr<int> ReplayProfile(ReplayContext& context, const std::string& path) {
+  const ReplayFlags& flags = context.flags;
+  ENCORE_ASSIGN_OR_RETURN(const ReplayFile file, OpenReplayFile(path));
+  ENCORE_ASSIGN_OR_RETURN(const BoundReplayer bound, Bind(context, file));
+  for (int64_t i = 0; i < flags.warmup; ++i) {
+    ENCORE_RETURN_IF_ERROR(bound.replayer->Replay());
+  }
+  const runtime::CompiledGraph& graph = bound.loaded->graph();
+  runtime::Profiler profiler(kMostRecords);
+  for (int64_t i = 0; i < std::max<int64_t>(flags.repeat, 1); ++i) {
+    ENCORE_RETURN_IF_ERROR(bound.replayer->Replay(&profiler));
+  }
+  const std::vector<std::string>& names = bound.loaded->names().origins;
+  const auto totals = profiler.Totals();
+  const std::vector<StepRow> rows = RowsOf(totals, graph, names);
+  if (!flags.trace.empty()) {
+    ENCORE_RETURN_IF_ERROR(WriteText(
+        flags.trace, profiler.ChromeTrace(graph, [&](uint32_t number) {
+          return number < names.size() ? names[number] : std::string();
+        })));
+  }
+  if (context.flags.json.wanted()) {
+    Json json;
+    json["file"] = path;
+    json["source"] = SourceText(*bound.loaded);
+    json["replays"] = profiler.replays();
+    json["dropped"] = profiler.dropped();
+    json["steps"] = Json::array();
+    for (const StepRow& row : rows) json["steps"].push_back(RowJson(row));
+    context.flags.json.Write(json);
+  }
+  if (!context.quiet()) {
+    std::printf("%s: %u replays\n", path.c_str(), profiler.replays());
+    PrintRows(rows);
+  }
+  return kExitOk;
+}
+
+}  // namespace encore::tools

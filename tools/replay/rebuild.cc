@@ -1,0 +1,48 @@
+#include "encore/tools/replay/rebuild.h"
+
+#include "encore/cache/package_graph.h"
+#include "encore/cache/package_loader.h"
+#include "encore/cache/session.h"
+#include "encore/cache/standard_session.h"
+#include "encore/ir/support/status_macros.h"
+
+namespace encore::tools {
+namespace {
+
+StatusOr<std::shared_ptr<const cache::Loaded>> Rebuild(
+    const ReplayFile& file, const LoadRequest& request,
+    runtime::ThreadPool* threads) {
+  ENCORE_RETURN_IF_ERROR(cache::CheckPackage(file.package));
+  ENCORE_ASSIGN_OR_RETURN(const Graph graph, cache::GraphOf(file.package));
+  ENCORE_ASSIGN_OR_RETURN(backends::CompileOptions options,
+                          cache::OptionsOf(file.package));
+  options.threads = threads->size();
+  cache::Session session(
+      cache::StandardSessionOptions(options, request.machine.cache), threads);
+  cache::LoadOptions load;
+  load.weight_files = {file.path};
+  ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph, load));
+  return loaded->WithNames(cache::NamesOf(file.package));
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const cache::Loaded>> LoadOrRebuild(
+    const ReplayFile& file, const LoadRequest& request,
+    runtime::ThreadPool* threads) {
+  ENCORE_RETURN_IF_ERROR(CheckReplayable(file));
+  auto loaded = LoadOwnCode(file, request, threads);
+  switch (loaded.status().code()) {
+    case StatusCode::kPermissionDenied:    // not trusted
+    case StatusCode::kFailedPrecondition:  // for another machine
+    case StatusCode::kNotFound: {          // for a backend that is not here
+      auto rebuilt = Rebuild(file, request, threads);
+      if (rebuilt.ok()) return rebuilt;
+      return Annotate(rebuilt.status(), file.path);
+    }
+    default:
+      return loaded;
+  }
+}
+
+}  // namespace encore::tools

@@ -1,0 +1,45 @@
+// What differs between the programs that have the replay verbs: `encore`, which
+// can compile, and `replay_only`, which cannot.
+#ifndef ENCORE_TOOLS_REPLAY_REPLAY_HOST_H_
+#define ENCORE_TOOLS_REPLAY_REPLAY_HOST_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "encore/cache/loaded.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/thread_pool.h"
+#include "encore/tools/machine_flags.h"
+#include "encore/tools/replay/replay_file.h"
+
+namespace encore::tools {
+
+struct LoadRequest {
+  // Run the file's own code wherever it comes from.
+  bool trust = false;
+  MachineFlags machine;
+};
+
+struct ReplayHost {
+  std::string name;  // of the program, for its help and errors
+  // The file's compiled graph and weights, ready to replay.
+  std::function<StatusOr<std::shared_ptr<const cache::Loaded>>(
+      const ReplayFile& file, const LoadRequest& request,
+      runtime::ThreadPool* threads)>
+      load;
+  // A tensor of a file, for --input.
+  std::function<StatusOr<Literal>(const std::string& path)> read_tensor;
+};
+
+// Loads the file's own code. PermissionDenied, with what to do, where it lies
+// in no owner-only store and is not trusted; FailedPrecondition where it
+// requires what this machine lacks.
+StatusOr<std::shared_ptr<const cache::Loaded>> LoadOwnCode(
+    const ReplayFile& file, const LoadRequest& request,
+    runtime::ThreadPool* threads);
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_REPLAY_REPLAY_HOST_H_

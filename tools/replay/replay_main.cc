@@ -1,0 +1,134 @@
+#include "encore/tools/replay/replay_main.h"
+
+#include <algorithm>
+
+#include "encore/tools/command.h"
+#include "encore/tools/replay/replay_context.h"
+#include "encore/tools/replay/verbs.h"
+
+namespace encore::tools {
+namespace {
+
+// Which flags a verb has beside FILE, --json and --cache.
+enum FlagGroups : unsigned {
+  kNoFlags = 0,
+  kLoads = 1,      // --trust, --threads, --cache
+  kInputs = 2,     // --input, --seed
+  kCompares = 4,   // --rtol, --atol
+  kMeasures = 8,   // --repeat, --warmup
+  kSaves = 16,     // --save
+  kBaseline = 32,  // --seconds, --baseline
+  kTraces = 64,    // --trace
+};
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  StatusOr<int> (*run)(ReplayContext& context, const std::string& path);
+  unsigned flags;
+};
+
+constexpr Verb kVerbs[] = {
+    {"info", "what is in a file: sections, key, signature, plan in numbers",
+     ReplayInfo, kNoFlags},
+    {"dump", "slots, programs and steps as text", ReplayDump, kNoFlags},
+    {"verify", "check every checksum, the plan, and a recording's outputs",
+     ReplayVerify, kLoads | kCompares},
+    {"run", "replay a recording's calls and compare, or a package on inputs",
+     ReplayRun, kLoads | kInputs | kCompares | kSaves},
+    {"bench", "latencies, in pairs with a baseline's", ReplayBench,
+     kLoads | kInputs | kMeasures | kBaseline},
+    {"profile", "time per step, with its origin in the model", ReplayProfile,
+     kLoads | kInputs | kMeasures | kTraces},
+};
+
+void AddRunFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
+  if (groups & kLoads) {
+    app.add_flag("--trust", flags->load.trust,
+                 "run the file's own code wherever the file lies");
+    AddThreadsFlag(app, &flags->load.machine);
+    AddCacheFlag(app, &flags->load.machine);
+  }
+  if (groups & kInputs) {
+    app.add_option("--input", flags->inputs,
+                   "an input, NAME=FILE, or FILE.npz with several; missing "
+                   "ones are generated");
+    app.add_option("--seed", flags->seed, "of generated inputs")
+        ->capture_default_str();
+  }
+  if (groups & kCompares) {
+    app.add_option("--rtol", flags->relative, "relative tolerance")
+        ->capture_default_str();
+    app.add_option("--atol", flags->absolute, "absolute tolerance")
+        ->capture_default_str();
+  }
+  if (groups & kSaves) {
+    app.add_option("--save", flags->save,
+                   "write the last call's outputs to an .npz");
+  }
+}
+
+void AddMeasureFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
+  if (groups & kMeasures) {
+    app.add_option("--repeat", flags->repeat, "replays to measure")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--warmup", flags->warmup, "replays before that")
+        ->capture_default_str();
+  }
+  if (groups & kBaseline) {
+    app.add_option("--seconds", flags->seconds,
+                   "measure as many replays as fit into this time");
+    app.add_option("--baseline", flags->baseline,
+                   "another file, replayed by turns and compared");
+  }
+  if (groups & kTraces) {
+    app.add_option("--trace", flags->trace,
+                   "write a trace for Perfetto or chrome://tracing");
+  }
+}
+
+// The verb on each file; the exit code is that of the worst.
+int RunVerb(const CLI::App& app, const Verb& verb, const ReplayHost& host,
+            ReplayFlags& flags) {
+  if (const Status opened = flags.json.Open(); !opened.ok()) {
+    return Fail(app, opened);
+  }
+  const StatusOr<int> thread_count = ThreadCount(flags.load.machine);
+  if (!thread_count.ok()) return Fail(app, thread_count.status());
+  runtime::ThreadPool threads(*thread_count);
+  ReplayContext context{host, flags, threads};
+  int exit_code = kExitOk;
+  for (const std::string& path : flags.files) {
+    const StatusOr<int> result = verb.run(context, path);
+    exit_code =
+        std::max(exit_code, result.ok() ? *result : Fail(app, result.status()));
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int ReplayMain(int argc, char** argv, const ReplayHost& host) {
+  CLI::App app("Look into, check and replay packages and recordings.",
+               host.name);
+  app.require_subcommand(1);
+  ReplayFlags flags;
+  for (const Verb& verb : kVerbs) {
+    CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
+    sub->add_option("FILE", flags.files, ".encore files")->required();
+    AddRunFlags(*sub, verb.flags, &flags);
+    AddMeasureFlags(*sub, verb.flags, &flags);
+    flags.json.AddFlag(*sub);
+    sub->footer(
+        "Exit codes: 0 ok, 1 outputs are not as expected, 2 unusable input or "
+        "arguments, 3 a fault of ours.");
+  }
+  if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
+  for (const Verb& verb : kVerbs) {
+    if (app.got_subcommand(verb.name)) return RunVerb(app, verb, host, flags);
+  }
+  return kExitUnusableInput;
+}
+
+}  // namespace encore::tools

@@ -1,0 +1,11 @@
+// Replays packages and recordings on a machine without a compiler: it has no
+// graph, optimizer, importer, LLVM or protobuf in it.
+
+#include "encore/tools/io/npy.h"
+#include "encore/tools/replay/replay_main.h"
+
+int main(int argc, char** argv) {
+  return encore::tools::ReplayMain(
+      argc, argv,
+      {"replay_only", encore::tools::LoadOwnCode, encore::tools::ReadNpy});
+}

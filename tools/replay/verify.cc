@@ -1,0 +1,110 @@
+#include <cstdio>
+#include <utility>
+
+#include "encore/cache/package_loader.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/plan_verifier.h"
+#include "encore/tools/command.h"
+#include "encore/tools/replay/calls.h"
+#include "encore/tools/replay/replay_file.h"
+#include "encore/tools/replay/verbs.h"
+
+namespace encore::tools {
+namespace {
+
+// What was found wrong, and what was not looked at.
+struct Findings {
+  int exit_code = kExitOk;
+  Json sections = Json::array();
+  std::string plan = "ok";  // or what is wrong; "none" where there is none
+  Json calls;               // null where none were made
+  std::vector<std::string> problems;
+
+  void Problem(int code, std::string text) {
+    exit_code = std::max(exit_code, code);
+    problems.push_back(std::move(text));
+  }
+};
+
+void CheckSections(const cache::Container& container, Findings* findings) {
+  for (const cache::Section& section : container.sections()) {
+    const Status status = container.Verify(section);
+    findings->sections.push_back(
+        {{"type", std::string(cache::Name(section.type))},
+         {"index", section.index},
+         {"ok", status.ok()}});
+    if (!status.ok()) findings->Problem(kExitUnusableInput, Message(status));
+  }
+}
+
+Status CheckPlan(const ReplayFile& file) {
+  if (file.kind != FileKind::kEntry) return cache::CheckPackage(file.package);
+  return runtime::VerifyPlan(*file.package.graph);
+}
+
+// Replays a recording's calls.
+Status CheckCalls(ReplayContext& context, const ReplayFile& file,
+                  Findings* findings) {
+  ENCORE_ASSIGN_OR_RETURN(
+      const auto loaded,
+      context.host.load(file, context.flags.load, &context.threads));
+  ENCORE_ASSIGN_OR_RETURN(CallsReport report, MakeCalls(context.flags, *loaded,
+                                                        file.package.calls));
+  findings->calls = std::move(report.calls);
+  if (!report.ok) {
+    findings->Problem(kExitMismatch, "outputs are not as recorded");
+  }
+  return OkStatus();
+}
+
+void Report(ReplayContext& context, const std::string& path,
+            const Findings& findings) {
+  if (context.flags.json.wanted()) {
+    Json json;
+    json["file"] = path;
+    json["ok"] = findings.problems.empty();
+    json["sections"] = findings.sections;
+    json["plan"] = findings.plan;
+    json["calls"] = findings.calls;
+    json["problems"] = findings.problems;
+    context.flags.json.Write(json);
+  }
+  if (context.quiet()) return;
+  std::printf("%s: %zu sections, plan %s, %zu calls replayed: %s\n",
+              path.c_str(), findings.sections.size(), findings.plan.c_str(),
+              findings.calls.size(), findings.problems.empty() ? "ok" : "BAD");
+  for (const std::string& problem : findings.problems) {
+    std::printf("  %s\n", problem.c_str());
+  }
+}
+
+}  // namespace
+
+StatusOr<int> ReplayVerify(ReplayContext& context, const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(const auto container, cache::Container::Open(path));
+  Findings findings;
+  CheckSections(*container, &findings);
+  findings.plan = "none";
+  if (findings.problems.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(const ReplayFile file, OpenReplayFile(path));
+    if (file.has_plan()) {
+      const Status plan = CheckPlan(file);
+      findings.plan = plan.ok() ? "ok" : Message(plan);
+      if (!plan.ok()) findings.Problem(kExitUnusableInput, Message(plan));
+    }
+    if (findings.problems.empty() && file.kind == FileKind::kRecording) {
+      const Status calls = CheckCalls(context, file, &findings);
+      if (!calls.ok()) {
+        findings.Problem(ExitCodeOf(calls),
+                         StrCat("not replayed: ", Message(calls)));
+      }
+    }
+  } else if (container->Find(cache::SectionType::kCompiledGraph) != nullptr) {
+    findings.plan = "not looked at";
+  }
+  Report(context, path, findings);
+  return findings.exit_code;
+}
+
+}  // namespace encore::tools
