@@ -123,7 +123,9 @@ class Session {
                           const LoadOptions& options = {});
 
   // The graph as a package; with calls, a recording. A call without outputs
-  // gets those of a replay. Record writes it.
+  // gets those of a replay. Record writes it. Where the plan is for another
+  // machine than this one, a package is without derived slots; a recording is
+  // then an error (FailedPrecondition).
   StatusOr<Package> Export(const Graph& graph,
                            std::span<const Package::Call> calls,
                            const LoadOptions& options = {});
@@ -159,6 +161,8 @@ class Session {
   StatusOr<Wanted> WantAsItIs(const Graph& graph) const;
   StatusOr<CompiledPtr> Obtain(const Wanted& wanted);
   StatusOr<CompiledPtr> ObtainAlone(const Wanted& wanted);
+  StatusOr<std::shared_ptr<const runtime::CompiledGraph>> PlanOf(
+      const Wanted& wanted);
   CompiledPtr FromDisk(const Wanted& wanted);
   StatusOr<CompiledPtr> Compile(const Wanted& wanted);
   StatusOr<runtime::CompiledGraph> CompileGraph(const Wanted& wanted);

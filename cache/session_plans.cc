@@ -67,13 +67,28 @@ bool Session::Contains(std::string_view name) {
   return key && options_.disk->Contains(kGraphKind, *key);
 }
 
+// The plan, also where it does not run on this machine and so is not kept.
+StatusOr<std::shared_ptr<const runtime::CompiledGraph>> Session::PlanOf(
+    const Wanted& wanted) {
+  const auto compiled = Obtain(wanted);
+  if (compiled.ok()) {
+    const auto& executable = (*compiled)->executable;
+    return std::shared_ptr<const runtime::CompiledGraph>(executable,
+                                                         &executable->graph());
+  }
+  if (compiled.status().code() != StatusCode::kFailedPrecondition) {
+    return compiled.status();
+  }
+  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, CompileGraph(wanted));
+  return std::make_shared<const runtime::CompiledGraph>(std::move(graph));
+}
+
 Status Session::SavePlan(const std::string& path, const Graph& graph,
                          const LoadOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
   if (wanted.ingredients.unkeyable) return NoKey(wanted.ingredients);
-  ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled, Obtain(wanted));
-  return WriteFile(MakeEntry(wanted.ingredients, compiled->executable->graph()),
-                   path);
+  ENCORE_ASSIGN_OR_RETURN(const auto plan, PlanOf(wanted));
+  return WriteFile(MakeEntry(wanted.ingredients, *plan), path);
 }
 
 StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
@@ -109,16 +124,24 @@ StatusOr<Package> Session::Export(const Graph& graph,
                                   std::span<const Package::Call> calls,
                                   const LoadOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
-  ENCORE_ASSIGN_OR_RETURN(const auto loaded, Load(graph, options));
+  ENCORE_RETURN_IF_ERROR(wanted.parameters_status);
   Package package;
   package.ingredients = EncodeIngredients(wanted.ingredients);
   package.constants = wanted.ingredients.constants;
   package.names = {wanted.names.inputs, wanted.names.outputs,
                    wanted.parameter_names, wanted.names.origins};
+  package.parameters = wanted.parameters;
+  const auto load = Load(graph, options);
+  if (load.status().code() == StatusCode::kFailedPrecondition &&
+      calls.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(package.graph, PlanOf(wanted));
+    return package;
+  }
+  if (!load.ok()) return load.status();
+  const std::shared_ptr<const Loaded>& loaded = *load;
   const auto& executable = loaded->compiled().executable;
   package.graph = std::shared_ptr<const runtime::CompiledGraph>(
       executable, &executable->graph());
-  package.parameters = wanted.parameters;
   for (size_t i = 0; i < executable->derived().size(); ++i) {
     ENCORE_ASSIGN_OR_RETURN(runtime::Blob blob,
                             loaded->weights()->DerivedBytes(i));

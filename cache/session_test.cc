@@ -305,6 +305,44 @@ TEST_F(SessionTest, RecordsCalls) {
             Literal::FromValues<float>({4}, {-2, -1, 0, 1}));
 }
 
+TEST_F(SessionTest, RecordsSeveralCallsAndKeepsGivenOutputs) {
+  const std::string path = folder_ + "-calls.encore";
+  const auto x = [](float value) {
+    return Literal::FromValues<float>({4}, {value, value, value, value});
+  };
+  // The second call's outputs are given, and wrong: what is given is kept.
+  const std::vector<Package::Call> calls = {
+      {{x(1)}, {}}, {{x(2)}, {x(100)}}, {{x(3)}, {}}};
+  ASSERT_TRUE(NewSession()->Record(path, Model(3), calls).ok());
+  const auto package = ReadPackage(path);
+  ASSERT_TRUE(package.ok()) << package.status();
+  ASSERT_EQ(package->calls.size(), 3u);
+  EXPECT_EQ(package->calls[0].outputs, std::vector<Literal>{x(-2)});
+  EXPECT_EQ(package->calls[1].outputs, std::vector<Literal>{x(100)});
+  EXPECT_EQ(package->calls[2].inputs, std::vector<Literal>{x(3)});
+  EXPECT_EQ(package->calls[2].outputs, std::vector<Literal>{x(0)});
+}
+
+TEST_F(SessionTest, PlansForAnotherMachineAreExportedAndNotRun) {
+  Compiler compiler = compiler_.compiler();
+  compiler.devices = [](const CompiledGraph&)
+      -> StatusOr<std::vector<std::shared_ptr<runtime::Device>>> {
+    return FailedPreconditionError("no such machine");
+  };
+  SessionOptions options;
+  options.compiler = compiler;
+  options.log = Logger();
+  Session session(std::move(options), &threads_);
+  EXPECT_FALSE(session.Load(Model(3)).ok());
+  const auto package = session.Export(Model(3), {});
+  ASSERT_TRUE(package.ok()) << package.status();
+  EXPECT_TRUE(package->derived.empty());
+  EXPECT_EQ(package->graph->slots.size(), 4u);
+  const std::vector<Package::Call> calls = {{{Literal(DType::kF32, {4})}, {}}};
+  EXPECT_EQ(session.Export(Model(3), calls).status().code(),
+            StatusCode::kFailedPrecondition);
+}
+
 TEST_F(SessionTest, PackagesOutliveTheirSession) {
   auto session = NewSession();
   const auto package = session->Export(Model(3), {});

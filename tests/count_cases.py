@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Counts the test cases of Bazel test targets: "N passed, N failed, N skipped".
 
-  count_cases.py TESTLOGS < LABELS
+  count_cases.py TESTLOGS [passed|failed|skipped]… < LABELS
 
 LABELS, one a line, are the targets that were run. A target that wrote no cases of its own
-(a script) counts as one; a target without a log (it did not build) as one failed.
+(a script) counts as one; a target without a log (it did not build) as one failed. The
+words beside TESTLOGS are results of cases that ran elsewhere.
 """
 import os
 import sys
@@ -38,10 +39,11 @@ def count(path):
 
 
 def main():
-    if len(sys.argv) != 2:
+    words = ('passed', 'failed', 'skipped')
+    if len(sys.argv) < 2 or any(word not in words for word in sys.argv[2:]):
         sys.exit(__doc__)
     testlogs = os.path.realpath(sys.argv[1])
-    totals = [0, 0, 0]
+    totals = [sys.argv[2:].count(word) for word in words]
     for label in sys.stdin.read().split():
         logs = logs_of(testlogs, label)
         if not logs:

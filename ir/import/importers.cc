@@ -4,6 +4,7 @@
 
 #include "encore/ir/import/import.h"
 #include "encore/ir/import/mapped_file.h"
+#include "encore/ir/import/native/importer.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -17,12 +18,15 @@ struct Importer {
                             std::shared_ptr<const void> owner,
                             const std::string& folder,
                             const ImportOptions& options);
+  // Null where the format has none.
   StatusOr<std::map<std::string, std::string>> (*metadata)(
       std::span<const std::byte> bytes);
 };
 
 constexpr Importer kImporters[] = {
     {".onnx", onnx::Import, onnx::Metadata},
+    {".txt", native::ImportText, nullptr},
+    {".pb", native::ImportProto, nullptr},
 };
 
 StatusOr<const Importer*> ImporterOf(const std::string& path) {
@@ -54,6 +58,9 @@ StatusOr<std::map<std::string, std::string>> ReadModelMetadata(
     const std::string& path) {
   ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
   ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  if (importer->metadata == nullptr) {
+    return std::map<std::string, std::string>();
+  }
   auto metadata = importer->metadata(file->bytes());
   if (!metadata.ok()) return Annotate(metadata.status(), path);
   return metadata;

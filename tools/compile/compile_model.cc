@@ -100,18 +100,25 @@ Status CompileAndWrite(const CompileRequest& request, const Graph& graph,
     ENCORE_ASSIGN_OR_RETURN(report->explanation,
                             session.ExplainMiss(graph, load));
   }
-  ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph, load));
-  report->found_in = loaded->found_in();
-  report->key = loaded->compiled().key.ToHex();
+  const auto load_result = session.Load(graph, load);
+  if (load_result.status().code() == StatusCode::kFailedPrecondition &&
+      request.emit == Emit::kPackage) {
+    report->found_in = cache::FoundIn::kCompiled;  // for another machine
+    return WritePlan(request, graph, load, session);
+  }
+  if (!load_result.ok()) return load_result.status();
+  const cache::Loaded& loaded = **load_result;
+  report->found_in = loaded.found_in();
+  report->key = loaded.compiled().key.ToHex();
   report->compile_ms = session.statistics().compile_ms;
-  const runtime::CompiledGraph& compiled = loaded->graph();
+  const runtime::CompiledGraph& compiled = loaded.graph();
   report->steps =
       static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
   report->programs = static_cast<int64_t>(compiled.programs.size());
   if (request.emit != Emit::kText) {
     return WritePlan(request, graph, load, session);
   }
-  const auto& origins = loaded->names().origins;
+  const auto& origins = loaded.names().origins;
   return WriteWhole(request.output,
                     runtime::CompiledGraphText(compiled, [&](uint32_t number) {
                       return number < origins.size() ? origins[number]

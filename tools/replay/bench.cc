@@ -95,8 +95,8 @@ Json LatencyJson(const Latency& latency) {
 
 void Print(const std::string& path, const Latency& latency, size_t runs) {
   std::printf(
-      "%s: %zu runs: min %.1f us, median %.1f us, p90 %.1f us, "
-      "p99 %.1f us\n",
+      "%s: %zu runs: min %.2f us, median %.2f us, p90 %.2f us, "
+      "p99 %.2f us\n",
       path.c_str(), runs, latency.min, latency.median, latency.p90,
       latency.p99);
 }

@@ -20,6 +20,15 @@ std::string_view TextOf(std::span<const std::byte> bytes) {
 
 Status BindInputs(const Graph& graph, const ImportOptions& options,
                   SymbolBinding* binding) {
+  size_t position = 0;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (position == options.positional_shapes.size()) break;
+    if (argument.is_parameter) continue;
+    const auto& dims = options.positional_shapes[position++];
+    if (options.input_shapes.contains(argument.name)) continue;
+    ENCORE_RETURN_IF_ERROR(binding->Bind(StrCat("input ", argument.name),
+                                         graph.shape(argument.value), dims));
+  }
   for (const auto& [name, dims] : options.input_shapes) {
     const auto argument = std::ranges::find_if(
         graph.arguments(), [&](const Graph::Argument& candidate) {

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <vector>
 
 #include "encore/ir/equal.h"
 #include "encore/ir/import/import.h"
@@ -43,12 +44,13 @@ TEST(NativeImporter, BindsSymbolsByNameAndByInput) {
   ASSERT_TRUE(by_input.ok()) << by_input.status();
   EXPECT_EQ(by_input->shape(by_input->arguments()[0].value).ConstantDims(),
             (std::vector<int64_t>{4, 2}));
-  for (const ImportOptions& bad :
-       {ImportOptions{.bindings = {{"M", 3}}},
-        ImportOptions{.bindings = {{"N", 9}}},
-        ImportOptions{.input_shapes = {{"w", {3, 2}}}},
-        ImportOptions{.input_shapes = {{"x", {3, 3}}}}}) {
-    EXPECT_EQ(ImportFile(path, bad).status().code(),
+  std::vector<ImportOptions> bad(4);
+  bad[0].bindings["M"] = 3;
+  bad[1].bindings["N"] = 9;
+  bad[2].input_shapes["w"] = {3, 2};
+  bad[3].input_shapes["x"] = {3, 3};
+  for (const ImportOptions& wrong : bad) {
+    EXPECT_EQ(ImportFile(path, wrong).status().code(),
               StatusCode::kInvalidArgument);
   }
 }

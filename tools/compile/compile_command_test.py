@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Drives `encore compile` and `encore cache` as a user does."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = sys.argv.pop()
+
+MODEL = '''
+symbols N in [1, 16]
+graph norm(%x: f32[N,4], %w: param f32[4] = f32[4] [1, 2, 3, 4]) -> f32[N,4] {
+  %s = softmax(%x) {axis = 1} @"head/softmax"
+  %c = broadcast(%w) {shape = [N,4], axes = [1]}
+  %y = mul(%s, %c)
+  return %y
+}
+'''
+
+
+def read(path, mode='r'):
+    with open(path, mode) as file:
+        return file.read()
+
+
+class CompileTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.cache = self.path('cache')
+        self.model = self.write('model.txt', MODEL)
+        self.output = self.path('out')
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), 'w') as file:
+            file.write(text)
+        return self.path(name)
+
+    def encore(self, *arguments):
+        return subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120)
+
+    def compile(self, *arguments, model=None, code=0):
+        done = self.encore('compile', model or self.model, '-o', self.output, '--cache', self.cache,
+                           '--target', 'ref', *arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def verb(self, name, *arguments, code=0):
+        done = self.encore('cache', name, '--cache', self.cache, *arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def test_stops_where_it_is_told(self):
+        self.compile('--stop-after', 'import')
+        self.assertIn('softmax', read(self.output))
+        self.compile('--stop-after', 'optimize')
+        optimized = read(self.output)
+        self.assertNotIn('softmax(', optimized)
+        self.assertIn('head/softmax', optimized)
+        self.compile('--stop-after', 'lower', '--bind', 'N=3')
+        info = self.encore('replay', 'info', self.output, '--json')
+        self.assertEqual(json.loads(info.stdout)['kind'], 'entry')
+        self.compile('--stop-after', 'lower', '--emit', 'text', '--bind', 'N=3')
+        self.assertIn('launch ref:', read(self.output))
+
+    def test_graphs_come_back(self):
+        self.compile('--stop-after', 'import', '--emit', 'text')
+        text = read(self.output)
+        self.compile('--stop-after', 'import', '--emit', 'proto')
+        proto = self.path('model.pb')
+        os.rename(self.output, proto)
+        self.compile('--stop-after', 'import', model=proto)
+        self.assertEqual(read(self.output), text)
+        done = self.encore('compile', self.model, '-o', '-', '--stop-after', 'import', '--no-cache')
+        self.assertEqual(done.stdout, text)
+
+    def test_the_second_time_is_a_hit_and_misses_are_explained(self):
+        bound = ['--bind', 'N=2', '--json', '--explain']
+        first = json.loads(self.compile(*bound).stdout)
+        self.assertEqual(first['cache'], 'miss')
+        second = json.loads(self.compile(*bound).stdout)
+        self.assertEqual((second['cache'], second['explanation']), ('hit', None))
+        self.assertEqual(second['key'], first['key'])
+        other = json.loads(self.compile('--bind', 'N=3', '--json', '--explain').stdout)
+        self.assertIn('graph', other['explanation'])
+        exact = json.loads(self.compile(*bound, '--rewrites', 'exact').stdout)
+        self.assertIn('option.rewrites', exact['explanation'])
+        text = self.compile('--bind', 'N=5', '--explain').stdout
+        self.assertIn('cache miss: ', text)
+
+    def test_recordings_replay(self):
+        self.compile('--bind', 'N=2', '--emit', 'recording')
+        done = self.encore('replay', 'run', self.output, '--cache', self.cache)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('as expected', done.stdout)
+
+    def start(self, *arguments):
+        return subprocess.Popen([TOOL, *arguments, '--cache', self.cache],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_processes_at_once_compile_a_key_once(self):
+        running = [self.start('compile', self.model, '-o', self.path('out%d' % i), '--target', 'ref',
+                              '--bind', 'N=4', '--json') for i in range(4)]
+        found = []
+        for process in running:
+            out, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, err)
+            found.append(json.loads(out)['cache'])
+        self.assertEqual(sorted(found), ['hit', 'hit', 'hit', 'miss'])
+        self.verb('verify')
+
+    def test_processes_at_once_do_each_other_no_harm(self):
+        running = [self.start('compile', self.model, '-o', self.path('out%d' % i), '--target', 'ref',
+                              '--emit', 'recording', '--bind', 'N=%d' % (1 + i % 2))
+                   for i in range(6)]
+        running += [self.start('cache', verb) for verb in ('clear', 'list', 'clear', 'status')]
+        for process in running:
+            _, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, err)
+        self.verb('verify')
+        for i in range(6):
+            done = self.encore('replay', 'verify', self.path('out%d' % i), '--cache', self.cache)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_bad_input_is_refused(self):
+        self.assertIn('N', self.compile('--target', 'cpu', code=2).stderr)
+        self.compile('--bind', 'N=99', code=2)
+        self.compile('--bind', 'M=1', code=2)
+        self.compile('--bind', 'N', code=2)
+        self.compile('--emit', 'nothing', code=2)
+        self.compile('--emit', 'package', '--stop-after', 'import', code=2)
+        self.compile('--emit', 'proto', code=2)
+        self.compile('--target', 'tpu', '--bind', 'N=2', code=2)
+        self.compile('--target', 'cpu:sse9', '--bind', 'N=2', code=2)
+        self.compile(model=self.path('none.onnx'), code=2)
+        self.compile(model=self.folder, code=2)
+        self.compile(model=self.write('bad.onnx', 'no model'), code=2)
+        self.compile(model=self.write('bad.txt', 'graph g('), code=2)
+        self.assertFalse(os.path.exists(self.output))
+        self.output = self.path('no folder/out')
+        self.compile('--bind', 'N=2', code=2)
+        self.compile('--stop-after', 'import', code=2)
+        self.output = self.cache
+        self.compile('--bind', 'N=2', code=2)
+
+    def test_cache_verbs(self):
+        empty = json.loads(self.verb('status', '--json').stdout)
+        self.assertEqual((empty['exists'], empty['entries']), (False, 0))
+        self.assertFalse(os.path.exists(self.cache))
+        self.compile('--bind', 'N=2')
+        self.compile('--bind', 'N=3')
+        status = json.loads(self.verb('status', '--json').stdout)
+        self.assertEqual(status['kinds']['graph']['entries'], 2)
+        entries = [json.loads(line) for line in self.verb('list', '--json').stdout.splitlines()]
+        self.assertEqual(len(entries), status['entries'])
+        self.assertEqual(sum(entry['bytes'] for entry in entries), status['bytes'])
+        graphs = [entry for entry in entries if entry['kind'] == 'graph']
+        self.verb('explain', graphs[0]['key'][:12], graphs[0]['path'])
+        different = self.verb('explain', graphs[0]['key'], graphs[1]['key'], code=1)
+        self.assertIn('graph', different.stdout)
+        self.verb('explain', 'ffff', graphs[0]['key'], code=2)
+        self.verb('verify')
+        with open(graphs[0]['path'], 'r+b') as file:
+            file.seek(-1, os.SEEK_END)
+            last = file.read(1)
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([last[0] ^ 1]))
+        report = json.loads(self.verb('verify', '--json', code=1).stdout)
+        self.assertEqual([entry['key'] for entry in report['damaged']], [graphs[0]['key']])
+        self.assertIn('compiled graph', report['damaged'][0]['problems'][0])
+        self.assertIn('compiled graph', self.verb('verify', code=1).stdout)
+        cleared = json.loads(self.verb('clear', '--json').stdout)
+        self.assertEqual(cleared['removed'], len(entries))
+        self.assertIn('removed 0 entries', self.verb('clear').stdout)
+        self.assertEqual(json.loads(self.verb('status', '--json').stdout)['entries'], 0)
+
+    def test_a_cache_that_is_none(self):
+        self.cache = self.write('file', 'x')
+        self.verb('status', code=2)
+        self.assertEqual(self.encore('cache', 'nothing').returncode, 2)
+        self.assertEqual(self.encore('cache', 'status', '--help').returncode, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()

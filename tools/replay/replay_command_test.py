@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Drives `encore compile`, `encore replay` and `replay_only` as a user does."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPLAY_ONLY = sys.argv.pop()
+TOOL = sys.argv.pop()
+
+MODEL = '''
+graph mlp(%x: f32[2,3], %w: param f32[3,4], %b: param f32[4]) -> f32[2,4] {
+  %h = dot_general(%x, %w) {contract = [1]x[0]} @"fc/matmul"
+  %c = broadcast(%b) {shape = [2,4], axes = [1]} @"fc/bias"
+  %s = add(%h, %c) @"fc/add"
+  %y = relu(%s) @"fc/relu"
+  return %y as scores
+}
+'''
+
+
+def read(path, mode='r'):
+    with open(path, mode) as file:
+        return file.read()
+
+
+class ReplayTest(unittest.TestCase):
+    """One folder for all: compiling once is enough."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.cache = os.path.join(cls.folder, 'cache')
+        cls.model = cls.path('model.txt')
+        with open(cls.model, 'w') as file:
+            file.write(MODEL)
+        cls.package = cls.path('package.encore')
+        cls.recording = cls.path('recording.encore')
+        for emit, path in (('package', cls.package), ('recording', cls.recording)):
+            done = cls.encore('compile', cls.model, '-o', path, '--emit', emit, '--cache', cls.cache)
+            assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder, name)
+
+    @staticmethod
+    def run_program(*arguments, **environment):
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=120,
+                              env={**os.environ, **environment})
+
+    @classmethod
+    def encore(cls, *arguments, **environment):
+        return cls.run_program(TOOL, *arguments, **environment)
+
+    def replay(self, verb, *arguments, **environment):
+        cache = [] if verb in ('info', 'dump') else ['--cache', self.cache]
+        return self.encore('replay', verb, *arguments, *cache, **environment)
+
+    def expect(self, code, done):
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def json_of(self, done, code=0):
+        return json.loads(self.expect(code, done).stdout)
+
+    def damaged(self, change):
+        path = self.path('damaged.encore')
+        with open(self.recording, 'rb') as file:
+            data = bytearray(file.read())
+        data = change(data) or data
+        with open(path, 'wb') as file:
+            file.write(data)
+        return path
+
+    # --- Good files.
+
+    def test_info_tells_sections_key_and_plan(self):
+        info = self.json_of(self.replay('info', self.recording, '--json'))
+        self.assertEqual(info['kind'], 'recording')
+        self.assertEqual([port['name'] for port in info['inputs']], ['x'])
+        self.assertEqual(info['outputs'][0]['shape'], [2, 4])
+        self.assertEqual(info['weight_bytes'], 4 * (12 + 4))
+        self.assertEqual(info['calls'], 1)
+        self.assertGreater(info['plan']['run']['launch'], 0)
+        self.assertEqual(len(info['key']), 64)
+        types = [section['type'] for section in info['sections']]
+        self.assertEqual(types[0], 'headline')
+        self.assertIn('tensor', types)
+        text = self.expect(0, self.replay('info', self.package)).stdout
+        self.assertIn('package', text)
+        self.assertIn(info['key'], text)
+
+    def test_dump_shows_steps_with_their_origin(self):
+        text = self.expect(0, self.replay('dump', self.package)).stdout
+        self.assertIn('launch cpu:', text)
+        self.assertIn('@"fc/', text)
+        steps = self.json_of(self.replay('dump', self.package, '--json'))
+        self.assertIn('launch cpu:', '\n'.join(sum(steps['plans'], [])))
+
+    def test_verify_accepts_good_files(self):
+        for path in (self.package, self.recording):
+            self.assertTrue(self.json_of(self.replay('verify', path, '--json'))['ok'])
+
+    def test_run_needs_no_flags_for_a_recording(self):
+        for arguments in ([], ['--trust']):
+            report = self.json_of(self.replay('run', self.recording, '--json', '-', *arguments))
+            self.assertTrue(report['ok'])
+            self.assertEqual(report['source'], 'package' if arguments else 'hit')
+            self.assertTrue(report['calls'][0]['outputs'][0]['ok'])
+        self.assertIn('as expected', self.expect(0, self.replay('run', self.recording)).stdout)
+
+    def test_run_compares_with_what_was_recorded(self):
+        wrong = self.path('wrong.npz')
+        self.expect(0, self.replay('run', self.package, '--seed', '7', '--save', wrong))
+        self.assertGreater(os.path.getsize(wrong), 0)
+        report = self.json_of(self.replay('run', self.package, '--json'))
+        self.assertIsNone(report['calls'][0]['outputs'][0]['ok'])
+
+    def test_bench_compares_pairs(self):
+        report = self.json_of(self.replay('bench', self.package, '--repeat', '50', '--baseline',
+                                          self.recording, '--json'))
+        self.assertEqual(report['runs'], 50)
+        self.assertLessEqual(report['latency_us']['min'], report['latency_us']['p99'])
+        ratio = report['baseline']['ratio']
+        self.assertLessEqual(ratio['low'], ratio['median'])
+        self.assertLessEqual(ratio['median'], ratio['high'])
+
+    def test_profile_tells_time_and_origin_of_steps(self):
+        trace = self.path('trace.json')
+        report = self.json_of(self.replay('profile', self.package, '--repeat', '5', '--trace',
+                                          trace, '--json'))
+        self.assertEqual(report['replays'], 5)
+        self.assertAlmostEqual(sum(step['share'] for step in report['steps']), 1, places=6)
+        origins = sum((step['origins'] for step in report['steps']), [])
+        self.assertTrue(any(name.startswith('fc/') for name in origins), origins)
+        with open(trace) as file:
+            self.assertGreater(len(json.load(file)['traceEvents']), 0)
+
+    # --- Trust, and machines that lack something.
+
+    def test_replay_only_runs_code_from_an_owners_store_only(self):
+        refused = self.expect(2, self.run_program(REPLAY_ONLY, 'run', self.recording,
+                                                  '--cache', self.cache))
+        self.assertIn('--trust', refused.stderr)
+        self.expect(0, self.run_program(REPLAY_ONLY, 'run', self.recording, '--trust'))
+        store = self.path('store')
+        os.mkdir(store, 0o700)
+        stored = os.path.join(store, 'recording.encore')
+        with open(self.recording, 'rb') as source, open(stored, 'wb') as copy:
+            copy.write(source.read())
+        os.chmod(stored, 0o600)
+        run = [REPLAY_ONLY, 'run', stored, '--cache', store]
+        self.expect(0, self.run_program(*run))
+        for path, mode in ((stored, 0o604), (store, 0o750)):
+            before = os.stat(path).st_mode & 0o777
+            os.chmod(path, mode)
+            self.assertIn('open to other users', self.expect(2, self.run_program(*run)).stderr)
+            os.chmod(path, before)
+        self.expect(0, self.run_program(*run))
+
+    def test_replay_only_has_the_other_verbs(self):
+        for verb in ('info', 'dump'):
+            self.expect(0, self.run_program(REPLAY_ONLY, verb, self.recording))
+        for verb in ('verify', 'bench', 'profile'):
+            self.expect(0, self.run_program(REPLAY_ONLY, verb, self.recording, '--trust'))
+        self.expect(2, self.run_program(REPLAY_ONLY, 'verify', self.recording))
+
+    def test_code_that_does_not_fit_the_machine_is_built_again(self):
+        if 'avx2' not in read('/proc/cpuinfo'):
+            self.skipTest('nothing is generated below AVX2')
+        wide = self.path('wide.encore')
+        self.expect(0, self.encore('compile', self.model, '-o', wide, '--target', 'cpu:avx512',
+                                   '--cache', self.cache))
+        requires = self.json_of(self.replay('info', wide, '--json'))['plan']['programs']['requires']
+        self.assertIn('avx512f', requires)
+        narrow = {'ENCORE_CPU_ISA': 'avx2'}
+        report = self.json_of(self.replay('run', wide, '--trust', '--json', **narrow))
+        self.assertNotEqual(report['source'], 'package')
+        refused = self.expect(2, self.run_program(REPLAY_ONLY, 'run', wide, '--trust', **narrow))
+        self.assertIn('avx512', refused.stderr)
+
+    # --- Bad files.
+
+    def test_damage_is_named_by_section(self):
+        info = self.json_of(self.replay('info', self.recording, '--json'))
+        for section in info['sections']:
+            if section['bytes'] == 0:
+                continue
+
+            def flip(data, at=section['offset'] + section['bytes'] // 2):
+                data[at] ^= 0x10
+            path = self.damaged(flip)
+            report = self.json_of(self.replay('verify', path, '--json'), 2)
+            self.assertFalse(report['ok'])
+            self.assertIn(section['type'], report['problems'][0])
+            done = self.expect(2, self.replay('run', path))
+            self.assertIn(section['type'], done.stderr)
+
+    def test_what_is_no_package_is_refused(self):
+        text = self.path('text.encore')
+        with open(text, 'w') as file:
+            file.write('no package ' * 100)
+        empty = self.path('empty.encore')
+        open(empty, 'w').close()
+        header = self.damaged(lambda data: data.__setitem__(20, data[20] ^ 1))
+        for path in (text, empty, header, self.folder, self.path('none.encore'), '/dev/null'):
+            for verb in ('info', 'dump', 'verify', 'run', 'bench', 'profile'):
+                self.assertIn(path, self.expect(2, self.replay(verb, path)).stderr)
+
+    def test_truncated_files_are_refused(self):
+        size = os.path.getsize(self.recording)
+        for cut in (1, 64, size // 2, size - 1):
+            path = self.damaged(lambda data, keep=size - cut: data[:keep])
+            for verb in ('info', 'verify', 'run'):
+                self.expect(2, self.replay(verb, path))
+
+    def test_one_bad_file_does_not_hide_the_others(self):
+        done = self.expect(2, self.replay('info', self.path('none.encore'), self.package))
+        self.assertIn('package', done.stdout)
+
+    def test_cache_entries_are_looked_into_and_not_run(self):
+        entries = self.encore('cache', 'list', '--cache', self.cache, '--json').stdout.splitlines()
+        graphs = [entry['path'] for entry in map(json.loads, entries) if entry['kind'] == 'graph']
+        self.assertEqual(self.json_of(self.replay('info', graphs[0], '--json'))['kind'], 'entry')
+        self.expect(0, self.replay('verify', graphs[0]))
+        self.assertIn('without weights', self.expect(2, self.replay('run', graphs[0])).stderr)
+
+    def test_arguments_are_checked(self):
+        self.expect(2, self.replay('run'))
+        self.expect(2, self.encore('replay'))
+        self.expect(2, self.encore('replay', 'nothing', self.package))
+        self.expect(2, self.replay('run', self.package, '--input', 'x'))
+        self.expect(2, self.replay('run', self.package, '--input', 'z=' + self.path('none.npy')))
+        self.expect(2, self.replay('run', self.package, '--threads', '-1'))
+        self.expect(0, self.encore('replay', '--help'))
+        self.expect(0, self.encore('replay', 'run', '--help'))
+
+    def test_json_does_not_overwrite_a_package(self):
+        before = read(self.package, 'rb')
+        self.expect(2, self.replay('info', '--json', self.package, self.recording))
+        self.assertEqual(read(self.package, 'rb'), before)
+
+
+if __name__ == '__main__':
+    unittest.main()
