@@ -248,9 +248,34 @@ class FlowChecker {
   Status DefineSymbols(SlotId slot) {
     for (uint32_t s = 0; s < graph_.symbols.size(); ++s) {
       const SymbolInfo& info = graph_.symbols[s];
-      if (info.source == SymbolInfo::Source::kSlot &&
-          info.index == slot.value()) {
-        state_.defined[s] = true;
+      if (info.source != SymbolInfo::Source::kSlot ||
+          info.index != slot.value()) {
+        continue;
+      }
+      if (state_.defined[s]) ENCORE_RETURN_IF_ERROR(RedefineSymbol(s));
+      state_.defined[s] = true;
+    }
+    return OkStatus();
+  }
+
+  // Another value of a symbol: memory that was allocated by the old one would
+  // be too small, and what was written is no whole tensor any more.
+  Status RedefineSymbol(uint32_t symbol) {
+    for (uint32_t s = 0; s < graph_.slots.size(); ++s) {
+      const Slot& slot = graph_.slots[s];
+      bool depends = false;
+      const auto note = [&](uint32_t used) { depends |= used == symbol; };
+      ForEachSymbol(slot.bytes, note);
+      ForEachSymbol(slot.offset, note);
+      const SlotFact& fact = facts_[s];
+      if (!depends || fact.family != SlotId(s)) continue;
+      if (!slot.base.valid() && state_.allocated[s]) {
+        return Error("P20", "symbol ", symbol, " changes while slot ", s,
+                     " has memory of its size");
+      }
+      OwnerMap& owners = state_.owners[fact.storage.value()];
+      if (!owners.FindGap(fact.begin, fact.end, s)) {
+        owners.Set(fact.begin, fact.end, OwnerMap::kNobody);
       }
     }
     return OkStatus();

@@ -83,7 +83,33 @@ void AddScanAndOutput(TestGraph& g, std::vector<SlotId>& values,
   g.Launch("add", {tail, Pick(values, random)}, {out});
 }
 
-// A sound graph with every kind of step.
+// Tensors as long as a step finds, in memory of their own or in the arena, and
+// host objects.
+void AddRunTimeSizes(TestGraph& g, std::vector<SlotId>& values,
+                     Random& random) {
+  const SlotId count = g.Temp({1}, DType::kI64);
+  g.graph.symbols.push_back({.lower = 1,
+                             .upper = random() % 2 ? 16 : INT64_MAX,
+                             .source = SymbolInfo::Source::kSlot,
+                             .index = count.value()});
+  const Dim n = Dim::OfSymbol(0);
+  const SlotId found = g.Temp({n}), twice = g.Temp({n});
+  const SlotId sum = g.Temp({16});
+  g.Launch("count", {Pick(values, random)}, {count});
+  g.Launch("compact", {Pick(values, random)}, {found}, {n});
+  g.Launch("neg", {found}, {twice});
+  g.Launch("add", {found, twice}, {sum});
+  values.push_back(sum);
+  const SlotId text = g.Tensor(SlotRole::kInput, {}, DType::kString);
+  const SlotId joined = g.Temp({}, DType::kString);
+  const SlotId copied = g.Temp({}, DType::kString);
+  g.Launch("concat_strings", {text, text}, {joined});
+  g.Add({Copy{joined, copied}, {}});
+  g.Launch("concat_strings", {copied, text},
+           {g.Tensor(SlotRole::kOutput, {}, DType::kString)});
+}
+
+// A sound graph with every kind of step and slot.
 CompiledGraph RandomGraph(uint32_t seed) {
   Random random(seed);
   TestGraph g;
@@ -118,6 +144,7 @@ CompiledGraph RandomGraph(uint32_t seed) {
   some(g.run, 2);
   values.push_back(AddWhile(g, values, random));
   some(g.run, 2);
+  AddRunTimeSizes(g, values, random);
   AddScanAndOutput(g, values, random);
   EXPECT_TRUE(AssignMemory(&g.graph).ok());
   return g.graph;

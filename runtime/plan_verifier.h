@@ -46,7 +46,8 @@
 //   slots by
 //       prepare only; prepare reads no input and uses no symbol
 //   P19 outputs are written by run, derived slots by prepare, in whole
-//   P20 a run-time symbol is used after its slot was written
+//   P20 a run-time symbol is used after its slot was written, and does not
+//       change while memory of its size is allocated
 #ifndef ENCORE_RUNTIME_PLAN_VERIFIER_H_
 #define ENCORE_RUNTIME_PLAN_VERIFIER_H_
 

@@ -167,6 +167,11 @@ const std::vector<Case>& Cases() {
       {"P19", "output", [](G g) { Drop(g, 6); }},
       {"P19", "derived", [](G g) { Drop(g, 0, 1); }},
       {"P20", "size unknown", [](G g) { Drop(g, 3); }},
+      {"P20", "memory of another size",
+       [](G g) {
+         std::vector<Step>& steps = g.plans[0].steps;
+         steps.insert(steps.begin() + 5, steps[3]);  // counts again
+       }},
   };
   return cases;
 }

@@ -7,12 +7,14 @@
 #include <variant>
 #include <vector>
 
-#include "encore/ir/support/strings.h"
+#include "encore/runtime/sizes.h"
 
 namespace encore::runtime {
 namespace {
 
 constexpr int kMostTrips = 6;
+// A symbol's value is at most so much above its lower bound.
+constexpr int64_t kMostExtent = 15;
 
 struct Harm : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -53,21 +55,56 @@ class Shadow {
  private:
   using Memory = std::vector<std::vector<Byte>>;
 
-  static int64_t Size(const Dim& dim) {
-    if (!dim.is_constant()) throw Harm("a size is no constant");
-    return dim.constant();
+  int64_t Size(const Dim& dim) const {
+    ForEachSymbol(dim, [this](uint32_t symbol) {
+      if (!known_[symbol]) throw Harm("a size has no value");
+    });
+    const std::optional<int64_t> size = dim.Evaluate(symbols_);
+    if (!size) throw Stop();
+    return *size;
+  }
+  // A host object is one byte here.
+  int64_t Bytes(SlotId slot) const {
+    return At(slot).is_host_object() ? 1 : Size(At(slot).bytes);
+  }
+  // At most, whatever the symbols become.
+  int64_t MostBytes(SlotId slot) const {
+    if (At(slot).is_host_object()) return 1;
+    std::vector<Symbol> symbols = DimSymbols(graph_);
+    for (Symbol& symbol : symbols) {
+      symbol.upper = std::min(symbol.upper, symbol.lower + kMostExtent);
+    }
+    return std::max<int64_t>(At(slot).bytes.UpperBound(symbols), 0);
   }
   const Slot& At(SlotId slot) const { return graph_.slot(slot); }
+
+  // The symbols that `slot` gives values to get them.
+  void ReadSymbols(SlotId slot) {
+    for (size_t s = 0; s < graph_.symbols.size(); ++s) {
+      const SymbolInfo& info = graph_.symbols[s];
+      if (info.source != SymbolInfo::Source::kSlot ||
+          info.index != slot.value()) {
+        continue;
+      }
+      const int64_t most = std::min(info.upper - info.lower, kMostExtent);
+      symbols_[s] = info.lower + Own(slot, 0).value % (most + 1);
+      known_[s] = true;
+    }
+  }
 
   // What is the caller's is defined; the rest has no memory yet.
   void Reset(bool is_run) {
     shared_.assign(graph_.slots.size(), {});
     own_.assign(graph_.slots.size(), {});
     live_.assign(graph_.slots.size(), false);
+    symbols_.assign(graph_.symbols.size(), 0);
+    known_.assign(graph_.symbols.size(), false);
     for (uint32_t s = 0; s < graph_.slots.size(); ++s) {
       const Slot& slot = graph_.slots[s];
-      own_[s].resize(std::max<int64_t>(Size(slot.bytes), 0));
-      if (slot.role == SlotRole::kTemporary) continue;
+      own_[s].resize(MostBytes(SlotId(s)));
+      if (slot.role == SlotRole::kTemporary && !slot.is_host_object()) {
+        continue;
+      }
       const bool defined = slot.role == SlotRole::kInput ||
                            slot.role == SlotRole::kParameter ||
                            slot.role == SlotRole::kConstant ||
@@ -82,25 +119,45 @@ class Shadow {
 
   // Byte i of a slot in the plan's layout, and in a buffer of its tensor's.
   Byte& Shared(SlotId slot, int64_t i) {
+    const SlotId accessed = slot;
     i += element_at_[slot.value()];
     for (; At(slot).base.valid(); slot = At(slot).base) {
       i += Size(At(slot).offset);
     }
     if (!live_[slot.value()]) throw Harm("memory is not there");
-    return shared_[slot.value()].at(i);
+    return ByteOf(shared_, slot, i, accessed);
   }
   Byte& Own(SlotId slot, int64_t i) {
+    const SlotId accessed = slot;
     i += element_at_[slot.value()];
     for (; At(slot).base.valid() && !At(At(slot).base).is_arena;
          slot = At(slot).base) {
       i += Size(At(slot).offset);
     }
-    return own_[slot.value()].at(i);
+    return ByteOf(own_, slot, i, accessed);
+  }
+  Byte& ByteOf(Memory& memory, SlotId storage, int64_t i, SlotId accessed) {
+    std::vector<Byte>& bytes = memory[storage.value()];
+    if (i >= static_cast<int64_t>(bytes.size()) && accessed != storage &&
+        DependsOnRunTime(accessed)) {
+      throw Stop();  // the replayer looks where these are, and refuses
+    }
+    return bytes.at(i);
+  }
+  // Whether what a slot takes, or where, is known at run time only.
+  bool DependsOnRunTime(SlotId slot) const {
+    for (; slot.valid(); slot = At(slot).base) {
+      if (IsRunTimeSized(graph_, At(slot).bytes) ||
+          IsRunTimeSized(graph_, At(slot).offset)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   uint64_t Read(SlotId slot) {
     uint64_t hash = 1;
-    for (int64_t i = 0; i < Size(At(slot).bytes); ++i) {
+    for (int64_t i = 0; i < Bytes(slot); ++i) {
       const Byte own = Own(slot, i), shared = Shared(slot, i);
       if (!own.defined) throw Harm("an undefined byte is read");
       if (own.value != shared.value) throw Harm("a value was overwritten");
@@ -115,11 +172,12 @@ class Shadow {
         role == SlotRole::kConstant) {
       throw Harm("the caller's memory is written");
     }
-    for (int64_t i = 0; i < Size(At(slot).bytes); ++i) {
+    for (int64_t i = 0; i < Bytes(slot); ++i) {
       const auto value = static_cast<uint8_t>(Mix(seed, i));
       Own(slot, i) = {value, true};
       Shared(slot, i) = {value, true};
     }
+    ReadSymbols(slot);
   }
 
   void RunPlan(PlanId plan) {
@@ -140,8 +198,8 @@ class Shadow {
   }
 
   void RunStep(const Copy& op) {
-    const int64_t bytes = Size(At(op.dst).bytes);
-    if (bytes != Size(At(op.src).bytes)) throw Harm("sizes differ");
+    const int64_t bytes = Bytes(op.dst);
+    if (bytes != Bytes(op.src)) throw Harm("sizes differ");
     // A copy may go in any order: junk shows where the two overlap.
     Junk(op.dst);
     Read(op.src);
@@ -151,10 +209,11 @@ class Shadow {
     for (int64_t i = 0; i < bytes; ++i) {
       Own(op.dst, i).value = Shared(op.dst, i).value = values[i];
     }
+    ReadSymbols(op.dst);
   }
 
   void Junk(SlotId slot) {
-    for (int64_t i = 0; i < Size(At(slot).bytes); ++i) {
+    for (int64_t i = 0; i < Bytes(slot); ++i) {
       Shared(slot, i).value ^= 0x5a;
     }
   }
@@ -164,9 +223,8 @@ class Shadow {
     for (const Launch::InPlace& pair : op.in_place) {
       if (pair.write != write || pair.read >= op.reads.size()) continue;
       const SlotId r = op.reads[pair.read];
-      const int64_t bytes = Size(At(w).bytes);
-      if (bytes > 0 && bytes == Size(At(r).bytes) &&
-          &Shared(r, 0) == &Shared(w, 0)) {
+      const int64_t bytes = Bytes(w);
+      if (bytes > 0 && bytes == Bytes(r) && &Shared(r, 0) == &Shared(w, 0)) {
         return true;
       }
     }
@@ -215,7 +273,7 @@ class Shadow {
       for (const Invoke::Scanned& scanned : op.scanned) {
         element_at_[scanned.element.value()] =
             (scanned.reversed ? Size(op.trips) - 1 - trip : trip) *
-            Size(At(scanned.element).bytes);
+            Bytes(scanned.element);
       }
       RunPlan(op.plans[0]);
       Carry(op);
@@ -226,6 +284,8 @@ class Shadow {
   std::vector<int64_t> element_at_;  // of scans' elements, in bytes
   Memory shared_, own_;
   std::vector<bool> live_;
+  std::vector<int64_t> symbols_;
+  std::vector<bool> known_;  // per symbol
   int steps_ = 0;
 };
 

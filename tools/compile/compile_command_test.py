@@ -129,7 +129,9 @@ class CompileTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_bad_input_is_refused(self):
-        self.assertIn('N', self.compile('--target', 'cpu', code=2).stderr)
+        unbound = self.encore('compile', self.model, '-o', self.output, '--no-cache')
+        self.assertEqual(unbound.returncode, 2, unbound.stderr)
+        self.assertIn('--bind', unbound.stderr)
         self.compile('--bind', 'N=99', code=2)
         self.compile('--bind', 'M=1', code=2)
         self.compile('--bind', 'N', code=2)

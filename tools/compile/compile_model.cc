@@ -91,6 +91,20 @@ Status WritePlan(const CompileRequest& request, const Graph& graph,
   return session.Record(request.output, graph, calls, load);
 }
 
+// A compile that failed may have wanted a symbol's value: says how to give it.
+Status WithOpenShape(const Status& status, const Graph& graph) {
+  if (status.code() != StatusCode::kInvalidArgument) return status;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    const Shape& shape = graph.shape(argument.value);
+    if (shape.is_constant()) continue;
+    return InvalidArgumentError(
+        StrCat(Message(status), "; input ", Quote(argument.name),
+               " has the open shape ", shape.ToString(graph.symbols()),
+               ", which --bind NAME=VALUE closes"));
+  }
+  return status;
+}
+
 // Everything beyond the graph.
 Status CompileAndWrite(const CompileRequest& request, const Graph& graph,
                        cache::Session& session, CompileReport* report) {
@@ -106,7 +120,7 @@ Status CompileAndWrite(const CompileRequest& request, const Graph& graph,
     report->found_in = cache::FoundIn::kCompiled;  // for another machine
     return WritePlan(request, graph, load, session);
   }
-  if (!load_result.ok()) return load_result.status();
+  if (!load_result.ok()) return WithOpenShape(load_result.status(), graph);
   const cache::Loaded& loaded = **load_result;
   report->found_in = loaded.found_in();
   report->key = loaded.compiled().key.ToHex();
