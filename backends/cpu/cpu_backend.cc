@@ -242,7 +242,9 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
     candidate.kernel = name;
     candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
   };
-  if (options.cpu_kernels == CpuKernels::kVendor && HasVendor(request)) {
+  // The library serves the machine that it runs on, and packs weights for it.
+  if (options.cpu_kernels == CpuKernels::kVendor &&
+      IsaOf(options) == HostCpu().isa && HasVendor(request)) {
     return {{kVendor, kLaunchSeconds, {}, {}}};
   }
   const Schedule loops = MakeSchedule(*FlattenLoops(*request.region), isa);
