@@ -60,7 +60,8 @@ std::optional<int64_t> Apply(Op op, int64_t a, int64_t b) {
       return FloorDivide(a, b);
     case Op::kMod:
       if (b <= 0) return std::nullopt;
-      return a - FloorDivide(a, b) * b;
+      // No product: floor(a / b) * b may lie below INT64_MIN.
+      return a % b < 0 ? a % b + b : a % b;
     case Op::kMax:
       return std::max(a, b);
     case Op::kMin:

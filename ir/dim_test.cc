@@ -33,6 +33,7 @@ TEST(Dim, OverflowIsInvalidAndStaysSo) {
   EXPECT_FALSE(((big + 1) * 0).valid());
   EXPECT_FALSE(FloorDiv(n, 0).Evaluate(std::vector<int64_t>{1}).has_value());
   EXPECT_FALSE(n.Evaluate({}).has_value());
+  EXPECT_EQ(Mod(Dim(INT64_MIN + 1), Dim(INT64_MAX - 1)), Dim(INT64_MAX - 2));
 }
 
 // Random expressions, evaluated beside an independent evaluation on integers,
