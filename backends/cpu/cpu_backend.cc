@@ -243,8 +243,9 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
     candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
   };
   // The library serves the machine that it runs on, and packs weights for it.
-  if (options.cpu_kernels == CpuKernels::kVendor &&
-      IsaOf(options) == HostCpu().isa && HasVendor(request)) {
+  const bool own_machine = IsaOf(options) == HostCpu().isa;
+  if (options.cpu_kernels == CpuKernels::kVendor && own_machine &&
+      HasVendor(request)) {
     return {{kVendor, kLaunchSeconds, {}, {}}};
   }
   const Schedule loops = MakeSchedule(*FlattenLoops(*request.region), isa);
@@ -255,7 +256,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
       std::swap(candidates[0], candidates[1]);
     }
   }
-  if (options.cpu_kernels == CpuKernels::kAuto) {
+  if (options.cpu_kernels == CpuKernels::kAuto && own_machine) {
     PreferVendor(request, PlannedThreads(options), &candidates);
   }
   return candidates;
