@@ -179,7 +179,7 @@ def replay_lines():
     """Costs of steps and calls, from the runtime's own benchmark, three repetitions, minimum."""
     if not os.path.exists(REPLAYER):
         return []
-    out = subprocess.run([REPLAYER, '--benchmark_format=json', '--benchmark_repetitions=5'], check=True,
+    out = subprocess.run([REPLAYER, '--benchmark_format=json', '--benchmark_repetitions=5', '--benchmark_min_time=0.1'], check=True,
                          capture_output=True, text=True).stdout
     best = {}
     for run in json.loads(out)['benchmarks']:
