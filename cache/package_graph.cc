@@ -49,12 +49,6 @@ bool ReadOption(std::string_view text, backends::Rewrites* value) {
   if (parsed) *value = *parsed;
   return parsed.has_value();
 }
-bool ReadOption(std::string_view text, backends::CpuKernels* value) {
-  const auto parsed = backends::ParseCpuKernels(text);
-  if (parsed) *value = *parsed;
-  return parsed.has_value();
-}
-
 StatusOr<KeyIngredients> IngredientsOf(const Package& package) {
   auto ingredients = DecodeIngredients(package.ingredients);
   if (ingredients.ok()) return ingredients;
