@@ -1,7 +1,10 @@
 #include "encore/backends/compile.h"
 
+#include <utility>
+
 #include "encore/backends/lowering/emit.h"
 #include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/loops.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
 #include "encore/ir/decompose.h"
@@ -31,7 +34,9 @@ StatusOr<runtime::CompiledGraph> Compile(
                           ResolvePlacement(graph, stencil, options, backends));
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
-  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, Optimize(read, options));
+  ENCORE_ASSIGN_OR_RETURN(Graph optimized, Optimize(read, options));
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
+                          LowerLoops(std::move(optimized)));
   KernelTable table(placement, options, canonical.symbols());
   ENCORE_ASSIGN_OR_RETURN(
       const Scope scope,

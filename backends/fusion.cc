@@ -142,9 +142,11 @@ class Partitioner {
   // Whether `from` may become part of the kernel of `into`, which reads it.
   bool MayFuse(const NodeList& from, const NodeList& into) const {
     // Kernels of their own: nothing comes after them.
-    for (const Op op : {Op::kConcat, Op::kScatter}) {
+    for (const Op op : {Op::kConcat, Op::kScatter, Op::kCountUp}) {
       if (HasOp(from, op)) return false;
     }
+    // What it counts to must be in memory.
+    if (HasOp(into, Op::kCountUp)) return false;
     const bool from_contracts = Has(from, kContraction);
     const bool into_contracts = Has(into, kContraction);
     if (into_contracts || HasOp(into, Op::kReduceWindow) ||
@@ -373,15 +375,44 @@ class Partitioner {
     return needed;
   }
 
+  // By symbol, the value whose maker finds it out.
+  std::map<uint32_t, ValueId> FoundSizes() const {
+    std::map<uint32_t, ValueId> sizes;
+    for (const NodeId node : Nodes(graph_)) {
+      if (!live_[node.value()] || graph_.op(node) != Op::kCountUp) continue;
+      const Dim& size = graph_.attrs<CountUpAttrs>(node).size[0];
+      if (size.symbol()) sizes.emplace(*size.symbol(), graph_.result(node));
+    }
+    return sizes;
+  }
+
+  // What must be there before the node: its operands, and its run-time sizes.
+  std::vector<ValueId> Needed(NodeId node,
+                              const std::map<uint32_t, ValueId>& sizes) const {
+    const auto operands = graph_.operands(node);
+    std::vector<ValueId> needed(operands.begin(), operands.end());
+    if (sizes.empty()) return needed;
+    const Shape& shape = graph_.shape(graph_.result(node));
+    for (const auto& [symbol, value] : sizes) {
+      std::vector<Dim> zero;
+      for (uint32_t i = 0; i < symbol; ++i) zero.push_back(Dim::OfSymbol(i));
+      zero.push_back(Dim(1));
+      if (shape == shape.Substitute(zero)) continue;
+      if (graph_.producer(value) != node) needed.push_back(value);
+    }
+    return needed;
+  }
+
   // Kahn's algorithm; of those that are ready the one that ends first.
   std::vector<Group> Sort(std::vector<Group> groups,
                           const std::map<ValueId, size_t>& made_by) const {
+    const std::map<uint32_t, ValueId> sizes = FoundSizes();
     std::vector<std::set<size_t>> readers(groups.size());
     std::vector<size_t> waiting(groups.size());
     for (size_t g = 0; g < groups.size(); ++g) {
       std::set<size_t> reads;
       for (const NodeId node : groups[g].nodes) {
-        for (ValueId operand : graph_.operands(node)) {
+        for (const ValueId operand : Needed(node, sizes)) {
           // Behind views and control flow, back to groups.
           std::vector<ValueId> work = {operand};
           std::set<ValueId> seen;

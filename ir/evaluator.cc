@@ -273,6 +273,12 @@ Status Evaluation::Step(NodeId node) {
     ENCORE_ASSIGN_OR_RETURN(Literals results, RunBodies(node, operands));
     return Store(node, std::move(results));
   }
+  if (op == Op::kCountUp) {
+    // Its operand says the extent, which may be a symbol without a value.
+    const int64_t count = std::max<int64_t>(operands[0].AsInt(0), 0);
+    ENCORE_RETURN_IF_ERROR(binding_.Bind(
+        "the count", graph_.shape(graph_.result(node)), {&count, 1}));
+  }
   ENCORE_ASSIGN_OR_RETURN(
       Literals results,
       RunPlain(op,

@@ -193,5 +193,26 @@ TEST(EvaluatorTest, FourBitMovement) {
             (Values{-3, 0, -2, 1, -1, 2}));
 }
 
+// The first words of Philox 4x32-10 under counter and key 0, from the known
+// answers that its authors publish with Random123.
+TEST(EvaluatorTest, RandomNumbersAreThoseOfPhilox) {
+  GraphBuilder g;
+  const Value x = g.Node1(Op::kRandom, {}, RandomAttrs{DType::kF64, {1}, 0});
+  const uint64_t words = 0x6627e8d5e169c58d;
+  EXPECT_EQ(OutputOf(g, x, {}),
+            Values{std::ldexp(static_cast<double>(words >> 11), -53)});
+}
+
+TEST(EvaluatorTest, CountingGivesASymbolItsValue) {
+  GraphBuilder g;
+  const Value count = g.Input("count", {DType::kI64, {}});
+  const Dim size = g.Symbol("size", 0, 9, /*at_run_time=*/true);
+  const Value numbers = g.Node1(Op::kCountUp, {count}, CountUpAttrs{{size}});
+  const Literal three = Literal::Scalar<int64_t>(3);
+  EXPECT_EQ(
+      OutputOf(g, g.Add(numbers, g.Iota(DType::kI64, {size})), {&three, 1}),
+      (Values{0, 2, 4}));
+}
+
 }  // namespace
 }  // namespace encore

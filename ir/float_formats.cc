@@ -101,4 +101,9 @@ double RoundToDType(DType dtype, double value) {
   return DecodeFloat(dtype, EncodeFloat(dtype, value));
 }
 
+int SignificandBits(DType dtype) {
+  if (dtype == DType::kF64) return 53;
+  return dtype == DType::kF32 ? 24 : FormatOf(dtype).mantissa_bits + 1;
+}
+
 }  // namespace encore

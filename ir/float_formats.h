@@ -26,6 +26,10 @@ uint16_t EncodeFloat(DType dtype, double value, bool saturate = false);
 // `value` rounded to what an element of float type `dtype` can hold.
 double RoundToDType(DType dtype, double value);
 
+// Bits of the significand of float type `dtype`, the leading one included: 24
+// for f32.
+int SignificandBits(DType dtype);
+
 }  // namespace encore
 
 #endif  // ENCORE_IR_FLOAT_FORMATS_H_

@@ -58,6 +58,15 @@ Values RandomGenerator::Source(Op op, DType dtype) {
   }
   const Shape shape = RandomShape(1, 3);
   if (op == Op::kDimValues) return {g_.DimValues(shape.dims())};
+  if (op == Op::kRandom) {
+    const auto seed = static_cast<int64_t>(random_());
+    return {g_.Node1(op, {}, RandomAttrs{dtype, shape.dims(), seed})};
+  }
+  if (op == Op::kCountUp) {
+    const int64_t count = Below(6);
+    return {
+        g_.Node1(op, {g_.Scalar(DType::kI64, count)}, CountUpAttrs{{count}})};
+  }
   return {g_.Iota(dtype, shape, Below(shape.rank()))};
 }
 
@@ -221,6 +230,10 @@ Values RandomGenerator::Reduction(Op op, DType dtype) {
     attrs.last = Chance(50);
     attrs.dtype = Chance(50) ? DType::kI32 : DType::kI64;
     return {g_.ArgReduce(x, attrs)};
+  }
+  if (op == Op::kArgSort) {
+    const Value x = Any(dtype, /*exact=*/true, 1);
+    return {g_.Node1(op, {x}, ArgSortAttrs{Axis(x), Chance(50)})};
   }
   if (op == Op::kCumulative) {
     const Value x = Any(dtype, false, 1);

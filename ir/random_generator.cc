@@ -160,6 +160,8 @@ RandomGenerator::Values RandomGenerator::Dispatch(Op op, DType dtype) {
     case Op::kConstant:
     case Op::kIota:
     case Op::kDimValues:
+    case Op::kCountUp:
+    case Op::kRandom:
       return Source(op, dtype);
     case Op::kDynamicSlice:
     case Op::kDynamicUpdateSlice:
@@ -170,6 +172,7 @@ RandomGenerator::Values RandomGenerator::Dispatch(Op op, DType dtype) {
     case Op::kAvgPool:
     case Op::kReduceWindow:
       return Pool(op, dtype);
+    case Op::kArgSort:
     case Op::kCumulative:
       return Reduction(op, dtype);
     default:

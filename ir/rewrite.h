@@ -26,6 +26,14 @@ using NodeRewrite = std::function<std::optional<std::vector<Value>>(
 StatusOr<Graph> RewriteGraph(const Graph& graph, const NodeRewrite& rewrite,
                              const BuilderOptions& options = {});
 
+// The nodes of `graph` in `builder`, with `inputs` for its arguments: its
+// outputs. REQUIRES a graph that shares the builder's symbols and inputs of the
+// arguments' types. `rewrite` may be null.
+StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
+                                         const Graph& graph,
+                                         std::span<const Value> inputs,
+                                         const NodeRewrite& rewrite);
+
 // The graph with the builder's local rewrites and without dead nodes.
 StatusOr<Graph> Simplify(const Graph& graph,
                          const BuilderOptions& options = {});

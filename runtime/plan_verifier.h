@@ -32,7 +32,8 @@
 //       a pool or between host memory and a pool
 //   P10 allocate and deallocate name an arena or temporary without base (or an
 //       output of run-time size, allocate only), its pool and its size
-//   P11 invokes have the plans, selector, states and elements their kind wants
+//   P11 invokes have the plans, selector, states and elements their kind wants;
+//       a scan does not write what says how long its wholes are
 //   P12 storage is allocated when it is used
 //   P13 nothing is allocated twice or freed twice
 //   P14 what a plan allocates it frees, outputs excepted, and nothing else

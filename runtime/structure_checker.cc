@@ -380,13 +380,27 @@ class StructureChecker {
       const Slot& whole = graph_.slot(scanned.whole);
       ENCORE_REQUIRE("P11",
                      element.base == scanned.whole && !whole.is_arena &&
-                         element.offset == Dim(0) &&
-                         !IsRunTime(element.bytes) && !IsRunTime(whole.bytes),
+                         element.offset == Dim(0) && !IsRunTime(element.bytes),
                      "an element is a view of its whole, at 0");
+      ENCORE_REQUIRE("P11", !ChangesSizes(op, whole.bytes),
+                     "the body changes how long the whole is");
       ENCORE_REQUIRE("P11", element.bytes * op.trips == whole.bytes,
                      "the elements of all trips are not the whole");
     }
     return OkStatus();
+  }
+
+  // Whether the sub-plans may write what says a run-time symbol of `dim`.
+  bool ChangesSizes(const Invoke& op, const Dim& dim) const {
+    bool changes = false;
+    ForEachSymbol(dim, [&](uint32_t symbol) {
+      const SymbolInfo& info = graph_.symbols[symbol];
+      changes |= info.source == SymbolInfo::Source::kSlot &&
+                 std::ranges::any_of(op.writes, [&](SlotId slot) {
+                   return slot.value() == info.index;
+                 });
+    });
+    return changes;
   }
 
   Status CheckCarried(const Invoke& op) {

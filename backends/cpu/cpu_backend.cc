@@ -22,6 +22,8 @@
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/match.h"
+#include "encore/backends/region/codec.h"
+#include "encore/backends/region/work.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -38,6 +40,9 @@ constexpr char kLoops[] = "loops";
 constexpr char kTiles[] = "tiles";
 // By oneDNN.
 constexpr char kVendor[] = "onednn";
+// Regions of run-time sizes.
+constexpr char kInterpreter[] = "interpreter";
+constexpr double kInterpretedSeconds = 50e-9;
 
 // How often a compiled graph is run, at least, once it is loaded: what its
 // primitives cost at load is spread over as many launches.
@@ -230,6 +235,14 @@ class Cpu : public Backend {
 std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
                                        const CompileOptions& options) const {
   if (!AllComputed(*request.region)) return {};
+  if (request.region->symbols > 0) {
+    const Work work =
+        EstimateWork(*request.region, TypicalSizes(request.symbols));
+    return {{kInterpreter,
+             kLaunchSeconds + kInterpretedSeconds * work.flops,
+             {},
+             {}}};
+  }
   const std::optional<FlatRegion> flat = Flatten(*request.region);
   if (!flat) return {};
   const Isa isa = IsaOf(options);
@@ -269,6 +282,12 @@ class ModuleBuilder {
 
   Status AddKernel(const CompileRequest& request) {
     CompiledKernel& kernel = module_->kernels.emplace_back();
+    if (request.candidate.kernel == kInterpreter) {
+      kernel.program.entry = kInterpretedEntry;
+      interpreted_.emplace_back(module_->kernels.size() - 1,
+                                EncodeRegion(*request.kernel.region));
+      return OkStatus();
+    }
     std::optional<FlatRegion> flat = Flatten(*request.kernel.region);
     if (!flat) return InternalError("a region without a kernel");
     if (request.candidate.kernel == kVendor) return AddVendor(request, &kernel);
@@ -291,12 +310,25 @@ class ModuleBuilder {
   }
 
   Status Finish(int threads) {
-    if (functions_.modules().empty()) return OkStatus();
+    if (!functions_.modules().empty()) {
+      ENCORE_RETURN_IF_ERROR(AddImage(threads));
+    }
+    for (auto& [kernel, region] : interpreted_) {
+      module_->kernels[kernel].program.artefact =
+          static_cast<int>(module_->artefacts.size());
+      module_->artefacts.push_back({std::move(region), /*executable=*/false});
+    }
+    return OkStatus();
+  }
+
+ private:
+  Status AddImage(int threads) {
     ENCORE_ASSIGN_OR_RETURN(std::vector<std::byte> image,
                             CompileImage(functions_.modules(), isa_, threads));
     ENCORE_RETURN_IF_ERROR(Image::Verify(image));
     const uint64_t digest = ImageDigest(image);
     for (CompiledKernel& kernel : module_->kernels) {
+      if (kernel.program.entry == kInterpretedEntry) continue;
       SetDigest(digest, &kernel.program);
       for (PackedInput& packed : kernel.packed) {
         SetDigest(digest, &packed.program);
@@ -306,7 +338,6 @@ class ModuleBuilder {
     return OkStatus();
   }
 
- private:
   StatusOr<GeneratedKernel> AddTiles(const CompileRequest& request,
                                      const FlatRegion& flat,
                                      const TileSchedule& tile,
@@ -411,6 +442,8 @@ class ModuleBuilder {
   Isa isa_;
   CompiledModule* module_;
   FunctionSet functions_;
+  // Kernel number and encoded region.
+  std::vector<std::pair<size_t, std::vector<std::byte>>> interpreted_;
 };
 
 StatusOr<CompiledModule> Cpu::Compile(std::span<const CompileRequest> requests,

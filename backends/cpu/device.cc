@@ -11,6 +11,7 @@
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/program.h"
+#include "encore/backends/region/interpreted_kernel.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/host_device.h"
@@ -101,6 +102,9 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadOne(const LoadRequest& request,
                                                    Images* images) {
   const runtime::Program& program = *request.program;
   ENCORE_RETURN_IF_ERROR(CheckAll(program.requirements));
+  if (program.entry == kInterpretedEntry && program.params.empty()) {
+    return LoadInterpretedKernel(request);
+  }
   if (IsVendor(program.params)) {
     ENCORE_ASSIGN_OR_RETURN(const DecodedVendor vendor,
                             DecodeVendor(program.params));

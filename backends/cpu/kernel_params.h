@@ -6,11 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "encore/ir/support/status.h"
 
 namespace encore::backends::cpu {
+
+// The entry of a program without params, whose artefact is a region that is
+// interpreted: regions of sizes that are known at run time only.
+inline constexpr std::string_view kInterpretedEntry = "region";
 
 // A function of an image. 32 bytes, little-endian, in this order.
 struct GeneratedParams {

@@ -56,11 +56,22 @@ constexpr int LabelOf(int backend, bool prepare) {
   return 2 * backend + (prepare ? 1 : 0);
 }
 
+// Whether it depends on a symbol that is known before a replay.
+bool IsSymbolic(const Graph& graph, const Shape& shape) {
+  std::vector<Dim> known;
+  for (const Symbol& symbol : graph.symbols()) {
+    const auto number = static_cast<uint32_t>(known.size());
+    known.push_back(symbol.at_run_time ? Dim(1) : Dim::OfSymbol(number));
+  }
+  return !shape.Substitute(known).is_constant();
+}
+
 Status CheckSizes(const Graph& graph, const Backend& backend) {
   if (backend.supports_symbolic_sizes()) return OkStatus();
   for (const NodeId node : Nodes(graph)) {
     for (int i = 0; i < graph.result_count(node); ++i) {
-      if (graph.shape(graph.result(node, i)).is_constant()) continue;
+      const Shape& shape = graph.shape(graph.result(node, i));
+      if (shape.is_constant() || !IsSymbolic(graph, shape)) continue;
       return InvalidArgumentError(
           StrCat("node ", node.value(), " has symbolic sizes, which ",
                  backend.name(), " does not take: specialize the graph first"));
@@ -96,6 +107,7 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
   kernel.kernel = *number;
   std::set<uint32_t> origins;
   for (const NodeId node : group.nodes) {
+    if (graph.op(node) == Op::kCountUp) kernel.counts.push_back(node);
     const std::optional<uint32_t> origin = StencilNumber(graph.origin(node));
     if (origin.has_value()) origins.insert(*origin);
   }

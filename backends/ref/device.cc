@@ -2,34 +2,13 @@
 
 #include <vector>
 
-#include "encore/backends/region/codec.h"
-#include "encore/backends/region/interpreter.h"
+#include "encore/backends/region/interpreted_kernel.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/host_device.h"
 
 namespace encore::backends::ref {
 namespace {
-
-class RefKernel : public runtime::Kernel {
- public:
-  explicit RefKernel(Region region) : region_(std::move(region)) {}
-
-  Status Launch(const runtime::LaunchContext& context) const override {
-    std::vector<Buffer> buffers;
-    const size_t count = region_.inputs.size() + region_.outputs.size();
-    for (size_t i = 0; i < count; ++i) {
-      buffers.push_back({context.buffers[i], context.sizes[i]});
-    }
-    const std::span<const Buffer> all = buffers;
-    return Interpret(region_, {context.args, region_.symbols},
-                     all.first(region_.inputs.size()),
-                     all.subspan(region_.inputs.size()));
-  }
-
- private:
-  Region region_;
-};
 
 class RefDevice : public runtime::HostDevice {
  public:
@@ -40,14 +19,8 @@ class RefDevice : public runtime::HostDevice {
       runtime::ThreadPool*) override {
     std::vector<std::unique_ptr<runtime::Kernel>> kernels;
     for (const runtime::LoadRequest& request : requests) {
-      ENCORE_ASSIGN_OR_RETURN(Region region, DecodeRegion(request.artefact));
-      const runtime::Program& program = *request.program;
-      if (program.reads != region.inputs.size() ||
-          program.writes != region.outputs.size() ||
-          program.args != region.symbols) {
-        return DataLossError("a region of another arity than its program");
-      }
-      kernels.push_back(std::make_unique<RefKernel>(std::move(region)));
+      ENCORE_ASSIGN_OR_RETURN(auto kernel, LoadInterpretedKernel(request));
+      kernels.push_back(std::move(kernel));
     }
     return kernels;
   }

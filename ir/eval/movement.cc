@@ -4,6 +4,7 @@
 #include "encore/ir/eval/copy.h"
 #include "encore/ir/eval/families.h"
 #include "encore/ir/eval/numbers.h"
+#include "encore/ir/support/strings.h"
 
 namespace encore::eval {
 namespace {
@@ -58,6 +59,18 @@ Results EvaluateIota(const EvalContext& context) {
     }
     Encode(values.data(), 0, result.element_count(), &result);
   });
+  return Literals{std::move(result)};
+}
+
+Results EvaluateCountUp(const EvalContext& context) {
+  Literal result = context.NewResult();
+  const int64_t count = std::max<int64_t>(context.operand(0).AsInt(0), 0);
+  if (count != result.element_count()) {
+    return InvalidArgumentError(StrCat(context.op, ": counts to ", count,
+                                       ", expected ", result.element_count(),
+                                       ", the extent of its result"));
+  }
+  for (int64_t i = 0; i < count; ++i) result.SetInt(i, i);
   return Literals{std::move(result)};
 }
 

@@ -26,6 +26,24 @@ Types InferIota(const InferContext& context) {
       {attrs.dtype, Shape(attrs.shape), HostKind::kNone}};
 }
 
+Types InferCountUp(const InferContext& context) {
+  const Dims& size = context.attrs<CountUpAttrs>().size;
+  ENCORE_RETURN_IF_ERROR(CheckRank(context, 0, 0));
+  ENCORE_RETURN_IF_ERROR(CheckLength(context, "size", size.size(), 1));
+  if (!size[0].is_constant() && !size[0].symbol()) {
+    return context.Error(StrCat("attribute size is ",
+                                size[0].ToString(context.symbols),
+                                ", expected a constant or a symbol"));
+  }
+  return std::vector<TensorType>{{DType::kI64, Shape(size), HostKind::kNone}};
+}
+
+Types InferRandom(const InferContext& context) {
+  const RandomAttrs& attrs = context.attrs<RandomAttrs>();
+  return std::vector<TensorType>{
+      {attrs.dtype, Shape(attrs.shape), HostKind::kNone}};
+}
+
 Types InferDimValues(const InferContext& context) {
   const auto count =
       static_cast<int64_t>(context.attrs<DimValuesAttrs>().dims.size());

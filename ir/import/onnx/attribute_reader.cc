@@ -113,6 +113,14 @@ StatusOr<std::vector<float>> AttributeReader::Floats(std::string_view name) {
   return found ? found->floats : std::vector<float>();
 }
 
+StatusOr<std::vector<std::string>> AttributeReader::Strings(
+    std::string_view name) {
+  ENCORE_ASSIGN_OR_RETURN(const Attribute* found,
+                          Take(name, AttributeType::kStrings));
+  if (found == nullptr) return std::vector<std::string>();
+  return std::vector<std::string>(found->strings.begin(), found->strings.end());
+}
+
 StatusOr<const Tensor*> AttributeReader::TensorValue(std::string_view name) {
   ENCORE_ASSIGN_OR_RETURN(const Attribute* found,
                           Take(name, AttributeType::kTensor));

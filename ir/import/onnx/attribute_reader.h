@@ -32,6 +32,7 @@ class AttributeReader {
   StatusOr<std::vector<int64_t>> Ints(std::string_view name,
                                       std::vector<int64_t> fallback);
   StatusOr<std::vector<float>> Floats(std::string_view name);
+  StatusOr<std::vector<std::string>> Strings(std::string_view name);
 
   // Nothing where absent.
   StatusOr<std::optional<std::vector<int64_t>>> OptionalInts(

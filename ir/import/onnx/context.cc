@@ -116,6 +116,20 @@ Value NodeContext::Unsqueeze(Value value, const Ints& axes) {
   return Reshape(value, std::move(dims));
 }
 
+Value NodeContext::TakeAlong(Value x, Value indices, int64_t axis) {
+  GatherAttrs gather;
+  for (int i = 0; i < x.rank(); ++i) {
+    gather.slice_sizes.push_back(1);
+    if (i == axis) continue;
+    gather.operand_batching_dims.push_back(i);
+    gather.start_indices_batching_dims.push_back(i);
+  }
+  gather.collapsed_slice_dims = {axis};
+  gather.start_index_map = {axis};
+  gather.index_vector_dim = x.rank();
+  return Emit(Op::kGather, {x, indices}, std::move(gather));
+}
+
 Value NodeContext::PerChannel(Value vector, int rank) {
   Dims dims(std::max(rank - 1, 1), 1);
   dims[0] = shape(vector).ElementCount();

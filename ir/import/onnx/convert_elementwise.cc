@@ -209,27 +209,6 @@ Status Identity(NodeContext& context) {
   return context.Output(0, context.Input(0));
 }
 
-Status Dropout(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 3));
-  context.attributes().Ignore("seed");
-  if (context.HasInput(2)) {
-    ENCORE_ASSIGN_OR_RETURN(const Literal training,
-                            context.ConstantInput(2, "training_mode"));
-    if (training.element_count() != 1 || training.AsInt(0) != 0) {
-      return UnimplementedError(
-          "input training_mode is true: only inference is supported");
-    }
-  }
-  const Value x = context.Input(0);
-  if (context.WantsOutput(1)) {
-    Literal kept(DType::kBool, {});
-    kept.SetInt(0, 1);
-    ENCORE_RETURN_IF_ERROR(context.Output(
-        1, context.Fill(context.builder().Constant(kept), context.shape(x))));
-  }
-  return context.Output(0, x);
-}
-
 constexpr Converter kConverters[] = {
     {"Abs", Unary<Op::kAbs>, Op::kAbs},
     {"Acos", Unary<Op::kAcos>, Op::kAcos},
@@ -252,7 +231,6 @@ constexpr Converter kConverters[] = {
     {"Cos", Unary<Op::kCos>, Op::kCos},
     {"Cosh", Unary<Op::kCosh>, Op::kCosh},
     {"Div", Binary<Op::kDiv>, Op::kDiv},
-    {"Dropout", Dropout},
     {"Equal", Compare<Comparison::kEq>, Op::kCompare},
     {"Erf", Unary<Op::kErf>, Op::kErf},
     {"Exp", Unary<Op::kExp>, Op::kExp},

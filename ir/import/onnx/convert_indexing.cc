@@ -90,18 +90,7 @@ Status GatherElements(NodeContext& context) {
   part.limits[axis] = shape[axis];
   data = context.Emit(Op::kSlice, {data}, std::move(part));
   const Value indices = FromStart(context, raw_indices, shape[axis]);
-  GatherAttrs gather;
-  for (int i = 0; i < shape.rank(); ++i) {
-    gather.slice_sizes.push_back(1);
-    if (i == axis) continue;
-    gather.operand_batching_dims.push_back(i);
-    gather.start_indices_batching_dims.push_back(i);
-  }
-  gather.collapsed_slice_dims = {axis};
-  gather.start_index_map = {axis};
-  gather.index_vector_dim = wanted.rank();
-  return context.Output(
-      0, context.Emit(Op::kGather, {data, indices}, std::move(gather)));
+  return context.Output(0, context.TakeAlong(data, indices, axis));
 }
 
 Status GatherND(NodeContext& context) {

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
@@ -16,17 +18,85 @@ PoolAttrs PoolOf(Window window) {
   return pool;
 }
 
+// What is below every other number of a dtype.
+Value Lowest(NodeContext& context, DType dtype) {
+  if (IsFloat(dtype)) return context.Scalar(dtype, -INFINITY);
+  const int bits = IsUnsigned(dtype) ? 0 : BitWidth(dtype);
+  return context.Scalar(dtype, bits == 0 ? 0 : -std::ldexp(1.0, bits - 1));
+}
+
+// Where each window's largest element lies in the whole of x: x is looked up at
+// the windows' elements, which stand in a table, and the first largest wins.
+Status MaxIndices(NodeContext& context, Value x, const Window& window,
+                  bool column_major, const Shape& pooled) {
+  GraphBuilder& g = context.builder();
+  const Shape shape = context.shape(x);
+  if (!shape.is_constant()) {
+    return UnimplementedError("output Indices needs known extents");
+  }
+  const std::vector<int64_t> dims = shape.ConstantDims();
+  const std::vector<int64_t> result = pooled.ConstantDims();
+  const size_t spatial = window.sizes.size();
+  const int64_t taps = *ElementCount(window.sizes);
+  const int64_t places = *ElementCount(std::span(result).subspan(2));
+  const std::vector<int64_t> strides =
+      RowMajorStrides(std::span(dims).subspan(2));
+  Literal table(DType::kI64, {places, taps}),
+      named(DType::kI64, {places, taps});
+  Literal inside(DType::kBool, {places, taps});
+  for (int64_t i = 0; i < places * taps; ++i) {
+    int64_t place = i / taps, tap = i % taps, at = 0, name = 0, within = 1;
+    for (size_t d = spatial; d-- > 0;) {
+      const int64_t p = place % result[d + 2], t = tap % window.sizes[d];
+      place /= result[d + 2];
+      tap /= window.sizes[d];
+      const int64_t position = p * window.strides[d] + t * window.dilations[d] -
+                               window.padding_low[d];
+      within &= position >= 0 && position < dims[d + 2];
+      at += position * strides[d];
+      int64_t stride = strides[d];
+      if (column_major) {
+        stride = 1;
+        for (size_t k = 0; k < d; ++k) stride *= dims[k + 2];
+      }
+      name += position * stride;
+    }
+    inside.SetInt(i, within);
+    table.SetInt(i, within ? at : 0);
+    named.SetInt(i, within ? name : 0);
+  }
+  const int64_t size = *ElementCount(std::span(dims).subspan(2));
+  const Value flat = context.Reshape(x, {shape[0], shape[1], size});
+  const Value seen = g.Take(flat, g.Constant(std::move(table)), 2);
+  // An index that is outside never wins: NaN aside, nothing is below it.
+  const Value rank = g.ArgReduce(
+      g.Select(g.Constant(std::move(inside)), seen, Lowest(context, x.dtype())),
+      {Combiner::kMax, 3, false, DType::kI64});
+  const Value row = g.Add(g.Mul(g.Iota(DType::kI64, {places}, 0), taps), rank);
+  const Value found =
+      g.Take(g.Reshape(g.Constant(std::move(named)), {places * taps}), row, 0);
+  const Value plane =
+      g.Reshape(g.Mul(g.Iota(DType::kI64, {dims[0] * dims[1]}, 0), size),
+                {dims[0], dims[1], 1});
+  return context.Output(1, g.Reshape(g.Add(found, plane), pooled));
+}
+
 Status MaxPool(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  ENCORE_RETURN_IF_ERROR(context.CheckOutputs(1));
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const bool ceil_mode,
                           context.attributes().Bool("ceil_mode", false));
-  context.attributes().Ignore("storage_order");
+  ENCORE_ASSIGN_OR_RETURN(const bool column_major,
+                          context.attributes().Bool("storage_order", false));
   ENCORE_ASSIGN_OR_RETURN(Window window, ReadWindow(context, context.shape(x),
                                                     std::nullopt, ceil_mode));
-  return context.Output(
-      0, context.Emit(Op::kMaxPool, {x}, PoolOf(std::move(window))));
+  const Value pooled = context.Emit(Op::kMaxPool, {x}, PoolOf(window));
+  ENCORE_RETURN_IF_ERROR(context.builder().status());
+  if (context.WantsOutput(1)) {
+    ENCORE_RETURN_IF_ERROR(
+        MaxIndices(context, x, window, column_major, context.shape(pooled)));
+  }
+  return context.Output(0, pooled);
 }
 
 // With ceil_mode, padding that only completes the last window is not counted,

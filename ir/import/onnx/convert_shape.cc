@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -267,8 +268,28 @@ Status ConstantOfShape(NodeContext& context) {
   return context.Output(0, context.Fill(scalar, Shape(std::move(dims))));
 }
 
+// A range whose bounds are data has a run-time size.
+Status RangeOfData(NodeContext& context) {
+  GraphBuilder& g = context.builder();
+  const auto scalar = [&](int i) {
+    return context.Reshape(context.Input(i), {});
+  };
+  const Value start = scalar(0), limit = scalar(1), delta = scalar(2);
+  const auto wide = [&](Value x) { return g.Cast(x, DType::kF64); };
+  const Value steps =
+      g.Ceil(g.Div(g.Sub(wide(limit), wide(start)), wide(delta)));
+  const Value count = g.Cast(g.Max(steps, 0.0), DType::kI64);
+  const Value index =
+      g.Cast(CountUp(context, count, std::nullopt), start.dtype());
+  return context.Output(0, g.Add(g.Mul(index, delta), start));
+}
+
 Status Range(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  for (const std::string_view input : context.node().inputs) {
+    const Bound* bound = context.scope().Find(input);
+    if (!bound->constant && !bound->dims) return RangeOfData(context);
+  }
   double bounds[3];
   DType dtype = DType::kF32;
   for (int i = 0; i < 3; ++i) {
@@ -351,7 +372,7 @@ constexpr Converter kConverters[] = {
     {"DepthToSpace", DepthToSpace, Op::kTranspose},
     {"Expand", Expand, Op::kBroadcast},
     {"Flatten", Flatten, Op::kReshape},
-    {"Range", Range, Op::kIota},
+    {"Range", Range, Op::kCountUp},
     {"Reshape", Reshape, Op::kReshape},
     {"SpaceToDepth", SpaceToDepth, Op::kTranspose},
     {"Split", Split, Op::kSlice},

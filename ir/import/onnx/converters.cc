@@ -9,10 +9,17 @@ const std::map<std::string_view, const Converter*>& Table() {
   static const auto table = [] {
     std::map<std::string_view, const Converter*> all;
     for (const std::span<const Converter> theme :
-         {ElementwiseConverters(), ActivationConverters(), ShapeConverters(),
-          IndexingConverters(), ReductionConverters(), ContractionConverters(),
-          PoolingConverters(), NormalizationConverters(), ResizeConverters(),
-          ConstructConverters(), LossConverters(), QuantizeConverters()}) {
+         {ElementwiseConverters(), ActivationConverters(),
+          ShapeConverters(),       IndexingConverters(),
+          ReductionConverters(),   ContractionConverters(),
+          PoolingConverters(),     NormalizationConverters(),
+          ResizeConverters(),      ConstructConverters(),
+          EinsumConverters(),      LossConverters(),
+          RandomConverters(),      RecurrentConverters(),
+          SamplingConverters(),    SelectionConverters(),
+          SpectralConverters(),    TextConverters(),
+          TrainingConverters(),    UnpoolConverters(),
+          ControlFlowConverters(), QuantizeConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

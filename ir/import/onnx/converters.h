@@ -18,6 +18,7 @@
 namespace encore::onnx {
 
 struct Converter {
+  // Of another domain than the default one: "domain.Operator".
   std::string_view op_type;
   Status (*convert)(NodeContext& context);
   // What its nodes become, up to movement and arithmetic around it; nothing
@@ -35,10 +36,20 @@ std::span<const Converter> PoolingConverters();
 std::span<const Converter> NormalizationConverters();
 std::span<const Converter> ResizeConverters();
 std::span<const Converter> ConstructConverters();
+std::span<const Converter> ControlFlowConverters();
+std::span<const Converter> EinsumConverters();
 std::span<const Converter> LossConverters();
+std::span<const Converter> RandomConverters();
+std::span<const Converter> RecurrentConverters();
+std::span<const Converter> SamplingConverters();
+std::span<const Converter> SelectionConverters();
+std::span<const Converter> SpectralConverters();
+std::span<const Converter> TextConverters();
+std::span<const Converter> TrainingConverters();
+std::span<const Converter> UnpoolConverters();
 std::span<const Converter> QuantizeConverters();
 
-// The converter of an operator of the default domain; null where there is none.
+// The converter of an operator by that name; null where there is none.
 const Converter* FindConverter(std::string_view op_type);
 
 // Every operator there is a converter for, sorted.

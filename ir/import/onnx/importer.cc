@@ -101,7 +101,7 @@ Status Pass::ReadOpset() {
     if (opset.domain.empty() || opset.domain == "ai.onnx")
       opset_ = opset.version;
   }
-  if (opset_ < 1) {
+  if (opset_ < 1 && model_.opsets.empty()) {
     return InvalidArgumentError(
         "opset_import does not name the default domain");
   }
@@ -236,19 +236,26 @@ Status Pass::BindInputs() {
 }
 
 Status Pass::ImportNode(const Node& original, Scope& scope) {
-  if (!original.domain.empty() && original.domain != "ai.onnx") {
+  const bool standard = original.domain.empty() || original.domain == "ai.onnx";
+  if (!standard && original.domain != "ai.onnx.preview.training") {
     return UnimplementedError(
         StrCat("the domain ", Quote(original.domain), " is not known"));
   }
+  if (standard && opset_ < 1) {
+    return InvalidArgumentError(
+        "opset_import does not name the default domain");
+  }
   Node node = original;
-  ENCORE_RETURN_IF_ERROR(UpgradeNode(opset_, &node, &store_));
+  if (standard) ENCORE_RETURN_IF_ERROR(UpgradeNode(opset_, &node, &store_));
   for (; bound_tensors_ < store_.tensors.size(); ++bound_tensors_) {
     const Tensor& tensor = store_.tensors[bound_tensors_];
     ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
     ENCORE_RETURN_IF_ERROR(scope.Bind(
         tensor.name, Bound{std::nullopt, std::move(literal), std::nullopt}));
   }
-  const Converter* converter = FindConverter(node.op_type);
+  const Converter* converter =
+      FindConverter(standard ? std::string(node.op_type)
+                             : StrCat(node.domain, ".", node.op_type));
   NodeContext context(node, scope, source_, this);
   ENCORE_ASSIGN_OR_RETURN(std::optional<KnownDims> dims, FoldDims(context));
   if (dims) {

@@ -249,6 +249,21 @@ Status DropoutAttributes(Node& node, UpgradeStore&) {
   return OkStatus();
 }
 
+// Until opset 9 a scan had lengths of sequences, which nobody may give here,
+// and a batch dim in front of every value.
+Status BatchedScan(Node& node, UpgradeStore&) {
+  if (node.inputs.empty() || !node.inputs[0].empty()) {
+    return UnimplementedError("input sequence_lens is not supported");
+  }
+  node.inputs.erase(node.inputs.begin());
+  for (Attribute& attribute : node.attributes) {
+    if (attribute.name == "directions")
+      attribute.name = "scan_input_directions";
+  }
+  SetFlag(node, "encore.batched");
+  return OkStatus();
+}
+
 Status UpsampleScales(Node& node, UpgradeStore& store) {
   AttributeReader reader(node);
   ENCORE_ASSIGN_OR_RETURN(auto scales, reader.Floats("scales"));
@@ -272,6 +287,15 @@ Status OldResize(Node& node, UpgradeStore&) {
                              .s = "asymmetric"});
   node.attributes.push_back(
       {.name = "nearest_mode", .type = AttributeType::kString, .s = "floor"});
+  return OkStatus();
+}
+
+// Until opset 20 the axis was an attribute, 1 where it was left out.
+Status DftAxis(Node& node, UpgradeStore& store) {
+  AttributeReader reader(node);
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis, reader.Int("axis", 1));
+  SetInput(node, 2, std::vector<int64_t>{axis}, store, /*scalar=*/true);
+  RemoveAttribute(node, "axis");
   return OkStatus();
 }
 
@@ -325,6 +349,7 @@ constexpr Step kSteps[] = {
     {7, "Sub", AxisBroadcast},
     {7, "Xor", AxisBroadcast},
     {9, "BatchNormalization", DropSpatial},
+    {9, "Scan", BatchedScan},
     {9, "Upsample", UpsampleScales},
     {10, "Slice", SliceInputs},
     {10, "TopK", TopKInput},
@@ -350,6 +375,7 @@ constexpr Step kSteps[] = {
     {18, "ReduceProd", AxesToInput},
     {18, "ReduceSumSquare", AxesToInput},
     {18, "Split", SplitCount},
+    {20, "DFT", DftAxis},
     {21, "GroupNormalization", GroupNormPerGroup},
 };
 

@@ -1,0 +1,198 @@
+// The emitter's part for nodes with bodies: Invoke steps.
+
+#include <algorithm>
+
+#include "encore/backends/lowering/emitter.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends {
+namespace {
+
+using runtime::kHostPool;
+using runtime::PlanId;
+using runtime::SlotId;
+using runtime::SlotRole;
+
+std::vector<SlotId> Unique(std::vector<SlotId> slots) {
+  std::sort(slots.begin(), slots.end());
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  return slots;
+}
+
+}  // namespace
+
+Status Emitter::EmitControlFlow(NodeId node) {
+  switch (graph_.op(node)) {
+    case Op::kIf:
+      return EmitIf(node);
+    case Op::kWhile:
+      return EmitWhile(node);
+    case Op::kScan:
+      return EmitScan(node);
+    default:
+      return InvalidArgumentError(StrCat("node ", node.value(), ": ",
+                                         graph_.op(node),
+                                         " has no steps on any backend"));
+  }
+}
+
+StatusOr<PlanId> Emitter::EmitBody(const Scope& body,
+                                   std::span<const SlotId> inputs,
+                                   const std::vector<SlotId>& outputs) {
+  Emitter emitter(body, false, shared_);
+  const auto arguments = body.graph->arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    emitter.Bind(arguments[i].value, inputs[i]);
+  }
+  ENCORE_RETURN_IF_ERROR(emitter.Run(outputs));
+  runtime::Plan plan;
+  plan.steps = emitter.TakeSteps();
+  return runtime::AddPlan(shared_->graph, std::move(plan));
+}
+
+StatusOr<std::vector<SlotId>> Emitter::HostOperands(NodeId node, int first) {
+  std::vector<SlotId> slots;
+  const auto operands = graph_.operands(node);
+  for (size_t i = first; i < operands.size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
+                            In(operands[i], kHostPool, false));
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
+Status Emitter::EmitIf(NodeId node) {
+  ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> reads, HostOperands(node, 0));
+  runtime::Invoke invoke;
+  invoke.kind = runtime::InvokeKind::kIf;
+  invoke.selector = reads[0];
+  for (int i = 0; i < graph_.result_count(node); ++i) {
+    SlotId& slot = slots_[graph_.result(node, i).value()];
+    if (!slot.valid()) slot = NewHostValue(graph_.type(graph_.result(node, i)));
+    invoke.writes.push_back(slot);
+  }
+  // Plan 0 is run for false.
+  for (const int body : {1, 0}) {
+    ENCORE_ASSIGN_OR_RETURN(
+        const PlanId plan,
+        EmitBody(scope_.bodies.at(node)[body], std::span(reads).subspan(1),
+                 invoke.writes));
+    invoke.plans.push_back(plan);
+  }
+  invoke.reads = Unique(std::move(reads));
+  Add(std::move(invoke), OriginOf(node));
+  return OkStatus();
+}
+
+std::vector<Emitter::LoopValue> Emitter::Carry(NodeId node, const Graph& body,
+                                               size_t count,
+                                               size_t first_output,
+                                               std::span<const SlotId> initial,
+                                               runtime::Invoke* invoke) {
+  std::vector<LoopValue> values;
+  for (size_t i = 0; i < count; ++i) {
+    const ValueId result = graph_.result(node, static_cast<int>(i));
+    LoopValue value;
+    const bool unchanged =
+        body.outputs()[first_output + i].value == body.arguments()[i].value;
+    if (unchanged) {
+      value.in = initial[i];
+    } else {
+      value.in = NewHostValue(graph_.type(result));
+      value.out = NewHostValue(graph_.type(result));
+      Add(runtime::Copy{initial[i], value.in}, {});
+      invoke->carried.push_back({value.in, value.out});
+      for (const SlotId slot : {value.in, value.out}) {
+        invoke->reads.push_back(slot);
+        invoke->writes.push_back(slot);
+      }
+    }
+    slots_[result.value()] = value.in;
+    values.push_back(value);
+  }
+  return values;
+}
+
+Status Emitter::EmitWhile(NodeId node) {
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<SlotId> initial,
+                          HostOperands(node, 0));
+  runtime::Invoke invoke;
+  invoke.kind = runtime::InvokeKind::kWhile;
+  invoke.selector =
+      NewSlot(SlotRole::kTemporary, {DType::kBool, Shape()}, kHostPool);
+  const std::vector<Scope>& bodies = scope_.bodies.at(node);
+  const std::vector<LoopValue> values =
+      Carry(node, *bodies[1].graph, initial.size(), 0, initial, &invoke);
+  std::vector<SlotId> inputs, nexts;
+  for (const LoopValue& value : values) {
+    inputs.push_back(value.in);
+    nexts.push_back(value.out);
+  }
+  ENCORE_ASSIGN_OR_RETURN(const PlanId condition,
+                          EmitBody(bodies[0], inputs, {invoke.selector}));
+  ENCORE_ASSIGN_OR_RETURN(const PlanId body,
+                          EmitBody(bodies[1], inputs, nexts));
+  invoke.plans = {condition, body};
+  invoke.reads.push_back(invoke.selector);
+  invoke.writes.push_back(invoke.selector);
+  invoke.reads.insert(invoke.reads.end(), inputs.begin(), inputs.end());
+  invoke.reads = Unique(std::move(invoke.reads));
+  Add(std::move(invoke), OriginOf(node));
+  return OkStatus();
+}
+
+SlotId Emitter::NewElement(SlotId whole, const TensorType& type, bool reversed,
+                           runtime::Invoke* invoke) {
+  const SlotId element = NewView(whole, type);
+  shared_->elements.insert(element);
+  invoke->scanned.push_back({whole, element, reversed});
+  return element;
+}
+
+// LowerLoops has put all scanned axes in front.
+Status Emitter::EmitScan(NodeId node) {
+  const ScanAttrs& attrs = graph_.attrs<ScanAttrs>(node);
+  ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> inputs, HostOperands(node, 0));
+  const Scope& scope = scope_.bodies.at(node)[0];
+  const Graph& body = *scope.graph;
+  const auto carried = static_cast<size_t>(attrs.carried);
+  const size_t scanned = inputs.size() - carried - attrs.captures;
+  runtime::Invoke invoke;
+  invoke.kind = runtime::InvokeKind::kScan;
+  invoke.trips = graph_.shape(graph_.operand(node, attrs.carried))[0];
+  std::vector<SlotId> outputs;
+  for (const LoopValue& value :
+       Carry(node, body, carried, 0, inputs, &invoke)) {
+    inputs[outputs.size()] = value.in;
+    outputs.push_back(value.out);
+  }
+  invoke.reads.insert(invoke.reads.end(), inputs.begin(), inputs.end());
+  for (size_t i = 0; i < scanned; ++i) {
+    SlotId& slot = inputs[carried + i];
+    // An element is a view of its whole, and no view has views.
+    if (shared_->graph->slot(slot).base.valid()) {
+      slot = CopyOf(slot);
+      invoke.reads.push_back(slot);
+    }
+    slot = NewElement(slot, body.type(body.arguments()[carried + i].value),
+                      attrs.directions[i] == 1, &invoke);
+  }
+  for (size_t k = carried; k < body.outputs().size(); ++k) {
+    const ValueId result = graph_.result(node, static_cast<int>(k));
+    const SlotId whole = NewHostValue(graph_.type(result));
+    slots_[result.value()] = whole;
+    invoke.reads.push_back(whole);
+    invoke.writes.push_back(whole);
+    outputs.push_back(NewElement(whole, body.type(body.outputs()[k].value),
+                                 attrs.directions[scanned + k - carried] == 1,
+                                 &invoke));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const PlanId plan, EmitBody(scope, inputs, outputs));
+  invoke.plans = {plan};
+  invoke.reads = Unique(std::move(invoke.reads));
+  Add(std::move(invoke), OriginOf(node));
+  return OkStatus();
+}
+
+}  // namespace encore::backends

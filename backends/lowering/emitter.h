@@ -1,0 +1,141 @@
+// Emitter: the steps of one graph or body; emit.h is what others use.
+#ifndef ENCORE_BACKENDS_LOWERING_EMITTER_H_
+#define ENCORE_BACKENDS_LOWERING_EMITTER_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/placement.h"
+#include "encore/backends/lowering/scope.h"
+#include "encore/ir/graph.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+
+namespace encore::backends {
+
+// What all scopes of a graph share.
+struct EmitShared {
+  const Placement& placement;
+  const KernelTable& table;
+  runtime::CompiledGraph* graph;
+  std::vector<runtime::DeviceId> devices = {};  // by backend of the placement
+  std::vector<runtime::PoolId> pools = {};      // likewise
+  std::vector<runtime::Step> prepare = {};
+  // Weights in another pool or form -> derived slot.
+  std::map<std::pair<runtime::SlotId, runtime::PoolId>, runtime::SlotId>
+      copied_weights = {};
+  std::map<std::tuple<runtime::SlotId, runtime::ProgramId>, runtime::SlotId>
+      packed = {};
+  // What trips of scans see of their wholes: other bytes in each trip, so that
+  // no view of one is made and nothing of it is known before.
+  std::set<runtime::SlotId> elements = {};
+  // By symbol: whether something says its value.
+  std::vector<bool> symbols_found = {};
+};
+
+class Emitter {
+ public:
+  Emitter(const Scope& scope, bool outermost, EmitShared* shared);
+
+  // REQUIRES a slot for each argument (Bind) before. The outputs end up in
+  // `destinations`, slots in host memory; those of invalid ones nobody wants.
+  Status Run(const std::vector<runtime::SlotId>& destinations);
+
+  void Bind(ValueId value, runtime::SlotId slot) {
+    slots_[value.value()] = slot;
+  }
+
+  std::vector<runtime::Step> TakeSteps() { return std::move(steps_); }
+
+ private:
+  using SlotId = runtime::SlotId;
+  using SlotRole = runtime::SlotRole;
+
+  // A value that a loop hands from trip to trip.
+  struct LoopValue {
+    SlotId in;   // what the body reads
+    SlotId out;  // what it writes; invalid where the value never changes
+  };
+
+  template <typename Op>
+  void Add(Op op, std::vector<uint32_t> origins) {
+    steps_.push_back({std::move(op), std::move(origins)});
+  }
+
+  // --- Slots.
+  SlotId NewSlot(SlotRole role, const TensorType& type, runtime::PoolId pool);
+  SlotId NewHostValue(const TensorType& type);
+  bool IsElement(SlotId slot) const { return shared_->elements.contains(slot); }
+  // A slot of `type` over the bytes of `base`.
+  SlotId NewView(SlotId base, const TensorType& type);
+  SlotId ConstantSlot(const Literal& literal);
+  // A host slot of this plan with what `slot`, in host memory, holds.
+  SlotId CopyOf(SlotId slot);
+  // Whether a slot holds the same for all replays with the same weights.
+  bool IsWeight(SlotId slot) const;
+  // The value's slot in `pool`, copied there if need be.
+  StatusOr<SlotId> In(ValueId value, runtime::PoolId pool, bool prepare);
+  // Gives `value`, which no kernel makes, a slot: a constant, a view, or a
+  // result of control flow.
+  Status Ensure(ValueId value);
+
+  // --- Outputs.
+  void MarkDerived();
+  // Lets kernels write the outputs where the caller wants them.
+  void ClaimOutputs(const std::vector<SlotId>& destinations);
+
+  // --- Kernels.
+  bool IsPrepared(const ScopeKernel& kernel) const {
+    return outermost_ && kernel.prepare;
+  }
+  Status EmitKernel(const ScopeKernel& kernel);
+  // The input in the kernel's own form.
+  SlotId Packed(SlotId input, const PackedInput& packed,
+                runtime::ProgramId packer, const ScopeKernel& kernel);
+  // Gives the symbol that a count_up node finds out its value.
+  Status DefineSize(NodeId node);
+
+  // --- Control flow (emit_control_flow.cc).
+  Status EmitControlFlow(NodeId node);
+  Status EmitIf(NodeId node);
+  Status EmitWhile(NodeId node);
+  Status EmitScan(NodeId node);
+  // The plan of a body whose arguments are `inputs` and whose outputs end up in
+  // `outputs`.
+  StatusOr<runtime::PlanId> EmitBody(const Scope& body,
+                                     std::span<const SlotId> inputs,
+                                     const std::vector<SlotId>& outputs);
+  // Slots of the operands from `first` on, in host memory.
+  StatusOr<std::vector<SlotId>> HostOperands(NodeId node, int first);
+  // The first `count` results as values that a loop carries, from `initial` on:
+  // output `first_output` + i of `body` follows argument i.
+  std::vector<LoopValue> Carry(NodeId node, const Graph& body, size_t count,
+                               size_t first_output,
+                               std::span<const SlotId> initial,
+                               runtime::Invoke* invoke);
+  // The element of `whole` that a trip of a scan sees.
+  SlotId NewElement(SlotId whole, const TensorType& type, bool reversed,
+                    runtime::Invoke* invoke);
+  std::vector<uint32_t> OriginOf(NodeId node) const;
+
+  const Scope& scope_;
+  const Graph& graph_;
+  bool outermost_;
+  EmitShared* shared_;
+  std::vector<SlotId> slots_;  // by value
+  std::vector<int> maker_;     // by value: number of the kernel
+  std::vector<bool> derived_;  // by value
+  std::map<std::pair<SlotId, runtime::PoolId>, SlotId> copies_;
+  std::vector<runtime::Step> steps_;
+};
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_LOWERING_EMITTER_H_

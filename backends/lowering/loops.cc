@@ -1,0 +1,167 @@
+#include "encore/backends/lowering/loops.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "encore/ir/builder.h"
+#include "encore/ir/rewrite.h"
+#include "encore/ir/support/check.h"
+
+namespace encore::backends {
+namespace {
+
+using Values = std::vector<Value>;
+using ValueSpan = std::span<const Value>;
+
+std::optional<Values> LowerNode(GraphBuilder& g, const Graph& from, NodeId node,
+                                ValueSpan operands);
+
+// The outputs of `body` for these inputs, as nodes of `g`.
+Values Apply(GraphBuilder& g, const Graph& body, ValueSpan inputs) {
+  StatusOr<Values> outputs = InlineGraph(g, body, inputs, LowerNode);
+  if (outputs.ok()) return *std::move(outputs);
+  g.Fail(outputs.status());
+  return Values(body.outputs().size());
+}
+
+Values Joined(std::initializer_list<ValueSpan> lists) {
+  Values all;
+  for (const ValueSpan list : lists) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+// A loop node in parts.
+struct LoopParts {
+  const LoopAttrs& attrs;
+  const Graph& body;
+  Value trips, condition;
+  ValueSpan carried, captures;
+
+  size_t carried_count() const { return carried.size(); }
+  bool stacks() const { return !attrs.trips.empty(); }
+  // Whether the condition never ends the loop.
+  bool counts() const {
+    const Literal* start = condition.constant();
+    if (start == nullptr || start->AsInt(0) == 0) return false;
+    const ValueId output = body.outputs()[0].value;
+    const Literal* constant = body.constant(output);
+    return constant != nullptr ? constant->AsInt(0) != 0
+                               : output == body.arguments()[1].value;
+  }
+};
+
+// The values after the loop: how many trips there were, then what is carried.
+Values MakeWhile(GraphBuilder& g, const LoopParts& loop) {
+  const Value start[] = {g.Scalar(DType::kI64, int64_t{0}), loop.condition,
+                         loop.trips};
+  const Values values = Joined({start, loop.carried, loop.captures});
+  const size_t carried = loop.carried_count();
+  const auto condition = [](GraphBuilder& body, ValueSpan in) {
+    return Values{body.And(in[1], body.Compare(in[0], in[2], Comparison::kLt))};
+  };
+  const auto step = [&](GraphBuilder& body, ValueSpan in) {
+    const Values inputs = Joined({in.first(2), in.subspan(3)});
+    const Values outputs = Apply(body, loop.body, inputs);
+    const Value next[] = {body.Add(in[0], 1), outputs[0], in[2]};
+    return Joined({next, ValueSpan(outputs).subspan(1, carried),
+                   in.subspan(3 + carried)});
+  };
+  const Values results = g.While(values, condition, step);
+  if (results.size() < 3 + carried) return Values(1 + carried);
+  return Joined(
+      {ValueSpan(results).first(1), ValueSpan(results).subspan(3, carried)});
+}
+
+// The loop with exactly `trips` trips, a scan over their numbers.
+Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop, Value trips) {
+  const Dim& count = loop.attrs.trips[0];
+  const Value numbers = count.is_constant() ? g.Iota(DType::kI64, {count}, 0)
+                                            : g.Node1(Op::kCountUp, {trips},
+                                                      CountUpAttrs{{count}});
+  const size_t carried = loop.carried_count();
+  const Values operands = Joined({loop.carried, {&numbers, 1}, loop.captures});
+  const auto body = [&](GraphBuilder& inner, ValueSpan in) {
+    const Value start[] = {in[carried], inner.Constant(Literal::Scalar(true))};
+    const Values outputs =
+        Apply(inner, loop.body,
+              Joined({start, in.first(carried), in.subspan(carried + 1)}));
+    return Values(outputs.begin() + 1, outputs.end());
+  };
+  ScanAttrs attrs;
+  attrs.carried = static_cast<int64_t>(carried);
+  attrs.captures = static_cast<int64_t>(loop.captures.size());
+  return g.Scan(operands, body, attrs);
+}
+
+Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
+                 ValueSpan operands) {
+  const LoopAttrs& attrs = from.attrs<LoopAttrs>(node);
+  const auto carried = static_cast<size_t>(attrs.carried);
+  LoopParts loop{
+      attrs,       from.bodies(node)[0],         g.Max(operands[0], 0),
+      operands[1], operands.subspan(2, carried), operands.subspan(2 + carried)};
+  if (loop.counts() && loop.stacks()) {
+    return MakeCountedScan(g, loop, loop.trips);
+  }
+  const Values ended = MakeWhile(g, loop);
+  if (loop.stacks()) return MakeCountedScan(g, loop, ended[0]);
+  return Values(ended.begin() + 1, ended.end());
+}
+
+// The permutation that moves `axis` to the front, or back from there.
+Ints Moved(int rank, int64_t axis, bool back) {
+  Ints order(rank), inverse(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
+  if (!back) return order;
+  for (int i = 0; i < rank; ++i) inverse[order[i]] = i;
+  return inverse;
+}
+
+Values LowerScan(GraphBuilder& g, const Graph& from, NodeId node,
+                 ValueSpan operands) {
+  ScanAttrs attrs = from.attrs<ScanAttrs>(node);
+  const auto carried = static_cast<size_t>(attrs.carried);
+  const size_t scanned = operands.size() - carried - attrs.captures;
+  Values inputs(operands.begin(), operands.end());
+  for (size_t i = 0; i < scanned; ++i) {
+    Value& whole = inputs[carried + i];
+    if (attrs.scan_axes[i] == 0) continue;
+    whole = g.Transpose(whole, Moved(whole.rank(), attrs.scan_axes[i], false));
+  }
+  const Ints axes(attrs.scan_axes.begin() + scanned, attrs.scan_axes.end());
+  std::fill(attrs.scan_axes.begin(), attrs.scan_axes.end(), 0);
+  const Graph& body = from.bodies(node)[0];
+  Values results = g.Scan(
+      inputs,
+      [&](GraphBuilder& inner, ValueSpan in) { return Apply(inner, body, in); },
+      std::move(attrs));
+  for (size_t k = 0; k < axes.size() && carried + k < results.size(); ++k) {
+    Value& whole = results[carried + k];
+    if (axes[k] == 0 || !whole.valid()) continue;
+    whole = g.Transpose(whole, Moved(whole.rank(), axes[k], true));
+  }
+  return results;
+}
+
+std::optional<Values> LowerNode(GraphBuilder& g, const Graph& from, NodeId node,
+                                ValueSpan operands) {
+  if (from.op(node) == Op::kLoop) return LowerLoop(g, from, node, operands);
+  if (from.op(node) == Op::kScan) return LowerScan(g, from, node, operands);
+  return std::nullopt;
+}
+
+}  // namespace
+
+StatusOr<Graph> LowerLoops(Graph graph) {
+  // Without bodies there are none.
+  if (graph.body_depth() == 0) return graph;
+  return RewriteGraph(graph, LowerNode);
+}
+
+}  // namespace encore::backends

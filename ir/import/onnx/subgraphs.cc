@@ -1,0 +1,131 @@
+#include "encore/ir/import/onnx/subgraphs.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "encore/ir/import/onnx/node_order.h"
+#include "encore/ir/import/onnx/scope.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// Binds in `inner` what is captured; tensors are `inputs`.
+Status BindCaptures(const Scope& outer, const Captures& captures,
+                    std::span<const Value> inputs, Scope* inner) {
+  for (size_t i = 0; i < captures.names.size(); ++i) {
+    Bound bound = *outer.Find(captures.names[i]);
+    bound.value = inputs[i];
+    ENCORE_RETURN_IF_ERROR(inner->Bind(captures.names[i], std::move(bound)));
+  }
+  for (const std::string_view name : captures.known) {
+    Bound bound = *outer.Find(name);
+    bound.value.reset();
+    ENCORE_RETURN_IF_ERROR(inner->Bind(name, std::move(bound)));
+  }
+  return OkStatus();
+}
+
+// The outputs of `graph` in `scope`.
+StatusOr<std::vector<Value>> OutputsOf(const Graph& graph, Scope& scope) {
+  std::vector<Value> outputs;
+  for (const ValueInfo& output : graph.outputs) {
+    if (scope.Find(output.name) == nullptr) {
+      return NodeContext::Error(StrCat("output ", Quote(output.name),
+                                       " of a subgraph is not produced by any "
+                                       "node"));
+    }
+    outputs.push_back(scope.Tensor(output.name));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+StatusOr<Captures> FindCaptures(NodeContext& context,
+                                std::initializer_list<const Graph*> graphs) {
+  std::set<std::string_view> all;
+  for (const Graph* graph : graphs) all.merge(CapturesOf(*graph));
+  Captures captures;
+  for (const std::string_view name : all) {
+    const Bound* bound = context.scope().Find(name);
+    if (bound == nullptr) {
+      return NodeContext::Error(
+          StrCat("a subgraph reads ", Quote(name), ", which nothing produces"));
+    }
+    if ((bound->constant && !bound->is_weight) || bound->dims) {
+      captures.known.push_back(name);
+    } else {
+      captures.names.push_back(name);
+      captures.values.push_back(context.scope().Tensor(name));
+    }
+  }
+  return captures;
+}
+
+StatusOr<encore::Graph> Body::Build() {
+  std::vector<std::pair<std::string, Value>> named;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    named.emplace_back(StrCat("out", i), outputs[i]);
+  }
+  return builder->Build(named);
+}
+
+StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
+                        const Graph& graph, const Captures& captures,
+                        std::span<const TensorType> formals) {
+  if (graph.inputs.size() != formals.size()) {
+    return NodeContext::Error(StrCat("a subgraph has ", graph.inputs.size(),
+                                     " inputs, expected ", formals.size()));
+  }
+  Body body;
+  body.builder = std::make_unique<GraphBuilder>(outer.graph().NewBody("body"),
+                                                context.builder().options());
+  const auto origin = body.builder->Origin(outer.origin());
+  Scope scope(body.builder.get(), context.scope().read_weights(),
+              /*is_body=*/true);
+  for (size_t i = 0; i < formals.size(); ++i) {
+    body.inputs.push_back(body.builder->Input(StrCat("in", i), formals[i]));
+    ENCORE_RETURN_IF_ERROR(
+        scope.Bind(graph.inputs[i].name,
+                   Bound{body.inputs.back(), std::nullopt, std::nullopt}));
+  }
+  for (const Value& value : captures.values) {
+    body.inputs.push_back(
+        body.builder->Input(StrCat("in", body.inputs.size()), value.type()));
+  }
+  ENCORE_RETURN_IF_ERROR(
+      BindCaptures(context.scope(), captures,
+                   std::span(body.inputs).subspan(formals.size()), &scope));
+  const Status imported = context.bodies().ImportBody(graph, scope);
+  context.scope().AddRestart(scope);
+  ENCORE_RETURN_IF_ERROR(imported);
+  ENCORE_ASSIGN_OR_RETURN(body.outputs, OutputsOf(graph, scope));
+  ENCORE_RETURN_IF_ERROR(body.builder->status());
+  return body;
+}
+
+StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
+                                    std::span<const Value> formals) {
+  ENCORE_ASSIGN_OR_RETURN(const Captures captures,
+                          FindCaptures(context, {&graph}));
+  Scope scope(&context.builder(), context.scope().read_weights(),
+              /*is_body=*/true);
+  for (size_t i = 0; i < formals.size(); ++i) {
+    Bound bound{formals[i], std::nullopt, std::nullopt};
+    if (const Literal* constant = formals[i].constant()) {
+      bound.constant = *constant;
+    }
+    ENCORE_RETURN_IF_ERROR(scope.Bind(graph.inputs[i].name, std::move(bound)));
+  }
+  ENCORE_RETURN_IF_ERROR(
+      BindCaptures(context.scope(), captures, captures.values, &scope));
+  const Status imported = context.bodies().ImportBody(graph, scope);
+  context.scope().AddRestart(scope);
+  ENCORE_RETURN_IF_ERROR(imported);
+  return OutputsOf(graph, scope);
+}
+
+}  // namespace encore::onnx

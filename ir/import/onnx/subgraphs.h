@@ -1,0 +1,58 @@
+// Subgraphs of a node as bodies of the graph under construction, or in place of
+// the node.
+//
+// Bodies are closed: what an ONNX subgraph captures becomes an operand, but for
+// constants and shape arithmetic, which are repeated inside.
+#ifndef ENCORE_IR_IMPORT_ONNX_SUBGRAPHS_H_
+#define ENCORE_IR_IMPORT_ONNX_SUBGRAPHS_H_
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/builder.h"
+#include "encore/ir/graph.h"
+#include "encore/ir/import/onnx/context.h"
+#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/shape.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// What subgraphs read of the scope around their node.
+struct Captures {
+  // Tensors, which become operands.
+  std::vector<std::string_view> names;
+  std::vector<Value> values;
+  // What is known without a tensor.
+  std::vector<std::string_view> known;
+};
+
+// InvalidArgument names what nothing produces.
+StatusOr<Captures> FindCaptures(NodeContext& context,
+                                std::initializer_list<const Graph*> graphs);
+
+// A body under construction; `inputs` are its own, then what is captured.
+struct Body {
+  std::unique_ptr<GraphBuilder> builder;
+  std::vector<Value> inputs, outputs;
+
+  StatusOr<encore::Graph> Build();
+};
+
+// The body that `graph` is below a node of `outer`: its inputs are of
+// `formals`, then come the captured tensors.
+StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
+                        const Graph& graph, const Captures& captures,
+                        std::span<const TensorType> formals);
+
+// The nodes of `graph` in place of the node, with `formals` for its inputs: its
+// outputs.
+StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
+                                    std::span<const Value> formals);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_SUBGRAPHS_H_
