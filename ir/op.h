@@ -41,6 +41,9 @@ enum OpTraits : uint16_t {
   kContraction = 1 << 5,
   kNormalization = 1 << 6,
   kBodies = 1 << 7,
+  // Jumps, leaves its domain or grows fast: computed floats are not for it
+  // where results are compared.
+  kSensitive = 1 << 8,
 };
 constexpr OpTraits operator|(OpTraits a, OpTraits b) {
   return static_cast<OpTraits>(static_cast<int>(a) | static_cast<int>(b));

@@ -1,5 +1,6 @@
 // One random node of each family.
 #include <algorithm>
+#include <variant>
 
 #include "encore/ir/random_generator.h"
 #include "encore/ir/support/check.h"
@@ -9,41 +10,8 @@ namespace {
 
 using Values = std::vector<Value>;
 
-// Ops that jump, leave their domain or grow fast: computed floats are not for
-// them (see random_graph.h).
-bool NeedsExact(Op op) {
-  switch (op) {
-    case Op::kSign:
-    case Op::kCeil:
-    case Op::kFloor:
-    case Op::kRound:
-    case Op::kExp:
-    case Op::kExpm1:
-    case Op::kLog:
-    case Op::kLog1p:
-    case Op::kSqrt:
-    case Op::kRsqrt:
-    case Op::kReciprocal:
-    case Op::kTan:
-    case Op::kAsin:
-    case Op::kAcos:
-    case Op::kSinh:
-    case Op::kCosh:
-    case Op::kAcosh:
-    case Op::kAtanh:
-    case Op::kIsNan:
-    case Op::kIsInf:
-    case Op::kDiv:
-    case Op::kRem:
-    case Op::kPow:
-    case Op::kAtan2:
-    case Op::kCompare:
-    case Op::kThresholdedRelu:
-      return true;
-    default:
-      return false;
-  }
-}
+// Whether operands are exact: see random_graph.h.
+bool NeedsExact(Op op) { return Info(op).has(kSensitive); }
 
 }  // namespace
 
@@ -355,8 +323,9 @@ Values RandomGenerator::Activation(Op op, DType dtype) {
 }
 
 Values RandomGenerator::Normalization(Op op, DType dtype) {
-  if (op == Op::kSoftmax || op == Op::kLogSoftmax) {
-    const Value x = Any(dtype, false, 1);
+  if (std::holds_alternative<AxisAttrs>(
+          DefaultAttributes(Info(op).attributes))) {
+    const Value x = Any(dtype, NeedsExact(op), 1);
     return {g_.Node1(op, {x}, AxisAttrs{Axis(x)})};
   }
   // Exact operands: a variance near 0 would amplify differences.
