@@ -1,7 +1,9 @@
 #include "encore/ir/literal.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 
 #include "encore/ir/float_formats.h"
@@ -44,6 +46,17 @@ void StoreNibble(std::byte* data, int64_t i, uint8_t value) {
 
 // The two's complement value of the low four bits.
 int64_t SignExtendNibble(uint8_t nibble) { return (nibble ^ 8) - 8; }
+
+// Toward zero; what does not fit is the nearest bound, NaN is 0.
+template <typename Int>
+Int Truncated(double value) {
+  using Limits = std::numeric_limits<Int>;
+  if (std::isnan(value)) return 0;
+  if (value <= static_cast<double>(Limits::min())) return Limits::min();
+  // As a double the largest value is rounded up, out of range.
+  if (value >= static_cast<double>(Limits::max())) return Limits::max();
+  return static_cast<Int>(value);
+}
 
 }  // namespace
 
@@ -188,7 +201,7 @@ int64_t Literal::AsInt(int64_t i) const {
       ENCORE_CHECK(false) << "a string is no number";
       return 0;
     default:
-      return static_cast<int64_t>(AsDouble(i));
+      return Truncated<int64_t>(AsDouble(i));
   }
 }
 
@@ -209,9 +222,9 @@ void Literal::SetDouble(int64_t i, double value) {
     case DType::kBool:
       return Store(mutable_data_, i, static_cast<uint8_t>(value != 0));
     case DType::kU64:
-      return Store(mutable_data_, i, static_cast<uint64_t>(value));
+      return Store(mutable_data_, i, Truncated<uint64_t>(value));
     default:
-      return SetInt(i, static_cast<int64_t>(value));
+      return SetInt(i, Truncated<int64_t>(value));
   }
 }
 

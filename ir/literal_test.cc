@@ -24,6 +24,20 @@ TEST(Literal, KeepsValuesOfEveryDType) {
   }
 }
 
+TEST(Literal, FloatsBecomeTheNearestInteger) {
+  Literal x(DType::kF64, {5});
+  const double values[] = {NAN, INFINITY, -INFINITY, 1e300, -2.9};
+  const int64_t integers[] = {0, INT64_MAX, INT64_MIN, INT64_MAX, -2};
+  Literal unsigned_x(DType::kU64, {5});
+  const uint64_t naturals[] = {0, UINT64_MAX, 0, UINT64_MAX, 0};
+  for (int i = 0; i < 5; ++i) {
+    x.SetDouble(i, values[i]);
+    EXPECT_EQ(x.AsInt(i), integers[i]) << values[i];
+    unsigned_x.SetDouble(i, values[i]);
+    EXPECT_EQ(static_cast<uint64_t>(unsigned_x.AsInt(i)), naturals[i]);
+  }
+}
+
 TEST(Literal, MapRefusesAnotherSize) {
   const std::byte bytes[8] = {};
   EXPECT_TRUE(Literal::Map(DType::kF32, {2}, bytes, nullptr).ok());
