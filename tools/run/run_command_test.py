@@ -176,7 +176,8 @@ class RunTest(unittest.TestCase):
 
     def test_bad_models(self):
         self.assert_refused(self.path('none.onnx'), text='none.onnx')
-        self.assert_refused(self.write('model.txt', b''), text='.onnx')
+        self.assert_refused(self.write('model.bin', b''), text='.onnx')
+        self.assert_refused(self.write('model.txt', b''), text='model.txt: 1:1')
         self.assert_refused(self.folder + '/', text='extension')
         model = files.affine()
         for length in (0, 1, 40, len(model) // 2, len(model) - 1):
