@@ -193,6 +193,14 @@ TEST(EvaluatorTest, FourBitMovement) {
             (Values{-3, 0, -2, 1, -1, 2}));
 }
 
+TEST(EvaluatorTest, HardmaxMarksTheFirstLargest) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kF32, {2, 3}});
+  const Value y = g.Node1(Op::kHardmax, {x}, AxisAttrs{1});
+  const Literal values = F32({2, 3}, {1, 3, 3, 7, NAN, 9});
+  EXPECT_EQ(OutputOf(g, y, {&values, 1}), (Values{0, 1, 0, 0, 1, 0}));
+}
+
 // The first words of Philox 4x32-10 under counter and key 0, from the known
 // answers that its authors publish with Random123.
 TEST(EvaluatorTest, RandomNumbersAreThoseOfPhilox) {

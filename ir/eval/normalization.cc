@@ -98,6 +98,15 @@ void LogSoftmax(Line line) {
   for (double& value : line) value = value - largest - std::log(sum);
 }
 
+void Hardmax(Line line) {
+  size_t largest = 0;
+  for (size_t i = 1; i < line.size() && !std::isnan(line[largest]); ++i) {
+    if (!(line[i] <= line[largest])) largest = i;
+  }
+  std::ranges::fill(line, 0.0);
+  line[largest] = 1;
+}
+
 }  // namespace
 
 Results EvaluateSoftmax(const EvalContext& context) {
@@ -106,6 +115,10 @@ Results EvaluateSoftmax(const EvalContext& context) {
 
 Results EvaluateLogSoftmax(const EvalContext& context) {
   return AlongAxis(context, LogSoftmax);
+}
+
+Results EvaluateHardmax(const EvalContext& context) {
+  return AlongAxis(context, Hardmax);
 }
 
 Results EvaluateLayerNorm(const EvalContext& context) {

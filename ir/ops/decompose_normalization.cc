@@ -81,6 +81,20 @@ Value DecomposeLogSoftmax(const DecomposeContext& context) {
   return context.Narrow(g.Sub(x, g.Log(sum)));
 }
 
+Value DecomposeHardmax(const DecomposeContext& context) {
+  GraphBuilder& g = context.g;
+  const int64_t axis = context.attrs<AxisAttrs>().axis;
+  const Value x = context.operands[0];
+  Shape shape = x.shape();
+  if (shape[static_cast<int>(axis)] == Dim(0)) return x;
+  const Value index = g.Iota(DType::kI64, shape, axis);
+  shape[static_cast<int>(axis)] = 1;
+  const Value largest =
+      g.ArgReduce(x, {Combiner::kMax, axis, /*last=*/false, DType::kI64});
+  return context.Narrow(
+      g.Compare(index, g.Reshape(largest, shape), Comparison::kEq));
+}
+
 Value DecomposeMean(const DecomposeContext& context) {
   return context.Narrow(Average(context.g, context.wide(),
                                 context.attrs<AxesAttrs>().axes,

@@ -48,6 +48,10 @@ Types InferLogSoftmax(const InferContext& context) {
   return InferAlongAxis(context);
 }
 
+Types InferHardmax(const InferContext& context) {
+  return InferAlongAxis(context);
+}
+
 Types InferLayerNorm(const InferContext& context) {
   return InferOverLastDims(context);
 }
