@@ -117,6 +117,8 @@ Status LogSoftmax(NodeContext& context) {
   return Along(context, Op::kLogSoftmax);
 }
 
+Status Hardmax(NodeContext& context) { return Along(context, Op::kHardmax); }
+
 // x + bias below -lambd, x - bias above lambd, 0 between.
 Status Shrink(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
@@ -141,6 +143,7 @@ constexpr Converter kConverters[] = {
     {"Elu", Elu, Op::kElu},
     {"Gelu", Gelu, Op::kGelu},
     {"HardSigmoid", HardSigmoid, Op::kHardSigmoid},
+    {"Hardmax", Hardmax, Op::kHardmax},
     {"HardSwish", Plain<Op::kHardSwish>, Op::kHardSwish},
     {"LeakyRelu", LeakyRelu, Op::kLeakyRelu},
     {"LogSoftmax", LogSoftmax, Op::kLogSoftmax},
