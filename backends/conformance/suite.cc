@@ -19,11 +19,6 @@ namespace {
 
 constexpr uint64_t kSeedsPerOp = 3;
 
-// Ops without steps yet, and why.
-bool HasSteps(Op op) {
-  return op != Op::kLoop && op != Op::kScan;  // no plan for their bodies
-}
-
 bool Computes(const Backend& backend, DType dtype) {
   return std::find(backend.dtypes().begin(), backend.dtypes().end(), dtype) !=
          backend.dtypes().end();
@@ -32,7 +27,6 @@ bool Computes(const Backend& backend, DType dtype) {
 // Whether every value, of bodies too, has a dtype that the backend computes.
 bool ComputesAll(const Backend& backend, const Graph& graph) {
   for (const NodeId node : Nodes(graph)) {
-    if (!HasSteps(graph.op(node))) return false;
     for (int i = 0; i < graph.result_count(node); ++i) {
       const TensorType& type = graph.type(graph.result(node, i));
       if (type.host != HostKind::kNone || !Computes(backend, type.dtype)) {
@@ -94,10 +88,7 @@ std::string SeedName(const ::testing::TestParamInfo<SeedCase>& info) {
     if (RandomNode(info.op, DType::kF32, 0).has_value() ||
         RandomNode(info.op, DType::kI32, 0).has_value() ||
         RandomNode(info.op, DType::kBool, 0).has_value()) {
-      if (!HasSteps(info.op) ||
-          (kernels == CpuKernels::kVendor && !Contracts(info.op))) {
-        continue;
-      }
+      if (kernels == CpuKernels::kVendor && !Contracts(info.op)) continue;
       cases.push_back({backend, info.op, kernels});
     }
   }

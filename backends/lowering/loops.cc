@@ -35,6 +35,58 @@ Values Joined(std::initializer_list<ValueSpan> lists) {
   return all;
 }
 
+// What a scan stacks or takes apart is addressed by the byte.
+DType WholeBytes(DType dtype) {
+  if (dtype == DType::kI4) return DType::kI8;
+  if (dtype == DType::kU4) return DType::kU8;
+  return dtype;
+}
+
+// A scan whose elements travel as whole bytes.
+Values MakeScan(GraphBuilder& g, Values operands,
+                const GraphBuilder::Body& body, ScanAttrs attrs) {
+  const auto carried = static_cast<size_t>(attrs.carried);
+  const size_t captures = operands.size() - attrs.captures;
+  std::vector<DType> elements, stacked;
+  for (size_t i = carried; i < captures; ++i) {
+    elements.push_back(operands[i].dtype());
+    operands[i] = g.Cast(operands[i], WholeBytes(elements.back()));
+  }
+  Values results = g.Scan(
+      operands,
+      [&](GraphBuilder& inner, ValueSpan in) {
+        Values inputs(in.begin(), in.end());
+        for (size_t i = 0; i < elements.size(); ++i) {
+          inputs[carried + i] = inner.Cast(in[carried + i], elements[i]);
+        }
+        Values outputs = body(inner, inputs);
+        for (size_t k = carried; k < outputs.size(); ++k) {
+          stacked.push_back(outputs[k].dtype());
+          outputs[k] = inner.Cast(outputs[k], WholeBytes(stacked.back()));
+        }
+        return outputs;
+      },
+      std::move(attrs));
+  for (size_t k = carried; k < results.size(); ++k) {
+    if (!results[k].valid()) continue;
+    results[k] = g.Cast(results[k], stacked[k - carried]);
+  }
+  return results;
+}
+
+// The results of `node` where no trip is made: what is carried, and nothing
+// stacked.
+Values WithoutTrips(GraphBuilder& g, const Graph& from, NodeId node,
+                    ValueSpan carried) {
+  Values results(carried.begin(), carried.end());
+  for (int i = static_cast<int>(carried.size()); i < from.result_count(node);
+       ++i) {
+    const TensorType& type = from.type(from.result(node, i));
+    results.push_back(g.BroadcastTo(g.Scalar(type.dtype, 0.0), type.shape));
+  }
+  return results;
+}
+
 // A loop node in parts.
 struct LoopParts {
   const LoopAttrs& attrs;
@@ -95,7 +147,7 @@ Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop, Value trips) {
   ScanAttrs attrs;
   attrs.carried = static_cast<int64_t>(carried);
   attrs.captures = static_cast<int64_t>(loop.captures.size());
-  return g.Scan(operands, body, attrs);
+  return MakeScan(g, operands, body, std::move(attrs));
 }
 
 Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
@@ -105,6 +157,9 @@ Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
   LoopParts loop{
       attrs,       from.bodies(node)[0],         g.Max(operands[0], 0),
       operands[1], operands.subspan(2, carried), operands.subspan(2 + carried)};
+  if (loop.stacks() && attrs.trips[0] == Dim(0)) {
+    return WithoutTrips(g, from, node, loop.carried);
+  }
   if (loop.counts() && loop.stacks()) {
     return MakeCountedScan(g, loop, loop.trips);
   }
@@ -128,6 +183,11 @@ Values LowerScan(GraphBuilder& g, const Graph& from, NodeId node,
   ScanAttrs attrs = from.attrs<ScanAttrs>(node);
   const auto carried = static_cast<size_t>(attrs.carried);
   const size_t scanned = operands.size() - carried - attrs.captures;
+  if (from.shape(from.operand(
+          node, attrs.carried))[static_cast<int>(attrs.scan_axes[0])] ==
+      Dim(0)) {
+    return WithoutTrips(g, from, node, operands.first(carried));
+  }
   Values inputs(operands.begin(), operands.end());
   for (size_t i = 0; i < scanned; ++i) {
     Value& whole = inputs[carried + i];
@@ -137,8 +197,8 @@ Values LowerScan(GraphBuilder& g, const Graph& from, NodeId node,
   const Ints axes(attrs.scan_axes.begin() + scanned, attrs.scan_axes.end());
   std::fill(attrs.scan_axes.begin(), attrs.scan_axes.end(), 0);
   const Graph& body = from.bodies(node)[0];
-  Values results = g.Scan(
-      inputs,
+  Values results = MakeScan(
+      g, inputs,
       [&](GraphBuilder& inner, ValueSpan in) { return Apply(inner, body, in); },
       std::move(attrs));
   for (size_t k = 0; k < axes.size() && carried + k < results.size(); ++k) {
