@@ -6,15 +6,22 @@
 namespace encore::onnx {
 namespace {
 
+Status Missing(std::string_view name) {
+  return InvalidArgumentError(StrCat("attribute ", name, " is missing"));
+}
+
+}  // namespace
+
 std::string_view TypeName(AttributeType type) {
   constexpr std::string_view kNames[] = {
-      "undefined", "float", "int",     "string",  "tensor", "graph",
-      "floats",    "ints",  "strings", "tensors", "graphs"};
+      "undefined",      "float",   "int",    "string",
+      "tensor",         "graph",   "floats", "ints",
+      "strings",        "tensors", "graphs", "sparse tensor",
+      "sparse tensors", "type",    "types"};
   const auto index = static_cast<size_t>(type);
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
-// What the attribute holds where its type field is not set, as in old files.
 AttributeType TypeOf(const Attribute& attribute) {
   if (attribute.type != AttributeType::kUndefined) return attribute.type;
   if (attribute.t != nullptr) return AttributeType::kTensor;
@@ -26,12 +33,6 @@ AttributeType TypeOf(const Attribute& attribute) {
   if (attribute.f != 0) return AttributeType::kFloat;
   return AttributeType::kInt;
 }
-
-Status Missing(std::string_view name) {
-  return InvalidArgumentError(StrCat("attribute ", name, " is missing"));
-}
-
-}  // namespace
 
 AttributeReader::AttributeReader(const Node& node)
     : node_(node), known_(node.attributes.size()) {}

@@ -16,6 +16,11 @@
 
 namespace encore::onnx {
 
+// The attribute's type; what it holds where its type field is not set, as in
+// old files.
+AttributeType TypeOf(const Attribute& attribute);
+std::string_view TypeName(AttributeType type);
+
 class AttributeReader {
  public:
   // REQUIRES that `node` outlives the reader.

@@ -5,11 +5,13 @@
 
 #include "encore/ir/builder.h"
 #include "encore/ir/evaluator.h"
+#include "encore/ir/import/onnx/check_node.h"
 #include "encore/ir/import/onnx/context.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/fold_dims.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/import/onnx/node_order.h"
+#include "encore/ir/import/onnx/schema.h"
 #include "encore/ir/import/onnx/scope.h"
 #include "encore/ir/import/onnx/tensor_data.h"
 #include "encore/ir/import/onnx/upgrade.h"
@@ -68,6 +70,7 @@ class Pass : public BodyImporter {
   Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
                      Scope& scope);
   Status ImportNode(const Node& original, Scope& scope);
+  Status CheckAgainstStandard(const Node& node, const Scope& scope);
   StatusOr<encore::Graph> Finish();
 
   const Model& model_;
@@ -235,16 +238,50 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-Status Pass::ImportNode(const Node& original, Scope& scope) {
-  const bool standard = original.domain.empty() || original.domain == "ai.onnx";
-  if (!standard && original.domain != "ai.onnx.preview.training") {
+// The type of a value in the words of the standard; nothing for host values
+// other than strings, whose converters look for themselves.
+std::optional<ValueType> TypeOfBound(const Bound& bound) {
+  std::optional<DType> dtype;
+  if (bound.constant) {
+    dtype = bound.constant->dtype();
+  } else if (bound.dims) {
+    dtype = bound.dims->dtype;
+  } else if (bound.value && bound.value->valid() &&
+             bound.value->type().host == HostKind::kNone) {
+    dtype = bound.value->dtype();
+  }
+  if (!dtype) return std::nullopt;
+  return ValueType{TypeSet::kTensor, ElementTypeOf(*dtype)};
+}
+
+Status Pass::CheckAgainstStandard(const Node& node, const Scope& scope) {
+  const bool standard = node.domain.empty() || node.domain == "ai.onnx";
+  const std::string_view domain = standard ? "" : node.domain;
+  if (!IsKnownDomain(domain)) {
     return UnimplementedError(
-        StrCat("the domain ", Quote(original.domain), " is not known"));
+        StrCat("the domain ", Quote(node.domain), " is not known"));
   }
-  if (standard && opset_ < 1) {
-    return InvalidArgumentError(
-        "opset_import does not name the default domain");
+  int64_t opset = standard ? opset_ : 0;
+  for (const OpsetImport& import : model_.opsets) {
+    if (!standard && import.domain == domain) opset = import.version;
   }
+  if (opset < 1) {
+    return InvalidArgumentError(StrCat(
+        "opset_import does not name ",
+        standard ? "the default domain" : StrCat("the domain ", domain)));
+  }
+  const auto schema = FindSchema(domain, node.op_type, opset);
+  if (!schema.ok()) return UnimplementedError(Message(schema.status()));
+  ENCORE_RETURN_IF_ERROR(CheckNode(**schema, node));
+  return CheckTypes(**schema, node, [&](std::string_view name) {
+    const Bound* bound = scope.Find(name);
+    return bound == nullptr ? std::nullopt : TypeOfBound(*bound);
+  });
+}
+
+Status Pass::ImportNode(const Node& original, Scope& scope) {
+  ENCORE_RETURN_IF_ERROR(CheckAgainstStandard(original, scope));
+  const bool standard = original.domain.empty() || original.domain == "ai.onnx";
   Node node = original;
   if (standard) ENCORE_RETURN_IF_ERROR(UpgradeNode(opset_, &node, &store_));
   for (; bound_tensors_ < store_.tensors.size(); ++bound_tensors_) {

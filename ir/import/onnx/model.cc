@@ -79,9 +79,17 @@ Status Read(Wire wire, Tensor* tensor) {
   return Annotate(wire.status(), StrCat("tensor ", Quote(tensor->name)));
 }
 
+// Whether a field of AttributeProto holds a value.
+bool IsValueField(int field) {
+  return (field >= 2 && field <= 11) || field == 14 || field == 15 ||
+         field == 22 || field == 23;
+}
+
 Status Read(Wire wire, int depth, Attribute* attribute) {
   while (wire.Next()) {
-    switch (wire.field()) {
+    const int field = wire.field();
+    if (IsValueField(field)) attribute->values |= uint32_t{1} << field;
+    switch (field) {
       case 1:
         wire.Get(&attribute->name);
         break;

@@ -42,9 +42,13 @@ enum class ElementType : int32_t {
   kDouble = 11,
   kUint32 = 12,
   kUint64 = 13,
+  kComplex64 = 14,
+  kComplex128 = 15,
   kBfloat16 = 16,
   kFloat8E4M3FN = 17,
+  kFloat8E4M3FNUZ = 18,
   kFloat8E5M2 = 19,
+  kFloat8E5M2FNUZ = 20,
   kUint4 = 21,
   kInt4 = 22,
 };
@@ -82,12 +86,18 @@ enum class AttributeType : int32_t {
   kStrings = 8,
   kTensors = 9,
   kGraphs = 10,
+  kSparseTensor = 11,
+  kSparseTensors = 12,
+  kType = 13,
+  kTypes = 14,
 };
 
 struct Attribute {
   std::string_view name = {};
   std::string_view ref_attr_name = {};
   AttributeType type = AttributeType::kUndefined;
+  // The numbers of the value fields that the file has, as bits.
+  uint32_t values = 0;
   float f = 0;
   int64_t i = 0;
   std::string_view s = {};

@@ -11,6 +11,28 @@
 namespace encore::onnx {
 namespace {
 
+// onnx.proto's element types that Encore has a dtype for.
+constexpr std::pair<ElementType, DType> kDTypes[] = {
+    {ElementType::kFloat, DType::kF32},
+    {ElementType::kUint8, DType::kU8},
+    {ElementType::kInt8, DType::kI8},
+    {ElementType::kUint16, DType::kU16},
+    {ElementType::kInt16, DType::kI16},
+    {ElementType::kInt32, DType::kI32},
+    {ElementType::kInt64, DType::kI64},
+    {ElementType::kString, DType::kString},
+    {ElementType::kBool, DType::kBool},
+    {ElementType::kFloat16, DType::kF16},
+    {ElementType::kDouble, DType::kF64},
+    {ElementType::kUint32, DType::kU32},
+    {ElementType::kUint64, DType::kU64},
+    {ElementType::kBfloat16, DType::kBF16},
+    {ElementType::kFloat8E4M3FN, DType::kF8E4M3},
+    {ElementType::kFloat8E5M2, DType::kF8E5M2},
+    {ElementType::kUint4, DType::kU4},
+    {ElementType::kInt4, DType::kI4},
+};
+
 // The file of external data, which must lie in the model's folder.
 StatusOr<std::string> ExternalPath(std::string_view location,
                                    const std::string& folder) {
@@ -133,48 +155,21 @@ StatusOr<Literal> Convert(const Tensor& tensor, const DataSource& source) {
 }  // namespace
 
 StatusOr<DType> DTypeOf(int32_t data_type) {
-  switch (static_cast<ElementType>(data_type)) {
-    case ElementType::kFloat:
-      return DType::kF32;
-    case ElementType::kUint8:
-      return DType::kU8;
-    case ElementType::kInt8:
-      return DType::kI8;
-    case ElementType::kUint16:
-      return DType::kU16;
-    case ElementType::kInt16:
-      return DType::kI16;
-    case ElementType::kInt32:
-      return DType::kI32;
-    case ElementType::kInt64:
-      return DType::kI64;
-    case ElementType::kString:
-      return DType::kString;
-    case ElementType::kBool:
-      return DType::kBool;
-    case ElementType::kFloat16:
-      return DType::kF16;
-    case ElementType::kDouble:
-      return DType::kF64;
-    case ElementType::kUint32:
-      return DType::kU32;
-    case ElementType::kUint64:
-      return DType::kU64;
-    case ElementType::kBfloat16:
-      return DType::kBF16;
-    case ElementType::kFloat8E4M3FN:
-      return DType::kF8E4M3;
-    case ElementType::kFloat8E5M2:
-      return DType::kF8E5M2;
-    case ElementType::kUint4:
-      return DType::kU4;
-    case ElementType::kInt4:
-      return DType::kI4;
-    case ElementType::kUndefined:
-      return InvalidArgumentError("no element type is given");
+  for (const auto& [element, dtype] : kDTypes) {
+    if (static_cast<int32_t>(element) == data_type) return dtype;
+  }
+  if (data_type == 0) {
+    return InvalidArgumentError("no element type is given");
   }
   return UnimplementedError(
       StrCat("element type ", data_type, " of onnx.proto is not supported"));
+}
+
+ElementType ElementTypeOf(DType dtype) {
+  for (const auto& [element, known] : kDTypes) {
+    if (known == dtype) return element;
+  }
+  return ElementType::kUndefined;
 }
 
 StatusOr<Literal> ToLiteral(const Tensor& tensor, const DataSource& source) {

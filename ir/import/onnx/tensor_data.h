@@ -15,6 +15,8 @@ namespace encore::onnx {
 // The dtype of TensorProto.data_type; InvalidArgument for a number that ONNX
 // does not define, Unimplemented for one that Encore has no dtype for.
 StatusOr<DType> DTypeOf(int32_t data_type);
+// The number's name for a dtype; kUndefined where ONNX has none.
+ElementType ElementTypeOf(DType dtype);
 
 // Where tensor data lies: the model's own bytes, and the folder that external
 // data must stay in (empty where there is none: external data is then an
