@@ -30,6 +30,13 @@ Status CheckSize(std::string_view what, size_t i, const Blob& blob,
 
 }  // namespace
 
+bool Weights::IsUsedInPlace(const Executable& executable, size_t i,
+                            const Blob& parameter) {
+  const CompiledGraph& graph = executable.graph();
+  const DType dtype = graph.slot(graph.parameters[i]).type.dtype;
+  return IsAligned(parameter.bytes.data(), std::max(1, BitWidth(dtype) / 8));
+}
+
 Status Weights::BindParameters(std::span<const Blob> parameters,
                                bool for_prepare) {
   const CompiledGraph& graph = executable_->graph();
@@ -46,13 +53,20 @@ Status Weights::BindParameters(std::span<const Blob> parameters,
       parameters_.push_back(nullptr);
       continue;
     }
-    const int64_t element = std::max(1, BitWidth(slot.type.dtype) / 8);
-    kept_.push_back(IsAligned(parameters[i].bytes.data(), element)
+    kept_.push_back(IsUsedInPlace(*executable_, i, parameters[i])
                         ? parameters[i]
                         : Blob::Copy(parameters[i].bytes));
     parameters_.push_back(Address(kept_.back()));
   }
   return OkStatus();
+}
+
+void Weights::ForgetUnread() {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (executable_->replay_reads(i)) continue;
+    kept_[i] = {};
+    parameters_[i] = nullptr;
+  }
 }
 
 Status Weights::AllocateDerived(size_t i) {
@@ -89,6 +103,7 @@ StatusOr<std::shared_ptr<const Weights>> Weights::Prepare(
     }
     ENCORE_RETURN_IF_ERROR(frame.Run(nullptr));
   }
+  weights->ForgetUnread();
   return std::shared_ptr<const Weights>(std::move(weights));
 }
 

@@ -17,9 +17,15 @@ namespace encore::runtime {
 
 class Weights {
  public:
+  // Whether `parameter`, given for the i-th of the graph, has the alignment of
+  // its element; those that have not are copied.
+  static bool IsUsedInPlace(const Executable& executable, size_t i,
+                            const Blob& parameter);
+
   // Runs the prepare plan over `parameters`, in the order of graph.parameters.
-  // Bytes are not copied unless they lack their element's alignment; the blobs'
-  // owners keep them alive. InvalidArgument where number or sizes differ.
+  // Bytes are copied unless IsUsedInPlace; the blobs' owners keep them alive.
+  // What only the prepare plan reads is let go after
+  // it. InvalidArgument where number or sizes differ.
   static StatusOr<std::shared_ptr<const Weights>> Prepare(
       std::shared_ptr<const Executable> executable,
       std::span<const Blob> parameters, ThreadPool* threads);
@@ -40,7 +46,7 @@ class Weights {
   StatusOr<Blob> DerivedBytes(size_t i) const;
 
   // For replayers: addresses in the order of graph.parameters and derived();
-  // null for a restored parameter that replays do not read.
+  // null for a parameter that replays do not read.
   std::span<void* const> parameters() const { return parameters_; }
   std::span<void* const> derived() const { return derived_; }
   const Executable& executable() const { return *executable_; }
@@ -49,6 +55,9 @@ class Weights {
   explicit Weights(std::shared_ptr<const Executable> executable)
       : executable_(std::move(executable)) {}
   Status BindParameters(std::span<const Blob> parameters, bool for_prepare);
+  // Lets go of the parameters that replays do not read. REQUIRES that all are
+  // bound for the prepare plan.
+  void ForgetUnread();
   Status AllocateDerived(size_t i);
 
   std::shared_ptr<const Executable> executable_;
