@@ -1,16 +1,21 @@
-"""Measures whole models in Encore and in peers, in one run, and writes the table.
+"""Measures whole models in Encore and in peers, in one run, and writes the tables.
 
-    ./encore bench models [--models NAME…] [--programs onnxruntime openvino] [--rounds 5] [--output FILE]
+    ./encore bench models [--models NAME…|--group GROUP…] [--programs onnxruntime openvino] [--rounds 5]
+                          [--results FILE.json] [--output PAGE.md]
 
-One process per model and program, all alive at once, measured in turns. Before and after each turn a loop
-of fixed work is timed; turns around which it took over 1.15 times its best are dropped as disturbed (the
-page says how many; where all were, the three least disturbed stay). A call is host to host, binding
-included; peers have their inputs bound beforehand and are called from Python, which costs them below 10 us.
+The models are the rows of zoo/table.py. For each, one process per program, all alive at once, measured in
+turns. Before and after each turn a loop of fixed work is timed; turns around which it took over 1.15 times
+its best of the whole run are dropped as disturbed (the page says how many; where all were, the three least
+disturbed stay). A call is host to host, binding included; peers have their inputs bound beforehand and are
+called from Python, which costs them below 10 us.
 
 Cold: import, compile and prepare with an empty cache. Warm, for Encore: `encore run MODEL --repeat 0`, a whole
 new process from exec to exit, everything cached; for peers, making a session of what they kept, in a new
 process, imports apart. Error: largest difference from ONNX Runtime without optimizations, as a fraction of
-the output's largest value.
+the output's largest value; a program agrees where every element is within 1e-4 + 1e-3 of its size.
+
+With --results, rows are kept in that file, those of other models and programs from earlier runs with them,
+and the page shows them all, each model with its date and load.
 """
 import argparse
 import datetime
@@ -25,14 +30,19 @@ import time
 
 import numpy as np
 
-import zoo
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(HERE, 'zoo'))
 
-HERE = zoo.HERE
-TOOL = os.path.join(zoo.ROOT, 'bazel-bin', 'tools', 'encore')
-WORKER = os.path.join(zoo.ROOT, 'bazel-bin', 'tests', 'benchmarks', 'model_worker')
-REPLAYER = os.path.join(zoo.ROOT, 'bazel-bin', 'runtime', 'replayer_benchmark')
+import make  # noqa: E402 (zoo/)
+import page  # noqa: E402
+import table  # noqa: E402 (zoo/)
+
+TOOL = os.path.join(ROOT, 'bazel-bin', 'tools', 'encore')
+WORKER = os.path.join(ROOT, 'bazel-bin', 'tests', 'benchmarks', 'model_worker')
 TURN_US = 400e3
 DISTURBED = 1.15
+RTOL, ATOL = 1e-3, 1e-4
 
 
 def calibrate():
@@ -45,8 +55,12 @@ def calibrate():
     return best
 
 
+class Failed(Exception):
+    pass
+
+
 class Worker:
-    """A process that has one model loaded in one program."""
+    """A process that has one model loaded in one program. Failed where the program cannot run it."""
 
     def __init__(self, program, model, folder, threads, kept):
         self.program, self.model = program, model
@@ -61,7 +75,7 @@ class Worker:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit('%s: %s ended with %s' % (self.model, self.program, self.process.wait()))
+            raise Failed('%s: %s ended with %s' % (self.model, self.program, self.process.wait()))
         return json.loads(line)
 
     def ask(self, text):
@@ -87,15 +101,18 @@ class Worker:
         self.process.wait()
 
 
-def error_of(worker, folder, scratch):
+def compare(worker, folder, scratch):
+    """(error, whether the program agrees)."""
     path = os.path.join(scratch, 'out.npz')
     worker.ask('save ' + path)
     expected, actual = np.load(os.path.join(folder, 'expected.npz')), np.load(path)
-    worst = 0.0
+    worst, agrees = 0.0, True
     for name in expected.files:
         want, have = expected[name].astype(np.float64), actual[name].astype(np.float64)
-        worst = max(worst, np.abs(have.reshape(want.shape) - want).max() / max(np.abs(want).max(), 1e-30))
-    return worst
+        difference = np.abs(have.reshape(want.shape) - want)
+        worst = max(worst, difference.max() / max(np.abs(want).max(), 1e-30))
+        agrees &= bool((difference <= ATOL + RTOL * np.abs(want)).all())
+    return worst, agrees
 
 
 def spawn_ms(command, environment):
@@ -112,7 +129,8 @@ def spawn_ms(command, environment):
 def warm_ms(program, model, folder, threads, kept, times=15):
     """Minimum and median of warm starts."""
     if program == 'encore':
-        command = [TOOL, 'run', os.path.join(folder, 'model.onnx'), '--repeat', '0', '--threads', str(threads)]
+        command = [TOOL, 'run', os.path.join(folder, 'model.onnx'), '--input', os.path.join(folder, 'inputs.npz'),
+                   '--repeat', '0', '--threads', str(threads)]
         environment = {**os.environ, 'ENCORE_CACHE': kept}
         spawn_ms(command, environment)
         found = [spawn_ms(command, environment) for _ in range(times)]
@@ -125,125 +143,108 @@ def warm_ms(program, model, folder, threads, kept, times=15):
     return min(found), statistics.median(found)
 
 
-def undisturbed(worker, best):
-    kept = [times for calibration, times in worker.turns if calibration <= DISTURBED * best]
-    if kept:
-        return kept
-    return [times for _, times in sorted(worker.turns, key=lambda turn: turn[0])[:3]]
-
-
-def row_of(worker, best, folder, scratch, threads):
-    kept = undisturbed(worker, best)
-    error, peak = error_of(worker, folder, scratch), worker.peak_mib()
-    return {'model': worker.model, 'program': worker.program, 'version': worker.ready.get('version', ''),
-            'min_ms': min(min(times) for times in kept) / 1e3,
-            'median_ms': statistics.median(statistics.median(times) for times in kept) / 1e3,
-            'cold_ms': worker.ready['load_ms'], 'peak_mib': peak, 'error': error, 'ready': worker.ready,
-            'turns': len(worker.turns), 'dropped': sum(c > DISTURBED * best for c, _ in worker.turns),
-            'threads': threads}
-
-
-def measure(arguments, scratch):
-    kept = {}
-    workers = []
-    for model in arguments.models:
-        folder = zoo.make(model, arguments.zoo)
-        for program in ['encore'] + arguments.programs:
-            kept[model, program] = os.path.join(scratch, model, program)
-            os.makedirs(kept[model, program], mode=0o700)
-            workers.append(Worker(program, model, folder, arguments.threads, kept[model, program]))
-            print('ready:', model, program, file=sys.stderr)
-    for worker in workers:
+def start(program, model, folder, threads, kept):
+    os.makedirs(kept, mode=0o700)
+    try:
+        worker = Worker(program, model, folder, threads, kept)
         worker.warm_up()
-    for done in range(arguments.rounds):
-        for worker in workers:
+        return worker
+    except Failed as failed:
+        print(failed, file=sys.stderr)
+        return None
+
+
+def measure_model(model, arguments, scratch):
+    """The rows of one model, with all turns; times are taken out of them once the whole run is known."""
+    folder = make.make(model, arguments.zoo)
+    programs = ['encore'] + arguments.programs
+    kept = {program: os.path.join(scratch, model, program) for program in programs}
+    workers = {program: start(program, model, folder, arguments.threads, kept[program]) for program in programs}
+    for _ in range(arguments.rounds):
+        for worker in filter(None, workers.values()):
             worker.turn()
-        print('round %d of %d' % (done + 1, arguments.rounds), file=sys.stderr)
-    best = min(calibration for worker in workers for calibration, _ in worker.turns)
     rows = []
-    for worker in workers:
-        folder = os.path.join(arguments.zoo, worker.model)
-        rows.append(row_of(worker, best, folder, scratch, arguments.threads))
-    for worker in workers:
+    for program, worker in workers.items():
+        row = {'model': model, 'program': program, 'threads': arguments.threads,
+               'date': str(datetime.date.today()), 'load': os.getloadavg()[0], 'device': device(),
+               'fails': worker is None}
+        rows.append(row)
+        if worker is None:
+            continue
+        error, agrees = compare(worker, folder, scratch)
+        row.update(version=worker.ready.pop('version', ''), cold_ms=worker.ready['load_ms'], error=error,
+                   agrees=agrees, peak_mib=worker.peak_mib(), ready=worker.ready, turns=worker.turns)
         worker.end()
     # Files that are younger than two seconds are not remembered by their stamps.
     time.sleep(2.1)
     for row in rows:
-        folder = os.path.join(arguments.zoo, row['model'])
-        key = row['model'], row['program']
-        row['warm_ms'], row['warm_median_ms'] = warm_ms(key[1], key[0], folder, arguments.threads, kept[key])
+        if not row['fails']:
+            row['warm_ms'], row['warm_median_ms'] = warm_ms(row['program'], model, folder, arguments.threads,
+                                                            kept[row['program']])
     return rows
 
 
-def replay_lines():
-    """Costs of steps and calls, from the runtime's own benchmark, three repetitions, minimum."""
-    if not os.path.exists(REPLAYER):
-        return []
-    out = subprocess.run([REPLAYER, '--benchmark_format=json', '--benchmark_repetitions=5', '--benchmark_min_time=0.1'], check=True,
-                         capture_output=True, text=True).stdout
-    best = {}
-    for run in json.loads(out)['benchmarks']:
-        if run['run_type'] == 'iteration':
-            best[run['name']] = min(best.get(run['name'], float('inf')), run['real_time'])
-    step = (best['BM_ThousandSteps/1'] - best['BM_ThousandCallsByHand']) / 1000
-    return ['## Replay', '', '    ./encore bench replay', '',
-            '| figure | ns | goal |', '|---|---|---|',
-            '| a step of a thousand, beyond the same kernel called in a loop by hand | %.1f | 50 |' % step,
-            '| the kernel called by hand | %.1f | |' % (best['BM_ThousandCallsByHand'] / 1000),
-            '| a call of a one-step graph, binding included, 1 thread | %.0f | 1,000 |' % best['BM_OneAdd/1'],
-            '| the same, 2 threads | %.0f | 1,000 |' % best['BM_OneAdd/2'], '']
+def settle_times(rows):
+    """Replaces each row's turns by the times of those that nothing disturbed."""
+    rows = [row for row in rows if not row['fails']]
+    best = min(calibration for row in rows for calibration, _ in row['turns'])
+    for row in rows:
+        turns = row.pop('turns')
+        kept = [times for calibration, times in turns if calibration <= DISTURBED * best]
+        row['turns'], row['dropped'] = len(turns), len(turns) - len(kept)
+        if not kept:
+            kept = [times for _, times in sorted(turns, key=lambda turn: turn[0])[:3]]
+        row['min_us'] = min(min(times) for times in kept)
+        row['median_us'] = statistics.median(statistics.median(times) for times in kept)
 
 
-def cpu():
+def device():
     with open('/proc/cpuinfo') as file:
         text = file.read()
     name = next((line.split(':')[1].strip() for line in text.splitlines() if line.startswith('model name')),
                 platform.processor())
-    return name, 'AVX-512' if ' avx512f' in text else 'AVX2' if ' avx2' in text else platform.machine()
+    isa = 'AVX-512' if ' avx512f' in text else 'AVX2' if ' avx2' in text else platform.machine()
+    return '%s, %s' % (name, isa)
 
 
-def page(rows, arguments):
-    name, isa = cpu()
-    encore = {row['model']: row for row in rows if row['program'] == 'encore'}
-    lines = ['# Figures', '', 'Made by', '',
-             '    ./encore bench models --models %s --programs %s --rounds %d --output tests/benchmarks/results.md' % (
-                 ' '.join(arguments.models), ' '.join(arguments.programs), arguments.rounds), '',
-             'on %s, %s, %s, %d threads, load %s at the start. How it is measured is at the top of `models.py`;' % (
-                 datetime.date.today(), name, isa, arguments.threads, arguments.load),
-             'milliseconds are of this run alone, ratios compare.', '',
-             '## Models', '',
-             '| model | program | version | min, ms | median, ms | cold, ms | warm, ms (median) | peak, MiB | error | turns (dropped) |',
-             '|---|---|---|---|---|---|---|---|---|---|']
-    for row in rows:
-        lines.append('| %s | %s | %s | %.2f | %.2f | %.0f | %.1f (%.1f) | %.0f | %.1e | %d (%d) |' % (
-            row['model'], row['program'], row['version'] or 'this', row['min_ms'], row['median_ms'], row['cold_ms'],
-            row['warm_ms'], row['warm_median_ms'], row['peak_mib'], row['error'], row['turns'], row['dropped']))
-    lines += ['', '## Encore against the goals', '',
-              '| model | latency / ONNX Runtime, min | goal | cold, s | goal | warm, ms | goal | arena / live bytes | goal |',
-              '|---|---|---|---|---|---|---|---|---|']
-    for model, row in encore.items():
-        peer = next((r for r in rows if r['model'] == model and r['program'] == 'onnxruntime'), None)
-        trained = model in zoo.TRAINED
-        live = max(row['ready']['live_bytes'], 1)
-        lines.append('| %s | %s | %s | %.2f | %s | %.1f | %s | %.3f | 1.05 |' % (
-            model, '%.2f' % (row['min_ms'] / peer['min_ms']) if peer else '', '2' if trained else '',
-            row['cold_ms'] / 1e3, '3' if trained else '', row['warm_ms'],
-            '15' if trained else '30' if model == 'resnet50' else '', row['ready']['arena_bytes'] / live))
-    return '\n'.join(lines + [''] + replay_lines())
+def merged(rows, path):
+    """`rows` and those of other models that the file has, which then has all."""
+    if not path:
+        return rows
+    earlier = []
+    if os.path.exists(path):
+        with open(path) as file:
+            earlier = [json.loads(line) for line in file]
+    measured = {row['model'] for row in rows}
+    rows = rows + [row for row in earlier if row['model'] not in measured]
+    order = list(table.BY_NAME)
+    rows.sort(key=lambda row: order.index(row['model']))
+    with open(path, 'w') as file:
+        for row in rows:
+            file.write(json.dumps(row) + '\n')
+    return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--models', nargs='+', default=zoo.NAMES, choices=zoo.NAMES, metavar='NAME')
-    parser.add_argument('--programs', nargs='*', default=['onnxruntime'], choices=['onnxruntime', 'openvino'])
+    parser.add_argument('--models', nargs='+', choices=list(table.BY_NAME), metavar='NAME')
+    parser.add_argument('--group', nargs='+', default=['first', 'models', 'overhead'],
+                        choices=['first', 'models', 'overhead'])
+    parser.add_argument('--programs', nargs='*', default=['onnxruntime', 'openvino'],
+                        choices=['onnxruntime', 'openvino'])
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--rounds', type=int, default=5)
-    parser.add_argument('--zoo', default=os.path.join(zoo.HOME, 'zoo'), help='where models are made')
+    parser.add_argument('--zoo', default=make.OUT, help='where models are made')
+    parser.add_argument('--results', help='where rows are kept')
     parser.add_argument('--output', help='the page; standard output without it')
     arguments = parser.parse_args()
-    arguments.load = '%.1f' % os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as scratch:
-        text = page(measure(arguments, scratch), arguments)
+    rows = []
+    for model in arguments.models or table.names(*arguments.group):
+        with tempfile.TemporaryDirectory() as scratch:
+            rows += measure_model(model, arguments, scratch)
+        print('measured', model, file=sys.stderr)
+    settle_times(rows)
+    text = page.render(merged(rows, arguments.results))
     if arguments.output:
         with open(arguments.output, 'w') as file:
             file.write(text)
