@@ -305,6 +305,22 @@ TEST(Key, EveryBitOfAConstantCounts) {
   }
 }
 
+TEST(Key, UnusedBitsOfAConstantDoNotCount) {
+  for (const int64_t count : {1, 999}) {  // inline, and by digest
+    std::set<Digest> keys;
+    for (const int unused : {0x00, 0x70}) {
+      Literal literal(DType::kI4, {count});
+      literal.mutable_bytes().back() = static_cast<std::byte>(unused | 5);
+      Graph graph;
+      const auto node =
+          graph.AddNode(Op::kConstant, {}, ConstantAttrs{literal});
+      ASSERT_TRUE(graph.AddOutput("y", graph.result(*node)).ok());
+      keys.insert(*CacheKey(graph, {}, kTarget));
+    }
+    EXPECT_EQ(keys.size(), 1u) << count;
+  }
+}
+
 TEST(Key, ACustomOpWithoutDigestHasNone) {
   const Graph graph = Parse(
       "graph g(%x: f32[2]) { %y = custom(%x) {name = \"mine\", dtypes = "

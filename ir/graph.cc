@@ -55,7 +55,7 @@ BodyTypes BodyTypesOf(const Graph& body) {
 
 Graph::Graph(std::string name)
     : name_(std::move(name)),
-      symbols_(std::make_shared<std::vector<Symbol>>()),
+      symbols_(std::make_shared<SymbolTable>()),
       attributes_({NoneAttrs()}),
       origins_({""}) {}
 
@@ -76,8 +76,10 @@ Graph Graph::Clone() const {
     to.attributes_ = from.attributes_;
     to.origins_ = from.origins_;
     to.arguments_ = from.arguments_;
+    to.argument_names_ = from.argument_names_;
     to.argument_nodes_ = from.argument_nodes_;
     to.outputs_ = from.outputs_;
+    to.output_names_ = from.output_names_;
     to.body_depth_ = from.body_depth_;
     for (const Graph& body : from.bodies_) {
       to.bodies_.push_back(to.NewBody(body.name_));
@@ -102,8 +104,10 @@ StatusOr<uint32_t> Graph::AddSymbol(Symbol symbol) {
                                        " has no values in [", symbol.lower,
                                        ", ", symbol.upper, "]"));
   }
-  symbols_->push_back(std::move(symbol));
-  return static_cast<uint32_t>(symbols_->size() - 1);
+  const auto number = static_cast<uint32_t>(symbols_->list.size());
+  symbols_->numbers.emplace(symbol.name, number);
+  symbols_->list.push_back(std::move(symbol));
+  return number;
 }
 
 StatusOr<ValueId> Graph::AddInput(std::string name, TensorType type,
@@ -127,16 +131,15 @@ StatusOr<ValueId> Graph::AddParameter(std::string name, TensorType type,
 
 StatusOr<ValueId> Graph::AddArgument(Op op, Argument argument, TensorType type,
                                      std::string_view origin) {
-  for (const Argument& other : arguments_) {
-    if (other.name == argument.name) {
-      return InvalidArgumentError(
-          StrCat("two arguments are named ", Quote(argument.name)));
-    }
+  if (argument_names_.contains(argument.name)) {
+    return InvalidArgumentError(
+        StrCat("two arguments are named ", Quote(argument.name)));
   }
   const Status possible = CheckType(type, symbols());
   if (!possible.ok()) return Annotate(possible, argument.name);
   const NodeId node = Append(op, {}, NoneAttrs(), {&type, 1}, {origin, {}});
   argument.value = result(node);
+  argument_names_.insert(argument.name);
   argument_nodes_.emplace_back(node, arguments_.size());
   arguments_.push_back(std::move(argument));
   return result(node);
@@ -164,7 +167,7 @@ StatusOr<NodeId> Graph::AddNode(Op op, std::span<const ValueId> operands,
         StrCat(op, ": bodies nest deeper than ", kMaxBodyDepth));
   }
   const InferContext context{op, attributes, operand_types, body_types,
-                             *symbols_};
+                             symbols_->list};
   ENCORE_ASSIGN_OR_RETURN(const std::vector<TensorType> results,
                           InferTypes(context));
   body_depth_ = std::max(body_depth_, depth);
@@ -225,11 +228,8 @@ uint32_t Graph::InternOrigin(std::string_view origin) {
 Status Graph::AddOutput(std::string name, ValueId value) {
   ENCORE_CHECK(value.valid() && value.value() < values_.size())
       << "an output of another graph";
-  for (const Output& other : outputs_) {
-    if (other.name == name) {
-      return InvalidArgumentError(
-          StrCat("two outputs are named ", Quote(name)));
-    }
+  if (!output_names_.insert(name).second) {
+    return InvalidArgumentError(StrCat("two outputs are named ", Quote(name)));
   }
   outputs_.push_back({std::move(name), value});
   return OkStatus();
@@ -262,10 +262,9 @@ const Graph::Argument* Graph::argument(ValueId value) const {
 }
 
 std::optional<uint32_t> Graph::FindSymbol(std::string_view name) const {
-  for (uint32_t i = 0; i < symbols_->size(); ++i) {
-    if ((*symbols_)[i].name == name) return i;
-  }
-  return std::nullopt;
+  const auto found = symbols_->numbers.find(std::string(name));
+  if (found == symbols_->numbers.end()) return std::nullopt;
+  return found->second;
 }
 
 void Graph::set_parameter_data(int argument, std::optional<Literal> data) {

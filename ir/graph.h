@@ -26,6 +26,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "encore/ir/attributes.h"
@@ -153,14 +155,13 @@ class Graph {
   // The argument a value is, where its producer is an input or parameter.
   const Argument* argument(ValueId value) const;
   std::span<const Output> outputs() const { return outputs_; }
-  std::span<const Symbol> symbols() const { return *symbols_; }
+  std::span<const Symbol> symbols() const { return symbols_->list; }
   std::optional<uint32_t> FindSymbol(std::string_view name) const;
 
   // How deep bodies nest: 0 where no node has one.
   int body_depth() const { return body_depth_; }
 
-  // Drops the weight data of an argument, or sets it; REQUIRES a parameter of
-  // that type.
+  // Sets or drops weight data; REQUIRES a parameter of that type.
   void set_parameter_data(int argument, std::optional<Literal> data);
 
  private:
@@ -179,6 +180,10 @@ class Graph {
     NodeId producer;
     TensorType type;
   };
+  struct SymbolTable {
+    std::vector<Symbol> list;
+    std::unordered_map<std::string, uint32_t> numbers;
+  };
 
   StatusOr<ValueId> AddArgument(Op op, Argument argument, TensorType type,
                                 std::string_view origin);
@@ -188,7 +193,7 @@ class Graph {
   uint32_t InternOrigin(std::string_view origin);
 
   std::string name_;
-  std::shared_ptr<std::vector<Symbol>> symbols_;
+  std::shared_ptr<SymbolTable> symbols_;
   std::vector<Node> nodes_;
   // A deque: types stay where they are while the graph grows.
   std::deque<Value> values_;
@@ -197,6 +202,7 @@ class Graph {
   std::vector<Graph> bodies_;
   std::vector<std::string> origins_;
   std::vector<Argument> arguments_;
+  std::unordered_set<std::string> argument_names_, output_names_;
   // Argument number by node, for producers that are one.
   std::vector<std::pair<NodeId, uint32_t>> argument_nodes_;
   std::vector<Output> outputs_;

@@ -38,7 +38,7 @@ class GraphTestPeer {
   }
   std::vector<Graph::Argument>& arguments() { return graph_.arguments_; }
   std::vector<Graph::Output>& outputs() { return graph_.outputs_; }
-  std::vector<Symbol>& symbols() { return *graph_.symbols_; }
+  std::vector<Symbol>& symbols() { return graph_.symbols_->list; }
   int& body_depth() { return graph_.body_depth_; }
 
  private:

@@ -260,14 +260,31 @@ Literal Literal::Reshaped(std::vector<int64_t> dims) const {
   return result;
 }
 
+bool Literal::HasStrayBits() const {
+  return IsPacked(dtype_) && element_count_ % 2 == 1 &&
+         static_cast<uint8_t>(data_[size_ - 1]) >> 4 != 0;
+}
+
+Literal Literal::Canonical() const {
+  if (!HasStrayBits()) return *this;
+  Literal copy(dtype_, dims_);
+  std::memcpy(copy.mutable_data_, data_, size_);
+  copy.mutable_data_[size_ - 1] &= std::byte{15};
+  return copy;
+}
+
 bool operator==(const Literal& a, const Literal& b) {
   if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_) return false;
   if (IsHost(a.dtype_)) return *a.strings_ == *b.strings_;
+  if (a.HasStrayBits() || b.HasStrayBits()) {
+    return a.Canonical() == b.Canonical();
+  }
   return a.data_ == b.data_ || a.size_ == 0 ||
          std::memcmp(a.data_, b.data_, a.size_) == 0;
 }
 
 uint64_t Literal::Fingerprint() const {
+  if (HasStrayBits()) return Canonical().Fingerprint();
   uint64_t hash = 0xcbf29ce484222325;
   const auto mix = [&hash](uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15;

@@ -2,10 +2,11 @@
 // does.
 //
 // The bytes are row-major and dense, in the machine's (little-endian) order;
-// 4-bit elements are packed two a byte, the first in the low half. Copies share
-// the bytes, which never change once a literal is shared: a literal is a value,
-// safe to read from any number of threads. String tensors keep std::strings in
-// place of bytes.
+// 4-bit elements are packed two a byte, the first in the low half; the unused
+// half of the last byte of an odd count means nothing. Copies share the bytes,
+// which never change once a literal is shared: a literal is a value, safe to
+// read from any number of threads. String tensors keep std::strings in place of
+// bytes.
 #ifndef ENCORE_IR_LITERAL_H_
 #define ENCORE_IR_LITERAL_H_
 
@@ -95,12 +96,13 @@ class Literal {
   std::vector<std::string>& mutable_strings();
 
   // Element i in row-major order, whatever the dtype, alignment or packing.
-  // Floats are exact; AsInt truncates floats and wraps u64. REQUIRES a dtype
-  // with a size.
+  // Floats are exact; AsInt truncates floats toward zero (what does not fit is
+  // the nearest bound, NaN is 0) and wraps u64. REQUIRES a dtype with a size.
   double AsDouble(int64_t i) const;
   int64_t AsInt(int64_t i) const;
-  // Sets element i, rounding floats to nearest even and wrapping integers; a
-  // bool is value != 0. REQUIRES sole ownership.
+  // Sets element i, rounding floats to nearest even; SetInt wraps integers,
+  // SetDouble makes them as AsInt does and then wraps. A bool is value != 0.
+  // REQUIRES sole ownership.
   void SetDouble(int64_t i, double value);
   void SetInt(int64_t i, int64_t value);
 
@@ -111,14 +113,20 @@ class Literal {
   // bytes.
   Literal Reshaped(std::vector<int64_t> dims) const;
 
-  // Same dtype, dims and bits (NaNs with equal bits are equal, -0 and 0 are
-  // not).
+  // The same elements with unused bits 0: this literal, or a copy where they
+  // are not.
+  Literal Canonical() const;
+
+  // Same dtype, dims and bits of elements (NaNs with equal bits are equal, -0
+  // and 0 are not).
   friend bool operator==(const Literal& a, const Literal& b);
-  // A hash of dtype, dims and bits that is the same in every process.
+  // A hash of what == compares that is the same in every process.
   uint64_t Fingerprint() const;
 
  private:
   void CheckAccess(size_t size, size_t alignment) const;
+  // Whether the unused half of the last byte of packed elements is not 0.
+  bool HasStrayBits() const;
 
   DType dtype_;
   std::vector<int64_t> dims_;

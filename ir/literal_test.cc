@@ -59,6 +59,25 @@ TEST(Literal, UnalignedBytesAreReadAndCopied) {
   EXPECT_EQ(literal->Aligned(), *literal);
 }
 
+TEST(Literal, UnusedBitsOfPackedElementsDoNotCount) {
+  for (const DType dtype : {DType::kI4, DType::kU4}) {
+    const std::byte clean[] = {std::byte{0x21}, std::byte{0x03}};
+    const std::byte stray[] = {std::byte{0x21}, std::byte{0xf3}};
+    const Literal a = *Literal::Copy(dtype, {3}, clean);
+    const Literal b = *Literal::Map(dtype, {3}, stray, nullptr);
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(b, a);
+    EXPECT_EQ(a.Fingerprint(), b.Fingerprint());
+    EXPECT_EQ(b.Canonical().bytes()[1], clean[1]);
+    // With an even count every bit counts.
+    EXPECT_NE(*Literal::Copy(dtype, {4}, clean),
+              *Literal::Copy(dtype, {4}, stray));
+    const Literal odd = *Literal::Copy(dtype, {1}, {stray + 1, 1});
+    EXPECT_NE(odd, *Literal::Copy(dtype, {1}, {clean, 1}));
+    EXPECT_EQ(*Literal::Copy(dtype, {0}, {}), *Literal::Copy(dtype, {0}, {}));
+  }
+}
+
 // Encoding is checked against a search over all patterns: the nearest value,
 // the one with an even mantissa where two are as near.
 TEST(FloatFormats, EncodeFindsTheNearestValue) {

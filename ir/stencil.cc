@@ -224,12 +224,13 @@ class Writer {
     } else if (static_cast<int64_t>(value.bytes().size()) <=
                kMaxInlineConstant) {
       out_.Byte(static_cast<uint8_t>(LiteralForm::kBytes));
-      out_.Raw(value.bytes());
+      out_.Raw(value.Canonical().bytes());
     } else {
       const Digest digest = LiteralDigest(value);
       out_.Byte(static_cast<uint8_t>(LiteralForm::kDigest));
       out_.Raw(digest.view());
-      if (digests_.insert(digest).second) stencil_->constants.push_back(value);
+      if (digests_.insert(digest).second)
+        stencil_->constants.push_back(value.Canonical());
     }
   }
 
@@ -272,7 +273,7 @@ Digest LiteralDigest(const Literal& literal) {
   }
   Sha256 hash;
   hash.Update(head.str());
-  if (!IsHost(literal.dtype())) hash.Update(literal.bytes());
+  if (!IsHost(literal.dtype())) hash.Update(literal.Canonical().bytes());
   return hash.Finish();
 }
 

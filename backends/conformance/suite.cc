@@ -1,6 +1,7 @@
 #include "encore/backends/conformance/suite.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "encore/ir/random_graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
+#include "encore/runtime/compiled_graph_io.h"
 
 namespace encore::backends {
 namespace {
@@ -40,7 +42,23 @@ bool ComputesAll(const Backend& backend, const Graph& graph) {
   return true;
 }
 
-// Compiles, replays and compares with the evaluator.
+// Saved and loaded, the compiled graph gives the same bits.
+void CheckSaved(const Graph& graph, const std::vector<Literal>& arguments,
+                const runtime::CompiledGraph& compiled,
+                const std::vector<Literal>& outputs) {
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(
+      runtime::SerializeCompiledGraph(compiled));
+  StatusOr<runtime::CompiledGraph> loaded =
+      runtime::ParseCompiledGraph(*bytes, bytes);
+  ASSERT_TRUE(loaded.ok()) << loaded.status() << "\n" << Print(graph);
+  StatusOr<std::vector<Literal>> again =
+      Replay(graph, *loaded, AllBackends(), arguments);
+  ASSERT_TRUE(again.ok()) << again.status() << "\n" << Print(graph);
+  EXPECT_EQ(*again, outputs) << "saved and loaded\n" << Print(graph);
+}
+
+// Compiles, replays and compares with the evaluator; then once more, saved and
+// loaded.
 void Check(const Graph& graph, const std::vector<Literal>& arguments,
            const CompileOptions& options, const Tolerance& tolerance) {
   StatusOr<std::vector<Literal>> expected = Evaluate(graph, arguments);
@@ -58,6 +76,7 @@ void Check(const Graph& graph, const std::vector<Literal>& arguments,
         << "output " << i << ": " << *difference << "\n"
         << Print(graph);
   }
+  CheckSaved(graph, arguments, *compiled, *actual);
 }
 
 // Whether there is a product or convolution in what `op` is made of.

@@ -44,7 +44,8 @@ void Fill(const Literal& literal, proto::Tensor* out) {
   if (IsHost(literal.dtype())) {
     for (const std::string& text : literal.strings()) out->add_strings(text);
   } else {
-    const auto bytes = literal.bytes();
+    const Literal canonical = literal.Canonical();
+    const auto bytes = canonical.bytes();
     out->set_data(bytes.data(), bytes.size());
   }
 }

@@ -162,12 +162,6 @@ bool AllEqual(const Literal& literal) {
                      bytes.size() - width) == 0;
 }
 
-// Whether the unused half of the last byte of packed elements is not 0.
-bool HasStrayBits(const Literal& literal) {
-  return IsPacked(literal.dtype()) && literal.element_count() % 2 == 1 &&
-         static_cast<uint8_t>(literal.bytes().back()) >> 4 != 0;
-}
-
 void AppendHex(std::string* out, std::span<const std::byte> bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   out->append("hex \"");
@@ -307,10 +301,9 @@ class Reader {
 
 void AppendLiteral(std::string* out, const Literal& literal) {
   StrAppend(out, literal.type(), " ");
-  if (HasStrayBits(literal)) return AppendHex(out, literal.bytes());
   if (AllEqual(literal)) return StrAppend(out, ElementText(literal, 0));
   if (literal.element_count() > kMaxListed && !IsHost(literal.dtype())) {
-    return AppendHex(out, literal.bytes());
+    return AppendHex(out, literal.Canonical().bytes());
   }
   out->push_back('[');
   for (int64_t i = 0; i < literal.element_count(); ++i) {
