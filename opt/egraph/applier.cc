@@ -41,8 +41,9 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
   for (uint32_t s = 0; s < used.size(); ++s) {
     if (rule->slots[s].constant.has_value()) {
       const SlotInfo& slot = rule->slots[s];
-      // As what matches give: canonical at the last Rebuild.
-      registers_[s] = graph.language().is_class(slot.sort)
+      // As what matches give: canonical at the last Rebuild. A proof wants the
+      // class as the rule names it.
+      registers_[s] = !with_nodes_ && graph.language().is_class(slot.sort)
                           ? graph.Find(ClassId(*slot.constant)).value()
                           : *slot.constant;
     } else if (used[s] && bound[s]) {

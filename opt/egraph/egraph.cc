@@ -78,6 +78,17 @@ ClassId EGraph::Add(OpId op, std::span<const Value> args) {
                               store_.FirstPlace(hash), NodeStore::kNone));
 }
 
+ClassId EGraph::AddWritten(OpId op, std::span<const Value> args) {
+  const ClassId found = Add(op, args);
+  if (proofs_ == nullptr || store_.is_relation(op.value())) return found;
+  if (std::ranges::equal(proofs_->term(found.value()).args, args)) return found;
+  const uint32_t n = store_.CreateClass();
+  store_.set_class_of(n, store_.Find(found.value()));
+  proofs_->AddNode(op.value(), args);
+  proofs_->AddUnion(n, found.value(), ProofStep::Congruence());
+  return ClassId(n);
+}
+
 size_t EGraph::AddBatch(OpId op, std::span<const Value* const> columns,
                         const Value* homes, size_t count, Value* out) {
   const size_t arity = columns.size();

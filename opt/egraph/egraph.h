@@ -83,6 +83,10 @@ class EGraph {
   ClassId Add(OpId op, std::initializer_list<Value> args) {
     return Add(op, std::span<const Value>(args.begin(), args.size()));
   }
+  // Add for a term that explanations are to show as it is written: where the
+  // graph keeps proofs, the class has an id of its own if the node was created
+  // with other, equal classes as columns.
+  ClassId AddWritten(OpId op, std::span<const Value> args);
   // Add for `count` <= kMaxBatch nodes, given by column, in passes, so that
   // what one pass asks memory for has come when the next one reads it. `out`
   // gets their classes. A node that does not exist is created in the class

@@ -11,7 +11,52 @@ namespace encore::egraph {
 namespace {
 
 constexpr uint32_t kNone = 0xFFFFFFFFu;
+constexpr size_t kTermsPerStep = 16;
 using Kind = ProofStep::Kind;
+
+// Terms of original nodes.
+class NodeTerms {
+ public:
+  NodeTerms(const EGraph& graph, TermStore* terms)
+      : language_(graph.language()),
+        proofs_(*graph.proofs()),
+        terms_(*terms),
+        known_(proofs_.num_nodes(), kNone) {}
+
+  // Children first.
+  TermStore::Id Of(uint32_t root) {
+    std::vector<uint32_t> open = {root};
+    while (!open.empty()) {
+      const uint32_t n = open.back();
+      if (known_[n] != kNone) {
+        open.pop_back();
+        continue;
+      }
+      const ProofLog::Term node = proofs_.term(n);
+      ENCORE_CHECK(node.op != ProofLog::kNone) << "a class without a term";
+      const OpInfo& op = language_.op(OpId(node.op));
+      TermStore::Term term{OpId(node.op), {}};
+      const size_t depth = open.size();
+      for (size_t k = 0; k < op.args.size(); ++k) {
+        const bool is_class = language_.has_terms(op.args[k]);
+        if (is_class && known_[node.args[k]] == kNone) {
+          open.push_back(node.args[k]);
+        }
+        term.args.push_back(is_class ? known_[node.args[k]] : node.args[k]);
+      }
+      if (open.size() > depth) continue;
+      known_[n] = terms_.Make(std::move(term));
+      open.pop_back();
+    }
+    return known_[root];
+  }
+
+ private:
+  const Language& language_;
+  const ProofLog& proofs_;
+  TermStore& terms_;
+  std::vector<TermStore::Id> known_;
+};
 
 // Writes the chain by a stack of tasks. A task turns the subterm in a hole of a
 // context into another; reversed, it does so backwards.
@@ -24,16 +69,18 @@ class Explainer {
         rules_(rules),
         max_steps_(max_steps),
         out_(*out),
-        node_terms_(proofs_.num_nodes(), kNone) {}
+        node_terms_(graph, &out->terms) {}
 
   Status Run(uint32_t a, uint32_t b) {
     out_.start = NodeTerm(a);
     out_.end = NodeTerm(b);
     tasks_.push_back({.type = Type::kPath, .x = a, .y = b});
     while (!tasks_.empty()) {
-      if (out_.steps.size() > max_steps_) {
-        return ResourceExhaustedError(
-            StrCat("the explanation has more than ", max_steps_, " steps"));
+      if (out_.steps.size() > max_steps_ ||
+          out_.terms.size() > max_steps_ * kTermsPerStep) {
+        return ResourceExhaustedError(StrCat("the explanation has more than ",
+                                             max_steps_,
+                                             " steps, or too many terms"));
       }
       const Task task = tasks_.back();
       tasks_.pop_back();
@@ -225,34 +272,7 @@ class Explainer {
     }
   }
 
-  // Terms of original nodes, children first.
-  TermStore::Id NodeTerm(uint32_t root) {
-    std::vector<uint32_t> open = {root};
-    while (!open.empty()) {
-      const uint32_t n = open.back();
-      if (node_terms_[n] != kNone) {
-        open.pop_back();
-        continue;
-      }
-      const ProofLog::Term node = proofs_.term(n);
-      ENCORE_CHECK(node.op != ProofLog::kNone) << "a class without a term";
-      const OpInfo& op = language_.op(OpId(node.op));
-      TermStore::Term term{OpId(node.op), {}};
-      const size_t depth = open.size();
-      for (size_t k = 0; k < op.args.size(); ++k) {
-        const bool is_class = language_.has_terms(op.args[k]);
-        if (is_class && node_terms_[node.args[k]] == kNone) {
-          open.push_back(node.args[k]);
-        }
-        term.args.push_back(is_class ? node_terms_[node.args[k]]
-                                     : node.args[k]);
-      }
-      if (open.size() > depth) continue;
-      node_terms_[n] = out_.terms.Make(std::move(term));
-      open.pop_back();
-    }
-    return node_terms_[root];
-  }
+  TermStore::Id NodeTerm(uint32_t n) { return node_terms_.Of(n); }
 
   // The term that a slot of a match stands for. As deep as the rule.
   TermStore::Id Instance(const ProofLog::Edge& edge, Slot slot) {
@@ -279,8 +299,25 @@ class Explainer {
       term.args[contexts_[c].hole] = to;
       to = out_.terms.Make(std::move(term));
     }
-    out_.steps.push_back(
-        {edge.kind, edge.rule, edge.forward != task.reversed, from, to});
+    out_.steps.push_back({edge.kind, edge.rule, edge.forward != task.reversed,
+                          from, to, LiteralsOf(edge)});
+  }
+
+  // Those of the match behind an edge, where its rule tests or computes some.
+  std::vector<Value> LiteralsOf(const ProofLog::Edge& edge) const {
+    if (edge.kind != Kind::kRule) return {};
+    const Rule& rule = rules_.rule(edge.rule);
+    const bool computes = std::any_of(
+        rule.actions.begin(), rule.actions.end(), [](const Action& action) {
+          return action.kind == Action::Kind::kPrimitive;
+        });
+    if (rule.guards.empty() && !computes) return {};
+    std::vector<Value> literals(edge.slots.begin(),
+                                edge.slots.begin() + rule.slots.size());
+    for (size_t s = 0; s < literals.size(); ++s) {
+      if (language_.has_terms(rule.slots[s].sort)) literals[s] = kNoValue;
+    }
+    return literals;
   }
 
   const Language& language_;
@@ -288,7 +325,7 @@ class Explainer {
   const RuleBook& rules_;
   const size_t max_steps_;
   Explanation& out_;
-  std::vector<uint32_t> node_terms_;
+  NodeTerms node_terms_;
   std::vector<Context> contexts_;
   std::vector<Task> tasks_;
 };
@@ -311,6 +348,16 @@ StatusOr<Explanation> Explain(const EGraph& graph, const RuleBook& rules,
   ENCORE_RETURN_IF_ERROR(Explainer(graph, rules, max_steps, &explanation)
                              .Run(a.value(), b.value()));
   return explanation;
+}
+
+std::vector<TermStore::Id> AddedTerms(const EGraph& graph,
+                                      std::span<const ClassId> ids,
+                                      TermStore* terms) {
+  NodeTerms node_terms(graph, terms);
+  std::vector<TermStore::Id> out;
+  out.reserve(ids.size());
+  for (const ClassId id : ids) out.push_back(node_terms.Of(id.value()));
+  return out;
 }
 
 StatusOr<std::string> TermText(const Language& language, const TermStore& terms,

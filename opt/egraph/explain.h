@@ -8,6 +8,7 @@
 #define ENCORE_OPT_EGRAPH_EXPLAIN_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,9 @@ struct ExplainStep {
   bool forward;          // left to right; for given unions as they were given
   TermStore::Id from;
   TermStore::Id to;
+  // Of kRule, where the rule tests or computes literals: the match's literals
+  // by slot, kNoValue for slots of terms.
+  std::vector<Value> literals;
 };
 
 struct Explanation {
@@ -66,11 +70,18 @@ struct Explanation {
 
 // The chain from the term that `a` was added as to that of `b`.
 // FailedPrecondition where the graph keeps no proofs, NotFound where the
-// classes are not equal, ResourceExhausted for more than `max_steps` steps.
+// classes are not equal, ResourceExhausted for more than `max_steps` steps or
+// 16 times as many distinct terms on the way.
 // REQUIRES: graph.rebuilt(), `rules` as they were run. No recursion.
 StatusOr<Explanation> Explain(const EGraph& graph, const RuleBook& rules,
                               ClassId a, ClassId b,
                               size_t max_steps = 1'000'000);
+
+// The terms that the classes `ids` were added as, in `terms`. REQUIRES:
+// graph.proofs() != nullptr, and no id is of Unit.
+std::vector<TermStore::Id> AddedTerms(const EGraph& graph,
+                                      std::span<const ClassId> ids,
+                                      TermStore* terms);
 
 // As Explanation::Text writes a term.
 StatusOr<std::string> TermText(const Language& language, const TermStore& terms,

@@ -32,8 +32,7 @@ TEST(ExplainTest, NamesTheRules) {
   Runner(&t.graph, &t.book).Run(rules);
   const Explanation why = *Explain(t.graph, t.book, a, b);
   EXPECT_EQ(why.steps.size(), 2);
-  EXPECT_TRUE(
-      CheckExplanation(t.graph.language(), t.book, why, {}, false).ok());
+  EXPECT_TRUE(CheckExplanation(&t.graph.language(), t.book, why).ok());
   const std::string text = *why.Text(t.graph, t.book);
   EXPECT_NE(text.find("(+ ?a 0) => ?a ->"), std::string::npos) << text;
   EXPECT_FALSE(Explain(t.graph, t.book, a, t.Add("y")).ok());
@@ -56,8 +55,7 @@ TEST(ExplainTest, EveryPairOfTheMathBenchmarkIsProven) {
       EXPECT_EQ(why.status().code(), StatusCode::kResourceExhausted);
       continue;
     }
-    const Status checked =
-        CheckExplanation(t.graph.language(), t.book, *why, {}, false);
+    const Status checked = CheckExplanation(&t.graph.language(), t.book, *why);
     ASSERT_TRUE(checked.ok()) << checked << "\n" << *why->Text(t.graph, t.book);
     proven += !why->steps.empty();
   }
@@ -82,10 +80,9 @@ TEST(ExplainTest, CongruenceDownALongChain) {
     return why.terms.Make({*t.graph.language().FindOp("Var"),
                            {t.graph.language().literals().String(name)}});
   };
-  EXPECT_FALSE(
-      CheckExplanation(t.graph.language(), t.book, why, {}, false).ok());
-  EXPECT_TRUE(CheckExplanation(t.graph.language(), t.book, why,
-                               {{leaf("x"), leaf("y")}}, false)
+  EXPECT_FALSE(CheckExplanation(&t.graph.language(), t.book, why).ok());
+  EXPECT_TRUE(CheckExplanation(&t.graph.language(), t.book, why,
+                               {.unions = {{leaf("x"), leaf("y")}}})
                   .ok());
 }
 
@@ -100,11 +97,106 @@ TEST(ExplainTest, CheckerRefusesWrongSteps) {
   Explanation why = *Explain(t.graph, t.book, a, b);
   ASSERT_EQ(why.steps.size(), 1);
   why.steps[0].rule = rules[1];
-  EXPECT_FALSE(
-      CheckExplanation(t.graph.language(), t.book, why, {}, false).ok());
+  EXPECT_FALSE(CheckExplanation(&t.graph.language(), t.book, why).ok());
   why.steps.clear();
-  EXPECT_FALSE(
-      CheckExplanation(t.graph.language(), t.book, why, {}, false).ok());
+  EXPECT_FALSE(CheckExplanation(&t.graph.language(), t.book, why).ok());
+}
+
+// (N x) => (N (half x)) if x is above 10.
+struct Halving {
+  Halving() {
+    Language ops;
+    const SortId sort = *ops.AddClassSort("S");
+    number = *ops.AddOp({.name = "N", .args = {kI64Sort}, .result = sort});
+    const PrimitiveId above =
+        ops.AddPrimitive({"above 10",
+                          {kI64Sort},
+                          kUnitSort,
+                          [](const EGraph&, LiteralPool& pool, auto args,
+                             Value*) { return pool.AsI64(args[0]) > 10; }});
+    const PrimitiveId half = ops.AddPrimitive(
+        {"half",
+         {kI64Sort},
+         kI64Sort,
+         [](const EGraph&, LiteralPool& pool, auto args, Value* result) {
+           *result = pool.I64(pool.AsI64(args[0]) / 2);
+           return true;
+         }});
+    RuleBuilder rule("halve");
+    const Slot x = rule.Variable(kI64Sort);
+    const Slot root = rule.Match(number, {x});
+    rule.Require(above, {x});
+    rule.Union(root, rule.Insert(number, {rule.Compute(half, {x})}));
+    id = book.Add(*std::move(rule).Build(ops));
+    graph = EGraph(std::move(ops), {.explanations = true});
+  }
+  Value Literal(int64_t i) { return graph.language().literals().I64(i); }
+  bool Holds(const Explanation& why) {
+    return CheckExplanation(&graph.language(), book, why).ok();
+  }
+
+  OpId number;
+  RuleId id;
+  RuleBook book;
+  EGraph graph;
+};
+
+TEST(ExplainTest, CheckerTestsAndComputesLiteralsAgain) {
+  Halving t;
+  const ClassId first = t.graph.Add(t.number, {t.Literal(100)});
+  const ClassId last = t.graph.Add(t.number, {t.Literal(6)});
+  Runner(&t.graph, &t.book).Run({&t.id, 1});
+  const Explanation why = *Explain(t.graph, t.book, first, last);
+  ASSERT_EQ(why.steps.size(), 4);  // 50, 25, 12, 6
+  EXPECT_TRUE(t.Holds(why));
+
+  const auto one_step = [&](int64_t from, int64_t to,
+                            std::vector<Value> literals) {
+    Explanation made;
+    made.start = made.terms.Make({t.number, {t.Literal(from)}});
+    made.end = made.terms.Make({t.number, {t.Literal(to)}});
+    made.steps = {{ProofStep::Kind::kRule, t.id, true, made.start, made.end,
+                   std::move(literals)}};
+    return made;
+  };
+  // The literals of the first step, with what it reads and computes replaced.
+  const auto literals = [&](int64_t read, int64_t computed) {
+    std::vector<Value> out = why.steps[0].literals;
+    for (Value& value : out) {
+      if (value == t.Literal(100)) {
+        value = t.Literal(read);
+      } else if (value == t.Literal(50)) {
+        value = t.Literal(computed);
+      }
+    }
+    return out;
+  };
+  EXPECT_TRUE(t.Holds(one_step(100, 50, literals(100, 50))));
+  EXPECT_TRUE(t.Holds(one_step(100, 50, {})));
+  EXPECT_FALSE(t.Holds(one_step(100, 49, literals(100, 49))));  // not half
+  EXPECT_FALSE(t.Holds(one_step(100, 49, {})));
+  EXPECT_FALSE(t.Holds(one_step(8, 4, literals(8, 4))));  // not above 10
+  EXPECT_FALSE(t.Holds(one_step(8, 4, {})));
+  EXPECT_FALSE(t.Holds(one_step(100, 30, literals(60, 30))));  // another's
+  EXPECT_FALSE(t.Holds(one_step(100, 50, {t.Literal(100)})));
+}
+
+TEST(ExplainTest, TermsAreExplainedAsTheyAreWritten) {
+  Explained t;
+  const OpId sin = *t.graph.language().FindOp("sin");
+  const ClassId x = t.Add("x"), y = t.Add("y"), sin_x = t.Add("(sin x)");
+  t.graph.Union(x, y);
+  t.graph.Rebuild();
+  // The node is there, as (sin x).
+  EXPECT_EQ(t.graph.Add(sin, {y.value()}), sin_x);
+  const ClassId sin_y = t.graph.AddWritten(sin, std::vector{y.value()});
+  EXPECT_TRUE(t.graph.Same(sin_y, sin_x));
+  EXPECT_EQ(t.graph.num_enodes(), 3);
+  const Explanation why = *Explain(t.graph, t.book, sin_y, sin_x);
+  ASSERT_EQ(why.steps.size(), 1);
+  EXPECT_EQ(*why.Text(t.graph, t.book),
+            "(sin (Var \"y\"))\n(sin (Var \"x\"))   (union) <-\n");
+  EXPECT_EQ(t.graph.AddWritten(sin, std::vector{x.value()}), sin_x);
 }
 
 }  // namespace

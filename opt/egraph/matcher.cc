@@ -32,10 +32,12 @@ Matcher::Matcher(EGraph* graph, const Trie* trie,
       stop_(std::move(stop)) {}
 
 Matcher::Matcher(EGraph* graph, const Trie* trie,
-                 std::function<bool(std::span<const Value>)> each)
+                 std::function<bool(std::span<const Value>)> each,
+                 std::function<bool()> stop)
     : graph_(graph),
       store_(graph->store()),
       trie_(trie),
+      stop_(std::move(stop)),
       each_(std::move(each)) {}
 
 // Groups siblings, and finds how many registers each frame holds. Children come

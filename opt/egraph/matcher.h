@@ -49,7 +49,8 @@ class Matcher {
           std::function<bool()> stop);
   // Matches go to `each`, and Run ends when it returns false.
   Matcher(EGraph* graph, const Trie* trie,
-          std::function<bool(std::span<const Value>)> each);
+          std::function<bool(std::span<const Value>)> each,
+          std::function<bool()> stop);
 
   // Whether it ran to the end. To be called once.
   bool Run();

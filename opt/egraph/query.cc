@@ -1,5 +1,6 @@
 #include "encore/opt/egraph/query.h"
 
+#include <utility>
 #include <vector>
 
 #include "encore/ir/support/check.h"
@@ -8,8 +9,9 @@
 
 namespace encore::egraph {
 
-void ForEachMatch(EGraph* graph, const Rule& rule,
-                  const std::function<bool(std::span<const Value>)>& each) {
+bool ForEachMatch(EGraph* graph, const Rule& rule,
+                  const std::function<bool(std::span<const Value>)>& each,
+                  std::function<bool()> stop) {
   ENCORE_CHECK(graph->rebuilt()) << "a query before Rebuild";
   std::vector<Slot> wanted;
   std::vector<bool> bound(rule.slots.size(), false);
@@ -28,21 +30,25 @@ void ForEachMatch(EGraph* graph, const Rule& rule,
   Trie trie;
   trie.Add(*graph, rule, 0, 0, wanted, false);
   std::vector<Value> slots(rule.slots.size(), kNoValue);
-  Matcher(graph, &trie, [&](std::span<const Value> values) {
+  const auto yield = [&](std::span<const Value> values) {
     for (size_t i = 0; i < wanted.size(); ++i) {
       slots[wanted[i].value()] = values[i];
     }
     return each(slots);
-  }).Run();
+  };
+  return Matcher(graph, &trie, yield, std::move(stop)).Run();
 }
 
-bool AnyMatch(EGraph* graph, const Rule& rule) {
+std::optional<bool> AnyMatch(EGraph* graph, const Rule& rule,
+                             std::function<bool()> stop) {
   bool found = false;
-  ForEachMatch(graph, rule, [&](std::span<const Value>) {
+  const auto each = [&](std::span<const Value>) {
     found = true;
     return false;
-  });
-  return found;
+  };
+  if (ForEachMatch(graph, rule, each, std::move(stop))) return false;
+  if (found) return true;
+  return std::nullopt;
 }
 
 }  // namespace encore::egraph

@@ -4,6 +4,7 @@
 #define ENCORE_OPT_EGRAPH_QUERY_H_
 
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "encore/opt/egraph/egraph.h"
@@ -12,14 +13,18 @@
 namespace encore::egraph {
 
 // Whether the query of `rule` (its actions are ignored) holds for some
-// assignment. REQUIRES: graph->rebuilt(). The graph is not const because guards
-// may intern literals.
-bool AnyMatch(EGraph* graph, const Rule& rule);
+// assignment; nothing where `stop`, asked every few thousand steps, said true
+// before that was known. REQUIRES: graph->rebuilt(). The graph is not const
+// because guards may intern literals.
+std::optional<bool> AnyMatch(EGraph* graph, const Rule& rule,
+                             std::function<bool()> stop = nullptr);
 
 // Calls `each` with the values of all slots (kNoValue for slots of actions) for
-// each assignment, until it returns false.
-void ForEachMatch(EGraph* graph, const Rule& rule,
-                  const std::function<bool(std::span<const Value>)>& each);
+// each assignment, until it returns false or `stop` says true; whether neither
+// did.
+bool ForEachMatch(EGraph* graph, const Rule& rule,
+                  const std::function<bool(std::span<const Value>)>& each,
+                  std::function<bool()> stop = nullptr);
 
 }  // namespace encore::egraph
 

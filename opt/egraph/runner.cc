@@ -21,6 +21,8 @@ std::string_view ToString(StopReason reason) {
       return "iterations";
     case StopReason::kNodes:
       return "nodes";
+    case StopReason::kMatches:
+      return "matches";
     case StopReason::kTime:
       return "time";
     case StopReason::kInterrupted:
@@ -45,7 +47,7 @@ double Runner::seconds() const {
       .count();
 }
 
-StopReason Runner::CheckLimits() const {
+StopReason Runner::CheckClock() const {
   if (limits_.interrupt != nullptr &&
       limits_.interrupt->load(std::memory_order_relaxed)) {
     return StopReason::kInterrupted;
@@ -54,8 +56,30 @@ StopReason Runner::CheckLimits() const {
       seconds() > limits_.max_seconds) {
     return StopReason::kTime;
   }
-  if (graph_->num_enodes() > limits_.max_nodes) return StopReason::kNodes;
   return StopReason::kNone;
+}
+
+StopReason Runner::CheckLimits() const {
+  if (NumRows() > limits_.max_nodes) return StopReason::kNodes;
+  return CheckClock();
+}
+
+size_t Runner::NumRows() const {
+  size_t rows = graph_->num_enodes();
+  for (const OpId op : relations_) rows += graph_->num_rows(op);
+  return rows;
+}
+
+// Applying more would mostly reach the limit on nodes, and they would take all
+// the memory before.
+bool Runner::TooManyMatches(const std::vector<MatchBuffer>& buffers) const {
+  constexpr size_t kMatchesPerNode = 64, kMatches = size_t{1} << 24;
+  if (limits_.max_nodes >= (SIZE_MAX - kMatches) / kMatchesPerNode) {
+    return false;
+  }
+  size_t matches = 0;
+  for (const MatchBuffer& buffer : buffers) matches += buffer.count;
+  return matches > limits_.max_nodes * kMatchesPerNode + kMatches;
 }
 
 // One rule's part in one iteration.
@@ -79,6 +103,12 @@ StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
   error_ = OkStatus();
   if (!graph_->rebuilt()) graph_->Rebuild();
   graph_->SyncOps();
+  relations_.clear();
+  for (uint32_t op = 0; op < graph_->language().num_ops(); ++op) {
+    if (graph_->language().is_relation(OpId(op))) {
+      relations_.push_back(OpId(op));
+    }
+  }
   // The loops below look every so often, which a small step never reaches.
   report.stop = CheckLimits();
   if (report.stop != StopReason::kNone) return report;
@@ -88,6 +118,19 @@ StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
   report.stop = FindMatches(turns, &buffers);
   if (report.stop == StopReason::kNone) {
     report.stop = ApplyMatches(turns, scheduler, iteration, &buffers, &report);
+  } else if (report.stop == StopReason::kMatches) {
+    // They were found in no order of rules, and some rules' are missing: none
+    // is done with its matches.
+    for (Turn& turn : turns) {
+      if (turn.buffer == Turn::kBacklog || buffers[turn.buffer].overflow) {
+        continue;
+      }
+      const StopReason stop = ApplyRule(turn, &buffers[turn.buffer], &report);
+      if (stop != StopReason::kNone) {
+        report.stop = stop;
+        break;
+      }
+    }
   }
   graph_->Rebuild();
   ++iterations_;
@@ -142,7 +185,7 @@ StopReason Runner::FindMatches(const std::vector<Turn>& turns,
   }
   StopReason stop = StopReason::kNone;
   Matcher(graph_, &trie, buffers, [&] {
-    stop = CheckLimits();
+    stop = TooManyMatches(*buffers) ? StopReason::kMatches : CheckClock();
     return stop != StopReason::kNone;
   }).Run();
   return stop;
@@ -197,7 +240,8 @@ StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
     // No batch may step over the limit.
     const size_t growth = batch * applier.num_insertions() *
                           (graph_->has_analyses() ? kNodesPerInsertion : 1);
-    const bool far = graph_->num_enodes() + growth <= limits_.max_nodes;
+    const bool far =
+        growth <= limits_.max_nodes && NumRows() <= limits_.max_nodes - growth;
     if (applier.batchable() && far) {
       stats.unions +=
           applier.ApplyBatch(graph_, matches->columns, applied, batch);

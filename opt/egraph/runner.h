@@ -28,7 +28,9 @@
 namespace encore::egraph {
 
 struct Limits {
-  size_t max_nodes = std::numeric_limits<size_t>::max();  // e-nodes, live
+  // Live e-nodes and rows of relations. Where it is set, an iteration also
+  // keeps no more than 64 matches for each of them and 2^24 more.
+  size_t max_nodes = std::numeric_limits<size_t>::max();
   double max_seconds =
       std::numeric_limits<double>::infinity();                 // of the runner
   size_t max_iterations = std::numeric_limits<size_t>::max();  // per Run
@@ -44,6 +46,7 @@ enum class StopReason {
   kGoal,
   kIterations,
   kNodes,
+  kMatches,  // more than an iteration keeps; those found were applied
   kTime,
   kInterrupted,
   kFailed  // a panic, an undefined primitive in an action, a contradiction
@@ -111,10 +114,15 @@ class Runner {
   double seconds() const;
   const RuleStats& stats(RuleId rule) const { return stats_[rule.value()]; }
   const Limits& limits() const { return limits_; }
+  void set_max_nodes(size_t max_nodes) { limits_.max_nodes = max_nodes; }
+  // Whether the time is over or the interrupt flag set.
+  StopReason CheckClock() const;
 
  private:
   struct Turn;
   StopReason CheckLimits() const;
+  size_t NumRows() const;
+  bool TooManyMatches(const std::vector<MatchBuffer>& buffers) const;
   StepReport StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
                       size_t iteration);
 
@@ -137,6 +145,7 @@ class Runner {
   RuleBook* rules_;
   Limits limits_;
   std::chrono::steady_clock::time_point start_;
+  std::vector<OpId> relations_;  // that there were at the start of the step
   std::vector<RuleStats> stats_;
   Status error_;
   size_t iterations_ = 0;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/opt/egraph/schedulers.h"
@@ -58,6 +59,59 @@ TEST(RunnerTest, NodeLimitIsOvershotByOneMatchAtMost) {
     Runner(&t.graph, &t.book, {.max_iterations = 1}).Run(t.rules);
     EXPECT_GT(t.graph.num_enodes(), limit);
   }
+}
+
+// path(0, 1), ..., path(n - 1, n).
+struct Chain {
+  explicit Chain(int n) {
+    Language language;
+    path = *language.AddRelation("path", {kI64Sort, kI64Sort});
+    seen = *language.AddRelation("seen", {kI64Sort});
+    graph = EGraph(std::move(language));
+    for (int i = 0; i < n; ++i) graph.Add(path, {Number(i), Number(i + 1)});
+  }
+  Value Number(int64_t i) { return graph.language().literals().I64(i); }
+  OpId path, seen;
+  EGraph graph;
+  RuleBook book;
+};
+
+TEST(RunnerTest, RowsOfRelationsCountAsNodes) {
+  for (const size_t limit : {100, 101, 1000, 4000}) {
+    Chain t(100);
+    RuleBuilder rule("transitive");
+    const Slot x = rule.Variable(kI64Sort), y = rule.Variable(kI64Sort),
+               z = rule.Variable(kI64Sort);
+    rule.Match(t.path, {x, y});
+    rule.Match(t.path, {y, z});
+    rule.Insert(t.path, {x, z});
+    const RuleId id = t.book.Add(*std::move(rule).Build(t.graph.language()));
+    Runner runner(&t.graph, &t.book, {.max_nodes = limit});
+    EXPECT_EQ(runner.Run({&id, 1}), StopReason::kNodes);
+    EXPECT_EQ(t.graph.num_rows(t.path), limit + 1);
+    EXPECT_EQ(t.graph.num_enodes(), 0);
+    runner.set_max_nodes(5050);
+    EXPECT_EQ(runner.Run({&id, 1}), StopReason::kSaturated);
+    EXPECT_EQ(t.graph.num_rows(t.path), 5050);
+  }
+}
+
+TEST(RunnerTest, MatchesThatMakeNothingAreLimitedToo) {
+  Chain t(4500);  // of which there are 20 million pairs
+  RuleBuilder rule("pairs");
+  const Slot a = rule.Variable(kI64Sort), b = rule.Variable(kI64Sort),
+             c = rule.Variable(kI64Sort), d = rule.Variable(kI64Sort);
+  rule.Match(t.path, {a, b});
+  rule.Match(t.path, {c, d});
+  rule.Insert(t.seen, {rule.Constant(kI64Sort, t.Number(0))});
+  const RuleId id = t.book.Add(*std::move(rule).Build(t.graph.language()));
+  Runner runner(&t.graph, &t.book, {.max_nodes = 5000});
+  const StepReport report = runner.Step({&id, 1});
+  EXPECT_EQ(report.stop, StopReason::kMatches);
+  EXPECT_GT(report.matches, size_t{1} << 24);
+  EXPECT_LT(report.matches, size_t{1} << 25);
+  EXPECT_EQ(t.graph.num_rows(t.seen), 1);
+  EXPECT_TRUE(t.graph.rebuilt());
 }
 
 TEST(RunnerTest, InterruptAndTimeStopARun) {

@@ -63,8 +63,9 @@ int EgraphMain(int argc, char** argv) {
                "print one line of JSON with sizes, time and stop reason");
   app.add_flag("--explain", options.explanations,
                "explain the equations of terms in checks that hold");
-  app.add_option("--max-nodes", options.max_nodes,
-                 "stop a run when there are this many e-nodes");
+  app.add_option(
+      "--max-nodes", options.max_nodes,
+      "stop a run when there are more e-nodes and rows of relations");
   app.add_option("--max-seconds", options.max_seconds,
                  "stop a run when the program has run this long")
       ->check(CLI::NonNegativeNumber);

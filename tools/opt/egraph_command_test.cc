@@ -14,6 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::StartsWith;
 
 struct Outcome {
   int code;
@@ -103,6 +104,40 @@ TEST(EgraphCommandTest, LimitsStopRunsAndAreNamed) {
               HasSubstr("\"stop\": \"nodes\""));
   EXPECT_THAT(RunEgraph({path, "--stats", "--max-seconds", "0.02"}).out,
               HasSubstr("\"stop\": \"time\""));
+}
+
+TEST(EgraphCommandTest, RowsOfRelationsCountAgainstTheNodeLimit) {
+  std::string text =
+      "(relation edge (i64 i64)) (relation path (i64 i64))\n"
+      "(rule ((edge x y)) ((path x y)))\n"
+      "(rule ((path x y) (edge y z)) ((path x z)))\n";
+  for (int i = 0; i < 50; ++i) {
+    text += "(edge " + std::to_string(i) + " " + std::to_string(i + 1) + ")\n";
+  }
+  text += "(run 1000) (print-size path)\n";
+  const std::string path = WriteProgram(text);
+  EXPECT_EQ(RunEgraph({path}).out, "1275\n");
+  const Outcome run = RunEgraph({path, "--stats", "--max-nodes", "500"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, StartsWith("451\n"));  // and 50 edges: one over
+  EXPECT_THAT(run.out, HasSubstr("\"stop\": \"nodes\""));
+}
+
+// Exponentially long, and no more than two shared subterms differ.
+TEST(EgraphCommandTest, EndlessExplanationsAreRefused) {
+  std::string text =
+      "(datatype M (X) (Y) (F M M)) (let $x0 (X)) (let $y0 (Y))\n";
+  for (int i = 0; i < 18; ++i) {
+    for (const char* name : {"$x", "$y"}) {
+      const std::string part = name + std::to_string(i);
+      text += "(let " + (name + std::to_string(i + 1)) + " (F " + part + " " +
+              part + "))\n";
+    }
+  }
+  text += "(union $x0 $y0) (explain $x18 $y18)\n";
+  const Outcome run = RunEgraph({WriteProgram(text)});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("explain: the explanation has more than"));
 }
 
 }  // namespace

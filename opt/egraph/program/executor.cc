@@ -6,7 +6,6 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/opt/egraph/dag_cost.h"
-#include "encore/opt/egraph/explain.h"
 #include "encore/opt/egraph/program/rule_lowering.h"
 #include "encore/opt/egraph/query.h"
 
@@ -59,14 +58,15 @@ Executor::Executor(const Program& program, const ExecutorOptions& options,
     : program_(program),
       output_(std::move(output)),
       explain_checks_(options.explanations),
+      max_nodes_(options.max_nodes),
       dag_work_(options.dag_work),
       state_(MakeState(program, options)),
       map_(program, &state_.graph.language()),
       runner_(&state_.graph, &state_.rules, MakeLimits(options)) {}
 
 Executor::State Executor::State::Clone() const {
-  return {graph.Clone(), rules,   rulesets,
-          full_matching, globals, num_class_globals};
+  return {graph.Clone(), rules,  rulesets,         full_matching,
+          globals,       unions, num_class_globals};
 }
 
 Executor::State Executor::MakeState(const Program& program,
@@ -78,6 +78,7 @@ Executor::State Executor::MakeState(const Program& program,
           std::vector<std::vector<egraph::RuleId>>(program.rulesets.size()),
           {},
           std::vector<egraph::Value>(program.globals.size(), 0),
+          {},
           0};
 }
 
@@ -157,20 +158,24 @@ Status Executor::RunAction(const Action& action) {
   ENCORE_ASSIGN_OR_RETURN(const egraph::Value left, Evaluate(action.left));
   if (action.kind == ActionKind::kUnion) {
     ENCORE_ASSIGN_OR_RETURN(const egraph::Value right, Evaluate(action.right));
-    state_.graph.Union(egraph::ClassId(left), egraph::ClassId(right));
+    Unite(egraph::ClassId(left), egraph::ClassId(right));
   } else if (action.kind == ActionKind::kLet) {
     state_.globals[action.variable] = left;
     if (IsClassSort(program_.globals[action.variable].sort)) {
       ++state_.num_class_globals;
       const egraph::Value number = LanguageMap::GlobalNumber(
           action.variable, &state_.graph.language().literals());
-      state_.graph.Union(
-          state_.graph.Add(map_.global(program_.globals[action.variable].sort),
-                           {number}),
-          egraph::ClassId(left));
+      Unite(state_.graph.Add(
+                map_.global(program_.globals[action.variable].sort), {number}),
+            egraph::ClassId(left));
     }
   }
   return OkStatus();
+}
+
+void Executor::Unite(egraph::ClassId a, egraph::ClassId b) {
+  state_.graph.Union(a, b);
+  if (state_.graph.proofs() != nullptr) state_.unions.emplace_back(a, b);
 }
 
 StatusOr<egraph::Value> Executor::Evaluate(ExprId root) {
@@ -188,7 +193,7 @@ StatusOr<egraph::Value> Executor::Evaluate(ExprId root) {
         value = state_.globals[expr.index];
         break;
       case ExprKind::kTable:
-        value = state_.graph.Add(map_.table(expr.index), row).value();
+        value = state_.graph.AddWritten(map_.table(expr.index), row).value();
         break;
       case ExprKind::kPrimitive: {
         const egraph::PrimitiveInfo& info = state_.graph.language().primitive(
@@ -275,14 +280,25 @@ std::vector<egraph::RuleId> Executor::RulesOf(RulesetId ruleset) const {
 
 Status Executor::RunRuleset(const Schedule& run, bool* changed, bool* stopped) {
   if (run.until.has_value()) {
-    ENCORE_ASSIGN_OR_RETURN(const bool holds,
-                            Holds(program_.queries[*run.until]));
-    if (holds) return OkStatus();
+    egraph::StopReason stop = egraph::StopReason::kNone;
+    const StatusOr<bool> holds = Holds(program_.queries[*run.until], [&] {
+      stop = runner_.CheckClock();
+      return stop != egraph::StopReason::kNone;
+    });
+    if (stop != egraph::StopReason::kNone) {
+      stop_ = egraph::ToString(stop);
+      *stopped = true;
+      return OkStatus();
+    }
+    if (!holds.ok()) return holds.status();
+    if (*holds) return OkStatus();
   }
   const std::vector<egraph::RuleId> rules = RulesOf(run.ruleset);
   for (const egraph::RuleId rule : rules) {
     if (state_.full_matching[rule.value()]) state_.rules.set_since(rule, 0);
   }
+  const bool limited = max_nodes_ <= SIZE_MAX - state_.num_class_globals;
+  if (limited) runner_.set_max_nodes(max_nodes_ + state_.num_class_globals);
   const egraph::StepReport report = runner_.Step(rules);
   *changed |= report.changed;
   if (report.stop == egraph::StopReason::kFailed) return runner_.error();
@@ -293,7 +309,8 @@ Status Executor::RunRuleset(const Schedule& run, bool* changed, bool* stopped) {
   return OkStatus();
 }
 
-StatusOr<bool> Executor::Holds(const Query& query) {
+StatusOr<bool> Executor::Holds(const Query& query,
+                               const std::function<bool()>& stop) {
   if (!state_.graph.rebuilt()) state_.graph.Rebuild();
   const std::optional<GroundValues> ground =
       LookUpGroundTerms(program_, query, map_, state_.globals, &state_.graph);
@@ -301,7 +318,9 @@ StatusOr<bool> Executor::Holds(const Query& query) {
   ENCORE_ASSIGN_OR_RETURN(const egraph::Rule rule,
                           LowerQuery(program_, query, *ground, map_,
                                      state_.globals, &state_.graph.language()));
-  return egraph::AnyMatch(&state_.graph, rule);
+  const std::optional<bool> holds = egraph::AnyMatch(&state_.graph, rule, stop);
+  if (!holds.has_value()) return CancelledError("interrupted");
+  return *holds;
 }
 
 Status Executor::Push(uint64_t count) {
@@ -393,38 +412,19 @@ Status Executor::Explain(ExprId a, ExprId b) {
   ENCORE_ASSIGN_OR_RETURN(const egraph::Value right, Evaluate(b));
   if (!state_.graph.rebuilt()) state_.graph.Rebuild();
   ENCORE_ASSIGN_OR_RETURN(
-      const egraph::Explanation explanation,
-      egraph::Explain(state_.graph, state_.rules, egraph::ClassId(left),
-                      egraph::ClassId(right)));
-  ENCORE_ASSIGN_OR_RETURN(
       const std::string text,
-      explanation.Text(state_.graph, state_.rules, kMaxTermBytes));
-  output_(WithGlobalNames(text));
+      ExplainText(program_, &state_.graph, state_.rules, state_.unions,
+                  {egraph::ClassId(left), egraph::ClassId(right)},
+                  kMaxTermBytes));
+  output_(text);
   return OkStatus();
 }
 
-// Writes the rows that stand for globals (language_map.h) as their names.
-std::string Executor::WithGlobalNames(std::string_view text) const {
-  constexpr std::string_view kRow = "(global ";
-  std::string out;
-  for (size_t at = text.find(kRow); at != std::string_view::npos;
-       at = text.find(kRow)) {
-    const size_t end = std::min(text.find(')', at), text.size());
-    const std::string_view row = text.substr(at, end - at);
-    const std::optional<int64_t> global =
-        ParseInt64(row.substr(row.rfind(' ') + 1));
-    const bool known = global.has_value() && *global >= 0 &&
-                       *global < int64_t(program_.globals.size());
-    StrAppend(&out, text.substr(0, at),
-              known ? program_.Name(program_.globals[*global].name)
-                    : text.substr(at, end - at + 1));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out.append(text);
-}
-
 Status Executor::Check(const Query& query) {
-  ENCORE_ASSIGN_OR_RETURN(const bool holds, Holds(query));
+  const std::atomic<bool>* const interrupt = runner_.limits().interrupt;
+  ENCORE_ASSIGN_OR_RETURN(const bool holds, Holds(query, [&] {
+                            return interrupt != nullptr && interrupt->load();
+                          }));
   if (!holds) return FailedPreconditionError("does not hold");
   if (!explain_checks_) return OkStatus();
   for (const Fact& fact : query.facts) {

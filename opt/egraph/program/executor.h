@@ -19,12 +19,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/support/status.h"
 #include "encore/opt/egraph/egraph.h"
 #include "encore/opt/egraph/program/ast.h"
 #include "encore/opt/egraph/program/diagnostics.h"
+#include "encore/opt/egraph/program/explanations.h"
 #include "encore/opt/egraph/program/language_map.h"
 #include "encore/opt/egraph/rule.h"
 #include "encore/opt/egraph/runner.h"
@@ -34,6 +36,7 @@
 namespace encore::opt::program {
 
 struct ExecutorOptions {
+  // Of constructors and relations, without the rows of globals.
   size_t max_nodes = std::numeric_limits<size_t>::max();
   double max_seconds = std::numeric_limits<double>::infinity();
   // Records why terms are equal, which a program with (explain ...) forces, and
@@ -79,6 +82,8 @@ class Executor {
     std::vector<std::vector<egraph::RuleId>> rulesets;  // by ruleset
     std::vector<bool> full_matching;                    // by engine's rule
     std::vector<egraph::Value> globals;                 // by global
+    // That commands made, where explanations are recorded.
+    std::vector<ClassPair> unions;
     uint64_t num_class_globals = 0;  // each has a row that is no e-node
 
     State Clone() const;
@@ -93,12 +98,14 @@ class Executor {
   Status RunCommand(const Command& command);
   Status AddRules(const Command& command);
   Status RunAction(const Action& action);
+  void Unite(egraph::ClassId a, egraph::ClassId b);
   Status RunSchedule(uint32_t root);
   // One iteration, or none where :until holds. Sets `*changed` where something
   // changed, `*stopped` where a limit was reached.
   Status RunRuleset(const Schedule& run, bool* changed, bool* stopped);
   std::vector<egraph::RuleId> RulesOf(RulesetId ruleset) const;
-  StatusOr<bool> Holds(const Query& query);
+  // Cancelled where `stop` said true.
+  StatusOr<bool> Holds(const Query& query, const std::function<bool()>& stop);
   Status Push(uint64_t count);
   Status Pop(uint64_t count);
   Status Extract(ExprId e);
@@ -107,7 +114,6 @@ class Executor {
   Status Explain(ExprId a, ExprId b);
   Status Check(const Query& query);
   bool HasVariables(ExprId root) const;
-  std::string WithGlobalNames(std::string_view text) const;
   void PrintSizes(const std::vector<TableId>& tables);
   void PrintStats();
 
@@ -120,6 +126,7 @@ class Executor {
   const Program& program_;
   Output output_;
   const bool explain_checks_;
+  const size_t max_nodes_;
   const std::optional<uint64_t> dag_work_;
   State state_;
   LanguageMap map_;
