@@ -44,9 +44,6 @@ constexpr char kVendor[] = "onednn";
 constexpr char kInterpreter[] = "interpreter";
 constexpr double kInterpretedSeconds = 50e-9;
 
-// How often a compiled graph is run, at least, once it is loaded: what its
-// primitives cost at load is spread over as many launches.
-constexpr double kLaunchesPerLoad = 100;
 // Calling the library for one piece.
 constexpr double kPieceSeconds = 1.5e-6;
 // Planned for where results, and so what is chosen, must not depend on it.
@@ -147,16 +144,15 @@ void PreferVendor(const KernelRequest& request, int threads,
   std::optional<VendorMatch> match = FindVendor(request);
   if (!match) return;
   const Isa isa = HostCpu().isa;
-  const ShapeClass shape = ClassOf(match->program, match->pack);
-  const double roofline = RooflineSeconds(match->program, isa);
-  const double generated =
-      roofline / Efficiency(KernelFamily::kGenerated, isa, shape) / threads;
+  const auto seconds = [&](KernelFamily family) {
+    return LaunchSeconds(family, isa, match->program, match->pack);
+  };
+  const double generated = seconds(KernelFamily::kGenerated) / threads;
   const int64_t pieces = match->program.pieces();
   const auto parallel = static_cast<double>(std::min<int64_t>(pieces, threads));
-  const double vendor =
-      (roofline / Efficiency(KernelFamily::kVendor, isa, shape) +
-       static_cast<double>(pieces) * kPieceSeconds) /
-      parallel;
+  const double vendor = (seconds(KernelFamily::kVendor) +
+                         static_cast<double>(pieces) * kPieceSeconds) /
+                        parallel;
   if ((generated - vendor) * kLaunchesPerLoad <
           VendorLoadSeconds(match->program) ||
       !CompleteVendor(match->pack, &match->program).ok()) {

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "dnnl.hpp"
-#include "encore/backends/backends.h"
-#include "encore/backends/compile.h"
+#include "encore/backends/cpu/bound_graph.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/library.h"
@@ -24,9 +23,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
-#include "encore/runtime/executable.h"
-#include "encore/runtime/replayer.h"
-#include "encore/runtime/weights.h"
+#include "encore/runtime/thread_pool.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -53,71 +50,16 @@ std::vector<double> InTurns(int rounds,
   return least;
 }
 
-// A graph compiled with one family of kernels and bound to inputs of ones.
-class Bound {
- public:
-  Bound(const Graph& graph, CpuKernels kernels, runtime::ThreadPool* pool) {
-    CompileOptions options;
-    options.cpu_kernels = kernels;
-    options.threads = pool->size();
-    auto compiled = Compile(graph, options, AllBackends());
-    ENCORE_CHECK_OK(compiled.status());
-    for (const runtime::Program& program : compiled->programs) {
-      if (!IsVendor(program.params)) continue;
-      const auto vendor = DecodeVendor(program.params);
-      if (vendor->packs) continue;
-      program_ = vendor->program;
-    }
-    std::vector<std::shared_ptr<runtime::Device>> devices;
-    for (const runtime::DeviceInfo& info : compiled->devices) {
-      devices.push_back(*(*FindBackend(info.backend, AllBackends()))
-                             ->NewDevice(info.ordinal));
-    }
-    const auto executable = runtime::Executable::Load(
-        std::make_shared<runtime::CompiledGraph>(*std::move(compiled)), devices,
-        pool);
-    ENCORE_CHECK_OK(executable.status());
-    std::vector<runtime::Blob> parameters;
-    for (const Graph::Argument& argument : graph.arguments()) {
-      const TensorType& type = graph.type(argument.value);
-      int64_t elements = 1;
-      for (const Dim& dim : type.shape.dims()) elements *= dim.constant();
-      const std::vector<float> ones(elements, 0.5f);
-      const auto blob = runtime::Blob::Copy(std::as_bytes(std::span(ones)));
-      (argument.is_parameter ? parameters : inputs_).push_back(blob);
-    }
-    const auto weights =
-        runtime::Weights::Prepare(*executable, parameters, pool);
-    ENCORE_CHECK_OK(weights.status());
-    auto replayer = runtime::Replayer::Create(*executable, *weights, pool);
-    ENCORE_CHECK_OK(replayer.status());
-    replayer_ = *std::move(replayer);
-    size_t next = 0;
-    for (const Graph::Argument& argument : graph.arguments()) {
-      if (argument.is_parameter) continue;
-      std::vector<int64_t> dims;
-      for (const Dim& dim : graph.shape(argument.value).dims()) {
-        dims.push_back(dim.constant());
-      }
-      const runtime::Blob& blob = inputs_[next];
-      ENCORE_CHECK_OK(
-          replayer_->BindInput(next++, blob.bytes.data(),
-                               static_cast<int64_t>(blob.bytes.size()), dims));
-    }
+// What the graph gives to the library; null where that is nothing.
+std::optional<VendorProgram> VendorOf(const BoundGraph& bound) {
+  for (const runtime::Step& step : bound.steps()) {
+    if (auto program = bound.VendorOf(step)) return program;
   }
-
-  void operator()() { ENCORE_CHECK_OK(replayer_->Replay()); }
-  const VendorProgram& program() const { return program_; }
-
- private:
-  VendorProgram program_;
-  std::vector<runtime::Blob> inputs_;
-  std::unique_ptr<runtime::Replayer> replayer_;
-};
+  return std::nullopt;
+}
 
 struct Conv {
-  int64_t c, o, size, window, stride, groups;
-  int64_t out() const { return (size + window / 2 * 2 - window) / stride + 1; }
+  int64_t c, o, height, width, window_height, window_width, stride, groups;
 };
 
 Graph Parse(const std::string& text) {
@@ -126,14 +68,21 @@ Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
+// With the padding of windows in the middle of their points.
 Graph ConvGraph(const Conv& s) {
-  const int64_t pad = s.window / 2;
+  const int64_t ph = s.window_height / 2, pw = s.window_width / 2;
+  const auto out = [&](int64_t size, int64_t window, int64_t pad) {
+    return (size + 2 * pad - window) / s.stride + 1;
+  };
   return Parse(StrCat(
-      "graph g(%x: f32[1,", s.c, ",", s.size, ",", s.size, "], %w: param f32[",
-      s.o, ",", s.c / s.groups, ",", s.window, ",", s.window, "]) -> f32[1,",
-      s.o, ",", s.out(), ",", s.out(),
-      "] {\n  %d = convolution(%x, %w) {strides = [", s.stride, ",", s.stride,
-      "], padding_low = [", pad, ",", pad, "], padding_high = [", pad, ",", pad,
+      "graph g(%x: f32[1,", s.c, ",", s.height, ",", s.width,
+      "], %w: param f32[", s.o, ",", s.c / s.groups, ",", s.window_height, ",",
+      s.window_width, "]) -> f32[1,", s.o, ",",
+      out(s.height, s.window_height, ph), ",", out(s.width, s.window_width, pw),
+      "] {\n  %d = convolution(%x, %w) "
+      "{strides = [",
+      s.stride, ",", s.stride, "], padding_low = [", ph, ",", pw,
+      "], padding_high = [", ph, ",", pw,
       "], lhs_dilation = [1,1], rhs_dilation = [1,1], feature_groups = ",
       s.groups, "}\n  %y = relu(%d)\n  return %y\n}"));
 }
@@ -148,8 +97,8 @@ Graph DotGraph(int64_t m, int64_t k, int64_t n) {
 Graph BatchGraph(int64_t b, int64_t m, int64_t k, int64_t n) {
   return Parse(StrCat("graph g(%x: f32[", b, ",", m, ",", k, "], %w: f32[", b,
                       ",", n, ",", k, "]) -> f32[", b, ",", m, ",", n,
-                      "] {\n  %y = dot_general(%x, %w) {contract = [2]x[2], "
-                      "batch = [0]x[0]}\n  return %y\n}"));
+                      "] {\n  %d = dot_general(%x, %w) {contract = [2]x[2], "
+                      "batch = [0]x[0]}\n  %y = relu(%d)\n  return %y\n}"));
 }
 
 struct Case {
@@ -162,68 +111,189 @@ std::vector<Case> Cases() {
   for (const auto& [m, k, n] :
        std::vector<std::array<int64_t, 3>>{{1, 1024, 1024},
                                            {1, 768, 3072},
+                                           {1, 4096, 1000},
                                            {8, 512, 512},
                                            {16, 768, 768},
+                                           {24, 256, 1024},
                                            {64, 512, 512},
                                            {128, 768, 768},
-                                           {256, 1024, 512}}) {
+                                           {256, 1024, 512},
+                                           {2000, 256, 64}}) {
     cases.push_back({StrCat("matmul ", m, "x", k, "x", n), DotGraph(m, k, n)});
   }
-  cases.push_back({"batched 12 x 128x64x128", BatchGraph(12, 128, 64, 128)});
-  cases.push_back({"batched 6 x 64x32x64", BatchGraph(6, 64, 32, 64)});
-  for (const Conv& s : std::vector<Conv>{{256, 64, 56, 1, 1, 1},
-                                         {64, 256, 56, 1, 1, 1},
-                                         {96, 24, 40, 1, 1, 1},
-                                         {64, 64, 56, 3, 1, 1},
-                                         {128, 128, 28, 3, 1, 1},
-                                         {256, 256, 14, 3, 1, 1},
-                                         {512, 512, 7, 3, 1, 1},
-                                         {3, 64, 224, 7, 2, 1},
-                                         {3, 16, 224, 3, 2, 1},
-                                         {96, 96, 56, 3, 1, 96},
-                                         {96, 96, 57, 5, 2, 96}}) {
-    cases.push_back(
-        {StrCat("conv ", s.c, "-", s.o, " ", s.size, "^2 ", s.window, "x",
-                s.window, " stride ", s.stride, " groups ", s.groups),
-         ConvGraph(s)});
+  for (const auto& [b, m, k, n] :
+       std::vector<std::array<int64_t, 4>>{{12, 128, 64, 128},
+                                           {12, 128, 128, 64},
+                                           {16, 64, 64, 64},
+                                           {8, 200, 40, 200}}) {
+    cases.push_back({StrCat("batched ", b, " x ", m, "x", k, "x", n),
+                     BatchGraph(b, m, k, n)});
+  }
+  constexpr Conv kConvs[] = {
+      // kRows
+      {256, 64, 56, 56, 1, 1, 1, 1},
+      {64, 256, 56, 56, 1, 1, 1, 1},
+      {128, 512, 28, 28, 1, 1, 1, 1},
+      {512, 128, 28, 28, 1, 1, 1, 1},
+      {96, 24, 40, 40, 1, 1, 1, 1},
+      {24, 96, 80, 80, 1, 1, 1, 1},
+      {384, 384, 20, 20, 1, 1, 1, 1},
+      {640, 160, 7, 7, 1, 1, 1, 1},
+      // kWindow
+      {64, 64, 56, 56, 3, 3, 1, 1},
+      {128, 128, 28, 28, 3, 3, 1, 1},
+      {96, 24, 80, 80, 3, 3, 1, 1},
+      {32, 64, 60, 60, 5, 5, 2, 1},
+      // kDeep
+      {256, 256, 14, 14, 3, 3, 1, 1},
+      {512, 512, 7, 7, 3, 3, 1, 1},
+      {256, 256, 28, 28, 3, 3, 2, 1},
+      // kLine
+      {256, 512, 512, 1, 5, 1, 1, 1},
+      {128, 128, 1, 1000, 1, 3, 1, 1},
+      {480, 60, 1, 40, 1, 3, 1, 1},
+      {80, 384, 1, 1500, 1, 3, 2, 1},
+      // kPoint
+      {256, 512, 56, 56, 1, 1, 2, 1},
+      {512, 1024, 28, 28, 1, 1, 2, 1},
+      {64, 128, 40, 40, 1, 1, 2, 1},
+      // kFewChannels
+      {3, 32, 300, 300, 3, 3, 1, 1},
+      {8, 32, 100, 200, 5, 5, 1, 1},
+      {1, 64, 128, 128, 7, 7, 1, 1},
+      // kStridedFewChannels
+      {3, 64, 224, 224, 7, 7, 2, 1},
+      {3, 16, 224, 224, 3, 3, 2, 1},
+      {3, 32, 400, 400, 3, 3, 2, 1},
+      {8, 32, 172, 264, 5, 5, 3, 1},
+      // kFewResults
+      {32, 1, 170, 90, 7, 3, 1, 1},
+      {8, 1, 170, 260, 5, 5, 1, 1},
+      {64, 3, 100, 100, 3, 3, 1, 1},
+      // kDepthwise
+      {96, 96, 56, 56, 3, 3, 1, 96},
+      {192, 192, 28, 28, 3, 3, 1, 192},
+      {384, 384, 14, 14, 3, 3, 1, 384},
+      {192, 192, 40, 40, 5, 5, 1, 192},
+      {48, 48, 160, 160, 3, 3, 1, 48},
+      // kStridedDepthwise
+      {96, 96, 112, 112, 3, 3, 2, 96},
+      {144, 144, 56, 56, 3, 3, 2, 144},
+      {192, 192, 28, 28, 3, 3, 2, 192},
+      {192, 192, 40, 40, 5, 5, 2, 192},
+  };
+  for (const Conv& s : kConvs) {
+    cases.push_back({StrCat("conv ", s.c, "-", s.o, " ", s.height, "x", s.width,
+                            " ", s.window_height, "x", s.window_width,
+                            " stride ", s.stride, " groups ", s.groups),
+                     ConvGraph(s)});
   }
   return cases;
+}
+
+// A case by both families.
+struct Sample {
+  ShapeClass shape;
+  double seconds[2], flops[2], bytes;
+};
+
+// The efficiencies of one family and its bandwidth, such that the formula of
+// efficiency.h misses the samples by the least squares of relative errors.
+struct Fit {
+  double efficiency[kShapeClasses] = {};
+  double bandwidth = 0, error = 1e9;
+};
+
+Fit FitAt(const std::vector<Sample>& samples, int family, double bandwidth) {
+  Fit fit;
+  fit.bandwidth = bandwidth;
+  fit.error = 0;
+  const double peak = PeakFlops(HostCpu().isa);
+  for (int c = 0; c < kShapeClasses; ++c) {
+    // Minimizes the sum of (a * flops / peak + bytes / bandwidth - t)^2 / t^2.
+    double over = 0, under = 0;
+    for (const Sample& s : samples) {
+      if (static_cast<int>(s.shape) != c) continue;
+      const double x = s.flops[family] / peak / s.seconds[family];
+      over += x * (1 - s.bytes / bandwidth / s.seconds[family]);
+      under += x * x;
+    }
+    if (under == 0) continue;
+    const double a = std::max(over / under, 0.2);
+    fit.efficiency[c] = 1 / a;
+    for (const Sample& s : samples) {
+      if (static_cast<int>(s.shape) != c) continue;
+      const double t = s.seconds[family];
+      fit.error += std::pow(
+          (a * s.flops[family] / peak + s.bytes / bandwidth - t) / t, 2);
+    }
+  }
+  return fit;
+}
+
+Fit BestFit(const std::vector<Sample>& samples, int family) {
+  Fit best;
+  for (double bandwidth = 5e9; bandwidth <= 200e9; bandwidth *= 1.05) {
+    Fit fit = FitAt(samples, family, bandwidth);
+    if (fit.error < best.error) best = fit;
+  }
+  return best;
+}
+
+// Each family's rows of efficiency.def, with the least and the most that the
+// formula says of a measured time.
+void PrintFits(const std::vector<Sample>& samples) {
+  const Fit fits[2] = {BestFit(samples, 0), BestFit(samples, 1)};
+  std::printf("GB/s: %.0f, %.0f\n", fits[0].bandwidth * 1e-9,
+              fits[1].bandwidth * 1e-9);
+  for (int c = 0; c < kShapeClasses; ++c) {
+    double least[2] = {1e9, 1e9}, most[2] = {0, 0};
+    for (const Sample& s : samples) {
+      if (static_cast<int>(s.shape) != c) continue;
+      for (int f = 0; f < 2; ++f) {
+        const double said =
+            (s.flops[f] / PeakFlops(HostCpu().isa) / fits[f].efficiency[c] +
+             s.bytes / fits[f].bandwidth) /
+            s.seconds[f];
+        least[f] = std::min(least[f], said);
+        most[f] = std::max(most[f], said);
+      }
+    }
+    std::printf(
+        "ENCORE_EFFICIENCY(%s, %s, %.2f, %.2f)  // %.2f-%.2f, %.2f-%.2f\n",
+        HostCpu().isa == Isa::kAvx2 ? "kAvx2" : "kAvx512",
+        std::string(Name(static_cast<ShapeClass>(c))).c_str(),
+        fits[0].efficiency[c], fits[1].efficiency[c], least[0], most[0],
+        least[1], most[1]);
+  }
 }
 
 void MeasureEfficiency(int rounds) {
   const Isa isa = HostCpu().isa;
   runtime::ThreadPool pool(1);
-  std::vector<double> logs[2], counts(kShapeClasses);
-  for (auto& list : logs) list.resize(kShapeClasses);
+  std::vector<Sample> samples;
   std::printf("one thread, %s: ms generated, oneDNN; ratio\n",
               std::string(Name(isa)).c_str());
   for (const Case& c : Cases()) {
-    Bound generated(c.graph, CpuKernels::kGenerated, &pool);
-    Bound vendor(c.graph, CpuKernels::kVendor, &pool);
-    if (vendor.program().result.dims.empty()) continue;
+    BoundGraph generated(c.graph, CpuKernels::kGenerated, &pool);
+    BoundGraph vendor(c.graph, CpuKernels::kVendor, &pool);
+    const std::optional<VendorProgram> program = VendorOf(vendor);
+    if (!program) continue;
     const auto seconds =
         InTurns(rounds, {std::ref(generated), std::ref(vendor)});
-    const ShapeClass shape =
-        ClassOf(vendor.program(), vendor.program().packed_bytes > 0);
-    const double roofline = RooflineSeconds(vendor.program(), isa);
-    const int number = static_cast<int>(shape);
-    for (int f = 0; f < 2; ++f) {
-      logs[f][number] += std::log(roofline / seconds[f]);
-    }
-    ++counts[number];
-    std::printf("%-44s %-13s %8.4f %8.4f %6.2f\n", c.name.c_str(),
+    const bool pack = program->packed_bytes > 0;
+    const ShapeClass shape = ClassOf(*program, pack);
+    samples.push_back({shape,
+                       {seconds[0], seconds[1]},
+                       {Flops(KernelFamily::kGenerated, isa, *program),
+                        Flops(KernelFamily::kVendor, isa, *program)},
+                       MovedBytes(*program, pack)});
+    std::printf("%-44s %-17s %8.4f %8.4f %6.2f\n", c.name.c_str(),
                 std::string(Name(shape)).c_str(), seconds[0] * 1e3,
                 seconds[1] * 1e3, seconds[0] / seconds[1]);
     std::fflush(stdout);
   }
-  for (int i = 0; i < kShapeClasses; ++i) {
-    if (counts[i] == 0) continue;
-    std::printf("ENCORE_EFFICIENCY(%s, %s, %.2f, %.2f)\n",
-                isa == Isa::kAvx2 ? "kAvx2" : "kAvx512",
-                std::string(Name(static_cast<ShapeClass>(i))).c_str(),
-                std::exp(logs[0][i] / counts[i]),
-                std::exp(logs[1][i] / counts[i]));
-  }
+  PrintFits(samples);
 }
 
 // oneDNN with threads of its own, in the layouts that it asks for.
@@ -296,11 +366,11 @@ void MeasureThreads(int rounds) {
       "\nms: our pool, 1 and 2 threads (row-major in and out, relu); oneDNN's "
       "own threads, 1 and 2 (its layouts, no relu); speed-up of each\n");
   for (const Case& c : Cases()) {
-    Bound pool_one(c.graph, CpuKernels::kVendor, &one);
-    Bound pool_two(c.graph, CpuKernels::kVendor, &two);
-    const VendorProgram& program = pool_one.program();
-    if (program.result.dims.empty()) continue;
-    OwnThreads own_one(program, 1), own_two(program, 2);
+    BoundGraph pool_one(c.graph, CpuKernels::kVendor, &one);
+    BoundGraph pool_two(c.graph, CpuKernels::kVendor, &two);
+    const std::optional<VendorProgram> program = VendorOf(pool_one);
+    if (!program) continue;
+    OwnThreads own_one(*program, 1), own_two(*program, 2);
     const auto s = InTurns(rounds, {std::ref(pool_one), std::ref(pool_two),
                                     std::ref(own_one), std::ref(own_two)});
     std::printf("%-44s %8.4f %8.4f  %8.4f %8.4f   %5.2f %5.2f\n",

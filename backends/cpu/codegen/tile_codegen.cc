@@ -57,14 +57,14 @@ void TileGenerator::EmitColumns(const Value& chunk, const Value& row,
 void TileGenerator::EmitUnit(const Value& unit) {
   std::vector<int64_t> extents;
   for (const uint32_t o : s_.others) extents.push_back(flat_.extents[o]);
-  extents.push_back(s_.row_tiles);
   extents.push_back(s_.chunks);
+  extents.push_back(s_.row_tiles);
   const std::vector<Value> digits = Digits(b_, unit, extents);
   for (size_t i = 0; i < s_.others.size(); ++i) {
     e_.SetVariable(s_.others[i], digits[i]);
   }
-  const Value& row_tile = digits[digits.size() - 2];
-  const Value& chunk = digits.back();
+  const Value& chunk = digits[digits.size() - 2];
+  const Value& row_tile = digits.back();
   if (!has_rows()) return EmitColumns(chunk, IrBuilder::I64(0), 1);
   const int64_t extent = flat_.extents[s_.row_variable];
   const auto left = static_cast<int>(extent % s_.rows);

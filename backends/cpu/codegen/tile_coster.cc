@@ -10,6 +10,8 @@
 namespace encore::backends::cpu {
 namespace {
 
+constexpr int64_t kPage = 4096;
+
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
@@ -95,10 +97,13 @@ TileSchedule TileCoster::Plan(uint32_t v, uint32_t m) const {
   const int64_t rows = v == m ? 1 : std::max<int64_t>(flat_.extents[m], 1);
   double best = -1;
   std::pair<int, int> chosen = {1, 1};
-  const int registers = isa_ == Isa::kAvx512 ? 28 : 12;
+  // Four registers stay free, or a row of vectors and one value of a column:
+  // with one too few, sums go through memory in the inner loop.
+  const int registers = isa_ == Isa::kAvx512 ? 32 : 16;
   for (int u = 1; u <= std::min<int64_t>(vectors, 4); ++u) {
+    const int fitting = std::min((registers - 4) / u, (registers - 1) / u - 1);
     const int most =
-        static_cast<int>(std::min<int64_t>(rows, std::min(registers / u, 14)));
+        static_cast<int>(std::min<int64_t>(rows, std::min(fitting, 14)));
     for (int r = std::max(1, most - 5); r <= most; ++r) {
       plan.rows = r;
       plan.vectors = u;
@@ -199,7 +204,9 @@ double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
   }
   if (step == 1) return cycles + 0.6 + PageCycles(access);
   if (step == 2 || step == 0) return cycles + 3;
-  return cycles + 1.2 * lanes_;
+  // Element by element, each on a page of its own where the steps are long.
+  const bool pages = std::abs(step) * int64_t{sizeof(float)} >= kPage;
+  return cycles + (pages ? 4 : 1.2) * lanes_;
 }
 
 double TileCoster::Body(const TileSchedule& plan,
@@ -259,9 +266,11 @@ double TileCoster::Cost(const TileSchedule& plan) const {
 // A load whose every step is on another page waits for the translation and gets
 // no help from the prefetcher.
 double TileCoster::PageCycles(const FlatAccess& access) const {
-  constexpr int64_t kPage = 4096 / sizeof(float);
   for (const auto& [variable, coefficient] : access.address.terms) {
-    if (variable >= region_.outer && std::abs(coefficient) >= kPage) return 1.5;
+    if (variable >= region_.outer &&
+        std::abs(coefficient) * int64_t{sizeof(float)} >= kPage) {
+      return 1.5;
+    }
   }
   return 0;
 }

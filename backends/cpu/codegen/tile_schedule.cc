@@ -39,6 +39,26 @@ bool Fits(const FlatRegion& flat) {
   return sums && flat.outer.size() >= 1;
 }
 
+// Pieces of the columns that each stay in a core's cache while all rows pass,
+// where that reads less than all columns for each tile of rows.
+int64_t CachedPieces(const FlatRegion& flat, const TileSchedule& plan) {
+  const int64_t columns = flat.extents[plan.vector_variable];
+  if (plan.row_tiles < 2 || columns == 0) return 1;
+  const int64_t rows = flat.extents[plan.row_variable];
+  int64_t reduced = 0;
+  for (size_t s = 0; s < flat.reduced.size(); ++s) {
+    if (!IsSum(*flat.region, flat.region->stages[s])) continue;
+    int64_t points = sizeof(float);
+    for (const uint32_t r : flat.reduced[s]) points *= flat.extents[r];
+    reduced = std::max(reduced, points);
+  }
+  const int64_t column_bytes = columns * reduced;
+  if (column_bytes <= kCacheBytes) return 1;
+  const int64_t pieces = CeilDiv(column_bytes, kCacheBytes / 4);
+  const int64_t again = rows * reduced * (pieces - 1);
+  return again < column_bytes * (plan.row_tiles - 1) ? pieces : 1;
+}
+
 void Partition(const FlatRegion& flat, TileSchedule* plan) {
   for (const uint32_t o : flat.outer) {
     if (o == plan->vector_variable || o == plan->row_variable) continue;
@@ -55,12 +75,14 @@ void Partition(const FlatRegion& flat, TileSchedule* plan) {
       std::max<int64_t>(plan->row_tiles * plan->other_points, 1);
   plan->chunk_extent =
       std::max<int64_t>(CeilDiv(extent, plan->block()), 1) * plan->block();
+  int64_t pieces = CachedPieces(flat, *plan);
   if (wanted > 1 && units < 2 * wanted) {
-    const int64_t pieces =
-        std::min(CeilDiv(2 * wanted, units), CeilDiv(extent, plan->block()));
+    pieces = std::max(pieces, CeilDiv(2 * wanted, units));
+  }
+  if (pieces > 1) {
+    pieces = std::min(pieces, CeilDiv(extent, plan->block()));
     plan->chunk_extent =
-        CeilDiv(CeilDiv(extent, plan->block()), std::max<int64_t>(pieces, 1)) *
-        plan->block();
+        CeilDiv(CeilDiv(extent, plan->block()), pieces) * plan->block();
     plan->chunks = std::max<int64_t>(CeilDiv(extent, plan->chunk_extent), 1);
   }
   plan->partitions =

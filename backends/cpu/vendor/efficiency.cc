@@ -7,38 +7,61 @@ namespace {
 
 struct Profile {
   Isa isa;
-  double flops, bytes;  // per second
+  double peak;          // flops per second
+  double bandwidth[2];  // bytes per second, by family
+  int64_t columns[2];   // what the library pads products and convolutions to
 };
 struct Row {
   Isa isa;
   ShapeClass shape;
-  double generated, vendor;
+  double efficiency[2];  // by family
 };
 
 constexpr Profile kProfiles[] = {
-#define ENCORE_PROFILE(isa, gflops, gbytes) \
-  {Isa::isa, gflops * 1e9, gbytes * 1e9},
-#define ENCORE_EFFICIENCY(isa, shape, generated, vendor)
+#define ENCORE_PROFILE(isa, gflops, generated, onednn, product, convolution) \
+  {Isa::isa,                                                                 \
+   (gflops) * 1e9,                                                           \
+   {(generated) * 1e9, (onednn) * 1e9},                                      \
+   {product, convolution}},
+#define ENCORE_EFFICIENCY(isa, shape, generated, onednn)
 #include "encore/backends/cpu/vendor/efficiency.def"
 #undef ENCORE_PROFILE
 #undef ENCORE_EFFICIENCY
 };
 
 constexpr Row kRowsOfTable[] = {
-#define ENCORE_PROFILE(isa, gflops, gbytes)
-#define ENCORE_EFFICIENCY(isa, shape, generated, vendor) \
-  {Isa::isa, ShapeClass::shape, generated, vendor},
+#define ENCORE_PROFILE(isa, gflops, generated, onednn, product, convolution)
+#define ENCORE_EFFICIENCY(isa, shape, generated, onednn) \
+  {Isa::isa, ShapeClass::shape, {generated, onednn}},
 #include "encore/backends/cpu/vendor/efficiency.def"
 #undef ENCORE_PROFILE
 #undef ENCORE_EFFICIENCY
 };
 
-constexpr std::string_view kNames[kShapeClasses] = {
-    "kVector", "kThin", "kMatmul",      "kRows",     "kBatched",
-    "kWindow", "kDeep", "kFewChannels", "kDepthwise"};
+constexpr std::string_view kNames[kShapeClasses] = {"kVector",
+                                                    "kThin",
+                                                    "kMatmul",
+                                                    "kRows",
+                                                    "kBatched",
+                                                    "kWindow",
+                                                    "kDeep",
+                                                    "kLine",
+                                                    "kPoint",
+                                                    "kFewChannels",
+                                                    "kStridedFewChannels",
+                                                    "kFewResults",
+                                                    "kDepthwise",
+                                                    "kStridedDepthwise"};
 
 constexpr double kMatmulLoadSeconds = 0.7e-3;
 constexpr double kConvolutionLoadSeconds = 1e-3;
+
+const Profile& ProfileOf(Isa isa) {
+  for (const Profile& profile : kProfiles) {
+    if (profile.isa == isa) return profile;
+  }
+  return kProfiles[0];
+}
 
 double Elements(const VendorTensor& tensor) {
   double elements = 1;
@@ -64,36 +87,73 @@ ShapeClass ClassOf(const VendorProgram& program, bool pack) {
     return dims[0] < 32 ? ShapeClass::kThin : ShapeClass::kMatmul;
   }
   const int64_t channels = program.weights.dims[1];
-  if (channels == 1 && program.groups > 1) return ShapeClass::kDepthwise;
-  if (channels < 16) return ShapeClass::kFewChannels;
-  int64_t points = dims[0];
-  for (size_t d = 2; d < rank; ++d) points *= dims[d];
+  if (channels == 1 && program.groups > 1) {
+    return program.strides.back() > 1 ? ShapeClass::kStridedDepthwise
+                                      : ShapeClass::kDepthwise;
+  }
+  if (dims[1] / program.groups < 4) return ShapeClass::kFewResults;
+  if (channels < 16) {
+    return program.strides.back() > 1 ? ShapeClass::kStridedFewChannels
+                                      : ShapeClass::kFewChannels;
+  }
+  int64_t points = dims[0], window = 1;
+  for (size_t d = 2; d < rank; ++d) {
+    points *= dims[d];
+    window *= program.weights.dims[d];
+  }
+  if (window == 1) return ShapeClass::kPoint;
+  if (rank == 3) return ShapeClass::kLine;
   return points < 400 ? ShapeClass::kDeep : ShapeClass::kWindow;
 }
 
-double RooflineSeconds(const VendorProgram& program, Isa isa) {
+double Flops(KernelFamily family, Isa isa, const VendorProgram& program) {
   const bool matmul = program.kind == VendorProgram::Kind::kMatmul;
   const double depth = matmul
                            ? static_cast<double>(program.source.dims.back())
                            : Elements(program.weights) /
                                  static_cast<double>(program.weights.dims[0]);
   const double flops = 2 * Elements(program.result) * depth;
-  const double bytes =
-      4 * (Elements(program.source) + Elements(program.weights) +
-           Elements(program.result));
-  for (const Profile& profile : kProfiles) {
-    if (profile.isa != isa) continue;
-    return std::max(flops / profile.flops, bytes / profile.bytes);
+  const auto padded = [flops](int64_t extent, int64_t unit) {
+    const int64_t computed = (extent + unit - 1) / unit * unit;
+    return flops * static_cast<double>(computed) / static_cast<double>(extent);
+  };
+  const std::vector<int64_t>& dims = program.result.dims;
+  if (family == KernelFamily::kVendor) {
+    return matmul ? padded(dims.back(), ProfileOf(isa).columns[0])
+                  : padded(dims[1], ProfileOf(isa).columns[1]);
   }
-  return 0;
+  int64_t points = dims.back();
+  if (!matmul && program.groups == 1) {
+    for (size_t d = 2; d + 1 < dims.size(); ++d) points *= dims[d];
+  }
+  return padded(points, isa == Isa::kAvx512 ? 16 : 8);
+}
+
+double MovedBytes(const VendorProgram& program, bool pack) {
+  return sizeof(float) * (Elements(program.source) + Elements(program.result) +
+                          (pack ? 0 : Elements(program.weights)));
+}
+
+double PeakFlops(Isa isa) { return ProfileOf(isa).peak; }
+
+double Bandwidth(KernelFamily family, Isa isa) {
+  return ProfileOf(isa).bandwidth[static_cast<int>(family)];
 }
 
 double Efficiency(KernelFamily family, Isa isa, ShapeClass shape) {
   for (const Row& row : kRowsOfTable) {
     if (row.isa != isa || row.shape != shape) continue;
-    return family == KernelFamily::kGenerated ? row.generated : row.vendor;
+    return row.efficiency[static_cast<int>(family)];
   }
   return 1;
+}
+
+double LaunchSeconds(KernelFamily family, Isa isa, const VendorProgram& program,
+                     bool pack) {
+  return Flops(family, isa, program) /
+             (PeakFlops(isa) *
+              Efficiency(family, isa, ClassOf(program, pack))) +
+         MovedBytes(program, pack) / Bandwidth(family, isa);
 }
 
 double VendorLoadSeconds(const VendorProgram& program) {

@@ -76,6 +76,7 @@ bool Matcher::MatchConvolution() {
   for (size_t d = 2; d < rank; ++d) {
     if (!MatchSpatial(d, source.indices[d], weights.indices[d])) return false;
   }
+  DropUnitDims();
   p.result.offset = sums_.offset;
   MakeDense(&p.result);
   // Every variable has had its role.
@@ -83,6 +84,25 @@ bool Matcher::MatchConvolution() {
   for (const uint32_t v : flat_->outer) points *= Extent(v);
   for (const int64_t extent : p.result.dims) sums *= extent;
   return points == sums;
+}
+
+void Matcher::DropUnitDims() {
+  VendorProgram& p = match_.program;
+  for (size_t d = p.result.dims.size(); d-- > 2 && p.result.dims.size() > 3;) {
+    if (p.source.dims[d] != 1 || p.weights.dims[d] != 1 ||
+        p.result.dims[d] != 1) {
+      continue;
+    }
+    for (VendorTensor* tensor : {&p.source, &p.weights, &p.result}) {
+      tensor->dims.erase(tensor->dims.begin() + d);
+      tensor->strides.erase(tensor->strides.begin() + d);
+    }
+    for (auto* list :
+         {&p.strides, &p.dilations, &p.padding_low, &p.padding_high}) {
+      list->erase(list->begin() + (d - 2));
+    }
+    result_variables_.erase(result_variables_.begin() + d);
+  }
 }
 
 bool Matcher::MatchChannels(const Index& source, const Index& weights) {

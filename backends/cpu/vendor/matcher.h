@@ -47,6 +47,9 @@ class Matcher {
   void FillOperand(const Access& access, VendorTensor* tensor) const;
   bool MatchChannels(const Index& source, const Index& weights);
   bool MatchSpatial(size_t d, const Index& position, const Index& window);
+  // Spatial dims in which nothing moves go away, one stays: the library tiles
+  // its registers along the last dim, which would be idle otherwise.
+  void DropUnitDims();
   // A dim of the result that `variable` runs along; -1: of extent 1.
   void AddResultDim(int variable);
   // The variable of an index that is nothing but `stride` times one of them;
