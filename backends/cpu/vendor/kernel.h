@@ -6,8 +6,9 @@
 // with prepared weights does without.
 //
 // A launch does not allocate: what it passes to the library is kept from launch
-// to launch, one set per launch under way. The library itself allocates a few
-// small objects per call.
+// to launch, one set per launch under way, and the library's own small objects
+// come from blocks that are kept (small_blocks.h). What a thread needs that
+// calls the library for the first time is OpenMP's affair.
 #ifndef ENCORE_BACKENDS_CPU_VENDOR_KERNEL_H_
 #define ENCORE_BACKENDS_CPU_VENDOR_KERNEL_H_
 

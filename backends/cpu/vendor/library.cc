@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/vendor/small_blocks.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -112,6 +113,7 @@ StatusOr<const VendorLibrary*> Load() {
   ENCORE_RETURN_IF_ERROR(
       ToStatus(*library, library->engine_create(&library->engine, dnnl_cpu, 0),
                "engine"));
+  ENCORE_RETURN_IF_ERROR(small_blocks::Recycle(handle));
   loaded = true;
   return library;
 }

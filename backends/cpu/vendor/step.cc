@@ -1,7 +1,20 @@
+#include <algorithm>
+#include <thread>
+
 #include "encore/backends/cpu/vendor/primitives.h"
+#include "encore/backends/cpu/vendor/small_blocks.h"
 #include "encore/ir/support/status_macros.h"
 
 namespace encore::backends::cpu {
+namespace {
+
+// Calls that are made beforehand: as many as may be under way at once.
+size_t WarmCalls() {
+  static const size_t calls = std::max(4u, std::thread::hardware_concurrency());
+  return calls;
+}
+
+}  // namespace
 
 struct VendorStep::Call {
   dnnl_stream_t stream = nullptr;
@@ -29,6 +42,9 @@ StatusOr<std::unique_ptr<VendorStep>> VendorStep::Make(
   }
   library.primitive_desc_destroy(description);
   ENCORE_RETURN_IF_ERROR(status);
+  for (size_t i = 0; i < std::min(kKept, WarmCalls()); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(step->calls_[i], step->NewCall());
+  }
   return step;
 }
 
@@ -85,6 +101,7 @@ Status VendorStep::Run(std::span<void* const> data) const {
     arguments[i] = {roles_[i], call->memory[i]};
   }
   if (status == dnnl_success) {
+    const small_blocks::Scope scope;
     status = library_.primitive_execute(primitive_, call->stream,
                                         static_cast<int>(roles_.size()),
                                         arguments.data());
