@@ -38,9 +38,8 @@ StatusOr<runtime::CompiledGraph> Compile(
   ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
                           LowerLoops(std::move(optimized)));
   KernelTable table(placement, options, canonical.symbols());
-  ENCORE_ASSIGN_OR_RETURN(
-      const Scope scope,
-      MakeScope(canonical, true, placement, options, &table));
+  ENCORE_ASSIGN_OR_RETURN(const Scope scope,
+                          MakeScope(canonical, {}, placement, options, &table));
   runtime::CompiledGraph compiled;
   ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
   ENCORE_RETURN_IF_ERROR(EmitSteps(scope, placement, table, &compiled));

@@ -18,13 +18,17 @@ using Values = std::vector<Value>;
 
 class ControlFlow : public testing::TestWithParam<std::string> {
  protected:
+  StatusOr<runtime::CompiledGraph> CompileHere(const Graph& graph) {
+    CompileOptions options;
+    options.target = GetParam();
+    return Compile(graph, options, AllBackends());
+  }
+
   // Compiles once, and replays each call's arguments.
   void ExpectEqual(const StatusOr<Graph>& graph,
                    const std::vector<std::vector<Literal>>& calls) {
     ASSERT_TRUE(graph.ok()) << graph.status();
-    CompileOptions options;
-    options.target = GetParam();
-    const auto compiled = Compile(*graph, options, AllBackends());
+    const auto compiled = CompileHere(*graph);
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     for (const std::vector<Literal>& arguments : calls) {
       const auto expected = Evaluate(*graph, arguments);
@@ -167,6 +171,109 @@ TEST_P(ControlFlow, LongRowsAreSorted) {
     }
     data.SetDouble(77, NAN);
     ExpectEqual(graph, {{data}});
+  }
+}
+
+// What bodies compute from weights alone is computed once.
+TEST_P(ControlFlow, WeightsInBodiesAreDerived) {
+  GraphBuilder g;
+  const Value choice = g.Input("choice", {DType::kBool, {}});
+  const Value x = g.Input("x", {DType::kF32, {2, 3}});
+  const Value w =
+      g.Parameter("w", {DType::kF32, {3, 2}},
+                  Literal::FromValues<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+  const Value operands[] = {x, w};
+  const auto branch = [](double scale) {
+    return [scale](GraphBuilder& body, std::span<const Value> in) {
+      const Value flat = body.Reshape(body.Mul(in[1], scale), {6});
+      const Value turned = body.Reshape(body.Reverse(flat, {0}), {3, 2});
+      return Values{body.MatMul(in[0], turned)};
+    };
+  };
+  const Values y = g.If(choice, operands, branch(2), branch(-1));
+  const Values twice =
+      g.Scan(std::vector<Value>{y[0], g.Iota(DType::kI32, {4}), w},
+             [](GraphBuilder& body, std::span<const Value> in) {
+               const Value square = body.MatMul(body.TransposeMatrix(in[2]),
+                                                body.Add(in[2], 1.0));
+               return Values{body.MatMul(in[0], body.Mul(square, 0.0625))};
+             },
+             {.carried = 1, .captures = 1});
+  const auto graph = g.Build({{"y", twice[0]}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto compiled = CompileHere(*graph);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  ASSERT_TRUE(compiled->prepare.valid());
+  // Two branches' weights and the scan's.
+  EXPECT_GE(compiled->plan(compiled->prepare).steps.size(), 3u);
+  const auto w_data = Literal::FromValues<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto data = Literal::FromValues<float>({2, 3}, {1, 0, -1, 2, 4, 8});
+  ExpectEqual(graph, {{Literal::Scalar(true), data, w_data},
+                      {Literal::Scalar(false), data, w_data}});
+}
+
+TEST_P(ControlFlow, AGuardEndsTheReplayWithItsMessage) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kI32, {3}});
+  const Value limit = g.Input("limit", {DType::kI64, {}});
+  const Value choice = g.Input("choice", {DType::kBool, {}});
+  const Value operands[] = {x, limit};
+  const Values y = g.If(
+      choice, operands,
+      [](GraphBuilder& body, std::span<const Value> in) {
+        return Values{
+            body.Add(body.Node1(Op::kGuard, {in[0], body.Sub(in[1], 4)},
+                                GuardAttrs{"the limit is below 5"}),
+                     1)};
+      },
+      [](GraphBuilder&, std::span<const Value> in) { return Values{in[0]}; });
+  const auto graph = g.Build({{"y", y[0]}});
+  const auto data = Literal::FromValues<int32_t>({3}, {1, 2, 3});
+  const Literal yes = Literal::Scalar(true), no = Literal::Scalar(false);
+  ExpectEqual(graph, {{data, Count(5), yes}, {data, Count(4), no}});
+  const auto compiled = CompileHere(*graph);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const std::vector<Literal> bad = {data, Count(4), yes};
+  for (const Status& status :
+       {Replay(*graph, *compiled, AllBackends(), bad).status(),
+        Evaluate(*graph, bad).status()}) {
+    EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
+    EXPECT_NE(Message(status).find("the limit is below 5"), std::string::npos);
+  }
+}
+
+// Sizes that are data, in the attributes of ops that do not read them.
+TEST_P(ControlFlow, GuardsOrderWhatUsesASize) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kI32, {24}});
+  const Value dims = g.Input("dims", {DType::kI64, {2}});
+  const Dim rows = g.Symbol("rows", 0, 24, /*at_run_time=*/true);
+  const Dim columns = g.Symbol("columns", 0, 24, /*at_run_time=*/true);
+  const auto dim = [&](int64_t i) {
+    return g.Reshape(g.SliceAxis(dims, 0, i, i + 1), {});
+  };
+  const Value fits = g.Cast(
+      g.Compare(g.Mul(dim(0), dim(1)), 24, Comparison::kEq), DType::kI64);
+  const Value known =
+      g.Node1(Op::kGuard,
+              {x, fits, g.Node1(Op::kCountUp, {dim(0)}, CountUpAttrs{{rows}}),
+               g.Node1(Op::kCountUp, {dim(1)}, CountUpAttrs{{columns}})},
+              GuardAttrs{"24 elements have another shape"});
+  const Value y = g.Reshape(known, {rows, columns});
+  const auto graph = g.Build(
+      {{"turned", g.Transpose(g.Mul(y, 3), {1, 0})}, {"sum", g.Sum(y, {1})}});
+  Literal data(DType::kI32, {24});
+  for (int64_t i = 0; i < 24; ++i) data.SetInt(i, i * i);
+  const auto shaped = [&](int64_t a, int64_t b) {
+    return std::vector<Literal>{data,
+                                Literal::FromValues<int64_t>({2}, {a, b})};
+  };
+  ExpectEqual(graph, {shaped(4, 6), shaped(24, 1), shaped(3, 8)});
+  const auto compiled = CompileHere(*graph);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  for (const auto& bad : {shaped(5, 5), shaped(-4, -6), shaped(48, 0)}) {
+    EXPECT_EQ(Replay(*graph, *compiled, AllBackends(), bad).status().code(),
+              StatusCode::kOutOfRange);
   }
 }
 

@@ -1,5 +1,6 @@
 // One random node of each family.
 #include <algorithm>
+#include <numeric>
 #include <variant>
 
 #include "encore/ir/random_generator.h"
@@ -36,6 +37,15 @@ Values RandomGenerator::Source(Op op, DType dtype) {
         g_.Node1(op, {g_.Scalar(DType::kI64, count)}, CountUpAttrs{{count}})};
   }
   return {g_.Iota(dtype, shape, Below(shape.rank()))};
+}
+
+Values RandomGenerator::Guarded(DType dtype) {
+  const Value numbers = Any(DType::kI64, true);
+  Ints axes(numbers.rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  const Value most = g_.Reduce(numbers, Combiner::kMax, std::move(axes));
+  return {g_.Node1(Op::kGuard, {Any(dtype, false), g_.Max(most, 1)},
+                   GuardAttrs{"never said"})};
 }
 
 Values RandomGenerator::Elementwise(Op op, DType dtype) {

@@ -163,6 +163,8 @@ RandomGenerator::Values RandomGenerator::Dispatch(Op op, DType dtype) {
     case Op::kCountUp:
     case Op::kRandom:
       return Source(op, dtype);
+    case Op::kGuard:
+      return Guarded(dtype);
     case Op::kDynamicSlice:
     case Op::kDynamicUpdateSlice:
     case Op::kGather:

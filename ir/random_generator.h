@@ -64,6 +64,7 @@ class RandomGenerator {
 
   // --- Families; each adds one node.
   Values Source(Op op, DType dtype);
+  Values Guarded(DType dtype);
   Values Elementwise(Op op, DType dtype);
   Values Movement(Op op, DType dtype);
   Values Indexing(Op op, DType dtype);

@@ -120,6 +120,11 @@ bool Rewriter::MovesNothing() const {
       return attrs<AxesAttrs>().axes.empty();
     case Op::kCast:
       return graph_.dtype(operand()) == type_.dtype;
+    case Op::kGuard: {
+      const Literal* known = graph_.constant(operand(1));
+      return node_.operands.size() == 2 && known != nullptr &&
+             known->AsInt(0) > 0;
+    }
     default:
       return false;
   }

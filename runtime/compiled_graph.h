@@ -100,6 +100,7 @@ struct SymbolInfo {
   Source source = Source::kInputDim;
   uint32_t index = 0;
   uint32_t element = 0;
+  std::string message = {};  // the error's; empty: one that names the bounds
 };
 
 // The n-th device of a backend; its kernels see buffers of `pool`.

@@ -209,6 +209,7 @@ void Transfer(Archive& a, SymbolInfo& symbol) {
   a.Enum(symbol.source, SymbolInfo::Source::kSlot);
   a.Integer(symbol.index);
   a.Integer(symbol.element);
+  Transfer(a, symbol.message);
 }
 
 template <typename Archive>

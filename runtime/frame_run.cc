@@ -161,6 +161,7 @@ Status Frame::ReadSymbol(const ReplayOp& op) {
   std::memcpy(&value, static_cast<const int64_t*>(table_[op.b]) + info.element,
               sizeof(value));
   if (value < info.lower || value > info.upper) {
+    if (!info.message.empty()) return OutOfRangeError(info.message);
     return OutOfRangeError(StrCat("symbol ", op.a, " became ", value,
                                   ", outside [", info.lower, ", ", info.upper,
                                   "]"));

@@ -103,7 +103,7 @@ Status EmitSteps(const Scope& scope, const Placement& placement,
   EmitShared shared{placement, table, compiled};
   ENCORE_RETURN_IF_ERROR(AddSymbols(graph, &shared));
   AddDevices(placement, &shared);
-  Emitter emitter(scope, true, &shared);
+  Emitter emitter(scope, &shared);
   for (const Graph::Argument& argument : graph.arguments()) {
     const bool parameter = argument.is_parameter;
     const SlotId slot =

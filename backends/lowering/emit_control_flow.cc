@@ -40,7 +40,7 @@ Status Emitter::EmitControlFlow(NodeId node) {
 StatusOr<PlanId> Emitter::EmitBody(const Scope& body,
                                    std::span<const SlotId> inputs,
                                    const std::vector<SlotId>& outputs) {
-  Emitter emitter(body, false, shared_);
+  Emitter emitter(body, shared_);
   const auto arguments = body.graph->arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
     emitter.Bind(arguments[i].value, inputs[i]);

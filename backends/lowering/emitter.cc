@@ -28,10 +28,9 @@ Dim ScratchBytes(const Dim& scratch, const std::vector<Dim>& args) {
 
 }  // namespace
 
-Emitter::Emitter(const Scope& scope, bool outermost, EmitShared* shared)
+Emitter::Emitter(const Scope& scope, EmitShared* shared)
     : scope_(scope),
       graph_(*scope.graph),
-      outermost_(outermost),
       shared_(shared),
       slots_(graph_.value_count()),
       maker_(graph_.value_count(), -1) {
@@ -104,7 +103,7 @@ void Emitter::MarkDerived() {
     derived_[value.value()] = true;
   };
   for (const ScopeKernel& kernel : scope_.kernels) {
-    if (IsPrepared(kernel)) continue;
+    if (kernel.prepare) continue;
     for (const ValueId input : kernel.built.inputs) mark(input);
   }
   for (const auto& [node, bodies] : scope_.bodies) {
@@ -126,7 +125,7 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
     const int maker = maker_[value.value()];
     if (maker < 0 || slots_[value.value()].valid()) continue;
     const ScopeKernel& kernel = scope_.kernels[maker];
-    if (IsPrepared(kernel)) continue;
+    if (kernel.prepare) continue;
     if (shared_->pools[kernel.backend] != kHostPool) continue;
     if (value != output && IsElement(destinations[i])) continue;
     slots_[output.value()] = destinations[i];
@@ -151,12 +150,18 @@ Status Emitter::Ensure(ValueId value) {
     }
     const size_t before = work.size();
     for (const ValueId operand : graph_.operands(producer)) {
+      // A kernel that was left out: see EmitKernel.
+      if (graph_.op(producer) == Op::kGuard && maker_[operand.value()] >= 0) {
+        continue;
+      }
       if (!slots_[operand.value()].valid()) work.push_back(operand);
     }
     if (work.size() > before) continue;
     if (IsView(graph_, producer)) {
       slots_[next.value()] = NewView(
           slots_[graph_.operand(producer, 0).value()], graph_.type(next));
+    } else if (graph_.op(producer) == Op::kGuard) {
+      ENCORE_RETURN_IF_ERROR(EmitGuard(producer));
     } else {
       ENCORE_CHECK(!graph_.bodies(producer).empty())
           << graph_.op(producer) << " was not scheduled";
@@ -222,10 +227,11 @@ SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
 
 Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   const PoolId pool = shared_->pools[kernel.backend];
-  const bool prepare = IsPrepared(kernel);
+  const bool prepare = kernel.prepare;
   for (const NodeId node : kernel.counts) {
     ENCORE_RETURN_IF_ERROR(DefineSize(node));
   }
+  if (OnlyFindsSize(kernel)) return OkStatus();
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
   launch.program = shared_->table.program(kernel.kernel);
@@ -260,14 +266,52 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   return OkStatus();
 }
 
+bool Emitter::OnlyFindsSize(const ScopeKernel& kernel) const {
+  if (kernel.counts.empty()) return false;
+  const auto is_read = [this](ValueId value) {
+    if (std::ranges::any_of(graph_.outputs(), [&](const Graph::Output& output) {
+          return output.value == value;
+        })) {
+      return true;
+    }
+    for (const NodeId node : Nodes(graph_)) {
+      const auto operands = graph_.operands(node);
+      const size_t read = graph_.op(node) == Op::kGuard ? 2 : operands.size();
+      const auto end = operands.begin() + read;
+      if (std::find(operands.begin(), end, value) != end) return true;
+    }
+    return false;
+  };
+  return std::ranges::none_of(kernel.built.outputs, is_read);
+}
+
+StatusOr<SlotId> Emitter::SymbolSlot(ValueId value) {
+  ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(value, kHostPool, false));
+  // A symbol is read when a step of the plan writes its slot.
+  const bool written = maker_[value.value()] >= 0 && !IsWeight(slot);
+  return written ? slot : CopyOf(slot);
+}
+
+Status Emitter::EmitGuard(NodeId node) {
+  ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
+                          SymbolSlot(graph_.operand(node, 1)));
+  runtime::SymbolInfo info;
+  info.lower = 1;
+  info.source = runtime::SymbolInfo::Source::kSlot;
+  info.index = slot.value();
+  info.message = graph_.attrs<GuardAttrs>(node).message;
+  shared_->graph->symbols.push_back(std::move(info));
+  shared_->symbols_found.push_back(true);
+  slots_[graph_.result(node).value()] = slots_[graph_.operand(node, 0).value()];
+  return OkStatus();
+}
+
 Status Emitter::DefineSize(NodeId node) {
   const Dim& size = graph_.attrs<CountUpAttrs>(node).size[0];
   const std::optional<uint32_t> symbol = size.symbol();
   if (!symbol.has_value()) return OkStatus();
-  const ValueId count = graph_.operand(node, 0);
-  ENCORE_ASSIGN_OR_RETURN(SlotId slot, In(count, kHostPool, false));
-  // A symbol is read when a step of the plan writes its slot.
-  if (maker_[count.value()] < 0 || IsWeight(slot)) slot = CopyOf(slot);
+  ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
+                          SymbolSlot(graph_.operand(node, 0)));
   if (shared_->symbols_found[*symbol]) {
     return InvalidArgumentError(
         StrCat("node ", node.value(),

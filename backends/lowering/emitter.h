@@ -42,7 +42,7 @@ struct EmitShared {
 
 class Emitter {
  public:
-  Emitter(const Scope& scope, bool outermost, EmitShared* shared);
+  Emitter(const Scope& scope, EmitShared* shared);
 
   // REQUIRES a slot for each argument (Bind) before. The outputs end up in
   // `destinations`, slots in host memory; those of invalid ones nobody wants.
@@ -92,15 +92,19 @@ class Emitter {
   void ClaimOutputs(const std::vector<SlotId>& destinations);
 
   // --- Kernels.
-  bool IsPrepared(const ScopeKernel& kernel) const {
-    return outermost_ && kernel.prepare;
-  }
   Status EmitKernel(const ScopeKernel& kernel);
+  // Whether nothing reads what the kernel writes, but a size is known by it.
+  bool OnlyFindsSize(const ScopeKernel& kernel) const;
   // The input in the kernel's own form.
   SlotId Packed(SlotId input, const PackedInput& packed,
                 runtime::ProgramId packer, const ScopeKernel& kernel);
   // Gives the symbol that a count_up node finds out its value.
   Status DefineSize(NodeId node);
+  // The first operand, once the second is known to be positive.
+  Status EmitGuard(NodeId node);
+  // The value, an i64 in host memory, in a slot that a step of this plan
+  // writes: what a run-time symbol is read from.
+  StatusOr<SlotId> SymbolSlot(ValueId value);
 
   // --- Control flow (emit_control_flow.cc).
   Status EmitControlFlow(NodeId node);
@@ -127,7 +131,6 @@ class Emitter {
 
   const Scope& scope_;
   const Graph& graph_;
-  bool outermost_;
   EmitShared* shared_;
   std::vector<SlotId> slots_;  // by value
   std::vector<int> maker_;     // by value: number of the kernel

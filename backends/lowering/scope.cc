@@ -15,13 +15,18 @@ bool IsArgument(const Graph& graph, NodeId node) {
   return graph.op(node) == Op::kInput || graph.op(node) == Op::kParameter;
 }
 
-// Values that follow from parameters and constants.
-std::vector<bool> FindWeights(const Graph& graph) {
+// Values that follow from parameters, constants and those `arguments` that do.
+std::vector<bool> FindWeights(const Graph& graph,
+                              const std::vector<bool>& arguments) {
   std::vector<bool> weights(graph.value_count());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    weights[graph.arguments()[i].value.value()] = arguments[i];
+  }
   for (const NodeId node : Nodes(graph)) {
     if (graph.result_count(node) != 1) continue;
     const ValueId result = graph.result(node);
     const Op op = graph.op(node);
+    if (op == Op::kInput) continue;
     bool weight = op == Op::kParameter || op == Op::kConstant;
     if (HasRegion(graph, node) && op != Op::kDimValues) {
       weight = graph.shape(result).is_constant();
@@ -32,6 +37,32 @@ std::vector<bool> FindWeights(const Graph& graph) {
     weights[result.value()] = weight;
   }
   return weights;
+}
+
+// By argument of the bodies of `node`: whether it is the same, and known once
+// parameters are, each time they run.
+std::vector<bool> BodyWeights(const Graph& graph, NodeId node,
+                              const std::vector<bool>& weights) {
+  const Graph& body = graph.bodies(node).back();
+  const auto operands = graph.operands(node);
+  const size_t count = body.arguments().size();
+  const size_t first = operands.size() - count;
+  size_t carried = 0, elements = 0;  // how many at most change
+  if (graph.op(node) == Op::kWhile) {
+    carried = count;
+  } else if (graph.op(node) == Op::kScan) {
+    const ScanAttrs& attrs = graph.attrs<ScanAttrs>(node);
+    carried = static_cast<size_t>(attrs.carried);
+    elements = count - carried - attrs.captures;
+  }
+  std::vector<bool> known(count);
+  for (size_t i = 0; i < count; ++i) {
+    const bool changes =
+        i < carried ? body.outputs()[i].value != body.arguments()[i].value
+                    : i < carried + elements;
+    known[i] = !changes && weights[operands[first + i].value()];
+  }
+  return known;
 }
 
 std::vector<bool> WeightInputs(const std::vector<bool>& weights,
@@ -117,7 +148,8 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
 
 }  // namespace
 
-StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
+StatusOr<Scope> MakeScope(const Graph& graph,
+                          const std::vector<bool>& known_arguments,
                           const Placement& placement,
                           const CompileOptions& options, KernelTable* table) {
   for (const Backend* backend : placement.backends) {
@@ -125,17 +157,20 @@ StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
   }
   Scope scope;
   scope.graph = &graph;
-  scope.weights = FindWeights(graph);
+  scope.weights = FindWeights(graph, known_arguments);
   const std::vector<bool> live = LiveNodes(graph);
   FusionContext context;
   context.fuse = options.fuse;
   context.labels.assign(graph.node_count(), -1);
   for (const NodeId node : Nodes(graph)) {
     if (!live[node.value()] || IsArgument(graph, node)) continue;
-    if (graph.op(node) == Op::kConstant) continue;
+    if (graph.op(node) == Op::kConstant || graph.op(node) == Op::kGuard) {
+      continue;
+    }
     for (const Graph& body : graph.bodies(node)) {
       ENCORE_ASSIGN_OR_RETURN(
-          Scope inner, MakeScope(body, false, placement, options, table));
+          Scope inner, MakeScope(body, BodyWeights(graph, node, scope.weights),
+                                 placement, options, table));
       scope.bodies[node].push_back(std::move(inner));
     }
     if (!graph.bodies(node).empty()) continue;
@@ -144,10 +179,9 @@ StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
     if (!HasRegion(graph, node)) {
       return Unsupported(graph, node, *placement.backends[backend]);
     }
-    const bool prepare = outermost && scope.weights[graph.result(node).value()];
+    const bool prepare = scope.weights[graph.result(node).value()];
     context.labels[node.value()] = LabelOf(backend, prepare);
   }
-  if (!outermost) scope.weights.assign(graph.value_count(), false);
   context.accepts = [&](const BuiltRegion& built, int label) {
     const std::vector<bool> weights =
         label % 2 == 1 ? std::vector<bool>(built.inputs.size())

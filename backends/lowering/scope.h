@@ -36,9 +36,11 @@ struct Scope {
 };
 
 // Cuts `graph`, whose node origins are stencil numbers ("#12"), and its bodies;
-// adds the kernels to `table`. Only the outermost graph has weights.
-// InvalidArgument names the node that no kernel computes.
-StatusOr<Scope> MakeScope(const Graph& graph, bool outermost,
+// adds the kernels to `table`. known_arguments[i]: argument i of a body is
+// known once parameters are; empty for the outermost graph. InvalidArgument
+// names the node that no kernel computes.
+StatusOr<Scope> MakeScope(const Graph& graph,
+                          const std::vector<bool>& known_arguments,
                           const Placement& placement,
                           const CompileOptions& options, KernelTable* table);
 

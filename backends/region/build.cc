@@ -334,6 +334,7 @@ bool HasRegion(const Graph& graph, NodeId node) {
     case Op::kParameter:
     case Op::kConstant:
     case Op::kCustom:
+    case Op::kGuard:
       return false;
     default:
       break;

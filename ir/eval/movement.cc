@@ -74,6 +74,11 @@ Results EvaluateCountUp(const EvalContext& context) {
   return Literals{std::move(result)};
 }
 
+Results EvaluateGuard(const EvalContext& context) {
+  if (context.operand(1).AsInt(0) > 0) return Literals{context.operand(0)};
+  return OutOfRangeError(context.attrs<GuardAttrs>().message);
+}
+
 Results EvaluateDimValues(const EvalContext& context) {
   const std::vector<int64_t> dims =
       Shape(context.attrs<DimValuesAttrs>().dims).ConstantDims();

@@ -38,6 +38,11 @@ Types InferCountUp(const InferContext& context) {
   return std::vector<TensorType>{{DType::kI64, Shape(size), HostKind::kNone}};
 }
 
+Types InferGuard(const InferContext& context) {
+  ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, 0));
+  return std::vector<TensorType>{context.operand(0)};
+}
+
 Types InferRandom(const InferContext& context) {
   const RandomAttrs& attrs = context.attrs<RandomAttrs>();
   return std::vector<TensorType>{

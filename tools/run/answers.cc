@@ -160,6 +160,24 @@ std::vector<Note> Notes(const Literal& onsets, const Literal& frames) {
   return notes;
 }
 
+std::vector<Stretch> Speech(std::span<const double> scores) {
+  constexpr double kBegin = 0.5, kEnd = 0.35;
+  std::vector<Stretch> found;
+  bool inside = false;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const auto frame = static_cast<int64_t>(i);
+    if (!inside && scores[i] >= kBegin) found.push_back({frame, frame, 0});
+    inside = scores[i] >= (inside ? kEnd : kBegin);
+    if (!inside) continue;
+    found.back().end = frame + 1;
+    found.back().score += scores[i];
+  }
+  for (Stretch& stretch : found) {
+    stretch.score /= static_cast<double>(stretch.end - stretch.begin);
+  }
+  return found;
+}
+
 std::string NoteName(int midi) {
   constexpr const char* kNames[] = {"C",  "C#", "D",  "D#", "E",  "F",
                                     "F#", "G",  "G#", "A",  "A#", "B"};

@@ -59,6 +59,14 @@ struct Note {
 // REQUIRES equal shapes of rank 3 with 1 first.
 std::vector<Note> Notes(const Literal& onsets, const Literal& frames);
 
+struct Stretch {
+  int64_t begin = 0, end = 0;  // frames, end excluded
+  double score = 0;            // the mean of its frames'
+};
+// Where there is speech, from the score of each frame: from the first of at
+// least 0.5 to before the first of the frames below 0.35 that follow.
+std::vector<Stretch> Speech(std::span<const double> scores);
+
 // "C4" for 60.
 std::string NoteName(int midi);
 

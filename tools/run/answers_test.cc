@@ -52,6 +52,18 @@ TEST(AnswersTest, BoxesAreGrownAndStayOnThePage) {
   EXPECT_NEAR(boxes[1].score, 0.7, 1e-6);
 }
 
+TEST(AnswersTest, SpeechBeginsLouderThanItEnds) {
+  const std::vector<double> scores = {0.4, 0.5, 0.9, 0.4, 0.3, 0.45, 0.6};
+  const std::vector<Stretch> found = Speech(scores);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].begin, 1);
+  EXPECT_EQ(found[0].end, 4);
+  EXPECT_NEAR(found[0].score, 0.6, 1e-12);
+  EXPECT_EQ(found[1].begin, 6);
+  EXPECT_EQ(found[1].end, 7);
+  EXPECT_TRUE(Speech(std::span(scores).first(1)).empty());
+}
+
 TEST(AnswersTest, NotesEndWhereTheyFadeOrTheNextBegins) {
   Literal onsets(DType::kF32, {1, 100, 88}), frames(DType::kF32, {1, 100, 88});
   const auto play = [&](int64_t begin, int64_t end, int64_t key) {

@@ -8,14 +8,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "encore/ir/import/import.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/tools/io/tensor_file.h"
 #include "encore/tools/run/answers.h"
+#include "encore/tools/run/call_file.h"
 #include "encore/tools/run/report.h"
 #include "nlohmann/json.hpp"
 
@@ -23,6 +24,7 @@ namespace encore::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using Calls = std::span<const std::vector<Literal>>;
 
 // What storing expected outputs as f16, and small ones as 0, takes (see
 // examples/make.py).
@@ -32,21 +34,20 @@ std::string Percent(double score) {
   return StrCat(std::lround(score * 100), " %");
 }
 
-std::string Seconds(int64_t frame) {
-  constexpr double kHop = 256, kRate = 22050;
+// The time at which a frame begins, frames being `hop` samples apart.
+std::string Seconds(int64_t frame, double hop, double rate) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.2f",
-                static_cast<double>(frame) * kHop / kRate);
+                static_cast<double>(frame) * hop / rate);
   return text;
 }
 
-StatusOr<std::string> FileType(const std::string& model,
-                               std::span<const Literal> outputs) {
+StatusOr<std::string> FileType(const std::string& model, Calls calls) {
   const std::string path =
       (fs::path(model).parent_path() / "config.min.json").string();
   std::ifstream file(path);
   const auto config = nlohmann::json::parse(file, nullptr, false);
-  const Guess best = BestOfRows(outputs[0])[0];
+  const Guess best = BestOfRows(calls[0][0])[0];
   if (!config.is_object() || !config.contains("target_labels_space")) {
     return DataLossError(StrCat(path, ": no target_labels_space"));
   }
@@ -58,8 +59,7 @@ StatusOr<std::string> FileType(const std::string& model,
                 Percent(best.score), ")");
 }
 
-StatusOr<std::string> RecognizedText(const std::string& model,
-                                     std::span<const Literal> outputs) {
+StatusOr<std::string> RecognizedText(const std::string& model, Calls calls) {
   ENCORE_ASSIGN_OR_RETURN(const auto metadata, ReadModelMetadata(model));
   const auto characters = metadata.find("character");
   if (characters == metadata.end()) {
@@ -74,13 +74,12 @@ StatusOr<std::string> RecognizedText(const std::string& model,
   }
   // The model's last class is the blank between words.
   alphabet.emplace_back(" ");
-  const Line line = DecodeCtc(BestOfRows(outputs[0]), alphabet);
+  const Line line = DecodeCtc(BestOfRows(calls[0][0]), alphabet);
   return StrCat("\"", line.text, "\" (", Percent(line.score), ")");
 }
 
-StatusOr<std::string> FoundBoxes(const std::string&,
-                                 std::span<const Literal> outputs) {
-  const std::vector<Box> boxes = TextBoxes(outputs[0]);
+StatusOr<std::string> FoundBoxes(const std::string&, Calls calls) {
+  const std::vector<Box> boxes = TextBoxes(calls[0][0]);
   std::string text =
       StrCat(boxes.size(), " boxes of text, as x, y, width x height:");
   for (const Box& box : boxes) {
@@ -91,21 +90,36 @@ StatusOr<std::string> FoundBoxes(const std::string&,
   return text;
 }
 
-StatusOr<std::string> Direction(const std::string&,
-                                std::span<const Literal> outputs) {
-  const Guess best = BestOfRows(outputs[0])[0];
+StatusOr<std::string> Direction(const std::string&, Calls calls) {
+  const Guess best = BestOfRows(calls[0][0])[0];
   return StrCat(best.index == 0 ? "0" : "180", " degrees (",
                 Percent(best.score), ")");
 }
 
-StatusOr<std::string> FoundNotes(const std::string&,
-                                 std::span<const Literal> outputs) {
-  const std::vector<Note> notes = Notes(outputs[0], outputs[1]);
+StatusOr<std::string> FoundNotes(const std::string&, Calls calls) {
+  constexpr double kHop = 256, kRate = 22050;
+  const std::vector<Note> notes = Notes(calls[0][0], calls[0][1]);
   return StrCat(notes.size(), " notes: ",
                 StrJoin(notes, ", ", [](std::string* out, const Note& note) {
-                  StrAppend(out, NoteName(note.midi), " (", Seconds(note.begin),
-                            " to ", Seconds(note.end), " s)");
+                  StrAppend(out, NoteName(note.midi), " (",
+                            Seconds(note.begin, kHop, kRate), " to ",
+                            Seconds(note.end, kHop, kRate), " s)");
                 }));
+}
+
+StatusOr<std::string> FoundSpeech(const std::string&, Calls calls) {
+  constexpr double kHop = 512, kRate = 16000;
+  std::vector<double> scores;
+  for (const std::vector<Literal>& outputs : calls) {
+    scores.push_back(outputs[0].AsDouble(0));
+  }
+  return StrCat(
+      "speech ",
+      StrJoin(Speech(scores), ", ", [](std::string* out, const Stretch& part) {
+        StrAppend(out, "from ", Seconds(part.begin, kHop, kRate), " to ",
+                  Seconds(part.end, kHop, kRate), " s (", Percent(part.score),
+                  ")");
+      }));
 }
 
 constexpr Example kExamples[] = {
@@ -119,6 +133,8 @@ constexpr Example kExamples[] = {
     {"ppocrv4_cls", "rapidocr-onnxruntime",
      "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
      Direction},
+    {"silero_vad", "silero-vad", "silero_vad/data/silero_vad.onnx",
+     FoundSpeech},
 };
 
 std::optional<std::string> Variable(const char* name) {
@@ -146,25 +162,6 @@ std::vector<fs::path> EntriesOf(const std::string& folder, const Pick& pick) {
   }
   std::sort(entries.begin(), entries.end());
   return entries;
-}
-
-// Inputs and expected outputs of one call: entries in/NAME and out/NAME.
-StatusOr<GivenTensors> ReadCall(const std::string& path) {
-  constexpr std::string_view kIn = "in/", kOut = "out/";
-  ENCORE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadTensors(path));
-  GivenTensors call;
-  call.convert = true;
-  for (auto& [name, tensor] : tensors) {
-    if (name.starts_with(kIn)) {
-      call.inputs[name.substr(kIn.size())] = tensor.Aligned();
-    } else if (name.starts_with(kOut)) {
-      call.expected[name.substr(kOut.size())] = tensor.Aligned();
-    } else {
-      return DataLossError(
-          StrCat(path, ": ", Quote(name), " is no input and no output"));
-    }
-  }
-  return call;
 }
 
 }  // namespace
@@ -222,9 +219,12 @@ StatusOr<bool> RunExamples(const RunRequest& request, cache::Session& session,
     const auto files = EntriesOf(
         StrCat(folder, "/", example.name),
         [](const fs::path& path) { return path.extension() == ".npz"; });
+    std::vector<size_t> counts;
     for (const fs::path& file : files) {
-      ENCORE_ASSIGN_OR_RETURN(GivenTensors call, ReadCall(file.string()));
-      one.calls.push_back(std::move(call));
+      ENCORE_ASSIGN_OR_RETURN(std::vector<GivenTensors> calls,
+                              ReadCalls(file.string()));
+      counts.push_back(calls.size());
+      std::ranges::move(calls, std::back_inserter(one.calls));
     }
     if (files.empty()) {
       return NotFoundError(
@@ -233,9 +233,11 @@ StatusOr<bool> RunExamples(const RunRequest& request, cache::Session& session,
     ENCORE_ASSIGN_OR_RETURN(const RunReport report, RunModel(one, session));
     ok &= report.ok();
     out << ToRow(report);
-    for (size_t i = 0; i < report.values.size(); ++i) {
+    Calls rest = report.values;
+    for (size_t i = 0; i < files.size() && !rest.empty(); ++i) {
       ENCORE_ASSIGN_OR_RETURN(const std::string answer,
-                              example.answer(one.model, report.values[i]));
+                              example.answer(one.model, rest.first(counts[i])));
+      rest = rest.subspan(counts[i]);
       out << "    " << files[i].stem().string() << ": " << answer << "\n";
     }
     out.flush();

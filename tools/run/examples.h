@@ -24,10 +24,10 @@ struct Example {
   // Below the folder of models: the wheel's name, then the path in it.
   const char* wheel;
   const char* path;
-  // What one call's outputs say. `model`: the model's file, for labels beside
-  // it or in it.
+  // What the outputs of one file's calls say. `model`: the model's file, for
+  // labels beside it or in it.
   StatusOr<std::string> (*answer)(const std::string& model,
-                                  std::span<const Literal> outputs);
+                                  std::span<const std::vector<Literal>> calls);
 };
 std::span<const Example> Examples();
 

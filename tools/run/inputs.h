@@ -22,6 +22,9 @@ struct GivenTensors {
   NamedTensors expected;
   // Of a data set, which knows positions only.
   std::vector<Literal> positional_inputs, positional_expected;
+  // By input, the output of the call before that it is; `inputs` has another
+  // value of its type.
+  std::map<std::string, std::string> carried;
   // Whether tensors of another dtype than the model's are converted.
   bool convert = false;
 };

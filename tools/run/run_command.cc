@@ -10,6 +10,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
 #include "encore/tools/io/tensor_file.h"
+#include "encore/tools/run/call_file.h"
 #include "encore/tools/run/examples.h"
 #include "encore/tools/run/inputs.h"
 #include "encore/tools/run/report.h"
@@ -32,7 +33,7 @@ constexpr int64_t kExampleReplays = 10;
 
 struct Flags {
   std::vector<std::string> models, inputs, bindings;
-  std::string data, expect, save, json;
+  std::string data, calls, expect, save, json;
   int64_t repeat = -1;
   SessionFlags session;
   RunRequest request;
@@ -48,6 +49,11 @@ void AddInputFlags(CLI::App& app, Flags* flags) {
   app.add_option(
       "--data", flags->data,
       "a folder of input_0.pb … and output_0.pb …, as in ONNX's test data");
+  app.add_option(
+      "--calls", flags->calls,
+      "an .npz with inputs and expected outputs of several calls, in/NAME and "
+      "out/NAME for all, each/in/NAME and each/out/NAME by call; "
+      "carry/INPUT=OUTPUT hands an output to the next call");
   app.add_option("--expect", flags->expect,
                  "expected outputs by name, an .npz");
   app.add_option("--rtol", flags->request.relative, "relative tolerance")
@@ -108,9 +114,15 @@ Status CheckFlags(const Flags& flags) {
   ENCORE_RETURN_IF_ERROR(several(flags.request.record, "--record"));
   if (flags.models.empty() &&
       !(flags.inputs.empty() && flags.bindings.empty() && flags.data.empty() &&
-        flags.expect.empty())) {
+        flags.expect.empty() && flags.calls.empty())) {
     return InvalidArgumentError(
-        "--input, --data, --expect and --bind need a model");
+        "--input, --data, --calls, --expect and --bind need a model");
+  }
+  if (!flags.calls.empty() &&
+      !(flags.inputs.empty() && flags.data.empty() && flags.expect.empty())) {
+    return InvalidArgumentError(
+        "--calls has the inputs and what is expected; --input, --data and "
+        "--expect make no sense beside it");
   }
   if (!flags.save.empty() && flags.repeat == 0 && flags.request.seconds == 0) {
     return InvalidArgumentError("--save: there are no outputs at --repeat 0");
@@ -127,9 +139,13 @@ StatusOr<int> RunAll(Flags& flags, std::ostream* json) {
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
   ENCORE_ASSIGN_OR_RETURN(flags.request.bindings,
                           ParseBindings(flags.bindings));
-  ENCORE_ASSIGN_OR_RETURN(
-      flags.request.calls[0],
-      ReadGivenTensors(flags.inputs, flags.data, flags.expect));
+  if (flags.calls.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(
+        flags.request.calls[0],
+        ReadGivenTensors(flags.inputs, flags.data, flags.expect));
+  } else {
+    ENCORE_ASSIGN_OR_RETURN(flags.request.calls, ReadCalls(flags.calls));
+  }
   // Nothing but JSON goes where JSON goes.
   std::ostream& out = json == &std::cout ? std::cerr : std::cout;
   const auto write_json = [&](const RunReport& report) {

@@ -59,6 +59,9 @@ class LoadedModel {
            !request_.trace.empty() || !request_.record.empty();
   }
   Status Bind(size_t call);
+  // The outputs of a call, whose carried inputs are taken from `before`.
+  StatusOr<std::vector<Literal>> Call(size_t call,
+                                      std::span<const Literal> before);
   void Describe(RunReport* report) const;
 
   const RunRequest& request_;
@@ -170,10 +173,28 @@ Status LoadedModel::Measure(RunReport* report) {
   return OkStatus();
 }
 
+StatusOr<std::vector<Literal>> LoadedModel::Call(
+    size_t call, std::span<const Literal> before) {
+  const auto& names = loaded_->names();
+  for (const auto& [input, output] : calls_[call].carried) {
+    const auto from = std::ranges::find(names.outputs, output);
+    const auto to = std::ranges::find(names.inputs, input);
+    if (from == names.outputs.end() || to == names.inputs.end()) {
+      return InvalidArgumentError(StrCat("the model has no output ",
+                                         Quote(output), " or no input ",
+                                         Quote(input), " to carry it to"));
+    }
+    inputs_[call][to - names.inputs.begin()] =
+        before[from - names.outputs.begin()];
+  }
+  return loaded_->Run(*replayer_, inputs_[call]);
+}
+
 Status LoadedModel::Check(RunReport* report) {
+  std::vector<Literal> before;
   for (size_t call = 0; call < calls_.size(); ++call) {
-    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> values,
-                            loaded_->Run(*replayer_, inputs_[call]));
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> values, Call(call, before));
+    before = values;
     const GivenTensors& given = calls_[call];
     for (const auto& [name, tensor] : given.expected) {
       if (std::ranges::find(graph_->outputs(), name, &Graph::Output::name) ==
@@ -221,6 +242,13 @@ Status LoadedModel::Trace() {
 }
 
 Status LoadedModel::Record() {
+  // What is carried has to be known to be recorded.
+  const bool carries = std::ranges::any_of(
+      calls_, [](const GivenTensors& given) { return !given.carried.empty(); });
+  std::vector<Literal> before;
+  for (size_t call = 0; carries && call < calls_.size(); ++call) {
+    ENCORE_ASSIGN_OR_RETURN(before, Call(call, before));
+  }
   std::vector<cache::Package::Call> calls;
   for (const std::vector<Literal>& inputs : inputs_) {
     calls.push_back({inputs, {}});

@@ -31,6 +31,9 @@ class BodyImporter {
   // The initializers and nodes of `graph` into `scope`, in which its inputs and
   // what it captures are bound.
   virtual Status ImportBody(const Graph& graph, Scope& scope) = 0;
+  // Whether the caller fixed extents that the model leaves open. Then a branch
+  // of the model may be one that is never taken with such extents.
+  virtual bool extents_given() const = 0;
 };
 
 class NodeContext {
@@ -131,6 +134,10 @@ class NodeContext {
   // `input` or `attribute` trouble: InvalidArgument with the message.
   static Status Error(std::string_view message) {
     return InvalidArgumentError(message);
+  }
+  // Inputs whose shapes do not go together: with others the node may be right.
+  static Status Misfit(std::string_view message) {
+    return FailedPreconditionError(message);
   }
 
  private:

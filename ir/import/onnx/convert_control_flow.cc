@@ -48,17 +48,61 @@ Status UnifyShapes(std::span<Body> branches, size_t i) {
   return OkStatus();
 }
 
+// A branch that with the extents given is none: it takes what the branches take
+// and ends the run with `why`. Its outputs are like those of `other`.
+StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
+                          const Body& other, const Status& why) {
+  Body body;
+  body.builder = std::make_unique<GraphBuilder>(
+      context.builder().graph().NewBody("body"), context.builder().options());
+  GraphBuilder& g = *body.builder;
+  const auto origin = g.Origin(context.builder().origin());
+  for (const Value& value : captures.values) {
+    body.inputs.push_back(
+        g.Input(StrCat("in", body.inputs.size()), value.type()));
+  }
+  const GuardAttrs guard{
+      StrCat("this branch is not for the shapes given: ", Message(why))};
+  for (const Value& like : other.outputs) {
+    const Value zero = g.Constant(Literal(like.dtype(), {}));
+    body.outputs.push_back(g.BroadcastTo(
+        g.Node1(Op::kGuard, {zero, g.Scalar(DType::kI64, int64_t{0})}, guard),
+        like.shape()));
+  }
+  ENCORE_RETURN_IF_ERROR(g.status());
+  return body;
+}
+
+// Both branches of an If, the one for true first. One that does not fit the
+// extents given is replaced: data of these extents may never take it.
+StatusOr<std::vector<Body>> MakeBranches(NodeContext& context,
+                                         const Graph& then,
+                                         const Graph& otherwise,
+                                         const Captures& captures) {
+  StatusOr<Body> made[] = {
+      MakeBody(context, context.builder(), then, captures, {}),
+      MakeBody(context, context.builder(), otherwise, captures, {})};
+  for (int i = 0; i < 2; ++i) {
+    if (made[i].status().code() == StatusCode::kFailedPrecondition &&
+        made[1 - i].ok() && context.bodies().extents_given()) {
+      made[i] = Impossible(context, captures, *made[1 - i], made[i].status());
+    }
+  }
+  std::vector<Body> branches;
+  for (StatusOr<Body>& body : made) {
+    if (!body.ok()) return body.status();
+    branches.push_back(*std::move(body));
+  }
+  return branches;
+}
+
 // An If whose condition is data: both branches as bodies.
 Status Branch(NodeContext& context, const Graph* then, const Graph* otherwise) {
   const Value condition = context.Reshape(context.Input(0), {});
   ENCORE_ASSIGN_OR_RETURN(const Captures captures,
                           FindCaptures(context, {then, otherwise}));
-  std::vector<Body> branches;
-  for (const Graph* branch : {then, otherwise}) {
-    ENCORE_ASSIGN_OR_RETURN(
-        Body body, MakeBody(context, context.builder(), *branch, captures, {}));
-    branches.push_back(std::move(body));
-  }
+  ENCORE_ASSIGN_OR_RETURN(std::vector<Body> branches,
+                          MakeBranches(context, *then, *otherwise, captures));
   const size_t count = then->outputs.size();
   std::vector<std::array<Shape, 2>> shapes(count);
   std::vector<size_t> differ;

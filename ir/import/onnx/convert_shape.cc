@@ -84,9 +84,9 @@ Status Squeeze(NodeContext& context) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       dims.push_back(shape[i]);
     } else if (shape[i] != Dim(1)) {
-      return NodeContext::Error(StrCat("input axes names dim ", i,
-                                       ", whose extent is ", shape[i],
-                                       ", not 1"));
+      return NodeContext::Misfit(StrCat("input axes names dim ", i,
+                                        ", whose extent is ", shape[i],
+                                        ", not 1"));
     }
   }
   return context.Output(0, context.Reshape(x, std::move(dims)));
@@ -182,9 +182,9 @@ Status Split(NodeContext& context) {
         static_cast<int>(i), context.Emit(Op::kSlice, {x}, std::move(slice))));
   }
   if (start != shape[axis]) {
-    return NodeContext::Error(StrCat("input split adds up to ", start,
-                                     ", not to ", shape[axis],
-                                     ", the extent of dim ", axis));
+    return NodeContext::Misfit(StrCat("input split adds up to ", start,
+                                      ", not to ", shape[axis],
+                                      ", the extent of dim ", axis));
   }
   return OkStatus();
 }

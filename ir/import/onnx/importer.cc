@@ -53,6 +53,7 @@ class Pass : public BodyImporter {
 
   StatusOr<encore::Graph> Run();
   Status ImportBody(const Graph& graph, Scope& scope) override;
+  bool extents_given() const override { return extents_given_; }
   bool needs_restart() const { return scope_.needs_restart(); }
 
  private:
@@ -88,6 +89,7 @@ class Pass : public BodyImporter {
   std::map<std::string, int64_t> bindings_;
   std::set<std::string> dim_names_;
   std::map<std::string, Dim> symbols_;
+  bool extents_given_ = false;
 };
 
 Status Pass::ReadOpset() {
@@ -139,12 +141,14 @@ StatusOr<Dim> Pass::InputDim(const ValueInfo& input, int i) {
     }
     return Dim(*dimension.value);
   }
+  extents_given_ |= given.has_value();
   const bool named = !dimension.param.empty() && dimension.param != "?";
   const std::string name = named ? Identifier(dimension.param)
                                  : StrCat(Identifier(input.name), "_", i);
   dim_names_.insert(name);
   const auto bound = bindings_.find(name);
   if (bound != bindings_.end()) {
+    extents_given_ = true;
     if (given && *given != bound->second) {
       return InvalidArgumentError(StrCat("input ", Quote(input.name), ": dim ",
                                          i, " (", name, ") is bound to ",
@@ -168,6 +172,7 @@ StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
       return InvalidArgumentError(
           StrCat("input ", Quote(input.name), " has no shape; give it one"));
     }
+    extents_given_ = true;
     return Shape(std::span<const int64_t>(given->second));
   }
   const size_t rank = input.type.shape->size();
@@ -306,7 +311,10 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
     ENCORE_RETURN_IF_ERROR(converter->convert(context));
     ENCORE_RETURN_IF_ERROR(context.attributes().Finish());
   }
-  return scope.builder().status();
+  const Status& status = scope.builder().status();
+  return status.code() == StatusCode::kInvalidArgument
+             ? NodeContext::Misfit(Message(status))
+             : status;
 }
 
 Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
@@ -382,7 +390,11 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
     const size_t before = read_weights.size();
     Pass pass(model, source, options, &read_weights);
     StatusOr<encore::Graph> graph = pass.Run();
-    if (!pass.needs_restart() || read_weights.size() == before) return graph;
+    if (pass.needs_restart() && read_weights.size() > before) continue;
+    if (graph.status().code() == StatusCode::kFailedPrecondition) {
+      return InvalidArgumentError(Message(graph.status()));
+    }
+    return graph;
   }
 }
 

@@ -365,6 +365,39 @@ TEST(OnnxImporter, WeightsAreParametersUnlessRead) {
   EXPECT_EQ(resized->arguments().size(), 1u);
 }
 
+// A branch that the extents given rule out is an error only when it is taken;
+// with the model's own extents it is one of the model.
+TEST(OnnxImporter, BranchesForOtherExtentsAreNoErrors) {
+  const auto graph = [](std::string_view name, const Proto& node) {
+    const Proto branch = Proto()
+                             .Sub(1, node)
+                             .Bytes(2, "branch")
+                             .Sub(12, Proto().Bytes(1, "out"));
+    return Proto().Bytes(1, name).Sub(6, branch).Int(20, 5);
+  };
+  ModelText text;
+  text.inputs = {TensorInput("x", {"N", "3"}), TensorInput("y", {"2", "3"})};
+  text.nodes = {
+      Node("ReduceMax", {"x"}, {"most"}, {IntAttribute("keepdims", 0)}),
+      Node("Cast", {"most"}, {"choice"}, {IntAttribute("to", 9)}),
+      Node("If", {"choice"}, {"z"},
+           {graph("then_branch", Node("Add", {"x", "y"}, {"out"})),
+            graph("else_branch", Node("Sin", {"y"}, {"out"}))})};
+  text.output = "z";
+  EXPECT_EQ(ErrorOf(text, {.input_shapes = {{"x", {2, 3}}}}), "no error");
+  EXPECT_EQ(ErrorOf(text, {.input_shapes = {{"x", {5, 3}}}}), "no error");
+  EXPECT_EQ(ErrorOf(text, {.bindings = {{"N", 5}}}), "no error");
+  text.inputs[0] = TensorInput("x", {"5", "3"});
+  EXPECT_THAT(ErrorOf(text, {.input_shapes = {{"x", {5, 3}}}}),
+              HasSubstr("Add_node"));
+  // What no extents mend.
+  text.inputs[0] = TensorInput("x", {"N", "3"});
+  text.nodes[2] = Node("If", {"choice"}, {"z"},
+                       {graph("then_branch", Node("Nonsense", {"x"}, {"out"})),
+                        graph("else_branch", Node("Sin", {"y"}, {"out"}))});
+  EXPECT_THAT(ErrorOf(text, {.bindings = {{"N", 5}}}), HasSubstr("Nonsense"));
+}
+
 TEST(OnnxImporter, MetadataIsReadWithoutTheGraph) {
   const Proto model = Proto()
                           .Int(1, 8)

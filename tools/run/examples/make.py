@@ -3,7 +3,8 @@
 
   tests/benchmarks/peers && ~/.cache/encore/peers/bin/python tools/run/examples/make.py
 
-Writes tools/run/examples/MODEL/CALL.npz, tensors in/NAME and out/NAME. To keep the files small, floats
+Writes tools/run/examples/MODEL/CALL.npz, tensors in/NAME and out/NAME (the whole format: call_file.h), and
+the calls of tools/run/testdata. To keep the files small, floats
 are stored as f16. Inputs are rounded before they are run, so that nothing is lost with them; of the
 outputs the relative error is at most 2^-11, and what is below FLUSH is 0. Whole numbers are stored in the
 smallest type.
@@ -29,6 +30,7 @@ MODELS = {
     'ppocrv4_rec': OCR + 'ch_PP-OCRv4_rec_infer.onnx',
     'ppocrv4_cls': OCR + 'ch_ppocr_mobile_v2.0_cls_infer.onnx',
 }
+VAD = 'silero-vad==6.2.3/silero_vad/data/'
 FLUSH = 2e-6
 
 
@@ -125,6 +127,81 @@ def ppocrv4_cls():
     yield 'turned', padded(image.rotate(180), width)
 
 
+def resonance(wave, frequency, width, rate):
+    radius = math.exp(-math.pi * width / rate)
+    first, second = 2 * radius * math.cos(2 * math.pi * frequency / rate), -radius * radius
+    out, last, before = np.zeros_like(wave), 0.0, 0.0
+    for i, x in enumerate(wave):
+        last, before = (1 - radius) * x + first * last + second * before, last
+        out[i] = last
+    return out
+
+
+def syllable(seconds, pitch, formants, rate, noise):
+    """A vowel: pulses of a falling pitch through three resonances."""
+    t = np.arange(int(seconds * rate)) / rate
+    contour = pitch * (1.1 - 0.25 * t / seconds + 0.02 * np.sin(2 * np.pi * 5 * t))
+    pulses = np.diff(np.floor(np.cumsum(contour) / rate), prepend=0.0)
+    source = 20 * resonance(pulses, 0, 100, rate) + 0.02 * noise[:len(t)]
+    wave = sum(gain * resonance(source, formant, 60 + 0.05 * formant, rate)
+               for formant, gain in zip(formants, (1, 0.6, 0.3)))
+    return np.diff(wave, prepend=0) * np.sin(np.pi * t / seconds)**0.5
+
+
+def speech(samples, rate):
+    """Two phrases of syllables that begin with a hiss, between stretches of faint noise."""
+    vowels = ((730, 1090, 2440), (270, 2290, 3010), (300, 870, 2240), (530, 1840, 2480), (570, 840, 2410))
+    random = np.random.default_rng(7)
+    wave = np.zeros(samples)
+    for begin, count in ((0.55, 5), (2.05, 4)):
+        for k in range(count):
+            noise, at = random.standard_normal(rate), int((begin + 0.2 * k) * rate)
+            hiss = np.diff(noise[:rate // 20], prepend=0) * np.hanning(rate // 20)
+            wave[at:at + len(hiss)] += 0.05 * hiss
+            vowel = syllable(0.17, 125 + 6 * (k % 3), vowels[(2 * k + count) % 5], rate, noise)
+            at += rate // 25
+            wave[at:at + len(vowel)] += vowel / np.abs(vowel).max()
+    return 0.5 * wave / np.abs(wave).max() + 0.001 * random.standard_normal(samples)
+
+
+def frames(count, rate):
+    """Each frame behind the end of the one before: [count, 1, 9/8 of 32 ms]."""
+    size = rate * 32 // 1000
+    wave = np.concatenate([np.zeros(size // 8), speech(100 * size, rate)])
+    return np.stack([wave[None, i * size:(i + 1) * size + size // 8] for i in range(count)]).astype(np.float32)
+
+
+def voice_calls(model, chunks, rates):
+    """Successive calls of the voice detector; its state goes from each to the next."""
+    session = onnxruntime.InferenceSession(os.path.join(DEPS, 'models', VAD, model),
+                                           providers=['CPUExecutionProvider'])
+    given, state = small(chunks), np.zeros((2, 1, 128), np.float32)
+    tensors = {'each/in/input': given, 'carry/state=stateN': state.astype(np.float16)}
+    results = []
+    for chunk, rate in zip(given, rates):
+        feed = {'input': chunk.astype(np.float32), 'state': state}
+        if any(each.name == 'sr' for each in session.get_inputs()):
+            feed['sr'] = np.array(rate, np.int64)
+        results.append(session.run(None, feed))
+        state = results[-1][1]
+    if 'sr' in feed:
+        same = len(set(rates)) == 1
+        tensors['in/sr' if same else 'each/in/sr'] = np.array(rates[0] if same else rates, np.int64)
+    for i, output in enumerate(session.get_outputs()):
+        tensors['each/out/' + output.name] = small(np.stack([result[i] for result in results]))
+    return tensors
+
+
+def voice():
+    rate, tests = 16000, os.path.join(HERE, '..', 'testdata')
+    os.makedirs(tests, exist_ok=True)
+    save(os.path.join(HERE, 'silero_vad', 'speech.npz'),
+         voice_calls('silero_vad.onnx', frames(100, rate), [rate] * 100))
+    save(os.path.join(tests, 'silero_half.npz'), voice_calls('silero_vad_half.onnx', frames(30, rate), [rate] * 30))
+    save(os.path.join(tests, 'silero_rates.npz'),
+         voice_calls('silero_vad.onnx', frames(30, 8000), ([8000] * 5 + [rate]) * 5))
+
+
 def small(array):
     if array.dtype.kind == 'f':
         return np.where(np.abs(array) < FLUSH, 0, array).astype(np.float16)
@@ -141,24 +218,28 @@ def write(path, tensors):
             entry = zipfile.ZipInfo(name + '.npy', (1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(entry, 'w') as file:
-                np.lib.format.write_array(file, np.ascontiguousarray(array))
+                np.lib.format.write_array(file, np.asarray(array, order='C'))
+
+
+def save(path, tensors):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write(path, tensors)
+    print(os.path.relpath(path, ROOT), os.path.getsize(path))
 
 
 def main():
+    voice()
     for model, calls in (('magika', magika), ('basic_pitch', basic_pitch), ('ppocrv4_det', ppocrv4_det),
                          ('ppocrv4_rec', ppocrv4_rec), ('ppocrv4_cls', ppocrv4_cls)):
         session = onnxruntime.InferenceSession(os.path.join(DEPS, 'models', MODELS[model]),
                                                providers=['CPUExecutionProvider'])
-        os.makedirs(os.path.join(HERE, model), exist_ok=True)
         for name, value in calls():
             given = small(value)
             feed = {session.get_inputs()[0].name: given.astype(value.dtype)}
             tensors = {'in/' + session.get_inputs()[0].name: given}
             for output, result in zip(session.get_outputs(), session.run(None, feed)):
                 tensors['out/' + output.name] = small(result)
-            path = os.path.join(HERE, model, name + '.npz')
-            write(path, tensors)
-            print(os.path.relpath(path, ROOT), os.path.getsize(path))
+            save(os.path.join(HERE, model, name + '.npz'), tensors)
 
 
 if __name__ == '__main__':
