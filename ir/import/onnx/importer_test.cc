@@ -384,18 +384,21 @@ TEST(OnnxImporter, BranchesForOtherExtentsAreNoErrors) {
            {graph("then_branch", Node("Add", {"x", "y"}, {"out"})),
             graph("else_branch", Node("Sin", {"y"}, {"out"}))})};
   text.output = "z";
-  EXPECT_EQ(ErrorOf(text, {.input_shapes = {{"x", {2, 3}}}}), "no error");
-  EXPECT_EQ(ErrorOf(text, {.input_shapes = {{"x", {5, 3}}}}), "no error");
-  EXPECT_EQ(ErrorOf(text, {.bindings = {{"N", 5}}}), "no error");
+  ImportOptions fits, other, bound;
+  fits.input_shapes = {{"x", {2, 3}}};
+  other.input_shapes = {{"x", {5, 3}}};
+  bound.bindings = {{"N", 5}};
+  for (const ImportOptions& options : {fits, other, bound}) {
+    EXPECT_EQ(ErrorOf(text, options), "no error");
+  }
   text.inputs[0] = TensorInput("x", {"5", "3"});
-  EXPECT_THAT(ErrorOf(text, {.input_shapes = {{"x", {5, 3}}}}),
-              HasSubstr("Add_node"));
+  EXPECT_THAT(ErrorOf(text, other), HasSubstr("Add_node"));
   // What no extents mend.
   text.inputs[0] = TensorInput("x", {"N", "3"});
   text.nodes[2] = Node("If", {"choice"}, {"z"},
                        {graph("then_branch", Node("Nonsense", {"x"}, {"out"})),
                         graph("else_branch", Node("Sin", {"y"}, {"out"}))});
-  EXPECT_THAT(ErrorOf(text, {.bindings = {{"N", 5}}}), HasSubstr("Nonsense"));
+  EXPECT_THAT(ErrorOf(text, bound), HasSubstr("Nonsense"));
 }
 
 TEST(OnnxImporter, MetadataIsReadWithoutTheGraph) {
