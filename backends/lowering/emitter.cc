@@ -109,6 +109,10 @@ void Emitter::MarkDerived() {
   for (const auto& [node, bodies] : scope_.bodies) {
     for (const ValueId operand : graph_.operands(node)) mark(operand);
   }
+  for (const NodeId node : Nodes(graph_)) {
+    if (graph_.op(node) != Op::kGuard) continue;
+    for (const ValueId operand : graph_.operands(node)) mark(operand);
+  }
   for (const Graph::Output& output : graph_.outputs()) mark(output.value);
 }
 
