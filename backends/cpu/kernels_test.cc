@@ -10,6 +10,7 @@
 #include "encore/backends/region/build.h"
 #include "encore/backends/region/interpreter.h"
 #include "encore/backends/region/text.h"
+#include "encore/backends/region/whole_region.h"
 #include "encore/ir/float_formats.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/support/strings.h"
@@ -27,20 +28,6 @@ CompileOptions Generated() {
   CompileOptions options;
   options.cpu_kernels = CpuKernels::kGenerated;
   return options;
-}
-
-BuiltRegion Build(const Graph& graph) {
-  std::vector<NodeId> nodes;
-  std::vector<ValueId> outputs;
-  for (const NodeId node : Nodes(graph)) {
-    if (HasRegion(graph, node)) nodes.push_back(node);
-  }
-  for (const Graph::Output& output : graph.outputs()) {
-    outputs.push_back(output.value);
-  }
-  std::optional<BuiltRegion> built = BuildRegion(graph, nodes, outputs);
-  EXPECT_TRUE(built.has_value());
-  return built.has_value() ? *std::move(built) : BuiltRegion{};
 }
 
 int64_t Count(const Operand& operand) {
@@ -180,7 +167,7 @@ void Check(const std::string& text) {
   SCOPED_TRACE(text);
   StatusOr<Graph> graph = ParseGraph(text);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const BuiltRegion built = Build(*graph);
+  const BuiltRegion built = BuildWhole(*graph);
   const Region& region = built.region;
   SCOPED_TRACE(ToText(region));
   KernelRequest request{&region, {}, {}};
@@ -293,7 +280,7 @@ TEST(Kernels, OwnFunctionsAreWithinFourUlps) {
         ParseGraph(StrCat("graph g(%x: f32[", count, "]) -> f32[", count,
                           "] {\n  %y = ", row.name, "(%x)\n  return %y\n}"));
     ASSERT_TRUE(graph.ok()) << graph.status();
-    const BuiltRegion built = Build(*graph);
+    const BuiltRegion built = BuildWhole(*graph);
     const KernelRequest request{&built.region, {false}, {}};
     Bytes input(count * 4);
     std::memcpy(input.data(), samples.data(), input.size());

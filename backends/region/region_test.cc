@@ -7,6 +7,7 @@
 #include "encore/backends/region/interpreter.h"
 #include "encore/backends/region/text.h"
 #include "encore/backends/region/verify.h"
+#include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/text/parser.h"
@@ -15,21 +16,6 @@
 namespace encore::backends {
 namespace {
 
-// The region of all nodes of `text` that have one, for its outputs.
-BuiltRegion Build(const Graph& graph) {
-  std::vector<NodeId> nodes;
-  std::vector<ValueId> outputs;
-  for (const NodeId node : Nodes(graph)) {
-    if (HasRegion(graph, node)) nodes.push_back(node);
-  }
-  for (const Graph::Output& output : graph.outputs()) {
-    outputs.push_back(output.value);
-  }
-  std::optional<BuiltRegion> built = BuildRegion(graph, nodes, outputs);
-  EXPECT_TRUE(built.has_value());
-  return built.has_value() ? *std::move(built) : BuiltRegion{};
-}
-
 // Output 0 for f32 inputs in the order of the signature.
 std::vector<float> Compute(const std::string& text,
                            const std::vector<std::vector<float>>& inputs,
@@ -37,7 +23,7 @@ std::vector<float> Compute(const std::string& text,
   StatusOr<Graph> graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   if (!graph.ok()) return {};
-  const BuiltRegion built = Build(*graph);
+  const BuiltRegion built = BuildWhole(*graph);
   EXPECT_TRUE(VerifyRegion(built.region).ok())
       << VerifyRegion(built.region) << ToText(built.region);
   const std::vector<std::byte> bytes = EncodeRegion(built.region);
@@ -79,7 +65,7 @@ graph softmax(%x: f32[2,3]) -> f32[2,3] {
   EXPECT_NEAR(y[2], std::exp(2) / sum, 1e-6);
   EXPECT_NEAR(y[4], 1.0 / 3, 1e-6);
   StatusOr<Graph> graph = ParseGraph(text);
-  const Region region = Build(*graph).region;
+  const Region region = BuildWhole(*graph).region;
   EXPECT_EQ(region.outer, 1u);
   EXPECT_EQ(region.extents.size(), 2u);
 }
@@ -96,7 +82,7 @@ graph dot(%x: f32[2,3], %w: f32[3,2], %b: f32[2]) -> f32[2,2] {
       Compute(text, {{1, 2, 3, 4, 5, 6}, {1, 0, 0, 1, 1, 1}, {10, 20}}, 4),
       (std::vector<float>{14, 25, 20, 31}));
   StatusOr<Graph> graph = ParseGraph(text);
-  const Region region = Build(*graph).region;
+  const Region region = BuildWhole(*graph).region;
   ASSERT_TRUE(region.contraction.has_value());
   EXPECT_EQ(region.contraction->m, (std::vector<uint32_t>{0}));
   EXPECT_EQ(region.contraction->n, (std::vector<uint32_t>{1}));
@@ -156,7 +142,7 @@ graph f(%x: f32[4]) -> f32[] {
   return %y
 })");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const std::vector<std::byte> bytes = EncodeRegion(Build(*graph).region);
+  const std::vector<std::byte> bytes = EncodeRegion(BuildWhole(*graph).region);
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(DecodeRegion(std::span(bytes).first(size)).ok());
   }
