@@ -10,6 +10,7 @@
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
+#include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 
@@ -87,6 +88,30 @@ graph dot(%x: f32[2,3], %w: f32[3,2], %b: f32[2]) -> f32[2,2] {
   EXPECT_EQ(region.contraction->m, (std::vector<uint32_t>{0}));
   EXPECT_EQ(region.contraction->n, (std::vector<uint32_t>{1}));
   EXPECT_EQ(region.contraction->k, (std::vector<uint32_t>{2}));
+}
+
+TEST(RegionTest, SmallPowersAreProducts) {
+  const auto text = [](std::string_view dtype, int exponent) {
+    return StrCat("graph g(%x: ", dtype, "[4]) -> ", dtype,
+                  "[4] {\n  %c = ", "constant() {value = ", dtype, "[] ",
+                  exponent, "}\n",
+                  "  %e = broadcast(%c) {shape = [4], axes = []}\n",
+                  "  %y = pow(%x, %e)\n  return %y\n}");
+  };
+  EXPECT_EQ(Compute(text("f32", 2), {{-2, 0, 3, 0.5}}, 4),
+            (std::vector<float>{4, 0, 9, 0.25}));
+  EXPECT_EQ(Compute(text("f32", 3), {{-2, 0, 3, 0.5}}, 4),
+            (std::vector<float>{-8, 0, 27, 0.125}));
+  const auto has_pow = [&](std::string_view dtype, int exponent) {
+    const StatusOr<Graph> graph = ParseGraph(text(dtype, exponent));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return ToText(BuildWhole(*graph).region).find("pow") != std::string::npos;
+  };
+  EXPECT_FALSE(has_pow("f32", 3));
+  EXPECT_FALSE(has_pow("i32", 3));
+  EXPECT_FALSE(has_pow("f16", 2));
+  EXPECT_TRUE(has_pow("f16", 3)) << "a second rounding would show";
+  EXPECT_TRUE(has_pow("f32", 4));
 }
 
 TEST(RegionTest, ConvolutionPadsWithZeros) {

@@ -210,7 +210,27 @@ Tracer::Result Tracer::Elementwise(NodeId node, const Indices& indices) {
   } else if (expr.op == Op::kCast) {
     expr.saturate = graph_.attrs<CastAttrs>(node).saturate;
   }
+  if (expr.op == Op::kPow) {
+    if (const Result product = SmallPower(expr)) return product;
+  }
   return Intern(std::move(expr));
+}
+
+// A square is rounded once, as the power is. A cube is rounded twice, which is
+// within what is promised of pow only where the dtype has bits to spare.
+Tracer::Result Tracer::SmallPower(const Expr& power) {
+  const Expr exponent = region_.expr(power.operands[1]);  // outlives additions
+  if (exponent.kind != Expr::Kind::kConstant) return std::nullopt;
+  const Scalar value = FromBits(exponent.dtype, exponent.bits);
+  const auto is = [&](int64_t n) {
+    return IsFloat(exponent.dtype) ? value.f == static_cast<double>(n)
+                                   : value.i == n;
+  };
+  const bool may_cube = !IsFloat(power.dtype) || BitWidth(power.dtype) >= 32;
+  if (!is(2) && !(is(3) && may_cube)) return std::nullopt;
+  const ExprId base = power.operands[0];
+  const ExprId square = OfOp(Op::kMul, power.dtype, {base, base});
+  return is(2) ? square : OfOp(Op::kMul, power.dtype, {square, base});
 }
 
 Tracer::Result Tracer::Source(NodeId node, const Indices& indices) {

@@ -73,6 +73,8 @@ class Tracer {
 
   Result Trace(ValueId value, const Indices& indices);
   Result Elementwise(NodeId node, const Indices& indices);
+  // The product that a power with a small constant exponent is, else nothing.
+  Result SmallPower(const Expr& power);
   Result Movement(NodeId node, const Indices& indices);
   Result Broadcast(NodeId node, const Indices& indices);
   Result Reshape(NodeId node, const Indices& indices);
