@@ -7,6 +7,7 @@
 #include "encore/backends/lowering/loops.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
+#include "encore/backends/lowering/strings.h"
 #include "encore/ir/decompose.h"
 #include "encore/ir/stencil.h"
 #include "encore/ir/subpixel.h"
@@ -35,8 +36,9 @@ StatusOr<runtime::CompiledGraph> Compile(
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
   ENCORE_ASSIGN_OR_RETURN(Graph optimized, Optimize(read, options));
+  ENCORE_ASSIGN_OR_RETURN(Graph looped, LowerLoops(std::move(optimized)));
   ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
-                          LowerLoops(std::move(optimized)));
+                          LowerStrings(std::move(looped)));
   KernelTable table(placement, options, canonical.symbols());
   ENCORE_ASSIGN_OR_RETURN(const Scope scope,
                           MakeScope(canonical, {}, placement, options, &table));

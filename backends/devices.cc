@@ -3,6 +3,8 @@
 #include <string>
 
 #include "encore/backends/cpu/device.h"
+#include "encore/backends/host/device.h"
+#include "encore/backends/host/program.h"
 #include "encore/backends/ref/device.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -24,6 +26,7 @@ StatusOr<std::unique_ptr<runtime::Device>> NewCpuDevice(uint32_t ordinal) {
 
 constexpr DeviceRow kDevices[] = {
     {"cpu", NewCpuDevice},
+    {host::kHostBackend, host::NewDevice},
     {"ref", ref::NewDevice},
 };
 

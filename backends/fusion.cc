@@ -6,6 +6,7 @@
 #include <set>
 
 #include "encore/backends/region/build.h"
+#include "encore/ir/size_finders.h"
 
 namespace encore::backends {
 namespace {
@@ -24,13 +25,14 @@ class Partitioner {
       : graph_(graph),
         context_(context),
         live_(LiveNodes(graph)),
+        finders_(graph),
         users_(graph.value_count()),
         is_output_(graph.value_count()),
         group_of_(graph.node_count(), -1) {
     for (const NodeId node : Nodes(graph)) {
       if (!live_[node.value()]) continue;
-      for (const ValueId operand : graph.operands(node)) {
-        users_[operand.value()].push_back(node);
+      for (const ValueId value : Needed(node)) {
+        users_[value.value()].push_back(node);
       }
     }
     for (const Graph::Output& output : graph.outputs()) {
@@ -375,30 +377,12 @@ class Partitioner {
     return needed;
   }
 
-  // By symbol, the value whose maker finds it out.
-  std::map<uint32_t, ValueId> FoundSizes() const {
-    std::map<uint32_t, ValueId> sizes;
-    for (const NodeId node : Nodes(graph_)) {
-      if (!live_[node.value()] || graph_.op(node) != Op::kCountUp) continue;
-      const Dim& size = graph_.attrs<CountUpAttrs>(node).size[0];
-      if (size.symbol()) sizes.emplace(*size.symbol(), graph_.result(node));
-    }
-    return sizes;
-  }
-
   // What must be there before the node: its operands, and its run-time sizes.
-  std::vector<ValueId> Needed(NodeId node,
-                              const std::map<uint32_t, ValueId>& sizes) const {
+  std::vector<ValueId> Needed(NodeId node) const {
     const auto operands = graph_.operands(node);
     std::vector<ValueId> needed(operands.begin(), operands.end());
-    if (sizes.empty()) return needed;
-    const Shape& shape = graph_.shape(graph_.result(node));
-    for (const auto& [symbol, value] : sizes) {
-      std::vector<Dim> zero;
-      for (uint32_t i = 0; i < symbol; ++i) zero.push_back(Dim::OfSymbol(i));
-      zero.push_back(Dim(1));
-      if (shape == shape.Substitute(zero)) continue;
-      if (graph_.producer(value) != node) needed.push_back(value);
+    for (const NodeId finder : finders_.NeededBy(node)) {
+      needed.push_back(graph_.result(finder));
     }
     return needed;
   }
@@ -406,13 +390,12 @@ class Partitioner {
   // Kahn's algorithm; of those that are ready the one that ends first.
   std::vector<Group> Sort(std::vector<Group> groups,
                           const std::map<ValueId, size_t>& made_by) const {
-    const std::map<uint32_t, ValueId> sizes = FoundSizes();
     std::vector<std::set<size_t>> readers(groups.size());
     std::vector<size_t> waiting(groups.size());
     for (size_t g = 0; g < groups.size(); ++g) {
       std::set<size_t> reads;
       for (const NodeId node : groups[g].nodes) {
-        for (const ValueId operand : Needed(node, sizes)) {
+        for (const ValueId operand : Needed(node)) {
           // Behind views and control flow, back to groups.
           std::vector<ValueId> work = {operand};
           std::set<ValueId> seen;
@@ -427,9 +410,7 @@ class Partitioner {
             }
             const NodeId producer = graph_.producer(value);
             if (Contains(groups[g].nodes, producer)) continue;
-            for (const ValueId next : graph_.operands(producer)) {
-              work.push_back(next);
-            }
+            for (const ValueId next : Needed(producer)) work.push_back(next);
           }
         }
       }
@@ -457,6 +438,7 @@ class Partitioner {
   const Graph& graph_;
   const FusionContext& context_;
   std::vector<bool> live_;
+  SizeFinders finders_;
   std::vector<std::vector<NodeId>> users_;  // by value
   std::vector<bool> is_output_;             // by value
   std::vector<int> group_of_;               // by node

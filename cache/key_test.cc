@@ -210,11 +210,17 @@ TEST(Key, EveryOperandAndBodyCounts) {
 TEST(Key, EveryDimAndHostKindCounts) {
   std::set<Digest> keys;
   for (const std::string_view type :
-       {"f32[2,3,5]", "f32[3,2,5]", "f32[2,3,6]", "f32[2,3]", "f32[2,3,5,1]",
-        "f32[30]", "f32[N,3,5]", "f32[2,N,5]", "f32[N,N,5]", "f32[N,M,5]",
-        "f32[N + 1,3,5]", "f32[2*N,3,5]", "f32[N*M,3,5]",
-        "f32[floor_div(N, 2),3,5]", "f32[mod(N, 2),3,5]", "f32[max(N, 2),3,5]",
-        "f32[min(N, 2),3,5]", "sequence<f32[2,3,5]>", "optional<f32[2,3,5]>"}) {
+       {"f32[2,3,5]",         "f32[3,2,5]",
+        "f32[2,3,6]",         "f32[2,3]",
+        "f32[2,3,5,1]",       "f32[30]",
+        "f32[N,3,5]",         "f32[2,N,5]",
+        "f32[N,N,5]",         "f32[N,M,5]",
+        "f32[N + 1,3,5]",     "f32[2*N,3,5]",
+        "f32[N*M,3,5]",       "f32[floor_div(N, 2),3,5]",
+        "f32[mod(N, 2),3,5]", "f32[max(N, 2),3,5]",
+        "f32[min(N, 2),3,5]", "sequence<f32>",
+        "optional<f32>",      "optional<sequence<f32>>",
+        "sequence<f64>"}) {
     const std::string text = StrCat("symbols N in [1, 8], M in [1, 8] graph g(",
                                     "%x: ", type, ") { return %x }");
     EXPECT_TRUE(keys.insert(KeyOf(Ingredients(text))).second) << type;

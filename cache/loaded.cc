@@ -15,17 +15,24 @@ using runtime::Slot;
 
 StatusOr<Literal> TakeOutput(const Slot& slot,
                              const runtime::Replayer::Output& output) {
-  if (output.object != nullptr) {
-    if (IsHost(slot.type.dtype) && slot.type.host == HostKind::kNone &&
-        output.object->elements.size() == 1) {
-      return output.object->elements[0];
-    }
-    return UnimplementedError("an output that is a sequence or optional");
-  }
+  if (output.object != nullptr) return output.object->value;
   return Literal::Copy(slot.type.dtype,
                        {output.dims.begin(), output.dims.end()},
                        {static_cast<const std::byte*>(output.data),
                         static_cast<size_t>(output.bytes)});
+}
+
+// What the caller calls the nodes of a step.
+std::string OriginsOf(const runtime::Step* step, const Loaded::Names& names) {
+  std::vector<std::string> origins;
+  if (step != nullptr) {
+    for (const uint32_t number : step->origins) {
+      if (number < names.origins.size() && !names.origins[number].empty()) {
+        origins.push_back(Quote(names.origins[number]));
+      }
+    }
+  }
+  return origins.empty() ? "replay" : StrCat("node ", StrJoin(origins, ", "));
 }
 
 }  // namespace
@@ -57,13 +64,14 @@ StatusOr<std::vector<Literal>> Loaded::Run(
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Slot& slot = graph().slot(graph().inputs[i]);
     const std::string what = StrCat("input ", names_.inputs[i]);
-    if (inputs[i].dtype() != slot.type.dtype) {
-      return InvalidArgumentError(StrCat(what, " is ", inputs[i].dtype(),
-                                         ", expected ", slot.type.dtype));
+    if (inputs[i].dtype() != slot.type.dtype ||
+        inputs[i].host() != slot.type.host) {
+      return InvalidArgumentError(
+          StrCat(what, " is ", inputs[i].type(), ", expected ", slot.type));
     }
     Status bound;
     if (slot.is_host_object()) {
-      objects.push_back({{inputs[i]}});
+      objects.push_back({inputs[i]});
       bound = replayer.BindInput(i, &objects.back());
     } else {
       kept.push_back(inputs[i].Aligned());
@@ -73,7 +81,9 @@ StatusOr<std::vector<Literal>> Loaded::Run(
     }
     if (!bound.ok()) return Annotate(bound, what);
   }
-  ENCORE_RETURN_IF_ERROR(replayer.Replay());
+  if (const Status status = replayer.Replay(); !status.ok()) {
+    return Annotate(status, OriginsOf(replayer.failed_step(), names_));
+  }
   std::vector<Literal> outputs;
   for (size_t i = 0; i < graph().outputs.size(); ++i) {
     ENCORE_ASSIGN_OR_RETURN(

@@ -13,14 +13,24 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-// Writes a list of tensors: types in one place, bytes in sections of their own.
+// The type's byte: the dtype, and what it is of above it.
+constexpr int kHostShift = 6;
+
+// Writes a list of values: types in one place, bytes in sections of their own.
+// A host object is its type, the number of its elements, and these.
 class TensorWriter {
  public:
   TensorWriter(SectionType bytes_type, ContainerWriter* writer)
       : bytes_type_(bytes_type), writer_(writer) {}
 
   void Add(const Literal& literal, ByteWriter* head) {
-    head->Byte(static_cast<uint8_t>(literal.dtype()));
+    head->Byte(
+        static_cast<uint8_t>(static_cast<int>(literal.dtype()) |
+                             static_cast<int>(literal.host()) << kHostShift));
+    if (literal.host() != HostKind::kNone) {
+      Add(literal.elements(), head);
+      return;
+    }
     head->Varint(literal.dims().size());
     for (const int64_t dim : literal.dims()) {
       head->Varint(static_cast<uint64_t>(dim));
@@ -48,8 +58,17 @@ class TensorReader {
                std::shared_ptr<const Container> container)
       : bytes_type_(bytes_type), container_(std::move(container)) {}
 
-  StatusOr<Literal> Read(ByteReader& head) {
-    const uint8_t dtype_number = head.Byte();
+  // `depth`: how many host objects this is in.
+  StatusOr<Literal> Read(ByteReader& head, int depth = 0) {
+    const uint8_t type = head.Byte();
+    const uint8_t dtype_number = type & ((1 << kHostShift) - 1);
+    const auto host = static_cast<HostKind>(type >> kHostShift);
+    if (host != HostKind::kNone) {
+      if (!IsValidDType(dtype_number) || depth > 1) {
+        return DataLossError("package: no type of a host object");
+      }
+      return ReadObject(static_cast<DType>(dtype_number), host, head, depth);
+    }
     std::vector<int64_t> dims(head.Count());
     for (int64_t& dim : dims) dim = static_cast<int64_t>(head.Varint());
     const auto count = ElementCount(dims);
@@ -83,6 +102,31 @@ class TensorReader {
   }
 
  private:
+  // An optional has a sequence in it at most, a sequence tensors.
+  StatusOr<Literal> ReadObject(DType dtype, HostKind host, ByteReader& head,
+                               int depth) {
+    const HostKind inner = host == HostKind::kOptionalSequence
+                               ? HostKind::kSequence
+                               : HostKind::kNone;
+    const size_t count = head.Count();
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < count; ++i) {
+      ENCORE_ASSIGN_OR_RETURN(Literal element, Read(head, depth + 1));
+      if (element.dtype() != dtype || element.host() != inner) {
+        return DataLossError("package: an element of another type");
+      }
+      elements.push_back(std::move(element));
+    }
+    if (host == HostKind::kSequence) {
+      return Literal::Sequence(dtype, std::move(elements));
+    }
+    if (elements.size() > 1) {
+      return DataLossError("package: an optional with several values");
+    }
+    return elements.empty() ? Literal::Absent(dtype, host)
+                            : Literal::Optional(std::move(elements[0]));
+  }
+
   const SectionType bytes_type_;
   const std::shared_ptr<const Container> container_;
   uint32_t next_ = 0;

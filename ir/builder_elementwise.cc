@@ -7,6 +7,18 @@
 
 namespace encore {
 
+namespace {
+
+// Whether a dim is known only when the graph runs.
+bool IsAtRunTime(const Graph& graph, const Shape& shape) {
+  return std::ranges::any_of(shape.dims(), [&](const Dim& dim) {
+    const auto symbol = dim.symbol();
+    return symbol && graph.symbols()[*symbol].at_run_time;
+  });
+}
+
+}  // namespace
+
 std::optional<Shape> BroadcastShape(const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   std::vector<Dim> dims(rank);
@@ -79,10 +91,15 @@ bool GraphBuilder::BroadcastTogether(std::span<Value> values) {
     if (!value.valid()) return false;
     const auto wider = BroadcastShape(common, value.shape());
     if (!wider) {
-      Fail(InvalidArgumentError(
+      const std::string shapes =
           StrCat("shapes ", common.ToString(graph_.symbols()), " and ",
-                 value.shape().ToString(graph_.symbols()),
-                 " do not broadcast together")));
+                 value.shape().ToString(graph_.symbols()));
+      const bool open =
+          IsAtRunTime(graph_, common) || IsAtRunTime(graph_, value.shape());
+      Fail(open ? UnimplementedError(
+                      StrCat(shapes, " must be known to broadcast together"))
+                : InvalidArgumentError(
+                      StrCat(shapes, " do not broadcast together")));
       return false;
     }
     common = *wider;

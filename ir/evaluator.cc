@@ -41,7 +41,8 @@ Attributes Substituted(const Attributes& attributes,
 Status CheckSizes(Op op, std::span<const TensorType> types, int64_t max_bytes) {
   for (const TensorType& type : types) {
     if (type.host != HostKind::kNone) {
-      return UnimplementedError(StrCat(op, ": a host object, ", type));
+      return InvalidArgumentError(
+          StrCat(op, ": a result of type ", type, ", expected a tensor"));
     }
     if (!type.shape.is_constant()) {
       return InvalidArgumentError(
@@ -98,16 +99,49 @@ Results RunUnpacked(const EvalContext& context) {
   return results;
 }
 
-// Evaluates a node without bodies whose attributes have constant dims.
+// Whether a value is of `type`, whose dims may be unknown.
+bool Fits(const Literal& value, const TensorType& type) {
+  if (value.dtype() != type.dtype || value.host() != type.host ||
+      value.rank() != type.shape.rank()) {
+    return false;
+  }
+  for (int d = 0; d < value.rank(); ++d) {
+    const Dim& dim = type.shape[d];
+    if (dim.is_constant() && dim.constant() != value.dims()[d]) return false;
+  }
+  return true;
+}
+
+// The shapes of the results are found out by the operator itself.
+Results RunOnHost(Op op, const Attributes& attributes, const Literals& operands,
+                  std::span<const TensorType> types) {
+  const EvalContext context{op, attributes, operands, types, nullptr, 0};
+  ENCORE_ASSIGN_OR_RETURN(Literals results,
+                          kEvaluate[static_cast<int>(op)](context));
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (Fits(results[i], types[i])) continue;
+    return InvalidArgumentError(StrCat(op, ": result ", i, " is ",
+                                       results[i].type(), ", expected ",
+                                       types[i]));
+  }
+  return results;
+}
+
+// Evaluates a node without bodies whose attributes have constant dims, but for
+// sizes that it finds out.
 Results RunPlain(Op op, const Attributes& attributes, Literals operands,
-                 const EvaluateOptions& options) {
+                 const EvaluateOptions& options,
+                 std::span<const Symbol> symbols = {}) {
   std::vector<TensorType> types;
   for (Literal& operand : operands) {
     types.push_back(operand.type());
-    if (!IsHost(operand.dtype())) operand = operand.Aligned();
+    operand = operand.Aligned();
   }
   ENCORE_ASSIGN_OR_RETURN(const std::vector<TensorType> results,
-                          InferTypes({op, attributes, types, {}, {}}));
+                          InferTypes({op, attributes, types, {}, symbols}));
+  if (Info(op).has(kOnHost)) {
+    return RunOnHost(op, attributes, operands, results);
+  }
   ENCORE_RETURN_IF_ERROR(CheckSizes(op, results, options.max_bytes));
   if (op == Op::kCustom && options.custom) {
     return options.custom(std::get<CustomAttrs>(attributes), operands);
@@ -173,12 +207,10 @@ Status Evaluation::BindArgument(const Graph::Argument& argument,
                                 const Literal& literal) {
   const TensorType& type = graph_.type(argument.value);
   const std::string what = StrCat("argument ", Quote(argument.name));
-  if (type.host != HostKind::kNone) {
-    return UnimplementedError(StrCat(what, " is a host object"));
-  }
-  if (literal.dtype() != type.dtype) {
-    return InvalidArgumentError(
-        StrCat(what, " is ", literal.dtype(), ", expected ", type.dtype));
+  if (literal.dtype() != type.dtype || literal.host() != type.host) {
+    return InvalidArgumentError(StrCat(what, " is ", literal.type(),
+                                       ", expected ",
+                                       type.ToString(graph_.symbols())));
   }
   ENCORE_RETURN_IF_ERROR(binding_.Bind(what, type.shape, literal.dims()));
   values_[argument.value.value()] = literal;
@@ -283,7 +315,9 @@ Status Evaluation::Step(NodeId node) {
       Literals results,
       RunPlain(op,
                Substituted(graph_.attributes(node), binding_.replacements()),
-               std::move(operands), options_));
+               std::move(operands), options_,
+               Info(op).has(kFindsSizes) ? graph_.symbols()
+                                         : std::span<const Symbol>()));
   return Store(node, std::move(results));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "encore/ir/infer.h"
+#include "encore/ir/size_finders.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -25,6 +26,9 @@ Status CheckType(const TensorType& type, std::span<const Symbol> symbols) {
   if (type.shape.rank() > kMaxRank) {
     return InvalidArgumentError(StrCat("rank ", type.shape.rank(), ", at most ",
                                        kMaxRank, " is supported"));
+  }
+  if (type.host != HostKind::kNone && type.shape.rank() > 0) {
+    return InvalidArgumentError("a sequence or optional has no dims");
   }
   for (const Dim& dim : type.shape.dims()) {
     if (!dim.valid() || (dim.is_constant() && dim.constant() < 0) ||
@@ -279,9 +283,13 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   for (const Graph::Output& output : graph.outputs()) {
     live[graph.producer(output.value).value()] = true;
   }
+  const SizeFinders finders(graph);
   // Operands come before their users: one pass from the end reaches all.
   for (uint32_t i = graph.node_count(); i-- > 0;) {
     if (!live[i]) continue;
+    for (const NodeId finder : finders.NeededBy(NodeId(i))) {
+      live[finder.value()] = true;
+    }
     for (const ValueId operand : graph.operands(NodeId(i))) {
       live[graph.producer(operand).value()] = true;
     }

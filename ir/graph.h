@@ -239,7 +239,7 @@ class NodeRange {
 };
 inline NodeRange Nodes(const Graph& graph) { return NodeRange(graph); }
 
-// Whether each node is reached from the outputs; indexed by node.
+// Whether each node, by number, is reached from outputs (see size_finders.h).
 std::vector<bool> LiveNodes(const Graph& graph);
 
 // How often each value is used by live nodes and outputs; indexed by value.

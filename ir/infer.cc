@@ -85,8 +85,15 @@ Status CheckSignature(const InferContext& context) {
   for (int i = 0; i < count; ++i) {
     const TypeSlot& slot = info.signature().operand(i);
     if (slot.kind != TypeSlot::Kind::kAny &&
-        context.operand(i).host != HostKind::kNone) {
-      return context.Error(StrCat("operand ", i, " is no tensor"));
+        context.operand(i).host != slot.host) {
+      return context.Error(
+          StrCat("operand ", i, " is ",
+                 context.operand(i).ToString(context.symbols), ", expected a ",
+                 slot.host == HostKind::kNone ? "tensor" : "sequence"));
+    }
+    if (context.operand(i).host != HostKind::kNone &&
+        context.shape(i).rank() > 0) {
+      return context.Error(StrCat("operand ", i, " is no tensor and has dims"));
     }
     ENCORE_RETURN_IF_ERROR(CheckOperand(context, i, &element));
   }

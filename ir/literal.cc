@@ -124,8 +124,49 @@ Literal Literal::Strings(std::vector<int64_t> dims,
   return literal;
 }
 
+Literal Literal::Sequence(DType dtype, std::vector<Literal> elements) {
+  Literal literal = Absent(dtype, HostKind::kSequence);
+  for (const Literal& element : elements) {
+    ENCORE_CHECK(element.host_ == HostKind::kNone && element.dtype_ == dtype)
+        << "no sequence of " << element.type().ToString();
+  }
+  *literal.elements_ = std::move(elements);
+  return literal;
+}
+
+Literal Literal::Optional(Literal value) {
+  ENCORE_CHECK(!IsOptional(value.host_)) << "an optional of an optional";
+  Literal literal = Absent(value.dtype_, value.host_ == HostKind::kNone
+                                             ? HostKind::kOptional
+                                             : HostKind::kOptionalSequence);
+  literal.elements_->push_back(std::move(value));
+  return literal;
+}
+
+Literal Literal::Absent(DType dtype, HostKind kind) {
+  ENCORE_CHECK(kind != HostKind::kNone);
+  Literal literal(dtype, {0});
+  literal.dims_.clear();
+  literal.host_ = kind;
+  literal.strings_.reset();
+  literal.elements_ = std::make_shared<std::vector<Literal>>();
+  return literal;
+}
+
+const std::vector<Literal>& Literal::elements() const {
+  ENCORE_CHECK(elements_ != nullptr) << "a tensor has no list of elements";
+  return *elements_;
+}
+
+std::vector<Literal> Literal::TakeElements() && {
+  ENCORE_CHECK(elements_ != nullptr) << "a tensor has no list of elements";
+  if (elements_.use_count() > 1) return *elements_;
+  return std::move(*elements_);
+}
+
 std::span<const std::byte> Literal::bytes() const {
-  ENCORE_CHECK(!IsHost(dtype_)) << "a string tensor has no bytes";
+  ENCORE_CHECK(!IsHost(dtype_) && host_ == HostKind::kNone)
+      << "a host object has no bytes";
   return {data_, size_};
 }
 
@@ -245,7 +286,9 @@ void Literal::SetInt(int64_t i, int64_t value) {
 }
 
 Literal Literal::Aligned() const {
-  if (IsHost(dtype_) || IsPacked(dtype_)) return *this;
+  if (host_ != HostKind::kNone || IsHost(dtype_) || IsPacked(dtype_)) {
+    return *this;
+  }
   if (reinterpret_cast<uintptr_t>(data_) % (BitWidth(dtype_) / 8) == 0)
     return *this;
   Literal copy(dtype_, dims_);
@@ -274,7 +317,10 @@ Literal Literal::Canonical() const {
 }
 
 bool operator==(const Literal& a, const Literal& b) {
-  if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_) return false;
+  if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_ || a.host_ != b.host_) {
+    return false;
+  }
+  if (a.host_ != HostKind::kNone) return *a.elements_ == *b.elements_;
   if (IsHost(a.dtype_)) return *a.strings_ == *b.strings_;
   if (a.HasStrayBits() || b.HasStrayBits()) {
     return a.Canonical() == b.Canonical();
@@ -292,6 +338,11 @@ uint64_t Literal::Fingerprint() const {
   };
   mix(static_cast<uint64_t>(dtype_));
   for (const int64_t dim : dims_) mix(static_cast<uint64_t>(dim));
+  if (host_ != HostKind::kNone) {
+    mix(static_cast<uint64_t>(host_));
+    for (const Literal& element : *elements_) mix(element.Fingerprint());
+    return hash;
+  }
   if (IsHost(dtype_)) {
     for (const std::string& text : *strings_) {
       mix(text.size());

@@ -1,12 +1,13 @@
-// Literal: a tensor in host memory that owns its bytes or keeps alive what
-// does.
+// Literal: a value in host memory: a tensor that owns its bytes or keeps alive
+// what does, or a sequence or optional of tensors.
 //
 // The bytes are row-major and dense, in the machine's (little-endian) order;
 // 4-bit elements are packed two a byte, the first in the low half; the unused
 // half of the last byte of an odd count means nothing. Copies share the bytes,
 // which never change once a literal is shared: a literal is a value, safe to
 // read from any number of threads. String tensors keep std::strings in place of
-// bytes.
+// bytes, sequences and optionals a list of literals; neither has bytes and the
+// latter have no dims.
 #ifndef ENCORE_IR_LITERAL_H_
 #define ENCORE_IR_LITERAL_H_
 
@@ -65,14 +66,28 @@ class Literal {
   static Literal Strings(std::vector<int64_t> dims,
                          std::vector<std::string> values);
 
+  // A sequence. REQUIRES tensors of `dtype`.
+  static Literal Sequence(DType dtype, std::vector<Literal> elements);
+  // An optional that has a value: a tensor or a sequence.
+  static Literal Optional(Literal value);
+  // One without; of kind kOptional or kOptionalSequence.
+  static Literal Absent(DType dtype, HostKind kind);
+
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& dims() const { return dims_; }
   int rank() const { return static_cast<int>(dims_.size()); }
   int64_t element_count() const { return element_count_; }
   Shape shape() const { return Shape(std::span<const int64_t>(dims_)); }
-  TensorType type() const { return {dtype_, shape(), HostKind::kNone}; }
+  TensorType type() const { return {dtype_, shape(), host_}; }
 
-  // The bytes; REQUIRES no string tensor.
+  HostKind host() const { return host_; }
+  // The tensors of a sequence; an optional's value, none or one. REQUIRES
+  // host() other than kNone.
+  const std::vector<Literal>& elements() const;
+  // The same by value: moved where no other literal shares them.
+  std::vector<Literal> TakeElements() &&;
+
+  // The bytes; REQUIRES a tensor, and none of strings.
   std::span<const std::byte> bytes() const;
   // Writable bytes; REQUIRES that this literal owns them alone (made by the
   // constructor and not copied since).
@@ -129,6 +144,7 @@ class Literal {
   bool HasStrayBits() const;
 
   DType dtype_;
+  HostKind host_ = HostKind::kNone;
   std::vector<int64_t> dims_;
   int64_t element_count_ = 0;
   const std::byte* data_ = nullptr;
@@ -137,6 +153,7 @@ class Literal {
   // Set where this literal made its bytes (or strings) itself.
   std::byte* mutable_data_ = nullptr;
   std::shared_ptr<std::vector<std::string>> strings_;
+  std::shared_ptr<std::vector<Literal>> elements_;
 };
 
 template <typename T>

@@ -196,8 +196,12 @@ TEST_P(MalformedTest, WrongOperandsAreRefused) {
                                        : Attributes(NoneAttrs()))
                      .ok());
     for (size_t i = 0; i < operands.size(); ++i) {
+      const bool any = info.signature().operand(static_cast<int>(i)).kind ==
+                       TypeSlot::Kind::kAny;
       auto hosts = operands;
-      hosts[i].host = HostKind::kSequence;
+      hosts[i].host = operands[i].host != HostKind::kNone ? HostKind::kNone
+                      : any                               ? HostKind::kOptional
+                                                          : HostKind::kSequence;
       EXPECT_FALSE(infer(hosts, attributes).ok()) << info.mnemonic;
     }
   }

@@ -30,6 +30,7 @@ struct DTypeSets {
   const std::vector<DType> kOrdered =
       Select([](DType d) { return !IsHost(d); });
   const std::vector<DType> kBool = {DType::kBool};
+  const std::vector<DType> kStrings = Select(IsHost);
 };
 
 int BodiesOf(Op op) {
@@ -71,6 +72,9 @@ std::vector<OpInfo> MakeTable() {
 TypeSlot ParseSlot(std::string_view text) {
   if (text == "T") return {TypeSlot::Kind::kT};
   if (text == "I") return {TypeSlot::Kind::kIndex};
+  if (text == "seq") {
+    return {TypeSlot::Kind::kT, DType::kF32, HostKind::kSequence};
+  }
   if (text == "A") return {TypeSlot::Kind::kAny};
   if (text == "attr") return {TypeSlot::Kind::kAttr};
   const auto dtype = ParseDType(text);

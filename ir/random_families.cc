@@ -366,6 +366,7 @@ Values RandomGenerator::Bodies(Op op, DType dtype) {
   while (operands.size() < 3 && Chance(50)) {
     operands.push_back(Any(RandomDType(Info(op).dtypes), false));
   }
+  if (Chance(25)) operands.push_back(SequenceOf(dtype, 2, std::nullopt));
   const uint64_t seed = random_();
   if (op == Op::kIf) {
     const auto then = BodyOf(0, operands, seed);

@@ -56,7 +56,8 @@ Value RandomGenerator::Fresh(DType dtype, const Shape& shape) {
   if (!is_body_) {
     const std::string name = StrCat("x", next_input_++);
     const TensorType type{dtype, shape, HostKind::kNone};
-    return Chance(20) ? g_.Parameter(name, type) : g_.Input(name, type);
+    const bool parameter = !IsHost(dtype) && Chance(20);
+    return parameter ? g_.Parameter(name, type) : g_.Input(name, type);
   }
   if (shape.is_constant()) {
     return g_.Constant(RandomLiteral(dtype, shape.ConstantDims(), random_()));
@@ -156,6 +157,12 @@ DType RandomGenerator::RandomDType(std::span<const DType> allowed) {
 RandomGenerator::Values RandomGenerator::Dispatch(Op op, DType dtype) {
   const OpInfo& info = Info(op);
   if (info.has(kBodies)) return Bodies(op, dtype);
+  if (info.has(kOnHost)) {
+    return Info(op).allows(DType::kF32) && op != Op::kStringFormat &&
+                   op != Op::kStringParse
+               ? Sequences(op, dtype)
+               : Strings(op, dtype);
+  }
   switch (op) {
     case Op::kConstant:
     case Op::kIota:
@@ -195,8 +202,18 @@ bool RandomGenerator::AddNode(Op op, DType dtype) {
   }
   const Values results = Dispatch(op, dtype);
   ENCORE_CHECK_OK(g_.status());
-  pool_.insert(pool_.end(), results.begin(), results.end());
+  for (const Value& result : results) AddToPool(result);
   return true;
+}
+
+void RandomGenerator::AddToPool(Value value) {
+  const std::span<const Symbol> symbols = g_.graph().symbols();
+  bool plain = value.type().host == HostKind::kNone;
+  for (const Dim& dim : value.shape().dims()) {
+    const auto symbol = dim.symbol();
+    plain = plain && !(symbol && symbols[*symbol].at_run_time);
+  }
+  (plain ? pool_ : others_).push_back(value);
 }
 
 void RandomGenerator::AddNodes(int count) {

@@ -30,8 +30,10 @@ class RandomGenerator {
   // Adds `count` nodes of random ops and dtypes.
   void AddNodes(int count);
   void AddSymbols();
-  void AddToPool(Value value) { pool_.push_back(value); }
+  void AddToPool(Value value);
   std::span<const Value> pool() const { return pool_; }
+  // What no random node takes: host objects, and sizes known at run time only.
+  std::span<const Value> others() const { return others_; }
 
   // A number in [0, limit).
   int64_t Below(int64_t limit) {
@@ -78,6 +80,17 @@ class RandomGenerator {
   Values Pool(Op op, DType dtype);
   Values SliceOf(DType dtype);
   Values Dispatch(Op op, DType dtype);
+  Values Sequences(Op op, DType dtype);
+  Values Optionals(Op op, DType dtype, const Shape& shape);
+  Values Strings(Op op, DType dtype);
+
+  // A sequence of `count` tensors, of `shape` where there is one.
+  Value SequenceOf(DType dtype, int64_t count,
+                   const std::optional<Shape>& shape);
+  // An index into `limit` places, from either end.
+  Value IndexBelow(int64_t limit);
+  // `shape`, or symbols in place of its dims that get their values at run time.
+  Dims FoundOut(const Shape& shape);
 
   GraphBuilder::Body BodyOf(size_t first, std::span<const Value> like,
                             uint64_t seed);
@@ -86,7 +99,7 @@ class RandomGenerator {
   std::mt19937_64 random_;
   const RandomGraphOptions& options_;
   const bool is_body_;
-  Values pool_;
+  Values pool_, others_;
   std::vector<Dim> symbols_;
   int next_input_ = 0;
 };

@@ -20,9 +20,11 @@ Graph Finish(GraphBuilder& g, const RandomGenerator& generator) {
     used.insert(operands.begin(), operands.end());
   }
   std::vector<std::pair<std::string, Value>> outputs;
-  for (const Value& value : generator.pool()) {
-    if (!used.contains(value.id())) {
-      outputs.emplace_back(StrCat("y", outputs.size()), value);
+  for (const auto values : {generator.pool(), generator.others()}) {
+    for (const Value& value : values) {
+      if (!used.contains(value.id())) {
+        outputs.emplace_back(StrCat("y", outputs.size()), value);
+      }
     }
   }
   if (outputs.empty()) outputs.emplace_back("y", generator.pool().back());

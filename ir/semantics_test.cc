@@ -35,8 +35,14 @@ double Tolerance(DType dtype) {
 // Nothing where the literals agree: bits for integers, the dtype's tolerance
 // for floats; NaN agrees with NaN.
 std::string Difference(const Literal& a, const Literal& b) {
-  if (a.dtype() != b.dtype() || a.dims() != b.dims()) {
-    return StrCat(a.type(), " against ", b.type());
+  if (a.type() != b.type()) return StrCat(a.type(), " against ", b.type());
+  if (a.host() != HostKind::kNone) {
+    if (a.elements().size() != b.elements().size()) return "other lengths";
+    for (size_t i = 0; i < a.elements().size(); ++i) {
+      std::string difference = Difference(a.elements()[i], b.elements()[i]);
+      if (!difference.empty()) return difference;
+    }
+    return "";
   }
   if (!IsFloat(a.dtype())) return a == b ? "" : "integers differ";
   const double tolerance = Tolerance(a.dtype());

@@ -76,16 +76,17 @@ std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
 }
 
 std::string TensorType::ToString(std::span<const Symbol> symbols) const {
-  const std::string tensor = StrCat(Name(dtype), shape.ToString(symbols));
   switch (host) {
     case HostKind::kNone:
-      return tensor;
+      break;
     case HostKind::kSequence:
-      return StrCat("sequence<", tensor, ">");
+      return StrCat("sequence<", Name(dtype), ">");
     case HostKind::kOptional:
-      return StrCat("optional<", tensor, ">");
+      return StrCat("optional<", Name(dtype), ">");
+    case HostKind::kOptionalSequence:
+      return StrCat("optional<sequence<", Name(dtype), ">>");
   }
-  return tensor;
+  return StrCat(Name(dtype), shape.ToString(symbols));
 }
 
 }  // namespace encore

@@ -2,8 +2,9 @@
 //
 // A shape is a list of dims, outermost first; data is row-major (the last dim
 // is contiguous). A scalar has no dims. A host object (a sequence or an
-// optional of tensors, or a string tensor) has a type too, with `host` saying
-// which it is.
+// optional) has a type too, with `host` saying which it is; what shapes its
+// tensors have is their own affair, so that two sequences are of one type
+// whatever is in them.
 #ifndef ENCORE_IR_SHAPE_H_
 #define ENCORE_IR_SHAPE_H_
 
@@ -70,18 +71,22 @@ std::optional<int64_t> ElementCount(std::span<const int64_t> dims);
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
 
 enum class HostKind : uint8_t {
-  kNone,      // a tensor; string tensors are tensors of dtype string
-  kSequence,  // a list of tensors of `dtype`; `shape` is the element's, where
-              // known
-  kOptional,  // such a tensor, or nothing
+  kNone,              // a tensor; string tensors are tensors of dtype string
+  kSequence,          // a list of tensors of `dtype`, each of its own shape
+  kOptional,          // a tensor of `dtype`, or nothing
+  kOptionalSequence,  // such a list, or nothing
 };
+
+inline bool IsOptional(HostKind kind) {
+  return kind == HostKind::kOptional || kind == HostKind::kOptionalSequence;
+}
 
 struct TensorType {
   DType dtype = DType::kF32;
-  Shape shape;
+  Shape shape;  // without dims where `host` is not kNone
   HostKind host = HostKind::kNone;
 
-  // "f32[N,784]", "sequence<f32[2]>", "optional<i64[]>".
+  // "f32[N,784]", "sequence<f32>", "optional<i64>", "optional<sequence<i64>>".
   std::string ToString(std::span<const Symbol> symbols = {}) const;
   bool operator==(const TensorType&) const = default;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "encore/ir/simplify_host.h"
+
 namespace encore {
 namespace {
 
@@ -306,6 +308,7 @@ Simplified Rewriter::Choice() const {
 
 Simplified SimplifyNode(const Graph& graph, const PendingNode& node,
                         const TensorType& type) {
+  if (Info(node.op).has(kOnHost)) return SimplifyHostNode(graph, node, type);
   const Rewriter rewriter(graph, node, type);
   constexpr Simplified (Rewriter::* kRewrites[])()
       const = {&Rewriter::Movement, &Rewriter::Composition,

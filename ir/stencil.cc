@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "encore/ir/dim_codec.h"
+#include "encore/ir/size_finders.h"
 #include "encore/ir/stencil_format.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/strings.h"
@@ -23,28 +24,32 @@ constexpr uint32_t kNoNumber = UINT32_MAX;
 bool IsArgument(Op op) { return op == Op::kInput || op == Op::kParameter; }
 
 // The nodes that the outputs need, arguments apart, operands first: a node
-// comes after its operands, those in their order.
+// comes after its operands, those in their order, and what finds out its sizes.
 std::vector<NodeId> PostOrder(const Graph& graph) {
+  const SizeFinders finders(graph);
   std::vector<bool> seen(graph.node_count());
   std::vector<NodeId> order;
   struct Visit {
     NodeId node;
-    size_t operand = 0;
+    std::vector<NodeId> finders;  // of sizes that it uses; after the operands
+    size_t next = 0;
   };
   std::vector<Visit> stack;
-  const auto enter = [&](ValueId value) {
-    const NodeId node = graph.producer(value);
+  const auto enter = [&](NodeId node) {
     if (seen[node.value()] || IsArgument(graph.op(node))) return;
     seen[node.value()] = true;
-    stack.push_back({node});
+    stack.push_back({node, finders.NeededBy(node)});
   };
   for (const Graph::Output& output : graph.outputs()) {
-    enter(output.value);
+    enter(graph.producer(output.value));
     while (!stack.empty()) {
       Visit& top = stack.back();
       const auto operands = graph.operands(top.node);
-      if (top.operand < operands.size()) {
-        enter(operands[top.operand++]);
+      const size_t next = top.next++;
+      if (next < operands.size()) {
+        enter(graph.producer(operands[next]));
+      } else if (next < operands.size() + top.finders.size()) {
+        enter(top.finders[next - operands.size()]);
       } else {
         order.push_back(top.node);
         stack.pop_back();

@@ -169,7 +169,7 @@ class Reader {
   TensorType ReadType() {
     TensorType type;
     const uint8_t host = in_.Byte();
-    if (host > static_cast<uint8_t>(HostKind::kOptional)) in_.Fail();
+    if (host > static_cast<uint8_t>(HostKind::kOptionalSequence)) in_.Fail();
     type.host = static_cast<HostKind>(host);
     type.dtype = ReadDType();
     Dims dims;

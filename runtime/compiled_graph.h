@@ -174,7 +174,8 @@ enum class InvokeKind : uint8_t {
 // `carried` and `scanned` here, or external (inputs, parameters, derived,
 // constants).
 struct Invoke {
-  // After each body: state = next. No `next` is also a state.
+  // After each body: state = next. No `next` is also a state. A host object is
+  // moved: `next` then has no value until the body writes it again.
   struct Carried {
     SlotId state, next;
   };

@@ -220,7 +220,7 @@ void Transfer(Archive& a, TensorType& type) {
     if (!IsValidDType(dtype)) return a.Fail();
     type.dtype = static_cast<DType>(dtype);
   }
-  a.Enum(type.host, HostKind::kOptional);
+  a.Enum(type.host, HostKind::kOptionalSequence);
   Transfer(a, type.shape.mutable_dims());
   if constexpr (Archive::kReads) {
     if (type.shape.rank() > kMaxRank) a.Fail();

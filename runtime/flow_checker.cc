@@ -397,6 +397,10 @@ class FlowChecker {
     ENCORE_RETURN_IF_ERROR(RunPlan(body));
     for (const Invoke::Carried& carried : op.carried) {
       ENCORE_RETURN_IF_ERROR(RunCopy(carried.next, carried.state, body));
+      if (!graph_.slot(carried.next).is_host_object()) continue;
+      const SlotFact& next = Fact(carried.next);  // moved from
+      state_.owners[next.storage.value()].Set(next.begin, next.end,
+                                              OwnerMap::kNobody);
     }
     return OkStatus();
   }

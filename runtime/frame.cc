@@ -41,7 +41,11 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
   }
   for (const SlotId slot : code.slots) {
     if (!graph.slot(slot).is_host_object()) continue;
-    objects_.push_back(std::make_unique<HostObject>());
+    const TensorType& type = graph.slot(slot).type;
+    objects_.push_back(std::make_unique<HostObject>(
+        HostObject{type.host == HostKind::kNone
+                       ? Literal(type.dtype, {0})
+                       : Literal::Absent(type.dtype, type.host)}));
     SetAddress(slot, objects_.back().get());
   }
   for (const PoolInfo& pool : graph.pools) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,9 @@ class Frame {
   // for every external slot. `profiler` may be null.
   Status Run(Profiler* profiler);
 
+  // The step at which the last Run failed; nothing where it did not.
+  const std::optional<ReplayCode::StepRef>& fault() const { return fault_; }
+
   // Times that memory for an Allocate of run-time size came from a device.
   int64_t warm_pool_misses() const;
   // Bytes of memory that the frame owns and keeps.
@@ -79,7 +83,7 @@ class Frame {
   void SetElements(const ReplayCode::Loop& loop, int64_t trip);
   Status Select(const ReplayOp& op, uint32_t* next);
   Status Synchronize();
-  Status Fault(const ReplayOp& op, const Status& status) const;
+  Status Fault(const ReplayOp& op, const Status& status);
 
   Status EvaluateSlot(SlotId slot);
   Status EvaluateArg(uint32_t arg);
@@ -110,6 +114,7 @@ class Frame {
   std::vector<std::unique_ptr<WarmPool>> warm_pools_;  // per pool
   std::vector<std::unique_ptr<Queue>> queues_;         // per device
   bool has_queues_ = false;
+  std::optional<ReplayCode::StepRef> fault_;
 };
 
 }  // namespace encore::runtime

@@ -21,8 +21,9 @@ Status Frame::Run(Profiler* profiler) {
   return status.ok() ? synchronized : status;
 }
 
-Status Frame::Fault(const ReplayOp& op, const Status& status) const {
+Status Frame::Fault(const ReplayOp& op, const Status& status) {
   const ReplayCode::StepRef& at = code_.steps[op.step];
+  fault_ = at;
   const Step& step = graph_.plan(at.plan).steps[at.step];
   return Annotate(status, StrCat("plan ", at.plan.value(), " step ", at.step,
                                  " (", StepName(graph_, step), ")"));
@@ -59,7 +60,7 @@ Status Frame::Loop(Profiler* profiler) {
       return Fault(op, status);
     }
     if constexpr (kProfiled) {
-      if (op.code > Code::kCopyObject) continue;
+      if (op.code > Code::kMoveObject) continue;
       ENCORE_RETURN_IF_ERROR(Synchronize());
       const ReplayCode::StepRef& at = code_.steps[op.step];
       profiler->Add(at.plan, at.step, begin, profiler->Now());
@@ -118,6 +119,10 @@ Status Frame::Copy(const ReplayOp& op) {
       return op.copier->CopyToHost(dst, src, bytes, queue);
     case Code::kCopyWithin:
       return op.copier->CopyWithin(dst, src, bytes, queue);
+    case Code::kMoveObject:
+      static_cast<HostObject*>(dst)->value =
+          static_cast<HostObject*>(table_[op.a + 1])->Take();
+      return OkStatus();
     default:
       *static_cast<HostObject*>(dst) = *static_cast<const HostObject*>(src);
       return OkStatus();

@@ -1,22 +1,32 @@
 // HostObject: the value of a slot that is no flat tensor: a string tensor, a
-// sequence of tensors, or an optional tensor.
+// sequence of tensors, or an optional.
 //
 // Host objects live in host memory only, are owned by the replayer (inputs by
-// the caller), and reach kernels by address like any buffer does. Operations on
-// them allocate.
+// the caller), and reach kernels by address like any buffer does. The tensors
+// in one are literals: a copy of the object shares them, and they are freed
+// with the last object that has them. Operations on host objects allocate.
+//
+// A kernel may take the value of an object that it reads for good, where its
+// launch lists the slot among the writes too (Take).
 #ifndef ENCORE_RUNTIME_HOST_OBJECT_H_
 #define ENCORE_RUNTIME_HOST_OBJECT_H_
 
-#include <vector>
+#include <utility>
 
 #include "encore/ir/literal.h"
 
 namespace encore::runtime {
 
 struct HostObject {
-  // The tensors of a sequence; the string tensor, or the optional's value: none
-  // or one.
-  std::vector<Literal> elements;
+  Literal value;
+
+  // The value, leaving an empty one of its type.
+  Literal Take() {
+    return std::exchange(value,
+                         value.host() == HostKind::kNone
+                             ? Literal(value.dtype(), {0})
+                             : Literal::Absent(value.dtype(), value.host()));
+  }
 
   bool operator==(const HostObject&) const = default;
 };

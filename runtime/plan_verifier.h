@@ -20,8 +20,8 @@
 //       can be known of the range lies in the base; places are aligned, and
 //       neither they nor arenas depend on run-time symbols
 //   P5  inputs, outputs and parameters list the slots of those roles once each
-//   P6  symbols have ordered bounds and come from a dim of a tensor input, or
-//       from an element of an i64 slot in host memory
+//   P6  symbols have ordered bounds and come from a dim of an input, or from an
+//       element of an i64 slot in host memory
 //   P7  every plan hangs below run or prepare exactly once, at most
 //       8 deep
 //   P8  devices name the pool of theirs; a program is launched on one device,

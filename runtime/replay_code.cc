@@ -184,6 +184,8 @@ class Flattener {
   void Carry(const Invoke& invoke) {
     for (const Invoke::Carried& carried : invoke.carried) {
       Add(Copy{.src = carried.next, .dst = carried.state});
+      ReplayOp& copy = code_.ops.back();
+      if (copy.code == Code::kCopyObject) copy.code = Code::kMoveObject;
     }
   }
 

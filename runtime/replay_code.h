@@ -28,6 +28,7 @@ struct ReplayOp {
     kCopyOut,      //   pool to host,
     kCopyWithin,   //   within the pool
     kCopyObject,   // host objects
+    kMoveObject,   // the same; the source is left empty
     kAllocate,     // slot a, pool b, bytes in args at c
     kDeallocate,   // slot a, pool b
     kReadSymbol,   // symbol a from entry b

@@ -132,8 +132,20 @@ Status Replayer::BindInput(size_t i, const HostObject* object) {
     return InvalidArgumentError(StrCat("input ", i, " is no host object"));
   }
   Port& port = inputs_[i];
+  const TensorType& type = executable_->graph().slot(port.slot).type;
+  const Literal& value = object->value;
+  if (value.dtype() != type.dtype || value.host() != type.host) {
+    return InvalidArgumentError(StrCat("input ", i, " is ", type.ToString(),
+                                       ", not ", value.type().ToString()));
+  }
+  if (!std::ranges::equal(port.dims, value.dims())) {
+    ENCORE_RETURN_IF_ERROR(CheckDims(i, value.dims()));
+    port.dims = value.dims();
+    symbols_changed_ = true;
+  }
   if (port.data == nullptr) --unbound_inputs_;
   port.data = object;
+  bindings_changed_ = true;
   frame_.SetAddress(port.slot, const_cast<HostObject*>(object));
   return OkStatus();
 }
@@ -171,7 +183,6 @@ Status Replayer::SettleSymbols() {
     symbols[s] = value;
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].is_host_object) continue;
     const std::vector<Dim>& dims =
         graph.slot(inputs_[i].slot).type.shape.dims();
     for (size_t d = 0; d < dims.size(); ++d) {
@@ -265,6 +276,12 @@ Status Replayer::Replay(Profiler* profiler) {
   Status status = frame_.Run(profiler);
   if (!status.ok()) poison_ = status;
   return status;
+}
+
+const Step* Replayer::failed_step() const {
+  const auto& fault = frame_.fault();
+  if (!fault) return nullptr;
+  return &executable_->graph().plan(fault->plan).steps[fault->step];
 }
 
 Replayer::Output Replayer::output(size_t i) {

@@ -50,7 +50,8 @@ class Replayer {
   // do not fit the input, or `data` is not aligned to its element.
   Status BindInput(size_t i, const void* data, int64_t bytes,
                    std::span<const int64_t> dims = {});
-  // For inputs that are host objects.
+  // For inputs that are host objects, of the input's type; the object stays
+  // valid and unchanged likewise.
   Status BindInput(size_t i, const HostObject* object);
 
   // Binds output i to memory that Replay writes: at least the output's size;
@@ -72,6 +73,10 @@ class Replayer {
   // What the last Replay wrote, valid until the next Replay or BindOutput.
   // REQUIRES a successful Replay.
   Output output(size_t i);
+
+  // The step at which a Replay failed, whose origins say what it computes; null
+  // where none did.
+  const Step* failed_step() const;
 
   const Executable& executable() const { return *executable_; }
   int64_t warm_pool_misses() const { return frame_.warm_pool_misses(); }

@@ -415,7 +415,7 @@ TEST_F(ReplayerTest, HostObjects) {
   EXPECT_FALSE(replayer->BindInput(1, "", 0).ok());
   EXPECT_FALSE(replayer->BindOutput(0, nullptr, 0).ok());
   ASSERT_TRUE(replayer->Replay().ok());
-  EXPECT_EQ(replayer->output(0).object->elements[0].strings(),
+  EXPECT_EQ(replayer->output(0).object->value.strings(),
             (std::vector<std::string>{"a1", "b2"}));
 }
 

@@ -211,10 +211,8 @@ class StructureChecker {
         ENCORE_REQUIRE("P6", info.index < graph_.inputs.size(),
                        "no such input");
         const Slot& input = graph_.slot(graph_.inputs[info.index]);
-        ENCORE_REQUIRE(
-            "P6",
-            !input.is_host_object() && info.element < input.type.shape.rank(),
-            "no such dim");
+        ENCORE_REQUIRE("P6", info.element < input.type.shape.rank(),
+                       "no such dim");
         continue;
       }
       ENCORE_REQUIRE("P6", info.index < graph_.slots.size(), "no such slot");

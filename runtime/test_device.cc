@@ -67,13 +67,13 @@ Status SumParallel(const LaunchContext& c) {
 }
 
 Status ConcatStrings(const LaunchContext& c) {
-  const auto& a = Buffer<HostObject>(c, 0)->elements[0].strings();
-  const auto& b = Buffer<HostObject>(c, 1)->elements[0].strings();
+  const auto& a = Buffer<HostObject>(c, 0)->value.strings();
+  const auto& b = Buffer<HostObject>(c, 1)->value.strings();
   std::vector<std::string> joined;
   for (size_t i = 0; i < a.size(); ++i) joined.push_back(a[i] + b[i]);
   const auto count = static_cast<int64_t>(joined.size());
-  Buffer<HostObject>(c, 2)->elements = {
-      Literal::Strings({count}, std::move(joined))};
+  Buffer<HostObject>(c, 2)->value =
+      Literal::Strings({count}, std::move(joined));
   return OkStatus();
 }
 

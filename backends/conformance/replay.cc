@@ -1,31 +1,52 @@
 #include "encore/backends/conformance/replay.h"
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <utility>
 
 #include "encore/backends/backends.h"
+#include "encore/backends/host/device.h"
+#include "encore/backends/host/program.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/runtime/executable.h"
+#include "encore/runtime/host_object.h"
 #include "encore/runtime/replayer.h"
 #include "encore/runtime/thread_pool.h"
 #include "encore/runtime/weights.h"
 
 namespace encore::backends {
 
-StatusOr<std::vector<Literal>> Replay(const Graph& graph,
-                                      const runtime::CompiledGraph& compiled,
-                                      std::span<const Backend* const> backends,
-                                      std::span<const Literal> arguments) {
-  runtime::ThreadPool threads(2);
+namespace {
+
+StatusOr<std::vector<std::shared_ptr<runtime::Device>>> DevicesOf(
+    const runtime::CompiledGraph& compiled,
+    std::span<const Backend* const> backends) {
   std::vector<std::shared_ptr<runtime::Device>> devices;
   for (const runtime::DeviceInfo& info : compiled.devices) {
+    if (info.backend == host::kHostBackend) {
+      ENCORE_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Device> device,
+                              host::NewDevice(info.ordinal));
+      devices.push_back(std::move(device));
+      continue;
+    }
     ENCORE_ASSIGN_OR_RETURN(const Backend* backend,
                             FindBackend(info.backend, backends));
     ENCORE_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Device> device,
                             backend->NewDevice(info.ordinal));
     devices.push_back(std::move(device));
   }
+  return devices;
+}
+
+}  // namespace
+
+StatusOr<std::vector<Literal>> Replay(const Graph& graph,
+                                      const runtime::CompiledGraph& compiled,
+                                      std::span<const Backend* const> backends,
+                                      std::span<const Literal> arguments) {
+  runtime::ThreadPool threads(2);
+  ENCORE_ASSIGN_OR_RETURN(const auto devices, DevicesOf(compiled, backends));
   ENCORE_ASSIGN_OR_RETURN(
       const auto executable,
       runtime::Executable::Load(
@@ -46,7 +67,13 @@ StatusOr<std::vector<Literal>> Replay(const Graph& graph,
   ENCORE_ASSIGN_OR_RETURN(
       const auto replayer,
       runtime::Replayer::Create(executable, weights, &threads));
+  std::deque<runtime::HostObject> objects;  // at stable addresses
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (compiled.slot(compiled.inputs[i]).is_host_object()) {
+      objects.push_back({inputs[i]});
+      ENCORE_RETURN_IF_ERROR(replayer->BindInput(i, &objects.back()));
+      continue;
+    }
     ENCORE_RETURN_IF_ERROR(replayer->BindInput(
         i, inputs[i].bytes().data(),
         static_cast<int64_t>(inputs[i].bytes().size()), inputs[i].dims()));
@@ -55,6 +82,10 @@ StatusOr<std::vector<Literal>> Replay(const Graph& graph,
   std::vector<Literal> results;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const runtime::Replayer::Output output = replayer->output(i);
+    if (output.object != nullptr) {
+      results.push_back(output.object->value);
+      continue;
+    }
     ENCORE_ASSIGN_OR_RETURN(
         Literal result,
         Literal::Copy(graph.dtype(graph.outputs()[i].value),

@@ -90,8 +90,24 @@ Tolerance GraphTolerance(const Graph& graph) {
 std::optional<std::string> Difference(const Literal& actual,
                                       const Literal& expected,
                                       const Tolerance& tolerance) {
-  if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
+  if (actual.type() != expected.type()) {
     return StrCat("type ", actual.type(), ", expected ", expected.type());
+  }
+  if (expected.host() != HostKind::kNone) {
+    if (actual.elements().size() != expected.elements().size()) {
+      return StrCat(actual.elements().size(), " elements, expected ",
+                    expected.elements().size());
+    }
+    for (size_t i = 0; i < expected.elements().size(); ++i) {
+      const auto difference =
+          Difference(actual.elements()[i], expected.elements()[i], tolerance);
+      if (difference) return difference;
+    }
+    return std::nullopt;
+  }
+  if (IsHost(expected.dtype())) {
+    if (actual == expected) return std::nullopt;
+    return "other strings";
   }
   if (!IsFloat(expected.dtype())) {
     for (int64_t i = 0; i < expected.element_count(); ++i) {

@@ -106,6 +106,12 @@ Status EmitSteps(const Scope& scope, const Placement& placement,
   Emitter emitter(scope, &shared);
   for (const Graph::Argument& argument : graph.arguments()) {
     const bool parameter = argument.is_parameter;
+    const TensorType& type = graph.type(argument.value);
+    if (parameter && (type.host != HostKind::kNone || IsHost(type.dtype))) {
+      return InvalidArgumentError(
+          StrCat("parameter ", Quote(argument.name), " is ", type,
+                 ", expected numbers: others are inputs or constants"));
+    }
     const SlotId slot =
         AddPort(parameter ? SlotRole::kParameter : SlotRole::kInput,
                 graph.type(argument.value), compiled);

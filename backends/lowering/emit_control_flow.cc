@@ -39,8 +39,12 @@ Status Emitter::EmitControlFlow(NodeId node) {
 
 StatusOr<PlanId> Emitter::EmitBody(const Scope& body,
                                    std::span<const SlotId> inputs,
-                                   const std::vector<SlotId>& outputs) {
+                                   const std::vector<SlotId>& outputs,
+                                   std::span<const LoopValue> states) {
   Emitter emitter(body, shared_);
+  for (const LoopValue& state : states) {
+    if (state.out.valid()) emitter.takeable_.insert(state.in);
+  }
   const auto arguments = body.graph->arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {
     emitter.Bind(arguments[i].value, inputs[i]);
@@ -132,7 +136,7 @@ Status Emitter::EmitWhile(NodeId node) {
   ENCORE_ASSIGN_OR_RETURN(const PlanId condition,
                           EmitBody(bodies[0], inputs, {invoke.selector}));
   ENCORE_ASSIGN_OR_RETURN(const PlanId body,
-                          EmitBody(bodies[1], inputs, nexts));
+                          EmitBody(bodies[1], inputs, nexts, values));
   invoke.plans = {condition, body};
   invoke.reads.push_back(invoke.selector);
   invoke.writes.push_back(invoke.selector);
@@ -150,6 +154,15 @@ SlotId Emitter::NewElement(SlotId whole, const TensorType& type, bool reversed,
   return element;
 }
 
+Status Emitter::CheckStackable(NodeId node, SlotId whole) const {
+  const runtime::Slot& slot = shared_->graph->slot(whole);
+  if (!slot.is_host_object()) return OkStatus();
+  return UnimplementedError(StrCat("node ", node.value(), " (origin ",
+                                   graph_.origin(node), "): ", graph_.op(node),
+                                   " over slices of ", slot.type,
+                                   "; a sequence has them one by one"));
+}
+
 // LowerLoops has put all scanned axes in front.
 Status Emitter::EmitScan(NodeId node) {
   const ScanAttrs& attrs = graph_.attrs<ScanAttrs>(node);
@@ -162,14 +175,16 @@ Status Emitter::EmitScan(NodeId node) {
   invoke.kind = runtime::InvokeKind::kScan;
   invoke.trips = graph_.shape(graph_.operand(node, attrs.carried))[0];
   std::vector<SlotId> outputs;
-  for (const LoopValue& value :
-       Carry(node, body, carried, 0, inputs, &invoke)) {
+  const std::vector<LoopValue> states =
+      Carry(node, body, carried, 0, inputs, &invoke);
+  for (const LoopValue& value : states) {
     inputs[outputs.size()] = value.in;
     outputs.push_back(value.out);
   }
   invoke.reads.insert(invoke.reads.end(), inputs.begin(), inputs.end());
   for (size_t i = 0; i < scanned; ++i) {
     SlotId& slot = inputs[carried + i];
+    ENCORE_RETURN_IF_ERROR(CheckStackable(node, slot));
     // An element is a view of its whole, and no view has views.
     if (shared_->graph->slot(slot).base.valid()) {
       slot = CopyOf(slot);
@@ -181,6 +196,7 @@ Status Emitter::EmitScan(NodeId node) {
   for (size_t k = carried; k < body.outputs().size(); ++k) {
     const ValueId result = graph_.result(node, static_cast<int>(k));
     const SlotId whole = NewHostValue(graph_.type(result));
+    ENCORE_RETURN_IF_ERROR(CheckStackable(node, whole));
     slots_[result.value()] = whole;
     invoke.reads.push_back(whole);
     invoke.writes.push_back(whole);
@@ -188,7 +204,8 @@ Status Emitter::EmitScan(NodeId node) {
                                  attrs.directions[scanned + k - carried] == 1,
                                  &invoke));
   }
-  ENCORE_ASSIGN_OR_RETURN(const PlanId plan, EmitBody(scope, inputs, outputs));
+  ENCORE_ASSIGN_OR_RETURN(const PlanId plan,
+                          EmitBody(scope, inputs, outputs, states));
   invoke.plans = {plan};
   invoke.reads = Unique(std::move(invoke.reads));
   Add(std::move(invoke), OriginOf(node));

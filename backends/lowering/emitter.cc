@@ -33,7 +33,9 @@ Emitter::Emitter(const Scope& scope, EmitShared* shared)
       graph_(*scope.graph),
       shared_(shared),
       slots_(graph_.value_count()),
-      maker_(graph_.value_count(), -1) {
+      maker_(graph_.value_count(), -1),
+      finders_(graph_),
+      uses_(UseCounts(graph_)) {
   for (size_t k = 0; k < scope.kernels.size(); ++k) {
     for (const ValueId output : scope.kernels[k].built.outputs) {
       maker_[output.value()] = static_cast<int>(k);
@@ -110,7 +112,9 @@ void Emitter::MarkDerived() {
     for (const ValueId operand : graph_.operands(node)) mark(operand);
   }
   for (const NodeId node : Nodes(graph_)) {
-    if (graph_.op(node) != Op::kGuard) continue;
+    if (graph_.op(node) != Op::kGuard && !graph_.info(node).has(kOnHost)) {
+      continue;
+    }
     for (const ValueId operand : graph_.operands(node)) mark(operand);
   }
   for (const Graph::Output& output : graph_.outputs()) mark(output.value);
@@ -127,6 +131,9 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
       value = graph_.operand(graph_.producer(value), 0);
     }
     const int maker = maker_[value.value()];
+    if (maker < 0 && graph_.info(graph_.producer(output)).has(kOnHost)) {
+      claims_.emplace(output, destinations[i]);
+    }
     if (maker < 0 || slots_[value.value()].valid()) continue;
     const ScopeKernel& kernel = scope_.kernels[maker];
     if (kernel.prepare) continue;
@@ -149,7 +156,9 @@ Status Emitter::Ensure(ValueId value) {
     }
     const NodeId producer = graph_.producer(next);
     if (graph_.op(producer) == Op::kConstant) {
-      slots_[next.value()] = ConstantSlot(*graph_.constant(next));
+      const Literal& constant = *graph_.constant(next);
+      slots_[next.value()] = IsHost(constant.dtype()) ? ConstantObject(constant)
+                                                      : ConstantSlot(constant);
       continue;
     }
     const size_t before = work.size();
@@ -160,12 +169,20 @@ Status Emitter::Ensure(ValueId value) {
       }
       if (!slots_[operand.value()].valid()) work.push_back(operand);
     }
+    for (const NodeId finder : finders_.NeededBy(producer)) {
+      const ValueId found = graph_.result(finder);
+      if (graph_.info(finder).has(kOnHost) && !slots_[found.value()].valid()) {
+        work.push_back(found);
+      }
+    }
     if (work.size() > before) continue;
     if (IsView(graph_, producer)) {
       slots_[next.value()] = NewView(
           slots_[graph_.operand(producer, 0).value()], graph_.type(next));
     } else if (graph_.op(producer) == Op::kGuard) {
       ENCORE_RETURN_IF_ERROR(EmitGuard(producer));
+    } else if (graph_.info(producer).has(kOnHost)) {
+      ENCORE_RETURN_IF_ERROR(EmitHost(producer));
     } else {
       ENCORE_CHECK(!graph_.bodies(producer).empty())
           << graph_.op(producer) << " was not scheduled";
@@ -179,7 +196,6 @@ SlotId Emitter::ConstantSlot(const Literal& literal) {
   Slot slot;
   slot.role = SlotRole::kConstant;
   slot.type = literal.type();
-  if (IsHost(literal.dtype())) return runtime::AddSlot(shared_->graph, slot);
   slot.bytes = runtime::DenseBytes(slot.type);
   slot.blob =
       runtime::AddBlob(shared_->graph, runtime::Blob::Copy(literal.bytes()));
@@ -236,6 +252,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
     ENCORE_RETURN_IF_ERROR(DefineSize(node));
   }
   if (OnlyFindsSize(kernel)) return OkStatus();
+  ENCORE_RETURN_IF_ERROR(EnsureSizes(kernel.built.args));
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
   launch.program = shared_->table.program(kernel.kernel);

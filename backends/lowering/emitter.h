@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "encore/backends/host/program.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
+#include "encore/ir/size_finders.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/compiled_graph.h"
 
@@ -38,6 +40,10 @@ struct EmitShared {
   std::set<runtime::SlotId> elements = {};
   // By symbol: whether something says its value.
   std::vector<bool> symbols_found = {};
+  // The device for host objects, once there is a kernel for it, and its
+  // programs by their bytes.
+  runtime::DeviceId host_device = {};
+  std::map<std::vector<std::byte>, runtime::ProgramId> host_programs = {};
 };
 
 class Emitter {
@@ -106,16 +112,38 @@ class Emitter {
   // writes: what a run-time symbol is read from.
   StatusOr<SlotId> SymbolSlot(ValueId value);
 
+  // --- Host objects (emit_host.cc).
+  Status EmitHost(NodeId node);
+  // A launch of `program`, without operands.
+  runtime::Launch HostLaunch(const host::HostProgram& program);
+  // An object of this plan with the constant, a tensor of strings.
+  SlotId ConstantObject(const Literal& literal);
+  // Whether the node is the only one that reads the object, so that it may have
+  // what is in it.
+  bool MayTake(NodeId node, int operand) const;
+  // Whether a dim of the shape is a symbol that the node finds out.
+  bool FindsSizes(NodeId node, const Shape& shape) const;
+  // Says that these symbols are in `dims`, a vector that the node writes.
+  Status DefineSizes(NodeId node, const Shape& shape, SlotId dims);
+  // The tensor `value` out of the object `box`.
+  void Unpack(NodeId node, SlotId box, ValueId value);
+  // Emits the nodes on the host that find out these symbols.
+  Status EnsureSizes(std::span<const Dim> symbols);
+  // A slot for a result of a node on the host.
+  SlotId ResultSlot(ValueId value);
+
   // --- Control flow (emit_control_flow.cc).
   Status EmitControlFlow(NodeId node);
   Status EmitIf(NodeId node);
   Status EmitWhile(NodeId node);
   Status EmitScan(NodeId node);
   // The plan of a body whose arguments are `inputs` and whose outputs end up in
-  // `outputs`.
+  // `outputs`; `states` are those of the inputs that it changes from trip to
+  // trip.
   StatusOr<runtime::PlanId> EmitBody(const Scope& body,
                                      std::span<const SlotId> inputs,
-                                     const std::vector<SlotId>& outputs);
+                                     const std::vector<SlotId>& outputs,
+                                     std::span<const LoopValue> states = {});
   // Slots of the operands from `first` on, in host memory.
   StatusOr<std::vector<SlotId>> HostOperands(NodeId node, int first);
   // The first `count` results as values that a loop carries, from `initial` on:
@@ -127,6 +155,8 @@ class Emitter {
   // The element of `whole` that a trip of a scan sees.
   SlotId NewElement(SlotId whole, const TensorType& type, bool reversed,
                     runtime::Invoke* invoke);
+  // Unimplemented where trips cannot see a part of `whole`: an object.
+  Status CheckStackable(NodeId node, SlotId whole) const;
   std::vector<uint32_t> OriginOf(NodeId node) const;
 
   const Scope& scope_;
@@ -135,6 +165,11 @@ class Emitter {
   std::vector<SlotId> slots_;  // by value
   std::vector<int> maker_;     // by value: number of the kernel
   std::vector<bool> derived_;  // by value
+  SizeFinders finders_;
+  std::vector<int> uses_;      // by value
+  std::set<SlotId> takeable_;  // objects that nobody outside of this reads
+  // Where results of nodes on the host are wanted, by value.
+  std::map<ValueId, SlotId> claims_;
   std::map<std::pair<SlotId, runtime::PoolId>, SlotId> copies_;
   std::vector<runtime::Step> steps_;
 };

@@ -173,7 +173,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                                  placement, options, table));
       scope.bodies[node].push_back(std::move(inner));
     }
-    if (!graph.bodies(node).empty()) continue;
+    if (!graph.bodies(node).empty() || graph.info(node).has(kOnHost)) continue;
     const int backend =
         placement.Of(StencilNumber(graph.origin(node)).value_or(UINT32_MAX));
     if (!HasRegion(graph, node)) {

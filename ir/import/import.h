@@ -24,7 +24,8 @@ struct ImportOptions {
   // Values of symbolic dims, by the name that the graph gives the symbol.
   std::map<std::string, int64_t> bindings;
   // Extents of inputs, by input: they bind the symbols of the input's declared
-  // shape. InvalidArgument where they contradict it.
+  // shape. InvalidArgument where they contradict it. Of a sequence or optional,
+  // those of its tensors, -1 where they differ.
   std::map<std::string, std::vector<int64_t>> input_shapes;
   // The same by position, for inputs that are not named there.
   std::vector<std::vector<int64_t>> positional_shapes;

@@ -11,7 +11,12 @@ Types InferSource(const InferContext& context) {
 }
 
 Types InferConstant(const InferContext& context) {
-  return std::vector<TensorType>{context.attrs<ConstantAttrs>().value.type()};
+  const TensorType type = context.attrs<ConstantAttrs>().value.type();
+  if (type.host != HostKind::kNone) {
+    return context.Error(
+        StrCat("attribute value is ", type.ToString(), ", expected a tensor"));
+  }
+  return std::vector<TensorType>{type};
 }
 
 Types InferIota(const InferContext& context) {

@@ -127,13 +127,22 @@ StatusOr<DType> ParseDTypeName(Lexer& lexer) {
 
 StatusOr<TensorType> ParseType(Lexer& lexer, const SymbolLookup& symbols) {
   TensorType type;
-  if (lexer.AcceptName("sequence")) type.host = HostKind::kSequence;
-  if (lexer.AcceptName("optional")) type.host = HostKind::kOptional;
-  if (type.host != HostKind::kNone) ENCORE_RETURN_IF_ERROR(lexer.Expect("<"));
+  int open = 0;
+  for (const auto& [name, kind, inside] :
+       {std::tuple{"optional", HostKind::kOptional, HostKind::kNone},
+        std::tuple{"sequence", HostKind::kSequence,
+                   HostKind::kOptionalSequence}}) {
+    if (!lexer.AcceptName(name)) continue;
+    type.host = open == 0 ? kind : inside;
+    ENCORE_RETURN_IF_ERROR(lexer.Expect("<"));
+    ++open;
+  }
   ENCORE_ASSIGN_OR_RETURN(type.dtype, ParseDTypeName(lexer));
-  ENCORE_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims(lexer, symbols));
-  type.shape = Shape(std::move(dims));
-  if (type.host != HostKind::kNone) ENCORE_RETURN_IF_ERROR(lexer.Expect(">"));
+  if (open == 0) {
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Dim> dims, ParseDims(lexer, symbols));
+    type.shape = Shape(std::move(dims));
+  }
+  for (; open > 0; --open) ENCORE_RETURN_IF_ERROR(lexer.Expect(">"));
   return type;
 }
 

@@ -19,19 +19,20 @@ namespace fs = std::filesystem;
 
 constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
 
-// The tensors PREFIX_0.pb, PREFIX_1.pb, … of a data set.
-StatusOr<std::vector<Literal>> ReadTensors(const fs::path& folder,
-                                           std::string_view prefix) {
-  std::vector<Literal> tensors;
-  for (int i = 0;; ++i) {
+// The values PREFIX_0.pb, PREFIX_1.pb, … of a data set, of `types` in order.
+StatusOr<std::vector<Literal>> ReadValues(
+    const fs::path& folder, std::string_view prefix,
+    const std::vector<onnx::Type>& types) {
+  std::vector<Literal> values;
+  for (size_t i = 0;; ++i) {
     const fs::path path = folder / StrCat(prefix, "_", i, ".pb");
-    if (!fs::exists(path)) return tensors;
+    if (!fs::exists(path)) return values;
     ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path.string()));
-    ENCORE_ASSIGN_OR_RETURN(const onnx::Tensor tensor,
-                            onnx::ReadTensor(file->bytes()));
-    ENCORE_ASSIGN_OR_RETURN(Literal literal,
-                            onnx::ToLiteral(tensor, {file, ""}));
-    tensors.push_back(std::move(literal));
+    ENCORE_ASSIGN_OR_RETURN(
+        Literal value,
+        onnx::ToValue(file->bytes(), i < types.size() ? types[i] : onnx::Type(),
+                      {file, ""}));
+    values.push_back(std::move(value));
   }
 }
 
@@ -43,9 +44,21 @@ bool Close(double actual, double expected) {
 }
 
 Status Compare(const Literal& actual, const Literal& expected) {
-  if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
+  if (actual.type() != expected.type()) {
     return FailedPreconditionError(
         StrCat(actual.type(), ", expected ", expected.type()));
+  }
+  if (expected.host() != HostKind::kNone) {
+    const auto &elements = actual.elements(), &wanted = expected.elements();
+    if (elements.size() != wanted.size()) {
+      return FailedPreconditionError(
+          StrCat(elements.size(), " elements, expected ", wanted.size()));
+    }
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const Status same = Compare(elements[i], wanted[i]);
+      if (!same.ok()) return Annotate(same, StrCat("element ", i));
+    }
+    return OkStatus();
   }
   if (IsHost(expected.dtype())) {
     return actual == expected ? OkStatus()
@@ -69,26 +82,34 @@ Literal AsDeclared(const Literal& data, DType declared) {
   return *Literal::Copy(declared, data.dims(), data.bytes());
 }
 
-// An input of the model that has no initializer.
-struct Input {
-  std::string name;
-  DType dtype;
+// The inputs of a model that have no initializer, and the types of its outputs.
+struct Signature {
+  std::shared_ptr<const MappedFile> file;  // the types are views into it
+  std::vector<std::string> names;
+  std::vector<onnx::Type> inputs, outputs;
+
+  DType dtype(size_t i) const {
+    return onnx::DTypeOf(inputs[i].element_type).value_or(DType());
+  }
 };
 
-StatusOr<std::vector<Input>> InputsOf(const fs::path& model) {
-  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(model.string()));
+StatusOr<Signature> SignatureOf(const fs::path& model) {
+  Signature signature;
+  ENCORE_ASSIGN_OR_RETURN(signature.file, MappedFile::Open(model.string()));
   ENCORE_ASSIGN_OR_RETURN(const onnx::Model parsed,
-                          onnx::ReadModel(file->bytes()));
-  std::vector<Input> inputs;
+                          onnx::ReadModel(signature.file->bytes()));
   for (const onnx::ValueInfo& input : parsed.graph.inputs) {
     const bool initialized = std::ranges::any_of(
         parsed.graph.initializers,
         [&](const onnx::Tensor& tensor) { return tensor.name == input.name; });
     if (initialized) continue;
-    const StatusOr<DType> dtype = onnx::DTypeOf(input.type.element_type);
-    inputs.push_back({std::string(input.name), dtype.ok() ? *dtype : DType()});
+    signature.names.emplace_back(input.name);
+    signature.inputs.push_back(input.type);
   }
-  return inputs;
+  for (const onnx::ValueInfo& output : parsed.graph.outputs) {
+    signature.outputs.push_back(output.type);
+  }
+  return signature;
 }
 
 struct Imported {
@@ -100,17 +121,19 @@ struct Imported {
 // The model with the shapes of the data. Where shapes depend on values, integer
 // and scalar inputs are constants; where that is not enough, every input is.
 StatusOr<Imported> ImportFor(const fs::path& model,
-                             const std::vector<Input>& names,
+                             const std::vector<std::string>& names,
                              const std::vector<Literal>& data) {
   Status error;
   for (int attempt = 0; attempt < 3; ++attempt) {
     ImportOptions options;
     std::vector<size_t> inputs;
     for (size_t i = 0; i < std::min(names.size(), data.size()); ++i) {
-      options.input_shapes[names[i].name] = data[i].dims();
+      if (data[i].host() == HostKind::kNone) {
+        options.input_shapes[names[i]] = data[i].dims();
+      }
       const bool argument = !IsFloat(data[i].dtype()) || data[i].rank() <= 1;
       if (attempt == 2 || (attempt == 1 && argument)) {
-        options.constants.emplace(names[i].name, data[i]);
+        options.constants.emplace(names[i], data[i]);
       } else {
         inputs.push_back(i);
       }
@@ -125,16 +148,16 @@ StatusOr<Imported> ImportFor(const fs::path& model,
 
 Status RunDataSet(const fs::path& model, const fs::path& folder,
                   const Execute& execute) {
+  ENCORE_ASSIGN_OR_RETURN(const Signature signature, SignatureOf(model));
   ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> data,
-                          ReadTensors(folder, "input"));
+                          ReadValues(folder, "input", signature.inputs));
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> expected,
-                          ReadTensors(folder, "output"));
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<Input> names, InputsOf(model));
-  for (size_t i = 0; i < std::min(names.size(), data.size()); ++i) {
-    data[i] = AsDeclared(data[i], names[i].dtype);
+                          ReadValues(folder, "output", signature.outputs));
+  for (size_t i = 0; i < std::min(signature.names.size(), data.size()); ++i) {
+    data[i] = AsDeclared(data[i], signature.dtype(i));
   }
   ENCORE_ASSIGN_OR_RETURN(const Imported imported,
-                          ImportFor(model, names, data));
+                          ImportFor(model, signature.names, data));
   std::vector<Literal> inputs;
   for (const size_t i : imported.inputs) inputs.push_back(data[i]);
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> outputs,

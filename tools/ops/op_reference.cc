@@ -127,7 +127,8 @@ std::string OpReferenceMarkdown(std::span<const OpEntry> ops,
   std::string out =
       "# Operators\n\n`bazel-bin/tools/encore ops --markdown > ir/OPS.md` "
       "writes this page anew. The signature's `T` is the same dtype wherever "
-      "it stands, `I` is i32 or i64, `A` anything, `attr` the attribute dtype; "
+      "it stands, `seq` a sequence of it, `I` is i32 or i64, `A` anything, "
+      "`attr` the attribute dtype; "
       "`?` ends optional operands, `...` any number. Backends are those that "
       "compile the operator in some dtype, by itself or as its decomposition "
       "(`encore ops --json` says in which); ONNX operators stand where they "

@@ -66,7 +66,9 @@ std::vector<DType> CompiledDTypes(const OpInfo& info, const Backend& backend) {
   std::vector<DType> dtypes;
   for (const DType dtype : info.dtypes) {
     // A node of another dtype may have been simplified away.
-    if (std::ranges::count(backend.dtypes(), dtype) == 0) continue;
+    const bool computed =
+        IsHost(dtype) || std::ranges::count(backend.dtypes(), dtype) > 0;
+    if (!computed) continue;
     const std::optional<Graph> graph = RandomNode(info.op, dtype, /*seed=*/1);
     if (graph && backends::Compile(*graph, options, backends).ok()) {
       dtypes.push_back(dtype);

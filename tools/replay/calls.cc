@@ -142,8 +142,8 @@ StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file) {
   for (size_t i = 0; i < bound.inputs.size(); ++i) {
     const Literal& input = bound.inputs[i];
     const Status status =
-        IsHost(input.dtype())
-            ? UnimplementedError("is of strings")
+        IsHost(input.dtype()) || input.host() != HostKind::kNone
+            ? UnimplementedError(StrCat("is ", input.type()))
             : bound.replayer->BindInput(
                   i, input.bytes().data(),
                   static_cast<int64_t>(input.bytes().size()), input.dims());

@@ -9,11 +9,11 @@ fail() { echo "replay_only: $*" >&2; failed=1; }
 grep -q '^//runtime:replayer$' "$dependencies" || fail "$dependencies is no list of its dependencies"
 forbidden='^//opt|^//ir:(graph|builder|evaluator|stencil|simplify)$|^//ir/(text|import|proto|eval)[/:]'
 forbidden+='|^//backends:(compile|backends|backend)$|^//backends/(lowering|cpu/codegen)[/:]|^//backends/(cpu:cpu|ref:ref)$'
-forbidden+='|^//cache:(session|key|standard_session)$|^@(llvm|onnx|com_google_protobuf|highs|com_googlesource_code_re2)//'
+forbidden+='|^//cache:(session|key|standard_session)$|^@(llvm|onnx|com_google_protobuf|highs)//'
 if grep -E "$forbidden" "$dependencies"; then fail "depends on the targets above"; fi
 
 libraries=$(ldd "$binary")
-if grep -E 'LLVM|protobuf|onnx|re2|highs' <<<"$libraries"; then fail "loads the libraries above"; fi
+if grep -E 'LLVM|protobuf|onnx|highs' <<<"$libraries"; then fail "loads the libraries above"; fi
 
 symbols=$(nm -C "$binary")
 [[ -n $symbols ]] || fail "$binary has no symbols to look at"

@@ -25,6 +25,18 @@ Difference Compare(const Literal& actual, const Literal& expected,
     fail(StrCat("is ", actual.type(), ", expected ", expected.type()));
     return difference;
   }
+  if (expected.host() != HostKind::kNone) {
+    const auto &elements = actual.elements(), &wanted = expected.elements();
+    if (elements.size() != wanted.size()) {
+      fail(StrCat("has ", elements.size(), " elements, expected ",
+                  wanted.size()));
+      return difference;
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      difference.Merge(Compare(elements[i], wanted[i], relative, absolute));
+    }
+    return difference;
+  }
   if (!IsFloat(expected.dtype())) {
     if (!(actual == expected)) fail("differs from what was expected");
     return difference;

@@ -25,8 +25,8 @@ StatusOr<std::vector<Literal>> ReadNumbered(const std::string& folder,
 Status CheckFits(const Graph& graph, const Graph::Argument& argument,
                  const Literal& literal) {
   const TensorType& type = graph.type(argument.value);
-  bool fits =
-      literal.dtype() == type.dtype && literal.rank() == type.shape.rank();
+  bool fits = literal.dtype() == type.dtype && literal.host() == type.host &&
+              literal.rank() == type.shape.rank();
   for (int i = 0; fits && i < literal.rank(); ++i) {
     fits = !type.shape[i].is_constant() ||
            type.shape[i].constant() == literal.dims()[i];
@@ -105,7 +105,13 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
     } else if (position < given.positional_inputs.size()) {
       inputs.push_back(given.positional_inputs[position]);
     } else {
-      const Shape& shape = graph.shape(argument.value);
+      const TensorType& type = graph.type(argument.value);
+      if (type.host != HostKind::kNone) {
+        return UnimplementedError(
+            StrCat("input ", Quote(argument.name), " is ", type,
+                   ", which files of tensors cannot give"));
+      }
+      const Shape& shape = type.shape;
       if (!shape.is_constant()) {
         return InvalidArgumentError(StrCat(
             "input ", Quote(argument.name), " has the open shape ",

@@ -97,7 +97,13 @@ Status SaveOutputs(const std::string& path, const RunReport& report) {
   std::vector<std::pair<std::string, Literal>> tensors;
   if (!report.values.empty()) {
     for (size_t i = 0; i < report.values[0].size(); ++i) {
-      tensors.emplace_back(report.outputs[i].name, report.values[0][i]);
+      const Literal& value = report.values[0][i];
+      if (value.host() != HostKind::kNone || IsHost(value.dtype())) {
+        return UnimplementedError(
+            StrCat("output ", Quote(report.outputs[i].name), " is ",
+                   value.type(), ", which .npz files cannot hold"));
+      }
+      tensors.emplace_back(report.outputs[i].name, value);
     }
   }
   return WriteTensors(path, tensors);

@@ -92,7 +92,7 @@ Status LoadedModel::Load(RunReport* report) {
     ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
                             MakeInputs(*graph_, call, request_.seed));
     for (Literal& input : inputs) {
-      if (!IsHost(input.dtype())) input = input.Aligned();
+      input = input.Aligned();
     }
     inputs_.push_back(std::move(inputs));
   }
@@ -134,8 +134,8 @@ void LoadedModel::Describe(RunReport* report) const {
 Status LoadedModel::Bind(size_t call) {
   for (size_t i = 0; i < inputs_[call].size(); ++i) {
     const Literal& input = inputs_[call][i];
-    if (IsHost(input.dtype())) {
-      objects_.push_back({{input}});
+    if (IsHost(input.dtype()) || input.host() != HostKind::kNone) {
+      objects_.push_back({input});
       ENCORE_RETURN_IF_ERROR(replayer_->BindInput(i, &objects_.back()));
       continue;
     }

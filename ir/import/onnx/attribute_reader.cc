@@ -130,6 +130,14 @@ StatusOr<const Tensor*> AttributeReader::TensorValue(std::string_view name) {
   return found->t.get();
 }
 
+StatusOr<const Type*> AttributeReader::TypeValue(std::string_view name) {
+  ENCORE_ASSIGN_OR_RETURN(const Attribute* found,
+                          Take(name, AttributeType::kType));
+  if (found == nullptr) return static_cast<const Type*>(nullptr);
+  if (found->tp == nullptr) return Missing(name);
+  return found->tp.get();
+}
+
 StatusOr<int64_t> AttributeReader::RequiredInt(std::string_view name) {
   if (!Has(name)) return Missing(name);
   return Int(name, 0);

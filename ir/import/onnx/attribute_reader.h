@@ -45,6 +45,8 @@ class AttributeReader {
   // Null where absent; owned by the node.
   StatusOr<const Tensor*> TensorValue(std::string_view name);
 
+  StatusOr<const Type*> TypeValue(std::string_view name);
+
   // InvalidArgument where absent.
   StatusOr<int64_t> RequiredInt(std::string_view name);
   StatusOr<std::vector<int64_t>> RequiredInts(std::string_view name);

@@ -5,6 +5,7 @@
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
+#include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/subgraphs.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -12,19 +13,17 @@
 namespace encore::onnx {
 namespace {
 
-// The graphs of a loop that is unrolled have at most this many nodes.
-constexpr int64_t kMaxUnrolledNodes = 4096;
-
-Status BindOutputs(NodeContext& context, std::span<const Value> values) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    ENCORE_RETURN_IF_ERROR(context.Output(static_cast<int>(i), values[i]));
-  }
-  return OkStatus();
-}
-
 // Where the branches of an If give output `i` in two shapes, both give it as
 // the front of a buffer that is large enough, and its extents.
 Status UnifyShapes(std::span<Body> branches, size_t i) {
+  const HostKind kinds[] = {branches[0].outputs[i].type().host,
+                            branches[1].outputs[i].type().host};
+  if (kinds[0] != HostKind::kNone || kinds[1] != HostKind::kNone) {
+    if (kinds[0] == kinds[1]) return OkStatus();
+    return NodeContext::Error(
+        StrCat("output ", i, " is ", branches[0].outputs[i].type(), " or ",
+               branches[1].outputs[i].type(), ", expected one type"));
+  }
   const Shape shapes[] = {branches[0].outputs[i].shape(),
                           branches[1].outputs[i].shape()};
   if (!shapes[0].is_constant() || !shapes[1].is_constant() ||
@@ -113,7 +112,7 @@ Status Branch(NodeContext& context, const Graph* then, const Graph* otherwise) {
       return NodeContext::Error(StrCat("output ", i, " is ", a.dtype(), " or ",
                                        b.dtype(), ", expected one type"));
     }
-    if (a.shape() == b.shape()) continue;
+    if (a.type() == b.type()) continue;
     differ.push_back(i);
     ENCORE_RETURN_IF_ERROR(UnifyShapes(branches, i));
   }
@@ -128,6 +127,11 @@ Status Branch(NodeContext& context, const Graph* then, const Graph* otherwise) {
   std::vector<Value> results =
       context.builder().Node(Op::kIf, operands, NoneAttrs(), std::move(bodies));
   ENCORE_RETURN_IF_ERROR(context.builder().status());
+  for (size_t i = 0; i < count; ++i) {
+    if (results[i].type().host == HostKind::kNone) continue;
+    context.scope().SetElements(
+        results[i], Join(branches[0].elements[i], branches[1].elements[i]));
+  }
   for (size_t k = 0; k < differ.size(); ++k) {
     const auto& [a, b] = shapes[differ[k]];
     results[differ[k]] =
@@ -156,137 +160,6 @@ Status If(NodeContext& context) {
     return BindOutputs(context, outputs);
   }
   return Branch(context, then, otherwise);
-}
-
-// What a Loop's operands are, apart from the captures.
-struct LoopInputs {
-  Value trips, condition;
-  std::optional<int64_t> known_trips;
-  bool starts_true = true;
-  std::vector<Value> carried;
-};
-
-LoopInputs ReadLoop(NodeContext& context) {
-  GraphBuilder& g = context.builder();
-  LoopInputs loop;
-  if (context.HasInput(0)) {
-    const auto known = context.scope().AsDims(context.node().inputs[0]);
-    if (known && known->dims.size() == 1 && known->dims[0].is_constant()) {
-      loop.known_trips = std::max<int64_t>(known->dims[0].constant(), 0);
-    }
-    loop.trips = g.Cast(context.Reshape(context.Input(0), {}), DType::kI64);
-  } else {
-    loop.trips = g.Scalar(DType::kI64, INT64_MAX);
-  }
-  loop.condition = g.Constant(Literal::Scalar(true));
-  if (context.HasInput(1)) {
-    loop.condition = context.Reshape(context.Input(1), {});
-    const Literal* known = loop.condition.constant();
-    loop.starts_true = known != nullptr && known->AsInt(0) != 0;
-  }
-  for (int i = 2; i < context.input_count(); ++i) {
-    loop.carried.push_back(context.Input(i));
-  }
-  return loop;
-}
-
-// The trips one after the other, for a loop whose values change their shape.
-Status Unroll(NodeContext& context, const Graph& graph,
-              const LoopInputs& loop) {
-  const int64_t trips = loop.known_trips.value_or(INT64_MAX);
-  if (trips >
-      kMaxUnrolledNodes /
-          std::max<int64_t>(1, static_cast<int64_t>(graph.nodes.size()))) {
-    return UnimplementedError(
-        "values that change their shape from trip to trip need a known, small "
-        "number of trips");
-  }
-  GraphBuilder& g = context.builder();
-  const size_t carried = loop.carried.size();
-  std::vector<Value> values = {g.Scalar(DType::kI64, int64_t{0}),
-                               loop.condition};
-  values.insert(values.end(), loop.carried.begin(), loop.carried.end());
-  std::vector<std::vector<Value>> stacked(graph.outputs.size() - 1 - carried);
-  for (int64_t trip = 0; trip < trips; ++trip) {
-    const Literal* going = values[1].constant();
-    if (going == nullptr) {
-      return UnimplementedError(
-          "values that change their shape from trip to trip need a condition "
-          "that is known");
-    }
-    if (going->AsInt(0) == 0) break;
-    values[0] = g.Scalar(DType::kI64, trip);
-    ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> outputs,
-                            Inline(context, graph, values));
-    values[1] = context.Reshape(outputs[0], {});
-    std::copy_n(outputs.begin() + 1, carried, values.begin() + 2);
-    for (size_t k = 0; k < stacked.size(); ++k) {
-      stacked[k].push_back(context.Unsqueeze(outputs[1 + carried + k], {0}));
-    }
-  }
-  std::vector<Value> results(values.begin() + 2, values.end());
-  for (const std::vector<Value>& slices : stacked) {
-    if (slices.empty()) {
-      return UnimplementedError("a loop without trips has unknown outputs");
-    }
-    results.push_back(g.Concat(slices, 0));
-  }
-  return BindOutputs(context, results);
-}
-
-Status Loop(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(0, INT16_MAX));
-  ENCORE_ASSIGN_OR_RETURN(const Graph* graph,
-                          context.attributes().RequiredGraph("body"));
-  GraphBuilder& g = context.builder();
-  const LoopInputs loop = ReadLoop(context);
-  const size_t carried = loop.carried.size();
-  if (graph->inputs.size() != 2 + carried ||
-      graph->outputs.size() < 1 + carried) {
-    return NodeContext::Error(StrCat(
-        "attribute body has ", graph->inputs.size(), " inputs and ",
-        graph->outputs.size(), " outputs for ", carried, " carried values"));
-  }
-  ENCORE_ASSIGN_OR_RETURN(const Captures captures,
-                          FindCaptures(context, {graph}));
-  std::vector<TensorType> formals = {{DType::kI64, Shape(), HostKind::kNone},
-                                     {DType::kBool, Shape(), HostKind::kNone}};
-  for (const Value& value : loop.carried) formals.push_back(value.type());
-  StatusOr<Body> made = MakeBody(context, g, *graph, captures, formals);
-  // What needs to know the trip's number to be imported.
-  if (made.status().code() == StatusCode::kUnimplemented && loop.known_trips) {
-    return Unroll(context, *graph, loop);
-  }
-  if (!made.ok()) return made.status();
-  Body body = *std::move(made);
-  for (size_t i = 0; i < carried; ++i) {
-    if (body.outputs[1 + i].type() == formals[2 + i]) continue;
-    return Unroll(context, *graph, loop);
-  }
-  Value& condition = body.outputs[0];
-  condition = body.builder->Reshape(condition, {});
-  const bool stays_true = condition.constant() != nullptr
-                              ? condition.constant()->AsInt(0) != 0
-                              : condition.id() == body.inputs[1].id();
-  LoopAttrs attrs;
-  attrs.carried = static_cast<int64_t>(carried);
-  if (loop.known_trips) attrs.max_trips = *loop.known_trips;
-  if (body.outputs.size() > 1 + carried) {
-    const bool counted = loop.known_trips && loop.starts_true && stays_true;
-    attrs.trips = {counted ? Dim(*loop.known_trips)
-                           : RunTimeSize(context, 0, loop.known_trips)};
-  }
-  ENCORE_ASSIGN_OR_RETURN(encore::Graph built, body.Build());
-  std::vector<Value> operands = {loop.trips, loop.condition};
-  operands.insert(operands.end(), loop.carried.begin(), loop.carried.end());
-  operands.insert(operands.end(), captures.values.begin(),
-                  captures.values.end());
-  std::vector<encore::Graph> bodies;
-  bodies.push_back(std::move(built));
-  const std::vector<Value> results =
-      g.Node(Op::kLoop, operands, std::move(attrs), std::move(bodies));
-  ENCORE_RETURN_IF_ERROR(g.status());
-  return BindOutputs(context, results);
 }
 
 // A list attribute of a Scan with `count` entries, zeros where it is absent.
@@ -418,7 +291,6 @@ Status Scan(NodeContext& context) {
 
 constexpr Converter kConverters[] = {
     {"If", If, Op::kIf},
-    {"Loop", Loop, Op::kLoop},
     {"Scan", Scan, Op::kScan},
 };
 

@@ -40,6 +40,9 @@ Status Binary(NodeContext& context) {
 template <Comparison kDirection>
 Status Compare(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> operands, Operands(context));
+  if (kDirection == Comparison::kEq && IsHost(operands[0].dtype())) {
+    return context.Output(0, context.Emit(Op::kStringEqual, operands));
+  }
   return context.Output(
       0, context.Emit(Op::kCompare, operands, CompareAttrs{kDirection}));
 }
@@ -160,6 +163,16 @@ CastAttrs CastTo(DType dtype, bool saturate) {
   return {dtype, saturate && IsFloat(dtype) && BitWidth(dtype) == 8};
 }
 
+// `x` in another dtype, strings included.
+Value Converted(NodeContext& context, Value x, DType to, bool saturate) {
+  if (IsHost(to) && IsHost(x.dtype())) return x;
+  if (IsHost(to)) return context.Emit(Op::kStringFormat, {x});
+  if (IsHost(x.dtype())) {
+    return context.Emit(Op::kStringParse, {x}, ElementTypeAttrs{to});
+  }
+  return context.Emit(Op::kCast, {x}, CastTo(to, saturate));
+}
+
 Status Cast(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t to,
@@ -171,8 +184,8 @@ Status Cast(NodeContext& context) {
   }
   const StatusOr<DType> dtype = DTypeOf(static_cast<int32_t>(to));
   if (!dtype.ok()) return Annotate(dtype.status(), "attribute to");
-  return context.Output(
-      0, context.Emit(Op::kCast, {context.Input(0)}, CastTo(*dtype, saturate)));
+  return context.Output(0,
+                        Converted(context, context.Input(0), *dtype, saturate));
 }
 
 Status CastLike(NodeContext& context) {
@@ -180,8 +193,8 @@ Status CastLike(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const bool saturate,
                           context.attributes().Bool("saturate", true));
   return context.Output(
-      0, context.Emit(Op::kCast, {context.Input(0)},
-                      CastTo(context.dtype(context.Input(1)), saturate)));
+      0, Converted(context, context.Input(0), context.dtype(context.Input(1)),
+                   saturate));
 }
 
 Status Clip(NodeContext& context) {

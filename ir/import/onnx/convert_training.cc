@@ -1,8 +1,9 @@
-// Optimizers (domain ai.onnx.preview.training): one step for any number of
-// tensors.
+// The domain ai.onnx.preview.training: derivatives, and optimizers that take
+// one step for any number of tensors.
 
 #include <cmath>
 
+#include "encore/ir/grad.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -133,9 +134,65 @@ Status Momentum(NodeContext& context) {
   return OkStatus();
 }
 
+// The values that an attribute names.
+StatusOr<std::vector<Value>> Named(NodeContext& context,
+                                   std::string_view attribute) {
+  std::vector<Value> values;
+  if (!context.attributes().Has(attribute)) return values;
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          context.attributes().Strings(attribute));
+  for (const std::string& name : names) {
+    if (context.scope().Find(name) == nullptr) {
+      return NodeContext::Error(StrCat("attribute ", attribute, " names ",
+                                       Quote(name),
+                                       ", which nothing before produces"));
+    }
+    values.push_back(context.scope().Tensor(name));
+  }
+  return values;
+}
+
+// The derivatives of y by xs, where these and zs have the values of the inputs.
+Status Gradient(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, INT16_MAX));
+  ENCORE_ASSIGN_OR_RETURN(std::vector<Value> ends, Named(context, "xs"));
+  const size_t count = ends.size();
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> others,
+                          Named(context, "zs"));
+  ends.insert(ends.end(), others.begin(), others.end());
+  ENCORE_ASSIGN_OR_RETURN(const std::string y,
+                          context.attributes().String("y", ""));
+  if (context.scope().Find(y) == nullptr) {
+    return NodeContext::Error(StrCat("attribute y names ", Quote(y),
+                                     ", which nothing before produces"));
+  }
+  const std::vector<Value> at = context.Inputs();
+  if (at.size() != ends.size()) {
+    return NodeContext::Error(StrCat(at.size(), " inputs, expected ",
+                                     ends.size(),
+                                     ", as the attributes xs and zs name"));
+  }
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (at[i].type() == ends[i].type() &&
+        at[i].type().host == HostKind::kNone) {
+      continue;
+    }
+    return NodeContext::Error(StrCat("input ", i, " is ", at[i].type(),
+                                     ", expected ", ends[i].type()));
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::vector<Value> gradients,
+      Gradients(context.builder(), context.scope().Tensor(y), ends, at));
+  for (size_t i = 0; i < count; ++i) {
+    ENCORE_RETURN_IF_ERROR(context.Output(static_cast<int>(i), gradients[i]));
+  }
+  return OkStatus();
+}
+
 constexpr Converter kConverters[] = {
     {"ai.onnx.preview.training.Adagrad", Adagrad, Op::kSqrt},
     {"ai.onnx.preview.training.Adam", Adam, Op::kSqrt},
+    {"ai.onnx.preview.training.Gradient", Gradient},
     {"ai.onnx.preview.training.Momentum", Momentum, Op::kMul},
 };
 

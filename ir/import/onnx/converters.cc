@@ -19,7 +19,9 @@ const std::map<std::string_view, const Converter*>& Table() {
           SamplingConverters(),    SelectionConverters(),
           SpectralConverters(),    TextConverters(),
           TrainingConverters(),    UnpoolConverters(),
-          ControlFlowConverters(), QuantizeConverters()}) {
+          ControlFlowConverters(), QuantizeConverters(),
+          SequenceConverters(),    SequenceMapConverters(),
+          StringConverters(),      LoopConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

@@ -8,7 +8,9 @@
 #include "encore/ir/import/onnx/check_node.h"
 #include "encore/ir/import/onnx/context.h"
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/fold_dims.h"
+#include "encore/ir/import/onnx/host_values.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/import/onnx/node_order.h"
 #include "encore/ir/import/onnx/schema.h"
@@ -66,6 +68,7 @@ class Pass : public BodyImporter {
   Status ReadOpset();
   Status BindInitializers(const Graph& graph, Scope& scope);
   Status BindInputs();
+  Status BindHostObject(const ValueInfo& input, DType dtype);
   StatusOr<Shape> InputShape(const ValueInfo& input);
   StatusOr<Dim> InputDim(const ValueInfo& input, int i);
   Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
@@ -189,6 +192,61 @@ StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
   return Shape(std::move(dims));
 }
 
+// What the model declares of the tensors in an input.
+ElementShape DeclaredElements(const Type& type) {
+  if (!type.shape) return {};
+  ElementShape declared{ElementShape::Kind::kRanked};
+  for (const Dimension& dimension : *type.shape) {
+    const bool known = dimension.value && *dimension.value >= 0;
+    declared.dims.push_back(known ? dimension.value : std::nullopt);
+  }
+  return declared;
+}
+
+StatusOr<HostKind> HostKindOf(const ValueInfo& input) {
+  switch (input.type.kind) {
+    case Type::Kind::kSequence:
+      return HostKind::kSequence;
+    case Type::Kind::kOptional:
+      return HostKind::kOptional;
+    case Type::Kind::kOptionalSequence:
+      return HostKind::kOptionalSequence;
+    default:
+      return UnimplementedError(StrCat("input ", Quote(input.name),
+                                       " is no tensor, sequence or optional"));
+  }
+}
+
+Status Pass::BindHostObject(const ValueInfo& input, DType dtype) {
+  ENCORE_ASSIGN_OR_RETURN(const HostKind kind, HostKindOf(input));
+  const TensorType type{dtype, Shape(), kind};
+  const std::string name(input.name);
+  Value value;
+  const auto constant = options_.constants.find(name);
+  if (constant != options_.constants.end()) {
+    if (constant->second.type() != type) {
+      return InvalidArgumentError(StrCat("input ", Quote(name), " is ",
+                                         constant->second.type(),
+                                         ", the model declares ", type));
+    }
+    value = HostConstant(builder_, constant->second);
+  } else {
+    value = builder_.Input(name, type);
+    ElementShape elements = DeclaredElements(input.type);
+    // Extents of the tensors, where the caller says them; -1 where they differ.
+    if (const auto given = shapes_.find(name); given != shapes_.end()) {
+      elements = {ElementShape::Kind::kRanked};
+      for (const int64_t extent : given->second) {
+        elements.dims.push_back(extent >= 0 ? std::optional(extent)
+                                            : std::nullopt);
+      }
+    }
+    if (value.valid()) scope_.SetElements(value, std::move(elements));
+  }
+  ENCORE_RETURN_IF_ERROR(builder_.status());
+  return scope_.Bind(name, Bound{value, std::nullopt, std::nullopt});
+}
+
 Status Pass::BindInputs() {
   bindings_ = options_.bindings;
   shapes_ = options_.input_shapes;
@@ -199,13 +257,13 @@ Status Pass::BindInputs() {
     if (position < options_.positional_shapes.size()) {
       shapes_.emplace(input.name, options_.positional_shapes[position++]);
     }
-    if (input.type.kind != Type::Kind::kTensor) {
-      return UnimplementedError(
-          StrCat("input ", Quote(input.name), " is no tensor"));
-    }
     const StatusOr<DType> dtype = DTypeOf(input.type.element_type);
     if (!dtype.ok()) {
       return Annotate(dtype.status(), StrCat("input ", Quote(input.name)));
+    }
+    if (input.type.kind != Type::Kind::kTensor) {
+      ENCORE_RETURN_IF_ERROR(BindHostObject(input, *dtype));
+      continue;
     }
     ENCORE_ASSIGN_OR_RETURN(Shape shape, InputShape(input));
     const auto constant = options_.constants.find(std::string(input.name));
@@ -243,20 +301,32 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-// The type of a value in the words of the standard; nothing for host values
-// other than strings, whose converters look for themselves.
+// The type of a value in the words of the standard.
 std::optional<ValueType> TypeOfBound(const Bound& bound) {
   std::optional<DType> dtype;
+  TypeSet::Kind kind = TypeSet::kTensor;
   if (bound.constant) {
     dtype = bound.constant->dtype();
   } else if (bound.dims) {
     dtype = bound.dims->dtype;
-  } else if (bound.value && bound.value->valid() &&
-             bound.value->type().host == HostKind::kNone) {
+  } else if (bound.value && bound.value->valid()) {
     dtype = bound.value->dtype();
+    switch (bound.value->type().host) {
+      case HostKind::kNone:
+        break;
+      case HostKind::kSequence:
+        kind = TypeSet::kSequence;
+        break;
+      case HostKind::kOptional:
+        kind = TypeSet::kOptional;
+        break;
+      case HostKind::kOptionalSequence:
+        kind = TypeSet::kOptionalSequence;
+        break;
+    }
   }
   if (!dtype) return std::nullopt;
-  return ValueType{TypeSet::kTensor, ElementTypeOf(*dtype)};
+  return ValueType{kind, ElementTypeOf(*dtype)};
 }
 
 Status Pass::CheckAgainstStandard(const Node& node, const Scope& scope) {

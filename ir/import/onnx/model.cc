@@ -79,6 +79,83 @@ Status Read(Wire wire, Tensor* tensor) {
   return Annotate(wire.status(), StrCat("tensor ", Quote(tensor->name)));
 }
 
+Status Read(Wire wire, Dimension* dimension) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1: {
+        int64_t value = 0;
+        wire.Get(&value);
+        dimension->value = value;
+        break;
+      }
+      case 2:
+        wire.Get(&dimension->param);
+        break;
+    }
+  }
+  return wire.status();
+}
+
+Status ReadShape(Wire wire, std::vector<Dimension>* shape) {
+  while (wire.Next()) {
+    if (wire.field() != 1) continue;
+    ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &shape->emplace_back()));
+  }
+  return wire.status();
+}
+
+Status ReadTensorType(Wire wire, Type* type) {
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        wire.Get(&type->element_type);
+        break;
+      case 2:
+        type->shape.emplace();
+        ENCORE_RETURN_IF_ERROR(ReadShape(wire.Message(), &*type->shape));
+        break;
+    }
+  }
+  return wire.status();
+}
+
+// A TypeProto in one of kind `outer`; what is inside is read into the same
+// struct. Types nest at most three deep.
+Status ReadType(Wire wire, Type::Kind outer, Type* type) {
+  using Kind = Type::Kind;
+  while (wire.Next()) {
+    const int field = wire.field();
+    if (field == 1) {
+      type->kind = outer == Kind::kNone ? Kind::kTensor : outer;
+      ENCORE_RETURN_IF_ERROR(ReadTensorType(wire.Message(), type));
+      continue;
+    }
+    const bool sequence = field == 4, optional = field == 9;
+    if (!sequence && !optional && field != 5 && field != 8) continue;
+    if (optional
+            ? outer != Kind::kNone
+            : !sequence || (outer != Kind::kNone && outer != Kind::kOptional)) {
+      type->kind = Kind::kOther;
+      continue;
+    }
+    const Kind kind = optional               ? Kind::kOptional
+                      : outer == Kind::kNone ? Kind::kSequence
+                                             : Kind::kOptionalSequence;
+    type->kind = kind;
+    Wire element = wire.Message();
+    while (element.Next()) {
+      if (element.field() != 1) continue;
+      ENCORE_RETURN_IF_ERROR(ReadType(element.Message(), kind, type));
+    }
+    ENCORE_RETURN_IF_ERROR(element.status());
+  }
+  return wire.status();
+}
+
+Status ReadType(Wire wire, Type* type) {
+  return ReadType(std::move(wire), Type::Kind::kNone, type);
+}
+
 // Whether a field of AttributeProto holds a value.
 bool IsValueField(int field) {
   return (field >= 2 && field <= 11) || field == 14 || field == 15 ||
@@ -123,6 +200,12 @@ Status Read(Wire wire, int depth, Attribute* attribute) {
       case 9:
         wire.Append(&attribute->strings);
         break;
+      case 14: {
+        auto type = std::make_shared<Type>();
+        ENCORE_RETURN_IF_ERROR(ReadType(wire.Message(), type.get()));
+        attribute->tp = std::move(type);
+        break;
+      }
       case 20: {
         int32_t type = 0;
         wire.Get(&type);
@@ -164,69 +247,6 @@ Status Read(Wire wire, int depth, Node* node) {
   return Annotate(wire.status(), StrCat("node ", Quote(node->name)));
 }
 
-Status Read(Wire wire, Dimension* dimension) {
-  while (wire.Next()) {
-    switch (wire.field()) {
-      case 1: {
-        int64_t value = 0;
-        wire.Get(&value);
-        dimension->value = value;
-        break;
-      }
-      case 2:
-        wire.Get(&dimension->param);
-        break;
-    }
-  }
-  return wire.status();
-}
-
-Status ReadShape(Wire wire, std::vector<Dimension>* shape) {
-  while (wire.Next()) {
-    if (wire.field() != 1) continue;
-    ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &shape->emplace_back()));
-  }
-  return wire.status();
-}
-
-Status ReadTensorType(Wire wire, Type* type) {
-  while (wire.Next()) {
-    switch (wire.field()) {
-      case 1:
-        wire.Get(&type->element_type);
-        break;
-      case 2:
-        type->shape.emplace();
-        ENCORE_RETURN_IF_ERROR(ReadShape(wire.Message(), &*type->shape));
-        break;
-    }
-  }
-  return wire.status();
-}
-
-// A TypeProto; `outer` says whether it may be a sequence or an optional, whose
-// element type is then read into the same struct.
-Status ReadType(Wire wire, bool outer, Type* type) {
-  while (wire.Next()) {
-    const int field = wire.field();
-    if (field == 1) {
-      if (outer) type->kind = Type::Kind::kTensor;
-      ENCORE_RETURN_IF_ERROR(ReadTensorType(wire.Message(), type));
-    } else if ((field == 4 || field == 9) && outer) {
-      type->kind = field == 4 ? Type::Kind::kSequence : Type::Kind::kOptional;
-      Wire element = wire.Message();
-      while (element.Next()) {
-        if (element.field() != 1) continue;
-        ENCORE_RETURN_IF_ERROR(ReadType(element.Message(), false, type));
-      }
-      ENCORE_RETURN_IF_ERROR(element.status());
-    } else if (field == 5 || field == 8 || field == 4 || field == 9) {
-      type->kind = Type::Kind::kOther;
-    }
-  }
-  return wire.status();
-}
-
 Status Read(Wire wire, ValueInfo* info) {
   while (wire.Next()) {
     switch (wire.field()) {
@@ -234,7 +254,7 @@ Status Read(Wire wire, ValueInfo* info) {
         wire.Get(&info->name);
         break;
       case 2:
-        ENCORE_RETURN_IF_ERROR(ReadType(wire.Message(), true, &info->type));
+        ENCORE_RETURN_IF_ERROR(ReadType(wire.Message(), &info->type));
         break;
     }
   }
@@ -379,6 +399,39 @@ StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes) {
   Tensor tensor;
   ENCORE_RETURN_IF_ERROR(Read(Wire(AsText(bytes)), &tensor));
   return tensor;
+}
+
+StatusOr<std::vector<Tensor>> ReadSequence(std::span<const std::byte> bytes) {
+  std::vector<Tensor> tensors;
+  Wire wire(AsText(bytes));
+  while (wire.Next()) {
+    if (wire.field() == 3) {
+      ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &tensors.emplace_back()));
+    } else if (wire.field() > 3) {
+      return UnimplementedError("a sequence of anything but tensors");
+    }
+  }
+  ENCORE_RETURN_IF_ERROR(wire.status());
+  return tensors;
+}
+
+StatusOr<std::optional<std::span<const std::byte>>> ReadOptional(
+    std::span<const std::byte> bytes) {
+  std::optional<std::span<const std::byte>> value;
+  Wire wire(AsText(bytes));
+  while (wire.Next()) {
+    const int field = wire.field();
+    if (field == 3 || field == 5) {
+      std::string_view text;
+      wire.Get(&text);
+      value = std::as_bytes(std::span(text.data(), text.size()));
+    } else if (field > 3) {
+      return UnimplementedError(
+          "an optional of anything but tensors and sequences");
+    }
+  }
+  ENCORE_RETURN_IF_ERROR(wire.status());
+  return value;
 }
 
 }  // namespace encore::onnx

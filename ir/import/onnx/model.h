@@ -71,6 +71,27 @@ struct Tensor {
   bool is_external = false;
 };
 
+struct Dimension {
+  std::optional<int64_t> value;
+  std::string_view param;
+};
+
+struct Type {
+  enum class Kind {
+    kNone,
+    kTensor,
+    kSequence,
+    kOptional,
+    kOptionalSequence,
+    kOther
+  };
+  Kind kind = Kind::kNone;
+  // Of the tensors in it, where it is a sequence or an optional.
+  int32_t element_type = 0;
+  // Nothing where the rank is unknown.
+  std::optional<std::vector<Dimension>> shape;
+};
+
 struct Graph;
 
 // AttributeProto.AttributeType.
@@ -106,25 +127,13 @@ struct Attribute {
   std::vector<std::string_view> strings = {};
   std::shared_ptr<const Tensor> t = {};
   std::shared_ptr<const Graph> g = {};
+  std::shared_ptr<const Type> tp = {};
 };
 
 struct Node {
   std::string_view name, op_type, domain;
   std::vector<std::string_view> inputs, outputs;
   std::vector<Attribute> attributes;
-};
-
-struct Dimension {
-  std::optional<int64_t> value;
-  std::string_view param;
-};
-
-struct Type {
-  enum class Kind { kNone, kTensor, kSequence, kOptional, kOther };
-  Kind kind = Kind::kNone;
-  int32_t element_type = 0;
-  // Nothing where the rank is unknown.
-  std::optional<std::vector<Dimension>> shape;
 };
 
 struct ValueInfo {
@@ -173,6 +182,14 @@ ReadMetadata(std::span<const std::byte> bytes);
 
 // Reads a TensorProto by itself (test data's input_0.pb).
 StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes);
+
+// Reads a SequenceProto of tensors by itself; Unimplemented for one of others.
+StatusOr<std::vector<Tensor>> ReadSequence(std::span<const std::byte> bytes);
+
+// Reads an OptionalProto by itself: the value's bytes, a TensorProto's or a
+// SequenceProto's; nothing where it has none.
+StatusOr<std::optional<std::span<const std::byte>>> ReadOptional(
+    std::span<const std::byte> bytes);
 
 }  // namespace encore::onnx
 

@@ -23,6 +23,7 @@
 
 #include "encore/ir/attributes.h"
 #include "encore/ir/builder.h"
+#include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
 
@@ -85,6 +86,16 @@ class Scope {
     needs_restart_ |= inner.needs_restart_;
   }
 
+  // What is known of the tensors in a host object of this scope's graph.
+  const ElementShape& Elements(Value object) {
+    return elements_->Of(builder_->graph(), object.id());
+  }
+  void SetElements(Value object, ElementShape shape) {
+    elements_->Set(object, std::move(shape));
+  }
+  // For a scope of the same graph.
+  void ShareElements(const Scope& other) { elements_ = other.elements_; }
+
   GraphBuilder& builder() { return *builder_; }
   ReadWeights* read_weights() { return read_weights_; }
 
@@ -93,6 +104,7 @@ class Scope {
   ReadWeights* read_weights_;
   bool is_body_;
   std::map<std::string, Bound, std::less<>> names_;
+  std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
   bool needs_restart_ = false;
 };
 

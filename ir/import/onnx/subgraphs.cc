@@ -75,7 +75,8 @@ StatusOr<encore::Graph> Body::Build() {
 
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const TensorType> formals) {
+                        std::span<const TensorType> formals,
+                        std::span<const ElementShape> elements) {
   if (graph.inputs.size() != formals.size()) {
     return NodeContext::Error(StrCat("a subgraph has ", graph.inputs.size(),
                                      " inputs, expected ", formals.size()));
@@ -88,6 +89,9 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
               /*is_body=*/true);
   for (size_t i = 0; i < formals.size(); ++i) {
     body.inputs.push_back(body.builder->Input(StrCat("in", i), formals[i]));
+    if (i < elements.size() && formals[i].host != HostKind::kNone) {
+      scope.SetElements(body.inputs.back(), elements[i]);
+    }
     ENCORE_RETURN_IF_ERROR(
         scope.Bind(graph.inputs[i].name,
                    Bound{body.inputs.back(), std::nullopt, std::nullopt}));
@@ -95,6 +99,9 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   for (const Value& value : captures.values) {
     body.inputs.push_back(
         body.builder->Input(StrCat("in", body.inputs.size()), value.type()));
+    if (value.type().host != HostKind::kNone) {
+      scope.SetElements(body.inputs.back(), context.scope().Elements(value));
+    }
   }
   ENCORE_RETURN_IF_ERROR(
       BindCaptures(context.scope(), captures,
@@ -103,6 +110,10 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   context.scope().AddRestart(scope);
   ENCORE_RETURN_IF_ERROR(imported);
   ENCORE_ASSIGN_OR_RETURN(body.outputs, OutputsOf(graph, scope));
+  for (const Value& output : body.outputs) {
+    const bool object = output.valid() && output.type().host != HostKind::kNone;
+    body.elements.push_back(object ? scope.Elements(output) : ElementShape());
+  }
   ENCORE_RETURN_IF_ERROR(body.builder->status());
   return body;
 }
@@ -113,6 +124,7 @@ StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
                           FindCaptures(context, {&graph}));
   Scope scope(&context.builder(), context.scope().read_weights(),
               /*is_body=*/true);
+  scope.ShareElements(context.scope());
   for (size_t i = 0; i < formals.size(); ++i) {
     Bound bound{formals[i], std::nullopt, std::nullopt};
     if (const Literal* constant = formals[i].constant()) {
@@ -126,6 +138,13 @@ StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
   context.scope().AddRestart(scope);
   ENCORE_RETURN_IF_ERROR(imported);
   return OutputsOf(graph, scope);
+}
+
+Status BindOutputs(NodeContext& context, std::span<const Value> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    ENCORE_RETURN_IF_ERROR(context.Output(static_cast<int>(i), values[i]));
+  }
+  return OkStatus();
 }
 
 }  // namespace encore::onnx

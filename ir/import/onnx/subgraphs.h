@@ -15,6 +15,7 @@
 #include "encore/ir/builder.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/import/onnx/context.h"
+#include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
@@ -38,20 +39,26 @@ StatusOr<Captures> FindCaptures(NodeContext& context,
 struct Body {
   std::unique_ptr<GraphBuilder> builder;
   std::vector<Value> inputs, outputs;
+  std::vector<ElementShape> elements;  // by output; of host objects
 
   StatusOr<encore::Graph> Build();
 };
 
 // The body that `graph` is below a node of `outer`: its inputs are of
-// `formals`, then come the captured tensors.
+// `formals`, then come the captured tensors. `elements`: by input, of host
+// objects.
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const TensorType> formals);
+                        std::span<const TensorType> formals,
+                        std::span<const ElementShape> elements = {});
 
 // The nodes of `graph` in place of the node, with `formals` for its inputs: its
 // outputs.
 StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
                                     std::span<const Value> formals);
+
+// Binds the node's outputs, in order.
+Status BindOutputs(NodeContext& context, std::span<const Value> values);
 
 }  // namespace encore::onnx
 

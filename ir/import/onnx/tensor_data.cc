@@ -178,4 +178,39 @@ StatusOr<Literal> ToLiteral(const Tensor& tensor, const DataSource& source) {
   return Annotate(literal.status(), StrCat("tensor ", Quote(tensor.name)));
 }
 
+StatusOr<Literal> ToValue(std::span<const std::byte> bytes, const Type& type,
+                          const DataSource& source) {
+  using Kind = Type::Kind;
+  if (type.kind == Kind::kOptional || type.kind == Kind::kOptionalSequence) {
+    const bool sequence = type.kind == Kind::kOptionalSequence;
+    ENCORE_ASSIGN_OR_RETURN(const auto value, ReadOptional(bytes));
+    ENCORE_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(type.element_type));
+    if (!value) {
+      return Literal::Absent(
+          dtype, sequence ? HostKind::kOptionalSequence : HostKind::kOptional);
+    }
+    Type inner = type;
+    inner.kind = sequence ? Kind::kSequence : Kind::kTensor;
+    ENCORE_ASSIGN_OR_RETURN(Literal literal, ToValue(*value, inner, source));
+    return Literal::Optional(std::move(literal));
+  }
+  if (type.kind != Kind::kSequence) {
+    ENCORE_ASSIGN_OR_RETURN(const Tensor tensor, ReadTensor(bytes));
+    return ToLiteral(tensor, source);
+  }
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Tensor> tensors,
+                          ReadSequence(bytes));
+  ENCORE_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(type.element_type));
+  std::vector<Literal> elements;
+  for (const Tensor& tensor : tensors) {
+    ENCORE_ASSIGN_OR_RETURN(Literal element, ToLiteral(tensor, source));
+    if (element.dtype() != dtype) {
+      return InvalidArgumentError(StrCat("an element of a sequence of ", dtype,
+                                         " is ", element.dtype()));
+    }
+    elements.push_back(std::move(element));
+  }
+  return Literal::Sequence(dtype, std::move(elements));
+}
+
 }  // namespace encore::onnx

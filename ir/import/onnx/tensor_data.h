@@ -2,7 +2,9 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_TENSOR_DATA_H_
 #define ENCORE_IR_IMPORT_ONNX_TENSOR_DATA_H_
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "encore/ir/dtype.h"
@@ -31,6 +33,12 @@ struct DataSource {
 // dim is negative, or external data is missing, too short or outside the
 // model's folder.
 StatusOr<Literal> ToLiteral(const Tensor& tensor, const DataSource& source);
+
+// The value in a file that holds a TensorProto, SequenceProto or OptionalProto
+// (test data's input_0.pb), whichever `type` says; errors as above. `source`
+// owns `bytes`.
+StatusOr<Literal> ToValue(std::span<const std::byte> bytes, const Type& type,
+                          const DataSource& source);
 
 }  // namespace encore::onnx
 

@@ -1,0 +1,41 @@
+#include "encore/backends/host/device.h"
+
+#include <span>
+#include <vector>
+
+#include "encore/backends/host/kernel.h"
+#include "encore/backends/host/program.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/host_device.h"
+
+namespace encore::backends::host {
+namespace {
+
+class Device : public runtime::HostDevice {
+ public:
+  Device() : HostDevice(kHostBackend) {}
+
+  StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> Load(
+      std::span<const runtime::LoadRequest> requests,
+      runtime::ThreadPool*) override {
+    std::vector<std::unique_ptr<runtime::Kernel>> kernels;
+    for (const runtime::LoadRequest& request : requests) {
+      ENCORE_ASSIGN_OR_RETURN(auto kernel, LoadHostKernel(request));
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
+  if (ordinal > 0) {
+    return NotFoundError(
+        StrCat("no device host:", ordinal, "; there is host:0"));
+  }
+  return std::unique_ptr<runtime::Device>(std::make_unique<Device>());
+}
+
+}  // namespace encore::backends::host

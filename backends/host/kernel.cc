@@ -1,0 +1,215 @@
+#include "encore/backends/host/kernel.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/host/program.h"
+#include "encore/ir/host/host_ops.h"
+#include "encore/ir/infer.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/host_object.h"
+
+namespace encore::backends::host {
+namespace {
+
+using runtime::HostObject;
+using runtime::LaunchContext;
+
+// Reads a launch's buffers and args in their order.
+class Cursor {
+ public:
+  explicit Cursor(const LaunchContext& context) : context_(context) {}
+
+  HostObject& Object() {
+    return *static_cast<HostObject*>(context_.buffers[buffer_++]);
+  }
+  std::span<std::byte> Bytes() {
+    const auto size = static_cast<size_t>(context_.sizes[buffer_]);
+    return {static_cast<std::byte*>(context_.buffers[buffer_++]), size};
+  }
+  std::vector<int64_t> Dims(uint32_t rank) {
+    const int64_t* begin = context_.args + arg_;
+    arg_ += rank;
+    return {begin, begin + rank};
+  }
+
+ private:
+  const LaunchContext& context_;
+  size_t buffer_ = 0, arg_ = 0;
+};
+
+Status CopyOut(const Literal& literal, std::span<std::byte> to) {
+  const auto bytes = literal.bytes();
+  if (bytes.size() != to.size()) {
+    return InternalError(StrCat("a tensor of ", bytes.size(),
+                                " bytes for a buffer of ", to.size()));
+  }
+  if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
+  return OkStatus();
+}
+
+// What is in `object`, which must be as the program says.
+Status CheckObject(const Literal& value, DType dtype, HostKind host) {
+  if (value.dtype() == dtype && value.host() == host) return OkStatus();
+  return InvalidArgumentError(StrCat("a host object is ", value.type()));
+}
+
+Status CheckDims(std::string_view what, const Literal& result,
+                 const std::vector<int64_t>& dims) {
+  if (result.dims() == dims) return OkStatus();
+  return InvalidArgumentError(StrCat(what, ": a tensor is ", result.type(),
+                                     ", expected [", StrJoin(dims, ","), "]"));
+}
+
+// Whether an operator keeps its operands' bytes.
+bool Keeps(Op op) {
+  return op == Op::kSequence || op == Op::kSequenceInsert ||
+         op == Op::kOptional;
+}
+
+class OpKernel : public runtime::Kernel {
+ public:
+  explicit OpKernel(HostProgram program) : program_(std::move(program)) {}
+
+  Status Launch(const LaunchContext& context) const override {
+    Cursor cursor(context);
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> operands, Take(&cursor));
+    std::vector<TensorType> types;
+    for (const Literal& operand : operands) types.push_back(operand.type());
+    ENCORE_RETURN_IF_ERROR(
+        InferTypes({program_.op, program_.attributes, types, {}, {}}).status());
+    ENCORE_ASSIGN_OR_RETURN(
+        std::vector<Literal> results,
+        ApplyHostOp(program_.op, program_.attributes, std::move(operands)));
+    for (size_t i = 0; i < program_.results.size(); ++i) {
+      ENCORE_RETURN_IF_ERROR(
+          Give(program_.results[i], std::move(results[i]), &cursor));
+    }
+    return OkStatus();
+  }
+
+ private:
+  StatusOr<std::vector<Literal>> Take(Cursor* cursor) const {
+    std::vector<Literal> operands;
+    for (const HostProgram::Operand& operand : program_.operands) {
+      if (HostProgram::IsObject(operand.dtype, operand.host)) {
+        HostObject& object = cursor->Object();
+        ENCORE_RETURN_IF_ERROR(
+            CheckObject(object.value, operand.dtype, operand.host));
+        operands.push_back(operand.taken ? object.Take() : object.value);
+        continue;
+      }
+      const auto bytes = cursor->Bytes();
+      std::vector<int64_t> dims = cursor->Dims(operand.rank);
+      ENCORE_ASSIGN_OR_RETURN(
+          Literal literal,
+          Keeps(program_.op)
+              ? Literal::Copy(operand.dtype, std::move(dims), bytes)
+              : Literal::Map(operand.dtype, std::move(dims), bytes, nullptr));
+      operands.push_back(std::move(literal));
+    }
+    return operands;
+  }
+
+  Status Give(const HostProgram::Result& type, Literal result,
+              Cursor* cursor) const {
+    if (result.dtype() != type.dtype || result.host() != type.host ||
+        result.rank() != static_cast<int>(type.rank)) {
+      return InvalidArgumentError(StrCat(program_.op, ": a result is ",
+                                         result.type(), ", expected ",
+                                         type.dtype, " of rank ", type.rank));
+    }
+    if (!type.sized && type.host == HostKind::kNone) {
+      ENCORE_RETURN_IF_ERROR(
+          CheckDims(Mnemonic(program_.op), result, cursor->Dims(type.rank)));
+    }
+    if (!HostProgram::IsObject(type.dtype, type.host) && !type.sized) {
+      return CopyOut(result, cursor->Bytes());
+    }
+    HostObject& object = cursor->Object();
+    const std::vector<int64_t> dims = result.dims();
+    object.value = HostProgram::IsObject(type.dtype, type.host)
+                       ? std::move(result)
+                       : Literal::Optional(std::move(result));
+    if (!type.sized) return OkStatus();
+    return CopyOut(Literal::Vector<int64_t>(dims), cursor->Bytes());
+  }
+
+  const HostProgram program_;
+};
+
+class ConstantKernel : public runtime::Kernel {
+ public:
+  explicit ConstantKernel(Literal value) : value_(std::move(value)) {}
+
+  Status Launch(const LaunchContext& context) const override {
+    Cursor(context).Object().value = value_;
+    return OkStatus();
+  }
+
+ private:
+  const Literal value_;
+};
+
+class UnpackKernel : public runtime::Kernel {
+ public:
+  explicit UnpackKernel(const HostProgram::Result& type) : type_(type) {}
+
+  Status Launch(const LaunchContext& context) const override {
+    Cursor cursor(context);
+    HostObject& object = cursor.Object();
+    ENCORE_RETURN_IF_ERROR(
+        CheckObject(object.value, type_.dtype, HostKind::kOptional));
+    const std::vector<Literal> value = object.Take().TakeElements();
+    if (value.empty()) return InvalidArgumentError("nothing to unpack");
+    ENCORE_RETURN_IF_ERROR(
+        CheckDims("unpack", value[0], cursor.Dims(type_.rank)));
+    return CopyOut(value[0], cursor.Bytes());
+  }
+
+ private:
+  const HostProgram::Result type_;
+};
+
+StatusOr<std::unique_ptr<runtime::Kernel>> MakeKernel(HostProgram program) {
+  switch (program.entry) {
+    case HostEntry::kOp:
+      if (Info(program.op).has(kOnHost)) {
+        return std::make_unique<OpKernel>(std::move(program));
+      }
+      break;
+    case HostEntry::kConstant: {
+      const auto* constant = std::get_if<ConstantAttrs>(&program.attributes);
+      if (constant != nullptr && IsHost(constant->value.dtype())) {
+        return std::make_unique<ConstantKernel>(constant->value);
+      }
+      break;
+    }
+    case HostEntry::kUnpack:
+      if (program.results.size() == 1 && !IsHost(program.results[0].dtype)) {
+        return std::make_unique<UnpackKernel>(program.results[0]);
+      }
+      break;
+  }
+  return DataLossError("a host kernel that makes no sense");
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<runtime::Kernel>> LoadHostKernel(
+    const runtime::LoadRequest& request) {
+  ENCORE_ASSIGN_OR_RETURN(HostProgram program,
+                          DecodeHostProgram(request.program->params));
+  if (request.program->reads != program.reads() ||
+      request.program->writes != program.writes() ||
+      request.program->args != program.args()) {
+    return DataLossError("a host kernel of another arity than its program");
+  }
+  return MakeKernel(std::move(program));
+}
+
+}  // namespace encore::backends::host

@@ -1,0 +1,75 @@
+// HostProgram: a kernel on host objects, as runtime::Program::params hold it.
+//
+// The kernels of the device "host" compute an operator of trait kOnHost, give a
+// constant tensor of strings, or unpack a tensor whose size was found out.
+//
+//   op        reads the operands; writes per result its slot and, where its
+//             size is found out here, an i64 vector of its dims behind it (a
+//             tensor of numbers is then written as an optional), then the
+//             objects that it takes. args: the dims of operands that are
+//             tensors of numbers, then of results that are tensors of known
+//             size.
+//   constant  writes the object of its result.
+//   unpack    reads an optional; writes the tensor in it, and the optional,
+//             which it takes. args: the tensor's dims.
+#ifndef ENCORE_BACKENDS_HOST_PROGRAM_H_
+#define ENCORE_BACKENDS_HOST_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "encore/ir/attributes.h"
+#include "encore/ir/op.h"
+#include "encore/ir/shape.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::backends::host {
+
+// The name of the device, and of programs' backend.
+inline constexpr char kHostBackend[] = "host";
+
+enum class HostEntry : uint8_t { kOp, kConstant, kUnpack };
+
+struct HostProgram {
+  struct Operand {
+    DType dtype = DType::kF32;
+    HostKind host = HostKind::kNone;
+    uint32_t rank = 0;
+    bool taken = false;  // nobody reads the object after this
+    bool operator==(const Operand&) const = default;
+  };
+  struct Result {
+    DType dtype = DType::kF32;
+    HostKind host = HostKind::kNone;
+    uint32_t rank = 0;
+    bool sized = false;  // its dims are found out here
+    bool operator==(const Result&) const = default;
+  };
+
+  HostEntry entry = HostEntry::kOp;
+  Op op = Op::kConstant;
+  // The dims in attributes are not kept, only how many there are.
+  Attributes attributes = NoneAttrs();
+  std::vector<Operand> operands;
+  std::vector<Result> results;
+
+  // Numbers live in plain buffers, all else in host objects.
+  static bool IsObject(DType dtype, HostKind host) {
+    return host != HostKind::kNone || IsHost(dtype);
+  }
+  // The arity of its launches.
+  uint32_t reads() const;
+  uint32_t writes() const;
+  uint32_t args() const;
+};
+
+std::vector<std::byte> EncodeHostProgram(const HostProgram& program);
+
+// DataLoss where the bytes are no program.
+StatusOr<HostProgram> DecodeHostProgram(std::span<const std::byte> bytes);
+
+}  // namespace encore::backends::host
+
+#endif  // ENCORE_BACKENDS_HOST_PROGRAM_H_

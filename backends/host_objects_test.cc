@@ -1,0 +1,242 @@
+// Strings, sequences and optionals on each backend, against the evaluator.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
+#include "encore/backends/conformance/replay.h"
+#include "encore/ir/builder.h"
+#include "encore/ir/evaluator.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/compiled_graph_io.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+namespace {
+
+using Values = std::vector<Value>;
+
+constexpr TensorType kIndex{DType::kI64, Shape(), HostKind::kNone};
+
+class HostObjects : public testing::TestWithParam<std::string> {
+ protected:
+  StatusOr<runtime::CompiledGraph> CompileGraph(const Graph& graph) {
+    CompileOptions options;
+    options.target = GetParam();
+    return Compile(graph, options, AllBackends());
+  }
+
+  // Compiles once, writes and reads what that gave, and replays each call.
+  void ExpectEqual(const StatusOr<Graph>& graph,
+                   const std::vector<std::vector<Literal>>& calls) {
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const auto compiled = CompileGraph(*graph);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    const auto bytes = std::make_shared<const std::vector<std::byte>>(
+        runtime::SerializeCompiledGraph(*compiled));
+    const auto read = runtime::ParseCompiledGraph(*bytes, bytes);
+    ASSERT_TRUE(read.ok()) << read.status();
+    for (const std::vector<Literal>& arguments : calls) {
+      const auto expected = Evaluate(*graph, arguments);
+      ASSERT_TRUE(expected.ok()) << expected.status();
+      const auto actual = Replay(*graph, *read, AllBackends(), arguments);
+      ASSERT_TRUE(actual.ok()) << actual.status();
+      EXPECT_EQ(*actual, *expected);
+    }
+  }
+
+  // The error of a replay; it names the operator.
+  std::string Failure(const StatusOr<Graph>& graph,
+                      const std::vector<Literal>& arguments) {
+    const auto compiled = CompileGraph(*graph);
+    if (!compiled.ok()) return StrCat(compiled.status());
+    const auto actual = Replay(*graph, *compiled, AllBackends(), arguments);
+    EXPECT_EQ(actual.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_FALSE(Evaluate(*graph, arguments).ok());
+    return StrCat(actual.status());
+  }
+};
+
+Literal Floats(std::vector<float> values) {
+  return Literal::Vector<float>(values);
+}
+Literal Index(int64_t i) { return Literal::Scalar<int64_t>(i); }
+Literal SequenceOf(std::vector<Literal> elements) {
+  return Literal::Sequence(DType::kF32, std::move(elements));
+}
+
+constexpr TensorType kSequence{DType::kF32, Shape(), HostKind::kSequence};
+
+// What is taken out has a size of its own in each call.
+TEST_P(HostObjects, TakesElementsOfSizesFoundOut) {
+  GraphBuilder g;
+  const Value sequence = g.Input("s", kSequence);
+  const Value index = g.Input("i", kIndex);
+  const Dim size = g.Symbol("size", 0, 64, /*at_run_time=*/true);
+  const Value element =
+      g.Node1(Op::kSequenceAt, {sequence, index}, ElementAttrs{{size}});
+  const Value length = g.Node1(Op::kSequenceLength, {sequence});
+  const auto graph = g.Build({{"twice", g.Add(element, element)},
+                              {"size", g.DimValues({size})},
+                              {"length", length}});
+  const Literal given =
+      SequenceOf({Floats({1}), Floats({2, 3, 4}), Floats({})});
+  ExpectEqual(graph, {{given, Index(0)},
+                      {given, Index(1)},
+                      {given, Index(-1)},
+                      {given, Index(-2)}});
+  EXPECT_NE(
+      Failure(graph, {given, Index(3)}).find("index 3 of a sequence of 3"),
+      std::string::npos);
+  EXPECT_NE(Failure(graph, {given, Index(INT64_MIN)}).find("sequence_at"),
+            std::string::npos);
+  EXPECT_NE(
+      Failure(graph, {SequenceOf({Literal(DType::kF32, {2, 2})}), Index(0)}),
+      "");
+}
+
+// Only the size of what is taken out is used, not the tensor.
+TEST_P(HostObjects, FindsSizesThatNothingElseNeeds) {
+  GraphBuilder g;
+  const Value sequence = g.Input("s", kSequence);
+  const Dim size = g.Symbol("size", 0, 64, /*at_run_time=*/true);
+  g.Node1(Op::kSequenceAt, {sequence, g.Scalar(DType::kI64, int64_t{0})},
+          ElementAttrs{{size}});
+  const auto graph = g.Build({{"size", g.DimValues({size, size})}});
+  ExpectEqual(graph, {{SequenceOf({Floats({1, 2})})},
+                      {SequenceOf({Floats({}), Floats({1})})}});
+}
+
+// A loop that appends a tensor per trip; the plan serves every trip count.
+TEST_P(HostObjects, LoopsCarrySequences) {
+  GraphBuilder g;
+  const Value trips = g.Input("trips", kIndex);
+  const Value start = g.Input("s", kSequence);
+  const Value x = g.Input("x", {DType::kF32, {2}});
+  const Value operands[] = {start, x, x};
+  const Values results =
+      g.Loop(trips, g.Constant(Literal::Scalar(true)), operands,
+             [](GraphBuilder& body, std::span<const Value> in) {
+               const Value next = body.Add(in[3], in[4]);
+               const Value end = body.Node1(Op::kSequenceLength, {in[2]});
+               const Value longer =
+                   body.Node1(Op::kSequenceInsert, {in[2], next, end});
+               return Values{in[1], longer, next};
+             },
+             {.carried = 2});
+  const auto graph = g.Build({{"all", results[0]}, {"last", results[1]}});
+  std::vector<std::vector<Literal>> calls;
+  for (const int64_t count : {0, 1, 300}) {
+    calls.push_back({Index(count), SequenceOf({}), Floats({1, 2})});
+    calls.push_back({Index(count), SequenceOf({Floats({7})}), Floats({1, 2})});
+  }
+  ExpectEqual(graph, calls);
+}
+
+TEST_P(HostObjects, BranchesGiveSequences) {
+  GraphBuilder g;
+  const Value condition = g.Input("c", {DType::kBool, {}});
+  const Value operands[] = {g.Input("s", kSequence),
+                            g.Input("x", {DType::kF32, {2}})};
+  const Values results = g.If(
+      condition, operands,
+      [](GraphBuilder& body, std::span<const Value> in) {
+        const Value at = body.Scalar(DType::kI64, int64_t{0});
+        return Values{body.Node1(Op::kSequenceInsert, {in[0], in[1], at})};
+      },
+      [](GraphBuilder& body, std::span<const Value> in) {
+        const Value at = body.Scalar(DType::kI64, int64_t{-1});
+        return Values{body.Node1(Op::kSequenceErase, {in[0], at})};
+      });
+  // The operand is read again after the branch has made another of it.
+  const Value length = g.Node1(Op::kSequenceLength, {operands[0]});
+  const auto graph = g.Build({{"s", results[0]}, {"length", length}});
+  const Literal given = SequenceOf({Floats({1}), Floats({2})});
+  ExpectEqual(graph, {{Literal::Scalar(true), given, Floats({3, 4})},
+                      {Literal::Scalar(false), given, Floats({3, 4})}});
+  EXPECT_NE(
+      Failure(graph, {Literal::Scalar(false), SequenceOf({}), Floats({3, 4})})
+          .find("sequence_erase"),
+      std::string::npos);
+}
+
+TEST_P(HostObjects, OptionalsMayHaveNoValue) {
+  GraphBuilder g;
+  const Value tensor =
+      g.Input("t", {DType::kF32, Shape(), HostKind::kOptional});
+  const Value sequence =
+      g.Input("s", {DType::kF32, Shape(), HostKind::kOptionalSequence});
+  const Value has = g.Node1(Op::kOptionalHas, {sequence});
+  const Value value = g.Node1(Op::kOptionalGet, {tensor}, ElementAttrs{{2}});
+  const auto graph =
+      g.Build({{"has", has}, {"negated", g.Neg(value)}, {"same", sequence}});
+  const Literal absent = Literal::Absent(DType::kF32, HostKind::kOptional);
+  const Literal none =
+      Literal::Absent(DType::kF32, HostKind::kOptionalSequence);
+  const Literal two = Literal::Optional(Floats({1, 2}));
+  ExpectEqual(graph, {{two, none},
+                      {two, Literal::Optional(SequenceOf({}))},
+                      {two, Literal::Optional(SequenceOf({Floats({3})}))}});
+  EXPECT_NE(Failure(graph, {absent, none}).find("has no value"),
+            std::string::npos);
+  EXPECT_NE(
+      Failure(graph, {Literal::Optional(Floats({1})), none}).find("expected"),
+      std::string::npos);
+}
+
+// Every operator that only moves elements moves strings.
+TEST_P(HostObjects, MovesStrings) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kString, {2, 3}});
+  const Value y = g.Input("y", {DType::kString, {3}});
+  const Value joined = g.Concat({x, g.Reshape(y, {1, 3})}, 0);
+  const Value moved = g.Slice(g.Transpose(joined, {1, 0}), {0, 1}, {3, 3});
+  const Value taken = g.Take(moved, g.Input("i", {DType::kI64, {2}}), 0);
+  const Value equal = g.Node1(Op::kStringEqual, {x, g.BroadcastTo(y, {2, 3})});
+  const Value both = g.Node1(Op::kStringConcat, {taken, g.Reverse(taken, {1})});
+  const auto graph = g.Build({{"both", both}, {"equal", equal}});
+  const Literal a =
+      Literal::Strings({2, 3}, {"a", "b", "c", "d", "e", "\xc3\xa9"});
+  const Literal b = Literal::Strings({3}, {"a", "", "c"});
+  ExpectEqual(graph,
+              {{a, b, Literal::Vector<int64_t>(std::vector<int64_t>{2, 0})}});
+}
+
+TEST_P(HostObjects, SplitsAndNormalizesStrings) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kString, {2}});
+  const Dim pieces = g.Symbol("pieces", 0, 64, /*at_run_time=*/true);
+  const Dim left = g.Symbol("left", 0, 64, /*at_run_time=*/true);
+  const Values split =
+      g.Node(Op::kStringSplit, Values{x}, StringSplitAttrs{"", -1, {pieces}});
+  const Value words = g.Node1(
+      Op::kStringNormalize, {x},
+      StringNormalizeAttrs{
+          CaseChange::kUpper, false, Literal::Strings({1}, {"THE"}), {left}});
+  const auto graph =
+      g.Build({{"pieces", split[0]}, {"counts", split[1]}, {"words", words}});
+  ExpectEqual(graph, {{Literal::Strings({2}, {"one two", " three "})},
+                      {Literal::Strings({2}, {"the", "The"})},
+                      {Literal::Strings({2}, {"", " "})}});
+}
+
+TEST_P(HostObjects, NumbersAreWrittenAndRead) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kString, {3}});
+  const Value numbers =
+      g.Node1(Op::kStringParse, {x}, ElementTypeAttrs{DType::kF32});
+  const Value texts = g.Node1(Op::kStringFormat, {g.Mul(numbers, 2)});
+  const auto graph = g.Build({{"texts", texts}});
+  ExpectEqual(graph, {{Literal::Strings({3}, {"1.5", "-INF", "1e-3"})}});
+  EXPECT_NE(
+      Failure(graph, {Literal::Strings({3}, {"1", "x", "2"})}).find("\"x\""),
+      std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, HostObjects, testing::Values("cpu", "ref"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace encore::backends

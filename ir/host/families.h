@@ -1,0 +1,41 @@
+// What the files of this folder give each other.
+#ifndef ENCORE_IR_HOST_FAMILIES_H_
+#define ENCORE_IR_HOST_FAMILIES_H_
+
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/attributes.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/op.h"
+#include "encore/ir/support/status.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::host {
+
+using Literals = std::vector<Literal>;
+
+struct HostContext {
+  Op op;
+  const Attributes& attributes;
+  Literals& operands;
+
+  template <typename Attrs>
+  const Attrs& attrs() const {
+    return std::get<Attrs>(attributes);
+  }
+  Literal& operand(size_t i) const { return operands[i]; }
+  // InvalidArgument: "mnemonic: pieces".
+  template <typename... Pieces>
+  Status Error(const Pieces&... pieces) const {
+    return InvalidArgumentError(StrCat(op, ": ", pieces...));
+  }
+};
+
+// Operators on sequences and optionals, and on strings. REQUIRES one of theirs.
+StatusOr<Literals> ApplySequenceOp(const HostContext& context);
+StatusOr<Literals> ApplyStringOp(const HostContext& context);
+
+}  // namespace encore::host
+
+#endif  // ENCORE_IR_HOST_FAMILIES_H_

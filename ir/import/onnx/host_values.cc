@@ -1,0 +1,73 @@
+#include "encore/ir/import/onnx/host_values.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/import/onnx/dynamic_shape.h"
+#include "encore/ir/import/onnx/element_shape.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// The tensors of a constant as a node.
+Value SequenceOfConstants(GraphBuilder& g, const Literal& sequence) {
+  std::vector<Value> elements;
+  for (const Literal& element : sequence.elements()) {
+    elements.push_back(g.Constant(element));
+  }
+  return g.Node(Op::kSequence, elements, ElementTypeAttrs{sequence.dtype()})[0];
+}
+
+}  // namespace
+
+StatusOr<Dims> TakenShape(NodeContext& context, Value object) {
+  const ElementShape shape = context.scope().Elements(object);
+  if (shape.kind != ElementShape::Kind::kRanked) {
+    return UnimplementedError(StrCat(
+        "the rank of the tensors in ", object.type(), " must be known",
+        shape.kind == ElementShape::Kind::kNone ? ", it has none yet" : ""));
+  }
+  Dims dims;
+  for (const auto& extent : shape.dims) {
+    dims.push_back(extent ? Dim(*extent)
+                          : RunTimeSize(context, 0, std::nullopt));
+  }
+  return dims;
+}
+
+StatusOr<Value> ValueOf(NodeContext& context, Value optional) {
+  const encore::Graph& graph = context.builder().graph();
+  const NodeId maker = graph.producer(optional.id());
+  if (graph.op(maker) == Op::kOptional) {
+    if (graph.operands(maker).empty()) {
+      return NodeContext::Error("the optional is known to have no value");
+    }
+    return context.builder().Wrap(graph.operand(maker, 0));
+  }
+  Dims shape;
+  if (optional.type().host == HostKind::kOptional) {
+    ENCORE_ASSIGN_OR_RETURN(shape, TakenShape(context, optional));
+  }
+  return context.Emit(Op::kOptionalGet, {optional},
+                      ElementAttrs{std::move(shape)});
+}
+
+Value HostConstant(GraphBuilder& g, const Literal& literal) {
+  if (literal.host() == HostKind::kSequence) {
+    return SequenceOfConstants(g, literal);
+  }
+  std::vector<Value> value;
+  for (const Literal& inner : literal.elements()) {
+    value.push_back(inner.host() == HostKind::kSequence
+                        ? SequenceOfConstants(g, inner)
+                        : g.Constant(inner));
+  }
+  const bool sequence = literal.host() == HostKind::kOptionalSequence;
+  return g.Node(Op::kOptional, value,
+                OptionalAttrs{literal.dtype(), sequence})[0];
+}
+
+}  // namespace encore::onnx

@@ -1,0 +1,168 @@
+#include "encore/ir/ops/checks.h"
+#include "encore/ir/ops/families.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::ops {
+namespace {
+
+std::vector<TensorType> HostObject(DType dtype, HostKind kind) {
+  return {{dtype, Shape(), kind}};
+}
+
+// A shape that is an attribute.
+Status CheckAttributeRank(const InferContext& context, const Dims& shape) {
+  if (shape.size() <= kMaxRank) return OkStatus();
+  return context.Error(StrCat("attribute shape has ", shape.size(),
+                              " dims, at most ", kMaxRank, " are supported"));
+}
+
+// Operand 0 is an optional.
+Status CheckOptional(const InferContext& context) {
+  if (IsOptional(context.operand(0).host)) return OkStatus();
+  return context.Error(StrCat("operand 0 is ",
+                              context.operand(0).ToString(context.symbols),
+                              ", expected an optional"));
+}
+
+}  // namespace
+
+Types InferSequence(const InferContext& context) {
+  const DType dtype = context.attrs<ElementTypeAttrs>().dtype;
+  if (!context.operands.empty() && context.dtype(0) != dtype) {
+    return context.Error(StrCat("attribute dtype is ", dtype,
+                                ", the operands are ", context.dtype(0)));
+  }
+  return HostObject(dtype, HostKind::kSequence);
+}
+
+Types InferSequenceAt(const InferContext& context) {
+  const Dims& shape = context.attrs<ElementAttrs>().shape;
+  ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, 0));
+  ENCORE_RETURN_IF_ERROR(CheckAttributeRank(context, shape));
+  return Like(context, Shape(shape));
+}
+
+Types InferSequenceInsert(const InferContext& context) {
+  ENCORE_RETURN_IF_ERROR(CheckRank(context, 2, 0));
+  return HostObject(context.dtype(0), HostKind::kSequence);
+}
+
+Types InferSequenceErase(const InferContext& context) {
+  ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, 0));
+  return HostObject(context.dtype(0), HostKind::kSequence);
+}
+
+Types InferSequenceLength(const InferContext&) {
+  return std::vector<TensorType>{{DType::kI64, Shape(), HostKind::kNone}};
+}
+
+Types InferSequenceConcat(const InferContext& context) {
+  const SequenceConcatAttrs& attrs = context.attrs<SequenceConcatAttrs>();
+  ENCORE_RETURN_IF_ERROR(CheckAttributeRank(context, attrs.shape));
+  ENCORE_RETURN_IF_ERROR(CheckAxis(context, "axis", attrs.axis,
+                                   static_cast<int>(attrs.shape.size())));
+  return Like(context, Shape(attrs.shape));
+}
+
+Types InferSequenceSplit(const InferContext& context) {
+  const SequenceSplitAttrs& attrs = context.attrs<SequenceSplitAttrs>();
+  ENCORE_RETURN_IF_ERROR(
+      CheckAxis(context, "axis", attrs.axis, context.shape(0).rank()));
+  ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, 1));
+  return HostObject(context.dtype(0), HostKind::kSequence);
+}
+
+Types InferOptional(const InferContext& context) {
+  const OptionalAttrs& attrs = context.attrs<OptionalAttrs>();
+  const HostKind value = attrs.sequence ? HostKind::kSequence : HostKind::kNone;
+  if (!context.operands.empty() &&
+      (context.operand(0).host != value || context.dtype(0) != attrs.dtype)) {
+    return context.Error(
+        StrCat("operand 0 is ", context.operand(0).ToString(context.symbols),
+               ", expected a ", attrs.sequence ? "sequence" : "tensor",
+               " of the attribute dtype, ", attrs.dtype));
+  }
+  return HostObject(attrs.dtype, attrs.sequence ? HostKind::kOptionalSequence
+                                                : HostKind::kOptional);
+}
+
+Types InferOptionalHas(const InferContext& context) {
+  ENCORE_RETURN_IF_ERROR(CheckOptional(context));
+  return std::vector<TensorType>{{DType::kBool, Shape(), HostKind::kNone}};
+}
+
+Types InferOptionalGet(const InferContext& context) {
+  ENCORE_RETURN_IF_ERROR(CheckOptional(context));
+  const Dims& shape = context.attrs<ElementAttrs>().shape;
+  ENCORE_RETURN_IF_ERROR(CheckAttributeRank(context, shape));
+  if (context.operand(0).host == HostKind::kOptional) {
+    return Like(context, Shape(shape));
+  }
+  ENCORE_RETURN_IF_ERROR(CheckLength(context, "shape", shape.size(), 0));
+  return HostObject(context.dtype(0), HostKind::kSequence);
+}
+
+Types InferTakeStrings(const InferContext& context) {
+  return std::vector<TensorType>{
+      {DType::kString, context.shape(0), HostKind::kNone}};
+}
+
+Types InferStringBinary(const InferContext& context) {
+  ENCORE_RETURN_IF_ERROR(CheckShape(context, 1, context.shape(0)));
+  const DType dtype =
+      context.op == Op::kStringEqual ? DType::kBool : DType::kString;
+  return std::vector<TensorType>{{dtype, context.shape(0), HostKind::kNone}};
+}
+
+Types InferStringFormat(const InferContext& context) {
+  return std::vector<TensorType>{
+      {DType::kString, context.shape(0), HostKind::kNone}};
+}
+
+Types InferStringParse(const InferContext& context) {
+  return std::vector<TensorType>{{context.attrs<ElementTypeAttrs>().dtype,
+                                  context.shape(0), HostKind::kNone}};
+}
+
+Types InferStringSplit(const InferContext& context) {
+  const StringSplitAttrs& attrs = context.attrs<StringSplitAttrs>();
+  ENCORE_RETURN_IF_ERROR(CheckLength(context, "size", attrs.size.size(), 1));
+  if (attrs.max_split < -1) {
+    return context.Error(StrCat("attribute max_split is ", attrs.max_split,
+                                ", expected a count, or -1"));
+  }
+  Shape pieces = context.shape(0);
+  pieces.mutable_dims().push_back(attrs.size[0]);
+  return std::vector<TensorType>{
+      {DType::kString, std::move(pieces), HostKind::kNone},
+      {DType::kI64, context.shape(0), HostKind::kNone}};
+}
+
+Types InferStringNormalize(const InferContext& context) {
+  const StringNormalizeAttrs& attrs = context.attrs<StringNormalizeAttrs>();
+  ENCORE_RETURN_IF_ERROR(CheckLength(context, "size", attrs.size.size(), 1));
+  const TensorType words = attrs.stop_words.type();
+  if (words.dtype != DType::kString || words.host != HostKind::kNone ||
+      words.shape.rank() != 1) {
+    return context.Error(StrCat("attribute stop_words is ", words.ToString(),
+                                ", expected a vector of strings"));
+  }
+  Shape shape = context.shape(0);
+  const int rank = shape.rank();
+  if (rank < 1 || rank > 2 ||
+      (rank == 2 && NeverEqual(context, shape[0], Dim(1)))) {
+    return context.Error(StrCat("operand 0 has the shape ",
+                                shape.ToString(context.symbols),
+                                ", expected [C] or [1,C]"));
+  }
+  shape[rank - 1] = attrs.size[0];
+  return Like(context, std::move(shape));
+}
+
+Types InferStringMatch(const InferContext& context) {
+  return std::vector<TensorType>{
+      {DType::kBool, context.shape(0), HostKind::kNone}};
+}
+
+}  // namespace encore::ops
