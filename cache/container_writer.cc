@@ -3,7 +3,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -12,6 +11,7 @@
 #include "encore/cache/container_format.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -50,10 +50,11 @@ Status WriteAll(int fd, std::span<const std::byte> piece) {
   return OkStatus();
 }
 
-Status WriteAndSync(int fd, const ContainerWriter& writer) {
+// A device or pipe (`sync` false) has nothing to sync.
+Status WriteAndSync(int fd, const ContainerWriter& writer, bool sync) {
   ENCORE_RETURN_IF_ERROR(writer.Write(
       [fd](std::span<const std::byte> piece) { return WriteAll(fd, piece); }));
-  if (fsync(fd) == 0) return OkStatus();
+  if (!sync || fsync(fd) == 0) return OkStatus();
   return ResourceExhaustedError(StrCat("fsync: ", std::strerror(errno)));
 }
 
@@ -141,25 +142,13 @@ std::string ContainerWriter::ToBytes() const {
 }
 
 Status WriteFile(const ContainerWriter& writer, const std::string& path) {
-  static std::atomic<uint64_t> counter = 0;
-  const std::string staging =
-      StrCat(path, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
-  const int fd = open(staging.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                      S_IRUSR | S_IWUSR);
-  if (fd < 0) {
-    return PermissionDeniedError(StrCat(staging, ": ", std::strerror(errno)));
-  }
-  Status status = WriteAndSync(fd, writer);
-  if (close(fd) != 0 && status.ok()) {
-    status = ResourceExhaustedError(StrCat("close: ", std::strerror(errno)));
-  }
-  if (status.ok() && rename(staging.c_str(), path.c_str()) != 0) {
-    const std::string why = StrCat("rename: ", std::strerror(errno));
-    status = errno == ENOSPC || errno == EDQUOT ? ResourceExhaustedError(why)
-                                                : PermissionDeniedError(why);
-  }
-  if (!status.ok()) unlink(staging.c_str());
-  return Annotate(status, path);
+  ENCORE_ASSIGN_OR_RETURN(StagedFile file,
+                          StagedFile::Create(path, S_IRUSR | S_IWUSR));
+  const int fd = open(file.staging().c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return WriteError(path, errno);
+  Status status = Annotate(WriteAndSync(fd, writer, !file.direct()), path);
+  if (close(fd) != 0 && status.ok()) status = WriteError(path, errno);
+  return status.ok() ? file.Commit() : status;
 }
 
 }  // namespace encore::cache

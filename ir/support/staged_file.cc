@@ -1,0 +1,112 @@
+#include "encore/ir/support/staged_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "encore/ir/support/check.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore {
+namespace {
+
+// The path with symbolic links resolved, also where the last one leads to
+// nothing yet.
+std::string Resolve(const std::string& path) {
+  constexpr int kMaxLinks = 40;
+  std::filesystem::path resolved = path;
+  std::error_code error;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    const auto link = std::filesystem::read_symlink(resolved, error);
+    if (error) break;
+    resolved = resolved.parent_path() / link;
+  }
+  return resolved.string();
+}
+
+}  // namespace
+
+Status WriteError(const std::string& path, int error) {
+  std::string text = StrCat(path, ": ", std::strerror(error));
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return ResourceExhaustedError(std::move(text));
+    case ENOENT:
+    case ENOTDIR:
+      return NotFoundError(std::move(text));
+    default:
+      return PermissionDeniedError(std::move(text));
+  }
+}
+
+StagedFile::StagedFile(std::string path, std::string target,
+                       std::string staging)
+    : path_(std::move(path)),
+      target_(std::move(target)),
+      staging_(std::move(staging)) {}
+
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      staging_(std::move(other.staging_)),
+      pending_(std::exchange(other.pending_, false)) {}
+
+StagedFile::~StagedFile() {
+  if (pending_ && !direct()) unlink(staging_.c_str());
+}
+
+StatusOr<StagedFile> StagedFile::Create(const std::string& path, int mode) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return WriteError(path, errno);
+  } else if (S_ISDIR(info.st_mode)) {
+    return InvalidArgumentError(StrCat(path, ": a folder, expected a file"));
+  } else if (!S_ISREG(info.st_mode)) {
+    return StagedFile(path, path, path);
+  }
+  static std::atomic<uint64_t> counter = 0;
+  const std::string target = Resolve(path);
+  std::string staging =
+      StrCat(target, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
+  const int fd = open(staging.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                      static_cast<mode_t>(mode));
+  if (fd < 0) return WriteError(path, errno);
+  close(fd);
+  return StagedFile(path, target, std::move(staging));
+}
+
+Status StagedFile::Commit() {
+  ENCORE_CHECK(pending_) << "committed twice";
+  if (!direct() && rename(staging_.c_str(), target_.c_str()) != 0) {
+    return WriteError(path_, errno);
+  }
+  pending_ = false;
+  return OkStatus();
+}
+
+Status WriteWholeFile(const std::string& path, std::string_view bytes) {
+  ENCORE_ASSIGN_OR_RETURN(StagedFile file, StagedFile::Create(path));
+  errno = 0;
+  std::FILE* out = std::fopen(file.staging().c_str(), "wb");
+  if (out == nullptr) return WriteError(path, errno);
+  const bool written =
+      std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
+  int error = written ? 0 : errno;
+  if (std::fclose(out) != 0 && error == 0) error = errno;
+  if (error != 0 || !written) return WriteError(path, error);
+  return file.Commit();
+}
+
+}  // namespace encore

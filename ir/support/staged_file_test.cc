@@ -1,0 +1,133 @@
+#include "encore/ir/support/staged_file.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace encore {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class StagedFileTest : public testing::Test {
+ protected:
+  StagedFileTest() {
+    std::string name = testing::TempDir() + "/staged.XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~StagedFileTest() override { fs::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const {
+    return folder_ + "/" + name;
+  }
+  size_t FileCount() const {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  std::string folder_;
+};
+
+TEST_F(StagedFileTest, AppearsWhole) {
+  ASSERT_TRUE(WriteWholeFile(Path("a"), "old").ok());
+  StatusOr<StagedFile> file = StagedFile::Create(Path("a"));
+  ASSERT_TRUE(file.ok());
+  std::ofstream(file->staging()) << "new";
+  EXPECT_EQ(ReadAll(Path("a")), "old");
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_EQ(ReadAll(Path("a")), "new");
+  EXPECT_EQ(FileCount(), 1u);
+}
+
+TEST_F(StagedFileTest, OrNotAtAll) {
+  ASSERT_TRUE(WriteWholeFile(Path("a"), "old").ok());
+  {
+    StatusOr<StagedFile> one = StagedFile::Create(Path("a"));
+    StatusOr<StagedFile> two = StagedFile::Create(Path("a"));
+    ASSERT_TRUE(one.ok() && two.ok());
+    EXPECT_NE(one->staging(), two->staging());
+  }
+  EXPECT_EQ(ReadAll(Path("a")), "old");
+  EXPECT_EQ(FileCount(), 1u);
+}
+
+// What devices and pipes stand for: a rename would replace them by files.
+TEST_F(StagedFileTest, WritesIntoWhatIsNoRegularFile) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  // Read and write, so that opening does not wait for the other side.
+  const int pipe = open(Path("pipe").c_str(), O_RDWR);
+  ASSERT_GE(pipe, 0);
+  EXPECT_TRUE(WriteWholeFile(Path("pipe"), "abc").ok());
+  char bytes[4] = {};
+  EXPECT_EQ(read(pipe, bytes, 3), 3);
+  EXPECT_STREQ(bytes, "abc");
+  close(pipe);
+  EXPECT_TRUE(fs::is_fifo(Path("pipe")));
+}
+
+TEST_F(StagedFileTest, FollowsLinks) {
+  ASSERT_TRUE(WriteWholeFile(Path("a"), "old").ok());
+  fs::create_symlink("a", Path("link"));
+  fs::create_symlink("link", Path("link2"));
+  fs::create_symlink("b", Path("dangling"));
+  ASSERT_TRUE(WriteWholeFile(Path("link2"), "new").ok());
+  EXPECT_TRUE(fs::is_symlink(Path("link2")) && fs::is_symlink(Path("link")));
+  EXPECT_EQ(ReadAll(Path("a")), "new");
+  ASSERT_TRUE(WriteWholeFile(Path("dangling"), "new").ok());
+  EXPECT_TRUE(fs::is_symlink(Path("dangling")));
+  EXPECT_EQ(ReadAll(Path("b")), "new");
+  fs::create_symlink("loop", Path("loop"));
+  EXPECT_FALSE(WriteWholeFile(Path("loop"), "new").ok());
+}
+
+TEST_F(StagedFileTest, ErrorsNameThePathThatWasGiven) {
+  for (const std::string& path : {Path("none/a"), folder_}) {
+    const Status status = WriteWholeFile(path, "x");
+    EXPECT_FALSE(status.ok());
+    EXPECT_TRUE(Message(status).starts_with(path + ": ")) << Message(status);
+    EXPECT_EQ(Message(status).find("tmp."), std::string::npos);
+  }
+  EXPECT_EQ(WriteWholeFile(folder_, "x").code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(StagedFileTest, AFullDiskIsNoSuccess) {
+  // A limit on the size of files stands for it.
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{4, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = WriteWholeFile(Path("a"), "longer than that");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(FileCount(), 0u);
+}
+
+TEST_F(StagedFileTest, TheModeIsAsAsked) {
+  const mode_t before = umask(022);
+  EXPECT_TRUE(WriteWholeFile(Path("open"), "x").ok());
+  StatusOr<StagedFile> closed = StagedFile::Create(Path("closed"), 0600);
+  ASSERT_TRUE(closed.ok() && closed->Commit().ok());
+  umask(before);
+  EXPECT_EQ(fs::status(Path("open")).permissions(), fs::perms(0644));
+  EXPECT_EQ(fs::status(Path("closed")).permissions(), fs::perms(0600));
+}
+
+}  // namespace
+}  // namespace encore
