@@ -37,7 +37,7 @@ Status CheckType(const TensorType& type, std::span<const Symbol> symbols) {
           StrCat("impossible shape ", type.shape.ToString(symbols)));
     }
   }
-  if (!type.shape.ElementCount().valid()) {
+  if (!Countable(type)) {
     return InvalidArgumentError(
         StrCat("a shape too large to count: ", type.shape.ToString(symbols)));
   }

@@ -38,6 +38,19 @@ TEST(Graph, RefusedTypesTakeNoName) {
   EXPECT_TRUE(graph.AddInput("x", kType).ok());
 }
 
+// Elements that can be counted may have bytes that cannot.
+TEST(Graph, RefusesBytesBeyondCounting) {
+  Graph graph;
+  const int64_t count = INT64_MAX / 4;
+  EXPECT_TRUE(graph.AddInput("x", {DType::kF32, Shape({count})}).ok());
+  EXPECT_FALSE(graph.AddInput("y", {DType::kF32, Shape({count + 1})}).ok());
+  EXPECT_TRUE(graph.AddInput("z", {DType::kI4, Shape({INT64_MAX})}).ok());
+  const auto small = graph.AddInput("w", {DType::kI8, Shape({count + 1})});
+  ASSERT_TRUE(small.ok());
+  const ValueId operands[] = {*small};
+  EXPECT_FALSE(graph.AddNode(Op::kCast, operands, CastAttrs{DType::kF32}).ok());
+}
+
 // Looking at every earlier name for each would run into the test's time limit.
 TEST(Graph, ManyNamesTakeTimeInProportion) {
   constexpr uint32_t kNames = 200'000;

@@ -122,6 +122,13 @@ std::optional<DType> DTypeAttribute(const Attributes& attributes) {
   return dtype;
 }
 
+bool Countable(const TensorType& type) {
+  const Dim count = type.shape.ElementCount();
+  if (!count.valid()) return false;
+  return !count.is_constant() || IsHost(type.dtype) ||
+         ByteSize(type.dtype, count.constant()).has_value();
+}
+
 StatusOr<std::vector<TensorType>> InferTypes(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckSignature(context));
   ENCORE_ASSIGN_OR_RETURN(std::vector<TensorType> types,
@@ -137,7 +144,7 @@ StatusOr<std::vector<TensorType>> InferTypes(const InferContext& context) {
                                     type.shape.ToString(context.symbols)));
       }
     }
-    if (!type.shape.ElementCount().valid()) {
+    if (!Countable(type)) {
       return context.Error(StrCat("a result too large to count: ",
                                   type.shape.ToString(context.symbols)));
     }

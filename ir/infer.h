@@ -24,6 +24,10 @@ struct BodyTypes {
   std::vector<TensorType> inputs, outputs;
 };
 
+// Whether the type's elements, and their bytes where their number is known, can
+// be counted in 63 bits.
+bool Countable(const TensorType& type);
+
 struct InferContext {
   Op op;
   const Attributes& attributes;

@@ -81,12 +81,13 @@ class Verifier {
       if (!InGraph(result) || graph_.producer(result) != node) {
         return Broken("G3", node, StrCat("result ", i, " is another node's"));
       }
-      ENCORE_RETURN_IF_ERROR(CheckShape(node, graph_.shape(result)));
+      ENCORE_RETURN_IF_ERROR(CheckType(node, graph_.type(result)));
     }
     return OkStatus();
   }
 
-  Status CheckShape(NodeId node, const Shape& shape) const {
+  Status CheckType(NodeId node, const TensorType& type) const {
+    const Shape& shape = type.shape;
     if (shape.rank() > kMaxRank) return Broken("G10", node, "too many dims");
     for (const Dim& dim : shape.dims()) {
       if (!dim.valid() || (dim.is_constant() && dim.constant() < 0) ||
@@ -95,7 +96,7 @@ class Verifier {
                       StrCat("an impossible dim ", dim.ToString()));
       }
     }
-    if (shape.ElementCount().valid()) return OkStatus();
+    if (Countable(type)) return OkStatus();
     return Broken("G10", node, "a shape too large to count");
   }
 

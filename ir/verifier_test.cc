@@ -73,6 +73,10 @@ const std::multimap<std::string, Break>& Breaks() {
        }},
       {"G10",
        [](auto& peer, auto&) {
+         peer.type(ValueId(1)) = {DType::kF32, Shape({INT64_MAX / 2})};
+       }},
+      {"G10",
+       [](auto& peer, auto&) {
          peer.type(ValueId(1)).shape = Shape(std::vector<Dim>(kMaxRank + 1, 1));
        }},
   };
