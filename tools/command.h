@@ -3,6 +3,7 @@
 #ifndef ENCORE_TOOLS_COMMAND_H_
 #define ENCORE_TOOLS_COMMAND_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "CLI/CLI.hpp"
@@ -24,11 +25,17 @@ struct Command {
 };
 
 // Reads the command line. Returns the exit code with which to leave at once (0
-// after
-// --help, 2 after a bad argument, both with text printed), or nothing to go on.
+// after --help, 2 after a bad argument, both with text printed), or nothing to
+// go on.
 std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv);
 
-// 0, 2 for what the user can be wrong about, 3 for the rest.
+// Checks of a flag's text, before it is converted: a finite number of at least
+// 0; a whole number from `least` to the largest int64.
+CLI::Validator NonNegativeNumber();
+CLI::Validator WholeNumber(int64_t least = 0);
+
+// 0, 2 for what the user can be wrong about or the machine lacks (permission,
+// space), 3 for the rest.
 int ExitCodeOf(const Status& status);
 
 // Prints "encore VERB: message" on standard error and returns ExitCodeOf it.

@@ -1,6 +1,7 @@
 // The `encore` program: finds the verb and hands over.
 
 #include <cstdio>
+#include <new>
 #include <string_view>
 
 #include "encore/tools/commands.h"
@@ -18,6 +19,16 @@ void PrintUsage(std::FILE* out) {
                "3 a fault of ours.\n");
 }
 
+// What the user asks for may need more memory than there is.
+int Run(const encore::tools::Command& command, int argc, char** argv) {
+  try {
+    return command.main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "encore %s: out of memory\n", command.name);
+    return encore::tools::kExitUnusableInput;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -28,7 +39,7 @@ int main(int argc, char** argv) {
     return encore::tools::kExitOk;
   }
   for (const encore::tools::Command& command : encore::tools::Commands()) {
-    if (verb == command.name) return command.main(argc - 1, argv + 1);
+    if (verb == command.name) return Run(command, argc - 1, argv + 1);
   }
   std::fprintf(stderr, "encore: no command \"%s\"\n", argv[1]);
   PrintUsage(stderr);

@@ -1,11 +1,16 @@
 #include "encore/tools/json_output.h"
 
-#include <array>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 
 #include "encore/ir/support/strings.h"
 
 namespace encore::tools {
+
+std::string ToLine(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 void JsonOutput::AddFlag(CLI::App& app) {
   app.add_option("--json", path_,
@@ -16,26 +21,38 @@ void JsonOutput::AddFlag(CLI::App& app) {
       ->default_str("-");
 }
 
+void JsonOutput::AddFlagWithFile(CLI::App& app) {
+  app.add_option("--json", path_,
+                 "write an object per model, one a line; - for standard "
+                 "output")
+      ->type_name("FILE");
+}
+
 Status JsonOutput::Open() {
   if (!wanted() || on_stdout()) return OkStatus();
-  std::array<char, 4> head{};
-  std::ifstream(path_).read(head.data(), head.size());
-  if (std::string_view(head.data(), head.size()) ==
-      "\x89"
-      "ENC") {
+  std::error_code error;
+  char first = '{';
+  if (std::filesystem::is_regular_file(path_, error)) {
+    std::ifstream(path_).get(first);
+  }
+  if (first != '{') {
     return InvalidArgumentError(
-        StrCat("--json ", path_, ": is an .encore file, which stays as it is"));
+        StrCat("--json ", path_, ": is there and no JSON; it stays as it is"));
   }
   file_.open(path_);
   if (file_) return OkStatus();
   return PermissionDeniedError(StrCat("--json ", path_, " cannot be written"));
 }
 
+Status JsonOutput::status() const {
+  if (!failed_) return OkStatus();
+  return ResourceExhaustedError(StrCat("--json ", path_, " cannot be written"));
+}
+
 void JsonOutput::Write(const Json& object) {
   if (!wanted()) return;
   std::ostream& out = on_stdout() ? std::cout : file_;
-  out << object.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n"
-      << std::flush;
+  failed_ |= !(out << ToLine(object) << "\n" << std::flush);
 }
 
 }  // namespace encore::tools

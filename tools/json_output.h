@@ -13,12 +13,19 @@ namespace encore::tools {
 
 using Json = nlohmann::ordered_json;
 
+// A line's text, without the line's end. Text that is no UTF-8 has its bad
+// bytes replaced.
+std::string ToLine(const Json& object);
+
 class JsonOutput {
  public:
   // --json [FILE]; without FILE, or for -, standard output.
   void AddFlag(CLI::App& app);
+  // --json FILE, for verbs that have other names behind it.
+  void AddFlagWithFile(CLI::App& app);
   // Opens the file. PermissionDenied where it cannot be written,
-  // InvalidArgument where it is a container, which somebody left FILE out for.
+  // InvalidArgument where it has something else than JSON in it: somebody left
+  // FILE out, and what follows is a model.
   Status Open();
 
   // Whether JSON was asked for; whether it takes standard output, which then
@@ -26,12 +33,15 @@ class JsonOutput {
   bool wanted() const { return !path_.empty(); }
   bool on_stdout() const { return path_ == "-"; }
 
-  // One object a line. Text that is no UTF-8 has its bad bytes replaced.
+  // One object a line.
   void Write(const Json& object);
+  // Whether everything could be written; asked at the end.
+  Status status() const;
 
  private:
   std::string path_;
   std::ofstream file_;
+  bool failed_ = false;
 };
 
 }  // namespace encore::tools

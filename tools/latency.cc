@@ -5,14 +5,24 @@
 
 namespace encore::tools {
 
-Latency Percentiles(std::vector<double> microseconds) {
-  std::sort(microseconds.begin(), microseconds.end());
+void Times::Add(double microseconds) {
+  min_ = std::min(min_, microseconds);
+  if (count_++ % stride_ != 0) return;
+  kept_.push_back(microseconds);
+  if (kept_.size() < kMost) return;
+  for (size_t i = 0; i < kMost / 2; ++i) kept_[i] = kept_[2 * i];
+  kept_.resize(kMost / 2);
+  stride_ *= 2;
+}
+
+Latency Times::Percentiles() const {
+  std::vector<double> sorted = kept_;
+  std::sort(sorted.begin(), sorted.end());
   const auto at = [&](double fraction) {
-    const double position =
-        fraction * static_cast<double>(microseconds.size() - 1);
-    return microseconds[static_cast<size_t>(position + 0.5)];
+    const double position = fraction * static_cast<double>(sorted.size() - 1);
+    return sorted[static_cast<size_t>(position + 0.5)];
   };
-  return {microseconds.front(), at(0.5), at(0.9), at(0.99)};
+  return {min_, at(0.5), at(0.9), at(0.99)};
 }
 
 }  // namespace encore::tools

@@ -2,6 +2,9 @@
 #ifndef ENCORE_TOOLS_LATENCY_H_
 #define ENCORE_TOOLS_LATENCY_H_
 
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace encore::tools {
@@ -11,8 +14,26 @@ struct Latency {
   double min = 0, median = 0, p90 = 0, p99 = 0;
 };
 
-// The percentiles of a list of times; REQUIRES that it is not empty.
-Latency Percentiles(std::vector<double> microseconds);
+// The times of any number of replays in bounded memory: all of them up to
+// kMost, beyond that every 2nd, 4th, … evenly over the whole run, and the least
+// of all. Which ones are kept depends on their number alone: two that are added
+// to by turns keep pairs.
+class Times {
+ public:
+  static constexpr size_t kMost = size_t{1} << 20;
+
+  void Add(double microseconds);
+  int64_t count() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  std::span<const double> kept() const { return kept_; }
+  // REQUIRES !empty().
+  Latency Percentiles() const;
+
+ private:
+  std::vector<double> kept_;
+  int64_t count_ = 0, stride_ = 1;
+  double min_ = std::numeric_limits<double>::infinity();
+};
 
 }  // namespace encore::tools
 

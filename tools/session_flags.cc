@@ -6,6 +6,7 @@
 #include "encore/cache/standard_session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/tools/command.h"
 
 namespace encore::tools {
 namespace {
@@ -59,7 +60,7 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
   app.add_option("--tune", flags->tune_seconds,
                  "seconds to time kernels for, on a miss; no target has a "
                  "choice of kernels to time yet")
-      ->check(CLI::NonNegativeNumber);
+      ->check(NonNegativeNumber());
   AddCacheFlag(app, &flags->machine);
   AddCacheSizeFlag(app, &flags->machine);
   app.add_flag("--no-cache", flags->no_cache, "keep nothing on disk");
@@ -99,7 +100,12 @@ StatusOr<std::map<std::string, int64_t>> ParseBindings(
       return InvalidArgumentError(
           StrCat("--bind ", text, ": expected NAME=VALUE"));
     }
-    bindings[text.substr(0, equals)] = *value;
+    const auto [bound, added] =
+        bindings.try_emplace(text.substr(0, equals), *value);
+    if (!added && bound->second != *value) {
+      return InvalidArgumentError(StrCat("--bind ", text, ": ", bound->first,
+                                         " is bound to ", bound->second));
+    }
   }
   return bindings;
 }

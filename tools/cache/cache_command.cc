@@ -275,7 +275,9 @@ int CacheMain(int argc, char** argv) {
   for (const Verb& verb : kVerbs) {
     if (!app.got_subcommand(verb.name)) continue;
     const StatusOr<int> exit_code = verb.run(flags);
-    return exit_code.ok() ? *exit_code : Fail(app, exit_code.status());
+    if (!exit_code.ok()) return Fail(app, exit_code.status());
+    const Status written = flags.json.status();
+    return written.ok() ? *exit_code : Fail(app, written);
   }
   return kExitUnusableInput;
 }

@@ -106,7 +106,7 @@ Status Compile(Flags& flags) {
   } else if (request.explain) {
     std::fprintf(stderr, "%s", ToText(*report).c_str());
   }
-  return OkStatus();
+  return flags.json.status();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "encore/ir/graph.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
@@ -30,18 +31,13 @@ double MillisecondsSince(Clock::time_point begin) {
 // Writes a file whole or not at all; - is standard output.
 Status WriteWhole(const std::string& path, const std::string& bytes) {
   if (path == "-") {
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-    return OkStatus();
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
+        std::fflush(stdout) == 0) {
+      return OkStatus();
+    }
+    return ResourceExhaustedError("standard output cannot be written");
   }
-  const std::string staging = path + ".part";
-  std::FILE* file = std::fopen(staging.c_str(), "wb");
-  bool written = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(),
-                                                file) == bytes.size();
-  if (file != nullptr) written = std::fclose(file) == 0 && written;
-  if (written) written = std::rename(staging.c_str(), path.c_str()) == 0;
-  if (written) return OkStatus();
-  std::remove(staging.c_str());
-  return PermissionDeniedError(StrCat(path, " cannot be written"));
+  return WriteWholeFile(path, bytes);
 }
 
 StatusOr<Graph> Import(const CompileRequest& request) {
@@ -50,23 +46,28 @@ StatusOr<Graph> Import(const CompileRequest& request) {
   for (const auto& [name, tensor] : request.given.inputs) {
     options.input_shapes[name] = tensor.dims();
   }
+  for (const Literal& tensor : request.given.positional_inputs) {
+    options.positional_shapes.push_back(tensor.dims());
+  }
   ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(request.model, options));
   return graph;
 }
 
 // Gives parameters without data generated values: a graph written by hand has
 // none.
-void FillParameters(Graph* graph, uint64_t seed) {
+Status FillParameters(Graph* graph, uint64_t seed) {
   for (size_t i = 0; i < graph->arguments().size(); ++i) {
     const Graph::Argument& argument = graph->arguments()[i];
     const Shape& shape = graph->shape(argument.value);
     if (!argument.is_parameter || argument.data || !shape.is_constant()) {
       continue;
     }
-    graph->set_parameter_data(
-        static_cast<int>(i),
-        Generate(graph->dtype(argument.value), shape.ConstantDims(), seed + i));
+    auto data =
+        Generate(graph->dtype(argument.value), shape.ConstantDims(), seed + i);
+    if (!data.ok()) return Annotate(data.status(), argument.name);
+    graph->set_parameter_data(static_cast<int>(i), *std::move(data));
   }
+  return OkStatus();
 }
 
 Status WriteGraph(const CompileRequest& request, const Graph& graph) {
@@ -164,7 +165,7 @@ StatusOr<CompileReport> CompileModel(const CompileRequest& request,
     ENCORE_RETURN_IF_ERROR(WriteGraph(request, better));
   } else {
     report.stage = request.stop_after == Stage::kLower ? "lower" : "all";
-    FillParameters(&graph, request.seed);
+    ENCORE_RETURN_IF_ERROR(FillParameters(&graph, request.seed));
     ENCORE_RETURN_IF_ERROR(CompileAndWrite(request, graph, session, &report));
   }
   std::error_code error;

@@ -1,6 +1,14 @@
 #include "encore/tools/io/generate.h"
 
+#include <unistd.h>
+
+#include <optional>
 #include <random>
+#include <string>
+
+#include "encore/ir/dtype.h"
+#include "encore/ir/shape.h"
+#include "encore/ir/support/strings.h"
 
 namespace encore::tools {
 namespace {
@@ -9,9 +17,26 @@ namespace {
 // tables.
 constexpr int64_t kMaxGenerated = 100;
 
+bool FitsMemory(DType dtype, const std::vector<int64_t>& dims) {
+  const int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  const std::optional<int64_t> count = ElementCount(dims);
+  if (!count) return false;
+  if (IsHost(dtype)) {
+    return *count <= memory / static_cast<int64_t>(sizeof(std::string));
+  }
+  const std::optional<int64_t> bytes = ByteSize(dtype, *count);
+  return bytes && *bytes <= memory;
+}
+
 }  // namespace
 
-Literal Generate(DType dtype, const std::vector<int64_t>& dims, uint64_t seed) {
+StatusOr<Literal> Generate(DType dtype, const std::vector<int64_t>& dims,
+                           uint64_t seed) {
+  if (!FitsMemory(dtype, dims)) {
+    return ResourceExhaustedError(StrCat("a tensor of type ", Name(dtype), "[",
+                                         StrJoin(dims, ","),
+                                         "] is larger than the memory"));
+  }
   Literal literal(dtype, dims);
   std::mt19937_64 random(seed);
   for (int64_t i = 0; i < literal.element_count() && !IsHost(dtype); ++i) {

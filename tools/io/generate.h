@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
 
 namespace encore::tools {
 
 // Values for a tensor of this type, the same for the same seed: floats between
-// -1 and 1, integers small and not negative, bools.
-Literal Generate(DType dtype, const std::vector<int64_t>& dims, uint64_t seed);
+// -1 and 1, integers small and not negative, bools, empty strings.
+// ResourceExhausted where the tensor is larger than this machine's memory.
+StatusOr<Literal> Generate(DType dtype, const std::vector<int64_t>& dims,
+                           uint64_t seed);
 
 }  // namespace encore::tools
 

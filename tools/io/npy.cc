@@ -12,6 +12,7 @@
 #include <memory>
 #include <system_error>
 
+#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -101,9 +102,10 @@ struct CloseUnzip {
 // The current entry of an archive: its name and bytes.
 StatusOr<std::pair<std::string, std::string>> ReadEntry(unzFile archive) {
   unz_file_info64 info;
-  char name[4096];
-  if (unzGetCurrentFileInfo64(archive, &info, name, sizeof(name), nullptr, 0,
-                              nullptr, 0) != UNZ_OK ||
+  // Longer than any name, so that there is a zero behind it.
+  std::vector<char> name(1 << 17);
+  if (unzGetCurrentFileInfo64(archive, &info, name.data(), name.size(), nullptr,
+                              0, nullptr, 0) != UNZ_OK ||
       unzOpenCurrentFile(archive) != UNZ_OK) {
     return DataLossError("an entry of the archive is damaged");
   }
@@ -115,9 +117,10 @@ StatusOr<std::pair<std::string, std::string>> ReadEntry(unzFile archive) {
     bytes.append(buffer, count);
   }
   if (unzCloseCurrentFile(archive) != UNZ_OK || count < 0) {
-    return DataLossError(StrCat("the entry ", Quote(name), " is damaged"));
+    return DataLossError(
+        StrCat("the entry ", Quote(name.data()), " is damaged"));
   }
-  return std::pair(std::string(name), std::move(bytes));
+  return std::pair(std::string(name.data()), std::move(bytes));
 }
 
 }  // namespace
@@ -136,6 +139,12 @@ std::string EncodeNpy(const Literal& literal) {
   out += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
           static_cast<char>(header.size() >> 8)};
   out += header;
+  if (IsPacked(literal.dtype())) {
+    for (int64_t i = 0; i < literal.element_count(); ++i) {
+      out += static_cast<char>(literal.AsInt(i));
+    }
+    return out;
+  }
   const auto bytes = literal.bytes();
   out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return out;
@@ -170,6 +179,22 @@ StatusOr<Literal> DecodeNpy(std::string_view bytes) {
   return literal;
 }
 
+Literal FromNpyType(const Literal& literal, DType dtype) {
+  if (literal.dtype() == dtype || IsHost(dtype)) return literal;
+  const StatusOr<DType> stored = DTypeOfDescr(DescrOf(dtype));
+  if (!stored.ok() || *stored != literal.dtype() || *stored == dtype) {
+    return literal;
+  }
+  if (!IsPacked(dtype)) {
+    return *Literal::Copy(dtype, literal.dims(), literal.bytes());
+  }
+  Literal packed(dtype, literal.dims());
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
+    packed.SetInt(i, literal.AsInt(i));
+  }
+  return packed;
+}
+
 StatusOr<Literal> ReadNpy(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
@@ -184,13 +209,23 @@ StatusOr<Literal> ReadNpy(const std::string& path) {
 }
 
 StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path) {
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing)) {
+    return NotFoundError(StrCat(path, ": there is no such file"));
+  }
   const std::unique_ptr<void, CloseUnzip> archive(unzOpen64(path.c_str()));
-  if (archive == nullptr) {
+  unz_global_info64 info;
+  if (archive == nullptr ||
+      unzGetGlobalInfo64(archive.get(), &info) != UNZ_OK) {
     return InvalidArgumentError(StrCat(path, ": no .npz archive"));
   }
   std::map<std::string, Literal> tensors;
-  for (int next = unzGoToFirstFile(archive.get()); next == UNZ_OK;
-       next = unzGoToNextFile(archive.get())) {
+  for (uint64_t i = 0; i < info.number_entry; ++i) {
+    const int next = i == 0 ? unzGoToFirstFile(archive.get())
+                            : unzGoToNextFile(archive.get());
+    if (next != UNZ_OK) {
+      return DataLossError(StrCat(path, ": entry ", i, " is damaged"));
+    }
     auto entry = ReadEntry(archive.get());
     if (!entry.ok()) return Annotate(entry.status(), path);
     auto& [name, bytes] = *entry;
@@ -205,11 +240,15 @@ StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path) {
 
 Status WriteTensors(const std::string& path,
                     std::span<const std::pair<std::string, Literal>> tensors) {
-  const std::string staging = path + ".part";
-  zipFile archive = zipOpen64(staging.c_str(), APPEND_STATUS_CREATE);
+  ENCORE_ASSIGN_OR_RETURN(StagedFile file, StagedFile::Create(path));
+  zipFile archive = zipOpen64(file.staging().c_str(), APPEND_STATUS_CREATE);
   bool written = archive != nullptr;
   for (const auto& [name, literal] : tensors) {
     if (!written) break;
+    if (IsHost(literal.dtype())) {
+      return UnimplementedError(StrCat(path, ": ", Quote(name),
+                                       " is of strings, which are not saved"));
+    }
     const std::string bytes = EncodeNpy(literal);
     // A fixed date: the same tensors are the same file.
     zip_fileinfo info{};
@@ -227,12 +266,9 @@ Status WriteTensors(const std::string& path,
   }
   if (archive != nullptr)
     written = zipClose(archive, nullptr) == ZIP_OK && written;
-  if (written) written = std::rename(staging.c_str(), path.c_str()) == 0;
-  if (written) return OkStatus();
-  std::remove(staging.c_str());
-  return PermissionDeniedError(StrCat(
-      path,
-      " cannot be written; is the folder writable and the disk not full?"));
+  if (written) return file.Commit();
+  return ResourceExhaustedError(
+      StrCat(path, " cannot be written; is the disk full?"));
 }
 
 }  // namespace encore::tools

@@ -1,7 +1,8 @@
 // Tensors in NumPy's files, .npy and .npz.
 //
-// bf16 and the 8-bit floats, which NumPy has no type for, are written as
-// unsigned integers of their bits.
+// What NumPy has no type for is written as what it has: bf16 and the 8-bit
+// floats as unsigned integers of their bits, 4-bit integers as 8-bit ones.
+// FromNpyType gives them back.
 //
 // Sources:
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
@@ -26,9 +27,13 @@ StatusOr<Literal> ReadNpy(const std::string& path);
 // The tensors of an .npz file by name.
 StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path);
 
-// Writes an .npz file, whole or not at all.
+// Writes an .npz file, whole or not at all. Unimplemented for string tensors.
 Status WriteTensors(const std::string& path,
                     std::span<const std::pair<std::string, Literal>> tensors);
+
+// A tensor of `dtype` from a file: what was written in place of it is turned
+// back (4-bit integers wrap); any other tensor stays as it is.
+Literal FromNpyType(const Literal& literal, DType dtype);
 
 // The bytes of a .npy file, and back. REQUIRES no string tensor for encoding.
 std::string EncodeNpy(const Literal& literal);

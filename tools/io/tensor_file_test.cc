@@ -1,6 +1,8 @@
 #include "encore/tools/io/tensor_file.h"
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "gtest/gtest.h"
 
@@ -55,6 +57,53 @@ TEST(TensorFile, ArchivesRoundTripAndAreDeterministic) {
   ASSERT_EQ(back->size(), 2u);
   EXPECT_EQ(back->at("a/b"), tensors[0].second);
   EXPECT_EQ(back->at("c"), tensors[1].second);
+}
+
+// What NumPy has no type for comes back by the type that is wanted.
+TEST(TensorFile, EveryDTypeRoundTrips) {
+  for (const DType dtype : AllDTypes()) {
+    if (IsHost(dtype)) continue;
+    Literal literal(dtype, {5});
+    for (int i = 0; i < 5; ++i) literal.SetInt(i, i % 2 == 0 ? i : -i);
+    const auto back = DecodeNpy(EncodeNpy(literal));
+    ASSERT_TRUE(back.ok()) << dtype << ": " << back.status();
+    EXPECT_EQ(back->dims(), literal.dims());
+    EXPECT_EQ(FromNpyType(*back, dtype), literal) << dtype;
+  }
+  const Literal x = Literal::FromValues<float>({1}, {1});
+  EXPECT_EQ(FromNpyType(x, DType::kBF16), x);
+  EXPECT_EQ(FromNpyType(x, DType::kI32), x);
+}
+
+TEST(TensorFile, StringsAreRefused) {
+  EXPECT_EQ(
+      WriteTensors(TempPath("s.npz"), {{{"s", Literal::Strings({1}, {"a"})}}})
+          .code(),
+      StatusCode::kUnimplemented);
+}
+
+TEST(TensorFile, LongNamesRoundTrip) {
+  const std::string name(60'000, 'n');
+  const Literal x = Literal::FromValues<float>({1}, {1});
+  ASSERT_TRUE(WriteTensors(TempPath("l.npz"), {{{name, x}}}).ok());
+  const auto back = ReadTensors(TempPath("l.npz"));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(back->contains(name));
+}
+
+// Every byte in turn: an error, or the same number of tensors.
+TEST(TensorFile, DamagedArchivesLoseNothingInSilence) {
+  const Literal x = Literal::FromValues<float>({1}, {1});
+  ASSERT_TRUE(WriteTensors(TempPath("d.npz"), {{{"a", x}, {"b", x}}}).ok());
+  std::ifstream in(TempPath("d.npz"), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x41);
+    std::ofstream(TempPath("e.npz"), std::ios::binary) << damaged;
+    const auto tensors = ReadTensors(TempPath("e.npz"));
+    if (tensors.ok()) EXPECT_EQ(tensors->size(), 2u) << "byte " << i;
+  }
 }
 
 TEST(TensorFile, ErrorsNameTheFile) {

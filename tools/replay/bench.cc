@@ -26,31 +26,31 @@ StatusOr<double> Microseconds(runtime::Replayer& replayer) {
       .count();
 }
 
-struct Times {
-  std::vector<double> file, baseline;  // microseconds, in pairs
+struct PairedTimes {
+  Times file, baseline;
 };
 
 // Replays by turns, in changing order, so that what disturbs the machine
 // disturbs both.
-StatusOr<Times> Measure(const ReplayFlags& flags, runtime::Replayer& file,
-                        runtime::Replayer* baseline) {
+StatusOr<PairedTimes> Measure(const ReplayFlags& flags, runtime::Replayer& file,
+                              runtime::Replayer* baseline) {
   for (int64_t i = 0; i < flags.warmup; ++i) {
     ENCORE_RETURN_IF_ERROR(file.Replay());
     if (baseline != nullptr) ENCORE_RETURN_IF_ERROR(baseline->Replay());
   }
-  Times times;
+  PairedTimes times;
   Progress progress("replaying", flags.seconds > 0 ? 0 : flags.repeat);
   const Clock::time_point begin = Clock::now();
   const auto enough = [&] {
     if (times.file.empty()) return false;
     if (flags.seconds <= 0) {
-      return static_cast<int64_t>(times.file.size()) >= flags.repeat;
+      return times.file.count() >= flags.repeat;
     }
     return std::chrono::duration<double>(Clock::now() - begin).count() >=
            flags.seconds;
   };
   while (!enough()) {
-    const bool baseline_first = times.file.size() % 2 == 1;
+    const bool baseline_first = times.file.count() % 2 == 1;
     double baseline_us = 0;
     if (baseline != nullptr && baseline_first) {
       ENCORE_ASSIGN_OR_RETURN(baseline_us, Microseconds(*baseline));
@@ -59,8 +59,8 @@ StatusOr<Times> Measure(const ReplayFlags& flags, runtime::Replayer& file,
     if (baseline != nullptr && !baseline_first) {
       ENCORE_ASSIGN_OR_RETURN(baseline_us, Microseconds(*baseline));
     }
-    times.file.push_back(file_us);
-    if (baseline != nullptr) times.baseline.push_back(baseline_us);
+    times.file.Add(file_us);
+    if (baseline != nullptr) times.baseline.Add(baseline_us);
     progress.Advance();
   }
   return times;
@@ -71,10 +71,10 @@ StatusOr<Times> Measure(const ReplayFlags& flags, runtime::Replayer& file,
 struct Ratio {
   double median = 1, low = 1, high = 1;
 };
-Ratio RatioOf(const Times& times) {
+Ratio RatioOf(const PairedTimes& times) {
   std::vector<double> ratios;
-  for (size_t i = 0; i < times.file.size(); ++i) {
-    ratios.push_back(times.file[i] / times.baseline[i]);
+  for (size_t i = 0; i < times.file.kept().size(); ++i) {
+    ratios.push_back(times.file.kept()[i] / times.baseline.kept()[i]);
   }
   std::sort(ratios.begin(), ratios.end());
   const double count = static_cast<double>(ratios.size());
@@ -93,12 +93,12 @@ Json LatencyJson(const Latency& latency) {
           {"p99", latency.p99}};
 }
 
-void Print(const std::string& path, const Latency& latency, size_t runs) {
+void Print(const std::string& path, const Latency& latency, int64_t runs) {
   std::printf(
-      "%s: %zu runs: min %.2f us, median %.2f us, p90 %.2f us, "
+      "%s: %lld runs: min %.2f us, median %.2f us, p90 %.2f us, "
       "p99 %.2f us\n",
-      path.c_str(), runs, latency.min, latency.median, latency.p90,
-      latency.p99);
+      path.c_str(), static_cast<long long>(runs), latency.min, latency.median,
+      latency.p90, latency.p99);
 }
 
 }  // namespace
@@ -114,20 +114,20 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
     ENCORE_ASSIGN_OR_RETURN(baseline, Bind(context, other));
   }
   ENCORE_ASSIGN_OR_RETURN(
-      const Times times,
+      const PairedTimes times,
       Measure(flags, *bound.replayer,
               baseline ? baseline->replayer.get() : nullptr));
-  const Latency latency = Percentiles(times.file);
+  const Latency latency = times.file.Percentiles();
   Json json;
   json["file"] = path;
   json["source"] = SourceText(*bound.loaded);
-  json["runs"] = times.file.size();
+  json["runs"] = times.file.count();
   json["latency_us"] = LatencyJson(latency);
   json["arena_bytes"] = bound.replayer->arena_bytes();
   json["baseline"] = nullptr;
-  if (!context.quiet()) Print(path, latency, times.file.size());
+  if (!context.quiet()) Print(path, latency, times.file.count());
   if (baseline) {
-    const Latency base = Percentiles(times.baseline);
+    const Latency base = times.baseline.Percentiles();
     const Ratio ratio = RatioOf(times);
     json["baseline"] = {
         {"file", flags.baseline},
@@ -136,7 +136,7 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
         {"ratio",
          {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}}};
     if (!context.quiet()) {
-      Print(flags.baseline, base, times.baseline.size());
+      Print(flags.baseline, base, times.baseline.count());
       std::printf(
           "  takes %.3f times as long as the baseline "
           "(95 %%: %.3f to %.3f)\n",

@@ -106,7 +106,10 @@ StatusOr<std::vector<Package::Call>> CallsOf(const ReplayContext& context,
                               GenerateInput(file, i, context.flags.seed));
       call.inputs.push_back(std::move(input));
     } else {
-      call.inputs.push_back(named->second.Aligned());
+      const runtime::CompiledGraph& graph = *file.package.graph;
+      call.inputs.push_back(
+          FromNpyType(named->second, graph.slot(graph.inputs[i]).type.dtype)
+              .Aligned());
       given.erase(named);
     }
   }

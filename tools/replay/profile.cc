@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <utility>
 
+#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/profiler.h"
@@ -77,13 +77,6 @@ void PrintRows(const std::vector<StepRow>& rows) {
   }
 }
 
-Status WriteText(const std::string& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text << std::flush;
-  if (out) return OkStatus();
-  return PermissionDeniedError(StrCat(path, " cannot be written"));
-}
-
 }  // namespace
 
 StatusOr<int> ReplayProfile(ReplayContext& context, const std::string& path) {
@@ -102,7 +95,7 @@ StatusOr<int> ReplayProfile(ReplayContext& context, const std::string& path) {
   const auto totals = profiler.Totals();
   const std::vector<StepRow> rows = RowsOf(totals, graph, names);
   if (!flags.trace.empty()) {
-    ENCORE_RETURN_IF_ERROR(WriteText(
+    ENCORE_RETURN_IF_ERROR(WriteWholeFile(
         flags.trace, profiler.ChromeTrace(graph, [&](uint32_t number) {
           return number < names.size() ? names[number] : std::string();
         })));

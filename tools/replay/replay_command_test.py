@@ -201,6 +201,15 @@ class ReplayTest(unittest.TestCase):
             done = self.expect(2, self.replay('run', path))
             self.assertIn(section['type'], done.stderr)
 
+    def test_json_names_what_is_wrong_with_the_header(self):
+        def change(data):
+            data[20] ^= 0xff
+        for path in (self.damaged(change), self.path('none.encore')):
+            result = self.expect(2, self.replay('verify', path, '--json'))
+            report = json.loads(result.stdout)
+            self.assertEqual((report['file'], report['ok'], report['sections']), (path, False, []))
+            self.assertIn(path, report['problems'][0])
+
     def test_what_is_no_package_is_refused(self):
         text = self.path('text.encore')
         with open(text, 'w') as file:
@@ -233,7 +242,10 @@ class ReplayTest(unittest.TestCase):
     def test_arguments_are_checked(self):
         self.expect(2, self.replay('run'))
         self.expect(2, self.encore('replay'))
-        self.expect(2, self.encore('replay', 'nothing', self.package))
+        self.assertIn('no verb "nothing"; there are: info', self.expect(
+            2, self.encore('replay', 'nothing', self.package)).stderr)
+        for flags in (['--repeat', '0'], ['--warmup', '-1'], ['--seconds', 'nan'], ['--seconds', '-1']):
+            self.assertIn(flags[0], self.expect(2, self.replay('bench', self.package, *flags)).stderr)
         self.expect(2, self.replay('run', self.package, '--input', 'x'))
         self.expect(2, self.replay('run', self.package, '--input', 'z=' + self.path('none.npy')))
         self.expect(2, self.replay('run', self.package, '--threads', '-1'))

@@ -54,12 +54,15 @@ void AddRunFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
                    "an input, NAME=FILE, or FILE.npz with several; missing "
                    "ones are generated");
     app.add_option("--seed", flags->seed, "of generated inputs")
+        ->check(WholeNumber())
         ->capture_default_str();
   }
   if (groups & kCompares) {
     app.add_option("--rtol", flags->relative, "relative tolerance")
+        ->check(NonNegativeNumber())
         ->capture_default_str();
     app.add_option("--atol", flags->absolute, "absolute tolerance")
+        ->check(NonNegativeNumber())
         ->capture_default_str();
   }
   if (groups & kSaves) {
@@ -71,14 +74,16 @@ void AddRunFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
 void AddMeasureFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
   if (groups & kMeasures) {
     app.add_option("--repeat", flags->repeat, "replays to measure")
-        ->check(CLI::PositiveNumber)
+        ->check(WholeNumber(1))
         ->capture_default_str();
     app.add_option("--warmup", flags->warmup, "replays before that")
+        ->check(WholeNumber())
         ->capture_default_str();
   }
   if (groups & kBaseline) {
     app.add_option("--seconds", flags->seconds,
-                   "measure as many replays as fit into this time");
+                   "measure as many replays as fit into this time")
+        ->check(NonNegativeNumber());
     app.add_option("--baseline", flags->baseline,
                    "another file, replayed by turns and compared");
   }
@@ -104,7 +109,8 @@ int RunVerb(const CLI::App& app, const Verb& verb, const ReplayHost& host,
     exit_code =
         std::max(exit_code, result.ok() ? *result : Fail(app, result.status()));
   }
-  return exit_code;
+  const Status written = flags.json.status();
+  return written.ok() ? exit_code : std::max(exit_code, Fail(app, written));
 }
 
 }  // namespace

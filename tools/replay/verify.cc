@@ -17,8 +17,9 @@ namespace {
 struct Findings {
   int exit_code = kExitOk;
   Json sections = Json::array();
-  std::string plan = "ok";  // or what is wrong; "none" where there is none
-  Json calls;               // null where none were made
+  // ok, or what is wrong; none where there is none
+  std::string plan = "not looked at";
+  Json calls;  // null where none were made
   std::vector<std::string> problems;
 
   void Problem(int code, std::string text) {
@@ -58,18 +59,20 @@ Status CheckCalls(ReplayContext& context, const ReplayFile& file,
   return OkStatus();
 }
 
-void Report(ReplayContext& context, const std::string& path,
-            const Findings& findings) {
-  if (context.flags.json.wanted()) {
-    Json json;
-    json["file"] = path;
-    json["ok"] = findings.problems.empty();
-    json["sections"] = findings.sections;
-    json["plan"] = findings.plan;
-    json["calls"] = findings.calls;
-    json["problems"] = findings.problems;
-    context.flags.json.Write(json);
-  }
+void WriteJson(ReplayContext& context, const std::string& path,
+               const Findings& findings) {
+  Json json;
+  json["file"] = path;
+  json["ok"] = findings.problems.empty();
+  json["sections"] = findings.sections;
+  json["plan"] = findings.plan;
+  json["calls"] = findings.calls;
+  json["problems"] = findings.problems;
+  context.flags.json.Write(json);
+}
+
+void Print(const ReplayContext& context, const std::string& path,
+           const Findings& findings) {
   if (context.quiet()) return;
   std::printf("%s: %zu sections, plan %s, %zu calls replayed: %s\n",
               path.c_str(), findings.sections.size(), findings.plan.c_str(),
@@ -79,31 +82,48 @@ void Report(ReplayContext& context, const std::string& path,
   }
 }
 
+// What the sections say, once they are known to be as they were written.
+Status CheckContents(ReplayContext& context, const std::string& path,
+                     Findings* findings) {
+  findings->plan = "none";
+  ENCORE_ASSIGN_OR_RETURN(const ReplayFile file, OpenReplayFile(path));
+  if (file.has_plan()) {
+    const Status plan = CheckPlan(file);
+    findings->plan = plan.ok() ? "ok" : Message(plan);
+    if (!plan.ok()) findings->Problem(kExitUnusableInput, Message(plan));
+  }
+  if (findings->problems.empty() && file.kind == FileKind::kRecording) {
+    const Status calls = CheckCalls(context, file, findings);
+    if (!calls.ok()) {
+      findings->Problem(ExitCodeOf(calls),
+                        StrCat("not replayed: ", Message(calls)));
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<int> ReplayVerify(ReplayContext& context, const std::string& path) {
-  ENCORE_ASSIGN_OR_RETURN(const auto container, cache::Container::Open(path));
   Findings findings;
-  CheckSections(*container, &findings);
-  findings.plan = "none";
-  if (findings.problems.empty()) {
-    ENCORE_ASSIGN_OR_RETURN(const ReplayFile file, OpenReplayFile(path));
-    if (file.has_plan()) {
-      const Status plan = CheckPlan(file);
-      findings.plan = plan.ok() ? "ok" : Message(plan);
-      if (!plan.ok()) findings.Problem(kExitUnusableInput, Message(plan));
+  const auto container = cache::Container::Open(path);
+  Status status = container.status();
+  if (status.ok()) {
+    CheckSections(**container, &findings);
+    if (findings.problems.empty()) {
+      status = CheckContents(context, path, &findings);
+    } else if ((*container)->Find(cache::SectionType::kCompiledGraph) ==
+               nullptr) {
+      findings.plan = "none";
     }
-    if (findings.problems.empty() && file.kind == FileKind::kRecording) {
-      const Status calls = CheckCalls(context, file, &findings);
-      if (!calls.ok()) {
-        findings.Problem(ExitCodeOf(calls),
-                         StrCat("not replayed: ", Message(calls)));
-      }
-    }
-  } else if (container->Find(cache::SectionType::kCompiledGraph) != nullptr) {
-    findings.plan = "not looked at";
   }
-  Report(context, path, findings);
+  if (!status.ok()) {
+    findings.Problem(ExitCodeOf(status), Message(status));
+    WriteJson(context, path, findings);
+    return status;
+  }
+  WriteJson(context, path, findings);
+  Print(context, path, findings);
   return findings.exit_code;
 }
 

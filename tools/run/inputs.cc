@@ -5,6 +5,7 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/io/generate.h"
+#include "encore/tools/io/npy.h"
 #include "encore/tools/io/tensor_file.h"
 
 namespace encore::tools {
@@ -101,7 +102,7 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
       ++used;
       const DType dtype = graph.dtype(argument.value);
       inputs.push_back(given.convert ? Convert(named->second, dtype)
-                                     : named->second);
+                                     : FromNpyType(named->second, dtype));
     } else if (position < given.positional_inputs.size()) {
       inputs.push_back(given.positional_inputs[position]);
     } else {
@@ -118,8 +119,10 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
             shape.ToString(graph.symbols()),
             "; bind it with --bind NAME=VALUE or give the input with --input"));
       }
-      inputs.push_back(Generate(graph.dtype(argument.value),
-                                shape.ConstantDims(), seed + position));
+      auto input = Generate(graph.dtype(argument.value), shape.ConstantDims(),
+                            seed + position);
+      if (!input.ok()) return Annotate(input.status(), argument.name);
+      inputs.push_back(*std::move(input));
     }
     ENCORE_RETURN_IF_ERROR(CheckFits(graph, argument, inputs.back()));
   }

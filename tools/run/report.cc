@@ -4,12 +4,9 @@
 #include <cstdio>
 
 #include "encore/ir/support/strings.h"
-#include "nlohmann/json.hpp"
 
 namespace encore::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view CacheText(const RunReport& report) {
   if (!report.cached && report.found_in != cache::FoundIn::kMemory) {
@@ -33,7 +30,7 @@ std::string Short(double value) {
 
 }  // namespace
 
-std::string ToJson(const RunReport& report) {
+Json ToJson(const RunReport& report) {
   Json json;
   json["model"] = report.model;
   json["target"] = report.target;
@@ -75,7 +72,7 @@ std::string ToJson(const RunReport& report) {
     entry["ok"] = difference ? Json(difference->ok) : Json(nullptr);
     json["outputs"].push_back(std::move(entry));
   }
-  return json.dump();
+  return json;
 }
 
 std::string ToText(const RunReport& report) {
@@ -117,7 +114,7 @@ std::string TableHead() {
 
 std::string ToRow(const RunReport& report) {
   double worst = 0;
-  std::string check = "nothing expected";
+  std::string check = report.runs == 0 ? "not replayed" : "nothing expected";
   for (const OutputReport& output : report.outputs) {
     if (!output.difference) continue;
     worst = std::max(worst, output.difference->max_absolute);

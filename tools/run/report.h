@@ -4,13 +4,13 @@
 
 #include <string>
 
+#include "encore/tools/json_output.h"
 #include "encore/tools/run/run_model.h"
 
 namespace encore::tools {
 
-// The report as one line of JSON, without the line's end. Fields that do not
-// apply are null.
-std::string ToJson(const RunReport& report);
+// The report for programs. Fields that do not apply are null.
+Json ToJson(const RunReport& report);
 
 // A few lines for a person.
 std::string ToText(const RunReport& report);

@@ -1,6 +1,6 @@
 #include "encore/tools/run/run_command.h"
 
-#include <fstream>
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -10,6 +10,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
 #include "encore/tools/io/tensor_file.h"
+#include "encore/tools/json_output.h"
 #include "encore/tools/run/call_file.h"
 #include "encore/tools/run/examples.h"
 #include "encore/tools/run/inputs.h"
@@ -33,7 +34,8 @@ constexpr int64_t kExampleReplays = 10;
 
 struct Flags {
   std::vector<std::string> models, inputs, bindings;
-  std::string data, calls, expect, save, json;
+  std::string data, calls, expect, save;
+  JsonOutput json;
   int64_t repeat = -1;
   SessionFlags session;
   RunRequest request;
@@ -41,7 +43,8 @@ struct Flags {
 
 void AddInputFlags(CLI::App& app, Flags* flags) {
   app.add_option("MODEL", flags->models,
-                 "models (.onnx), packages or recordings (.encore)");
+                 "models (.onnx), graphs as text (.txt) or protobuf (.pb), "
+                 "packages or recordings (.encore)");
   app.add_option(
       "--input", flags->inputs,
       "an input, NAME=FILE with .npy or .pb, or FILE.npz with several; "
@@ -57,13 +60,16 @@ void AddInputFlags(CLI::App& app, Flags* flags) {
   app.add_option("--expect", flags->expect,
                  "expected outputs by name, an .npz");
   app.add_option("--rtol", flags->request.relative, "relative tolerance")
+      ->check(NonNegativeNumber())
       ->capture_default_str();
   app.add_option("--atol", flags->request.absolute, "absolute tolerance")
+      ->check(NonNegativeNumber())
       ->capture_default_str();
   app.add_option("--bind", flags->bindings,
                  "NAME=VALUE for a symbolic dim; otherwise taken from the "
                  "inputs");
   app.add_option("--seed", flags->request.seed, "of generated inputs")
+      ->check(WholeNumber())
       ->capture_default_str();
 }
 
@@ -71,17 +77,15 @@ void AddRunFlags(CLI::App& app, Flags* flags) {
   app.add_option("--repeat", flags->repeat,
                  "replays to measure; 0 ends when the model is ready [1; "
                  "examples 10]")
-      ->check(CLI::NonNegativeNumber);
+      ->check(WholeNumber());
   app.add_option("--seconds", flags->request.seconds,
                  "measure as many replays as fit into this time")
-      ->check(CLI::NonNegativeNumber);
+      ->check(NonNegativeNumber());
   app.add_option("--warmup", flags->request.warmup, "replays before that")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber())
       ->capture_default_str();
   app.add_option("--save", flags->save, "write the outputs to an .npz");
-  app.add_option("--json", flags->json,
-                 "write an object per model, one a line; - for "
-                 "standard output");
+  flags->json.AddFlagWithFile(app);
   app.add_option("--trace", flags->request.trace,
                  "write the times of a replay's steps for Perfetto or "
                  "chrome://tracing");
@@ -137,11 +141,12 @@ Status CheckFlags(const Flags& flags) {
 }
 
 // Runs every model; the exit code is that of the worst.
-StatusOr<int> RunAll(Flags& flags, std::ostream* json) {
+StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
   flags.request.repeat = flags.repeat >= 0      ? flags.repeat
                          : flags.models.empty() ? kExampleReplays
                                                 : 1;
   ENCORE_RETURN_IF_ERROR(CheckFlags(flags));
+  ENCORE_RETURN_IF_ERROR(flags.json.Open());
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
   ENCORE_ASSIGN_OR_RETURN(flags.request.bindings,
                           ParseBindings(flags.bindings));
@@ -153,13 +158,10 @@ StatusOr<int> RunAll(Flags& flags, std::ostream* json) {
     ENCORE_ASSIGN_OR_RETURN(flags.request.calls, ReadCalls(flags.calls));
   }
   // Nothing but JSON goes where JSON goes.
-  std::ostream& out = json == &std::cout ? std::cerr : std::cout;
+  std::ostream& out = flags.json.on_stdout() ? std::cerr : std::cout;
   const auto write_json = [&](const RunReport& report) {
-    if (json == nullptr) return OkStatus();
-    *json << ToJson(report) << std::endl;
-    return *json ? OkStatus()
-                 : PermissionDeniedError(
-                       StrCat("--json ", flags.json, " cannot be written"));
+    flags.json.Write(ToJson(report));
+    return flags.json.status();
   };
   if (flags.models.empty()) {
     ENCORE_ASSIGN_OR_RETURN(
@@ -170,14 +172,17 @@ StatusOr<int> RunAll(Flags& flags, std::ostream* json) {
   int exit_code = kExitOk;
   for (const std::string& model : flags.models) {
     flags.request.model = model;
-    ENCORE_ASSIGN_OR_RETURN(const RunReport report,
-                            RunModel(flags.request, tool->session));
-    ENCORE_RETURN_IF_ERROR(write_json(report));
-    if (json != &std::cout) out << ToText(report);
-    if (!flags.save.empty()) {
-      ENCORE_RETURN_IF_ERROR(SaveOutputs(flags.save, report));
+    const auto report = RunModel(flags.request, tool->session);
+    if (!report.ok()) {
+      exit_code = std::max(exit_code, Fail(app, report.status()));
+      continue;
     }
-    if (!report.ok()) exit_code = kExitMismatch;
+    ENCORE_RETURN_IF_ERROR(write_json(*report));
+    if (!flags.json.on_stdout()) out << ToText(*report) << std::flush;
+    if (!flags.save.empty()) {
+      ENCORE_RETURN_IF_ERROR(SaveOutputs(flags.save, *report));
+    }
+    if (!report->ok()) exit_code = std::max(exit_code, kExitMismatch);
   }
   return exit_code;
 }
@@ -192,19 +197,7 @@ int RunMain(int argc, char** argv) {
   AddSessionFlags(app, &flags.session);
   app.footer(kFooter);
   if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
-  std::ofstream file;
-  std::ostream* json = nullptr;
-  if (flags.json == "-") {
-    json = &std::cout;
-  } else if (!flags.json.empty()) {
-    file.open(flags.json);
-    if (!file) {
-      return Fail(app, PermissionDeniedError(StrCat("--json ", flags.json,
-                                                    " cannot be written")));
-    }
-    json = &file;
-  }
-  const StatusOr<int> exit_code = RunAll(flags, json);
+  const StatusOr<int> exit_code = RunAll(app, flags);
   return exit_code.ok() ? *exit_code : Fail(app, exit_code.status());
 }
 

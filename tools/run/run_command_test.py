@@ -2,6 +2,7 @@
 """Drives `encore run` as a user does: every flag, bad inputs, exit codes."""
 import json
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -144,6 +145,8 @@ class RunTest(unittest.TestCase):
         self.assert_refused(named, '--bind', 'M=5', text='no symbolic dim "M"; it has N')
         for bad in ('N', 'N=', 'N=x', 'N=-1'):
             self.assert_refused(named, '--bind', bad, text='expected NAME=VALUE')
+        self.report(named, '--bind', 'N=5', '--bind', 'N=5')
+        self.assert_refused(named, '--bind', 'N=5', '--bind', 'N=6', text='N is bound to 5')
 
     def test_seeds(self):
         def values(*arguments):
@@ -172,7 +175,7 @@ class RunTest(unittest.TestCase):
             self.assert_refused(self.model, '--input', bad, text=text)
         unknown = self.write('unknown.npz', files.npz({'z': files.npy(X, [2, 3])}))
         self.assert_refused(self.model, '--expect', unknown, text='no output "z"')
-        self.assert_refused(self.model, '--expect', self.path('none.npz'), text='none.npz')
+        self.assert_refused(self.model, '--expect', self.path('none.npz'), text='none.npz: there is no such file')
 
     def test_bad_models(self):
         self.assert_refused(self.path('none.onnx'), text='none.onnx')
@@ -184,6 +187,24 @@ class RunTest(unittest.TestCase):
             self.assert_refused(self.write('cut.onnx', model[:length]), text='cut.onnx')
         strange = files.model([('Frobnicate', ['x'], ['y'])], [('x', [2], files.FLOAT)], [('y', [2], files.FLOAT)])
         self.assert_refused(self.write('strange.onnx', strange), text='Frobnicate')
+
+    def test_one_bad_model_does_not_hide_the_others(self):
+        result = self.run_tool(self.path('none.onnx'), self.model, '--json', '-')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('none.onnx', result.stderr)
+        self.assertEqual(json.loads(result.stdout)['model'], self.model)
+
+    def test_names_that_are_no_text(self):
+        strange = files.model([('Relu', ['x'], ['NAME'])], [('x', [2], files.FLOAT)], [('NAME', [2], files.FLOAT)])
+        strange = self.write('strange.onnx', strange.replace(b'NAME', b'a\xff\n"'))
+        self.assertEqual(self.report(strange)['outputs'][0]['name'], 'a\ufffd\n"')
+        self.report(strange, '--trace', self.path('trace.json'))
+        with open(self.path('trace.json')) as file:
+            json.load(file)
+
+    def test_what_does_not_fit_the_memory(self):
+        for size in (10 ** 12, 2 ** 60, 2 ** 62, 2 ** 63 - 1):
+            self.assert_refused(self.write('big.onnx', files.affine(rows='N')), '--bind', 'N=%d' % size, text='')
 
     # Measuring.
 
@@ -200,7 +221,7 @@ class RunTest(unittest.TestCase):
             events = json.load(file)['traceEvents']
         self.assertIn('relu', json.dumps(events))
         self.assertTrue(any(event.get('dur', -1) >= 0 for event in events))
-        self.assert_refused(self.model, '--trace', self.folder, text='cannot be written')
+        self.assert_refused(self.model, '--trace', self.folder, text='a folder')
 
     # The cache.
 
@@ -276,12 +297,57 @@ class RunTest(unittest.TestCase):
                             (['--precision', 'f12'], 'f12'), (['--rewrites', 'all'], 'all'),
                             (['--threads', '-3'], '--threads'), (['--repeat', '-1'], '--repeat'),
                             (['--repeat', 'x'], '--repeat'), (['--seconds', '-1'], '--seconds'),
+                            (['--repeat', '9' * 20], '--repeat: expected a whole number of at least 0'),
+                            (['--seconds', 'nan'], '--seconds'), (['--seconds', 'inf'], '--seconds'),
+                            (['--warmup', '-1'], '--warmup'), (['--seed', '-1'], '--seed'),
+                            (['--rtol', 'nan'], '--rtol'), (['--atol', '-1'], '--atol'),
                             (['--tune', '-1'], '--tune'), (['--json', self.path('none/x')], 'none/x'),
                             (['--save', self.path('none/x.npz')], 'none/x.npz'),
                             (['--save', self.path('x.npz'), '--repeat', '0'], '--save')):
             self.assert_refused(self.model, *flags, text=text)
         self.assert_refused(self.model, self.model, '--trace', self.path('t'), text='exactly one model')
         self.assert_refused('--input', 'x=' + self.x, text='need a model')
+
+    def test_json_replaces_nothing_but_json(self):
+        with open(self.model, 'rb') as file:
+            before = file.read()
+        self.assert_refused('--json', self.model, text='stays as it is')
+        with open(self.model, 'rb') as file:
+            self.assertEqual(file.read(), before)
+        for _ in range(2):
+            self.run_tool(self.model, '--json', self.path('out.json'))
+        with open(self.path('out.json')) as file:
+            json.load(file)
+
+    def test_devices_stay_what_they_are(self):
+        for flag in ('--save', '--trace', '--record'):
+            link = self.path('link')
+            os.symlink('target', link)
+            self.report(self.model, flag, link)
+            self.assertTrue(os.path.islink(link))
+            self.assertGreater(os.path.getsize(self.path('target')), 0)
+            os.remove(link)
+            os.remove(self.path('target'))
+        pipe = self.path('pipe')
+        os.mkfifo(pipe)
+        # Open on both sides, so that nobody waits for the other.
+        reader = os.open(pipe, os.O_RDWR)
+        self.addCleanup(os.close, reader)
+        for flag in ('--trace', '--record'):
+            self.report(self.model, flag, pipe)
+            self.assertGreater(len(os.read(reader, 1 << 16)), 100)
+        self.run_tool(self.model, '--save', pipe)
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+
+    def test_a_full_disk(self):
+        self.assert_refused(self.model, '--json', '/dev/full', text='/dev/full')
+        for flag in ('--save', '--trace', '--record'):
+            result = subprocess.run(['/bin/sh', '-c', 'ulimit -f 0; trap "" XFSZ; exec "$@"', 'sh', TOOL, 'run',
+                                     '--no-cache', '--target', 'ref', self.model, flag, self.path('out.x')],
+                                    capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 2, (flag, result.stdout, result.stderr))
+            self.assertIn('out.x', result.stderr)
+            self.assertEqual([name for name in os.listdir(self.folder) if 'out.x' in name], [])
 
     def test_tuning_says_what_it_does(self):
         result = self.run_tool(self.model, '--tune', '0.1')

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <fstream>
 #include <span>
 #include <utility>
 
 #include "encore/ir/graph.h"
+#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/host_object.h"
 #include "encore/runtime/profiler.h"
+#include "encore/tools/io/npy.h"
 #include "encore/tools/progress.h"
 #include "encore/tools/run/model_source.h"
 
@@ -155,21 +156,21 @@ Status LoadedModel::Measure(RunReport* report) {
     ENCORE_RETURN_IF_ERROR(replayer_->Replay());
     progress.Advance();
   }
-  std::vector<double> times;
+  Times times;
   const Clock::time_point begin = Clock::now();
   const auto enough = [&] {
-    if (!timed) return static_cast<int64_t>(times.size()) >= request_.repeat;
+    if (!timed) return times.count() >= request_.repeat;
     return !times.empty() &&
            MillisecondsSince(begin) >= request_.seconds * 1000;
   };
   while (!enough()) {
     const Clock::time_point start = Clock::now();
     ENCORE_RETURN_IF_ERROR(replayer_->Replay());
-    times.push_back(MillisecondsSince(start) * 1000);
+    times.Add(MillisecondsSince(start) * 1000);
     progress.Advance();
   }
-  report->runs = static_cast<int64_t>(times.size());
-  report->latency = Percentiles(std::move(times));
+  report->runs = times.count();
+  report->latency = times.Percentiles();
   return OkStatus();
 }
 
@@ -214,10 +215,11 @@ Status LoadedModel::Check(RunReport* report) {
         expected = &given.positional_expected[i];
       }
       if (expected == nullptr) continue;
-      const Difference difference = Compare(
-          values[i],
-          given.convert ? Convert(*expected, values[i].dtype()) : *expected,
-          request_.relative, request_.absolute);
+      const Difference difference =
+          Compare(values[i],
+                  given.convert ? Convert(*expected, values[i].dtype())
+                                : FromNpyType(*expected, values[i].dtype()),
+                  request_.relative, request_.absolute);
       if (!output.difference) output.difference = Difference();
       output.difference->Merge(difference);
     }
@@ -231,14 +233,15 @@ Status LoadedModel::Trace() {
   runtime::Profiler profiler;
   ENCORE_RETURN_IF_ERROR(replayer_->Replay(&profiler));
   const auto& origins = loaded_->names().origins;
-  std::ofstream file(request_.trace);
-  file << profiler.ChromeTrace(loaded_->graph(), [&](uint32_t number) {
-    return number < origins.size() ? origins[number] : std::string();
-  });
-  file.close();
-  if (file) return OkStatus();
-  return PermissionDeniedError(
-      StrCat("--trace ", request_.trace, " cannot be written"));
+  return Annotate(
+      WriteWholeFile(request_.trace,
+                     profiler.ChromeTrace(loaded_->graph(),
+                                          [&](uint32_t number) {
+                                            return number < origins.size()
+                                                       ? origins[number]
+                                                       : std::string();
+                                          })),
+      "--trace");
 }
 
 Status LoadedModel::Record() {
