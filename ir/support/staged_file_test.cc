@@ -100,7 +100,6 @@ TEST_F(StagedFileTest, ErrorsNameThePathThatWasGiven) {
     const Status status = WriteWholeFile(path, "x");
     EXPECT_FALSE(status.ok());
     EXPECT_TRUE(Message(status).starts_with(path + ": ")) << Message(status);
-    EXPECT_EQ(Message(status).find("tmp."), std::string::npos);
   }
   EXPECT_EQ(WriteWholeFile(folder_, "x").code(), StatusCode::kInvalidArgument);
 }
