@@ -1,6 +1,7 @@
 #include "encore/opt/egraph/applier.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -11,8 +12,7 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
     : rule_(rule),
       id_(id),
       with_nodes_(graph.proofs() != nullptr),
-      registers_(rule->slots.size() + rule->atoms.size(), kNoValue),
-      batchable_(!with_nodes_) {
+      registers_(rule->slots.size() + rule->atoms.size(), kNoValue) {
   std::vector<bool> used(rule->slots.size(), with_nodes_);
   for (const Action& action : rule->actions) {
     for (const Slot s : action.args) used[s.value()] = true;
@@ -62,7 +62,7 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
 // What matches do not give lies in lanes of the applier's own: constants and
 // what is inserted.
 void Applier::PlaceLanes() {
-  lanes_.resize(rule_->slots.size());
+  lanes_.resize(registers_.size());
   size_t size = 0;
   for (const SlotInfo& slot : rule_->slots) {
     if (slot.constant.has_value()) size += kBatch;
@@ -103,46 +103,121 @@ void Applier::FindHomes(std::vector<bool> bound) {
     }
     bound[insert.out] = true;
   }
+  for (Instruction& unite : code_) {
+    if (unite.kind != Action::Kind::kUnion) continue;
+    const uint32_t* const sides = args_.data() + unite.first_arg;
+    for (uint32_t i = 0; i < code_.size(); ++i) {
+      const Instruction& insert = code_[i];
+      if (insert.kind != Action::Kind::kInsert || insert.home == kNoSlot) {
+        continue;
+      }
+      if ((sides[0] == insert.out && sides[1] == insert.home) ||
+          (sides[1] == insert.out && sides[0] == insert.home)) {
+        unite.homing = i;
+      }
+    }
+  }
 }
 
-uint32_t Applier::ApplyBatch(EGraph* graph, const MatchColumns& matches,
+uint32_t Applier::ApplyBatch(EGraph* graph, const MatchBuffer& matches,
                              size_t first, size_t count) {
   for (size_t k = 0; k < wanted_.size(); ++k) {
-    const Value* const values = matches[k].data() + first;
+    const Value* const values = matches.column(k, first);
     lanes_[wanted_[k].value()] = values;
     if (!wanted_class_[k]) continue;
     for (size_t i = 0; i < count; ++i) graph->store().PrefetchClass(values[i]);
   }
+  for (size_t a = 0; with_nodes_ && a < rule_->atoms.size(); ++a) {
+    lanes_[rule_->slots.size() + a] = matches.column(wanted_.size() + a, first);
+  }
   uint32_t unions = 0;
-  for (const Instruction& instruction : code_) {
-    const uint32_t* const args = args_.data() + instruction.first_arg;
-    if (instruction.kind == Action::Kind::kInsert) {
-      columns_.clear();
-      for (uint32_t k = 0; k < instruction.num_args; ++k) {
-        columns_.push_back(lanes_[args[k]]);
-      }
-      const Value* const homes =
-          instruction.home == kNoSlot ? nullptr : lanes_[instruction.home];
-      unions += graph->AddBatch(OpId(instruction.op), columns_, homes, count,
-                                own_lanes_.data() + instruction.own_lane);
-      continue;
-    }
-    const Value* const a = lanes_[args[0]];
-    const Value* const b = lanes_[args[1]];
-    for (size_t i = 0; i < count; ++i) {
-      if (a[i] != b[i]) unions += graph->Union(ClassId(a[i]), ClassId(b[i]));
+  for (Instruction& instruction : code_) {
+    unions += instruction.kind == Action::Kind::kInsert
+                  ? InsertBatch(graph, count, &instruction)
+              : with_nodes_ ? UniteWithProofs(graph, count, instruction)
+                            : UniteBatch(graph, count, instruction);
+  }
+  return unions;
+}
+
+// The unions that are made by creating nodes in their homes.
+size_t Applier::InsertBatch(EGraph* graph, size_t count, Instruction* insert) {
+  columns_.clear();
+  for (uint32_t k = 0; k < insert->num_args; ++k) {
+    columns_.push_back(lanes_[args_[insert->first_arg + k]]);
+  }
+  const Value* const homes =
+      insert->home == kNoSlot ? nullptr : lanes_[insert->home];
+  Value* const out = own_lanes_.data() + insert->own_lane;
+  Value created = graph->node_limit();
+  const size_t unions =
+      graph->AddBatch(OpId(insert->op), columns_, homes, count, out);
+  if (!with_nodes_ || homes == nullptr) return unions;
+  insert->created = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (out[i] != created) continue;
+    insert->created |= uint64_t{1} << i;
+    ++created;
+  }
+  return unions;
+}
+
+uint32_t Applier::UniteBatch(EGraph* graph, size_t count,
+                             const Instruction& unite) {
+  const Value* const a = lanes_[args_[unite.first_arg]];
+  const Value* const b = lanes_[args_[unite.first_arg + 1]];
+  uint8_t differ[kBatch];
+  size_t num_differ = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (a[i] == b[i]) continue;
+    graph->store().PrefetchClass(a[i]);
+    graph->store().PrefetchClass(b[i]);
+    differ[num_differ++] = i;
+  }
+  uint32_t unions = 0;
+  for (size_t i = 0; i < num_differ; ++i) {
+    const size_t lane = differ[i];
+    unions += graph->Union(ClassId(a[lane]), ClassId(b[lane]));
+  }
+  return unions;
+}
+
+uint32_t Applier::UniteWithProofs(EGraph* graph, size_t count,
+                                  const Instruction& unite) {
+  const Value* const a = lanes_[args_[unite.first_arg]];
+  const Value* const b = lanes_[args_[unite.first_arg + 1]];
+  const uint64_t created =
+      unite.homing == kNoSlot
+          ? 0
+          : std::exchange(code_[unite.homing].created, uint64_t{0});
+  uint32_t unions = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (created >> i & 1) {
+      graph->proofs()->AddUnion(a[i], b[i], StepOf(i));
+    } else if (!graph->Same(ClassId(a[i]), ClassId(b[i]))) {
+      unions += graph->Union(ClassId(a[i]), ClassId(b[i]), StepOf(i));
     }
   }
   return unions;
 }
 
-Applier::Outcome Applier::Apply(EGraph* graph, const MatchColumns& matches,
+// Good until the next call.
+ProofStep Applier::StepOf(size_t lane) {
+  for (size_t r = 0; r < registers_.size(); ++r) {
+    if (lanes_[r] != nullptr) registers_[r] = lanes_[r][lane];
+  }
+  return {ProofStep::Kind::kRule, id_, registers_};
+}
+
+Applier::Outcome Applier::Apply(EGraph* graph, const MatchBuffer& matches,
                                 size_t match) {
   Outcome outcome;
   size_t i = 0;
-  for (const Slot s : wanted_) registers_[s.value()] = matches[i++][match];
+  for (const Slot s : wanted_) {
+    registers_[s.value()] = *matches.column(i++, match);
+  }
   for (size_t a = 0; with_nodes_ && a < rule_->atoms.size(); ++a) {
-    registers_[rule_->slots.size() + a] = matches[i++][match];
+    registers_[rule_->slots.size() + a] = *matches.column(i++, match);
   }
   for (size_t pc = 0; pc < code_.size(); ++pc) {
     const Instruction& instruction = code_[pc];

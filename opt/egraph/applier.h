@@ -8,13 +8,10 @@
 
 #include "encore/ir/support/status.h"
 #include "encore/opt/egraph/egraph.h"
-#include "encore/opt/egraph/flat_array.h"
+#include "encore/opt/egraph/match_buffer.h"
 #include "encore/opt/egraph/rule.h"
 
 namespace encore::egraph {
-
-// Matches of a query, by what they give.
-using MatchColumns = std::vector<FlatArray<Value>>;
 
 // Movable only.
 class Applier {
@@ -33,16 +30,17 @@ class Applier {
     uint32_t unions = 0;  // of different classes
   };
   // For one of the matches, whose columns are as wanted; any ids of classes.
-  Outcome Apply(EGraph* graph, const MatchColumns& matches, size_t match);
+  Outcome Apply(EGraph* graph, const MatchBuffer& matches, size_t match);
   // Whether actions are only insertions and unions, so that ApplyBatch may run
   // each of them for many matches at a time.
   bool batchable() const { return batchable_; }
   size_t num_insertions() const { return num_insertions_; }
-  // Apply for `count` <= kBatch matches from `first` on; the unions of
+  // Apply for `count` matches of one block from `first` on; the unions of
   // different classes. REQUIRES: batchable(), and all operators are in the
   // graph's store (EGraph::SyncOps).
-  static constexpr size_t kBatch = EGraph::kMaxBatch;
-  uint32_t ApplyBatch(EGraph* graph, const MatchColumns& matches, size_t first,
+  static constexpr size_t kBatch = MatchBuffer::kBlock;
+  static_assert(kBatch <= EGraph::kMaxBatch);
+  uint32_t ApplyBatch(EGraph* graph, const MatchBuffer& matches, size_t first,
                       size_t count);
 
  private:
@@ -56,10 +54,18 @@ class Applier {
     // later; or kNoSlot.
     uint32_t home = kNoSlot;
     uint32_t own_lane = 0;  // kInsert: of what it gives, in own_lanes_
+    // kUnion: the insertion that makes it by its home; or kNoSlot.
+    uint32_t homing = kNoSlot;
+    uint64_t created = 0;  // kInsert, with proofs: lanes whose node is new
   };
   static constexpr uint32_t kNoSlot = 0xFFFFFFFFu;
   void FindHomes(std::vector<bool> bound);
   void PlaceLanes();
+  size_t InsertBatch(EGraph* graph, size_t count, Instruction* insert);
+  uint32_t UniteBatch(EGraph* graph, size_t count, const Instruction& unite);
+  uint32_t UniteWithProofs(EGraph* graph, size_t count,
+                           const Instruction& unite);
+  ProofStep StepOf(size_t lane);
   Status RunPrimitive(EGraph* graph, const Instruction& instruction);
   bool Union(EGraph* graph, Value a, Value b);
 
@@ -74,7 +80,7 @@ class Applier {
   bool batchable_ = true;
   size_t num_insertions_ = 0;
   std::vector<bool> wanted_class_;  // by position in a match
-  // ApplyBatch: kBatch values for each slot, here or in the matches.
+  // ApplyBatch: kBatch values for each register, here or in the matches.
   std::vector<const Value*> lanes_;
   std::vector<Value> own_lanes_;
   std::vector<const Value*> columns_;

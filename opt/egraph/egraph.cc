@@ -91,33 +91,26 @@ ClassId EGraph::AddWritten(OpId op, std::span<const Value> args) {
 
 size_t EGraph::AddBatch(OpId op, std::span<const Value* const> columns,
                         const Value* homes, size_t count, Value* out) {
-  const size_t arity = columns.size();
-  const size_t nodes_before = num_enodes_;
-  batch_.resize(arity * kMaxBatch);
-  Value* const batch = batch_.data();
-  for (size_t k = 0; k < arity; ++k) {
-    const Value* const column = columns[k];
-    const bool is_class = store_.is_class_column(op.value(), k);
-    for (size_t i = 0; i < count; ++i) {
-      batch[i * arity + k] = is_class ? store_.Find(column[i]) : column[i];
+  static constexpr Value kUnits[kMaxBatch] = {};
+  const bool relation = store_.is_relation(op.value());
+  if (relation) homes = kUnits;
+  const uint32_t first = store_.num_rows();
+  store_.FindOrCreate(
+      {op.value(), columns, homes, count, proofs_ != nullptr, out});
+  const uint32_t end = store_.num_rows();
+  if (proofs_ != nullptr) {
+    for (uint32_t n = first; n < end; ++n) {
+      proofs_->AddNode(op.value(), store_.args(n));
     }
   }
-  uint64_t hashes[kMaxBatch];
-  size_t places[kMaxBatch];
-  for (size_t i = 0; i < count; ++i) {
-    hashes[i] = NodeStore::Hash(op.value(), batch + i * arity, arity);
-    store_.PrefetchSlot(hashes[i]);
+  version_ += end - first;
+  if (relation) return 0;
+  num_enodes_ += end - first;
+  if (homes == nullptr) num_classes_ += end - first;
+  if (!analyses_.empty()) {
+    for (uint32_t n = first; n < end; ++n) MakeFacts(n);
   }
-  for (size_t i = 0; i < count; ++i) places[i] = store_.StartLookup(hashes[i]);
-  const uint32_t version = store_.table_version();
-  for (size_t i = 0; i < count; ++i) {
-    const size_t place = store_.table_version() == version
-                             ? places[i]
-                             : store_.FirstPlace(hashes[i]);
-    out[i] = AddCanonical(op.value(), batch + i * arity, arity, hashes[i],
-                          place, homes ? homes[i] : NodeStore::kNone);
-  }
-  return homes == nullptr ? 0 : num_enodes_ - nodes_before;
+  return homes == nullptr ? 0 : end - first;
 }
 
 uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity,
@@ -138,21 +131,9 @@ uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity,
   if (proofs_ != nullptr) proofs_->AddNode(op, {args, arity});
   if (relation) return unit().value();
   ++num_enodes_;
-  if (home != NodeStore::kNone) {
-    if (!analyses_.empty()) {
-      JoinFacts(n, home);
-      fact_work_.push_back(2 * home);
-    }
-    return home;
-  }
-  ++num_classes_;
-  for (const auto& analysis : analyses_) {
-    analysis->Make(*this, NodeId(n), ClassId(n), true);
-  }
-  for (const auto& analysis : analyses_) {
-    analysis->Modify(this, Find(ClassId(n)));
-  }
-  return n;
+  if (home == NodeStore::kNone) ++num_classes_;
+  if (!analyses_.empty()) MakeFacts(n);
+  return home == NodeStore::kNone ? n : home;
 }
 
 std::optional<NodeId> EGraph::LookupNode(OpId op,
@@ -199,104 +180,6 @@ bool EGraph::Union(ClassId a, ClassId b, ProofStep why) {
   return true;
 }
 
-void EGraph::Rebuild() {
-  size_t merged = 0;
-  while (merged < pending_.size() || !fact_work_.empty()) {
-    while (merged < pending_.size()) {
-      PrefetchMerges(merged);
-      MergeClass(pending_[merged++]);
-      // What congruence appends takes the room of what is done.
-      if (merged % kDoneChunk == 0 && merged * 2 >= pending_.size()) {
-        std::copy(pending_.begin() + merged, pending_.end(), pending_.begin());
-        pending_.resize(pending_.size() - merged);
-        merged = 0;
-      }
-    }
-    pending_.clear();
-    merged = 0;
-    if (!fact_work_.empty()) PropagateFacts();
-  }
-  store_.MaybeSweep();
-}
-
-// The merges ahead: first the class, then its first user, then what the user
-// becomes.
-void EGraph::PrefetchMerges(size_t next) const {
-  const auto first_user = [&](size_t i) {
-    const uint32_t ref =
-        i < pending_.size() ? store_.first_user(pending_[i]) : NodeStore::kNone;
-    return ref == NodeStore::kNone ? ref : store_.user_node(ref);
-  };
-  if (next + 12 < pending_.size()) {
-    store_.PrefetchClass(pending_[next + 12]);
-    store_.PrefetchRow(pending_[next + 12]);
-  }
-  if (const uint32_t n = first_user(next + 8); n != NodeStore::kNone) {
-    store_.PrefetchRow(n);
-  }
-  const uint32_t n = first_user(next + 4);
-  if (n == NodeStore::kNone || !store_.is_node(n)) return;
-  store_.PrefetchSlot(store_.Hash(store_.op(n), store_.args(n).data()));
-}
-
-void EGraph::MergeClass(uint32_t loser) {
-  const uint32_t winner = store_.Find(loser);
-  store_.MergeClassOps(winner, loser);
-  store_.set_class_of(loser, winner);  // it may be no node
-  store_.SpliceMembers(winner, loser, [&](uint32_t n) {
-    store_.set_class_of(n, winner);
-    store_.Restamp(n);
-  });
-  store_.SpliceUsers(winner, loser, [&](uint32_t n) { RepairUser(n); });
-  bool changed = false;
-  for (const auto& analysis : analyses_) {
-    const Analysis::Merged merged =
-        analysis->Merge(this, ClassId(winner), ClassId(loser));
-    changed |= merged.into_changed || merged.from_changed;
-  }
-  if (!analyses_.empty()) {
-    if (changed) {
-      FactChanged(winner);
-    } else {
-      fact_work_.push_back(2 * winner);
-    }
-  }
-}
-
-void EGraph::RepairUser(uint32_t node) {
-  const uint32_t op = store_.op(node);
-  const std::span<Value> args = store_.args(node);
-  bool changed = false;
-  for (size_t i = 0; i < args.size() && !changed; ++i) {
-    changed = store_.is_class_column(op, i) && store_.Find(args[i]) != args[i];
-  }
-  if (!changed) return;  // another column's class brought it here before
-  store_.EraseFromTable(node);
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (store_.is_class_column(op, i)) args[i] = store_.Find(args[i]);
-  }
-  const uint64_t hash = store_.Hash(op, args.data());
-  size_t place = store_.FirstPlace(hash);
-  const uint32_t other = store_.Lookup(op, args.data(), hash, &place);
-  if (other == NodeStore::kNone) {
-    store_.InsertIntoTable(node, hash, place);
-    store_.Restamp(node);
-    return;
-  }
-  // Two nodes have become one. It stays retired if one of them was.
-  const bool relation = store_.is_relation(op);
-  if (store_.live(node)) {
-    if (!relation) --num_enodes_;
-    if (store_.retired(other)) ++version_;
-  } else if (store_.live(other)) {
-    Retire(NodeId(other));
-  }
-  store_.Kill(node);
-  if (!relation) {
-    Union(ClassId(other), ClassId(node), ProofStep::Congruence());
-  }
-}
-
 void EGraph::Retire(NodeId node) {
   const uint32_t n = node.value();
   if (!store_.live(n)) return;
@@ -336,57 +219,6 @@ std::vector<NodeId> EGraph::NodesOf(OpId op) const {
   store_.ForEachStamped(op.value(), 0, NodeStore::kNone,
                         [&](uint32_t n) { nodes.push_back(NodeId(n)); });
   return nodes;
-}
-
-// The nodes that hold the class, and those in it, must be looked at again by
-// rules, and those that hold it by analyses.
-void EGraph::FactChanged(uint32_t cls) {
-  fact_work_.push_back(2 * cls + 1);
-  for (uint32_t n = cls; n != NodeStore::kNone; n = store_.row(n).next) {
-    if (store_.is_node(n)) store_.Restamp(n);
-  }
-  for (uint32_t ref = store_.first_user(cls); ref != NodeStore::kNone;
-       ref = store_.next_user(ref)) {
-    const uint32_t n = store_.user_node(ref);
-    if (store_.is_node(n)) store_.Restamp(n);
-  }
-}
-
-// In rounds, each class once in a round and in ascending order: what is made
-// later mostly uses what was made before.
-void EGraph::PropagateFacts() {
-  FlatArray<uint32_t> work(meter_.get());
-  work.swap(fact_work_);
-  for (uint32_t& entry : work) {
-    entry = 2 * store_.Find(entry / 2) + entry % 2;
-  }
-  std::sort(work.begin(), work.end());
-  for (size_t i = 0; i < work.size(); ++i) {
-    const uint32_t cls = work[i] / 2;
-    if (i + 1 < work.size() && work[i + 1] / 2 == cls) continue;
-    if (work[i] % 2 == 1) {
-      // Nodes may be created by Modify of others; users are read before.
-      for (const NodeId user : Users(ClassId(store_.Find(cls)))) {
-        RemakeFacts(user.value());
-      }
-    }
-    for (const auto& analysis : analyses_) {
-      analysis->Modify(this, Find(ClassId(cls)));
-    }
-  }
-}
-
-void EGraph::RemakeFacts(uint32_t node) {
-  if (language_.is_relation(op(NodeId(node)))) return;
-  JoinFacts(node, class_of(NodeId(node)).value());
-}
-
-void EGraph::JoinFacts(uint32_t node, uint32_t cls) {
-  bool changed = false;
-  for (const auto& analysis : analyses_) {
-    changed |= analysis->Make(*this, NodeId(node), ClassId(cls), false);
-  }
-  if (changed) FactChanged(cls);
 }
 
 size_t EGraph::memory_bytes() const {

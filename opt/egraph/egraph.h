@@ -91,11 +91,13 @@ class EGraph {
   // what one pass asks memory for has come when the next one reads it. `out`
   // gets their classes. A node that does not exist is created in the class
   // homes[i], where `homes` is not null, as if its class had been united with
-  // it at once; returns how many were. REQUIRES: SyncOps, and no proofs where
-  // there are homes.
-  static constexpr size_t kMaxBatch = 64;
+  // it at once; returns how many were. Where there are proofs, `out` gets the
+  // nodes, and the caller logs those unions. REQUIRES: SyncOps.
+  static constexpr size_t kMaxBatch = NodeStore::kMaxBatch;
   size_t AddBatch(OpId op, std::span<const Value* const> columns,
                   const Value* homes, size_t count, Value* out);
+  // About so many nodes are going to be added: room is made once.
+  void Expect(size_t nodes) { store_.Expect(nodes); }
   // Operators declared since nodes were last added become known to store().
   void SyncOps() { store_.AddOps(language_); }
   // The class of the node where it exists; exact on a rebuilt graph.
@@ -164,19 +166,16 @@ class EGraph {
   }
   uint32_t AddCanonical(uint32_t op, const Value* args, size_t arity,
                         uint64_t hash, size_t place, uint32_t home);
-  void PrefetchMerges(size_t next) const;
-  void MergeClass(uint32_t loser);
-  void RepairUser(uint32_t node);
+  void MergeClasses(std::span<const uint32_t> losers);
+  void MergeFacts(uint32_t winner, uint32_t loser);
+  void RepairUsers(std::span<const uint32_t> nodes);
+  void RepairWide(uint32_t node);
+  void Reinsert(uint32_t node, uint64_t hash);
+  void MakeFacts(uint32_t node);
   void RemakeFacts(uint32_t node);
   void JoinFacts(uint32_t node, uint32_t cls);
   void PropagateFacts();
   void FactChanged(uint32_t cls);
-
-#ifdef ENCORE_RARE_PATHS
-  static constexpr size_t kDoneChunk = 2;
-#else
-  static constexpr size_t kDoneChunk = 4096;
-#endif
 
   Language language_;
   std::unique_ptr<MemoryMeter> meter_;
@@ -185,7 +184,6 @@ class EGraph {
   // Twice a class whose analyses must look at it, plus 1 where its fact
   // changed.
   FlatArray<uint32_t> fact_work_;
-  std::vector<Value> batch_;
   std::vector<std::unique_ptr<Analysis>> analyses_;
   std::unique_ptr<ProofLog> proofs_;
   Status error_;

@@ -25,6 +25,10 @@ void* ReserveLarge(size_t bytes) {
 
 void FreeLarge(void* data, size_t bytes) { munmap(data, bytes); }
 
+void DiscardLarge(void* data, size_t bytes) {
+  (void)madvise(data, bytes, MADV_DONTNEED);
+}
+
 void MoveLarge(void* from, size_t from_bytes, size_t used, void* to) {
 #ifdef MREMAP_FIXED
   void* const moved =

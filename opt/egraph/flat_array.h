@@ -32,9 +32,17 @@ struct MemoryMeter {
 // Address space for a large column, backed by huge pages where it is touched:
 // columns are read at random, and small pages would cost a page walk each.
 inline constexpr size_t kLargePage = size_t{2} << 20;
+// When a column goes over to large pages: one costs no more time than a quarter
+// of the small ones it stands for, but memory.
+enum class Lifetime : size_t {
+  kLong = kLargePage,
+  kShort = size_t{512} << 10,
+};
 // `bytes` (a multiple of kLargePage) of zeros, aligned to kLargePage.
 void* ReserveLarge(size_t bytes);
 void FreeLarge(void* data, size_t bytes);
+// Gives back the memory of whole large pages, and not the address space.
+void DiscardLarge(void* data, size_t bytes);
 // Moves the first `used` bytes (a multiple of kLargePage) of one reservation to
 // another, without copying, and frees the first.
 void MoveLarge(void* from, size_t from_bytes, size_t used, void* to);
@@ -45,7 +53,9 @@ class FlatArray {
 
  public:
   // `meter` may be null; otherwise it must outlive the array.
-  explicit FlatArray(MemoryMeter* meter = nullptr) : meter_(meter) {}
+  explicit FlatArray(MemoryMeter* meter = nullptr,
+                     Lifetime lifetime = Lifetime::kLong)
+      : meter_(meter), large_from_(static_cast<size_t>(lifetime)) {}
   // A copy counted by another meter.
   FlatArray(const FlatArray& other, MemoryMeter* meter) : meter_(meter) {
     reserve(other.size_);
@@ -79,9 +89,13 @@ class FlatArray {
     if (size_ == capacity_) Grow(size_ + 1);
     data_[size_++] = value;
   }
-  // Room for `count` more values at the end, uninitialized; returns the first.
-  T* Extend(size_t count) {
+  // Sees to it that `count` more values can be appended without growing.
+  void MakeRoom(size_t count) {
     if (capacity_ - size_ < count) Grow(size_ + count);
+  }
+  // `count` more values at the end, uninitialized; returns the first.
+  T* Extend(size_t count) {
+    MakeRoom(count);
     T* const first = data_ + size_;
     size_ += count;
     return first;
@@ -94,15 +108,26 @@ class FlatArray {
     if (capacity > capacity_) SetCapacity(capacity);
   }
   void clear() { size_ = 0; }
+  // The first `count` values are not read any more, and nothing is appended:
+  // whole large pages of them are given back.
+  void Discard(size_t count) {
+    if (reserved_ == 0) return;
+    const size_t bytes = count * sizeof(T) / kLargePage * kLargePage;
+    if (bytes <= discarded_) return;
+    DiscardLarge(reinterpret_cast<char*>(data_) + discarded_,
+                 bytes - discarded_);
+    if (meter_ != nullptr) meter_->Change(bytes - discarded_, 0);
+    discarded_ = bytes;
+  }
   void Free() {
     if (reserved_ > 0) {
       FreeLarge(data_, reserved_);
     } else {
       std::free(data_);
     }
-    if (meter_ != nullptr) meter_->Change(counted_, 0);
+    if (meter_ != nullptr) meter_->Change(counted_ - discarded_, 0);
     data_ = nullptr;
-    size_ = capacity_ = counted_ = reserved_ = 0;
+    size_ = capacity_ = counted_ = reserved_ = discarded_ = 0;
   }
   void swap(FlatArray& other) noexcept {
     std::swap(data_, other.data_);
@@ -110,20 +135,22 @@ class FlatArray {
     std::swap(capacity_, other.capacity_);
     std::swap(counted_, other.counted_);
     std::swap(reserved_, other.reserved_);
+    std::swap(discarded_, other.discarded_);
     std::swap(meter_, other.meter_);
+    std::swap(large_from_, other.large_from_);
   }
 
  private:
   void Grow(size_t at_least) {
     const size_t bytes = capacity_ * sizeof(T);
-    const size_t step = bytes < kStep        ? capacity_
-                        : bytes < kLargePage ? kStep / sizeof(T)
-                                             : kLargePage / sizeof(T);
+    const size_t step = bytes < kStep         ? capacity_
+                        : bytes < large_from_ ? kStep / sizeof(T)
+                                              : kLargePage / sizeof(T);
     SetCapacity(std::max({at_least, capacity_ + step, size_t{8}}));
   }
   void SetCapacity(size_t capacity) {
     size_t bytes = capacity * sizeof(T);
-    if (bytes < kLargePage) {
+    if (bytes < large_from_ && reserved_ == 0) {
       data_ = static_cast<T*>(std::realloc(data_, bytes));
       ENCORE_CHECK(data_ != nullptr) << "out of memory";
     } else {
@@ -147,16 +174,18 @@ class FlatArray {
     reserved_ = bytes;
   }
 
-  // Beyond this size memory is moved by the page and not copied to grow.
+  // Beyond this size columns do not grow by doubling.
   static constexpr size_t kStep = size_t{256} << 10;
   static constexpr size_t kReserveFactor = 16;
 
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
-  size_t counted_ = 0;   // bytes behind capacity_
-  size_t reserved_ = 0;  // bytes of address space; 0: from malloc
+  size_t counted_ = 0;    // bytes behind capacity_
+  size_t reserved_ = 0;   // bytes of address space; 0: from malloc
+  size_t discarded_ = 0;  // of counted_
   MemoryMeter* meter_ = nullptr;
+  size_t large_from_ = static_cast<size_t>(Lifetime::kLong);  // bytes
 };
 
 }  // namespace encore::egraph

@@ -3,8 +3,9 @@
 // Steps take partial matches in blocks of up to kLanes and give blocks, so that
 // the lists of many classes are followed at once: what one lane asks memory for
 // comes while the others are looked at. Siblings that follow the same list of
-// the same register follow it together. A step keeps only the registers it
-// binds; a lane remembers the lane it comes from, where older ones are.
+// the same register follow it together; when many lanes have come to them, they
+// go over to indexes (join_index.h). A step keeps only the registers it binds;
+// a lane remembers the lane it comes from, where older ones are.
 //
 // The order of matches depends on the trie and the graph only.
 #ifndef ENCORE_OPT_EGRAPH_MATCHER_H_
@@ -20,26 +21,11 @@
 
 #include "encore/opt/egraph/egraph.h"
 #include "encore/opt/egraph/flat_array.h"
+#include "encore/opt/egraph/join_index.h"
+#include "encore/opt/egraph/match_buffer.h"
 #include "encore/opt/egraph/trie.h"
 
 namespace encore::egraph {
-
-// The matches of one query: a column for each register of its yields.
-struct MatchBuffer {
-  std::vector<FlatArray<Value>> columns;
-  size_t count = 0;
-  size_t applied = 0;     // how many of the first its user is done with
-  size_t limit = 0;       // matches beyond are not kept ...
-  bool overflow = false;  // ... and there were some
-
-  MatchBuffer(size_t num_columns, MemoryMeter* meter) {
-    columns.reserve(num_columns);
-    for (size_t k = 0; k < num_columns; ++k) columns.emplace_back(meter);
-  }
-  void Free() {
-    for (FlatArray<Value>& column : columns) column.Free();
-  }
-};
 
 class Matcher {
  public:
@@ -109,31 +95,19 @@ class Matcher {
     uint32_t from;
     uint32_t ages;  // stamps: from <= stamp < from + ages
     uint32_t column;
+    const JoinIndex* index;  // where the group's steps read indexes
   };
   struct Group {
     TrieStep::Kind kind;
     uint32_t op_bits;  // of the operators wanted
     std::vector<Wanted> branches;
-  };
-  // The rows of an operator within ages, ordered by a column: made when a step
-  // first asks for it, so that joins over literals do not scan.
-  struct ColumnIndex {
-    struct Entry {
-      Value value;
-      uint32_t node;
-    };
-    uint32_t op;
-    uint32_t from;
-    uint32_t to;
-    uint8_t column;
-    FlatArray<Entry> entries;
-    // The first entry that is not less.
-    uint32_t Find(Value value) const;
+    uint64_t patience;  // lanes until it reads indexes
+    bool indexed = false;
   };
   // A group being executed. It takes a block and puts out blocks to its
   // branches, which are handed on when they are full and at the end.
   struct Level {
-    const Group* group;
+    Group* group;
     Block input;
     bool started;
     bool done;                 // no more output
@@ -141,8 +115,10 @@ class Matcher {
     uint32_t child;            // the next of that branch's groups
     uint32_t at;               // in the input, except for walks
     NodeStore::LogCursor log;  // kScan
-    const ColumnIndex* index;  // kLiteral
-    uint32_t cursor[kLanes];   // in its list, by position in the input
+    uint32_t joining;          // joins: the branch whose index is being read
+    bool joined;               // ... and whether its cursors are set
+    uint32_t cursor[kLanes];   // in its list or index, by position in the input
+    Value keys[kLanes];        // joins: likewise
     // Filters: the lanes that passed; walks: the positions in the input whose
     // lists have not ended.
     uint32_t count;
@@ -155,9 +131,9 @@ class Matcher {
   void AddGroups(uint32_t parent, uint32_t frame, uint32_t first_child,
                  std::vector<uint32_t>* frame_of);
 
-  void Enter(const Group& group, Block input);
+  void Enter(Group* group, Block input);
   // The next group to execute on what `level` has put out, or null.
-  const Group* NextChild(Level* level, Block* input);
+  Group* NextChild(Level* level, Block* input);
   // Executes the group until a branch has a full block or the end; false: Run
   // ends.
   bool Produce(Level* level);
@@ -165,12 +141,15 @@ class Matcher {
   void Scan(Level* level);
   template <typename List>
   void Walk(Level* level);
-  void Literal(Level* level);
+  void MakeIndexes(Group* group);
+  uint64_t Patience(const TrieStep& step) const;
+  void Join(Level* level);
+  bool BindEntries(const Wanted& wanted, Level* level);
   void Lookup(Level* level);
   void Filter(Level* level);
   bool Primitive(const TrieStep& step, Frame* frame, uint32_t lane);
   bool Yield(const Level& level);
-  const ColumnIndex* IndexFor(const TrieStep& step);
+  const JoinIndex* IndexFor(const JoinIndex::Key& key);
   Branch& only_branch(const Level& level) {
     return *level.group->branches.front().branch;
   }
@@ -188,7 +167,7 @@ class Matcher {
   std::vector<std::unique_ptr<Level>> levels_;  // the first depth_ are active
   size_t depth_ = 0;
   std::vector<Value> scratch_;
-  std::deque<ColumnIndex> indexes_;
+  std::deque<JoinIndex> indexes_;
   uint64_t work_ = 0;
   uint64_t next_check_ = kWorkPerCheck;
   static constexpr uint64_t kWorkPerCheck = 4096;

@@ -118,16 +118,24 @@ void NodeStore::EraseFromTable(uint32_t n) {
 }
 
 void NodeStore::InsertIntoTable(uint32_t n, uint64_t hash, size_t place) {
-  if (table_.MustRefill(n)) {
-    RefillTable();
+  if (table_.MustRefill(1, n)) {
+    RefillTable(1);
     // The refill has put n in where its row was complete.
     return;
   }
   table_.InsertAt(place, hash, n);
 }
 
-void NodeStore::RefillTable() {
-  table_.Reset(table_.live() + 1, rows_.size());
+void NodeStore::Expect(size_t more) {
+  if (table_.MustRefill(more, rows_.size() + more)) {
+    RefillTable(1, more);
+  }
+}
+
+// For `more` nodes than there are, and for `expected`.
+void NodeStore::RefillTable(size_t more, size_t expected) {
+  table_.Reset(table_.live() + more, table_.live() + expected,
+               rows_.size() + std::max(more, expected));
   constexpr uint32_t kBlock = 32;  // hashed ahead, so that slots are near
   uint64_t hashes[kBlock];
   for (uint32_t begin = 0; begin < rows_.size(); begin += kBlock) {
@@ -180,14 +188,17 @@ void NodeStore::MaybeSweep() {
   }
 }
 
+// For what is appended to the log now.
+void NodeStore::OpenSegment(OpRows* rows) {
+  if (rows->open_stamp == stamp_) return;
+  if (rows->stale > 16 && rows->stale > rows->log.size() / 4) Compact(rows);
+  rows->segments.push_back({stamp_, static_cast<uint32_t>(rows->log.size())});
+  rows->open_stamp = stamp_;
+}
+
 void NodeStore::Append(uint32_t op, uint32_t n) {
-  OpRows& rows = ops_[op];
-  if (rows.open_stamp != stamp_) {
-    if (rows.stale > 16 && rows.stale > rows.log.size() / 4) Compact(&rows);
-    rows.segments.push_back({stamp_, static_cast<uint32_t>(rows.log.size())});
-    rows.open_stamp = stamp_;
-  }
-  rows.log.push_back(n);
+  OpenSegment(&ops_[op]);
+  ops_[op].log.push_back(n);
 }
 
 void NodeStore::Compact(OpRows* rows) {
@@ -235,6 +246,13 @@ void NodeStore::RebaseStamps() {
   }
   stamp_base_ += shift;
   stamp_ -= shift;
+}
+
+// The first whose stamp is no less.
+size_t NodeStore::FirstSegment(const OpRows& rows, uint32_t from) {
+  size_t s = rows.segments.size();
+  while (s > 0 && rows.segments[s - 1].stamp >= from) --s;
+  return s;
 }
 
 size_t NodeStore::CountStamped(uint32_t op, uint32_t from, uint32_t to) const {

@@ -75,16 +75,8 @@ class NodeStore {
   bool retired(uint32_t n) const { return is_node(n) && !live(n); }
   uint32_t op(uint32_t n) const { return rows_[n].op & ~kRetiredBit; }
   // REQUIRES: is_node(n), also below.
-  std::span<const Value> args(uint32_t n) const {
-    const NodeRow& row = rows_[n];
-    const size_t k = ops_[op(n)].arity;
-    return {k <= 2 ? row.arg : extra_.data() + row.arg[0], k};
-  }
-  std::span<Value> args(uint32_t n) {
-    NodeRow& row = rows_[n];
-    const size_t k = ops_[op(n)].arity;
-    return {k <= 2 ? row.arg : extra_.data() + row.arg[0], k};
-  }
+  std::span<const Value> args(uint32_t n) const;
+  std::span<Value> args(uint32_t n);
 
   uint32_t Find(uint32_t c) const {
     while (classes_[c].cls != c) c = classes_[c].cls;
@@ -97,14 +89,9 @@ class NodeStore {
   static uint64_t Hash(uint32_t op, const Value* args, size_t k);
   // A lookup in steps, for many nodes at a time: PrefetchSlot, StartLookup,
   // which asks for the row that is likely to be found and gives a place, and
-  // Lookup from there, as long as the table's version is the same.
+  // Lookup from there.
   void PrefetchSlot(uint64_t hash) const { table_.Prefetch(hash); }
-  size_t StartLookup(uint64_t hash) const {
-    const size_t place = table_.Probe(hash);
-    PrefetchRow(table_.IdAt(place));
-    return place;
-  }
-  uint32_t table_version() const { return table_.version(); }
+  size_t StartLookup(uint64_t hash) const;
   size_t FirstPlace(uint64_t hash) const { return table_.Home(hash); }
   // The node with these columns, or kNone and in `*place` where it belongs.
   // Retired nodes are found.
@@ -126,8 +113,23 @@ class NodeStore {
   // own, and lists it everywhere. REQUIRES: Lookup gives kNone and `place`.
   uint32_t Create(uint32_t op, const Value* args, uint64_t hash, size_t place,
                   uint32_t cls);
+  // Makes the table large enough for `more` nodes.
+  void Expect(size_t more);
   // A class without a node.
   uint32_t CreateClass();
+  // Nodes of one operator, by column; class columns need not be canonical.
+  struct Batch {
+    uint32_t op;
+    std::span<const Value* const> columns;
+    const Value* homes;  // classes to create them in; null: in their own
+    size_t count;        // at most kMaxBatch
+    bool find_nodes;     // `out` gets the nodes, otherwise their classes
+    Value* out;
+  };
+  static constexpr size_t kMaxBatch = 64;
+  // Finds or creates them, in passes, so that what one pass asks memory for has
+  // come when the next one reads it. Those created have the highest rows.
+  void FindOrCreate(const Batch& batch);
 
   void EraseFromTable(uint32_t n);
   void InsertIntoTable(uint32_t n, uint64_t hash, size_t place);
@@ -151,9 +153,7 @@ class NodeStore {
   uint32_t stamp() const { return stamp_base_ + stamp_; }
   // The row stamp from which on nodes are new to who last looked before
   // `since`.
-  uint32_t RowStamp(uint32_t since) const {
-    return since <= stamp_base_ ? 0 : since - stamp_base_;
-  }
+  uint32_t RowStamp(uint32_t since) const;
 
   size_t num_live(uint32_t op) const {
     return op < ops_.size() ? ops_[op].live : 0;
@@ -212,20 +212,21 @@ class NodeStore {
 
   static constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15u;
   static uint64_t Mix(uint64_t h, uint64_t x);
-  static size_t FirstSegment(const OpRows& rows, uint32_t from) {
-    size_t s = rows.segments.size();
-    while (s > 0 && rows.segments[s - 1].stamp >= from) --s;
-    return s;
-  }
+  static size_t FirstSegment(const OpRows& rows, uint32_t from);
   uint32_t& LinkOf(uint32_t ref) {
     return ref < kExtraRef ? rows_[ref >> 1].link[ref & 1]
                            : extra_[ref - kExtraRef];
   }
+  void OpenSegment(OpRows* rows);
   void Append(uint32_t op, uint32_t n);
   void Compact(OpRows* rows);
   void LinkUsers(uint32_t n);
   void LinkInlineUsers(const OpRows& op, uint32_t n, NodeRow* row);
-  void RefillTable();
+  template <uint32_t kArity>
+  class InlineBatch;
+  void FindOrCreateWide(const Batch& batch);
+  void MakeRoom(size_t nodes);
+  void RefillTable(size_t more, size_t expected = 0);
   void RebaseStamps();
 
   MemoryMeter* meter_;

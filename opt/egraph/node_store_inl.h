@@ -18,6 +18,18 @@ inline uint64_t NodeStore::Mix(uint64_t h, uint64_t x) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+inline std::span<const Value> NodeStore::args(uint32_t n) const {
+  const NodeRow& row = rows_[n];
+  const size_t k = ops_[op(n)].arity;
+  return {k <= 2 ? row.arg : extra_.data() + row.arg[0], k};
+}
+
+inline std::span<Value> NodeStore::args(uint32_t n) {
+  NodeRow& row = rows_[n];
+  const size_t k = ops_[op(n)].arity;
+  return {k <= 2 ? row.arg : extra_.data() + row.arg[0], k};
+}
+
 inline void NodeStore::Restamp(uint32_t n) {
   if (rows_[n].stamp == stamp_) return;
   rows_[n].stamp = stamp_;
@@ -35,6 +47,10 @@ inline void NodeStore::LinkInlineUsers(const OpRows& op, uint32_t n,
     row->link[i] = child.users;
     child.users = n << 1 | i;
   }
+}
+
+inline uint32_t NodeStore::RowStamp(uint32_t since) const {
+  return since <= stamp_base_ ? 0 : since - stamp_base_;
 }
 
 inline uint64_t NodeStore::Hash(uint32_t op, const Value* args, size_t k) {
@@ -55,6 +71,12 @@ inline uint32_t NodeStore::user_column(uint32_t ref) const {
 inline uint32_t NodeStore::next_user(uint32_t ref) const {
   return ref < kExtraRef ? rows_[ref >> 1].link[ref & 1]
                          : extra_[ref - kExtraRef];
+}
+
+inline size_t NodeStore::StartLookup(uint64_t hash) const {
+  const size_t place = table_.Probe(hash);
+  PrefetchRow(table_.IdAt(place));
+  return place;
 }
 
 inline uint32_t NodeStore::Lookup(uint32_t op, const Value* args, uint64_t hash,

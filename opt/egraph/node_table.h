@@ -19,7 +19,7 @@ class NodeTable {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
 
-  explicit NodeTable(MemoryMeter* meter) : slots_(meter) { Reset(0, 0); }
+  explicit NodeTable(MemoryMeter* meter) : slots_(meter) { Reset(0, 0, 0); }
   NodeTable(const NodeTable& other, MemoryMeter* meter)
       : slots_(other.slots_, meter),
         shift_(other.shift_),
@@ -27,15 +27,13 @@ class NodeTable {
         live_(other.live_),
         filled_(other.filled_),
         max_filled_(other.max_filled_),
-        max_id_(other.max_id_),
-        version_(other.version_) {}
+        max_id_(other.max_id_) {}
   NodeTable(NodeTable&&) = default;
   NodeTable& operator=(NodeTable&&) = default;
 
   // A search goes from its home over slots to the first empty one. Places in it
-  // are good until the version changes.
+  // are good until Reset or Erase.
   size_t Home(uint64_t hash) const { return hash >> shift_; }
-  uint32_t version() const { return version_; }
   // The first slot that is empty or may hold what is searched.
   size_t Probe(uint64_t hash) const {
     const uint32_t tag = Tag(hash);
@@ -46,12 +44,16 @@ class NodeTable {
       if ((slot & ~id_mask) == tag && slot != kTombstone) return i;
     }
   }
-  // What is there; any number for an empty slot.
-  uint32_t IdAt(size_t place) const { return slots_[place] & IdMask(); }
+  // What is there, or kNone.
+  uint32_t IdAt(size_t place) const {
+    const uint32_t slot = slots_[place];
+    return slot == kEmpty ? kNone : slot & IdMask();
+  }
   // The id with that hash for which `equal(id)`, from `*place` on; or kNone and
   // in `*place` the empty slot that ends the search.
   template <typename Equal>
-  uint32_t Find(uint64_t hash, size_t* place, const Equal& equal) const {
+  [[gnu::always_inline]] uint32_t Find(uint64_t hash, size_t* place,
+                                       const Equal& equal) const {
     const uint32_t tag = Tag(hash);
     const uint32_t id_mask = IdMask();
     for (size_t i = *place;; i = Next(i)) {
@@ -67,15 +69,16 @@ class NodeTable {
     }
   }
 
-  // Whether an insertion of `id` must be preceded by Reset and the insertion of
-  // all ids.
-  bool MustRefill(uint32_t id) const {
-    return filled_ >= max_filled_ || id >= max_id_;
+  // Whether insertions of `count` ids up to `last` must be preceded by Reset
+  // and the insertion of all ids.
+  bool MustRefill(size_t count, uint32_t last) const {
+    return filled_ + count > max_filled_ || last >= max_id_;
   }
-  // Empties the table and makes room for more than `live` ids below `max_id`.
-  void Reset(size_t live, uint32_t max_id) {
-    const size_t capacity =
-        std::bit_ceil(std::max<size_t>(kMinSlots, live * 7 / 4 + 1));
+  // Empties the table and makes room for more than `live` ids below `max_id`,
+  // and for `expected`.
+  void Reset(size_t live, size_t expected, uint32_t max_id) {
+    const size_t capacity = std::bit_ceil(
+        std::max({kMinSlots, live * 7 / 4 + 1, expected * 3 / 2 + 1}));
     if (capacity < slots_.size() || capacity > slots_.capacity()) slots_.Free();
     slots_.reserve(capacity);
     slots_.resize(capacity);
@@ -87,7 +90,6 @@ class NodeTable {
     live_ = filled_ = 0;
     max_filled_ = capacity * 2 / 3;
     max_id_ = IdMask() - 1;
-    ++version_;
   }
 
   // REQUIRES: no equal id is in the table, !MustRefill(id), `place` is the
@@ -110,7 +112,6 @@ class NodeTable {
     size_t i = Home(hash);
     while (slots_[i] != slot) i = Next(i);
     --live_;
-    ++version_;
     if (slots_[Next(i)] != kEmpty) {
       slots_[i] = kTombstone;
       return;
@@ -150,7 +151,6 @@ class NodeTable {
   size_t filled_ = 0;  // live and tombstones
   size_t max_filled_ = 0;
   uint32_t max_id_ = 0;
-  uint32_t version_ = 0;
 };
 
 }  // namespace encore::egraph

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "encore/opt/egraph/flat_array.h"
 #include "encore/opt/egraph/ids.h"
@@ -35,17 +36,21 @@ class ProofLog {
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
 
   explicit ProofLog(MemoryMeter* meter)
-      : first_(meter),
-        terms_(meter),
+      : ops_(meter),
+        args_(meter),
+        wide_args_(meter),
         parent_(meter),
         reason_(meter),
         matches_(meter) {}
   ProofLog(const ProofLog& other, MemoryMeter* meter)
-      : first_(other.first_, meter),
-        terms_(other.terms_, meter),
+      : ops_(other.ops_, meter),
+        args_(other.args_, meter),
+        wide_args_(other.wide_args_, meter),
+        arity_(other.arity_),
         parent_(other.parent_, meter),
         reason_(other.reason_, meter),
-        matches_(other.matches_, meter) {}
+        matches_(other.matches_, meter),
+        num_slots_(other.num_slots_) {}
 
   // Node n = num_nodes() was created with these columns; none for a class
   // without a node.
@@ -70,11 +75,20 @@ class ProofLog {
   Edge edge(uint32_t n) const;
 
  private:
-  FlatArray<uint32_t> first_;    // by node: where its term starts in terms_
-  FlatArray<uint32_t> terms_;    // operator, columns
-  FlatArray<uint32_t> parent_;   // by node
-  FlatArray<uint32_t> reason_;   // by node: kind and direction, or a match
-  FlatArray<uint32_t> matches_;  // rule, number of slots, slots
+  struct Args {
+    Value columns[2];  // the first has the place in wide_args_ of more
+  };
+  static constexpr uint16_t kNoOp = 0xFFFF;
+
+  // The terms, by node.
+  FlatArray<uint16_t> ops_;
+  FlatArray<Args> args_;
+  FlatArray<Value> wide_args_;
+  std::vector<uint8_t> arity_;       // by operator
+  FlatArray<uint32_t> parent_;       // by node
+  FlatArray<uint32_t> reason_;       // by node: kind and direction, or a match
+  FlatArray<uint32_t> matches_;      // rule, slots
+  std::vector<uint32_t> num_slots_;  // by rule
 };
 
 }  // namespace encore::egraph

@@ -5,6 +5,7 @@
 
 #include "encore/ir/support/strings.h"
 #include "encore/opt/egraph/applier.h"
+#include "encore/opt/egraph/match_buffer.h"
 #include "encore/opt/egraph/matcher.h"
 #include "encore/opt/egraph/trie.h"
 
@@ -78,7 +79,7 @@ bool Runner::TooManyMatches(const std::vector<MatchBuffer>& buffers) const {
     return false;
   }
   size_t matches = 0;
-  for (const MatchBuffer& buffer : buffers) matches += buffer.count;
+  for (const MatchBuffer& buffer : buffers) matches += buffer.count();
   return matches > limits_.max_nodes * kMatchesPerNode + kMatches;
 }
 
@@ -122,7 +123,7 @@ StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
     // They were found in no order of rules, and some rules' are missing: none
     // is done with its matches.
     for (Turn& turn : turns) {
-      if (turn.buffer == Turn::kBacklog || buffers[turn.buffer].overflow) {
+      if (turn.buffer == Turn::kBacklog || buffers[turn.buffer].overflow()) {
         continue;
       }
       const StopReason stop = ApplyRule(turn, &buffers[turn.buffer], &report);
@@ -164,12 +165,12 @@ std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
       continue;
     }
     const uint32_t buffer = buffers->size();
-    MatchBuffer& matches = buffers->emplace_back(
+    buffers->emplace_back(
         applier.wanted().size() +
             (applier.with_nodes() ? rules_->rule(id).atoms.size() : 0),
+        quota.all_or_nothing ? quota.matches
+                             : std::numeric_limits<size_t>::max(),
         graph_->meter());
-    matches.limit = quota.all_or_nothing ? quota.matches
-                                         : std::numeric_limits<size_t>::max();
     turns.push_back({id, quota, std::move(applier), buffer});
   }
   return turns;
@@ -197,12 +198,17 @@ StopReason Runner::ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
                                 StepReport* report) {
   const uint32_t since = graph_->store().stamp() + 1;
   graph_->NextStamp();
+  const size_t insertions = CountInsertions(turns, *buffers);
+  const size_t rows = graph_->node_limit();
+  // Iterations resemble each other.
+  graph_->Expect(std::min<double>(insertions * created_share_,
+                                  limits_.max_nodes - graph_->num_enodes()));
   for (Turn& turn : turns) {
     std::unique_ptr<MatchBuffer>& backlog = backlog_[turn.rule.value()];
     const bool resumed = turn.buffer == Turn::kBacklog;
     MatchBuffer* const matches =
         resumed ? backlog.get() : &(*buffers)[turn.buffer];
-    if (matches->overflow) {
+    if (matches->overflow()) {
       scheduler->Held(iteration, turn.rule);
       matches->Free();
       continue;
@@ -210,14 +216,28 @@ StopReason Runner::ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
     const StopReason stop = ApplyRule(turn, matches, report);
     if (stop != StopReason::kNone) return stop;
     if (!resumed) rules_->set_since(turn.rule, since);
-    if (matches->applied == matches->count) {
+    if (matches->applied() == matches->count()) {
       matches->Free();
       backlog.reset();
     } else if (!resumed) {
       backlog = std::make_unique<MatchBuffer>(std::move(*matches));
     }
   }
+  created_share_ = double(graph_->node_limit() - rows) / (insertions + 1);
   return StopReason::kNone;
+}
+
+// Of the matches that were found in this iteration.
+size_t Runner::CountInsertions(const std::vector<Turn>& turns,
+                               const std::vector<MatchBuffer>& buffers) {
+  size_t insertions = 0;
+  for (const Turn& turn : turns) {
+    if (turn.buffer == Turn::kBacklog || buffers[turn.buffer].overflow())
+      continue;
+    insertions += std::min(turn.quota.matches, buffers[turn.buffer].count()) *
+                  turn.applier.num_insertions();
+  }
+  return insertions;
 }
 
 bool Runner::HasBacklog() const {
@@ -231,26 +251,26 @@ StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
   const size_t nodes_before = graph_->num_enodes();
   StopReason stop = StopReason::kNone;
   Applier& applier = turn.applier;
-  const size_t first = matches->applied;
+  const size_t first = matches->applied();
   const size_t end =
-      first + std::min(turn.quota.matches, matches->count - first);
+      first + std::min(turn.quota.matches, matches->count() - first);
   size_t applied = first;
   while (applied < end && stop == StopReason::kNone) {
-    const size_t batch = std::min(Applier::kBatch, end - applied);
+    const size_t batch =
+        std::min(MatchBuffer::RoomInBlock(applied), end - applied);
     // No batch may step over the limit.
     const size_t growth = batch * applier.num_insertions() *
                           (graph_->has_analyses() ? kNodesPerInsertion : 1);
     const bool far =
         growth <= limits_.max_nodes && NumRows() <= limits_.max_nodes - growth;
     if (applier.batchable() && far) {
-      stats.unions +=
-          applier.ApplyBatch(graph_, matches->columns, applied, batch);
+      stats.unions += applier.ApplyBatch(graph_, *matches, applied, batch);
       applied += batch;
+      matches->set_applied(applied);
       stop = CheckLimits();
       continue;
     }
-    const Applier::Outcome outcome =
-        applier.Apply(graph_, matches->columns, applied);
+    const Applier::Outcome outcome = applier.Apply(graph_, *matches, applied);
     ++applied;
     stats.unions += outcome.unions;
     if (!outcome.status.ok()) {
@@ -260,7 +280,7 @@ StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
       stop = CheckLimits();
     }
   }
-  matches->applied = applied;
+  matches->set_applied(applied);
   applied -= first;
   stats.matches += applied;
   stats.nodes += std::max(graph_->num_enodes(), nodes_before) - nodes_before;

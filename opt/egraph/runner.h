@@ -89,7 +89,7 @@ class Scheduler {
   virtual bool MaySaturate(size_t iteration) = 0;
 };
 
-struct MatchBuffer;
+class MatchBuffer;
 
 class Runner {
  public:
@@ -136,6 +136,8 @@ class Runner {
                           StepReport* report);
   StopReason ApplyRule(Turn& turn, MatchBuffer* matches, StepReport* report);
   bool HasBacklog() const;
+  static size_t CountInsertions(const std::vector<Turn>& turns,
+                                const std::vector<MatchBuffer>& buffers);
 
   // At most, with those that analyses add; a batch with more may overshoot the
   // node limit.
@@ -151,6 +153,8 @@ class Runner {
   size_t iterations_ = 0;
   // By rule: matches found and not applied yet; null if there are none.
   std::vector<std::unique_ptr<MatchBuffer>> backlog_;
+  // What share of the insertions of the last iteration created a node.
+  double created_share_ = 0;
   // A rule worked off its backlog in the last iteration instead of looking.
   bool resumed_ = false;
 };
