@@ -29,17 +29,17 @@ double ObjectiveScale(const Problem& problem, double unit) {
 // Builds the program and translates solutions.
 class Formulation {
  public:
-  Formulation(const Problem& problem, double scale)
+  Formulation(const Problem& problem, double scale, Branching branching)
       : problem_(problem),
         index_(problem),
         component_(StrongComponents(problem)),
         component_size_(problem.num_classes(), 0),
         chosen_(problem.num_classes()) {
     for (const uint32_t part : component_) ++component_size_[part];
-    AddColumns(scale);
-    for (ClassIndex c = 0; c < problem.num_classes(); ++c) AddRows(c);
     const bool negative = std::any_of(problem.cost.begin(), problem.cost.end(),
                                       [](double cost) { return cost < 0; });
+    AddColumns(scale, branching == Branching::kClasses && !negative);
+    for (ClassIndex c = 0; c < problem.num_classes(); ++c) AddRows(c);
     if (negative) AddSupport();
   }
 
@@ -92,10 +92,12 @@ class Formulation {
 
   bool Cyclic(ClassIndex c) const { return component_size_[component_[c]] > 1; }
 
-  // Columns 0 ... num_nodes() - 1 are the nodes.
-  void AddColumns(double scale) {
-    for (const double cost : problem_.cost) {
-      model_.AddColumn(cost * scale, 0, 1, true);
+  // Columns 0 ... num_nodes() - 1 are the nodes; with `relax` they need not be
+  // integers outside cycles.
+  void AddColumns(double scale, bool relax) {
+    for (NodeIndex n = 0; n < problem_.num_nodes(); ++n) {
+      model_.AddColumn(problem_.cost[n] * scale, 0, 1,
+                       !relax || Cyclic(index_.class_of(n)));
     }
     for (ClassIndex c = 0; c < problem_.num_classes(); ++c) {
       chosen_[c] = model_.AddColumn(0, 0, 1, true);
@@ -204,10 +206,10 @@ double RoundBoundUp(double bound, double unit) {
 }
 
 ExactOutcome SolveExactly(const Problem& problem, const Selection& start,
-                          const MipLimits& limits) {
+                          const MipLimits& limits, Branching branching) {
   const double unit = CostUnit(problem);
   const double scale = ObjectiveScale(problem, unit);
-  Formulation formulation(problem, scale);
+  Formulation formulation(problem, scale, branching);
   std::vector<double> begin;
   if (!start.empty()) begin = formulation.Encode(start);
   const MipOutcome mip =

@@ -68,12 +68,13 @@ class PartSolver {
     }
     // A large part's first relaxation alone may take all the time.
     const bool large = problem_.num_nodes() > kLargePart;
-    if (!large) Exact(budget, 0.05);
+    if (!large) Exact(budget, 0.05, Branching::kNodesAndClasses);
     // Where a proof is far away the time is better spent on the solution.
     const double gap = solved_.cost - solved_.bound;
     const bool far = gap > 0.15 * std::abs(solved_.cost);
     Neighbourhoods(budget, far ? 0.6 : 0.25, report);
-    Exact(budget, 1);
+    Exact(budget, 0.65, Branching::kNodesAndClasses);
+    Exact(budget, 1, Branching::kClasses);
     Neighbourhoods(budget, 1, report);
   }
 
@@ -103,11 +104,11 @@ class PartSolver {
     solved_.bound = solved_.cost;
   }
 
-  void Exact(Budget* budget, double share) {
+  void Exact(Budget* budget, double share, Branching branching) {
     if (solved_.optimal || budget->Exhausted()) return;
     Budget slice = budget->Slice(share, kNoLimit);
-    const ExactOutcome outcome =
-        SolveExactly(problem_, solved_.selection, slice.Limits(seed_++));
+    const ExactOutcome outcome = SolveExactly(problem_, solved_.selection,
+                                              slice.Limits(seed_++), branching);
     budget->Spend(outcome.iterations * Budget::kWorkPerIteration +
                   problem_.num_nodes());
     solved_.Improve(problem_, outcome.selection);
