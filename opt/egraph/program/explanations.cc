@@ -15,7 +15,7 @@
 namespace encore::opt::program {
 namespace {
 
-constexpr size_t kMaxSteps = 200'000;
+constexpr size_t kMaxSteps = 50'000;
 
 // What the program itself made equal, and the classes its rules name.
 egraph::Axioms AxiomsOf(const egraph::EGraph& graph,

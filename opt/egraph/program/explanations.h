@@ -22,7 +22,7 @@ using ClassPair = std::pair<egraph::ClassId, egraph::ClassId>;
 // program's own commands made, in any order; `ends` are ids as
 // EGraph::AddWritten gave them. Every step has been checked again by
 // explain_check.h (DataLoss where that fails). NotFound where the ends are not
-// equal, ResourceExhausted for more than 200,000 steps or `max_bytes` of text.
+// equal, ResourceExhausted for more than 50,000 steps or `max_bytes` of text.
 // REQUIRES: the graph keeps proofs and is rebuilt.
 StatusOr<std::string> ExplainText(const Program& program, egraph::EGraph* graph,
                                   const egraph::RuleBook& rules,
