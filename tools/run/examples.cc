@@ -174,13 +174,14 @@ StatusOr<std::string> ExamplesFolder() {
   if (const auto given = Variable("ENCORE_EXAMPLES")) {
     candidates.push_back(*given);
   }
+  // A test's own runfiles first: the program's may be of an earlier build.
+  if (const auto runfiles = Variable("RUNFILES_DIR")) {
+    candidates.push_back(StrCat(*runfiles, kInRunfiles));
+  }
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
     candidates.push_back(StrCat(self.string(), ".runfiles", kInRunfiles));
-  }
-  if (const auto runfiles = Variable("RUNFILES_DIR")) {
-    candidates.push_back(StrCat(*runfiles, kInRunfiles));
   }
   for (const std::string& candidate : candidates) {
     if (fs::is_directory(candidate, error)) return candidate;
