@@ -129,8 +129,7 @@ def spawn_ms(command, environment):
 def warm_ms(program, model, folder, threads, kept, times=15):
     """Minimum and median of warm starts."""
     if program == 'encore':
-        command = [TOOL, 'run', os.path.join(folder, 'model.onnx'), '--input', os.path.join(folder, 'inputs.npz'),
-                   '--repeat', '0', '--threads', str(threads)]
+        command = [TOOL, 'run', os.path.join(folder, 'model.onnx'), '--repeat', '0', '--threads', str(threads)]
         environment = {**os.environ, 'ENCORE_CACHE': kept}
         spawn_ms(command, environment)
         found = [spawn_ms(command, environment) for _ in range(times)]
