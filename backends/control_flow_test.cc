@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "encore/backends/backends.h"
-#include "encore/backends/compile.h"
 #include "encore/backends/conformance/replay.h"
+#include "encore/backends/conformance/target_test.h"
 #include "encore/ir/builder.h"
 #include "encore/ir/evaluator.h"
 #include "gtest/gtest.h"
@@ -16,32 +16,7 @@ namespace {
 
 using Values = std::vector<Value>;
 
-class ControlFlow : public testing::TestWithParam<std::string> {
- protected:
-  StatusOr<runtime::CompiledGraph> CompileHere(const Graph& graph) {
-    CompileOptions options;
-    options.target = GetParam();
-    return Compile(graph, options, AllBackends());
-  }
-
-  // Compiles once, and replays each call's arguments.
-  void ExpectEqual(const StatusOr<Graph>& graph,
-                   const std::vector<std::vector<Literal>>& calls) {
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    const auto compiled = CompileHere(*graph);
-    ASSERT_TRUE(compiled.ok()) << compiled.status();
-    for (const std::vector<Literal>& arguments : calls) {
-      const auto expected = Evaluate(*graph, arguments);
-      ASSERT_TRUE(expected.ok()) << expected.status();
-      const auto actual = Replay(*graph, *compiled, AllBackends(), arguments);
-      ASSERT_TRUE(actual.ok()) << actual.status();
-      ASSERT_EQ(actual->size(), expected->size());
-      for (size_t i = 0; i < expected->size(); ++i) {
-        EXPECT_EQ((*actual)[i], (*expected)[i]) << "output " << i;
-      }
-    }
-  }
-};
+class ControlFlow : public TargetTest {};
 
 Literal Count(int64_t trips) { return Literal::Scalar<int64_t>(trips); }
 

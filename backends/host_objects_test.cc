@@ -1,16 +1,14 @@
 // Strings, sequences and optionals on each backend, against the evaluator.
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "encore/backends/backends.h"
-#include "encore/backends/compile.h"
 #include "encore/backends/conformance/replay.h"
+#include "encore/backends/conformance/target_test.h"
 #include "encore/ir/builder.h"
 #include "encore/ir/evaluator.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/compiled_graph_io.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {
@@ -20,37 +18,12 @@ using Values = std::vector<Value>;
 
 constexpr TensorType kIndex{DType::kI64, Shape(), HostKind::kNone};
 
-class HostObjects : public testing::TestWithParam<std::string> {
+class HostObjects : public TargetTest {
  protected:
-  StatusOr<runtime::CompiledGraph> CompileGraph(const Graph& graph) {
-    CompileOptions options;
-    options.target = GetParam();
-    return Compile(graph, options, AllBackends());
-  }
-
-  // Compiles once, writes and reads what that gave, and replays each call.
-  void ExpectEqual(const StatusOr<Graph>& graph,
-                   const std::vector<std::vector<Literal>>& calls) {
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    const auto compiled = CompileGraph(*graph);
-    ASSERT_TRUE(compiled.ok()) << compiled.status();
-    const auto bytes = std::make_shared<const std::vector<std::byte>>(
-        runtime::SerializeCompiledGraph(*compiled));
-    const auto read = runtime::ParseCompiledGraph(*bytes, bytes);
-    ASSERT_TRUE(read.ok()) << read.status();
-    for (const std::vector<Literal>& arguments : calls) {
-      const auto expected = Evaluate(*graph, arguments);
-      ASSERT_TRUE(expected.ok()) << expected.status();
-      const auto actual = Replay(*graph, *read, AllBackends(), arguments);
-      ASSERT_TRUE(actual.ok()) << actual.status();
-      EXPECT_EQ(*actual, *expected);
-    }
-  }
-
   // The error of a replay; it names the operator.
   std::string Failure(const StatusOr<Graph>& graph,
                       const std::vector<Literal>& arguments) {
-    const auto compiled = CompileGraph(*graph);
+    const auto compiled = CompileHere(*graph);
     if (!compiled.ok()) return StrCat(compiled.status());
     const auto actual = Replay(*graph, *compiled, AllBackends(), arguments);
     EXPECT_EQ(actual.status().code(), StatusCode::kInvalidArgument);

@@ -1,0 +1,29 @@
+// TargetTest: a fixture for graphs that each target must compute as the
+// evaluator does. The parameter is a target, as in CompileOptions.
+#ifndef ENCORE_BACKENDS_CONFORMANCE_TARGET_TEST_H_
+#define ENCORE_BACKENDS_CONFORMANCE_TARGET_TEST_H_
+
+#include <string>
+#include <vector>
+
+#include "encore/ir/graph.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/compiled_graph.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+
+class TargetTest : public testing::TestWithParam<std::string> {
+ protected:
+  StatusOr<runtime::CompiledGraph> CompileHere(const Graph& graph);
+
+  // Compiles once, writes and reads what that gave, and replays it for the
+  // arguments of each call. Outputs are those of the evaluator, bit for bit.
+  void ExpectEqual(const StatusOr<Graph>& graph,
+                   const std::vector<std::vector<Literal>>& calls);
+};
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_CONFORMANCE_TARGET_TEST_H_
