@@ -1,9 +1,9 @@
 // What a program is turned down for before it runs.
 //
 // There are two verdicts: rejected (the program is wrong) and unsupported (it
-// uses a part of the language that is not implemented here). Checking goes on
-// after the first finding, because an unsupported construct anywhere outranks
-// an error; the first finding of each kind is kept.
+// uses a part of egglog that this subset leaves out on purpose). Checking goes
+// on after the first finding, because an unsupported construct anywhere
+// outranks an error; the first finding of each kind is kept.
 #ifndef ENCORE_OPT_EGRAPH_PROGRAM_DIAGNOSTICS_H_
 #define ENCORE_OPT_EGRAPH_PROGRAM_DIAGNOSTICS_H_
 
