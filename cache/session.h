@@ -1,7 +1,7 @@
 // Session: give it a graph; it compiles or recalls, and replays.
 //
-//   ENCORE_ASSIGN_OR_RETURN(auto session, Session::Create(options));
-//   ENCORE_ASSIGN_OR_RETURN(auto loaded, session->Load(graph));
+//   Session session(StandardSessionOptions({}, "/home/me/cache"), &threads);
+//   ENCORE_ASSIGN_OR_RETURN(auto loaded, session.Load(graph));
 //   ENCORE_ASSIGN_OR_RETURN(auto outputs, loaded->Run(inputs));
 //
 // A compiled graph is found in memory, then on disk, and is compiled where it

@@ -1,8 +1,9 @@
 // Replayer: binds inputs and outputs to an executable and replays it.
 //
 //   auto replayer = *Replayer::Create(executable, weights, &pool);
-//   replayer->BindInput(0, x, sizeof(x));      // the caller's memory, not
-//   copied replayer->BindOutput(0, y, sizeof(y)); replayer->Replay();
+//   replayer->BindInput(0, x, sizeof(x));  // the caller's memory, no copy
+//   replayer->BindOutput(0, y, sizeof(y));
+//   replayer->Replay();
 //
 // Bindings stay until they are changed. Executable and weights are shared; each
 // replayer has bindings and temporaries of its own, so many replay at once,
