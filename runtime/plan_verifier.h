@@ -22,14 +22,12 @@
 //   P5  inputs, outputs and parameters list the slots of those roles once each
 //   P6  symbols have ordered bounds and come from a dim of an input, or from an
 //       element of an i64 slot in host memory
-//   P7  every plan hangs below run or prepare exactly once, at most
-//       8 deep
+//   P7  every plan hangs below run or prepare exactly once, at most 8 deep
 //   P8  devices name the pool of theirs; a program is launched on one device,
 //       of its backend, with its arity, on slots of the device's pool or host
 //       objects; at most 4096 reads, writes and args
 //   P9  a copy is between two different slots of equal size and one kind,
-//   inside
-//       a pool or between host memory and a pool
+//       inside a pool or between host memory and a pool
 //   P10 allocate and deallocate name an arena or temporary without base (or an
 //       output of run-time size, allocate only), its pool and its size
 //   P11 invokes have the plans, selector, states and elements their kind wants;
@@ -40,11 +38,10 @@
 //   P15 what is read was written on every path, and no byte of it was
 //       overwritten through another tensor since
 //   P16 a step's writes overlap neither each other nor its reads, but for a
-//   slot
-//       in both lists and in_place pairs of equal place and size
+//       slot in both lists and in_place pairs of equal place and size
 //   P17 sub-plans touch what is their own, external, or declared by their
-//   invoke P18 inputs, parameters and constants are never written; derived
-//   slots by
+//       invoke
+//   P18 inputs, parameters and constants are never written; derived slots by
 //       prepare only; prepare reads no input and uses no symbol
 //   P19 outputs are written by run, derived slots by prepare, in whole
 //   P20 a run-time symbol is used after its slot was written, and does not

@@ -1,12 +1,11 @@
 // Rules, queries and terms as text.
 //
-//   term     (+ x (* 2 y))      operators by name; columns of literal sorts
-//   take
-//                               -12, 1.5, "s", true
-//   pattern  a term with variables: ?x
-//   rule     pattern => pattern [if condition, ...]
-//            ?v = pattern, ?w = pattern, ... => ?v = pattern [if condition,
-//            ...]
+//   term       (+ x (* 2 y))    operators by name; columns of literal sorts
+//                               take -12, 1.5, "s", true
+//   pattern    a term with variables: ?x
+//   rule       pattern => pattern [if condition, ...]
+//              ?v = pattern, ?w = pattern, ...
+//                => ?v = pattern [if condition, ...]
 //   condition  name ?x ...      a primitive of that name without result
 //
 // A variable that stands for a class in one place and a literal in another is

@@ -5,8 +5,7 @@
 //    any derivation go, and so do classes that the roots do not reach;
 //  * a node goes whose children all need its own class (closure.h);
 //  * dominance: node b of a class goes for a node a of the same class that is
-//  not
-//    dearer, where b's children need all of a's (or lack only what can be
+//    not dearer, where b's children need all of a's (or lack only what can be
 //    derived for the difference). Applied only where no node below b has a
 //    negative cost: what the exchange sets free must not have been a gain;
 //  * what the roots need becomes a root; a child that is needed anyway, by a
