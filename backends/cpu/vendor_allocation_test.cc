@@ -59,6 +59,7 @@ namespace {
 
 // A convolution in the library's own layout, with what follows it, and a
 // product: four kinds of primitives.
+constexpr int kKinds = 4;
 constexpr char kGraph[] =
     R"(graph g(%x: f32[1,32,14,14], %w: param f32[48,32,3,3], %v: param f32[196,64]) -> f32[1,48,64] {
   %c = convolution(%x, %w) {strides = [1,1], padding_low = [1,1], padding_high = [1,1], lhs_dilation = [1,1], rhs_dilation = [1,1], feature_groups = 1}
@@ -96,6 +97,8 @@ std::unique_ptr<runtime::Replayer> Load(const Graph& graph,
       pool);
 }
 
+// A thread's first call of a kind may allocate; when a thread of the pool first
+// gets work is up to the system. Nothing else does, however long replays go on.
 TEST(VendorAllocation, ReplayingAllocatesNothing) {
   const Graph graph = *ParseGraph(kGraph);
   const std::vector<Literal> arguments = RandomArguments(graph, 5);
@@ -104,11 +107,13 @@ TEST(VendorAllocation, ReplayingAllocatesNothing) {
     const auto replayer = Load(graph, arguments, &pool);
     const auto input = arguments[0].bytes();
     ASSERT_TRUE(replayer->BindInput(0, input.data(), input.size()).ok());
-    // Until each thread of the pool has called the library.
-    for (int i = 0; i < 50; ++i) ASSERT_TRUE(replayer->Replay().ok());
-    const int64_t before = allocations;
-    for (int i = 0; i < 50; ++i) ASSERT_TRUE(replayer->Replay().ok());
-    EXPECT_EQ(allocations - before, 0) << threads;
+    int allocating = 0;
+    for (int i = 0; i < 1000; ++i) {
+      const int64_t before = allocations;
+      ASSERT_TRUE(replayer->Replay().ok());
+      allocating += allocations != before ? 1 : 0;
+    }
+    EXPECT_LE(allocating, kKinds * threads);
   }
 }
 
