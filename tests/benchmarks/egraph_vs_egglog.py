@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Compares `encore egraph` with egglog on the math microbenchmark, in one run.
+"""Compares `encore egraph` with egglog and egg on the math microbenchmark, in one run.
 
     python3 tests/benchmarks/egraph_vs_egglog.py --venv ~/egglog-venv --encore bazel-bin/tools/encore
 
-makes the virtual environment (outside the repository) where it is missing. Both sides parse the program and run it on
+makes the virtual environment (outside the repository) where it is missing. All sides parse the program and run it on
 one thread, in turns; minimum and median of --rounds are printed as rows of tests/benchmarks/results/egraph.md.
+egg is measured where its program was built (`cargo build --release` in tests/benchmarks/egg) and named by --egg.
 """
 
 import argparse
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -81,10 +83,25 @@ def cpu_seconds(command):
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, output
 
 
+def egg_program():
+    """PROGRAM's rules and terms as egg reads them, a line each."""
+    lines = []
+    for line in re.sub(r"\n +", " ", PROGRAM).strip().splitlines():
+        line = re.sub(r'\((?:Const|Var) "?([^)"]+)"?\)', r"\1", line)
+        if rule := re.fullmatch(r"\(rewrite (\(.*\)) (\S+|\(.*\))\)", line):
+            balanced = next(i for i in range(len(line)) if line[9:i].count("(") == line[9:i].count(")") > 0)
+            left, right = line[9:balanced], line[balanced + 1:-1]
+            lines.append(re.sub(r"\b([a-z])\b", r"?\1", f"{left} => {right}"))
+        elif not line.startswith(("(datatype", "(run")):
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--venv", required=True, help="virtual environment with egglog; made where missing")
     parser.add_argument("--encore", default="bazel-bin/tools/encore")
+    parser.add_argument("--egg", help="egg's program: tests/benchmarks/egg/target/release/math")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     python = os.path.join(options.venv, "bin", "python")
@@ -95,14 +112,18 @@ def main():
         [python, "-c", "import importlib.metadata as m; print(m.version('egglog'))"],
         check=True, capture_output=True, text=True).stdout.strip()
     print(f"egglog {version}; minimum / median of {options.rounds} rounds in turns, ms of CPU time, both with parsing\n")
-    print("| iterations | egglog | encore (whole process) | ratio of minima | bytes per e-node, peak |")
-    print("|---|---|---|---|---|")
+    columns = ["iterations", "egglog"] + ["egg (whole process)"] * bool(options.egg) + ["encore (whole process)"]
+    columns += ["egglog / encore"] + ["egg / encore"] * bool(options.egg) + ["bytes per e-node, peak"]
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     with tempfile.TemporaryDirectory() as folder:
+        egg_file = os.path.join(folder, "math.egg_rules")
+        with open(egg_file, "w") as file:
+            file.write(egg_program())
         for iterations in ITERATIONS:
             path = os.path.join(folder, f"math{iterations}.egg")
             with open(path, "w") as file:
                 file.write(PROGRAM.replace("{iterations}", str(iterations)))
-            theirs, ours = [], []
+            theirs, ours, eggs = [], [], []
             for _ in range(options.rounds):
                 cpu, output = cpu_seconds([options.encore, "egraph", path, "--stats"])
                 ours.append(cpu)
@@ -111,9 +132,15 @@ def main():
                     sys.exit(f"wrong counts after {iterations} iterations: {stats}")
                 peer = subprocess.run([python, "-c", PEER, path], check=True, capture_output=True, text=True).stdout
                 theirs.append(json.loads(peer)[1])
-            print(f"| {iterations} | {1e3 * min(theirs):.1f} / {1e3 * statistics.median(theirs):.1f}"
-                  f" | {1e3 * min(ours):.1f} / {1e3 * statistics.median(ours):.1f}"
-                  f" | {min(theirs) / min(ours):.1f} | {stats['peak_bytes'] / stats['enodes']:.1f} |")
+                if options.egg:
+                    cpu, output = cpu_seconds([options.egg, egg_file, str(iterations)])
+                    eggs.append(cpu)
+                    if tuple(map(int, output.split())) != COUNTS[iterations]:
+                        sys.exit(f"wrong counts of egg after {iterations} iterations: {output}")
+            times = [theirs] + [eggs] * bool(options.egg) + [ours]
+            cells = [str(iterations)] + [f"{1e3 * min(t):.1f} / {1e3 * statistics.median(t):.1f}" for t in times]
+            cells += [f"{min(t) / min(ours):.1f}" for t in times[:-1]] + [f"{stats['peak_bytes'] / stats['enodes']:.1f}"]
+            print("| " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":
