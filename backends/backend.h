@@ -104,6 +104,10 @@ class Backend {
   virtual std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const = 0;
 
+  // Whether what it compiles may depend on the option called `option`, a row of
+  // options.def. UsedOptions (backends.h) leaves the others at their defaults.
+  virtual bool Uses(std::string_view option) const = 0;
+
   // What may follow its name and a colon in a target, beside a device's number:
   // "cpu:avx2".
   virtual std::vector<std::string> variants() const { return {}; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "encore/backends/cpu/cpu_backend.h"
@@ -48,6 +49,33 @@ StatusOr<const Backend*> FindBackend(std::string_view name,
       StrJoin(backends, ", ", [](std::string* out, const Backend* backend) {
         out->append(backend->name());
       })));
+}
+
+CompileOptions UsedOptions(const CompileOptions& options,
+                           std::vector<std::string>* unused,
+                           std::span<const Backend* const> backends) {
+  const auto own = FindBackend(options.target, backends);
+  if (!own.ok()) return options;
+  // With a placement, parts may be on any of them.
+  if (options.placement.empty()) backends = {&*own, 1};
+  CompileOptions used;
+  VisitOptions(used, [&](const OptionInfo& info, auto& field) {
+    VisitOptions(options, [&](const OptionInfo& other, const auto& given) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(given)>,
+                                   std::decay_t<decltype(field)>>) {
+        if (info.name != other.name || given == field) return;
+        const auto uses = [&](const Backend* backend) {
+          return backend->Uses(info.name);
+        };
+        if (std::ranges::any_of(backends, uses)) {
+          field = given;
+        } else {
+          unused->emplace_back(info.name);
+        }
+      }
+    });
+  });
+  return used;
 }
 
 }  // namespace encore::backends

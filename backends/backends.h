@@ -3,9 +3,12 @@
 #define ENCORE_BACKENDS_BACKENDS_H_
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "encore/backends/backend.h"
+#include "encore/backends/options.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends {
@@ -18,6 +21,13 @@ std::span<const Backend* const> AllBackends();
 // follows is neither one nor a number.
 StatusOr<const Backend*> FindBackend(
     std::string_view name,
+    std::span<const Backend* const> backends = AllBackends());
+
+// `options` with those at their defaults that no backend of such a compile
+// uses, so that they make no other cache key; the names of those that this
+// changed go to `unused`. A target that is not there changes nothing.
+CompileOptions UsedOptions(
+    const CompileOptions& options, std::vector<std::string>* unused,
     std::span<const Backend* const> backends = AllBackends());
 
 }  // namespace encore::backends

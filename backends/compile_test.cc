@@ -6,8 +6,10 @@
 
 #include "encore/backends/backends.h"
 #include "encore/backends/conformance/replay.h"
+#include "encore/backends/options.h"
 #include "encore/ir/evaluator.h"
 #include "encore/ir/text/parser.h"
+#include "encore/runtime/compiled_graph_io.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {
@@ -61,6 +63,49 @@ std::vector<Literal> MlpArguments() {
   return {Literal::FromValues<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
           Literal::FromValues<float>({3, 2}, {1, 0, 0, 1, 1, 1}),
           Literal::FromValues<float>({2}, {10, 20})};
+}
+
+// Options that a backend says it does not use reach nothing that is compiled,
+// and so no key.
+TEST(UsedOptions, TheOthersChangeNothing) {
+  const Graph graph = Parse(kMlp);
+  for (const Backend* backend : AllBackends()) {
+    CompileOptions plain;
+    plain.target = backend->name();
+    plain.threads = 2;
+    CompileOptions all = plain;
+    all.precision = Precision::kBF16;
+    all.rewrites = Rewrites::kFast;
+    all.cpu_kernels = CpuKernels::kGenerated;
+    std::vector<std::string> unused;
+    const CompileOptions used = UsedOptions(all, &unused);
+    EXPECT_FALSE(unused.empty());
+    for (const std::string& name : unused) {
+      EXPECT_FALSE(backend->Uses(name)) << backend->name() << " " << name;
+    }
+    EXPECT_EQ(used.target, all.target);
+    EXPECT_EQ(used.threads, 2);
+    const auto a = Compile(graph, all, AllBackends());
+    const auto b = Compile(graph, used, AllBackends());
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(runtime::SerializeCompiledGraph(*a),
+              runtime::SerializeCompiledGraph(*b));
+    EXPECT_EQ(UsedOptions(plain, &unused), plain);
+  }
+}
+
+TEST(UsedOptions, APlacementBringsInEveryBackend) {
+  CompileOptions options = Ref();
+  options.cpu_kernels = CpuKernels::kGenerated;
+  std::vector<std::string> unused;
+  EXPECT_EQ(UsedOptions(options, &unused), Ref());
+  EXPECT_EQ(unused, std::vector<std::string>{"cpu_kernels"});
+  options.placement = "x=cpu";
+  unused.clear();
+  EXPECT_EQ(UsedOptions(options, &unused), options);
+  EXPECT_TRUE(unused.empty());
+  options.target = "tpu";
+  EXPECT_EQ(UsedOptions(options, &unused), options);
 }
 
 TEST(CompileTest, FusesAndFoldsWeights) {

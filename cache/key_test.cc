@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "encore/cache/compiler_id.h"
+#include "encore/cache/standard_session.h"
 #include "encore/ir/attributes.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/graph_test_peer.h"
@@ -19,7 +20,17 @@ namespace {
 
 using backends::CompileOptions;
 
-const Target kTarget = {{"cpu.isa", "x86-64-v3"}, {"cpu.threads", "2"}};
+// This machine's, for every backend that is built in.
+const Target& RealTarget() {
+  static const Target* const target = [] {
+    CompileOptions options;
+    options.placement = "x=ref";
+    auto all = StandardCompiler().target(options);
+    ENCORE_CHECK_OK(all.status());
+    return new Target(*std::move(all));
+  }();
+  return *target;
+}
 
 Graph Parse(std::string_view text) {
   auto graph = ParseGraph(text);
@@ -35,7 +46,7 @@ graph mlp(%x: f32[N,4], %w: param f32[4,3] = f32[4,3] 1) {
 })";
 
 KeyIngredients Ingredients(std::string_view text) {
-  return IngredientsOf(Parse(text), CompileOptions(), kTarget);
+  return IngredientsOf(Parse(text), CompileOptions(), RealTarget());
 }
 
 // Each gives values that differ from the given one and from each other.
@@ -100,7 +111,7 @@ void Change(T& value) {
 
 TEST(Key, EveryOptionThatSaysSoCountsAndNoOther) {
   const Graph graph = Parse(kMlp);
-  const Digest key = *CacheKey(graph, CompileOptions(), kTarget);
+  const Digest key = *CacheKey(graph, CompileOptions(), RealTarget());
   CompileOptions probe;
   int count = 0;
   backends::VisitOptions(probe, [&](const backends::OptionInfo& info, auto&) {
@@ -109,7 +120,7 @@ TEST(Key, EveryOptionThatSaysSoCountsAndNoOther) {
                            [&](const backends::OptionInfo& other, auto& value) {
                              if (other.name == info.name) Change(value);
                            });
-    EXPECT_EQ(*CacheKey(graph, options, kTarget) != key, info.in_key)
+    EXPECT_EQ(*CacheKey(graph, options, RealTarget()) != key, info.in_key)
         << info.name;
     ++count;
   });
@@ -124,7 +135,7 @@ Digest KeyOfNode(Op op, const Attributes& attributes) {
   const NodeId node =
       GraphTestPeer(&graph).Append(op, {}, attributes, {&type, 1});
   ENCORE_CHECK_OK(graph.AddOutput("y", graph.result(node)));
-  return KeyOf(IngredientsOf(graph, CompileOptions(), kTarget));
+  return KeyOf(IngredientsOf(graph, CompileOptions(), RealTarget()));
 }
 
 TEST(Key, EveryOpAndEveryFieldOfItsAttributesCounts) {
@@ -150,20 +161,35 @@ TEST(Key, EveryOpAndEveryFieldOfItsAttributesCounts) {
   EXPECT_GE(fields, 80);
 }
 
+// Each name and each character of the fingerprints: instruction set, sizes of
+// the caches, versions of libraries, threads. What they are made of:
+// backends/cpu/cpu_backend_test.cc.
 TEST(Key, EveryTargetIngredientCounts) {
   const Graph graph = Parse(kMlp);
-  std::set<Digest> keys = {*CacheKey(graph, {}, kTarget)};
-  for (size_t i = 0; i < kTarget.size(); ++i) {
-    Target target = kTarget;
-    target[i].second += "x";
-    EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, target)).second);
-    target = kTarget;
+  const Target& real = RealTarget();
+  std::set<Digest> keys = {*CacheKey(graph, {}, real)};
+  const auto is_new = [&](const Target& target) {
+    return keys.insert(*CacheKey(graph, {}, target)).second;
+  };
+  size_t characters = 0;
+  for (size_t i = 0; i < real.size(); ++i) {
+    Target target = real;
     target[i].first += "x";
-    EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, target)).second);
-    target = kTarget;
-    target.erase(target.begin() + i);
-    EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, target)).second);
+    EXPECT_TRUE(is_new(target)) << real[i].first;
+    target = real;
+    target[i].second += "x";
+    EXPECT_TRUE(is_new(target)) << real[i].first;
+    target = real;
+    target.erase(target.begin() + static_cast<ptrdiff_t>(i));
+    EXPECT_TRUE(is_new(target)) << real[i].first;
+    for (size_t at = 0; at < real[i].second.size(); ++at) {
+      target = real;
+      target[i].second[at] ^= 1;
+      EXPECT_TRUE(is_new(target)) << real[i].first << " at " << at;
+      ++characters;
+    }
   }
+  EXPECT_GE(characters, 20u);
 }
 
 // Whatever else there is, format version and compiler id included.
@@ -287,12 +313,14 @@ TEST(Key, EveryDTypeOfAnArgumentAndOfAConstantCounts) {
     Graph graph;
     const auto input = graph.AddInput("x", {dtype, Shape({2})});
     ASSERT_TRUE(graph.AddOutput("y", *input).ok());
-    EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, kTarget)).second) << dtype;
+    EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, RealTarget())).second)
+        << dtype;
     Graph constant;
     const auto node =
         constant.AddNode(Op::kConstant, {}, ConstantAttrs{Literal(dtype, {2})});
     ASSERT_TRUE(constant.AddOutput("y", constant.result(*node)).ok());
-    EXPECT_TRUE(keys.insert(*CacheKey(constant, {}, kTarget)).second) << dtype;
+    EXPECT_TRUE(keys.insert(*CacheKey(constant, {}, RealTarget())).second)
+        << dtype;
   }
 }
 
@@ -306,7 +334,7 @@ TEST(Key, EveryBitOfAConstantCounts) {
       const auto node =
           graph.AddNode(Op::kConstant, {}, ConstantAttrs{literal});
       ASSERT_TRUE(graph.AddOutput("y", graph.result(*node)).ok());
-      EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, kTarget)).second);
+      EXPECT_TRUE(keys.insert(*CacheKey(graph, {}, RealTarget())).second);
     }
   }
 }
@@ -321,7 +349,7 @@ TEST(Key, UnusedBitsOfAConstantDoNotCount) {
       const auto node =
           graph.AddNode(Op::kConstant, {}, ConstantAttrs{literal});
       ASSERT_TRUE(graph.AddOutput("y", graph.result(*node)).ok());
-      keys.insert(*CacheKey(graph, {}, kTarget));
+      keys.insert(*CacheKey(graph, {}, RealTarget()));
     }
     EXPECT_EQ(keys.size(), 1u) << count;
   }
@@ -331,7 +359,7 @@ TEST(Key, ACustomOpWithoutDigestHasNone) {
   const Graph graph = Parse(
       "graph g(%x: f32[2]) { %y = custom(%x) {name = \"mine\", dtypes = "
       "[15], ranks = [1], dims = [2]} return %y }");
-  const auto key = CacheKey(graph, {}, kTarget);
+  const auto key = CacheKey(graph, {}, RealTarget());
   EXPECT_EQ(key.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(Message(key.status()).find("mine"), std::string::npos);
 }
@@ -351,10 +379,14 @@ TEST(Key, IngredientsRoundTrip) {
 TEST(Key, ExplainNamesTheFirstDifference) {
   const KeyIngredients a = Ingredients(kMlp);
   EXPECT_EQ(Explain(a, a), std::nullopt);
-  KeyIngredients b = IngredientsOf(Parse(kMlp), {.fuse = false}, kTarget);
+  KeyIngredients b = IngredientsOf(Parse(kMlp), {.fuse = false}, RealTarget());
   EXPECT_EQ(Explain(a, b), "option.fuse: \"true\" and \"false\"");
-  b = IngredientsOf(Parse(kMlp), {}, {{"cpu.isa", "v4"}});
-  EXPECT_EQ(Explain(a, b), "target.cpu.isa: \"x86-64-v3\" and \"v4\"");
+  Target target = RealTarget();
+  const auto [name, value] = target[0];
+  target[0].second = "v4";
+  b = IngredientsOf(Parse(kMlp), {}, target);
+  EXPECT_EQ(Explain(a, b),
+            StrCat("target.", name, ": ", Quote(value), " and \"v4\""));
   b = Ingredients(R"(symbols N in [1, 64]
 graph mlp(%x: f32[N,4], %w: param f32[4,3]) {
   %h = dot_general(%x, %w) {contract = [1]x[0]} %y = exp(%h) return %y })");

@@ -1,7 +1,9 @@
 #include "encore/cache/standard_session.h"
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "encore/backends/backend.h"
 #include "encore/backends/backends.h"
@@ -44,7 +46,12 @@ SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
                                       const std::string& folder,
                                       uint64_t max_bytes) {
   SessionOptions session;
-  session.compile = options;
+  std::vector<std::string> unused;
+  session.compile = backends::UsedOptions(options, &unused);
+  for (const std::string& name : unused) {
+    session.log(StrCat("option ", name, ": nothing depends on it for target ",
+                       options.target, " yet; going on without"));
+  }
   session.compiler = StandardCompiler();
   if (folder.empty()) return session;
   StatusOr<std::shared_ptr<DiskStore>> disk =

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "encore/tools/commands.h"
+#include "encore/tools/signals.h"
 
 namespace {
 
@@ -33,6 +34,7 @@ int Run(const encore::tools::Command& command, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace std::string_view_literals;
+  encore::tools::CleanUpOnSignals();
   const std::string_view verb = argc > 1 ? argv[1] : "help";
   if (verb == "help"sv || verb == "--help"sv || verb == "-h"sv) {
     PrintUsage(stdout);

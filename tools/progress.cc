@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kQuiet{333}, kInterval{100};
 constexpr int kBarWidth = 24;
+constexpr std::string_view kWipe = "\r\x1b[K";
+
+// Whether a bar may stand on the terminal, and whether there is to be none.
+std::atomic<bool> standing = false, ended = false;
 
 int TerminalWidth() {
   winsize size;
@@ -22,8 +26,9 @@ int TerminalWidth() {
 }
 
 void WipeLine() {
-  std::fputs("\r\x1b[K", stderr);
+  std::fputs(kWipe.data(), stderr);
   std::fflush(stderr);
+  standing = false;
 }
 
 }  // namespace
@@ -87,7 +92,14 @@ void Progress::Show() {
   hidden_ = false;
 }
 
+void Progress::EndAll() {
+  ended = true;
+  if (standing) (void)!write(STDERR_FILENO, kWipe.data(), kWipe.size());
+}
+
 void Progress::Draw() {
+  standing = true;
+  if (ended) return;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_)
           .count();

@@ -41,6 +41,10 @@ class Progress {
   void Hide();
   void Show();
 
+  // Wipes the bar, if there is one, and draws none any more: for a signal that
+  // ends the process. Async-signal-safe.
+  static void EndAll();
+
  private:
   void Draw();
 

@@ -48,9 +48,13 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
   app.add_option("--placement", flags->placement,
                  "NAME=BACKEND,… for inputs, outputs or origins");
   AddThreadsFlag(app, &flags->machine);
-  app.add_option("--precision", flags->precision, "f32, tf32, bf16 or f16")
+  app.add_option("--precision", flags->precision,
+                 "f32, tf32, bf16 or f16: the least for products of f32; no "
+                 "target goes below f32 yet")
       ->capture_default_str();
-  app.add_option("--rewrites", flags->rewrites, "exact, reassociate or fast")
+  app.add_option("--rewrites", flags->rewrites,
+                 "exact, reassociate or fast: what is allowed; only exact ones "
+                 "are made yet")
       ->capture_default_str();
   app.add_option("--cpu-kernels", flags->cpu_kernels,
                  "for products and convolutions: auto, generated or vendor")

@@ -69,6 +69,11 @@ Isa IsaOf(const CompileOptions& options) {
       .value_or(HostCpu().isa);
 }
 
+// The library serves the machine that it runs on, and packs weights for it.
+bool MayUseVendor(const CompileOptions& options) {
+  return IsaOf(options) == HostCpu().isa;
+}
+
 bool AllComputed(const Region& region) {
   const auto computed = [](const auto& thing) {
     return IsComputed(thing.dtype);
@@ -198,8 +203,12 @@ class Cpu : public Backend {
     return {
         {"cpu", cpu.Fingerprint()},
         {"codegen", "1"},
-        {"onednn", VendorVersion()},
+        {"onednn", MayUseVendor(options) ? VendorVersion() : "none"},
         {"threads", options.deterministic ? "any" : StrCat(Threads(options))}};
+  }
+  // Everything is computed in the graph's dtypes, and no rewrite is tagged.
+  bool Uses(std::string_view option) const override {
+    return option != "precision" && option != "rewrites";
   }
   std::vector<std::string> variants() const override {
     return {std::string(Name(Isa::kAvx2)), std::string(Name(Isa::kAvx512))};
@@ -251,9 +260,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
     candidate.kernel = name;
     candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
   };
-  // The library serves the machine that it runs on, and packs weights for it.
-  const bool own_machine = IsaOf(options) == HostCpu().isa;
-  if (options.cpu_kernels == CpuKernels::kVendor && own_machine &&
+  if (options.cpu_kernels == CpuKernels::kVendor && MayUseVendor(options) &&
       HasVendor(request)) {
     return {{kVendor, kLaunchSeconds, {}, {}}};
   }
@@ -265,7 +272,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
       std::swap(candidates[0], candidates[1]);
     }
   }
-  if (options.cpu_kernels == CpuKernels::kAuto && own_machine) {
+  if (options.cpu_kernels == CpuKernels::kAuto && MayUseVendor(options)) {
     PreferVendor(request, PlannedThreads(options), &candidates);
   }
   return candidates;

@@ -1,8 +1,15 @@
 #include "encore/backends/cpu/cpu_backend.h"
 
 #include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/vendor/library.h"
+#include "encore/backends/options.h"
 #include "encore/backends/region/region.h"
 #include "encore/runtime/device.h"
 #include "encore/runtime/thread_pool.h"
@@ -81,6 +88,50 @@ void RunRegion(const Region& region, std::vector<void*> buffers, int threads) {
   context.sizes = sizes.data();
   context.threads = &pool;
   ASSERT_TRUE((*kernels)[0]->Launch(context).ok());
+}
+
+using Target = std::map<std::string, std::string>;
+
+Target TargetFor(std::string target, int64_t threads,
+                 bool deterministic = false) {
+  CompileOptions options;
+  options.target = std::move(target);
+  options.threads = threads;
+  options.deterministic = deterministic;
+  Target ingredients;
+  for (auto& [name, value] : CpuBackend()->Target(options)) {
+    EXPECT_TRUE(ingredients.emplace(name, value).second) << name;
+  }
+  return ingredients;
+}
+
+// What plans depend on: instruction set, caches, oneDNN, threads.
+TEST(CpuBackend, TargetSaysWhatPlansDependOn) {
+  const Target here = TargetFor("cpu", 2);
+  EXPECT_EQ(here.at("cpu"), HostCpu().Fingerprint());
+  EXPECT_EQ(here.at("onednn"), VendorVersion());
+  EXPECT_EQ(TargetFor("cpu:" + std::string(Name(HostCpu().isa)), 2), here);
+  // Another machine's plans are without oneDNN.
+  const Isa other = HostCpu().isa == Isa::kAvx2 ? Isa::kAvx512 : Isa::kAvx2;
+  const Target there = TargetFor("cpu:" + std::string(Name(other)), 2);
+  EXPECT_NE(there.at("cpu"), here.at("cpu"));
+  EXPECT_EQ(there.at("onednn"), "none");
+  EXPECT_NE(TargetFor("cpu", 1), here);
+  EXPECT_EQ(TargetFor("cpu", 1, true), TargetFor("cpu", 2, true));
+  EXPECT_NE(TargetFor("cpu", 2, true), here);
+}
+
+TEST(CpuBackend, EveryFieldOfACpuIsInItsFingerprint) {
+  CpuInfo cpu;
+  std::set<std::string> fingerprints;
+  for (const Isa isa : {Isa::kNone, Isa::kAvx2, Isa::kAvx512}) {
+    cpu.isa = isa;
+    EXPECT_TRUE(fingerprints.insert(cpu.Fingerprint()).second);
+    for (int64_t* size : {&cpu.l1_bytes, &cpu.l2_bytes, &cpu.l3_bytes}) {
+      *size *= 2;
+      EXPECT_TRUE(fingerprints.insert(cpu.Fingerprint()).second);
+    }
+  }
 }
 
 TEST(CpuBackend, Elementwise) {

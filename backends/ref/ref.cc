@@ -22,6 +22,11 @@ class Ref : public Backend {
     return {{"backend", "ref"}};
   }
 
+  bool Uses(std::string_view option) const override {
+    return option != "precision" && option != "rewrites" &&
+           option != "cpu_kernels";
+  }
+
   std::span<const DType> dtypes() const override {
     static const std::vector<DType>* const computed = [] {
       auto* list = new std::vector<DType>;

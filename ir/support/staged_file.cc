@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -34,7 +36,35 @@ std::string Resolve(const std::string& path) {
   return resolved.string();
 }
 
+// Paths that RemoveStagedFiles removes. Whoever takes one out owns it.
+std::array<std::atomic<const std::string*>, 64> staged_paths;
+
+// The place of `path` there; -1 where all are taken.
+int Register(const std::string& path) {
+  auto copy = std::make_unique<const std::string>(path);
+  for (size_t i = 0; i < staged_paths.size(); ++i) {
+    const std::string* none = nullptr;
+    if (staged_paths[i].compare_exchange_strong(none, copy.get())) {
+      (void)copy.release();
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+void Unregister(int place) {
+  if (place >= 0) delete staged_paths[place].exchange(nullptr);
+}
+
 }  // namespace
+
+void RemoveStagedFiles() {
+  for (auto& place : staged_paths) {
+    const std::string* const path = place.exchange(nullptr);
+    // The string stays: nothing may be freed here.
+    if (path != nullptr) (void)unlink(path->c_str());
+  }
+}
 
 Status WriteError(const std::string& path, int error) {
   std::string text = StrCat(path, ": ", std::strerror(error));
@@ -52,19 +82,22 @@ Status WriteError(const std::string& path, int error) {
 }
 
 StagedFile::StagedFile(std::string path, std::string target,
-                       std::string staging)
+                       std::string staging, int registered)
     : path_(std::move(path)),
       target_(std::move(target)),
-      staging_(std::move(staging)) {}
+      staging_(std::move(staging)),
+      registered_(registered) {}
 
 StagedFile::StagedFile(StagedFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
       staging_(std::move(other.staging_)),
-      pending_(std::exchange(other.pending_, false)) {}
+      pending_(std::exchange(other.pending_, false)),
+      registered_(std::exchange(other.registered_, -1)) {}
 
 StagedFile::~StagedFile() {
   if (pending_ && !direct()) unlink(staging_.c_str());
+  Unregister(registered_);
 }
 
 StatusOr<StagedFile> StagedFile::Create(const std::string& path, int mode) {
@@ -74,17 +107,22 @@ StatusOr<StagedFile> StagedFile::Create(const std::string& path, int mode) {
   } else if (S_ISDIR(info.st_mode)) {
     return InvalidArgumentError(StrCat(path, ": a folder, expected a file"));
   } else if (!S_ISREG(info.st_mode)) {
-    return StagedFile(path, path, path);
+    return StagedFile(path, path, path, -1);
   }
   static std::atomic<uint64_t> counter = 0;
   const std::string target = Resolve(path);
   std::string staging =
       StrCat(target, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
+  const int registered = Register(staging);
   const int fd = open(staging.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                       static_cast<mode_t>(mode));
-  if (fd < 0) return WriteError(path, errno);
+  if (fd < 0) {
+    Status status = WriteError(path, errno);
+    Unregister(registered);
+    return status;
+  }
   close(fd);
-  return StagedFile(path, target, std::move(staging));
+  return StagedFile(path, target, std::move(staging), registered);
 }
 
 Status StagedFile::Commit() {

@@ -44,11 +44,19 @@ class StagedFile {
   Status Commit();
 
  private:
-  StagedFile(std::string path, std::string target, std::string staging);
+  StagedFile(std::string path, std::string target, std::string staging,
+             int registered);
 
   std::string path_, target_, staging_;
   bool pending_ = true;
+  // Where RemoveStagedFiles finds this one; -1: it does not.
+  int registered_;
 };
+
+// Removes the staging files of every thread, of the first 64 at once: for a
+// signal that ends the process. Async-signal-safe; nothing may be committed
+// afterwards.
+void RemoveStagedFiles();
 
 // Writes `bytes` to `path` as above. Errors also where writing fails, which
 // name the path.

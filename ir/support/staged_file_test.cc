@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -64,6 +66,32 @@ TEST_F(StagedFileTest, OrNotAtAll) {
   }
   EXPECT_EQ(ReadAll(Path("a")), "old");
   EXPECT_EQ(FileCount(), 1u);
+}
+
+TEST_F(StagedFileTest, StagedFilesGoWithASignal) {
+  std::vector<StagedFile> files;
+  for (int i = 0; i < 70; ++i) {
+    StatusOr<StagedFile> file = StagedFile::Create(Path("a"));
+    ASSERT_TRUE(file.ok());
+    files.push_back(*std::move(file));
+  }
+  ASSERT_TRUE(files[0].Commit().ok());
+  files.pop_back();
+  EXPECT_EQ(FileCount(), 69u);
+  RemoveStagedFiles();
+  EXPECT_TRUE(fs::exists(Path("a")));
+  // Those beyond the first 64, less the one that went before.
+  EXPECT_EQ(FileCount(), 6u);
+  files.clear();
+  EXPECT_EQ(FileCount(), 1u);
+  // Places are free again.
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(WriteWholeFile(Path("b"), "x").ok());
+  }
+  StatusOr<StagedFile> last = StagedFile::Create(Path("c"));
+  ASSERT_TRUE(last.ok());
+  RemoveStagedFiles();
+  EXPECT_EQ(FileCount(), 2u);
 }
 
 // What devices and pipes stand for: a rename would replace them by files.

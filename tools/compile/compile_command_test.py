@@ -8,6 +8,9 @@ import tempfile
 import unittest
 
 TOOL = sys.argv.pop()
+sys.path.insert(0, os.path.join(os.environ.get('TEST_SRCDIR', '.'), os.environ.get('TEST_WORKSPACE', '.'),
+                                'tools', 'testing'))
+import files  # pylint: disable=wrong-import-position
 
 MODEL = '''
 symbols N in [1, 16]
@@ -37,9 +40,9 @@ class CompileTest(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def write(self, name, text):
-        with open(self.path(name), 'w') as file:
-            file.write(text)
+    def write(self, name, content, mode='w'):
+        with open(self.path(name), mode) as file:
+            file.write(content)
         return self.path(name)
 
     def encore(self, *arguments):
@@ -89,8 +92,8 @@ class CompileTest(unittest.TestCase):
         self.assertEqual(second['key'], first['key'])
         other = json.loads(self.compile('--bind', 'N=3', '--json', '--explain').stdout)
         self.assertIn('graph', other['explanation'])
-        exact = json.loads(self.compile(*bound, '--rewrites', 'exact').stdout)
-        self.assertIn('option.rewrites', exact['explanation'])
+        deterministic = json.loads(self.compile(*bound, '--deterministic').stdout)
+        self.assertIn('option.deterministic', deterministic['explanation'])
         text = self.compile('--bind', 'N=5', '--explain').stdout
         self.assertIn('cache miss: ', text)
 
@@ -99,6 +102,43 @@ class CompileTest(unittest.TestCase):
         done = self.encore('replay', 'run', self.output, '--cache', self.cache)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('as expected', done.stdout)
+
+    def test_sizes_and_inputs_come_from_data(self):
+        x = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
+        model = self.write('affine.onnx', files.affine(rows='N'), 'wb')
+        os.mkdir(self.path('data'))
+        self.write('data/input_0.pb', files.tensor(x, [2, 3]), 'wb')
+        named = self.write('x.npy', files.npy(x, [2, 3]), 'wb')
+        both = self.write('x.npz', files.npz({'x': files.npy(x, [2, 3])}), 'wb')
+        expected = self.write('y.npz', files.npz({'y': files.npy(files.affine_of(x), [2, 2])}), 'wb')
+        for given in (['--data', self.path('data')], ['--input', 'x=' + named], ['--input', both],
+                      ['--data', self.path('data'), '--bind', 'N=2']):
+            self.compile(*given, '--emit', 'recording', model=model)
+            info = json.loads(self.encore('replay', 'info', self.output, '--json').stdout)
+            self.assertEqual(info['inputs'][0]['shape'], [2, 3])
+            # The recorded call is of these inputs.
+            saved = self.path('saved.npz')
+            done = self.encore('replay', 'run', self.output, '--cache', self.cache, '--save', saved)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for value, right in zip(files.read_npz(saved)['y'][1], files.read_npz(expected)['y'][1]):
+                self.assertAlmostEqual(value, right, places=4)
+            self.compile(*given, model=model)
+            self.compile(*given, '--stop-after', 'import', model=model)
+            self.assertIn('f32[2,3]', read(self.output))
+        os.remove(self.output)
+        self.assertIn('bound to 4', self.compile('--data', self.path('data'), '--bind', 'N=4', model=model,
+                                                 code=2).stderr)
+        for name, content in (('flat', files.tensor(x, [6])), ('wide', files.tensor(x, [1, 6])),
+                              ('whole', files.tensor([1] * 6, [2, 3], files.INT32)), ('bad', b'\xff' * 9)):
+            os.mkdir(self.path(name))
+            self.write(name + '/input_0.pb', content, 'wb')
+            done = self.compile('--data', self.path(name), '--emit', 'recording', model=model, code=2)
+            self.assertIn('input_0.pb' if name == 'bad' else 'x', done.stderr)
+        self.assertIn('no input_0.pb', self.compile('--data', self.folder, model=model, code=2).stderr)
+        self.assertIn('"z"', self.compile('--input', 'z=' + named, '--bind', 'N=2', model=model, code=2).stderr)
+        self.write('data/input_1.pb', files.tensor(x, [2, 3]), 'wb')
+        self.assertIn('input_1.pb', self.compile('--data', self.path('data'), model=model, code=2).stderr)
+        self.assertFalse(os.path.exists(self.output))
 
     def start(self, *arguments):
         return subprocess.Popen([TOOL, *arguments, '--cache', self.cache],

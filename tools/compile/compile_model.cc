@@ -50,6 +50,7 @@ StatusOr<Graph> Import(const CompileRequest& request) {
     options.positional_shapes.push_back(tensor.dims());
   }
   ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(request.model, options));
+  ENCORE_RETURN_IF_ERROR(CheckGiven(graph, request.given));
   return graph;
 }
 

@@ -31,6 +31,9 @@ class WithoutCode : public Backend {
       const backends::CompileOptions& options) const override {
     return backend_.Target(options);
   }
+  bool Uses(std::string_view option) const override {
+    return backend_.Uses(option);
+  }
   std::span<const DType> dtypes() const override { return backend_.dtypes(); }
   bool supports_symbolic_sizes() const override {
     return backend_.supports_symbolic_sizes();

@@ -3,8 +3,10 @@
 
 #include "encore/tools/io/npy.h"
 #include "encore/tools/replay/replay_main.h"
+#include "encore/tools/signals.h"
 
 int main(int argc, char** argv) {
+  encore::tools::CleanUpOnSignals();
   return encore::tools::ReplayMain(
       argc, argv,
       {"replay_only", encore::tools::LoadOwnCode, encore::tools::ReadNpy});

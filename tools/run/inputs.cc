@@ -1,6 +1,9 @@
 #include "encore/tools/run/inputs.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
+#include <string_view>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -36,6 +39,22 @@ Status CheckFits(const Graph& graph, const Graph::Argument& argument,
   return InvalidArgumentError(StrCat("input ", Quote(argument.name), " is ",
                                      type.ToString(graph.symbols()),
                                      ", the tensor given is ", literal.type()));
+}
+
+// `kind`: input or output; `count`: of tensors given by position.
+Status CheckNames(std::string_view kind,
+                  std::span<const std::string_view> names,
+                  const NamedTensors& given, size_t count) {
+  for (const auto& [name, tensor] : given) {
+    if (std::ranges::find(names, name) == names.end()) {
+      return InvalidArgumentError(
+          StrCat("the model has no ", kind, " ", Quote(name)));
+    }
+  }
+  if (count <= names.size()) return OkStatus();
+  return InvalidArgumentError(StrCat(
+      "the model has ", names.size(), " ", kind, names.size() == 1 ? "" : "s",
+      ", given is ", kind, "_", count - 1, ".pb too"));
 }
 
 }  // namespace
@@ -89,17 +108,30 @@ Literal Convert(const Literal& literal, DType dtype) {
   return converted;
 }
 
+Status CheckGiven(const Graph& graph, const GivenTensors& given) {
+  std::vector<std::string_view> inputs, outputs;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (!argument.is_parameter) inputs.push_back(argument.name);
+  }
+  for (const Graph::Output& output : graph.outputs()) {
+    outputs.push_back(output.name);
+  }
+  ENCORE_RETURN_IF_ERROR(CheckNames("input", inputs, given.inputs,
+                                    given.positional_inputs.size()));
+  return CheckNames("output", outputs, given.expected,
+                    given.positional_expected.size());
+}
+
 StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
                                           const GivenTensors& given,
                                           uint64_t seed) {
+  ENCORE_RETURN_IF_ERROR(CheckGiven(graph, given));
   std::vector<Literal> inputs;
-  size_t used = 0;
   for (const Graph::Argument& argument : graph.arguments()) {
     if (argument.is_parameter) continue;
     const size_t position = inputs.size();
     const auto named = given.inputs.find(argument.name);
     if (named != given.inputs.end()) {
-      ++used;
       const DType dtype = graph.dtype(argument.value);
       inputs.push_back(given.convert ? Convert(named->second, dtype)
                                      : FromNpyType(named->second, dtype));
@@ -125,18 +157,6 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
       inputs.push_back(*std::move(input));
     }
     ENCORE_RETURN_IF_ERROR(CheckFits(graph, argument, inputs.back()));
-  }
-  if (used < given.inputs.size()) {
-    for (const auto& [name, tensor] : given.inputs) {
-      bool found = false;
-      for (const Graph::Argument& argument : graph.arguments()) {
-        found |= !argument.is_parameter && argument.name == name;
-      }
-      if (!found) {
-        return InvalidArgumentError(
-            StrCat("the model has no input ", Quote(name)));
-      }
-    }
   }
   return inputs;
 }

@@ -38,6 +38,10 @@ StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
                                         const std::string& data,
                                         const std::string& expect);
 
+// InvalidArgument where a tensor is given for an input or output that the graph
+// does not have.
+Status CheckGiven(const Graph& graph, const GivenTensors& given);
+
 // Literals for the graph's inputs in order: those given, by name or position,
 // and generated ones for the rest. InvalidArgument where a given one does not
 // fit, or names no input of the graph.

@@ -228,9 +228,15 @@ class RunTest(unittest.TestCase):
     def test_second_run_hits_and_options_make_another_key(self):
         self.assertEqual(self.report(self.model)['cache'], 'miss')
         self.assertEqual(self.report(self.model)['cache'], 'hit')
-        for flags in (['--deterministic'], ['--precision', 'bf16'], ['--rewrites', 'exact']):
-            self.assertEqual(self.report(self.model, *flags)['cache'], 'miss', flags)
-            self.assertEqual(self.report(self.model, *flags)['cache'], 'hit', flags)
+        for flags, target in ((['--deterministic'], 'ref'), (['--placement', 'y=cpu'], 'ref'), ([], 'cpu'),
+                              (['--cpu-kernels', 'generated'], 'cpu'), (['--threads', '3'], 'cpu')):
+            self.assertEqual(self.report(self.model, *flags, target=target)['cache'], 'miss', flags)
+            self.assertEqual(self.report(self.model, *flags, target=target)['cache'], 'hit', flags)
+        # What changes nothing makes no other key, and says so.
+        for flags in (['--precision', 'bf16'], ['--rewrites', 'exact'], ['--cpu-kernels', 'generated']):
+            result = self.run_tool(self.model, *flags, '--json', '-')
+            self.assertEqual(json.loads(result.stdout)['cache'], 'hit')
+            self.assertIn('option %s: nothing depends on it' % flags[0][2:].replace('-', '_'), result.stderr)
         self.assertEqual(self.report(self.model, '--cache', self.path('other'))['cache'], 'miss')
         self.assertEqual(self.report(self.model, '--no-cache')['cache'], 'off')
         self.assertEqual(self.report(self.model, ENCORE_CACHE='off')['cache'], 'off')
@@ -242,6 +248,23 @@ class RunTest(unittest.TestCase):
         other = self.write('other.onnx', files.affine().replace(b'\x00\x00\x20\xc1', b'\x00\x00\x21\xc1'))
         self.assertEqual(self.report(other, '--input', 'x=' + self.x)['cache'], 'hit')
         self.assert_wrong(self.run_tool(other, '--input', 'x=' + self.x, '--expect', self.y), 'element')
+
+    def test_convolution_and_batch_norm_share_what_was_compiled(self):
+        x = [((5 * i) % 11) / 4 - 1 for i in range(50)]
+        given = 'x=' + self.write('image.npy', files.npy(x, [1, 2, 5, 5]))
+        for target in ('ref', 'cpu'):
+            for salt, cache in ((0, 'miss'), (9, 'hit'), (0, 'hit')):
+                values = files.conv_norm_of(x, salt)
+                self.assertGreater(max(values), 0.5)
+                expected = self.write('norm.npz', files.npz({'y': files.npy(values, [1, 3, 3, 3])}))
+                model = self.write('norm%d.onnx' % salt, files.conv_norm(salt))
+                report = self.report(model, '--input', given, '--expect', expected, target=target)
+                self.assertEqual((report['cache'], report['outputs'][0]['ok']), (cache, True), (target, salt))
+        self.assertNotEqual(files.conv_norm_of(x, 0), files.conv_norm_of(x, 9))
+        with open(self.path('wrong.npz'), 'wb') as file:
+            file.write(files.npz({'y': files.npy(files.conv_norm_of(x, 9), [1, 3, 3, 3])}))
+        self.assert_wrong(self.run_tool(self.path('norm0.onnx'), '--input', given, '--expect', self.path('wrong.npz')),
+                          'element')
 
     def test_damaged_entries_are_made_again(self):
         self.report(self.model)

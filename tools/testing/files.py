@@ -72,6 +72,39 @@ def affine_of(x):
             for row in range(len(x) // 3) for column in range(2)]
 
 
+def _conv_norm_weights(salt):
+    """Of conv_norm: kernel, and per channel bias, scale, shift, mean, variance."""
+    def draw(count, first):
+        return [((first + salt + 7 * i) % 17) / 8 - 1 for i in range(count)]
+    return (draw(54, 1), *(draw(3, first) for first in (2, 3, 4, 5)), [0.5 + (salt + i) % 4 for i in range(3)])
+
+
+def conv_norm(salt):
+    """y = relu(BatchNormalization(Conv(x))) with x f32[1,2,5,5], three channels out, windows of 3 x 3, and weights by
+    `salt`; what `conv_norm_of` computes."""
+    dims = ([3, 2, 3, 3], [3], [3], [3], [3], [3])
+    names = ('w', 'bias', 'scale', 'shift', 'mean', 'variance')
+    return model([('Conv', ['x', 'w', 'bias'], ['c']),
+                  ('BatchNormalization', ['c', 'scale', 'shift', 'mean', 'variance'], ['n']), ('Relu', ['n'], ['y'])],
+                 [('x', [1, 2, 5, 5], FLOAT)], [('y', [1, 3, 3, 3], FLOAT)],
+                 [tensor(values, dim, name=name)
+                  for values, dim, name in zip(_conv_norm_weights(salt), dims, names)])
+
+
+def conv_norm_of(x, salt):
+    kernel, bias, scale, shift, mean, variance = _conv_norm_weights(salt)
+    out = []
+    for channel in range(3):
+        for row in range(3):
+            for column in range(3):
+                total = bias[channel] + sum(
+                    x[25 * c + 5 * (row + i) + column + j] * kernel[18 * channel + 9 * c + 3 * i + j]
+                    for c in range(2) for i in range(3) for j in range(3))
+                norm = (total - mean[channel]) / (variance[channel] + 1e-5) ** 0.5
+                out.append(max(0.0, norm * scale[channel] + shift[channel]))
+    return out
+
+
 def npy(values, dims, dtype=FLOAT):
     header = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (
         _NPY[dtype], ''.join('%d, ' % dim for dim in dims))

@@ -1,0 +1,33 @@
+#include "encore/tools/signals.h"
+
+#include <csignal>
+
+#include "encore/ir/support/staged_file.h"
+#include "encore/tools/progress.h"
+
+namespace encore::tools {
+namespace {
+
+extern "C" void CleanUpAndEnd(int signal) {
+  RemoveStagedFiles();
+  Progress::EndAll();
+  // SA_RESETHAND: this time it ends the process.
+  (void)raise(signal);
+}
+
+}  // namespace
+
+void CleanUpOnSignals() {
+  struct sigaction action = {};
+  action.sa_handler = CleanUpAndEnd;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before;
+    if (sigaction(signal, nullptr, &before) == 0 &&
+        before.sa_handler != SIG_IGN) {
+      (void)sigaction(signal, &action, nullptr);
+    }
+  }
+}
+
+}  // namespace encore::tools

@@ -1,0 +1,15 @@
+// Ending by a signal (Ctrl-C, a closed terminal, kill) leaves nothing behind.
+#ifndef ENCORE_TOOLS_SIGNALS_H_
+#define ENCORE_TOOLS_SIGNALS_H_
+
+namespace encore::tools {
+
+// From now on SIGINT, SIGTERM and SIGHUP, where they are not ignored, remove
+// staging files, wipe the progress bar and then end the process as they would
+// have (a shell sees 128 + the signal's number). Call once, from main; a verb
+// that ends in an orderly way by itself may replace the handler.
+void CleanUpOnSignals();
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_SIGNALS_H_

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Interrupts `encore` as a user does: nothing half-written stays, the cache is whole, the terminal's line is wiped."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOL = os.path.abspath(sys.argv.pop())
+
+# Its package, its output and its weights as they are prepared take 64 MiB each: writing them takes a while.
+LARGE = '''
+graph large(%x: f32[8192], %w: param f32[2048,8192] = f32[2048,8192] 1) -> f32[2048,8192] {
+  %n = neg(%w)
+  %b = broadcast(%x) {shape = [2048,8192], axes = [1]}
+  %y = mul(%n, %b)
+  return %y
+}
+'''
+SMALL = 'graph small(%x: f32[4]) -> f32[4] { %y = neg(%x) return %y }'
+
+
+class SignalsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.cache = self.path('cache')
+        self.environment = {**os.environ, 'ENCORE_CACHE': self.cache}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), 'w') as file:
+            file.write(text)
+        return self.path(name)
+
+    def run_tool(self, *arguments):
+        done = subprocess.run([TOOL, *arguments], env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def staged(self):
+        return [os.path.join(parent, name) for parent, _, names in os.walk(self.folder)
+                for name in names if name.endswith('.tmp')]
+
+    def interrupt_while_writing(self, number, *arguments):
+        """Sends the signal as soon as a staging file is there."""
+        process = subprocess.Popen([TOOL, *arguments], env=self.environment, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        end = time.monotonic() + 60
+        while not self.staged():
+            self.assertIsNone(process.poll(), 'it ended before it wrote')
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.0005)
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -number, error)
+        self.assertEqual(self.staged(), [])
+
+    def test_what_is_half_written_goes(self):
+        model = self.write('large.txt', LARGE)
+        out = self.path('out')
+        flags = ('--target', 'ref')
+        # In the cache: the plan, or prepared weights.
+        self.interrupt_while_writing(signal.SIGINT, 'run', model, *flags, '--repeat', '0')
+        with open(out, 'w') as file:
+            file.write('as before')
+        self.interrupt_while_writing(signal.SIGTERM, 'compile', model, '-o', out, *flags, '--no-cache')
+        self.interrupt_while_writing(signal.SIGHUP, 'run', model, *flags, '--no-cache', '--save', out)
+        with open(out) as file:
+            self.assertEqual(file.read(), 'as before')
+        self.run_tool('cache', 'verify')
+        self.run_tool('run', model, *flags, '--repeat', '0')
+        report = json.loads(self.run_tool('run', model, *flags, '--repeat', '0', '--json', '-'))
+        self.assertEqual(report['cache'], 'hit')
+        self.run_tool('cache', 'verify')
+
+    def test_a_signal_that_is_ignored_stays_so(self):
+        model = self.write('small.txt', SMALL)
+        process = subprocess.Popen(['/bin/sh', '-c', 'trap "" HUP; exec "$@"', 'sh', TOOL, 'run', model, '--target',
+                                    'ref', '--seconds', '1'], env=self.environment, stdout=subprocess.DEVNULL)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(timeout=60), 0)
+
+    def test_the_terminal_is_left_clean(self):
+        package = self.path('small.encore')
+        self.run_tool('compile', self.write('small.txt', SMALL), '-o', package)
+        for verb in (('run', self.path('small.txt')), ('replay', 'bench', package, '--trust')):
+            child, terminal = pty.fork()
+            if child == 0:
+                os.execve(TOOL, [TOOL, *verb, '--seconds', '60'], self.environment)
+            text = b''
+            while b' s\x1b[K' not in text:
+                text += os.read(terminal, 4096)
+            os.write(terminal, b'\x03')  # Ctrl-C
+            try:
+                while True:
+                    text += os.read(terminal, 4096)
+            except OSError:  # the other side is closed
+                pass
+            os.close(terminal)
+            _, status = os.waitpid(child, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGINT)
+            self.assertTrue(text.endswith(b'\r\x1b[K'), text[-80:])
+
+
+if __name__ == '__main__':
+    unittest.main()
