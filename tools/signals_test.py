@@ -66,7 +66,7 @@ class SignalsTest(unittest.TestCase):
     def test_what_is_half_written_goes(self):
         model = self.write('large.txt', LARGE)
         out = self.path('out')
-        flags = ('--target', 'ref')
+        flags = ('--target', 'cpu')
         # In the cache: the plan, or prepared weights.
         self.interrupt_while_writing(signal.SIGINT, 'run', model, *flags, '--repeat', '0')
         with open(out, 'w') as file:
