@@ -12,7 +12,8 @@
 
 namespace encore::backends {
 
-// Thread-safe. Failures are "not there": a compile never depends on a store.
+// Thread-safe. Failures are "not there": no compile fails for lack of a store.
+// Measurements alone change what is compiled (measurement.h).
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;

@@ -30,6 +30,10 @@
 
 namespace encore::backends {
 
+// How often a compiled graph is run, at least, once it is loaded: what kernels
+// cost at load is spread over as many launches.
+inline constexpr double kLaunchesPerLoad = 100;
+
 // A region that is to become a kernel.
 struct KernelRequest {
   const Region* region = nullptr;
@@ -43,7 +47,9 @@ struct KernelRequest {
 // A way to compute a region.
 struct Candidate {
   std::string kernel;  // the backend's name of template and schedule
-  double seconds = 0;  // cost of a launch, launch overhead included
+  double seconds = 0;  // estimate for a launch, launch overhead included
+  // What a process that loads it pays once.
+  double load_seconds = 0;
   // Layouts that this candidate wants for the region's inputs and outputs;
   // empty: as they are in the region. Asked for by layout assignment only.
   std::vector<Layout> inputs, outputs;
@@ -119,15 +125,17 @@ class Backend {
   // graph is specialized before it is compiled.
   virtual bool supports_symbolic_sizes() const = 0;
 
-  // The kernels that compute `request`, cheapest first. Empty where there is
-  // none: fusion then tries smaller regions. A region of one node whose dtypes
-  // are all in dtypes() always has one.
+  // The kernels that compute `request`, each under another name; the first is
+  // the cheapest by estimate and the one to take where nothing is measured.
+  // Empty where there is none: fusion then tries smaller regions. A region of
+  // one node whose dtypes are all in dtypes() always has one. That the others
+  // compile is known only once it was tried.
   virtual std::vector<Candidate> Candidates(
       const KernelRequest& request, const CompileOptions& options) const = 0;
 
   // Programs for `requests`. May use `store`, which may be null. Errors:
   // Internal, or whatever a library that fails says; never for lack of a
-  // candidate.
+  // candidate that came first or that compiled before.
   virtual StatusOr<CompiledModule> Compile(
       std::span<const CompileRequest> requests, const CompileOptions& options,
       ArtifactStore* store) const = 0;

@@ -42,6 +42,7 @@ StatusOr<runtime::CompiledGraph> Compile(
   KernelTable table(placement, options, canonical.symbols());
   ENCORE_ASSIGN_OR_RETURN(const Scope scope,
                           MakeScope(canonical, {}, placement, options, &table));
+  table.Choose(store);
   runtime::CompiledGraph compiled;
   ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
   ENCORE_RETURN_IF_ERROR(EmitSteps(scope, placement, table, &compiled));

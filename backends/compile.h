@@ -32,10 +32,12 @@ namespace encore::backends {
 StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options);
 
 // Nodes go to the backend that options.target names, but for those that
-// options.placement puts elsewhere; Copy steps join them. Deterministic.
-// `store` may be null. InvalidArgument names the node, where an op has no
-// kernel, a dtype is not computed by its backend, or sizes are symbolic where
-// they may not be; NotFound names the backends where one is not there.
+// options.placement puts elsewhere; Copy steps join them. Deterministic, given
+// the measurements that are in `store` (measurement.h), where no tune_seconds
+// are spent on others. `store` may be null. InvalidArgument names the node,
+// where an op has no kernel, a dtype is not computed by its backend, or sizes
+// are symbolic where they may not be; NotFound names the backends where one is
+// not there.
 StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
     std::span<const Backend* const> backends, ArtifactStore* store = nullptr);

@@ -31,7 +31,7 @@ std::string_view Name(SectionType type) {
   constexpr std::string_view kNames[] = {
       "?",     "headline", "stencil",  "constants", "compiled graph",
       "blob",  "code",     "derived",  "names",     "weights",
-      "calls", "tensor",   "artifact", "text"};
+      "calls", "tensor",   "artifact", "text",      "measurements"};
   const auto i = static_cast<size_t>(type);
   return i < std::size(kNames) ? kNames[i] : kNames[0];
 }

@@ -48,6 +48,7 @@ enum class SectionType : uint32_t {
   kTensor = 11,        // the bytes of one of them
   kArtifact = 12,      // what a backend keeps
   kText = 13,          // anything small under a caller's name
+  kMeasurements = 14,  // what kernels were chosen by
 };
 std::string_view Name(SectionType type);
 

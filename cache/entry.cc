@@ -11,14 +11,29 @@
 namespace encore::cache {
 
 ContainerWriter MakeEntry(const KeyIngredients& ingredients,
-                          const runtime::CompiledGraph& graph) {
+                          const runtime::CompiledGraph& graph,
+                          const MeasurementTable& measurements) {
   ContainerWriter writer;
   writer.AddOwned(SectionType::kHeadline, EncodeIngredients(ingredients));
   const std::vector<std::byte> bytes = runtime::SerializeCompiledGraph(graph);
   writer.AddOwned(
       SectionType::kCompiledGraph,
       std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  std::string table = measurements.Encode();
+  if (!table.empty()) {
+    writer.AddOwned(SectionType::kMeasurements, std::move(table));
+  }
   return writer;
+}
+
+StatusOr<MeasurementTable> ReadEntryMeasurements(const Container& container) {
+  if (container.Find(SectionType::kMeasurements) == nullptr) {
+    return MeasurementTable();
+  }
+  ENCORE_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                          container.Read(SectionType::kMeasurements));
+  return MeasurementTable::Decode(
+      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 StatusOr<KeyIngredients> ReadEntryIngredients(const Container& container) {

@@ -1,7 +1,8 @@
 // A compiled graph in a container: what the disk store keeps under a key, and
 // what SavePlan writes.
 //
-// Sections: headline (the key's ingredients, stencil included), compiled graph.
+// Sections: headline (the key's ingredients, stencil included), compiled graph,
+// and, where the compile had a choice of kernels, the measurements it had.
 #ifndef ENCORE_CACHE_ENTRY_H_
 #define ENCORE_CACHE_ENTRY_H_
 
@@ -9,16 +10,21 @@
 
 #include "encore/cache/container.h"
 #include "encore/cache/key.h"
+#include "encore/cache/measurement_table.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/compiled_graph.h"
 
 namespace encore::cache {
 
 ContainerWriter MakeEntry(const KeyIngredients& ingredients,
-                          const runtime::CompiledGraph& graph);
+                          const runtime::CompiledGraph& graph,
+                          const MeasurementTable& measurements);
 
 // The ingredients of an entry; DataLoss for a damaged one.
 StatusOr<KeyIngredients> ReadEntryIngredients(const Container& container);
+
+// What the graph of an entry was compiled with; DataLoss for a damaged one.
+StatusOr<MeasurementTable> ReadEntryMeasurements(const Container& container);
 
 // The compiled graph of an entry, over the mapped file. Both sections are
 // verified. FailedPrecondition, with what differs, where the entry was made

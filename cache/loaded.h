@@ -27,6 +27,8 @@ enum class FoundIn : uint8_t { kMemory, kDisk, kCompiled, kPackage };
 struct Compiled {
   Digest key;  // zeros where the graph has none
   KeyIngredients ingredients;
+  // The measurements that it was compiled with (measurement_table.h), encoded.
+  std::string measurements;
   std::shared_ptr<const runtime::Executable> executable;
   FoundIn found_in = FoundIn::kCompiled;
 };

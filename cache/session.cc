@@ -74,6 +74,12 @@ StatusOr<std::vector<Literal>> ParametersOf(const Graph& graph) {
   return parameters;
 }
 
+// Other measurements under the same key may give other forms of the weights.
+Digest WeightsKeyOf(const Compiled& compiled) {
+  if (compiled.measurements.empty()) return compiled.key;
+  return Sha256Of(StrCat(compiled.key.ToHex(), compiled.measurements));
+}
+
 bool UsesSymbols(const Graph& graph) {
   return std::any_of(graph.symbols().begin(), graph.symbols().end(),
                      [](const Symbol& symbol) { return !symbol.at_run_time; });
@@ -148,8 +154,8 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
   bool restored = false;
   ENCORE_ASSIGN_OR_RETURN(
       std::shared_ptr<const runtime::Weights> weights,
-      GetWeights(compiled->executable, wanted.key, wanted.parameters,
-                 {options.weight_files, options_.verify},
+      GetWeights(compiled->executable, WeightsKeyOf(*compiled),
+                 wanted.parameters, {options.weight_files, options_.verify},
                  keyed ? options_.disk.get() : nullptr, threads_, &restored));
   Count(restored ? &SessionStatistics::weights_restored
                  : &SessionStatistics::weights_prepared);
@@ -167,8 +173,8 @@ StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
       options_.log(
           StrCat("compiled and not cached: ", *wanted.ingredients.unkeyable));
     }
-    ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, CompileGraph(wanted));
-    return MakeLoadable(std::move(graph), wanted, FoundIn::kCompiled);
+    ENCORE_ASSIGN_OR_RETURN(const Plan plan, CompileGraph(wanted));
+    return MakeLoadable(plan, wanted, FoundIn::kCompiled);
   }
   std::shared_ptr<Flight> flight;
   bool mine = false;
@@ -205,27 +211,46 @@ StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
 }
 
 StatusOr<CompiledPtr> Session::ObtainAlone(const Wanted& wanted) {
-  if (options_.disk == nullptr) return Compile(wanted);
+  Plan plan;
+  if (options_.disk == nullptr) return Compile(wanted, &plan);
   if (CompiledPtr found = FromDisk(wanted)) return found;
   // Another process may be at it, and be done once the lock is free.
   const auto lock = options_.disk->LockKey(wanted.key);
   if (lock != nullptr) {
     if (CompiledPtr found = FromDisk(wanted)) return found;
   }
-  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(wanted));
+  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(wanted, &plan));
+  ToDisk(wanted, plan);
+  return compiled;
+}
+
+void Session::ToDisk(const Wanted& wanted, const Plan& plan) {
   options_.disk->Put(
       kGraphKind, wanted.key,
-      MakeEntry(wanted.ingredients, compiled->executable->graph()));
-  return compiled;
+      MakeEntry(wanted.ingredients, *plan.graph, plan.measurements));
+}
+
+StatusOr<Session::Plan> Session::ReadPlan(
+    const std::shared_ptr<const Container>& container,
+    const Wanted& wanted) const {
+  Plan plan;
+  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph,
+                          ReadEntry(container, wanted.ingredients));
+  ENCORE_ASSIGN_OR_RETURN(plan.measurements, ReadEntryMeasurements(*container));
+  plan.graph = std::make_shared<const runtime::CompiledGraph>(std::move(graph));
+  return plan;
 }
 
 CompiledPtr Session::FromDisk(const Wanted& wanted) {
   auto container = options_.disk->Get(kGraphKind, wanted.key);
   if (container == nullptr) return nullptr;
-  auto graph = ReadEntry(std::move(container), wanted.ingredients);
-  auto compiled = graph.ok()
-                      ? MakeLoadable(*std::move(graph), wanted, FoundIn::kDisk)
-                      : graph.status();
+  const auto plan = ReadPlan(std::move(container), wanted);
+  if (plan.ok() && wanted.options.tune_seconds > 0 &&
+      plan->measurements.gaps() > 0) {
+    return nullptr;
+  }
+  auto compiled =
+      plan.ok() ? MakeLoadable(*plan, wanted, FoundIn::kDisk) : plan.status();
   if (!compiled.ok()) {
     options_.disk->Quarantine(kGraphKind, wanted.key,
                               Message(compiled.status()));
@@ -235,46 +260,68 @@ CompiledPtr Session::FromDisk(const Wanted& wanted) {
   return *std::move(compiled);
 }
 
-StatusOr<CompiledPtr> Session::Compile(const Wanted& wanted) {
+StatusOr<CompiledPtr> Session::Compile(const Wanted& wanted, Plan* plan) {
   const Stopwatch time;
-  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, CompileGraph(wanted));
+  ENCORE_ASSIGN_OR_RETURN(*plan, CompileGraph(wanted));
   {
     const std::lock_guard lock(mutex_);
     ++statistics_.misses;
     statistics_.compile_ms += time.ms();
   }
-  return MakeLoadable(std::move(graph), wanted, FoundIn::kCompiled);
+  return MakeLoadable(*plan, wanted, FoundIn::kCompiled);
 }
 
-StatusOr<runtime::CompiledGraph> Session::CompileGraph(const Wanted& wanted) {
+StatusOr<Session::Plan> Session::CompileGraph(const Wanted& wanted) {
+  RecordingStore store(artifacts_.get());
+  ENCORE_ASSIGN_OR_RETURN(Plan plan,
+                          CompileGraph(wanted, wanted.options, &store));
+  plan.measurements = store.table();
+  if (wanted.options.tune_seconds > 0 && options_.log) {
+    options_.log(StrCat("tune: ", store.measured(), " kernels measured, ",
+                        store.changed(), " of them changed, ",
+                        plan.measurements.gaps(), " left to measure"));
+  }
+  return plan;
+}
+
+StatusOr<Session::Plan> Session::CompileGraph(
+    const Wanted& wanted, const backends::CompileOptions& options,
+    backends::ArtifactStore* store) const {
   // The canonical graph has no names: what is compiled cannot depend on them.
   ENCORE_ASSIGN_OR_RETURN(
       const Graph canonical,
       ReadStencil(wanted.ingredients.stencil, wanted.ingredients.constants));
-  return options_.compiler.compile(canonical, wanted.options, artifacts_.get());
+  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph,
+                          options_.compiler.compile(canonical, options, store));
+  return Plan{std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
+              {}};
 }
 
-StatusOr<CompiledPtr> Session::MakeLoadable(runtime::CompiledGraph graph,
+StatusOr<CompiledPtr> Session::MakeLoadable(const Plan& plan,
                                             const Wanted& wanted,
                                             FoundIn found_in) {
-  ENCORE_ASSIGN_OR_RETURN(auto devices, options_.compiler.devices(graph));
+  ENCORE_ASSIGN_OR_RETURN(auto devices, options_.compiler.devices(*plan.graph));
   ENCORE_ASSIGN_OR_RETURN(
       auto executable,
-      runtime::Executable::Load(
-          std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
-          std::move(devices), threads_));
+      runtime::Executable::Load(plan.graph, std::move(devices), threads_));
   auto compiled = std::make_shared<Compiled>();
   compiled->key = wanted.key;
   compiled->ingredients = wanted.ingredients;
+  compiled->measurements = plan.measurements.Encode();
   compiled->executable = std::move(executable);
   compiled->found_in = found_in;
   return CompiledPtr(std::move(compiled));
 }
 
 Status Session::Check(const Wanted& wanted, const Compiled& compiled) {
-  ENCORE_ASSIGN_OR_RETURN(const runtime::CompiledGraph again,
-                          CompileGraph(wanted));
-  if (runtime::SerializeCompiledGraph(again) ==
+  ENCORE_ASSIGN_OR_RETURN(MeasurementTable measurements,
+                          MeasurementTable::Decode(compiled.measurements));
+  RecordedStore store(std::move(measurements), artifacts_.get());
+  backends::CompileOptions options = wanted.options;
+  options.tune_seconds = 0;
+  ENCORE_ASSIGN_OR_RETURN(const Plan again,
+                          CompileGraph(wanted, options, &store));
+  if (runtime::SerializeCompiledGraph(*again.graph) ==
       runtime::SerializeCompiledGraph(compiled.executable->graph())) {
     return OkStatus();
   }

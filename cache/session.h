@@ -18,6 +18,13 @@
 // Weights are prepared once per compiled graph and set of values
 // (prepared_weights.h).
 //
+// Measurements. A compile chooses kernels by those that the disk store has
+// (backends/measurement.h), and an entry says which it had. With tune_seconds
+// in the options, what was compiled with gaps in them is compiled again on a
+// hit, gaps are measured for so long, and the entry is replaced; without, what
+// is there is recalled. Check mode compiles with the measurements that the
+// entry had.
+//
 // A session is thread-safe. What it gives out lives on its own.
 #ifndef ENCORE_CACHE_SESSION_H_
 #define ENCORE_CACHE_SESSION_H_
@@ -37,6 +44,7 @@
 #include "encore/cache/disk_store.h"
 #include "encore/cache/key.h"
 #include "encore/cache/loaded.h"
+#include "encore/cache/measurement_table.h"
 #include "encore/cache/memory_store.h"
 #include "encore/cache/package.h"
 #include "encore/cache/prepared_weights.h"
@@ -159,15 +167,27 @@ class Session {
 
   StatusOr<Wanted> Want(const Graph& graph, const LoadOptions& options) const;
   StatusOr<Wanted> WantAsItIs(const Graph& graph) const;
+  // A compiled graph and the measurements that it was compiled with.
+  struct Plan {
+    std::shared_ptr<const runtime::CompiledGraph> graph;
+    MeasurementTable measurements;
+  };
+
   StatusOr<CompiledPtr> Obtain(const Wanted& wanted);
   StatusOr<CompiledPtr> ObtainAlone(const Wanted& wanted);
-  StatusOr<std::shared_ptr<const runtime::CompiledGraph>> PlanOf(
-      const Wanted& wanted);
+  StatusOr<Plan> PlanOf(const Wanted& wanted);
   CompiledPtr FromDisk(const Wanted& wanted);
-  StatusOr<CompiledPtr> Compile(const Wanted& wanted);
-  StatusOr<runtime::CompiledGraph> CompileGraph(const Wanted& wanted);
-  StatusOr<CompiledPtr> MakeLoadable(runtime::CompiledGraph graph,
-                                     const Wanted& wanted, FoundIn found_in);
+  StatusOr<Plan> ReadPlan(const std::shared_ptr<const Container>& container,
+                          const Wanted& wanted) const;
+  void ToDisk(const Wanted& wanted, const Plan& plan);
+  StatusOr<CompiledPtr> Compile(const Wanted& wanted, Plan* plan);
+  // Compiles with the measurements that are kept, and makes others.
+  StatusOr<Plan> CompileGraph(const Wanted& wanted);
+  StatusOr<Plan> CompileGraph(const Wanted& wanted,
+                              const backends::CompileOptions& options,
+                              backends::ArtifactStore* store) const;
+  StatusOr<CompiledPtr> MakeLoadable(const Plan& plan, const Wanted& wanted,
+                                     FoundIn found_in);
   Status Check(const Wanted& wanted, const Compiled& compiled);
   void Count(int64_t SessionStatistics::* counter);
 

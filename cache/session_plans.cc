@@ -68,27 +68,30 @@ bool Session::Contains(std::string_view name) {
 }
 
 // The plan, also where it does not run on this machine and so is not kept.
-StatusOr<std::shared_ptr<const runtime::CompiledGraph>> Session::PlanOf(
-    const Wanted& wanted) {
+StatusOr<Session::Plan> Session::PlanOf(const Wanted& wanted) {
   const auto compiled = Obtain(wanted);
   if (compiled.ok()) {
     const auto& executable = (*compiled)->executable;
-    return std::shared_ptr<const runtime::CompiledGraph>(executable,
-                                                         &executable->graph());
+    ENCORE_ASSIGN_OR_RETURN(
+        MeasurementTable measurements,
+        MeasurementTable::Decode((*compiled)->measurements));
+    return Plan{std::shared_ptr<const runtime::CompiledGraph>(
+                    executable, &executable->graph()),
+                std::move(measurements)};
   }
   if (compiled.status().code() != StatusCode::kFailedPrecondition) {
     return compiled.status();
   }
-  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, CompileGraph(wanted));
-  return std::make_shared<const runtime::CompiledGraph>(std::move(graph));
+  return CompileGraph(wanted);
 }
 
 Status Session::SavePlan(const std::string& path, const Graph& graph,
                          const LoadOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
   if (wanted.ingredients.unkeyable) return NoKey(wanted.ingredients);
-  ENCORE_ASSIGN_OR_RETURN(const auto plan, PlanOf(wanted));
-  return WriteFile(MakeEntry(wanted.ingredients, *plan), path);
+  ENCORE_ASSIGN_OR_RETURN(const Plan plan, PlanOf(wanted));
+  return WriteFile(
+      MakeEntry(wanted.ingredients, *plan.graph, plan.measurements), path);
 }
 
 StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
@@ -103,19 +106,14 @@ StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
   }
   if (!container.ok()) return container.status();
   ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
-  auto plan = ReadEntry(*std::move(container), wanted.ingredients);
+  const auto plan = ReadPlan(*std::move(container), wanted);
   if (plan.status().code() == StatusCode::kFailedPrecondition) {
     return none(Message(plan.status()));
   }
   if (!plan.ok()) return plan.status();
-  ENCORE_ASSIGN_OR_RETURN(
-      CompiledPtr compiled,
-      MakeLoadable(*std::move(plan), wanted, FoundIn::kDisk));
-  if (options_.disk != nullptr) {
-    options_.disk->Put(
-        kGraphKind, wanted.key,
-        MakeEntry(wanted.ingredients, compiled->executable->graph()));
-  }
+  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled,
+                          MakeLoadable(*plan, wanted, FoundIn::kDisk));
+  if (options_.disk != nullptr) ToDisk(wanted, *plan);
   memory_.Put(wanted.key.view(), std::move(compiled), 1);
   return true;
 }
@@ -134,7 +132,8 @@ StatusOr<Package> Session::Export(const Graph& graph,
   const auto load = Load(graph, options);
   if (load.status().code() == StatusCode::kFailedPrecondition &&
       calls.empty()) {
-    ENCORE_ASSIGN_OR_RETURN(package.graph, PlanOf(wanted));
+    ENCORE_ASSIGN_OR_RETURN(Plan plan, PlanOf(wanted));
+    package.graph = std::move(plan.graph);
     return package;
   }
   if (!load.ok()) return load.status();

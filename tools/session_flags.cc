@@ -62,8 +62,8 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
   app.add_flag("--deterministic", flags->deterministic,
                "bit-equal results for any number of threads");
   app.add_option("--tune", flags->tune_seconds,
-                 "seconds to time kernels for, on a miss; no target has a "
-                 "choice of kernels to time yet")
+                 "seconds to time kernels for, where there is a choice that "
+                 "is not measured yet")
       ->check(NonNegativeNumber());
   AddCacheFlag(app, &flags->machine);
   AddCacheSizeFlag(app, &flags->machine);
@@ -82,10 +82,6 @@ StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags) {
   compile.threads = threads;
   cache::SessionOptions options = cache::StandardSessionOptions(
       compile, flags.no_cache ? "" : flags.machine.cache, max_bytes);
-  if (flags.tune_seconds > 0) {
-    options.log(StrCat("--tune: target ", flags.target,
-                       " has no choice of kernels to time; nothing is tuned"));
-  }
   options.check = flags.check_cache;
   options.verify = flags.verify;
   return std::make_unique<ToolSession>(threads, std::move(options));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/backend.h"
 #include "encore/backends/cpu/bound_graph.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/vendor/efficiency.h"

@@ -142,10 +142,11 @@ bool HasVendor(const KernelRequest& request) {
   return match && CompleteVendor(match->pack, &match->program).ok();
 }
 
-// Puts the vendor's kernel first where it saves more than it costs to load, by
-// the table of efficiencies. The library is loaded for those only.
-void PreferVendor(const KernelRequest& request, int threads,
-                  std::vector<Candidate>* candidates) {
+// Adds the vendor's kernel: first where, by the table of efficiencies, it saves
+// more than it costs to load, else last. The library is loaded for the former
+// only.
+void AddVendor(const KernelRequest& request, int threads,
+               std::vector<Candidate>* candidates) {
   std::optional<VendorMatch> match = FindVendor(request);
   if (!match) return;
   const Isa isa = HostCpu().isa;
@@ -158,18 +159,18 @@ void PreferVendor(const KernelRequest& request, int threads,
   const double vendor = (seconds(KernelFamily::kVendor) +
                          static_cast<double>(pieces) * kPieceSeconds) /
                         parallel;
-  if ((generated - vendor) * kLaunchesPerLoad <
-          VendorLoadSeconds(match->program) ||
-      !CompleteVendor(match->pack, &match->program).ok()) {
-    return;
-  }
   Candidate candidate;
   candidate.kernel = kVendor;
   candidate.seconds = kLaunchSeconds + vendor;
+  candidate.load_seconds = VendorLoadSeconds(match->program);
   for (Candidate& other : *candidates) {
     other.seconds = std::max(other.seconds, kLaunchSeconds + generated);
   }
-  candidates->insert(candidates->begin(), std::move(candidate));
+  const bool first =
+      (generated - vendor) * kLaunchesPerLoad >= candidate.load_seconds &&
+      CompleteVendor(match->pack, &match->program).ok();
+  candidates->insert(first ? candidates->begin() : candidates->end(),
+                     std::move(candidate));
 }
 
 // The different functions of a module, each once.
@@ -245,6 +246,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
         EstimateWork(*request.region, TypicalSizes(request.symbols));
     return {{kInterpreter,
              kLaunchSeconds + kInterpretedSeconds * work.flops,
+             0,
              {},
              {}}};
   }
@@ -262,7 +264,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
   };
   if (options.cpu_kernels == CpuKernels::kVendor && MayUseVendor(options) &&
       HasVendor(request)) {
-    return {{kVendor, kLaunchSeconds, {}, {}}};
+    return {{kVendor, kLaunchSeconds, 0, {}, {}}};
   }
   const Schedule loops = MakeSchedule(*FlattenLoops(*request.region), isa);
   add(kLoops, loops.cycles, loops.partitions);
@@ -273,7 +275,7 @@ std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
     }
   }
   if (options.cpu_kernels == CpuKernels::kAuto && MayUseVendor(options)) {
-    PreferVendor(request, PlannedThreads(options), &candidates);
+    AddVendor(request, PlannedThreads(options), &candidates);
   }
   return candidates;
 }

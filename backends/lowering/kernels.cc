@@ -1,11 +1,32 @@
 #include "encore/backends/lowering/kernels.h"
 
+#include <algorithm>
+#include <functional>
+
+#include "encore/backends/lowering/tuner.h"
+#include "encore/backends/measurement.h"
 #include "encore/backends/region/codec.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends {
+namespace {
+
+// Candidates that are estimated to take longer than the cheapest by this factor
+// are not measured.
+constexpr double kWorthTiming = 4;
+
+bool IsOf(const Measurement& measurement,
+          std::span<const Candidate> candidates) {
+  return std::equal(measurement.timings.begin(), measurement.timings.end(),
+                    candidates.begin(), candidates.end(),
+                    [](const auto& timing, const Candidate& candidate) {
+                      return timing.kernel == candidate.kernel;
+                    });
+}
+
+}  // namespace
 
 std::vector<Symbol> KernelTable::SymbolsOf(const BuiltRegion& built) const {
   std::vector<Symbol> symbols;
@@ -13,20 +34,17 @@ std::vector<Symbol> KernelTable::SymbolsOf(const BuiltRegion& built) const {
   return symbols;
 }
 
-std::optional<Candidate> KernelTable::Best(const Region& region,
-                                           const std::vector<bool>& weights,
-                                           std::span<const Symbol> symbols,
-                                           int backend) const {
-  const KernelRequest request{&region, weights, symbols};
-  std::vector<Candidate> candidates =
-      placement_.backends[backend]->Candidates(request, options_);
-  if (candidates.empty()) return std::nullopt;
-  return std::move(candidates.front());
+std::vector<Candidate> KernelTable::Candidates(const Region& region,
+                                               const std::vector<bool>& weights,
+                                               std::span<const Symbol> symbols,
+                                               int backend) const {
+  return placement_.backends[backend]->Candidates({&region, weights, symbols},
+                                                  options_);
 }
 
 bool KernelTable::Accepts(const BuiltRegion& built,
                           const std::vector<bool>& weights, int backend) const {
-  return Best(built.region, weights, SymbolsOf(built), backend).has_value();
+  return !Candidates(built.region, weights, SymbolsOf(built), backend).empty();
 }
 
 std::optional<int> KernelTable::Add(const BuiltRegion& built,
@@ -43,9 +61,13 @@ std::optional<int> KernelTable::Add(const BuiltRegion& built,
   key.push_back(std::byte(backend));
   const auto [it, added] =
       numbers_.try_emplace(std::move(key), static_cast<int>(entries_.size()));
-  if (!added) return it->second;
-  std::optional<Candidate> best = Best(built.region, weights, symbols, backend);
-  if (!best.has_value()) {
+  if (!added) {
+    ++entries_[it->second]->uses;
+    return it->second;
+  }
+  std::vector<Candidate> candidates =
+      Candidates(built.region, weights, symbols, backend);
+  if (candidates.empty()) {
     numbers_.erase(it);
     return std::nullopt;
   }
@@ -54,9 +76,60 @@ std::optional<int> KernelTable::Add(const BuiltRegion& built,
   entry->weights = weights;
   entry->symbols = std::move(symbols);
   entry->backend = backend;
-  entry->candidate = *std::move(best);
+  std::erase_if(candidates, [most = kWorthTiming * candidates[0].seconds](
+                                const Candidate& candidate) {
+    return candidate.seconds > most;
+  });
+  entry->candidates = std::move(candidates);
   entries_.push_back(std::move(entry));
   return it->second;
+}
+
+std::string KernelTable::KeyOf(const Entry& entry) const {
+  return MeasurementKey(*placement_.backends[entry.backend], RequestOf(entry),
+                        entry.candidates, options_);
+}
+
+std::vector<KernelTable::Entry*> KernelTable::ChooseKnown(
+    ArtifactStore* store) {
+  std::vector<Entry*> unknown;
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (entry->candidates.size() < 2 || entry->region.symbols > 0) continue;
+    const auto bytes = store == nullptr
+                           ? std::nullopt
+                           : store->Get(kMeasurementKind, KeyOf(*entry));
+    const auto known = bytes ? DecodeMeasurement(*bytes) : std::nullopt;
+    if (known && IsOf(*known, entry->candidates)) {
+      entry->chosen = BestOf(*known);
+    } else {
+      unknown.push_back(entry.get());
+    }
+  }
+  return unknown;
+}
+
+void KernelTable::Choose(ArtifactStore* store) {
+  const std::vector<Entry*> unknown = ChooseKnown(store);
+  if (unknown.empty() || options_.tune_seconds <= 0) return;
+  // By estimated share of the time; equal ones in their order.
+  std::multimap<double, Entry*, std::greater<>> by_share;
+  for (Entry* entry : unknown) {
+    by_share.emplace(entry->candidates[0].seconds * entry->uses, entry);
+  }
+  const auto deadline = Tuner::Deadline(options_.tune_seconds);
+  Tuner tuner(options_);
+  for (const auto& [share, entry] : by_share) {
+    if (Tuner::Clock::now() >= deadline) break;
+    const Backend& backend = *placement_.backends[entry->backend];
+    const auto measured =
+        tuner.Measure(backend, RequestOf(*entry), entry->candidates, deadline);
+    if (!measured) continue;
+    entry->chosen = BestOf(*measured);
+    if (store == nullptr) continue;
+    const std::string bytes = EncodeMeasurement(*measured);
+    store->Put(kMeasurementKind, KeyOf(*entry),
+               std::as_bytes(std::span(bytes)));
+  }
 }
 
 Status KernelTable::Compile(ArtifactStore* store,
@@ -73,8 +146,7 @@ Status KernelTable::CompileFor(int backend, ArtifactStore* store,
   std::vector<Entry*> entries;
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->backend != backend) continue;
-    requests.push_back(
-        {{&entry->region, entry->weights, entry->symbols}, entry->candidate});
+    requests.push_back({RequestOf(*entry), entry->candidates[entry->chosen]});
     entries.push_back(entry.get());
   }
   if (requests.empty()) return OkStatus();

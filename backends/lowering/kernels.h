@@ -34,6 +34,11 @@ class KernelTable {
   std::optional<int> Add(const BuiltRegion& built,
                          const std::vector<bool>& weights, int backend);
 
+  // Chooses between candidates by the measurements in `store`, which may be
+  // null. For options.tune_seconds, makes those that are not there, of the
+  // kernels first that are estimated to take most of the time.
+  void Choose(ArtifactStore* store);
+
   // Compiles all that was added and puts programs and blobs into `graph`.
   Status Compile(ArtifactStore* store, runtime::CompiledGraph* graph);
 
@@ -55,17 +60,27 @@ class KernelTable {
     std::vector<bool> weights;
     std::vector<Symbol> symbols;
     int backend = 0;
-    Candidate candidate;
+    int uses = 1;
+    // Those that are worth measuring; `chosen` is the one to compile.
+    std::vector<Candidate> candidates;
+    size_t chosen = 0;
     CompiledKernel compiled;
     runtime::ProgramId program;
     std::vector<runtime::ProgramId> packers;
   };
 
   std::vector<Symbol> SymbolsOf(const BuiltRegion& built) const;
-  std::optional<Candidate> Best(const Region& region,
-                                const std::vector<bool>& weights,
-                                std::span<const Symbol> symbols,
-                                int backend) const;
+  std::vector<Candidate> Candidates(const Region& region,
+                                    const std::vector<bool>& weights,
+                                    std::span<const Symbol> symbols,
+                                    int backend) const;
+  // Entries with a choice that nothing in `store` decides; the others are
+  // chosen.
+  std::vector<Entry*> ChooseKnown(ArtifactStore* store);
+  static KernelRequest RequestOf(const Entry& entry) {
+    return {&entry.region, entry.weights, entry.symbols};
+  }
+  std::string KeyOf(const Entry& entry) const;
   Status CompileFor(int backend, ArtifactStore* store,
                     runtime::CompiledGraph* graph);
 

@@ -62,10 +62,6 @@ double Efficiency(KernelFamily family, Isa isa, ShapeClass shape);
 double LaunchSeconds(KernelFamily family, Isa isa, const VendorProgram& program,
                      bool pack);
 
-// How often a compiled graph is run, at least, once it is loaded: what its
-// primitives cost at load is spread over as many launches.
-inline constexpr double kLaunchesPerLoad = 100;
-
 // Seconds that a process needs to have the program's primitives, its share of
 // loading the library included.
 double VendorLoadSeconds(const VendorProgram& program);

@@ -1,0 +1,193 @@
+#include "encore/backends/lowering/trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "encore/ir/dtype.h"
+#include "encore/ir/shape.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/runtime/compiled_graph.h"
+
+namespace encore::backends {
+namespace {
+
+// Data repeat after so many elements.
+constexpr int64_t kPeriod = 4093;
+
+// The data of an input.
+// Floats in [-1, 1), small integers: indices stay within what they index.
+Literal Period(DType dtype, uint64_t seed) {
+  Literal values(dtype, {kPeriod});
+  uint64_t state = seed;
+  for (int64_t i = 0; i < kPeriod; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const auto bits = static_cast<int64_t>(state >> 33);
+    if (IsFloat(dtype)) {
+      values.SetDouble(i, static_cast<double>(bits) * 0x1p-30 - 1);
+    } else {
+      values.SetInt(i, bits >> 20 & (dtype == DType::kBool ? 1 : 3));
+    }
+  }
+  return values;
+}
+
+Literal DataOf(const Operand& operand, uint64_t seed) {
+  Literal data(operand.dtype, DimsOf(operand));
+  const Literal period = Period(operand.dtype, seed);
+  const std::span<std::byte> to = data.mutable_bytes();
+  const std::span<const std::byte> from = period.bytes();
+  for (size_t at = 0; at < to.size(); at += from.size()) {
+    std::memcpy(to.data() + at, from.data(),
+                std::min(from.size(), to.size() - at));
+  }
+  return data;
+}
+
+runtime::Program ProgramOf(const Backend& backend, const KernelProgram& kernel,
+                           size_t reads, size_t writes) {
+  runtime::Program program;
+  program.backend = backend.name();
+  program.entry = kernel.entry;
+  program.params = kernel.params;
+  program.requirements = kernel.requirements;
+  program.reads = static_cast<uint32_t>(reads);
+  program.writes = static_cast<uint32_t>(writes);
+  return program;
+}
+
+int64_t BytesOf(const Operand& operand) {
+  return (*ElementCount(DimsOf(operand)) * BitWidth(operand.dtype) + 7) / 8;
+}
+
+}  // namespace
+
+std::vector<int64_t> DimsOf(const Operand& operand) {
+  std::vector<int64_t> dims;
+  for (const Dim& dim : operand.dims) dims.push_back(dim.constant());
+  return dims;
+}
+
+StatusOr<Memory> Memory::Make(runtime::Device* device, int64_t bytes) {
+  ENCORE_ASSIGN_OR_RETURN(void* const data, device->Allocate(bytes));
+  return Memory(device, data, bytes);
+}
+
+StatusOr<Bench> Bench::Make(const Backend& backend, const Region& region,
+                            runtime::ThreadPool* threads) {
+  Bench bench;
+  bench.threads = threads;
+  ENCORE_ASSIGN_OR_RETURN(bench.device, backend.NewDevice(0));
+  ENCORE_ASSIGN_OR_RETURN(bench.queue, bench.device->NewQueue());
+  for (size_t i = 0; i < region.inputs.size(); ++i) {
+    const Literal data = DataOf(region.inputs[i], i + 1);
+    const auto bytes = static_cast<int64_t>(data.bytes().size());
+    ENCORE_ASSIGN_OR_RETURN(Memory memory,
+                            Memory::Make(bench.device.get(), bytes));
+    ENCORE_RETURN_IF_ERROR(bench.device->CopyFromHost(
+        memory.data(), data.bytes().data(), bytes, bench.queue.get()));
+    if (bench.queue != nullptr) {
+      ENCORE_RETURN_IF_ERROR(bench.queue->Synchronize());
+    }
+    bench.inputs.push_back(std::move(memory));
+  }
+  return bench;
+}
+
+StatusOr<Trial> Trial::Make(const Backend& backend,
+                            const CompileRequest& request,
+                            const CompileOptions& options, Bench* bench) {
+  Trial trial(bench);
+  ENCORE_RETURN_IF_ERROR(trial.Load(backend, request, options));
+  return trial;
+}
+
+StatusOr<double> Trial::Time() const {
+  const auto start = std::chrono::steady_clock::now();
+  ENCORE_RETURN_IF_ERROR(Launch());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+StatusOr<Literal> Trial::Output(const Region& region, size_t i) const {
+  Literal output(region.outputs[i].dtype, DimsOf(region.outputs[i]));
+  const std::span<std::byte> bytes = output.mutable_bytes();
+  ENCORE_RETURN_IF_ERROR(bench_->device->CopyToHost(
+      bytes.data(), outputs_[i].data(), static_cast<int64_t>(bytes.size()),
+      bench_->queue.get()));
+  if (bench_->queue != nullptr) {
+    ENCORE_RETURN_IF_ERROR(bench_->queue->Synchronize());
+  }
+  return output;
+}
+
+Status Trial::Load(const Backend& backend, const CompileRequest& request,
+                   const CompileOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(
+      const CompiledModule module,
+      backend.Compile({&request, 1}, options, /*store=*/nullptr));
+  const CompiledKernel& compiled = module.kernels[0];
+  const Region& region = *request.kernel.region;
+  const int64_t scratch = compiled.scratch.constant();
+  const size_t writes = region.outputs.size() + (scratch > 0 ? 1 : 0);
+  // The kernel, then what packs for it.
+  std::vector<const KernelProgram*> kernels = {&compiled.program};
+  std::vector<runtime::Program> programs = {
+      ProgramOf(backend, compiled.program, region.inputs.size(), writes)};
+  for (const PackedInput& packed : compiled.packed) {
+    kernels.push_back(&packed.program);
+    programs.push_back(ProgramOf(backend, packed.program, 1, 1));
+  }
+  std::vector<runtime::LoadRequest> requests;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    requests.push_back({&programs[i], {}});
+    const int artefact = kernels[i]->artefact;
+    if (artefact >= 0) requests[i].artefact = module.artefacts[artefact].bytes;
+  }
+  ENCORE_ASSIGN_OR_RETURN(auto loaded,
+                          bench_->device->Load(requests, bench_->threads));
+  for (const Memory& input : bench_->inputs) buffers_.Add(input);
+  for (size_t i = 0; i < compiled.packed.size(); ++i) {
+    ENCORE_RETURN_IF_ERROR(Pack(*loaded[i + 1], compiled.packed[i]));
+  }
+  for (const Operand& operand : region.outputs) {
+    ENCORE_RETURN_IF_ERROR(AddMemory(BytesOf(operand), &outputs_));
+  }
+  if (scratch > 0) ENCORE_RETURN_IF_ERROR(AddMemory(scratch, &others_));
+  kernel_ = std::move(loaded[0]);
+  return Launch();
+}
+
+Status Trial::AddMemory(int64_t bytes, std::vector<Memory>* list) {
+  ENCORE_ASSIGN_OR_RETURN(Memory memory,
+                          Memory::Make(bench_->device.get(), bytes));
+  buffers_.Add(memory);
+  list->push_back(std::move(memory));
+  return OkStatus();
+}
+
+Status Trial::Pack(const runtime::Kernel& packer, const PackedInput& packed) {
+  ENCORE_ASSIGN_OR_RETURN(Memory memory,
+                          Memory::Make(bench_->device.get(), packed.bytes));
+  Buffers buffers;
+  buffers.Add(bench_->inputs[packed.input]);
+  buffers.Add(memory);
+  ENCORE_RETURN_IF_ERROR(Launch(packer, buffers));
+  buffers_.data[packed.input] = memory.data();
+  buffers_.sizes[packed.input] = memory.bytes();
+  others_.push_back(std::move(memory));
+  return OkStatus();
+}
+
+Status Trial::Launch(const runtime::Kernel& kernel,
+                     const Buffers& buffers) const {
+  runtime::LaunchContext context;
+  context.buffers = buffers.data.data();
+  context.sizes = buffers.sizes.data();
+  context.threads = bench_->threads;
+  context.queue = bench_->queue.get();
+  ENCORE_RETURN_IF_ERROR(kernel.Launch(context));
+  return bench_->queue == nullptr ? OkStatus() : bench_->queue->Synchronize();
+}
+
+}  // namespace encore::backends

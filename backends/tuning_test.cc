@@ -1,0 +1,187 @@
+// Compiles that choose kernels by measurements, on the cpu backend.
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/artifact_store.h"
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
+#include "encore/backends/conformance/replay.h"
+#include "encore/backends/conformance/tolerance.h"
+#include "encore/backends/measurement.h"
+#include "encore/ir/evaluator.h"
+#include "encore/ir/random_graph.h"
+#include "encore/ir/support/check.h"
+#include "encore/ir/text/parser.h"
+#include "encore/runtime/compiled_graph_io.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+namespace {
+
+// Keeps measurements in memory, and counts what is asked of it.
+class MapStore : public ArtifactStore {
+ public:
+  std::optional<std::vector<std::byte>> Get(std::string_view kind,
+                                            std::string_view key) override {
+    EXPECT_EQ(kind, kMeasurementKind);
+    ++gets;
+    const auto row = rows.find(std::string(key));
+    if (row == rows.end()) {
+      missing.emplace_back(key);
+      return std::nullopt;
+    }
+    return row->second;
+  }
+  void Put(std::string_view kind, std::string_view key,
+           std::span<const std::byte> bytes) override {
+    EXPECT_EQ(kind, kMeasurementKind);
+    rows[std::string(key)].assign(bytes.begin(), bytes.end());
+  }
+  void PutText(const std::string& key, std::string_view text) {
+    Put(kMeasurementKind, key, std::as_bytes(std::span(text)));
+  }
+
+  std::map<std::string, std::vector<std::byte>> rows;
+  std::vector<std::string> missing;
+  int gets = 0;
+};
+
+// Two products, one of them with something after it.
+Graph Model() {
+  auto graph = ParseGraph(R"(
+graph g(%x: f32[64,256], %v: param f32[256,128], %w: param f32[128,96])
+    -> f32[64,96] {
+  %a = dot_general(%x, %v) {contract = [1]x[0]}
+  %h = relu(%a)
+  %y = dot_general(%h, %w) {contract = [1]x[0]}
+  return %y
+})");
+  ENCORE_CHECK_OK(graph.status());
+  return *std::move(graph);
+}
+
+runtime::CompiledGraph CompileModel(ArtifactStore* store, double seconds = 0) {
+  CompileOptions options;
+  options.threads = 2;
+  options.tune_seconds = seconds;
+  auto compiled = Compile(Model(), options, AllBackends(), store);
+  ENCORE_CHECK_OK(compiled.status());
+  return *std::move(compiled);
+}
+
+std::string Bytes(const runtime::CompiledGraph& graph) {
+  const auto bytes = runtime::SerializeCompiledGraph(graph);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void ExpectRight(const runtime::CompiledGraph& compiled) {
+  const Graph graph = Model();
+  const std::vector<Literal> arguments = RandomArguments(graph, 7);
+  const auto expected = Evaluate(graph, arguments);
+  const auto actual = Replay(graph, compiled, AllBackends(), arguments);
+  ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status();
+  EXPECT_EQ(Difference((*actual)[0], (*expected)[0], GraphTolerance(graph)),
+            std::nullopt);
+}
+
+TEST(Tuning, WithoutTimeNothingIsMeasured) {
+  MapStore store;
+  const std::string plain = Bytes(CompileModel(nullptr));
+  EXPECT_EQ(Bytes(CompileModel(&store)), plain);
+  EXPECT_EQ(store.missing.size(), 2u);
+  EXPECT_TRUE(store.rows.empty());
+  EXPECT_EQ(Bytes(CompileModel(&store, 1e-9)), plain);
+  EXPECT_TRUE(store.rows.empty());
+}
+
+TEST(Tuning, WhatIsMeasuredIsUsedByLaterCompiles) {
+  MapStore store;
+  const runtime::CompiledGraph tuned = CompileModel(&store, 60);
+  ExpectRight(tuned);
+  ASSERT_EQ(store.rows.size(), 2u);
+  for (const auto& [key, bytes] : store.rows) {
+    const auto measurement = DecodeMeasurement(bytes);
+    ASSERT_TRUE(measurement.has_value());
+    EXPECT_GE(measurement->timings.size(), 2u);
+    for (const Measurement::Timing& timing : measurement->timings) {
+      EXPECT_LT(timing.seconds, 1) << timing.kernel;
+    }
+  }
+  store.missing.clear();
+  const auto rows = store.rows;
+  EXPECT_EQ(Bytes(CompileModel(&store)), Bytes(tuned));
+  EXPECT_EQ(Bytes(CompileModel(&store, 60)), Bytes(tuned));
+  EXPECT_TRUE(store.missing.empty());
+  EXPECT_EQ(store.rows, rows);
+}
+
+// Each kernel that a measurement may name is taken when it says so, and right.
+TEST(Tuning, MeasurementsDecide) {
+  MapStore measured;
+  CompileModel(&measured, 60);
+  const std::string plain = Bytes(CompileModel(nullptr));
+  for (const auto& [key, bytes] : measured.rows) {
+    const auto measurement = DecodeMeasurement(bytes);
+    ASSERT_TRUE(measurement.has_value());
+    for (size_t i = 0; i < measurement->timings.size(); ++i) {
+      Measurement other = *measurement;
+      for (size_t j = 0; j < other.timings.size(); ++j) {
+        other.timings[j].seconds = j == i ? 1 : 2;
+        other.timings[j].load_seconds = 0;
+      }
+      MapStore store;
+      store.PutText(key, EncodeMeasurement(other));
+      const runtime::CompiledGraph compiled = CompileModel(&store);
+      EXPECT_EQ(Bytes(compiled) == plain, i == 0) << other.timings[i].kernel;
+      EXPECT_EQ(Bytes(CompileModel(&store)), Bytes(compiled));
+      ExpectRight(compiled);
+    }
+  }
+}
+
+TEST(Tuning, DamagedMeasurementsAreMadeAgain) {
+  MapStore store;
+  CompileModel(&store, 60);
+  const std::string plain = Bytes(CompileModel(nullptr));
+  for (auto& [key, bytes] : store.rows) bytes.resize(bytes.size() / 2);
+  const auto damaged = store.rows;
+  EXPECT_EQ(Bytes(CompileModel(&store)), plain);
+  // Of another number of kernels.
+  for (const auto& [key, bytes] : damaged) {
+    store.PutText(key, EncodeMeasurement({{{"elsewhere", 1, 0}}}));
+  }
+  EXPECT_EQ(Bytes(CompileModel(&store)), plain);
+  ExpectRight(CompileModel(&store, 60));
+  for (const auto& [key, bytes] : store.rows) {
+    const auto measurement = DecodeMeasurement(bytes);
+    ASSERT_TRUE(measurement.has_value());
+    EXPECT_GE(measurement->timings.size(), 2u);
+  }
+}
+
+TEST(Tuning, ThreadsAndPrecisionAreMeasuredApart) {
+  MapStore store;
+  CompileModel(&store, 60);
+  CompileOptions options;
+  options.threads = 1;
+  ASSERT_TRUE(Compile(Model(), options, AllBackends(), &store).ok());
+  EXPECT_EQ(store.missing.size(), 4u);
+  options = {.threads = 2, .precision = Precision::kBF16};
+  ASSERT_TRUE(Compile(Model(), options, AllBackends(), &store).ok());
+  EXPECT_EQ(store.missing.size(), 6u);
+}
+
+TEST(Tuning, BackendsWithoutAChoiceMeasureNothing) {
+  MapStore store;
+  CompileOptions options;
+  options.target = "ref";
+  options.tune_seconds = 60;
+  ASSERT_TRUE(Compile(Model(), options, AllBackends(), &store).ok());
+  EXPECT_EQ(store.gets, 0);
+}
+
+}  // namespace
+}  // namespace encore::backends
