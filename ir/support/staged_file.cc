@@ -36,16 +36,23 @@ std::string Resolve(const std::string& path) {
   return resolved.string();
 }
 
-// Paths that RemoveStagedFiles removes. Whoever takes one out owns it.
-std::array<std::atomic<const std::string*>, 64> staged_paths;
+// A staging file that RemoveStagedFiles removes.
+struct Staged {
+  const std::string path;
+  Staged* next = nullptr;
+};
+// Whoever takes one out owns it.
+std::array<std::atomic<Staged*>, 64> all_staged;
+// Those that were removed: nothing may be freed where that is done.
+std::atomic<Staged*> all_removed = nullptr;
 
-// The place of `path` there; -1 where all are taken.
+// The place of `path` in all_staged; -1 where all are taken.
 int Register(const std::string& path) {
-  auto copy = std::make_unique<const std::string>(path);
-  for (size_t i = 0; i < staged_paths.size(); ++i) {
-    const std::string* none = nullptr;
-    if (staged_paths[i].compare_exchange_strong(none, copy.get())) {
-      (void)copy.release();
+  auto staged = std::make_unique<Staged>(path);
+  for (size_t i = 0; i < all_staged.size(); ++i) {
+    Staged* none = nullptr;
+    if (all_staged[i].compare_exchange_strong(none, staged.get())) {
+      (void)staged.release();
       return static_cast<int>(i);
     }
   }
@@ -53,16 +60,17 @@ int Register(const std::string& path) {
 }
 
 void Unregister(int place) {
-  if (place >= 0) delete staged_paths[place].exchange(nullptr);
+  if (place >= 0) delete all_staged[place].exchange(nullptr);
 }
 
 }  // namespace
 
 void RemoveStagedFiles() {
-  for (auto& place : staged_paths) {
-    const std::string* const path = place.exchange(nullptr);
-    // The string stays: nothing may be freed here.
-    if (path != nullptr) (void)unlink(path->c_str());
+  for (auto& place : all_staged) {
+    Staged* const staged = place.exchange(nullptr);
+    if (staged == nullptr) continue;
+    (void)unlink(staged->path.c_str());
+    staged->next = all_removed.exchange(staged);
   }
 }
 
