@@ -1,0 +1,58 @@
+// Imports models one after another and says what became of each:
+//   import_each FOLDER < OFFSETS
+// FOLDER/models has the models' bytes, a line "offset size" of the standard
+// input says where one is. Prints a line each: code of the status,
+// milliseconds, message.
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "encore/ir/import/import.h"
+#include "encore/ir/import/mapped_file.h"
+#include "encore/ir/import/onnx/importer.h"
+#include "encore/ir/verifier.h"
+
+namespace encore::tests {
+namespace {
+
+Status Import(const std::string& bytes, const std::string& folder) {
+  const auto owner = std::make_shared<const std::string>(bytes);
+  const auto graph =
+      onnx::Import(std::as_bytes(std::span(*owner)), owner, folder, {});
+  return graph.ok() ? Verify(*graph) : graph.status();
+}
+
+int ImportEach(const std::string& folder) {
+  const auto file = MappedFile::Open(folder + "/models");
+  if (!file.ok()) {
+    std::cerr << file.status() << '\n';
+    return 2;
+  }
+  const auto* models = reinterpret_cast<const char*>((*file)->bytes().data());
+  for (size_t offset, size; std::cin >> offset >> size;) {
+    const std::string bytes(models + offset, size);
+    const auto begin = std::chrono::steady_clock::now();
+    const Status status = Import(bytes, folder);
+    const std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - begin;
+    std::string message = Message(status);
+    for (char& c : message) {
+      if (c == '\n' || c == '\r') c = ' ';
+    }
+    std::cout << static_cast<int>(status.code()) << '\t' << elapsed.count()
+              << '\t' << message << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace encore::tests
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: import_each FOLDER\n";
+    return 2;
+  }
+  return encore::tests::ImportEach(argv[1]);
+}

@@ -1,0 +1,411 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "encore/ir/import/onnx/schema.h"
+#include "encore/ir/support/strings.h"
+#include "encore/tests/onnx/mutations.h"
+
+namespace encore::tests {
+namespace {
+
+using ::onnx::AttributeProto;
+using onnx::ElementType;
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::NodeProto;
+using onnx::Schema;
+using onnx::TypeSet;
+
+// A node of a corpus' model, and its operator.
+struct Site {
+  const Sample* sample;
+  int node;
+  const Schema* schema;
+};
+
+int64_t OpsetOf(const ModelProto& model, const std::string& domain) {
+  for (const auto& import : model.opset_import()) {
+    const bool standard =
+        import.domain().empty() || import.domain() == "ai.onnx";
+    if (domain.empty() ? standard : import.domain() == domain) {
+      return import.version();
+    }
+  }
+  return 0;
+}
+
+// The mutations of one site.
+class NodeMutator {
+ public:
+  NodeMutator(const Site& site, const Sink& sink) : site_(site), sink_(sink) {}
+
+  void MutateAttribute(const Schema::AttributeRow& row);
+  void MutateNode();
+  void MutateInputs();
+  void MutateOutputs();
+
+ private:
+  // Starts a mutation: the model with its node named.
+  NodeProto* Begin() {
+    model_ = site_.sample->model;
+    NodeProto* node = model_.mutable_graph()->mutable_node(site_.node);
+    node->set_name(kNodeName);
+    return node;
+  }
+  void Emit(std::string_view what, std::string_view attribute,
+            std::string_view rule) {
+    sink_({StrCat(site_.schema->op_type, "-", site_.schema->since, "/", what),
+           model_.SerializeAsString(), kNodeName, std::string(attribute),
+           std::string(rule)});
+  }
+  AttributeProto* Attribute(NodeProto* node, const Schema::AttributeRow& row);
+  void OutOfRange(const Schema::AttributeRow& row);
+  void WrongTypes(int input, const Schema::Parameter& parameter);
+  void WrongShapes(int input);
+  // The graph input that input i of the node is; null where it is none.
+  ::onnx::TypeProto_Tensor* InputType(int i);
+
+  const Site& site_;
+  const Sink& sink_;
+  ModelProto model_;
+};
+
+// The node's attribute, added where it has none.
+AttributeProto* NodeMutator::Attribute(NodeProto* node,
+                                       const Schema::AttributeRow& row) {
+  for (AttributeProto& attribute : *node->mutable_attribute()) {
+    if (attribute.name() == row.name) return &attribute;
+  }
+  AttributeProto* attribute = node->add_attribute();
+  attribute->set_name(std::string(row.name));
+  attribute->set_type(
+      static_cast<::onnx::AttributeProto_AttributeType>(row.type));
+  return attribute;
+}
+
+void SetInt(AttributeProto* attribute, int64_t value) {
+  const std::string name = attribute->name();
+  attribute->Clear();
+  attribute->set_name(name);
+  attribute->set_type(AttributeProto::INT);
+  attribute->set_i(value);
+}
+
+void SetString(AttributeProto* attribute, const std::string& value) {
+  const std::string name = attribute->name();
+  attribute->Clear();
+  attribute->set_name(name);
+  attribute->set_type(AttributeProto::STRING);
+  attribute->set_s(value);
+}
+
+void SetInts(AttributeProto* attribute, const std::vector<int64_t>& values) {
+  const std::string name = attribute->name();
+  attribute->Clear();
+  attribute->set_name(name);
+  attribute->set_type(AttributeProto::INTS);
+  for (const int64_t value : values) attribute->add_ints(value);
+}
+
+// Attributes whose values the standard restricts in words: strings that are one
+// of a list, and sizes that are at least 1 or 0.
+bool IsWord(std::string_view name) {
+  static const std::set<std::string_view> kNames = {
+      "approximate",
+      "auto_pad",
+      "case_change_action",
+      "coordinate_transformation_mode",
+      "direction",
+      "keep_aspect_ratio_policy",
+      "mode",
+      "nearest_mode",
+      "padding_mode",
+      "pixel_format",
+      "reduction"};
+  return kNames.contains(name);
+}
+
+std::optional<int64_t> LeastValue(std::string_view op, std::string_view name) {
+  static const std::map<std::string_view, int64_t> kLeast = {
+      {"blocksize", 1},
+      {"dilations", 1},
+      {"group", 1},
+      {"hidden_size", 1},
+      {"kernel_shape", 1},
+      {"max_gram_length", 1},
+      {"min_gram_length", 1},
+      {"num_groups", 1},
+      {"num_outputs", 1},
+      {"offset_group", 1},
+      {"p", 1},
+      {"pads", 0},
+      {"pooled_shape", 1},
+      {"sample_size", 1},
+      {"sampling_ratio", 0},
+      {"size", 1},
+      {"split", 0},
+      {"strides", 1},
+      {"output_height", 1},
+      {"output_width", 1}};
+  if (op == "Pad") return std::nullopt;
+  const auto found = kLeast.find(name);
+  return found == kLeast.end() ? std::nullopt : std::optional(found->second);
+}
+
+void NodeMutator::OutOfRange(const Schema::AttributeRow& row) {
+  using Type = onnx::AttributeType;
+  const std::string name(row.name);
+  const auto least = LeastValue(site_.schema->op_type, row.name);
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  if (row.type == Type::kString) {
+    SetString(Attribute(Begin(), row), "frobnicate");
+    Emit(StrCat(name, "/unknown word"), name,
+         IsWord(row.name) ? "the standard lists the words" : "");
+    return;
+  }
+  if (row.type == Type::kInt) {
+    for (const int64_t value :
+         {kMin, int64_t{-1000}, int64_t{-1}, int64_t{0}, int64_t{1000}, kMax}) {
+      SetInt(Attribute(Begin(), row), value);
+      Emit(StrCat(name, "/", value), name,
+           least && value < *least ? "the standard sets a least value" : "");
+    }
+    return;
+  }
+  if (row.type != Type::kInts) return;
+  const AttributeProto* given = Attribute(Begin(), row);
+  const std::vector<int64_t> values(given->ints().begin(), given->ints().end());
+  if (values.empty()) return;
+  for (const int64_t value :
+       {kMin, int64_t{-1000}, int64_t{-1}, int64_t{0}, int64_t{1000}, kMax}) {
+    std::vector<int64_t> changed = values;
+    changed.back() = value;
+    SetInts(Attribute(Begin(), row), changed);
+    Emit(StrCat(name, "/entry ", value), name,
+         least && value < *least ? "the standard sets a least value" : "");
+  }
+  std::vector<int64_t> longer = values;
+  longer.push_back(values.back());
+  SetInts(Attribute(Begin(), row), longer);
+  Emit(StrCat(name, "/longer"), name, "");
+  SetInts(Attribute(Begin(), row), {values.begin(), values.end() - 1});
+  Emit(StrCat(name, "/shorter"), name, "");
+}
+
+void NodeMutator::MutateAttribute(const Schema::AttributeRow& row) {
+  const std::string name(row.name);
+  NodeProto* node = Begin();
+  if (row.required) {
+    for (int i = node->attribute_size(); i-- > 0;) {
+      if (node->attribute(i).name() == row.name) {
+        node->mutable_attribute()->DeleteSubrange(i, 1);
+      }
+    }
+    Emit(StrCat(name, "/dropped"), name, "the attribute is required");
+  }
+  AttributeProto* attribute = Attribute(Begin(), row);
+  if (row.type == onnx::AttributeType::kInt) {
+    SetString(attribute, "1");
+  } else {
+    SetInt(attribute, 1);
+  }
+  Emit(StrCat(name, "/retyped"), name, "the attribute has another type");
+  attribute = Attribute(Begin(), row);
+  attribute->set_type(row.type == onnx::AttributeType::kFloat
+                          ? AttributeProto::INTS
+                          : AttributeProto::FLOAT);
+  Emit(StrCat(name, "/type field"), name, "the attribute has another type");
+  attribute = Attribute(Begin(), row);
+  AttributeProto copy = *attribute;
+  *model_.mutable_graph()->mutable_node(site_.node)->add_attribute() = copy;
+  Emit(StrCat(name, "/twice"), name, "attributes have distinct names");
+  OutOfRange(row);
+}
+
+void NodeMutator::MutateNode() {
+  NodeProto* node = Begin();
+  AttributeProto* attribute = node->add_attribute();
+  attribute->set_name("frobnicate");
+  SetInt(attribute, 1);
+  Emit("unknown attribute", "frobnicate", "the operator has no such attribute");
+  Begin()->set_op_type("Frobnicate");
+  Emit("unknown operator", "", "the standard has no such operator");
+  Begin()->set_op_type("");
+  Emit("no operator", "", "op_type is required");
+  Begin()->set_domain("frobnicate");
+  Emit("unknown domain", "", "nobody defines the domain");
+  Begin();
+  if (site_.schema->since > 1) {
+    for (auto& import : *model_.mutable_opset_import()) import.set_version(1);
+    Emit("older opset", "", "");
+  }
+}
+
+::onnx::TypeProto_Tensor* NodeMutator::InputType(int i) {
+  GraphProto* graph = model_.mutable_graph();
+  for (auto& input : *graph->mutable_input()) {
+    if (input.name() == graph->node(site_.node).input(i) &&
+        input.type().has_tensor_type()) {
+      return input.mutable_type()->mutable_tensor_type();
+    }
+  }
+  return nullptr;
+}
+
+void NodeMutator::WrongTypes(int input, const Schema::Parameter& parameter) {
+  // The graph input may serve other nodes: then they are at fault, too.
+  int left = 3;
+  for (int type = 1; type <= static_cast<int>(ElementType::kInt4); ++type) {
+    const auto element = static_cast<ElementType>(type);
+    if (parameter.types.Contains(TypeSet::kTensor, element)) continue;
+    if (left-- == 0) return;
+    Begin();
+    auto* tensor = InputType(input);
+    if (tensor == nullptr) return;
+    tensor->set_elem_type(type);
+    const bool by_rule = model_.graph().node_size() == 1 &&
+                         element != ElementType::kComplex64 &&
+                         element != ElementType::kComplex128;
+    Emit(StrCat("input ", input, "/of ", onnx::ElementName(element)), "",
+         by_rule ? "the operator does not take the type" : "");
+  }
+}
+
+void NodeMutator::WrongShapes(int input) {
+  Begin();
+  auto* tensor = InputType(input);
+  if (tensor == nullptr || !tensor->has_shape()) return;
+  const int rank = tensor->shape().dim_size();
+  for (int i = 0; i < rank; ++i) {
+    for (const int64_t extent : {0, 97}) {
+      Begin();
+      InputType(input)->mutable_shape()->mutable_dim(i)->set_dim_value(extent);
+      Emit(StrCat("input ", input, "/dim ", i, " is ", extent), "", "");
+    }
+  }
+  for (const int other : {0, rank - 1, rank + 1}) {
+    if (other == rank || other < 0) continue;
+    Begin();
+    auto* shape = InputType(input)->mutable_shape();
+    while (shape->dim_size() > other) shape->mutable_dim()->RemoveLast();
+    while (shape->dim_size() < other) shape->add_dim()->set_dim_value(1);
+    Emit(StrCat("input ", input, "/rank ", other), "", "");
+  }
+}
+
+void NodeMutator::MutateInputs() {
+  using Option = Schema::Parameter::Option;
+  const auto& parameters = site_.schema->inputs;
+  const bool variadic =
+      !parameters.empty() && parameters.back().option == Option::kVariadic;
+  if (!variadic) {
+    NodeProto* node = Begin();
+    const std::string any =
+        node->input_size() > 0 ? node->input(0) : node->output(0);
+    while (node->input_size() <= static_cast<int>(parameters.size())) {
+      node->add_input(any);
+    }
+    Emit("too many inputs", "", "the operator takes fewer inputs");
+  }
+  const int count = Begin()->input_size();
+  for (int i = 0; i < count; ++i) {
+    const auto& parameter = parameters[std::min<size_t>(static_cast<size_t>(i),
+                                                        parameters.size() - 1)];
+    if (Begin()->input(i).empty()) continue;
+    Begin()->set_input(i, "nobody_makes_this");
+    Emit(StrCat("input ", i, "/of nobody"), "",
+         "values are made before they are read");
+    if (parameter.option == Option::kSingle) {
+      NodeProto* node = Begin();
+      while (node->input_size() > i) node->mutable_input()->RemoveLast();
+      Emit(StrCat("input ", i, "/dropped"), "", "the input is required");
+      Begin()->set_input(i, "");
+      Emit(StrCat("input ", i, "/left out"), "", "the input is required");
+    }
+    WrongTypes(i, parameter);
+    WrongShapes(i);
+  }
+}
+
+void NodeMutator::MutateOutputs() {
+  using Option = Schema::Parameter::Option;
+  const auto& parameters = site_.schema->outputs;
+  NodeProto* node = Begin();
+  const bool variadic =
+      !parameters.empty() && parameters.back().option == Option::kVariadic;
+  if (!variadic) {
+    while (node->output_size() <= static_cast<int>(parameters.size())) {
+      node->add_output(StrCat("more_", node->output_size()));
+    }
+    Emit("too many outputs", "", "the operator has fewer outputs");
+  }
+  Begin()->mutable_output()->Clear();
+  Emit("no outputs", "", "");
+  node = Begin();
+  node->add_output(node->output(0));
+  Emit("output twice", "", "");
+}
+
+// Sites by operator version, the smallest model first.
+std::map<const Schema*, std::vector<Site>> FindSites(
+    const std::vector<Sample>& corpus) {
+  std::map<const Schema*, std::vector<Site>> sites;
+  for (const Sample& sample : corpus) {
+    const GraphProto& graph = sample.model.graph();
+    for (int i = 0; i < graph.node_size(); ++i) {
+      const NodeProto& node = graph.node(i);
+      const std::string domain =
+          node.domain() == "ai.onnx" ? "" : node.domain();
+      const auto schema = onnx::FindSchema(domain, node.op_type(),
+                                           OpsetOf(sample.model, domain));
+      if (schema.ok()) sites[*schema].push_back({&sample, i, *schema});
+    }
+  }
+  for (auto& [schema, found] : sites) {
+    // The corpus is one array, so that its order settles the rest.
+    std::sort(found.begin(), found.end(), [](const Site& a, const Site& b) {
+      return std::tuple(a.sample->model.ByteSizeLong(), a.sample, a.node) <
+             std::tuple(b.sample->model.ByteSizeLong(), b.sample, b.node);
+    });
+  }
+  return sites;
+}
+
+// The first site whose node has the attribute, else the first.
+const Site& SiteWith(const std::vector<Site>& sites, std::string_view name) {
+  for (const Site& site : sites) {
+    for (const auto& attribute :
+         site.sample->model.graph().node(site.node).attribute()) {
+      if (attribute.name() == name) return site;
+    }
+  }
+  return sites.front();
+}
+
+}  // namespace
+
+void MutateNodes(const std::vector<Sample>& corpus, const Sink& sink) {
+  // By name, not by address.
+  std::map<std::pair<std::string_view, int>, const std::vector<Site>*> ordered;
+  const auto sites = FindSites(corpus);
+  for (const auto& [schema, found] : sites) {
+    ordered[{schema->op_type, schema->since}] = &found;
+  }
+  for (const auto& [version, found] : ordered) {
+    NodeMutator mutator(found->front(), sink);
+    mutator.MutateNode();
+    mutator.MutateInputs();
+    mutator.MutateOutputs();
+    for (const auto& row : found->front().schema->attributes) {
+      NodeMutator(SiteWith(*found, row.name), sink).MutateAttribute(row);
+    }
+  }
+}
+
+}  // namespace encore::tests
