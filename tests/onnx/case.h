@@ -15,6 +15,13 @@
 
 namespace encore::tests {
 
+// Where Debian's package puts its cases.
+inline constexpr char kDebianRoot[] = "/usr/share/libonnx-testdata/data";
+
+// Debian's data stop at opset 17; a wheel of onnx has those of later ones.
+std::string NewerRoot();
+std::vector<std::string> NewerCases();
+
 // Every case below `root`, "node/test_abs", sorted.
 std::vector<std::string> FindCases(const std::string& root);
 

@@ -2,22 +2,16 @@
 
 #include "encore/ir/evaluator.h"
 
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "encore/ir/import/mapped_file.h"
-#include "encore/ir/import/onnx/model.h"
-#include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/case.h"
 #include "encore/tests/skips.h"
 #include "gtest/gtest.h"
 
 namespace encore::tests {
 namespace {
-
-constexpr char kRoot[] = "/usr/share/libonnx-testdata/data";
 
 StatusOr<std::vector<Literal>> ByEvaluator(const Graph& graph,
                                            std::span<const Literal> inputs) {
@@ -41,37 +35,12 @@ void CheckCase(const std::string& suite, const std::string& root,
 class OnnxCase : public testing::TestWithParam<std::string> {};
 
 TEST_P(OnnxCase, EvaluatesToTheExpectedOutputs) {
-  CheckCase("onnx", kRoot, GetParam());
+  CheckCase("onnx", kDebianRoot, GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Debian, OnnxCase, testing::ValuesIn(FindCases(kRoot)),
+INSTANTIATE_TEST_SUITE_P(Debian, OnnxCase,
+                         testing::ValuesIn(FindCases(kDebianRoot)),
                          CaseTestName);
-
-// Debian's data stop at opset 17; a wheel of onnx has those of later ones.
-std::string NewerRoot() {
-  const char* deps = std::getenv("ENCORE_DEPS");
-  return StrCat(deps == nullptr ? "" : deps,
-                "/onnx/onnx==1.16.2/onnx/backend/test/data");
-}
-
-int64_t OpsetOf(const std::string& model) {
-  const auto file = MappedFile::Open(model);
-  if (!file.ok()) return 0;
-  const auto parsed = onnx::ReadModel((*file)->bytes());
-  if (!parsed.ok()) return 0;
-  for (const onnx::OpsetImport& opset : parsed->opsets) {
-    if (opset.domain.empty() || opset.domain == "ai.onnx") return opset.version;
-  }
-  return 0;
-}
-
-std::vector<std::string> NewerCases() {
-  std::vector<std::string> cases = FindCases(NewerRoot());
-  std::erase_if(cases, [](const std::string& name) {
-    return OpsetOf(StrCat(NewerRoot(), "/", name, "/model.onnx")) < 18;
-  });
-  return cases;
-}
 
 class NewerOnnxCase : public testing::TestWithParam<std::string> {};
 
@@ -84,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Wheel, NewerOnnxCase, testing::ValuesIn(NewerCases()),
 
 // The data are a package of the set-up; without them nothing would be tested.
 TEST(OnnxCases, AreInstalled) {
-  EXPECT_GE(FindCases(kRoot).size(), 1000u);
+  EXPECT_GE(FindCases(kDebianRoot).size(), 1000u);
   EXPECT_GE(NewerCases().size(), 500u);
 }
 

@@ -55,13 +55,23 @@ class NodeMutator {
     model_ = site_.sample->model;
     NodeProto* node = model_.mutable_graph()->mutable_node(site_.node);
     node->set_name(kNodeName);
+    // A mutation may change shapes and yet be a good model.
+    for (auto& output : *model_.mutable_graph()->mutable_output()) {
+      if (!output.type().has_tensor_type()) continue;
+      output.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+    model_.mutable_graph()->clear_value_info();
     return node;
   }
   void Emit(std::string_view what, std::string_view attribute,
             std::string_view rule) {
+    EmitOf(kNodeName, what, attribute, rule);
+  }
+  void EmitOf(std::string_view node, std::string_view what,
+              std::string_view attribute, std::string_view rule) {
     sink_({StrCat(site_.schema->op_type, "-", site_.schema->since, "/", what),
-           model_.SerializeAsString(), kNodeName, std::string(attribute),
-           std::string(rule)});
+           model_.SerializeAsString(), std::string(node),
+           std::string(attribute), std::string(rule)});
   }
   AttributeProto* Attribute(NodeProto* node, const Schema::AttributeRow& row);
   void OutOfRange(const Schema::AttributeRow& row);
@@ -243,7 +253,7 @@ void NodeMutator::MutateNode() {
   Begin();
   if (site_.schema->since > 1) {
     for (auto& import : *model_.mutable_opset_import()) import.set_version(1);
-    Emit("older opset", "", "");
+    EmitOf("", "older opset", "", "");
   }
 }
 
@@ -263,15 +273,25 @@ void NodeMutator::WrongTypes(int input, const Schema::Parameter& parameter) {
   int left = 3;
   for (int type = 1; type <= static_cast<int>(ElementType::kInt4); ++type) {
     const auto element = static_cast<ElementType>(type);
-    if (parameter.types.Contains(TypeSet::kTensor, element)) continue;
+    // Few importers have these, and say so of the input.
+    const bool rare = element == ElementType::kComplex64 ||
+                      element == ElementType::kComplex128 ||
+                      element == ElementType::kFloat8E4M3FNUZ ||
+                      element == ElementType::kFloat8E5M2FNUZ;
+    if (rare || parameter.types.Contains(TypeSet::kTensor, element)) continue;
     if (left-- == 0) return;
     Begin();
     auto* tensor = InputType(input);
     if (tensor == nullptr) return;
     tensor->set_elem_type(type);
-    const bool by_rule = model_.graph().node_size() == 1 &&
-                         element != ElementType::kComplex64 &&
-                         element != ElementType::kComplex128;
+    // Where it is an initializer, too, the two disagree, which is no fault of
+    // the node's.
+    const std::string& name = model_.graph().node(site_.node).input(input);
+    const auto& data = model_.graph().initializer();
+    const bool by_rule =
+        model_.graph().node_size() == 1 &&
+        std::none_of(data.begin(), data.end(),
+                     [&](const auto& tensor) { return tensor.name() == name; });
     Emit(StrCat("input ", input, "/of ", onnx::ElementName(element)), "",
          by_rule ? "the operator does not take the type" : "");
   }
@@ -358,7 +378,11 @@ std::map<const Schema*, std::vector<Site>> FindSites(
   std::map<const Schema*, std::vector<Site>> sites;
   for (const Sample& sample : corpus) {
     const GraphProto& graph = sample.model.graph();
-    for (int i = 0; i < graph.node_size(); ++i) {
+    // Sequences and optionals are refused before any node is seen.
+    const bool tensors = std::all_of(
+        graph.input().begin(), graph.input().end(),
+        [](const auto& input) { return input.type().has_tensor_type(); });
+    for (int i = 0; tensors && i < graph.node_size(); ++i) {
       const NodeProto& node = graph.node(i);
       const std::string domain =
           node.domain() == "ai.onnx" ? "" : node.domain();

@@ -5,15 +5,16 @@
 
 #include "encore/ir/builder.h"
 #include "encore/ir/evaluator.h"
+#include "encore/ir/import/onnx/check_model.h"
 #include "encore/ir/import/onnx/check_node.h"
 #include "encore/ir/import/onnx/context.h"
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/declared.h"
 #include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/fold_dims.h"
 #include "encore/ir/import/onnx/host_values.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/import/onnx/node_order.h"
-#include "encore/ir/import/onnx/schema.h"
 #include "encore/ir/import/onnx/scope.h"
 #include "encore/ir/import/onnx/tensor_data.h"
 #include "encore/ir/import/onnx/upgrade.h"
@@ -22,9 +23,6 @@
 
 namespace encore::onnx {
 namespace {
-
-// The newest file format that this reader was written against.
-constexpr int64_t kNewestIrVersion = 13;
 
 // The bound of a dim that the model leaves open. Exporters write "to the end"
 // of a slice as 10^9 or more, which is then beyond every extent.
@@ -65,7 +63,6 @@ class Pass : public BodyImporter {
     return options;
   }
 
-  Status ReadOpset();
   Status BindInitializers(const Graph& graph, Scope& scope);
   Status BindInputs();
   Status BindHostObject(const ValueInfo& input, DType dtype);
@@ -74,7 +71,7 @@ class Pass : public BodyImporter {
   Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
                      Scope& scope);
   Status ImportNode(const Node& original, Scope& scope);
-  Status CheckAgainstStandard(const Node& node, const Scope& scope);
+  Status CheckInputTypes(const Node& node, const Scope& scope);
   StatusOr<encore::Graph> Finish();
 
   const Model& model_;
@@ -94,27 +91,6 @@ class Pass : public BodyImporter {
   std::map<std::string, Dim> symbols_;
   bool extents_given_ = false;
 };
-
-Status Pass::ReadOpset() {
-  if (!model_.has_graph) {
-    return InvalidArgumentError("no graph (no ONNX model, or an empty one)");
-  }
-  if (model_.ir_version > kNewestIrVersion) {
-    return UnimplementedError(StrCat("ir_version ", model_.ir_version,
-                                     " is newer than ", kNewestIrVersion));
-  }
-  // Files before ir_version 3 have no list, and are of opset 1.
-  opset_ = model_.ir_version < 3 ? 1 : 0;
-  for (const OpsetImport& opset : model_.opsets) {
-    if (opset.domain.empty() || opset.domain == "ai.onnx")
-      opset_ = opset.version;
-  }
-  if (opset_ < 1 && model_.opsets.empty()) {
-    return InvalidArgumentError(
-        "opset_import does not name the default domain");
-  }
-  return OkStatus();
-}
 
 Status Pass::BindInitializers(const Graph& graph, Scope& scope) {
   if (graph.has_sparse_initializers) {
@@ -253,7 +229,11 @@ Status Pass::BindInputs() {
   size_t position = 0;
   for (const ValueInfo& input : model_.graph.inputs) {
     // Old files list initializers among the inputs.
-    if (scope_.Find(input.name) != nullptr) continue;
+    if (const Bound* bound = scope_.Find(input.name)) {
+      ENCORE_RETURN_IF_ERROR(CheckDeclared(
+          input.name, input.type, TypeOfBound(*bound), /*extents=*/true));
+      continue;
+    }
     if (position < options_.positional_shapes.size()) {
       shapes_.emplace(input.name, options_.positional_shapes[position++]);
     }
@@ -301,61 +281,35 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-// The type of a value in the words of the standard.
-std::optional<ValueType> TypeOfBound(const Bound& bound) {
-  std::optional<DType> dtype;
-  TypeSet::Kind kind = TypeSet::kTensor;
-  if (bound.constant) {
-    dtype = bound.constant->dtype();
-  } else if (bound.dims) {
-    dtype = bound.dims->dtype;
-  } else if (bound.value && bound.value->valid()) {
-    dtype = bound.value->dtype();
-    switch (bound.value->type().host) {
-      case HostKind::kNone:
-        break;
-      case HostKind::kSequence:
-        kind = TypeSet::kSequence;
-        break;
-      case HostKind::kOptional:
-        kind = TypeSet::kOptional;
-        break;
-      case HostKind::kOptionalSequence:
-        kind = TypeSet::kOptionalSequence;
-        break;
-    }
+// The kind of a host object in the words of the standard.
+TypeSet::Kind KindOf(HostKind host) {
+  switch (host) {
+    case HostKind::kNone:
+      return TypeSet::kTensor;
+    case HostKind::kSequence:
+      return TypeSet::kSequence;
+    case HostKind::kOptional:
+      return TypeSet::kOptional;
+    case HostKind::kOptionalSequence:
+      return TypeSet::kOptionalSequence;
   }
-  if (!dtype) return std::nullopt;
-  return ValueType{kind, ElementTypeOf(*dtype)};
+  return TypeSet::kTensor;
 }
 
-Status Pass::CheckAgainstStandard(const Node& node, const Scope& scope) {
-  const bool standard = node.domain.empty() || node.domain == "ai.onnx";
-  const std::string_view domain = standard ? "" : node.domain;
-  if (!IsKnownDomain(domain)) {
-    return UnimplementedError(
-        StrCat("the domain ", Quote(node.domain), " is not known"));
-  }
-  int64_t opset = standard ? opset_ : 0;
-  for (const OpsetImport& import : model_.opsets) {
-    if (!standard && import.domain == domain) opset = import.version;
-  }
-  if (opset < 1) {
-    return InvalidArgumentError(StrCat(
-        "opset_import does not name ",
-        standard ? "the default domain" : StrCat("the domain ", domain)));
-  }
-  const auto schema = FindSchema(domain, node.op_type, opset);
-  if (!schema.ok()) return UnimplementedError(Message(schema.status()));
-  ENCORE_RETURN_IF_ERROR(CheckNode(**schema, node));
-  return CheckTypes(**schema, node, [&](std::string_view name) {
-    const Bound* bound = scope.Find(name);
-    return bound == nullptr ? std::nullopt : TypeOfBound(*bound);
-  });
+Status Pass::CheckInputTypes(const Node& node, const Scope& scope) {
+  ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
+  return CheckTypes(
+      *schema, node, [&](std::string_view name) -> std::optional<ValueType> {
+        const Bound* bound = scope.Find(name);
+        if (bound == nullptr) return std::nullopt;
+        if (bound->value && !bound->value->valid()) return std::nullopt;
+        const TensorType type = TypeOfBound(*bound);
+        return ValueType{KindOf(type.host), ElementTypeOf(type.dtype)};
+      });
 }
 
 Status Pass::ImportNode(const Node& original, Scope& scope) {
-  ENCORE_RETURN_IF_ERROR(CheckAgainstStandard(original, scope));
+  ENCORE_RETURN_IF_ERROR(CheckInputTypes(original, scope));
   const bool standard = original.domain.empty() || original.domain == "ai.onnx";
   Node node = original;
   if (standard) ENCORE_RETURN_IF_ERROR(UpgradeNode(opset_, &node, &store_));
@@ -391,17 +345,22 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
                          Scope& scope) {
   for (const ValueInfo& input : graph.inputs) known.insert(input.name);
   for (const Tensor& tensor : graph.initializers) known.insert(tensor.name);
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<int> order,
-                          NodeOrder(graph.nodes, known));
-  for (const int i : order) {
-    const Node& node = graph.nodes[i];
-    const std::string title = NodeTitle(node);
+  ENCORE_RETURN_IF_ERROR(CheckOrder(graph.nodes, known));
+  const bool outermost = &graph == &model_.graph;
+  const Declared declared(graph,
+                          outermost && bindings_.empty() && shapes_.empty());
+  for (const Node& node : graph.nodes) {
     const std::string_view name = node.name.empty() && !node.outputs.empty()
                                       ? node.outputs[0]
                                       : node.name;
     const auto origin = scope.builder().Origin(name);
-    const Status imported = ImportNode(node, scope);
-    if (!imported.ok()) return Annotate(imported, title);
+    Status imported = ImportNode(node, scope);
+    for (const std::string_view output : node.outputs) {
+      const Bound* bound = scope.Find(output);
+      if (!imported.ok() || bound == nullptr) break;
+      imported = declared.Check(output, TypeOfBound(*bound));
+    }
+    if (!imported.ok()) return Annotate(imported, NodeTitle(node));
   }
   return OkStatus();
 }
@@ -412,9 +371,6 @@ Status Pass::ImportBody(const Graph& graph, Scope& scope) {
 }
 
 StatusOr<encore::Graph> Pass::Finish() {
-  if (model_.graph.outputs.empty()) {
-    return InvalidArgumentError("the graph has no outputs");
-  }
   std::vector<std::pair<std::string, Value>> outputs;
   for (const ValueInfo& output : model_.graph.outputs) {
     if (scope_.Find(output.name) == nullptr) {
@@ -422,23 +378,13 @@ StatusOr<encore::Graph> Pass::Finish() {
                                          " is not produced by any node"));
     }
     const Value value = scope_.Tensor(output.name);
-    const bool typed = output.type.kind == Type::Kind::kTensor &&
-                       output.type.element_type != 0;
-    if (typed && value.valid()) {
-      const StatusOr<DType> declared = DTypeOf(output.type.element_type);
-      if (declared.ok() && *declared != value.dtype()) {
-        return InvalidArgumentError(StrCat("output ", Quote(output.name),
-                                           " is declared ", *declared,
-                                           " but is ", value.dtype()));
-      }
-    }
     outputs.emplace_back(output.name, value);
   }
   return builder_.Build(outputs);
 }
 
 StatusOr<encore::Graph> Pass::Run() {
-  ENCORE_RETURN_IF_ERROR(ReadOpset());
+  opset_ = OpsetOf(model_, "");
   ENCORE_RETURN_IF_ERROR(BindInitializers(model_.graph, scope_));
   ENCORE_RETURN_IF_ERROR(BindInputs());
   ENCORE_RETURN_IF_ERROR(ImportNodes(model_.graph, {}, scope_));
@@ -452,6 +398,7 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                const std::string& folder,
                                const ImportOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
+  ENCORE_RETURN_IF_ERROR(CheckModel(model));
   const DataSource source{std::move(owner), folder};
   // Each restart finds a weight that has to be a constant, and there are only
   // so many.

@@ -50,8 +50,8 @@ std::set<std::string_view> CapturesOf(const Graph& graph) {
   return captured;
 }
 
-StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
-                                     const std::set<std::string_view>& known) {
+Status CheckOrder(std::span<const Node> nodes,
+                  const std::set<std::string_view>& known) {
   const int count = static_cast<int>(nodes.size());
   std::map<std::string_view, int> producer;
   for (int i = 0; i < count; ++i) {
@@ -64,8 +64,8 @@ StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
       }
     }
   }
-  // Kahn's algorithm; among the nodes that are ready the first in the file goes
-  // first.
+  // Kahn's algorithm tells circles from nodes out of order.
+  int late = count;
   std::vector<int> missing(count);
   std::vector<std::vector<int>> users(count);
   std::set<int> ready;
@@ -78,16 +78,15 @@ StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
             StrCat(NodeTitle(nodes[i]), ": input ", Quote(name),
                    " is no input, no initializer and no node's output"));
       }
+      if (found->second > i && late == count) late = i;
       users[found->second].push_back(i);
       ++missing[i];
     }
     if (missing[i] == 0) ready.insert(i);
   }
-  std::vector<int> order;
   while (!ready.empty()) {
     const int next = *ready.begin();
     ready.erase(ready.begin());
-    order.push_back(next);
     for (const int user : users[next]) {
       if (--missing[user] == 0) ready.insert(user);
     }
@@ -98,7 +97,10 @@ StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
           NodeTitle(nodes[i]), " depends on itself through other nodes"));
     }
   }
-  return order;
+  if (late == count) return OkStatus();
+  return InvalidArgumentError(
+      StrCat(NodeTitle(nodes[late]),
+             " comes before a node that it reads; nodes must be sorted"));
 }
 
 }  // namespace encore::onnx

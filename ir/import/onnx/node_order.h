@@ -15,12 +15,11 @@ namespace encore::onnx {
 // "node "conv1" (Conv)"; a node without a name is named by its first output.
 std::string NodeTitle(const Node& node);
 
-// Positions of `nodes` in an order in which every input comes before its use;
-// the given order where that is one. `known` holds the names of arguments and
-// initializers. InvalidArgument where a name has no source, is produced twice,
-// or nodes depend on each other in a circle; the message names a node of it.
-StatusOr<std::vector<int>> NodeOrder(std::span<const Node> nodes,
-                                     const std::set<std::string_view>& known);
+// `known` holds the names of arguments and initializers. InvalidArgument where
+// a name has no source or is produced twice, nodes depend on each other in a
+// circle, or one comes before another that it reads; the message names a node.
+Status CheckOrder(std::span<const Node> nodes,
+                  const std::set<std::string_view>& known);
 
 // Every name that `node` reads: its inputs, and what its subgraphs capture.
 std::vector<std::string_view> NamesRead(const Node& node);

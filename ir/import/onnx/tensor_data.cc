@@ -145,6 +145,11 @@ StatusOr<Literal> Convert(const Tensor& tensor, const DataSource& source) {
   }
   if (tensor.is_external) return MapExternal(tensor, dtype, source);
   if (tensor.has_raw_data) {
+    if (!tensor.float_data.empty() || !tensor.int32_data.empty() ||
+        !tensor.int64_data.empty() || !tensor.double_data.empty() ||
+        !tensor.uint64_data.empty()) {
+      return InvalidArgumentError("data are in raw_data and a typed field");
+    }
     return Literal::Map(dtype, tensor.dims,
                         std::as_bytes(std::span(tensor.raw_data)),
                         source.owner);

@@ -1,0 +1,27 @@
+// Checks of a whole ONNX model before anything of it is imported: the format,
+// the opsets, the names, and every node, those of subgraphs too, against the
+// standard's table of operators.
+#ifndef ENCORE_IR_IMPORT_ONNX_CHECK_MODEL_H_
+#define ENCORE_IR_IMPORT_ONNX_CHECK_MODEL_H_
+
+#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/import/onnx/schema.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// The version of the operators of a domain that the model imports; 0 where it
+// does not name the domain. "" and "ai.onnx" are the default domain.
+int64_t OpsetOf(const Model& model, std::string_view domain);
+
+// The node's operator as the model's opsets have it. InvalidArgument where no
+// opset is imported for its domain, Unimplemented where domain or operator are
+// not the standard's.
+StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node);
+
+// InvalidArgument or Unimplemented, naming the node where one is at fault.
+Status CheckModel(const Model& model);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_CHECK_MODEL_H_

@@ -1,0 +1,78 @@
+#include "encore/ir/import/onnx/declared.h"
+
+#include <string>
+
+#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+// A declared shape as text: "[2,N,?]".
+std::string ShapeText(const std::vector<Dimension>& dims) {
+  std::vector<std::string> texts;
+  for (const Dimension& dim : dims) {
+    texts.push_back(dim.value           ? StrCat(*dim.value)
+                    : dim.param.empty() ? "?"
+                                        : std::string(dim.param));
+  }
+  return StrCat("[", StrJoin(texts, ","), "]");
+}
+
+}  // namespace
+
+TensorType TypeOfBound(const Bound& bound) {
+  if (bound.constant) return bound.constant->type();
+  if (bound.value) return bound.value->type();
+  TensorType type{bound.dims->dtype, Shape{}, HostKind::kNone};
+  if (!bound.dims->scalar) {
+    type.shape = Shape({Dim(static_cast<int64_t>(bound.dims->dims.size()))});
+  }
+  return type;
+}
+
+Declared::Declared(const Graph& graph, bool extents) : extents_(extents) {
+  for (const ValueInfo& info : graph.value_infos) {
+    types_[info.name] = &info.type;
+  }
+  for (const ValueInfo& info : graph.outputs) types_[info.name] = &info.type;
+}
+
+Status Declared::Check(std::string_view name, const TensorType& type) const {
+  const auto found = types_.find(name);
+  if (found == types_.end()) return OkStatus();
+  return CheckDeclared(name, *found->second, type, extents_);
+}
+
+Status CheckDeclared(std::string_view name, const Type& declared,
+                     const TensorType& type, bool extents) {
+  if (declared.kind != Type::Kind::kTensor || type.host != HostKind::kNone) {
+    return OkStatus();
+  }
+  if (declared.element_type != 0) {
+    const StatusOr<DType> dtype = DTypeOf(declared.element_type);
+    if (!dtype.ok()) {
+      return Annotate(dtype.status(), StrCat("value ", Quote(name)));
+    }
+    if (*dtype != type.dtype) {
+      return InvalidArgumentError(StrCat("value ", Quote(name), " is declared ",
+                                         *dtype, " but is ", type.dtype));
+    }
+  }
+  if (!declared.shape) return OkStatus();
+  const std::vector<Dimension>& dims = *declared.shape;
+  bool fits = static_cast<int>(dims.size()) == type.shape.rank();
+  for (size_t i = 0; fits && extents && i < dims.size(); ++i) {
+    const Dim& dim = type.shape[static_cast<int>(i)];
+    // A dim of -1 or 0 is how some exporters say "any".
+    if (!dims[i].value || *dims[i].value <= 0 || !dim.is_constant()) continue;
+    fits = dim.constant() == *dims[i].value;
+  }
+  if (fits) return OkStatus();
+  return InvalidArgumentError(StrCat("value ", Quote(name), " is declared ",
+                                     ShapeText(dims), " but is ",
+                                     type.ToString()));
+}
+
+}  // namespace encore::onnx
