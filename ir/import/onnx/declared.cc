@@ -33,9 +33,6 @@ TensorType TypeOfBound(const Bound& bound) {
 }
 
 Declared::Declared(const Graph& graph, bool extents) : extents_(extents) {
-  for (const ValueInfo& info : graph.value_infos) {
-    types_[info.name] = &info.type;
-  }
   for (const ValueInfo& info : graph.outputs) types_[info.name] = &info.type;
 }
 

@@ -16,13 +16,13 @@ namespace encore::onnx {
 // The type of what a name is bound to.
 TensorType TypeOfBound(const Bound& bound);
 
-// The types that a graph declares for its values and outputs, by name.
+// The types that a model declares for its outputs, by name. What files say of
+// values in between, and in bodies, is a hint and often stale.
 class Declared {
  public:
   // `graph` outlives this. `extents` says whether constant dims count as well:
   // they do not where the caller has bound symbols, because files then say of
-  // some values what was true of other extents, nor in bodies, whose values may
-  // change from trip to trip.
+  // some values what was true of other extents.
   Declared(const Graph& graph, bool extents);
 
   // InvalidArgument where the value of that name is of another dtype, rank or

@@ -347,8 +347,7 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
   for (const Tensor& tensor : graph.initializers) known.insert(tensor.name);
   ENCORE_RETURN_IF_ERROR(CheckOrder(graph.nodes, known));
   const bool outermost = &graph == &model_.graph;
-  const Declared declared(graph,
-                          outermost && bindings_.empty() && shapes_.empty());
+  const Declared declared(graph, bindings_.empty() && shapes_.empty());
   for (const Node& node : graph.nodes) {
     const std::string_view name = node.name.empty() && !node.outputs.empty()
                                       ? node.outputs[0]
@@ -357,7 +356,7 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
     Status imported = ImportNode(node, scope);
     for (const std::string_view output : node.outputs) {
       const Bound* bound = scope.Find(output);
-      if (!imported.ok() || bound == nullptr) break;
+      if (!outermost || !imported.ok() || bound == nullptr) break;
       imported = declared.Check(output, TypeOfBound(*bound));
     }
     if (!imported.ok()) return Annotate(imported, NodeTitle(node));
