@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Every bad model is refused: with exit code 2 and a message that names the node and the attribute at fault, in 2 s
+and in 10 times the file's size plus 64 MiB.
+
+  bad_models_test.py WRITE_MUTATIONS IMPORT_EACH ENCORE EXPORT_SCHEMAS [--judged]
+
+WRITE_MUTATIONS makes bad models from ONNX's own, and says of most which rule of the standard they break: these have to be
+refused. With --judged so do those that only strict shape inference of the pinned onnx package refuses. All are imported
+in one process, and a sample by the tool, whose time and memory are measured.
+"""
+import importlib.util
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+SUITE = '/usr/share/libonnx-testdata/data'
+LEAST = 300
+SAMPLE = 60
+EXIT_UNUSABLE = 2
+SECONDS = 2.0
+SPARE_BYTES = 64 << 20
+# What the judge and the importer may map: a model that makes them want more is a fault seen, not a machine that swaps.
+ADDRESS_SPACE = 3 << 30
+# Codes of a status that are exit code 2 (ir/support/status.h).
+UNUSABLE_CODES = {3, 5, 7, 9, 11, 12, 15}
+
+
+def load_checker(script):
+    spec = importlib.util.spec_from_file_location('export_schemas', script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    home = os.environ.get('ENCORE_HOME') or os.path.expanduser('~/.cache/encore')
+    deps = os.environ.get('ENCORE_DEPS') or os.path.join(home, 'deps')
+    root = os.path.join(deps, 'onnx', module.VERSION, 'onnx', 'backend', 'test', 'data')
+    return module.load(deps).shape_inference.infer_shapes, root
+
+
+def read_model(folder, mutation):
+    with open(os.path.join(folder, 'models'), 'rb') as file:
+        file.seek(mutation['offset'])
+        return file.read(mutation['size'])
+
+
+def places(mutations):
+    """The lines that say where models are, for the processes that read them."""
+    return ''.join(f"{mutation['offset']} {mutation['size']}\n" for mutation in mutations)
+
+
+def judge(script, folder):
+    """Prints a line a model: whether the checker refuses it. Runs in a process of its own, because models that
+    announce much make the checker crash."""
+    infer, _ = load_checker(script)
+    for line in sys.stdin:
+        offset, size = line.split()
+        model = read_model(folder, {'offset': int(offset), 'size': int(size)})
+        try:
+            infer(model, True, True, False)
+            print('accepted', flush=True)
+        except MemoryError:
+            print('accepted', flush=True)
+        except Exception:  # The extension's own types; any of them is a refusal.
+            print('refused', flush=True)
+
+
+def confirmed(mutations, script, folder):
+    """Those that break a rule, or that the checker refuses."""
+    for mutation in mutations:
+        mutation['judge'] = mutation['rule']
+    candidates = [mutation for mutation in mutations if not mutation['rule']]
+    verdicts = []
+    while len(verdicts) < len(candidates):
+        done = subprocess.run([sys.executable, __file__, '--judge', script, folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, input=places(candidates[len(verdicts):]), text=True)
+        verdicts += done.stdout.splitlines()
+        if done.returncode != 0:
+            verdicts.append('crashed')
+    for mutation, verdict in zip(candidates, verdicts):
+        if verdict == 'refused':
+            mutation['judge'] = 'checker'
+    return [mutation for mutation in mutations if mutation['judge']]
+
+
+def import_all(program, mutations, folder):
+    """(code, milliseconds, message) of each; a crash of the process is the model's it was at."""
+    results = []
+    while len(results) < len(mutations):
+        done = subprocess.run([program, folder], capture_output=True, text=True, errors='replace',
+                              input=places(mutations[len(results):]))
+        for line in done.stdout.splitlines():
+            code, milliseconds, message = line.split('\t', 2)
+            results.append((int(code), float(milliseconds), message))
+        if done.returncode != 0:
+            results.append((-1, 0, f'crash: {done.stderr[-200:]}'))
+    return results
+
+
+def run(command):
+    """(exit code, seconds, peak bytes, stderr) of a command."""
+    with tempfile.TemporaryFile() as errors:
+        begin = time.monotonic()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - begin
+        errors.seek(0)
+        text = errors.read().decode(errors='replace')
+    return process.returncode, seconds, usage.ru_maxrss * 1024, text
+
+
+def names(message, mutation):
+    return mutation['node'] in message and re.search(rf"\b{re.escape(mutation['attribute'])}\b", message) is not None
+
+
+def faults_of_import(mutations, results):
+    for mutation, (code, milliseconds, message) in zip(mutations, results):
+        if code not in UNUSABLE_CODES:
+            what = 'accepted' if code == 0 else f'status {code}'
+            yield mutation, f'{what}: {message}'
+        elif not names(message, mutation):
+            yield mutation, f'does not name node and attribute: {message}'
+        elif milliseconds > SECONDS * 1000:
+            yield mutation, f'took {milliseconds} ms'
+
+
+def faults_of_tool(tool, mutations, folder):
+    good = os.path.join(SUITE, 'node', 'test_abs', 'model.onnx')
+    model = os.path.join(folder, 'model.onnx')
+    output = os.path.join(folder, 'output')
+    command = [tool, 'compile', '--stop-after', 'import', '-o', output]
+    code, _, baseline, text = run([*command, good])
+    assert code == 0, text
+    step = max(1, len(mutations) // SAMPLE)
+    sample = [one for i, one in enumerate(mutations)
+              if i % step == 0 or one['name'].startswith(('external', 'model/external', 'model/subgraph/nested'))]
+    for mutation in sample:
+        with open(model, 'wb') as file:
+            file.write(read_model(folder, mutation))
+        code, seconds, peak, text = run([*command, model])
+        allowed = 10 * mutation['size'] + SPARE_BYTES
+        if code != EXIT_UNUSABLE:
+            yield mutation, f'exit code {code}: {text}'
+        elif not names(text, mutation):
+            yield mutation, f'does not name node and attribute: {text}'
+        elif seconds > SECONDS:
+            yield mutation, f'took {seconds:.1f} s'
+        elif peak - baseline > allowed:
+            yield mutation, f'{peak - baseline} bytes more than a good model, at most {allowed}'
+
+
+def main():
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    if sys.argv[1] == '--judge':
+        return judge(sys.argv[2], sys.argv[3])
+    write, program, tool, script = sys.argv[1:5]
+    judged = '--judged' in sys.argv
+    _, newer = load_checker(script)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = os.path.join(folder, 'models')
+        subprocess.run([write, folder, SUITE, newer], check=True)
+        with open(os.path.join(folder, 'index.json')) as file:
+            mutations = [json.loads(line) for line in file]
+        begin = time.monotonic()
+        bad = confirmed(mutations, script, folder) if judged else [one for one in mutations if one['rule']]
+        print(f'{len(mutations)} mutations, {len(bad)} confirmed in {time.monotonic() - begin:.1f} s')
+        begin = time.monotonic()
+        faults = list(faults_of_import(bad, import_all(program, bad, folder)))
+        print(f'imported in {time.monotonic() - begin:.1f} s')
+        faults += faults_of_tool(tool, bad, folder)
+        for mutation, what in faults:
+            print(f"{mutation['name']} ({mutation['rule'] or 'checker'}), at {mutation['offset']}: {what}")
+        cpu = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f'{len(faults)} faults; {cpu.ru_utime + cpu.ru_stime:.1f} s of CPU time')
+        return 1 if faults or len(bad) < LEAST else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
