@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
+#include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
 
 namespace encore {
@@ -28,7 +30,7 @@ struct ImportOptions {
   // those of its tensors, -1 where they differ.
   std::map<std::string, std::vector<int64_t>> input_shapes;
   // The same by position, for inputs that are not named there.
-  std::vector<std::vector<int64_t>> positional_shapes;
+  std::vector<std::optional<std::vector<int64_t>>> positional_shapes;
   // Inputs whose values are known: they are constants of the graph and no
   // inputs of it. For models whose shapes depend on them.
   std::map<std::string, Literal> constants;
@@ -44,6 +46,19 @@ StatusOr<Graph> ImportFile(const std::string& path,
 // no graph; errors as above.
 StatusOr<std::map<std::string, std::string>> ReadModelMetadata(
     const std::string& path);
+
+// What kinds of values a model's inputs, weights excepted, and its outputs are.
+// Of sequences and optionals the dtype counts too; shapes do not.
+struct ModelTypes {
+  struct Value {
+    std::string name;
+    TensorType type;
+  };
+  std::vector<Value> inputs, outputs;
+};
+
+// Converts no node; errors as above.
+StatusOr<ModelTypes> ReadModelTypes(const std::string& path);
 
 }  // namespace encore
 

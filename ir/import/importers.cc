@@ -21,12 +21,14 @@ struct Importer {
   // Null where the format has none.
   StatusOr<std::map<std::string, std::string>> (*metadata)(
       std::span<const std::byte> bytes);
+  // Null where importing the graph is as cheap.
+  StatusOr<ModelTypes> (*types)(std::span<const std::byte> bytes);
 };
 
 constexpr Importer kImporters[] = {
-    {".onnx", onnx::Import, onnx::Metadata},
-    {".txt", native::ImportText, nullptr},
-    {".pb", native::ImportProto, nullptr},
+    {".onnx", onnx::Import, onnx::Metadata, onnx::Types},
+    {".txt", native::ImportText, nullptr, nullptr},
+    {".pb", native::ImportProto, nullptr, nullptr},
 };
 
 StatusOr<const Importer*> ImporterOf(const std::string& path) {
@@ -38,6 +40,21 @@ StatusOr<const Importer*> ImporterOf(const std::string& path) {
       StrJoin(kImporters, ", ", [](std::string* out, const Importer& importer) {
         out->append(importer.extension);
       })));
+}
+
+ModelTypes TypesOf(const Graph& graph) {
+  const auto type = [&](ValueId value) {
+    return TensorType{graph.dtype(value), Shape(), graph.type(value).host};
+  };
+  ModelTypes types;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (argument.is_parameter) continue;
+    types.inputs.push_back({argument.name, type(argument.value)});
+  }
+  for (const Graph::Output& output : graph.outputs()) {
+    types.outputs.push_back({output.name, type(output.value)});
+  }
+  return types;
 }
 
 }  // namespace
@@ -64,6 +81,18 @@ StatusOr<std::map<std::string, std::string>> ReadModelMetadata(
   auto metadata = importer->metadata(file->bytes());
   if (!metadata.ok()) return Annotate(metadata.status(), path);
   return metadata;
+}
+
+StatusOr<ModelTypes> ReadModelTypes(const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  if (importer->types == nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(const Graph graph, ImportFile(path));
+    return TypesOf(graph);
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  auto types = importer->types(file->bytes());
+  if (!types.ok()) return Annotate(types.status(), path);
+  return types;
 }
 
 }  // namespace encore

@@ -38,7 +38,8 @@ double RelativeError(const Literal& actual, const Literal& expected) {
 Status Measure(const std::string& folder) {
   ENCORE_ASSIGN_OR_RETURN(
       const GivenTensors given,
-      ReadGivenTensors({folder + "/inputs.npz"}, "", folder + "/expected.npz"));
+      ReadGivenTensors({{folder + "/inputs.npz"}, "", folder + "/expected.npz"},
+                       folder + "/model.onnx"));
   ENCORE_ASSIGN_OR_RETURN(const ModelSource source,
                           OpenModel(folder + "/model.onnx", {}, given));
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> inputs,

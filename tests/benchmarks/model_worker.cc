@@ -109,7 +109,7 @@ Status Run(char** arguments) {
   const int thread_count =
       static_cast<int>(ParseInt64(arguments[3]).value_or(1));
   ENCORE_ASSIGN_OR_RETURN(const GivenTensors given,
-                          ReadGivenTensors({arguments[2]}, "", ""));
+                          ReadGivenTensors({{arguments[2]}, "", ""}, model));
   backends::CompileOptions options;
   options.threads = thread_count;
   runtime::ThreadPool threads(thread_count);

@@ -378,11 +378,7 @@ std::map<const Schema*, std::vector<Site>> FindSites(
   std::map<const Schema*, std::vector<Site>> sites;
   for (const Sample& sample : corpus) {
     const GraphProto& graph = sample.model.graph();
-    // Sequences and optionals are refused before any node is seen.
-    const bool tensors = std::all_of(
-        graph.input().begin(), graph.input().end(),
-        [](const auto& input) { return input.type().has_tensor_type(); });
-    for (int i = 0; tensors && i < graph.node_size(); ++i) {
+    for (int i = 0; i < graph.node_size(); ++i) {
       const NodeProto& node = graph.node(i);
       const std::string domain =
           node.domain() == "ai.onnx" ? "" : node.domain();

@@ -14,8 +14,9 @@ namespace {
 
 struct Flags {
   CompileRequest request;
-  std::vector<std::string> bindings, inputs;
-  std::string data, emit, stop_after;
+  std::vector<std::string> bindings;
+  GivenFiles given;
+  std::string emit, stop_after;
   SessionFlags session;
   JsonOutput json;
 };
@@ -40,10 +41,10 @@ void AddFlags(CLI::App& app, Flags* flags) {
                "say whether the cache had it and, if not, what differs from "
                "the nearest entry");
   app.add_option("--bind", flags->bindings, "NAME=VALUE for a symbolic dim");
-  app.add_option("--input", flags->inputs,
+  app.add_option("--input", flags->given.inputs,
                  "an input of a recording's call, NAME=FILE with .npy or .pb, "
                  "or FILE.npz with several; missing ones are generated");
-  app.add_option("--data", flags->data,
+  app.add_option("--data", flags->given.data,
                  "a folder of input_0.pb …, as in ONNX's test data");
   app.add_option("--seed", request.seed,
                  "of generated inputs, and of parameters without data")
@@ -93,7 +94,7 @@ Status Compile(Flags& flags) {
   ENCORE_RETURN_IF_ERROR(flags.json.Open());
   ENCORE_ASSIGN_OR_RETURN(request.bindings, ParseBindings(flags.bindings));
   ENCORE_ASSIGN_OR_RETURN(request.given,
-                          ReadGivenTensors(flags.inputs, flags.data, ""));
+                          ReadGivenTensors(flags.given, request.model));
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
   StatusOr<CompileReport> report = [&] {
     const Progress progress("compiling");

@@ -44,10 +44,12 @@ StatusOr<Graph> Import(const CompileRequest& request) {
   ImportOptions options;
   options.bindings = request.bindings;
   for (const auto& [name, tensor] : request.given.inputs) {
-    options.input_shapes[name] = tensor.dims();
+    if (auto extents = ExtentsOf(tensor)) {
+      options.input_shapes[name] = *std::move(extents);
+    }
   }
   for (const Literal& tensor : request.given.positional_inputs) {
-    options.positional_shapes.push_back(tensor.dims());
+    options.positional_shapes.push_back(ExtentsOf(tensor));
   }
   ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(request.model, options));
   ENCORE_RETURN_IF_ERROR(CheckGiven(graph, request.given));

@@ -27,7 +27,8 @@ StatusOr<Literal> ReadNpy(const std::string& path);
 // The tensors of an .npz file by name.
 StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path);
 
-// Writes an .npz file, whole or not at all. Unimplemented for string tensors.
+// Writes an .npz file, whole or not at all. Unimplemented for strings,
+// sequences and optionals.
 Status WriteTensors(const std::string& path,
                     std::span<const std::pair<std::string, Literal>> tensors);
 

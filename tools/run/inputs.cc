@@ -4,26 +4,69 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "encore/ir/import/import.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/io/generate.h"
 #include "encore/tools/io/npy.h"
+#include "encore/tools/io/onnx_value.h"
 #include "encore/tools/io/tensor_file.h"
 
 namespace encore::tools {
 namespace {
 
+using Values = std::vector<ModelTypes::Value>;
+
+bool IsProto(const std::string& path) { return path.ends_with(".pb"); }
+
+// Value `i` of `values`; a tensor where there is none.
+TensorType TypeAt(const Values& values, size_t i) {
+  return i < values.size() ? values[i].type : TensorType();
+}
+
+TensorType TypeNamed(const Values& values, std::string_view name) {
+  const auto found = std::ranges::find(values, name, &ModelTypes::Value::name);
+  return found == values.end() ? TensorType() : found->type;
+}
+
 // PREFIX_0.pb, PREFIX_1.pb, … of a folder.
 StatusOr<std::vector<Literal>> ReadNumbered(const std::string& folder,
-                                            std::string_view prefix) {
-  std::vector<Literal> tensors;
-  for (int i = 0;; ++i) {
+                                            std::string_view prefix,
+                                            const Values& types) {
+  std::vector<Literal> values;
+  for (size_t i = 0;; ++i) {
     const std::string path = StrCat(folder, "/", prefix, "_", i, ".pb");
-    if (!std::filesystem::exists(path)) return tensors;
-    ENCORE_ASSIGN_OR_RETURN(Literal tensor, ReadTensor(path));
-    tensors.push_back(std::move(tensor));
+    if (!std::filesystem::exists(path)) return values;
+    ENCORE_ASSIGN_OR_RETURN(Literal value,
+                            ReadOnnxValue(path, TypeAt(types, i)));
+    values.push_back(std::move(value));
   }
+}
+
+Status ReadInput(const std::string& input, const ModelTypes& types,
+                 NamedTensors* inputs) {
+  const size_t equals = input.find('=');
+  if (equals != std::string::npos) {
+    const std::string name = input.substr(0, equals);
+    const std::string path = input.substr(equals + 1);
+    ENCORE_ASSIGN_OR_RETURN(
+        Literal value, IsProto(path)
+                           ? ReadOnnxValue(path, TypeNamed(types.inputs, name))
+                           : ReadTensor(path));
+    inputs->insert_or_assign(name, std::move(value));
+    return OkStatus();
+  }
+  if (!input.ends_with(".npz")) {
+    return InvalidArgumentError(
+        StrCat("--input ", input, ": expected NAME=FILE or FILE.npz"));
+  }
+  ENCORE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadTensors(input));
+  for (auto& [name, tensor] : tensors) {
+    inputs->insert_or_assign(name, tensor.Aligned());
+  }
+  return OkStatus();
 }
 
 Status CheckFits(const Graph& graph, const Graph::Argument& argument,
@@ -59,40 +102,50 @@ Status CheckNames(std::string_view kind,
 
 }  // namespace
 
-StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
-                                        const std::string& data,
-                                        const std::string& expect) {
+StatusOr<GivenTensors> ReadGivenTensors(const GivenFiles& files,
+                                        const std::string& model) {
   GivenTensors given;
-  for (const std::string& input : inputs) {
-    const size_t equals = input.find('=');
-    if (equals != std::string::npos) {
-      ENCORE_ASSIGN_OR_RETURN(Literal tensor,
-                              ReadTensor(input.substr(equals + 1)));
-      given.inputs.insert_or_assign(input.substr(0, equals), std::move(tensor));
-    } else if (input.ends_with(".npz")) {
-      ENCORE_ASSIGN_OR_RETURN(NamedTensors tensors, ReadTensors(input));
-      for (auto& [name, tensor] : tensors) {
-        given.inputs.insert_or_assign(name, tensor.Aligned());
-      }
-    } else {
-      return InvalidArgumentError(
-          StrCat("--input ", input, ": expected NAME=FILE or FILE.npz"));
-    }
+  ModelTypes types;
+  // Packages and their calls need no types.
+  if ((!files.data.empty() || std::ranges::any_of(files.inputs, IsProto)) &&
+      !model.ends_with(".encore")) {
+    ENCORE_ASSIGN_OR_RETURN(types, ReadModelTypes(model));
   }
-  if (!expect.empty()) {
-    ENCORE_ASSIGN_OR_RETURN(given.expected, ReadTensors(expect));
+  for (const std::string& input : files.inputs) {
+    ENCORE_RETURN_IF_ERROR(ReadInput(input, types, &given.inputs));
   }
-  if (!data.empty()) {
+  if (!files.expect.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(given.expected, ReadTensors(files.expect));
+  }
+  if (!files.data.empty()) {
     ENCORE_ASSIGN_OR_RETURN(given.positional_inputs,
-                            ReadNumbered(data, "input"));
+                            ReadNumbered(files.data, "input", types.inputs));
     ENCORE_ASSIGN_OR_RETURN(given.positional_expected,
-                            ReadNumbered(data, "output"));
+                            ReadNumbered(files.data, "output", types.outputs));
     if (given.positional_inputs.empty() && given.positional_expected.empty()) {
       return NotFoundError(
-          StrCat("--data ", data, ": no input_0.pb and no output_0.pb"));
+          StrCat("--data ", files.data, ": no input_0.pb and no output_0.pb"));
     }
   }
   return given;
+}
+
+std::optional<std::vector<int64_t>> ExtentsOf(const Literal& value) {
+  if (value.host() == HostKind::kNone) return value.dims();
+  std::optional<std::vector<int64_t>> joined;
+  for (const Literal& element : value.elements()) {
+    const auto extents = ExtentsOf(element);
+    if (!extents) return std::nullopt;
+    if (!joined) {
+      joined = extents;
+      continue;
+    }
+    if (joined->size() != extents->size()) return std::nullopt;
+    for (size_t i = 0; i < extents->size(); ++i) {
+      if ((*joined)[i] != (*extents)[i]) (*joined)[i] = -1;
+    }
+  }
+  return joined;
 }
 
 Literal Convert(const Literal& literal, DType dtype) {
@@ -140,9 +193,10 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
     } else {
       const TensorType& type = graph.type(argument.value);
       if (type.host != HostKind::kNone) {
-        return UnimplementedError(
+        return InvalidArgumentError(
             StrCat("input ", Quote(argument.name), " is ", type,
-                   ", which files of tensors cannot give"));
+                   ", which cannot be generated; give it as a .pb file with "
+                   "--input or --data"));
       }
       const Shape& shape = type.shape;
       if (!shape.is_constant()) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,23 @@ struct GivenTensors {
 // The same values in another dtype, rounded where need be. REQUIRES no strings.
 Literal Convert(const Literal& literal, DType dtype);
 
-// Reads --input (NAME=FILE or FILE.npz), --data and --expect. Errors name the
-// flag's value and what is wrong with it.
-StatusOr<GivenTensors> ReadGivenTensors(const std::vector<std::string>& inputs,
-                                        const std::string& data,
-                                        const std::string& expect);
+// Where tensors are given: --input (NAME=FILE or FILE.npz), --data and
+// --expect.
+struct GivenFiles {
+  std::vector<std::string> inputs;
+  std::string data, expect;
+};
+
+// Reads them, for the model at that path: it says which .pb files have
+// sequences or optionals. Errors name the flag's value and what is wrong with
+// it.
+StatusOr<GivenTensors> ReadGivenTensors(const GivenFiles& files,
+                                        const std::string& model);
+
+// Extents for an import: a tensor's; of the tensors in a sequence or optional
+// those that all have, -1 for others; nothing where there are none or their
+// ranks differ.
+std::optional<std::vector<int64_t>> ExtentsOf(const Literal& value);
 
 // InvalidArgument where a tensor is given for an input or output that the graph
 // does not have.

@@ -36,10 +36,12 @@ StatusOr<ModelSource> OpenModel(const std::string& path,
   ImportOptions options;
   options.bindings = bindings;
   for (const auto& [name, tensor] : given.inputs) {
-    options.input_shapes[name] = tensor.dims();
+    if (auto extents = ExtentsOf(tensor)) {
+      options.input_shapes[name] = *std::move(extents);
+    }
   }
   for (const Literal& tensor : given.positional_inputs) {
-    options.positional_shapes.push_back(tensor.dims());
+    options.positional_shapes.push_back(ExtentsOf(tensor));
   }
   ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(path, options));
   return ModelSource{std::move(graph), {}};

@@ -6,10 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "encore/cache/session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
-#include "encore/tools/io/tensor_file.h"
+#include "encore/tools/io/onnx_value.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/run/call_file.h"
 #include "encore/tools/run/examples.h"
@@ -33,8 +34,9 @@ constexpr const char* kFooter =
 constexpr int64_t kExampleReplays = 10;
 
 struct Flags {
-  std::vector<std::string> models, inputs, bindings;
-  std::string data, calls, expect, save;
+  std::vector<std::string> models, bindings;
+  std::string calls, save;
+  GivenFiles given;
   JsonOutput json;
   int64_t repeat = -1;
   SessionFlags session;
@@ -46,18 +48,18 @@ void AddInputFlags(CLI::App& app, Flags* flags) {
                  "models (.onnx), graphs as text (.txt) or protobuf (.pb), "
                  "packages or recordings (.encore)");
   app.add_option(
-      "--input", flags->inputs,
+      "--input", flags->given.inputs,
       "an input, NAME=FILE with .npy or .pb, or FILE.npz with several; "
       "missing ones are generated");
   app.add_option(
-      "--data", flags->data,
+      "--data", flags->given.data,
       "a folder of input_0.pb … and output_0.pb …, as in ONNX's test data");
   app.add_option(
       "--calls", flags->calls,
       "an .npz with inputs and expected outputs of several calls, in/NAME and "
       "out/NAME for all, each/in/NAME and each/out/NAME by call; "
       "carry/INPUT=OUTPUT hands an output to the next call");
-  app.add_option("--expect", flags->expect,
+  app.add_option("--expect", flags->given.expect,
                  "expected outputs by name, an .npz");
   app.add_option("--rtol", flags->request.relative, "relative tolerance")
       ->check(NonNegativeNumber())
@@ -84,7 +86,10 @@ void AddRunFlags(CLI::App& app, Flags* flags) {
   app.add_option("--warmup", flags->request.warmup, "replays before that")
       ->check(WholeNumber())
       ->capture_default_str();
-  app.add_option("--save", flags->save, "write the outputs to an .npz");
+  app.add_option(
+      "--save", flags->save,
+      "write the outputs to an .npz, or to FOLDER/ as output_0.pb …, "
+      "which also has sequences and optionals");
   flags->json.AddFlagWithFile(app);
   app.add_option("--trace", flags->request.trace,
                  "write the times of a replay's steps for Perfetto or "
@@ -98,19 +103,13 @@ void AddRunFlags(CLI::App& app, Flags* flags) {
 }
 
 Status SaveOutputs(const std::string& path, const RunReport& report) {
-  std::vector<std::pair<std::string, Literal>> tensors;
+  std::vector<std::pair<std::string, Literal>> values;
   if (!report.values.empty()) {
     for (size_t i = 0; i < report.values[0].size(); ++i) {
-      const Literal& value = report.values[0][i];
-      if (value.host() != HostKind::kNone || IsHost(value.dtype())) {
-        return UnimplementedError(
-            StrCat("output ", Quote(report.outputs[i].name), " is ",
-                   value.type(), ", which .npz files cannot hold"));
-      }
-      tensors.emplace_back(report.outputs[i].name, value);
+      values.emplace_back(report.outputs[i].name, report.values[0][i]);
     }
   }
-  return WriteTensors(path, tensors);
+  return SaveValues(path, values);
 }
 
 // Flags that make no sense together.
@@ -123,13 +122,15 @@ Status CheckFlags(const Flags& flags) {
   ENCORE_RETURN_IF_ERROR(several(flags.request.trace, "--trace"));
   ENCORE_RETURN_IF_ERROR(several(flags.request.record, "--record"));
   if (flags.models.empty() &&
-      !(flags.inputs.empty() && flags.bindings.empty() && flags.data.empty() &&
-        flags.expect.empty() && flags.calls.empty())) {
+      !(flags.given.inputs.empty() && flags.bindings.empty() &&
+        flags.given.data.empty() && flags.given.expect.empty() &&
+        flags.calls.empty())) {
     return InvalidArgumentError(
         "--input, --data, --calls, --expect and --bind need a model");
   }
   if (!flags.calls.empty() &&
-      !(flags.inputs.empty() && flags.data.empty() && flags.expect.empty())) {
+      !(flags.given.inputs.empty() && flags.given.data.empty() &&
+        flags.given.expect.empty())) {
     return InvalidArgumentError(
         "--calls has the inputs and what is expected; --input, --data and "
         "--expect make no sense beside it");
@@ -138,6 +139,14 @@ Status CheckFlags(const Flags& flags) {
     return InvalidArgumentError("--save: there are no outputs at --repeat 0");
   }
   return OkStatus();
+}
+
+StatusOr<RunReport> RunOne(Flags& flags, cache::Session& session) {
+  if (flags.calls.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(flags.request.calls[0],
+                            ReadGivenTensors(flags.given, flags.request.model));
+  }
+  return RunModel(flags.request, session);
 }
 
 // Runs every model; the exit code is that of the worst.
@@ -150,11 +159,7 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
   ENCORE_ASSIGN_OR_RETURN(flags.request.bindings,
                           ParseBindings(flags.bindings));
-  if (flags.calls.empty()) {
-    ENCORE_ASSIGN_OR_RETURN(
-        flags.request.calls[0],
-        ReadGivenTensors(flags.inputs, flags.data, flags.expect));
-  } else {
+  if (!flags.calls.empty()) {
     ENCORE_ASSIGN_OR_RETURN(flags.request.calls, ReadCalls(flags.calls));
   }
   // Nothing but JSON goes where JSON goes.
@@ -172,7 +177,7 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
   int exit_code = kExitOk;
   for (const std::string& model : flags.models) {
     flags.request.model = model;
-    const auto report = RunModel(flags.request, tool->session);
+    const auto report = RunOne(flags, tool->session);
     if (!report.ok()) {
       exit_code = std::max(exit_code, Fail(app, report.status()));
       continue;

@@ -25,9 +25,9 @@ Status BindInputs(const Graph& graph, const ImportOptions& options,
     if (position == options.positional_shapes.size()) break;
     if (argument.is_parameter) continue;
     const auto& dims = options.positional_shapes[position++];
-    if (options.input_shapes.contains(argument.name)) continue;
+    if (!dims || options.input_shapes.contains(argument.name)) continue;
     ENCORE_RETURN_IF_ERROR(binding->Bind(StrCat("input ", argument.name),
-                                         graph.shape(argument.value), dims));
+                                         graph.shape(argument.value), *dims));
   }
   for (const auto& [name, dims] : options.input_shapes) {
     const auto argument = std::ranges::find_if(

@@ -1,7 +1,9 @@
 #include "encore/ir/import/onnx/check_model.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
+#include <vector>
 
 #include "encore/ir/import/onnx/check_node.h"
 #include "encore/ir/import/onnx/node_order.h"
@@ -21,6 +23,22 @@ bool IsDefaultDomain(std::string_view domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
+Status CheckImports(const OpsetImports& opsets) {
+  for (size_t i = 0; i < opsets.size(); ++i) {
+    const auto& [domain, version] = opsets[i];
+    if (i > 0 && opsets[i - 1].domain == domain) {
+      return InvalidArgumentError(
+          StrCat("opset_import names the domain ", Quote(domain), " twice"));
+    }
+    if (version < 1 || (domain.empty() && version > kNewestReleasedOpset)) {
+      return InvalidArgumentError(StrCat("opset_import names opset ", version,
+                                         " of the domain ", Quote(domain),
+                                         ", which there is not"));
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckOpsets(const Model& model) {
   if (model.ir_version < 1) {
     return InvalidArgumentError(
@@ -30,20 +48,7 @@ Status CheckOpsets(const Model& model) {
     return UnimplementedError(StrCat("ir_version ", model.ir_version,
                                      " is newer than ", kNewestIrVersion));
   }
-  std::set<std::string_view> domains;
-  for (const OpsetImport& opset : model.opsets) {
-    const bool standard = IsDefaultDomain(opset.domain);
-    if (!domains.insert(standard ? "" : opset.domain).second) {
-      return InvalidArgumentError(StrCat("opset_import names the domain ",
-                                         Quote(opset.domain), " twice"));
-    }
-    if (opset.version < 1 ||
-        (standard && opset.version > kNewestReleasedOpset)) {
-      return InvalidArgumentError(
-          StrCat("opset_import names opset ", opset.version, " of the domain ",
-                 Quote(opset.domain), ", which there is not"));
-    }
-  }
+  ENCORE_RETURN_IF_ERROR(CheckImports(model.opsets));
   // Files before ir_version 3 have no list, and are of opset 1.
   if (model.ir_version >= 3 && model.opsets.empty()) {
     return InvalidArgumentError(
@@ -68,48 +73,77 @@ Status CheckNames(const Values& values, std::string_view what) {
   return OkStatus();
 }
 
-Status CheckGraph(const Model& model, const Graph& graph);
+// Goes over graphs, which nest at most kMaxGraphDepth deep.
+class GraphChecker {
+ public:
+  explicit GraphChecker(const Model& model) : model_(model) {}
 
-Status CheckOneNode(const Model& model, const Node& node) {
-  ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model, node));
-  ENCORE_RETURN_IF_ERROR(CheckNode(*schema, node));
-  for (const Attribute& attribute : node.attributes) {
-    if (attribute.type != AttributeType::kGraph) continue;
-    if (attribute.g == nullptr) {
-      return InvalidArgumentError(
-          StrCat("attribute ", attribute.name, " has no graph"));
+  Status Check(const Graph& graph) {
+    ENCORE_RETURN_IF_ERROR(CheckNames(graph.inputs, "input"));
+    ENCORE_RETURN_IF_ERROR(CheckNames(graph.initializers, "initializer"));
+    ENCORE_RETURN_IF_ERROR(CheckNames(graph.outputs, "output"));
+    if (graph.outputs.empty()) {
+      return InvalidArgumentError("the graph has no outputs");
     }
-    const Status body = CheckGraph(model, *attribute.g);
-    if (!body.ok()) return Annotate(body, StrCat("attribute ", attribute.name));
+    std::vector<std::string_view> own;
+    for (const ValueInfo& input : graph.inputs) Show(input.name, &own);
+    for (const Tensor& tensor : graph.initializers) Show(tensor.name, &own);
+    for (const Node& node : graph.nodes) {
+      const Status checked = Check(node, &own);
+      if (!checked.ok()) return Annotate(checked, NodeTitle(node));
+    }
+    for (const std::string_view name : own) visible_.erase(name);
+    return OkStatus();
   }
-  return OkStatus();
-}
 
-// Graphs nest at most kMaxGraphDepth deep.
-Status CheckGraph(const Model& model, const Graph& graph) {
-  ENCORE_RETURN_IF_ERROR(CheckNames(graph.inputs, "input"));
-  ENCORE_RETURN_IF_ERROR(CheckNames(graph.initializers, "initializer"));
-  ENCORE_RETURN_IF_ERROR(CheckNames(graph.outputs, "output"));
-  if (graph.outputs.empty()) {
-    return InvalidArgumentError("the graph has no outputs");
+ private:
+  // Whether the name was not visible before.
+  bool Show(std::string_view name, std::vector<std::string_view>* own) {
+    if (!visible_.insert(name).second) return false;
+    own->push_back(name);
+    return true;
   }
-  for (const Node& node : graph.nodes) {
-    const Status checked = CheckOneNode(model, node);
-    if (!checked.ok()) return Annotate(checked, NodeTitle(node));
+
+  Status Check(const Node& node, std::vector<std::string_view>* own) {
+    ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
+    ENCORE_RETURN_IF_ERROR(CheckNode(*schema, node));
+    for (const Attribute& attribute : node.attributes) {
+      if (attribute.type != AttributeType::kGraph) continue;
+      if (attribute.g == nullptr) {
+        return InvalidArgumentError(
+            StrCat("attribute ", attribute.name, " has no graph"));
+      }
+      const Status body = Check(*attribute.g);
+      if (!body.ok()) {
+        return Annotate(body, StrCat("attribute ", attribute.name));
+      }
+    }
+    for (const std::string_view output : node.outputs) {
+      if (output.empty() || Show(output, own)) continue;
+      return InvalidArgumentError(
+          StrCat("output ", Quote(output), " is produced elsewhere too"));
+    }
+    return OkStatus();
   }
-  return OkStatus();
-}
+
+  const Model& model_;
+  // Names that nodes may read here.
+  std::set<std::string_view> visible_;
+};
 
 }  // namespace
 
-int64_t OpsetOf(const Model& model, std::string_view domain) {
-  for (const OpsetImport& opset : model.opsets) {
-    if (opset.domain == domain ||
-        (IsDefaultDomain(domain) && IsDefaultDomain(opset.domain))) {
-      return opset.version;
-    }
-  }
-  return IsDefaultDomain(domain) && model.ir_version < 3 ? 1 : 0;
+int64_t OpsetOf(const Model& model, const Node& node) {
+  const std::string_view domain =
+      IsDefaultDomain(node.domain) ? "" : node.domain;
+  const OpsetImports& opsets = node.opsets ? *node.opsets : model.opsets;
+  const auto found =
+      std::lower_bound(opsets.begin(), opsets.end(), domain,
+                       [](const OpsetImport& opset, std::string_view name) {
+                         return opset.domain < name;
+                       });
+  if (found != opsets.end() && found->domain == domain) return found->version;
+  return domain.empty() && model.ir_version < 3 ? 1 : 0;
 }
 
 StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node) {
@@ -120,7 +154,7 @@ StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node) {
     return UnimplementedError(
         StrCat("the domain ", Quote(node.domain), " is not known"));
   }
-  const int64_t opset = OpsetOf(model, domain);
+  const int64_t opset = OpsetOf(model, node);
   if (opset < 1) {
     return InvalidArgumentError(
         StrCat("opset_import does not name the ",
@@ -136,7 +170,13 @@ Status CheckModel(const Model& model) {
     return InvalidArgumentError("no graph (no ONNX model, or an empty one)");
   }
   ENCORE_RETURN_IF_ERROR(CheckOpsets(model));
-  return CheckGraph(model, model.graph);
+  for (const Function& function : model.functions) {
+    const Status imports = CheckImports(function.opsets);
+    if (!imports.ok()) {
+      return Annotate(imports, StrCat("function ", Quote(function.name)));
+    }
+  }
+  return GraphChecker(model).Check(model.graph);
 }
 
 }  // namespace encore::onnx

@@ -10,9 +10,10 @@
 
 namespace encore::onnx {
 
-// The version of the operators of a domain that the model imports; 0 where it
-// does not name the domain. "" and "ai.onnx" are the default domain.
-int64_t OpsetOf(const Model& model, std::string_view domain);
+// The version of the operators of the node's domain that the model, or the
+// function it was in, imports; 0 where it does not name the domain. "" and
+// "ai.onnx" are the default domain.
+int64_t OpsetOf(const Model& model, const Node& node);
 
 // The node's operator as the model's opsets have it. InvalidArgument where no
 // opset is imported for its domain, Unimplemented where domain or operator are

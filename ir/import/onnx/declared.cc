@@ -32,14 +32,19 @@ TensorType TypeOfBound(const Bound& bound) {
   return type;
 }
 
-Declared::Declared(const Graph& graph, bool extents) : extents_(extents) {
-  for (const ValueInfo& info : graph.outputs) types_[info.name] = &info.type;
+Declared::Declared(const Graph& graph, bool extents) {
+  for (const ValueInfo& info : graph.value_infos) {
+    types_[info.name] = {&info.type, false};
+  }
+  for (const ValueInfo& info : graph.outputs) {
+    types_[info.name] = {&info.type, extents};
+  }
 }
 
 Status Declared::Check(std::string_view name, const TensorType& type) const {
   const auto found = types_.find(name);
   if (found == types_.end()) return OkStatus();
-  return CheckDeclared(name, *found->second, type, extents_);
+  return CheckDeclared(name, *found->second.type, type, found->second.extents);
 }
 
 Status CheckDeclared(std::string_view name, const Type& declared,

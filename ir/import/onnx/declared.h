@@ -16,13 +16,13 @@ namespace encore::onnx {
 // The type of what a name is bound to.
 TensorType TypeOfBound(const Bound& bound);
 
-// The types that a model declares for its outputs, by name. What files say of
-// values in between, and in bodies, is a hint and often stale.
+// The types that a graph declares for its values, by name. Of those that are no
+// outputs only dtype and rank count: files often say of them what was true of
+// other extents.
 class Declared {
  public:
-  // `graph` outlives this. `extents` says whether constant dims count as well:
-  // they do not where the caller has bound symbols, because files then say of
-  // some values what was true of other extents.
+  // `graph` outlives this. `extents` says whether constant dims of outputs
+  // count: they do not where the caller has bound symbols.
   Declared(const Graph& graph, bool extents);
 
   // InvalidArgument where the value of that name is of another dtype, rank or
@@ -30,8 +30,11 @@ class Declared {
   Status Check(std::string_view name, const TensorType& type) const;
 
  private:
-  std::map<std::string_view, const Type*> types_;
-  bool extents_;
+  struct Declaration {
+    const Type* type;
+    bool extents;
+  };
+  std::map<std::string_view, Declaration> types_;
 };
 
 // The same for one declaration.

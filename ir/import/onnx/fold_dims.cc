@@ -97,6 +97,8 @@ Folded FoldConcat(NodeContext& context) {
     if (!part || part->scalar) return std::optional<KnownDims>();
     result.dims.insert(result.dims.end(), part->dims.begin(), part->dims.end());
     result.dtype = part->dtype;
+    // Or a chain of these would double what it knows with each.
+    if (result.dims.size() > kMaxKnownDims) return std::optional<KnownDims>();
   }
   context.attributes().Ignore("axis");
   return result;

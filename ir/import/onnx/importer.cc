@@ -12,6 +12,7 @@
 #include "encore/ir/import/onnx/declared.h"
 #include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/fold_dims.h"
+#include "encore/ir/import/onnx/functions.h"
 #include "encore/ir/import/onnx/host_values.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/import/onnx/node_order.h"
@@ -65,7 +66,7 @@ class Pass : public BodyImporter {
 
   Status BindInitializers(const Graph& graph, Scope& scope);
   Status BindInputs();
-  Status BindHostObject(const ValueInfo& input, DType dtype);
+  Status BindHostObject(const ValueInfo& input, const TensorType& type);
   StatusOr<Shape> InputShape(const ValueInfo& input);
   StatusOr<Dim> InputDim(const ValueInfo& input, int i);
   Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
@@ -79,7 +80,6 @@ class Pass : public BodyImporter {
   const ImportOptions& options_;
   GraphBuilder builder_;
   Scope scope_;
-  int64_t opset_ = 0;
   UpgradeStore store_;
   size_t bound_tensors_ = 0;
   // Shapes given for inputs, by name.
@@ -179,23 +179,34 @@ ElementShape DeclaredElements(const Type& type) {
   return declared;
 }
 
-StatusOr<HostKind> HostKindOf(const ValueInfo& input) {
-  switch (input.type.kind) {
-    case Type::Kind::kSequence:
-      return HostKind::kSequence;
-    case Type::Kind::kOptional:
-      return HostKind::kOptional;
-    case Type::Kind::kOptionalSequence:
-      return HostKind::kOptionalSequence;
-    default:
-      return UnimplementedError(StrCat("input ", Quote(input.name),
-                                       " is no tensor, sequence or optional"));
+// The kind of a value and the dtype of its tensors.
+StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {
+  const auto host = [&]() -> std::optional<HostKind> {
+    switch (info.type.kind) {
+      case Type::Kind::kTensor:
+        return HostKind::kNone;
+      case Type::Kind::kSequence:
+        return HostKind::kSequence;
+      case Type::Kind::kOptional:
+        return HostKind::kOptional;
+      case Type::Kind::kOptionalSequence:
+        return HostKind::kOptionalSequence;
+      default:
+        return std::nullopt;
+    }
+  }();
+  if (!host) {
+    return UnimplementedError(StrCat("value ", Quote(info.name),
+                                     " is no tensor, sequence or optional"));
   }
+  const StatusOr<DType> dtype = DTypeOf(info.type.element_type);
+  if (!dtype.ok()) {
+    return Annotate(dtype.status(), StrCat("value ", Quote(info.name)));
+  }
+  return TensorType{*dtype, Shape(), *host};
 }
 
-Status Pass::BindHostObject(const ValueInfo& input, DType dtype) {
-  ENCORE_ASSIGN_OR_RETURN(const HostKind kind, HostKindOf(input));
-  const TensorType type{dtype, Shape(), kind};
+Status Pass::BindHostObject(const ValueInfo& input, const TensorType& type) {
   const std::string name(input.name);
   Value value;
   const auto constant = options_.constants.find(name);
@@ -235,32 +246,31 @@ Status Pass::BindInputs() {
       continue;
     }
     if (position < options_.positional_shapes.size()) {
-      shapes_.emplace(input.name, options_.positional_shapes[position++]);
+      const auto& shape = options_.positional_shapes[position++];
+      if (shape) shapes_.emplace(input.name, *shape);
     }
-    const StatusOr<DType> dtype = DTypeOf(input.type.element_type);
-    if (!dtype.ok()) {
-      return Annotate(dtype.status(), StrCat("input ", Quote(input.name)));
-    }
-    if (input.type.kind != Type::Kind::kTensor) {
-      ENCORE_RETURN_IF_ERROR(BindHostObject(input, *dtype));
+    ENCORE_ASSIGN_OR_RETURN(const TensorType type, TypeWithoutShape(input));
+    if (type.host != HostKind::kNone) {
+      ENCORE_RETURN_IF_ERROR(BindHostObject(input, type));
       continue;
     }
     ENCORE_ASSIGN_OR_RETURN(Shape shape, InputShape(input));
     const auto constant = options_.constants.find(std::string(input.name));
     if (constant != options_.constants.end()) {
-      if (constant->second.dtype() != *dtype ||
+      if (constant->second.dtype() != type.dtype ||
           constant->second.shape() != shape) {
         return InvalidArgumentError(
             StrCat("input ", Quote(input.name), " is ", constant->second.type(),
-                   ", the model declares ", *dtype,
+                   ", the model declares ", type.dtype,
                    shape.ToString(builder_.graph().symbols())));
       }
       ENCORE_RETURN_IF_ERROR(scope_.Bind(
           input.name, Bound{std::nullopt, constant->second, std::nullopt}));
       continue;
     }
-    const Value value = builder_.Input(
-        std::string(input.name), {*dtype, std::move(shape), HostKind::kNone});
+    const Value value =
+        builder_.Input(std::string(input.name),
+                       {type.dtype, std::move(shape), HostKind::kNone});
     ENCORE_RETURN_IF_ERROR(builder_.status());
     ENCORE_RETURN_IF_ERROR(
         scope_.Bind(input.name, Bound{value, std::nullopt, std::nullopt}));
@@ -312,7 +322,8 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
   ENCORE_RETURN_IF_ERROR(CheckInputTypes(original, scope));
   const bool standard = original.domain.empty() || original.domain == "ai.onnx";
   Node node = original;
-  if (standard) ENCORE_RETURN_IF_ERROR(UpgradeNode(opset_, &node, &store_));
+  const int64_t opset = OpsetOf(model_, node);
+  if (standard) ENCORE_RETURN_IF_ERROR(UpgradeNode(opset, &node, &store_));
   for (; bound_tensors_ < store_.tensors.size(); ++bound_tensors_) {
     const Tensor& tensor = store_.tensors[bound_tensors_];
     ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
@@ -329,7 +340,7 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
         context.Output(0, Bound{std::nullopt, std::nullopt, std::move(dims)}));
   } else if (converter == nullptr) {
     return UnimplementedError(
-        StrCat("the operator ", node.op_type, " of opset ", opset_,
+        StrCat("the operator ", node.op_type, " of opset ", opset,
                " is not supported; `encore ops` lists those that are"));
   } else {
     ENCORE_RETURN_IF_ERROR(converter->convert(context));
@@ -383,7 +394,6 @@ StatusOr<encore::Graph> Pass::Finish() {
 }
 
 StatusOr<encore::Graph> Pass::Run() {
-  opset_ = OpsetOf(model_, "");
   ENCORE_RETURN_IF_ERROR(BindInitializers(model_.graph, scope_));
   ENCORE_RETURN_IF_ERROR(BindInputs());
   ENCORE_RETURN_IF_ERROR(ImportNodes(model_.graph, {}, scope_));
@@ -396,9 +406,12 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner,
                                const std::string& folder,
                                const ImportOptions& options) {
-  ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
+  ENCORE_ASSIGN_OR_RETURN(Model model, ReadModel(bytes));
+  FunctionNames names;
+  ENCORE_RETURN_IF_ERROR(InlineFunctions(&model, &names));
   ENCORE_RETURN_IF_ERROR(CheckModel(model));
-  const DataSource source{std::move(owner), folder};
+  const DataSource source{std::move(owner), folder,
+                          std::make_shared<DataSource::Files>()};
   // Each restart finds a weight that has to be a constant, and there are only
   // so many.
   ReadWeights read_weights;
@@ -422,6 +435,33 @@ StatusOr<std::map<std::string, std::string>> Metadata(
     metadata.insert_or_assign(std::string(key), std::string(value));
   }
   return metadata;
+}
+
+StatusOr<ModelTypes> Types(std::span<const std::byte> bytes) {
+  ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
+  std::set<std::string_view> weights;
+  for (const Tensor& tensor : model.graph.initializers) {
+    weights.insert(tensor.name);
+  }
+  ModelTypes types;
+  const auto add = [](const ValueInfo& info,
+                      std::vector<ModelTypes::Value>* values) -> Status {
+    TensorType type{DType::kF32, Shape(), HostKind::kNone};
+    if (info.type.kind != Type::Kind::kTensor &&
+        info.type.kind != Type::Kind::kNone) {
+      ENCORE_ASSIGN_OR_RETURN(type, TypeWithoutShape(info));
+    }
+    values->push_back({std::string(info.name), std::move(type)});
+    return OkStatus();
+  };
+  for (const ValueInfo& input : model.graph.inputs) {
+    if (weights.contains(input.name)) continue;
+    ENCORE_RETURN_IF_ERROR(add(input, &types.inputs));
+  }
+  for (const ValueInfo& output : model.graph.outputs) {
+    ENCORE_RETURN_IF_ERROR(add(output, &types.outputs));
+  }
+  return types;
 }
 
 }  // namespace encore::onnx

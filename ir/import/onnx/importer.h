@@ -23,13 +23,17 @@ namespace encore::onnx {
 // InvalidArgument where the model breaks the standard, Unimplemented where
 // Encore does not know an operator, a domain, or a form of one: the message
 // names the node.
-StatusOr<Graph> Import(std::span<const std::byte> bytes,
-                       std::shared_ptr<const void> owner,
-                       const std::string& folder, const ImportOptions& options);
+StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
+                               std::shared_ptr<const void> owner,
+                               const std::string& folder,
+                               const ImportOptions& options);
 
 // The model's metadata_props; of several with one key the last counts.
 StatusOr<std::map<std::string, std::string>> Metadata(
     std::span<const std::byte> bytes);
+
+// Types of the inputs that have no initializer, and of the outputs.
+StatusOr<ModelTypes> Types(std::span<const std::byte> bytes);
 
 }  // namespace encore::onnx
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/import/onnx/test_models.h"
 #include "encore/ir/support/strings.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,97 +16,6 @@ namespace encore::onnx {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Writes protocol-buffer messages, so that a test can say what a file says.
-class Proto {
- public:
-  Proto& Int(int field, uint64_t value) {
-    Varint(static_cast<uint64_t>(field) << 3);
-    Varint(value);
-    return *this;
-  }
-  Proto& Bytes(int field, std::string_view value) {
-    Varint(static_cast<uint64_t>(field) << 3 | 2);
-    Varint(value.size());
-    bytes_ += value;
-    return *this;
-  }
-  Proto& Sub(int field, const Proto& message) {
-    return Bytes(field, message.bytes_);
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  void Varint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7)
-      bytes_ += static_cast<char>(value | 0x80);
-    bytes_ += static_cast<char>(value);
-  }
-  std::string bytes_;
-};
-
-Proto Node(std::string_view op, std::vector<std::string_view> inputs,
-           std::vector<std::string_view> outputs,
-           const std::vector<Proto>& attributes = {}) {
-  Proto node;
-  for (const auto input : inputs) node.Bytes(1, input);
-  for (const auto output : outputs) node.Bytes(2, output);
-  node.Bytes(3, std::string(op) + "_node").Bytes(4, op);
-  for (const Proto& attribute : attributes) node.Sub(5, attribute);
-  return node;
-}
-
-Proto IntAttribute(std::string_view name, int64_t value) {
-  return Proto().Bytes(1, name).Int(3, value).Int(20, 2);
-}
-
-Proto IntsAttribute(std::string_view name, std::vector<int64_t> values) {
-  Proto attribute;
-  attribute.Bytes(1, name);
-  for (const int64_t value : values) attribute.Int(8, value);
-  return attribute.Int(20, 7);
-}
-
-Proto TensorInput(std::string_view name, std::vector<std::string> dims) {
-  Proto shape;
-  for (const std::string& dim : dims) {
-    const bool number = dim[0] >= '0' && dim[0] <= '9';
-    shape.Sub(
-        1, number ? Proto().Int(1, std::stoull(dim)) : Proto().Bytes(2, dim));
-  }
-  const Proto tensor = Proto().Int(1, 1).Sub(2, shape);
-  return Proto().Bytes(1, name).Sub(2, Proto().Sub(1, tensor));
-}
-
-struct ModelText {
-  std::vector<Proto> nodes;
-  std::vector<Proto> inputs = {TensorInput("x", {"2", "3"})};
-  std::string output = "y";
-  int opset = 21;
-  std::vector<Proto> initializers = {};
-};
-
-StatusOr<encore::Graph> ImportText(const ModelText& text,
-                                   const ImportOptions& options = {}) {
-  Proto graph;
-  for (const Proto& node : text.nodes) graph.Sub(1, node);
-  graph.Bytes(2, "g");
-  for (const Proto& tensor : text.initializers) graph.Sub(5, tensor);
-  for (const Proto& input : text.inputs) graph.Sub(11, input);
-  graph.Sub(12, Proto().Bytes(1, text.output));
-  auto bytes = std::make_shared<const std::string>(
-      Proto()
-          .Int(1, 8)
-          .Sub(8, Proto().Bytes(1, "").Int(2, text.opset))
-          .Sub(7, graph)
-          .bytes());
-  return Import(std::as_bytes(std::span(*bytes)), bytes, "", options);
-}
-
-std::string ErrorOf(const ModelText& text, const ImportOptions& options = {}) {
-  const auto graph = ImportText(text, options);
-  return graph.ok() ? "no error" : encore::Message(graph.status());
-}
 
 TEST(OnnxImporter, NamesTypesAndOriginsAreTheModels) {
   const auto graph = ImportText({.nodes = {Node("Relu", {"x"}, {"y"})}});
@@ -299,7 +209,8 @@ TEST(OnnxImporter, SymbolicDimsAreSymbolsUnlessBound) {
   shaped.input_shapes = {{"z", {1}}};
   EXPECT_THAT(ErrorOf(text, shaped), HasSubstr("no input \"z\""));
   ImportOptions positional;
-  positional.positional_shapes = {{8, 3}, {1}};
+  positional.positional_shapes = {std::vector<int64_t>{8, 3},
+                                  std::vector<int64_t>{1}};
   const auto by_position = ImportText(text, positional);
   ASSERT_TRUE(by_position.ok()) << by_position.status();
   EXPECT_EQ(by_position->type(by_position->outputs()[0].value).ToString(),

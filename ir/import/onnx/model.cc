@@ -1,8 +1,7 @@
 #include "encore/ir/import/onnx/model.h"
 
-#include <bit>
-#include <limits>
-#include <type_traits>
+#include <algorithm>
+#include <tuple>
 
 #include "encore/ir/import/onnx/wire.h"
 #include "encore/ir/support/status_macros.h"
@@ -242,6 +241,9 @@ Status Read(Wire wire, int depth, Node* node) {
       case 7:
         wire.Get(&node->domain);
         break;
+      case 8:
+        wire.Get(&node->overload);
+        break;
     }
   }
   return Annotate(wire.status(), StrCat("node ", Quote(node->name)));
@@ -313,6 +315,15 @@ Status Read(Wire wire, OpsetImport* opset) {
   return Annotate(wire.status(), "opset_import");
 }
 
+void Sort(OpsetImports* opsets) {
+  for (OpsetImport& opset : *opsets) {
+    if (opset.domain == "ai.onnx") opset.domain = "";
+  }
+  std::sort(opsets->begin(), opsets->end(), [](const auto& a, const auto& b) {
+    return std::tie(a.domain, a.version) < std::tie(b.domain, b.version);
+  });
+}
+
 Status Read(Wire wire, Function* function) {
   while (wire.Next()) {
     switch (wire.field()) {
@@ -343,8 +354,12 @@ Status Read(Wire wire, Function* function) {
         ENCORE_RETURN_IF_ERROR(Read(
             wire.Message(), 0, &function->attribute_defaults.emplace_back()));
         break;
+      case 13:
+        wire.Get(&function->overload);
+        break;
     }
   }
+  Sort(&function->opsets);
   return Annotate(wire.status(), StrCat("function ", Quote(function->name)));
 }
 
@@ -380,6 +395,7 @@ StatusOr<Model> ReadModel(std::span<const std::byte> bytes) {
     }
   }
   ENCORE_RETURN_IF_ERROR(wire.status());
+  Sort(&model.opsets);
   return model;
 }
 

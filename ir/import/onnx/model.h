@@ -130,10 +130,21 @@ struct Attribute {
   std::shared_ptr<const Type> tp = {};
 };
 
+struct OpsetImport {
+  std::string_view domain;
+  int64_t version = 0;
+};
+
+// Imported opsets by domain, ascending; the default domain is "", however the
+// file says it.
+using OpsetImports = std::vector<OpsetImport>;
+
 struct Node {
-  std::string_view name, op_type, domain;
+  std::string_view name, op_type, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<Attribute> attributes;
+  // Those of the function that the node was in; null for the model's.
+  const OpsetImports* opsets = nullptr;
 };
 
 struct ValueInfo {
@@ -149,23 +160,18 @@ struct Graph {
   std::vector<ValueInfo> inputs, outputs, value_infos;
 };
 
-struct OpsetImport {
-  std::string_view domain;
-  int64_t version = 0;
-};
-
 struct Function {
-  std::string_view name, domain;
+  std::string_view name, domain, overload;
   std::vector<std::string_view> inputs, outputs, attributes;
   std::vector<Attribute> attribute_defaults;
   std::vector<Node> nodes;
-  std::vector<OpsetImport> opsets;
+  OpsetImports opsets;
 };
 
 struct Model {
   int64_t ir_version = 0;
   std::string_view producer;
-  std::vector<OpsetImport> opsets;
+  OpsetImports opsets;
   Graph graph;
   bool has_graph = false;
   std::vector<Function> functions;

@@ -6,9 +6,6 @@
 namespace encore::onnx {
 namespace {
 
-// Longer integer vectors are data, not shapes.
-constexpr int64_t kMaxKnownDims = 64;
-
 Literal DimsLiteral(const KnownDims& known) {
   Literal literal(known.dtype,
                   known.scalar ? std::vector<int64_t>()

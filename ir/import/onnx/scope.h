@@ -29,6 +29,9 @@
 
 namespace encore::onnx {
 
+// Longer integer vectors are data, not shapes.
+inline constexpr int64_t kMaxKnownDims = 64;
+
 // A vector of dims, or one dim as a scalar, as a tensor of i64 or i32.
 struct KnownDims {
   Dims dims;

@@ -141,6 +141,11 @@ StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
 }
 
 Status BindOutputs(NodeContext& context, std::span<const Value> values) {
+  const size_t count = context.node().outputs.size();
+  if (count > values.size()) {
+    return NodeContext::Error(
+        StrCat(count, " outputs, its subgraphs give ", values.size()));
+  }
   for (size_t i = 0; i < values.size(); ++i) {
     ENCORE_RETURN_IF_ERROR(context.Output(static_cast<int>(i), values[i]));
   }

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -37,7 +36,9 @@ constexpr std::pair<ElementType, DType> kDTypes[] = {
 StatusOr<std::string> ExternalPath(std::string_view location,
                                    const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(location);
-  bool escapes = path.is_absolute() || location.empty();
+  // The file system would take what comes before a NUL.
+  bool escapes = path.is_absolute() || location.empty() ||
+                 location.find('\0') != std::string_view::npos;
   for (const auto& part : path) escapes |= part == "..";
   if (escapes || folder.empty()) {
     return InvalidArgumentError(StrCat("external data ", Quote(location),
@@ -56,6 +57,16 @@ StatusOr<std::string> ExternalPath(std::string_view location,
   return full.string();
 }
 
+StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const std::string& path,
+                                                     const DataSource& source) {
+  if (source.files == nullptr) return MappedFile::Open(path);
+  auto& file = (*source.files)[path];
+  if (file == nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(file, MappedFile::Open(path));
+  }
+  return file;
+}
+
 StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
                               const DataSource& source) {
   std::string_view location;
@@ -71,7 +82,7 @@ StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
   }
   ENCORE_ASSIGN_OR_RETURN(const std::string path,
                           ExternalPath(location, source.folder));
-  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  ENCORE_ASSIGN_OR_RETURN(const auto file, OpenOnce(path, source));
   const auto size = static_cast<int64_t>(file->bytes().size());
   if (!offset || *offset < 0 || *offset > size) {
     return InvalidArgumentError(StrCat("external data: the offset leaves ",

@@ -3,11 +3,13 @@
 #define ENCORE_IR_IMPORT_ONNX_TENSOR_DATA_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "encore/ir/dtype.h"
+#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
@@ -26,6 +28,9 @@ ElementType ElementTypeOf(DType dtype);
 struct DataSource {
   std::shared_ptr<const void> owner;
   std::string folder;
+  // Files of external data by path, so that each is mapped once; may be null.
+  using Files = std::map<std::string, std::shared_ptr<const MappedFile>>;
+  std::shared_ptr<Files> files = {};
 };
 
 // The tensor as a literal: raw and external data are mapped, typed fields are
