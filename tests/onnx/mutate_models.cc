@@ -72,6 +72,7 @@ class ModelMutator {
   explicit ModelMutator(const Sink& sink) : sink_(sink) {}
 
   void MutateGraph();
+  void MutateVersions();
   void MutateInitializer();
   void MutateExternalData();
   void MutateDeclarations();
@@ -153,6 +154,9 @@ void ModelMutator::MutateGraph() {
   Begin();
   model_.clear_graph();
   Emit("no graph", "a model has a graph");
+}
+
+void ModelMutator::MutateVersions() {
   Begin();
   model_.clear_opset_import();
   Emit("no opset_import", "a model imports opsets");
@@ -476,6 +480,7 @@ std::vector<Sample> ReadCorpus(const std::vector<std::string>& roots) {
 void MutateModels(const std::vector<Sample>& corpus, const Sink& sink) {
   ModelMutator mutator(sink);
   mutator.MutateGraph();
+  mutator.MutateVersions();
   mutator.MutateInitializer();
   mutator.MutateExternalData();
   mutator.MutateDeclarations();
