@@ -97,8 +97,9 @@ std::unique_ptr<runtime::Replayer> Load(const Graph& graph,
       pool);
 }
 
-// A thread's first call of a kind may allocate; when a thread of the pool first
-// gets work is up to the system. Nothing else does, however long replays go on.
+// A thread's first call of a kind may allocate. The calling thread makes its
+// own in the first replays; when another thread of the pool first gets work is
+// up to the system. Nothing else allocates, however long replays go on.
 TEST(VendorAllocation, ReplayingAllocatesNothing) {
   const Graph graph = *ParseGraph(kGraph);
   const std::vector<Literal> arguments = RandomArguments(graph, 5);
@@ -107,13 +108,14 @@ TEST(VendorAllocation, ReplayingAllocatesNothing) {
     const auto replayer = Load(graph, arguments, &pool);
     const auto input = arguments[0].bytes();
     ASSERT_TRUE(replayer->BindInput(0, input.data(), input.size()).ok());
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(replayer->Replay().ok());
     int allocating = 0;
     for (int i = 0; i < 1000; ++i) {
       const int64_t before = allocations;
       ASSERT_TRUE(replayer->Replay().ok());
       allocating += allocations != before ? 1 : 0;
     }
-    EXPECT_LE(allocating, kKinds * threads);
+    EXPECT_LE(allocating, kKinds * (threads - 1));
   }
 }
 
