@@ -48,6 +48,13 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
                        : Literal::Absent(type.dtype, type.host)}));
     SetAddress(slot, objects_.back().get());
   }
+  // Without dims, so that assigning one allocates nothing.
+  for (const SlotId slot : code.moved) {
+    const TensorType& type = graph.slot(slot).type;
+    empty_.push_back(type.host == HostKind::kNone
+                         ? Literal(type.dtype, {})
+                         : Literal::Absent(type.dtype, type.host));
+  }
   for (const PoolInfo& pool : graph.pools) {
     warm_pools_.push_back(std::make_unique<WarmPool>(
         pool.device.valid() ? devices[pool.device.value()].get() : nullptr));

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/compiled_graph.h"
 #include "encore/runtime/device.h"
@@ -108,6 +109,7 @@ class Frame {
   std::vector<int64_t> trips_;  // per loop: trips done
 
   std::vector<std::unique_ptr<HostObject>> objects_;
+  std::vector<Literal> empty_;   // as code_.moved: what is left there
   std::vector<Block> owned_;     // as code_.owned
   std::vector<Block> run_time_;  // per slot; sized only where there are any
   std::vector<Block> offered_;   // the same: the caller's buffers

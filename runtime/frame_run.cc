@@ -1,5 +1,6 @@
 // The replay loop of Frame.
 #include <cstring>
+#include <utility>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -119,10 +120,12 @@ Status Frame::Copy(const ReplayOp& op) {
       return op.copier->CopyToHost(dst, src, bytes, queue);
     case Code::kCopyWithin:
       return op.copier->CopyWithin(dst, src, bytes, queue);
-    case Code::kMoveObject:
-      static_cast<HostObject*>(dst)->value =
-          static_cast<HostObject*>(table_[op.a + 1])->Take();
+    case Code::kMoveObject: {
+      Literal& moved = static_cast<HostObject*>(table_[op.a + 1])->value;
+      std::swap(static_cast<HostObject*>(dst)->value, moved);
+      moved = empty_[op.c];
       return OkStatus();
+    }
     default:
       *static_cast<HostObject*>(dst) = *static_cast<const HostObject*>(src);
       return OkStatus();

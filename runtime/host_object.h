@@ -4,7 +4,7 @@
 // Host objects live in host memory only, are owned by the replayer (inputs by
 // the caller), and reach kernels by address like any buffer does. The tensors
 // in one are literals: a copy of the object shares them, and they are freed
-// with the last object that has them. Operations on host objects allocate.
+// with the last object that has them. Kernels that make one allocate it.
 //
 // A kernel may take the value of an object that it reads for good, where its
 // launch lists the slot among the writes too (Take).

@@ -185,7 +185,10 @@ class Flattener {
     for (const Invoke::Carried& carried : invoke.carried) {
       Add(Copy{.src = carried.next, .dst = carried.state});
       ReplayOp& copy = code_.ops.back();
-      if (copy.code == Code::kCopyObject) copy.code = Code::kMoveObject;
+      if (copy.code != Code::kCopyObject) continue;
+      copy.code = Code::kMoveObject;
+      copy.c = static_cast<uint32_t>(code_.moved.size());
+      code_.moved.push_back(carried.next);
     }
   }
 

@@ -28,7 +28,7 @@ struct ReplayOp {
     kCopyOut,      //   pool to host,
     kCopyWithin,   //   within the pool
     kCopyObject,   // host objects
-    kMoveObject,   // the same; the source is left empty
+    kMoveObject,   // the same; moved[c] is left empty
     kAllocate,     // slot a, pool b, bytes in args at c
     kDeallocate,   // slot a, pool b
     kReadSymbol,   // symbol a from entry b
@@ -73,7 +73,8 @@ struct ReplayCode {
   std::vector<Dim> args;          // what each arg is computed from
   std::vector<uint32_t> targets;  // of kSelect
   std::vector<Loop> loops;
-  PerSlot uses;     // entries that hold the slot's address
+  std::vector<SlotId> moved;  // host objects that kMoveObject leaves empty
+  PerSlot uses;               // entries that hold the slot's address
   PerSlot members;  // of a slot with storage: itself and what lies in it
   // Slots with storage of the frame's own that lasts: arenas and Allocate steps
   // of sizes known when inputs are bound.

@@ -12,7 +12,8 @@
 // Replay allocates no heap memory, takes no lock and looks nothing up, once the
 // symbols have the values of the replay before. An Allocate of run-time size is
 // the exception: it is served by a pool that is warm after the first replays
-// (warm_pool_misses). Operations on host objects allocate.
+// (warm_pool_misses). Kernels that make values of host objects allocate those;
+// copying and moving such objects does not.
 //
 // Faults. A failing step makes Replay return its error, naming the step; this
 // replayer then refuses to go on, while others of the executable are untouched.

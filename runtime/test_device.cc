@@ -77,6 +77,16 @@ Status ConcatStrings(const LaunchContext& c) {
   return OkStatus();
 }
 
+Status CountStrings(const LaunchContext& c) {
+  *Buffer<int64_t>(c, 1) = Buffer<HostObject>(c, 0)->value.element_count();
+  return OkStatus();
+}
+
+Status Exchange(const LaunchContext& c) {
+  std::swap(Buffer<HostObject>(c, 1)->value, Buffer<HostObject>(c, 2)->value);
+  return OkStatus();
+}
+
 struct Entry {
   const char* name;
   Function function;
@@ -125,6 +135,8 @@ constexpr Entry kEntries[] = {
     {"compact", Compact},
     {"sum_parallel", SumParallel},
     {"concat_strings", ConcatStrings},
+    {"count_strings", CountStrings},
+    {"exchange", Exchange},
     {"fail",
      [](const LaunchContext& c) { return InternalError("asked to fail"); }},
 };

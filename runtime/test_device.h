@@ -11,7 +11,9 @@
 //   compact          1 read, 1 write, 1 arg: the first arg elements not 0
 //   sum_parallel     1 read, 1 write: elementwise copy by 16 partitions
 //   concat_strings   2 reads, 1 write of string tensors
-//   fail             fails
+//   count_strings    1 read of strings, 1 write of one i64: how many they are
+//   exchange         1 read of an object, also the first of 2 writes: swaps
+//   them fail             fails
 #ifndef ENCORE_RUNTIME_TEST_DEVICE_H_
 #define ENCORE_RUNTIME_TEST_DEVICE_H_
 
