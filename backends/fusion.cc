@@ -1,6 +1,7 @@
 #include "encore/backends/fusion.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -111,7 +112,12 @@ class Partitioner {
     std::sort(merged.begin(), merged.end());
     merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
     if (merged.size() > kMaxGroup || !IsConvex(merged)) return false;
-    if (!Accepted(merged, Label(root))) return false;
+    const std::optional<double> seconds = Seconds(merged, Label(root));
+    if (!seconds.has_value()) return false;
+    if (!duplicate && IsMoveBeforeContraction(groups_[other], groups_[group]) &&
+        *seconds > Apart(groups_[other], groups_[group], Label(root))) {
+      return false;
+    }
     groups_[group] = merged;
     if (!duplicate) {
       groups_[other].clear();
@@ -280,12 +286,26 @@ class Partitioner {
     return true;
   }
 
-  bool Accepted(const NodeList& nodes, int label) const {
+  // What the nodes take as one kernel; nothing where they cannot be one.
+  std::optional<double> Seconds(const NodeList& nodes, int label) const {
     const std::vector<ValueId> outputs = OutputsOf(nodes);
     const std::optional<BuiltRegion> built =
         BuildRegion(graph_, nodes, outputs);
-    return built.has_value() && !Recomputes(built->region) &&
-           context_.accepts(*built, label);
+    if (!built.has_value() || Recomputes(built->region)) return std::nullopt;
+    return context_.seconds(*built, label);
+  }
+
+  // Whether a contraction in `into` reads what `from` only moves: again for
+  // every product, where it is not moved once before.
+  bool IsMoveBeforeContraction(const NodeList& from,
+                               const NodeList& into) const {
+    return Has(into, kContraction) && ReadBefore(from, into);
+  }
+
+  double Apart(const NodeList& from, const NodeList& into, int label) const {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    return Seconds(from, label).value_or(kNever) +
+           Seconds(into, label).value_or(kNever);
   }
 
   // Whether a reduction would be computed again for outer points that it does

@@ -10,6 +10,7 @@
 #define ENCORE_BACKENDS_FUSION_H_
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "encore/backends/region/build.h"
@@ -27,8 +28,10 @@ struct FusionContext {
   // Nodes with different labels are never in one group (backend, phase); -1: no
   // kernel (arguments, constants, control flow).
   std::vector<int> labels;
-  // Whether a group's region has a kernel under that label.
-  std::function<bool(const BuiltRegion& region, int label)> accepts;
+  // Estimated seconds of the kernel that a group's region has under that label;
+  // nothing where there is none.
+  std::function<std::optional<double>(const BuiltRegion& region, int label)>
+      seconds;
   // Otherwise every group has one node.
   bool fuse = true;
 };

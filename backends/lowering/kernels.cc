@@ -42,9 +42,13 @@ std::vector<Candidate> KernelTable::Candidates(const Region& region,
                                                   options_);
 }
 
-bool KernelTable::Accepts(const BuiltRegion& built,
-                          const std::vector<bool>& weights, int backend) const {
-  return !Candidates(built.region, weights, SymbolsOf(built), backend).empty();
+std::optional<double> KernelTable::Seconds(const BuiltRegion& built,
+                                           const std::vector<bool>& weights,
+                                           int backend) const {
+  const std::vector<Candidate> candidates =
+      Candidates(built.region, weights, SymbolsOf(built), backend);
+  if (candidates.empty()) return std::nullopt;
+  return candidates[0].seconds;
 }
 
 std::optional<int> KernelTable::Add(const BuiltRegion& built,

@@ -25,9 +25,11 @@ class KernelTable {
               std::span<const Symbol> symbols)
       : placement_(placement), options_(options), symbols_(symbols) {}
 
-  // Whether the backend has a kernel; weights[i]: input i is known at prepare.
-  bool Accepts(const BuiltRegion& built, const std::vector<bool>& weights,
-               int backend) const;
+  // Estimated seconds of the backend's kernel, nothing where it has none;
+  // weights[i]: input i is known at prepare.
+  std::optional<double> Seconds(const BuiltRegion& built,
+                                const std::vector<bool>& weights,
+                                int backend) const;
 
   // The number of the kernel for that region, the same for equal ones. Nothing
   // where the backend has none.

@@ -182,11 +182,11 @@ StatusOr<Scope> MakeScope(const Graph& graph,
     const bool prepare = scope.weights[graph.result(node).value()];
     context.labels[node.value()] = LabelOf(backend, prepare);
   }
-  context.accepts = [&](const BuiltRegion& built, int label) {
+  context.seconds = [&](const BuiltRegion& built, int label) {
     const std::vector<bool> weights =
         label % 2 == 1 ? std::vector<bool>(built.inputs.size())
                        : WeightInputs(scope.weights, built);
-    return table->Accepts(built, weights, label / 2);
+    return table->Seconds(built, weights, label / 2);
   };
   for (const Group& group : GreedyPartition(graph, context)) {
     ENCORE_ASSIGN_OR_RETURN(
