@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -271,6 +273,10 @@ StatusOr<AxisRange> RangeOf(NodeContext& context, const Dim& extent,
 
 Status Slice(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 5));
+  for (int i = 1; i < context.input_count(); ++i) {
+    if (context.HasInput(i) && !IsKnown(context, i))
+      return SliceByData(context);
+  }
   Value x = context.Input(0);
   const Shape shape = context.shape(x);
   ENCORE_ASSIGN_OR_RETURN(const Dims starts, context.DimsInput(1, "starts"));
@@ -355,6 +361,15 @@ Status Pad(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 4));
   ENCORE_ASSIGN_OR_RETURN(const std::string mode,
                           context.attributes().String("mode", "constant"));
+  if (mode != "constant" && mode != "edge" && mode != "reflect" &&
+      mode != "wrap") {
+    return NodeContext::Error(
+        StrCat("attribute mode is ", Quote(mode),
+               ", expected constant, reflect, edge or wrap"));
+  }
+  if (!IsKnown(context, 1) || (context.HasInput(3) && !IsKnown(context, 3))) {
+    return PadByData(context, mode);
+  }
   Value x = context.Input(0);
   const int rank = context.rank(x);
   ENCORE_ASSIGN_OR_RETURN(const Dims pads, context.DimsInput(1, "pads"));
@@ -381,11 +396,6 @@ Status Pad(NodeContext& context) {
                             : context.Scalar(context.dtype(x), 0);
     return context.Output(0,
                           context.Emit(Op::kPad, {x, value}, std::move(pad)));
-  }
-  if (mode != "edge" && mode != "reflect" && mode != "wrap") {
-    return NodeContext::Error(
-        StrCat("attribute mode is ", Quote(mode),
-               ", expected constant, reflect, edge or wrap"));
   }
   for (int axis = 0; axis < rank; ++axis) {
     const Dim &low = pad.low[axis], &high = pad.high[axis];

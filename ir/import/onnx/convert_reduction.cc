@@ -1,4 +1,6 @@
+#include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -165,15 +167,16 @@ Status ArgReduce(NodeContext& context) {
 
 Status CumSum(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_ASSIGN_OR_RETURN(const bool exclusive,
+                          context.attributes().Bool("exclusive", false));
+  ENCORE_ASSIGN_OR_RETURN(const bool reverse,
+                          context.attributes().Bool("reverse", false));
+  if (!IsKnown(context, 1)) return CumSumByData(context, exclusive, reverse);
   ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axis"));
   if (axes.size() != 1) return NodeContext::Error("input axis is no scalar");
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
                           context.Axis(axes[0], context.rank(x), "input axis"));
-  ENCORE_ASSIGN_OR_RETURN(const bool exclusive,
-                          context.attributes().Bool("exclusive", false));
-  ENCORE_ASSIGN_OR_RETURN(const bool reverse,
-                          context.attributes().Bool("reverse", false));
   return context.Output(0, context.Emit(Op::kCumulative, {x},
                                         CumulativeAttrs{Combiner::kSum, axis,
                                                         exclusive, reverse}));

@@ -17,7 +17,6 @@ Status TopK(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
-  ENCORE_ASSIGN_OR_RETURN(const Dims k, context.DimsInput(1, "K"));
   ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
                           context.attributes().Int("axis", -1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
@@ -26,9 +25,22 @@ Status TopK(NodeContext& context) {
                           context.attributes().Bool("largest", true));
   // Any order will do where none is asked for.
   context.attributes().Ignore("sorted");
+  Value order = context.Emit(Op::kArgSort, {x}, ArgSortAttrs{axis, largest});
+  Dims k;
+  if (IsKnown(context, 1)) {
+    ENCORE_ASSIGN_OR_RETURN(k, context.DimsInput(1, "K"));
+  } else {
+    ENCORE_ASSIGN_OR_RETURN(const auto count, ElementsOf(context, 1, "K"));
+    const Dim& extent = context.shape(x)[static_cast<int>(axis)];
+    SizesByData sizes(context);
+    for (const Value& number : count) {
+      sizes.Require(
+          g.Compare(number, DimValue(context, extent), Comparison::kLe));
+      k.push_back(sizes.Add(number, extent.UpperBound(g.graph().symbols())));
+    }
+    order = sizes.Guard(order, "input K is not within the extent of the axis");
+  }
   if (k.size() != 1) return NodeContext::Error("input K is not one number");
-  const Value order =
-      context.Emit(Op::kArgSort, {x}, ArgSortAttrs{axis, largest});
   const Value first = g.SliceAxis(order, axis, 0, k[0]);
   ENCORE_RETURN_IF_ERROR(context.Output(0, context.TakeAlong(x, first, axis)));
   return context.Output(1, first);

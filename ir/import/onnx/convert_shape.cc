@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
@@ -14,6 +15,7 @@ Status Reshape(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   ENCORE_ASSIGN_OR_RETURN(const bool allow_zero,
                           context.attributes().Bool("allowzero", false));
+  if (!IsKnown(context, 1)) return ReshapeByData(context, allow_zero);
   ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(1, "shape"));
   const Value x = context.Input(0);
   const Shape from = context.shape(x);
@@ -70,6 +72,9 @@ Status Squeeze(NodeContext& context) {
   const Value x = context.Input(0);
   const Shape shape = context.shape(x);
   Ints axes;
+  if (context.HasInput(1) && !IsKnown(context, 1)) {
+    return MoveOnesByData(context, /*drops=*/true);
+  }
   if (context.HasInput(1)) {
     ENCORE_ASSIGN_OR_RETURN(axes, context.IntsInput(1, "axes"));
     ENCORE_ASSIGN_OR_RETURN(axes,
@@ -94,6 +99,7 @@ Status Squeeze(NodeContext& context) {
 
 Status Unsqueeze(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  if (!IsKnown(context, 1)) return MoveOnesByData(context, /*drops=*/false);
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(Ints axes, context.IntsInput(1, "axes"));
   ENCORE_ASSIGN_OR_RETURN(
@@ -118,6 +124,7 @@ Status Transpose(NodeContext& context) {
 // Spreads both ways: an extent of 1 in `shape` keeps the input's.
 Status Expand(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  if (!IsKnown(context, 1)) return ExpandByData(context);
   ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(1, "shape"));
   const Value x = context.Input(0);
   const Shape from = context.shape(x);
@@ -154,6 +161,7 @@ Status Split(NodeContext& context) {
   Dims sizes;
   if (context.HasInput(1)) {
     context.attributes().Ignore("num_outputs");
+    if (!IsKnown(context, 1)) return SplitByData(context, axis);
     ENCORE_ASSIGN_OR_RETURN(sizes, context.DimsInput(1, "split"));
     if (static_cast<int64_t>(sizes.size()) != outputs) {
       return NodeContext::Error(StrCat("input split has ", sizes.size(),
@@ -191,6 +199,7 @@ Status Split(NodeContext& context) {
 
 Status Tile(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  if (!IsKnown(context, 1)) return TileByData(context);
   ENCORE_ASSIGN_OR_RETURN(const Dims repeats, context.DimsInput(1, "repeats"));
   const Value x = context.Input(0);
   const Shape shape = context.shape(x);
@@ -252,7 +261,6 @@ Status Constant(NodeContext& context) {
 
 Status ConstantOfShape(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(0, "shape"));
   ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
                           context.attributes().TensorValue("value"));
   Literal value;
@@ -265,6 +273,8 @@ Status ConstantOfShape(NodeContext& context) {
     }
   }
   const Value scalar = context.builder().Constant(value.Reshaped({}));
+  if (!IsKnown(context, 0)) return FillByData(context, scalar);
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(0, "shape"));
   return context.Output(0, context.Fill(scalar, Shape(std::move(dims))));
 }
 

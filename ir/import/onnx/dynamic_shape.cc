@@ -27,6 +27,82 @@ Dim RunTimeSize(NodeContext& context, int64_t lower,
                   /*at_run_time=*/true);
 }
 
+bool IsKnown(NodeContext& context, int i) {
+  const Bound* bound = context.scope().Find(context.node().inputs[i]);
+  return bound->constant || bound->dims;
+}
+
+Value DimValue(NodeContext& context, const Dim& dim) {
+  GraphBuilder& g = context.builder();
+  if (dim.is_constant()) return g.Scalar(DType::kI64, dim.constant());
+  return context.Reshape(g.DimValues({dim}), {});
+}
+
+StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
+                                        std::string_view what) {
+  const Value input = context.Input(i);
+  const Dim count = context.shape(input).ElementCount();
+  if (input.rank() > 1 || !IsInteger(input.dtype())) {
+    return NodeContext::Error(StrCat("input ", what, " is ", input.type(),
+                                     ", expected a vector of integers"));
+  }
+  if (!count.is_constant() || count.constant() > kMaxRank * 2) {
+    return UnimplementedError(
+        StrCat("input ", what, " has ", count,
+               " elements; how many there are must be known when the model is "
+               "compiled, and at most ",
+               kMaxRank * 2));
+  }
+  const Value vector =
+      context.builder().Cast(context.Reshape(input, {count}), DType::kI64);
+  std::vector<Value> elements;
+  for (int64_t k = 0; k < count.constant(); ++k) {
+    elements.push_back(Element(context, vector, k));
+  }
+  return elements;
+}
+
+SizesByData::SizesByData(NodeContext& context)
+    : context_(context),
+      holds_(context.builder().Constant(Literal::Scalar(true))) {}
+
+Dim SizesByData::Add(Value size, std::optional<int64_t> upper) {
+  GraphBuilder& g = context_.builder();
+  const Literal* known = size.constant();
+  if (known != nullptr && known->AsInt(0) >= 0 &&
+      known->AsInt(0) <= upper.value_or(kMaxSize)) {
+    return Dim(known->AsInt(0));
+  }
+  Require(g.Compare(size, 0, Comparison::kGe));
+  Require(g.Compare(size, upper.value_or(kMaxSize), Comparison::kLe));
+  found_.push_back({RunTimeSize(context_, 0, upper), size, Value()});
+  return found_.back().dim;
+}
+
+void SizesByData::Require(Value condition) {
+  holds_ = context_.builder().And(holds_, condition);
+}
+
+Value SizesByData::Guard(Value x, std::string_view message) {
+  GraphBuilder& g = context_.builder();
+  std::vector<Value> operands = {x, g.Cast(holds_, DType::kI64)};
+  for (Found& found : found_) {
+    // Nothing large is made of sizes that make no sense.
+    found.numbers =
+        context_.Emit(Op::kCountUp, {g.Select(holds_, found.size, 0)},
+                      CountUpAttrs{{found.dim}});
+    operands.push_back(found.numbers);
+  }
+  return context_.Emit(Op::kGuard, operands, GuardAttrs{std::string(message)});
+}
+
+Value SizesByData::CountTo(const Dim& dim) {
+  for (const Found& found : found_) {
+    if (found.dim == dim) return found.numbers;
+  }
+  return context_.builder().Iota(DType::kI64, {dim}, 0);
+}
+
 Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper) {
   if (const Literal* known = count.constant()) {
     return context.builder().Iota(DType::kI64,

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "encore/ir/builder.h"
 #include "encore/ir/dim.h"
@@ -19,6 +21,45 @@ Dim RunTimeSize(NodeContext& context, int64_t lower,
 // 0, 1, … below `count`, an i64 scalar, as an i64 vector of run-time size at
 // most `upper`.
 Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper);
+
+// Whether input i is known when the model is compiled; dims may be symbols.
+bool IsKnown(NodeContext& context, int i);
+
+// The extent as an i64 scalar.
+Value DimValue(NodeContext& context, const Dim& dim);
+
+// The elements of input i, a scalar or a vector of integers of known length, as
+// i64 scalars. `what` names it in errors.
+StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
+                                        std::string_view what);
+
+// Sizes that data say, and what must hold for the data to make sense.
+class SizesByData {
+ public:
+  explicit SizesByData(NodeContext& context);
+
+  // A dim whose extent is `size`, an i64 scalar; one below 0 or above `upper`
+  // is required not to be.
+  Dim Add(Value size, std::optional<int64_t> upper);
+  // A bool scalar that must be true.
+  void Require(Value condition);
+
+  // `x`, to be computed with once the sizes are known. Where what is required
+  // does not hold, the run ends with `message`.
+  Value Guard(Value x, std::string_view message);
+
+  // 0, 1, … below a dim that Add gave, as an i64 vector; after Guard.
+  Value CountTo(const Dim& dim);
+
+ private:
+  struct Found {
+    Dim dim;
+    Value size, numbers;
+  };
+  NodeContext& context_;
+  std::vector<Found> found_;
+  Value holds_;
+};
 
 // The positions in ascending order where the vector `mask` is true, as an i64
 // vector of run-time size.

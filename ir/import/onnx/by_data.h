@@ -1,0 +1,31 @@
+// Operators whose sizes, positions or axes are data: the forms that shape.cc
+// and its like have for known ones, with run-time sizes (dynamic_shape.h).
+//
+// What is data may make no sense (a negative extent, another number of
+// elements): the run then ends with an error that names the input.
+#ifndef ENCORE_IR_IMPORT_ONNX_BY_DATA_H_
+#define ENCORE_IR_IMPORT_ONNX_BY_DATA_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "encore/ir/import/onnx/context.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+Status ReshapeByData(NodeContext& context, bool allow_zero);
+Status ExpandByData(NodeContext& context);
+// `scalar` in the shape that input 0 says.
+Status FillByData(NodeContext& context, Value scalar);
+Status TileByData(NodeContext& context);
+Status SplitByData(NodeContext& context, int64_t axis);
+Status SliceByData(NodeContext& context);
+Status PadByData(NodeContext& context, std::string_view mode);
+Status CumSumByData(NodeContext& context, bool exclusive, bool reverse);
+// Squeeze (`drops`) or Unsqueeze at axes that are data.
+Status MoveOnesByData(NodeContext& context, bool drops);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_BY_DATA_H_
