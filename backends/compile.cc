@@ -7,6 +7,7 @@
 #include "encore/backends/lowering/loops.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
+#include "encore/backends/lowering/size_checks.h"
 #include "encore/backends/lowering/strings.h"
 #include "encore/ir/decompose.h"
 #include "encore/ir/stencil.h"
@@ -37,8 +38,9 @@ StatusOr<runtime::CompiledGraph> Compile(
                           ReadStencil(stencil.bytes, stencil.constants));
   ENCORE_ASSIGN_OR_RETURN(Graph optimized, Optimize(read, options));
   ENCORE_ASSIGN_OR_RETURN(Graph looped, LowerLoops(std::move(optimized)));
+  ENCORE_ASSIGN_OR_RETURN(Graph numbered, LowerStrings(std::move(looped)));
   ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
-                          LowerStrings(std::move(looped)));
+                          CheckSizes(std::move(numbered)));
   KernelTable table(placement, options, canonical.symbols());
   ENCORE_ASSIGN_OR_RETURN(const Scope scope,
                           MakeScope(canonical, {}, placement, options, &table));

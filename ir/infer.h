@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "encore/ir/attributes.h"
+#include "encore/ir/dim.h"
 #include "encore/ir/op.h"
 #include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
@@ -36,6 +37,9 @@ struct InferContext {
   // The graph's symbols. Inference adds none: a result extent that depends on
   // values is an attribute, a symbol that the graph declares as at_run_time.
   std::span<const Symbol> symbols;
+  // Where given, inference adds what must be positive for the node to make
+  // sense and is not so under every value of the symbols.
+  std::vector<Dim>* open = nullptr;
 
   // The attributes as the struct of the op's row.
   template <typename Attrs>

@@ -119,15 +119,42 @@ Status CheckCombiner(const InferContext& context, Combiner combiner,
   return OkStatus();
 }
 
+void RequirePositive(const InferContext& context, const Dim& dim) {
+  if (context.open == nullptr || dim.LowerBound(context.symbols) > 0) return;
+  context.open->push_back(dim);
+}
+
 bool NeverEqual(const InferContext& context, const Dim& a, const Dim& b) {
   const Dim difference = a - b;
-  return difference.valid() && (difference.LowerBound(context.symbols) > 0 ||
-                                difference.UpperBound(context.symbols) < 0);
+  if (difference.valid() && (difference.LowerBound(context.symbols) > 0 ||
+                             difference.UpperBound(context.symbols) < 0)) {
+    return true;
+  }
+  RequirePositive(context, difference + 1);
+  RequirePositive(context, Dim(1) - difference);
+  return false;
 }
 
 bool AlwaysLess(const InferContext& context, const Dim& a, const Dim& b) {
   const Dim difference = a - b;
-  return difference.valid() && difference.UpperBound(context.symbols) < 0;
+  if (difference.valid() && difference.UpperBound(context.symbols) < 0) {
+    return true;
+  }
+  RequirePositive(context, difference + 1);
+  return false;
+}
+
+Status CheckExtents(const InferContext& context, std::string_view name,
+                    std::span<const Dim> dims) {
+  for (const Dim& dim : dims) {
+    if (!AlwaysLess(context, dim, 0)) continue;
+    return context.Error(
+        StrCat("attribute ", name, " is ",
+               Shape(std::vector<Dim>(dims.begin(), dims.end()))
+                   .ToString(context.symbols),
+               ", expected extents of at least 0"));
+  }
+  return OkStatus();
 }
 
 Dim AtLeastZero(const InferContext& context, const Dim& dim) {

@@ -54,10 +54,17 @@ Status CheckShape(const InferContext& context, int operand,
 Status CheckCombiner(const InferContext& context, Combiner combiner,
                      DType dtype);
 
+// Notes that `dim` must be positive, where its bounds leave that open.
+void RequirePositive(const InferContext& context, const Dim& dim);
+
 // Whether the dims differ under every value of the symbols, or a < b under
-// every value.
+// every value. Otherwise it is required that they are equal, or that a >= b.
 bool NeverEqual(const InferContext& context, const Dim& a, const Dim& b);
 bool AlwaysLess(const InferContext& context, const Dim& a, const Dim& b);
+
+// Each dim at least 0: what surely is not, an error of attribute `name`.
+Status CheckExtents(const InferContext& context, std::string_view name,
+                    std::span<const Dim> dims);
 
 // Max(dim, 0), simplified where the symbols' bounds tell.
 Dim AtLeastZero(const InferContext& context, const Dim& dim);

@@ -13,15 +13,16 @@ Status CheckStart(const InferContext& context, int operand) {
   return CheckShape(context, operand, Shape({Dim(context.shape(0).rank())}));
 }
 
-// `sizes` fit into the dims of operand 0.
+// `sizes` fit into the dims of operand 0, if any of `slices` slices is taken.
 Status CheckSizes(const InferContext& context, std::string_view name,
-                  std::span<const Dim> sizes) {
+                  std::span<const Dim> sizes, const Dim& slices) {
   const Shape& shape = context.shape(0);
   ENCORE_RETURN_IF_ERROR(
       CheckLength(context, name, sizes.size(), shape.rank()));
   for (int i = 0; i < shape.rank(); ++i) {
-    if (!AlwaysLess(context, sizes[i], 0) &&
-        !AlwaysLess(context, shape[i], sizes[i])) {
+    Dim room = shape[i] - sizes[i];
+    if (room.LowerBound(context.symbols) < 0) room = Max(room, Dim(0) - slices);
+    if (!AlwaysLess(context, sizes[i], 0) && !AlwaysLess(context, room, 0)) {
       continue;
     }
     return context.Error(
@@ -135,7 +136,7 @@ StatusOr<Shape> Interleave(const InferContext& context, std::string_view name,
 Types InferDynamicSlice(const InferContext& context) {
   const Dims& sizes = context.attrs<DynamicSliceAttrs>().sizes;
   ENCORE_RETURN_IF_ERROR(CheckStart(context, 1));
-  ENCORE_RETURN_IF_ERROR(CheckSizes(context, "attribute sizes", sizes));
+  ENCORE_RETURN_IF_ERROR(CheckSizes(context, "attribute sizes", sizes, 1));
   return Like(context, Shape(sizes));
 }
 
@@ -143,7 +144,7 @@ Types InferDynamicUpdateSlice(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckStart(context, 2));
   ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, context.shape(0).rank()));
   ENCORE_RETURN_IF_ERROR(
-      CheckSizes(context, "operand 1", context.shape(1).dims()));
+      CheckSizes(context, "operand 1", context.shape(1).dims(), 1));
   return SameAsOperand(context);
 }
 
@@ -155,8 +156,10 @@ Types InferGather(const InferContext& context) {
                 attrs.start_index_map, attrs.index_vector_dim, "offset_dims",
                 "collapsed_slice_dims", "start_indices_batching_dims",
                 "start_index_map"}));
-  ENCORE_RETURN_IF_ERROR(
-      CheckSizes(context, "attribute slice_sizes", attrs.slice_sizes));
+  const std::vector<Dim> batch = IndexDims(context, attrs.index_vector_dim);
+  ENCORE_RETURN_IF_ERROR(CheckSizes(context, "attribute slice_sizes",
+                                    attrs.slice_sizes,
+                                    Shape(batch).ElementCount()));
   const Ints dropped =
       Joined(attrs.collapsed_slice_dims, attrs.operand_batching_dims);
   for (const int64_t axis : dropped) {
@@ -169,8 +172,7 @@ Types InferGather(const InferContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       Shape shape,
       Interleave(context, "offset_dims", attrs.offset_dims,
-                 WithoutAxes(Shape(attrs.slice_sizes), dropped).dims(),
-                 IndexDims(context, attrs.index_vector_dim)));
+                 WithoutAxes(Shape(attrs.slice_sizes), dropped).dims(), batch));
   return Like(context, std::move(shape));
 }
 

@@ -13,6 +13,7 @@ Types InferBroadcast(const InferContext& context) {
       CheckLength(context, "axes", attrs.axes.size(), from.rank()));
   ENCORE_RETURN_IF_ERROR(
       CheckAscendingAxes(context, "axes", attrs.axes, to.rank()));
+  ENCORE_RETURN_IF_ERROR(CheckExtents(context, "shape", to.dims()));
   for (int i = 0; i < from.rank(); ++i) {
     const Dim& target = to[static_cast<int>(attrs.axes[i])];
     if (from[i] == target || from[i] == Dim(1)) continue;
@@ -34,6 +35,7 @@ Types InferReshape(const InferContext& context) {
                ", expected ", before.ToString(context.symbols),
                " elements as in ", context.shape(0).ToString(context.symbols)));
   }
+  ENCORE_RETURN_IF_ERROR(CheckExtents(context, "shape", to.dims()));
   return Like(context, to);
 }
 

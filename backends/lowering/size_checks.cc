@@ -1,0 +1,73 @@
+#include "encore/backends/lowering/size_checks.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/builder.h"
+#include "encore/ir/infer.h"
+#include "encore/ir/rewrite.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/sizes.h"
+
+namespace encore::backends {
+namespace {
+
+using Values = std::vector<Value>;
+
+bool IsFoundOut(const Dim& dim, std::span<const Symbol> symbols) {
+  bool found = false;
+  runtime::ForEachSymbol(
+      dim, [&](uint32_t symbol) { found |= symbols[symbol].at_run_time; });
+  return found;
+}
+
+// What must be positive for the node to make sense; those that inputs' shapes
+// decide are checked when the graph is specialized.
+std::vector<Dim> OpenSizes(const Graph& graph, NodeId node) {
+  std::vector<TensorType> types;
+  for (const ValueId operand : graph.operands(node)) {
+    types.push_back(graph.type(operand));
+  }
+  std::vector<Dim> open;
+  const InferContext context{graph.op(node),  graph.attributes(node),
+                             types,           {},
+                             graph.symbols(), &open};
+  if (!InferTypes(context).ok()) return {};
+  std::erase_if(open, [&](const Dim& dim) {
+    return !dim.valid() || !IsFoundOut(dim, graph.symbols());
+  });
+  return open;
+}
+
+std::optional<Values> GuardNode(GraphBuilder& g, const Graph& from, NodeId node,
+                                std::span<const Value> operands) {
+  if (operands.empty() || !from.bodies(node).empty() ||
+      operands[0].type().host != HostKind::kNone) {
+    return std::nullopt;
+  }
+  const std::vector<Dim> open = OpenSizes(from, node);
+  if (open.empty()) return std::nullopt;
+  const Value least = g.Reduce(g.DimValues(open), Combiner::kMin, {0});
+  Values guarded(operands.begin(), operands.end());
+  guarded[0] = g.Node1(
+      Op::kGuard, {operands[0], least},
+      GuardAttrs{
+          StrCat(from.op(node), ": sizes that were found out do not fit: ",
+                 open[0].ToString(from.symbols()),
+                 open.size() > 1 ? " or another is" : " is", " not positive")});
+  return g.Node(from.op(node), guarded, from.attributes(node));
+}
+
+}  // namespace
+
+StatusOr<Graph> CheckSizes(Graph graph) {
+  if (std::ranges::none_of(graph.symbols(), &Symbol::at_run_time)) {
+    return graph;
+  }
+  return RewriteGraph(graph, GuardNode);
+}
+
+}  // namespace encore::backends
