@@ -378,9 +378,23 @@ Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
   return context.Output(0, sum);
 }
 
-Status MoveOnesByData(NodeContext& context, bool drops) {
+StatusOr<std::vector<Value>> MarksByData(NodeContext& context, int rank,
+                                         SizesByData* sizes) {
   GraphBuilder& g = context.builder();
-  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const Values axes, ElementsOf(context, 1, "axes"));
+  ENCORE_ASSIGN_OR_RETURN(
+      Values marks,
+      PerDim(context, Values(axes.size(), Number(g, 1)), 1, rank, 0, sizes));
+  // As many dims as axes: none is named twice.
+  Value named = Number(g, 0);
+  for (const Value& mark : marks) named = g.Add(named, mark);
+  sizes->Require(
+      g.Compare(named, static_cast<int64_t>(axes.size()), Comparison::kEq));
+  return marks;
+}
+
+StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops) {
+  GraphBuilder& g = context.builder();
   const Shape from = context.shape(x);
   ENCORE_ASSIGN_OR_RETURN(const Values axes, ElementsOf(context, 1, "axes"));
   const auto count = static_cast<int>(axes.size());
@@ -390,12 +404,8 @@ Status MoveOnesByData(NodeContext& context, bool drops) {
   }
   SizesByData sizes(context);
   // Whether each of the wider shape's dims is one of the axes.
-  ENCORE_ASSIGN_OR_RETURN(
-      const Values marks,
-      PerDim(context, Values(axes.size(), Number(g, 1)), 1, wide, 0, &sizes));
-  Value named = Number(g, 0);
-  for (const Value& mark : marks) named = g.Add(named, mark);
-  sizes.Require(g.Compare(named, count, Comparison::kEq));
+  ENCORE_ASSIGN_OR_RETURN(const Values marks,
+                          MarksByData(context, wide, &sizes));
   Values extents(drops ? wide - count : wide, Number(g, 1));
   Value before = Number(g, 0);  // dims of the narrower shape that came before
   for (int d = 0; d < wide; ++d) {
@@ -428,7 +438,7 @@ Status MoveOnesByData(NodeContext& context, bool drops) {
       sizes.Guard(x,
                   "input axes repeats one, names one that is not there or "
                   "whose extent is not 1");
-  return context.Output(0, context.Reshape(checked, std::move(dims)));
+  return context.Reshape(checked, std::move(dims));
 }
 
 }  // namespace encore::onnx

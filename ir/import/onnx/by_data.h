@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "encore/ir/import/onnx/context.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {
@@ -23,8 +25,13 @@ Status SplitByData(NodeContext& context, int64_t axis);
 Status SliceByData(NodeContext& context);
 Status PadByData(NodeContext& context, std::string_view mode);
 Status CumSumByData(NodeContext& context, bool exclusive, bool reverse);
-// Squeeze (`drops`) or Unsqueeze at axes that are data.
-Status MoveOnesByData(NodeContext& context, bool drops);
+
+// For each of `rank` dims 1 where input 1, axes that are data, names it, else
+// 0: i64 scalars. What the axes must fulfil is required of `sizes`.
+StatusOr<std::vector<Value>> MarksByData(NodeContext& context, int rank,
+                                         SizesByData* sizes);
+// `x` without (`drops`) or with dims of 1 at the axes of input 1.
+StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops);
 
 }  // namespace encore::onnx
 

@@ -105,11 +105,6 @@ class NodeContext {
              Attributes attributes = NoneAttrs()) {
     return builder().Node(op, operands, std::move(attributes))[0];
   }
-  // The values in the shape that all of them broadcast to.
-  std::vector<Value> Together(std::vector<Value> values) {
-    builder().BroadcastTogether(values);
-    return values;
-  }
   // A scalar constant of `dtype`.
   Value Scalar(DType dtype, double value);
   // `value` filled to a shape.

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -74,10 +75,23 @@ Status EyeLike(NodeContext& context) {
   return context.Output(0, dtype == DType::kBool ? ones : g.Cast(ones, dtype));
 }
 
-// The depth as a dim: an integer, or a float that is one.
-StatusOr<Dim> Depth(NodeContext& context) {
+// The depth as a dim: an integer, or a float that is one. Where data say it,
+// `indices` are guarded.
+StatusOr<Dim> Depth(NodeContext& context, Value* indices) {
+  GraphBuilder& g = context.builder();
   const auto known = context.scope().AsDims(context.node().inputs[1]);
   if (known && known->dims.size() == 1) return known->dims[0];
+  if (!IsConstant(context, 1)) {
+    const Value depth = context.Input(1);
+    if (IsHost(depth.dtype()) || !(depth.shape().ElementCount() == Dim(1))) {
+      return NodeContext::Error("input depth is no count");
+    }
+    SizesByData sizes(context);
+    const Dim size = sizes.Add(g.Cast(context.Reshape(depth, {}), DType::kI64),
+                               INT32_MAX - 1);
+    *indices = sizes.Guard(*indices, "input depth is no count");
+    return size;
+  }
   ENCORE_ASSIGN_OR_RETURN(const Literal depth,
                           context.ConstantInput(1, "depth"));
   if (depth.element_count() != 1 || IsHost(depth.dtype()) ||
@@ -92,7 +106,7 @@ Status OneHot(NodeContext& context) {
   GraphBuilder& g = context.builder();
   Value indices = context.Input(0);
   const Value values = context.Input(2);
-  ENCORE_ASSIGN_OR_RETURN(const Dim depth, Depth(context));
+  ENCORE_ASSIGN_OR_RETURN(const Dim depth, Depth(context, &indices));
   const int rank = indices.rank() + 1;
   ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
                           context.attributes().Int("axis", -1));
@@ -131,10 +145,14 @@ Status Window(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       const DType dtype,
       DTypeAttribute(context, "output_datatype", DType::kF32));
-  ENCORE_ASSIGN_OR_RETURN(const Dims size, context.DimsInput(0, "size"));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> size,
+                          ElementsOf(context, 0, "size"));
   if (size.size() != 1) return NodeContext::Error("input size is no scalar");
-  const Value n = g.Iota(DType::kF64, Shape(size), 0);
-  Value length = g.Cast(context.Reshape(g.DimValues(size), {}), DType::kF64);
+  SizesByData sizes(context);
+  const Dim count = sizes.Add(size[0], std::nullopt);
+  Value length =
+      g.Cast(sizes.Guard(size[0], "input size is negative"), DType::kF64);
+  const Value n = g.Cast(sizes.CountTo(count), DType::kF64);
   if (!periodic) length = g.Sub(length, 1.0);
   const Value angle = g.Div(g.Mul(n, 2 * std::numbers::pi), length);
   Value window = g.Sub(a0, g.Mul(g.Cos(angle), a1));

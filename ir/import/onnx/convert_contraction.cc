@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "encore/ir/import/onnx/agree.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
@@ -8,10 +9,9 @@
 namespace encore::onnx {
 namespace {
 
-Status MatMul(NodeContext& context) {
+Status MatrixProduct(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
-  return context.Output(
-      0, context.builder().MatMul(context.Input(0), context.Input(1)));
+  return context.Output(0, MatMul(context, context.Input(0), context.Input(1)));
 }
 
 Value Times(NodeContext& context, Value x, float factor) {
@@ -30,7 +30,7 @@ Status Gemm(NodeContext& context) {
                           attributes.Bool("transA", false));
   ENCORE_ASSIGN_OR_RETURN(const bool transpose_b,
                           attributes.Bool("transB", false));
-  const Value a = context.Input(0), b = context.Input(1);
+  Value a = context.Input(0), b = context.Input(1);
   if (context.rank(a) != 2 || context.rank(b) != 2) {
     return NodeContext::Error(StrCat("inputs of rank ", context.rank(a),
                                      " and ", context.rank(b),
@@ -38,11 +38,11 @@ Status Gemm(NodeContext& context) {
   }
   DotGeneralAttrs dot;
   dot.contract = {{transpose_a ? 0 : 1}, {transpose_b ? 1 : 0}};
+  Agree(context, &a, transpose_a ? 0 : 1, &b, transpose_b ? 1 : 0);
   Value y = Times(context, context.Emit(Op::kDotGeneral, {a, b}, dot), alpha);
   if (context.HasInput(2) && beta != 0) {
-    const Value c =
-        context.builder().BroadcastTo(context.Input(2), context.shape(y));
-    y = context.Emit(Op::kAdd, {y, Times(context, c, beta)});
+    const std::vector<Value> terms = Together(context, {y, context.Input(2)});
+    y = context.Emit(Op::kAdd, {terms[0], Times(context, terms[1], beta)});
   }
   return context.Output(0, y);
 }
@@ -63,7 +63,12 @@ Status AddBias(NodeContext& context, Value y) {
 
 Status Conv(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
-  const Value x = context.Input(0), w = context.Input(1);
+  Value x = context.Input(0), w = context.Input(1);
+  ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
+                          context.attributes().Int("group", 1));
+  if (groups == 1 && x.rank() > 2 && w.rank() > 2) {
+    Agree(context, &x, 1, &w, 1);
+  }
   ENCORE_ASSIGN_OR_RETURN(ConvolutionAttrs convolution,
                           ReadConvolution(context, x, w));
   return AddBias(context, context.Emit(Op::kConvolution, {x, w}, convolution));
@@ -194,7 +199,7 @@ constexpr Converter kConverters[] = {
     {"Conv", Conv, Op::kConvolution},
     {"ConvTranspose", ConvTranspose, Op::kConvolution},
     {"Gemm", Gemm, Op::kDotGeneral},
-    {"MatMul", MatMul, Op::kDotGeneral},
+    {"MatMul", MatrixProduct, Op::kDotGeneral},
 };
 
 }  // namespace

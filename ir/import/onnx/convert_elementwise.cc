@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "encore/ir/import/onnx/agree.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -28,7 +29,7 @@ StatusOr<std::vector<Value>> Operands(NodeContext& context) {
     while (static_cast<int64_t>(dims.size()) + axis < rank) dims.push_back(1);
     b = context.Reshape(b, std::move(dims));
   }
-  return context.Together({a, b});
+  return Together(context, {a, b});
 }
 
 template <Op kOp>
@@ -53,7 +54,7 @@ StatusOr<Value> Combine(NodeContext& context, Op op) {
   const std::vector<Value> inputs = context.Inputs();
   Value result = inputs[0];
   for (size_t i = 1; i < inputs.size(); ++i) {
-    result = context.Emit(op, context.Together({result, inputs[i]}));
+    result = context.Emit(op, Together(context, {result, inputs[i]}));
   }
   return result;
 }
@@ -90,7 +91,7 @@ Status Pow(NodeContext& context) {
   };
   const Value power = context.Emit(
       Op::kPow,
-      context.Together({cast(base, compute), cast(exponent, compute)}));
+      Together(context, {cast(base, compute), cast(exponent, compute)}));
   return context.Output(0, cast(power, result));
 }
 
@@ -154,8 +155,8 @@ Status Where(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   return context.Output(
       0, context.Emit(Op::kSelect,
-                      context.Together({context.Input(0), context.Input(1),
-                                        context.Input(2)})));
+                      Together(context, {context.Input(0), context.Input(1),
+                                         context.Input(2)})));
 }
 
 // `saturate` says something of 8-bit floats only.

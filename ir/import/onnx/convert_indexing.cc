@@ -274,8 +274,10 @@ StatusOr<AxisRange> RangeOf(NodeContext& context, const Dim& extent,
 Status Slice(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 5));
   for (int i = 1; i < context.input_count(); ++i) {
-    if (context.HasInput(i) && !IsKnown(context, i))
+    if (!context.HasInput(i)) continue;
+    if (i < 3 ? !IsKnown(context, i) : !IsConstant(context, i)) {
       return SliceByData(context);
+    }
   }
   Value x = context.Input(0);
   const Shape shape = context.shape(x);
@@ -367,7 +369,8 @@ Status Pad(NodeContext& context) {
         StrCat("attribute mode is ", Quote(mode),
                ", expected constant, reflect, edge or wrap"));
   }
-  if (!IsKnown(context, 1) || (context.HasInput(3) && !IsKnown(context, 3))) {
+  if (!IsKnown(context, 1) ||
+      (context.HasInput(3) && !IsConstant(context, 3))) {
     return PadByData(context, mode);
   }
   Value x = context.Input(0);

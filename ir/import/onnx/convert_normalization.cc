@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "encore/ir/import/onnx/agree.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -50,6 +53,10 @@ Status BatchNormalization(NodeContext& context) {
   const DType dtype = context.dtype(operands[0]);
   const DType statistics = context.dtype(operands[3]);
   for (Value& operand : operands) operand = CastTo(context, operand, dtype);
+  for (size_t i = 1; i < operands.size(); ++i) {
+    if (operands[0].rank() < 2 || operands[i].rank() != 1) continue;
+    Agree(context, &operands[0], 1, &operands[i], 0);
+  }
   if (training) {
     ENCORE_RETURN_IF_ERROR(
         BatchStatistics(context, momentum, statistics, &operands));
@@ -136,20 +143,25 @@ Status LayerStatistics(NodeContext& context, Value x, int64_t axis,
 Status LayerNormalization(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
   AttributeReader& attributes = context.attributes();
-  const Value x = context.Input(0);
-  const Shape shape = context.shape(x);
+  Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const float epsilon,
                           attributes.Float("epsilon", 1e-5f));
   ENCORE_ASSIGN_OR_RETURN(const int64_t raw, attributes.Int("axis", -1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, shape.rank(), "attribute axis"));
+                          context.Axis(raw, x.rank(), "attribute axis"));
   attributes.Ignore("stash_type");
+  Value scale = context.Input(1);
+  for (int i = 0; i < std::min<int64_t>(scale.rank(), x.rank() - axis); ++i) {
+    if (scale.shape()[scale.rank() - 1 - i] == Dim(1)) continue;
+    Agree(context, &x, x.rank() - 1 - i, &scale, scale.rank() - 1 - i);
+  }
+  const Shape shape = context.shape(x);
   const Shape normalized(Dims(shape.dims().begin() + axis, shape.dims().end()));
-  std::vector<Value> operands = {x};
-  for (int i = 1; i < 3; ++i) {
-    if (!context.HasInput(i)) continue;
+  std::vector<Value> operands = {
+      x, context.builder().BroadcastTo(scale, normalized)};
+  if (context.HasInput(2)) {
     operands.push_back(
-        context.builder().BroadcastTo(context.Input(i), normalized));
+        context.builder().BroadcastTo(context.Input(2), normalized));
   }
   ENCORE_RETURN_IF_ERROR(context.Output(
       0,

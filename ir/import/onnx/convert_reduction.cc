@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <optional>
+
 #include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
@@ -14,7 +17,32 @@ struct Reduction {
   bool keep_dims = true;
   // No axes and noop_with_empty_axes: nothing is combined.
   bool noop = false;
+  // Of axes that are data: for each dim whether it is one, a bool scalar, and
+  // what its extent becomes. Until Finish the dims keep their extents, with the
+  // same value all along a reduced one.
+  std::vector<Value> marks;
+  Dims extents;
+  std::optional<SizesByData> sizes;
 };
+
+Status ReadAxesByData(NodeContext& context, Reduction* reduction) {
+  GraphBuilder& g = context.builder();
+  const Shape shape = context.shape(reduction->x);
+  SizesByData& sizes = reduction->sizes.emplace(context);
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> marks,
+                          MarksByData(context, shape.rank(), &sizes));
+  for (int d = 0; d < shape.rank(); ++d) {
+    const Value mark = g.Compare(marks[d], 1, Comparison::kEq);
+    reduction->marks.push_back(mark);
+    reduction->extents.push_back(sizes.Add(
+        g.Select(mark, 1, DimValue(context, shape[d])),
+        std::max<int64_t>(1, shape[d].UpperBound(g.graph().symbols()))));
+  }
+  reduction->x = sizes.Guard(reduction->x,
+                             "input axes repeats one or names one that is not "
+                             "there");
+  return OkStatus();
+}
 
 StatusOr<Reduction> ReadReduction(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
@@ -26,7 +54,12 @@ StatusOr<Reduction> ReadReduction(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const bool noop,
                           attributes.Bool("noop_with_empty_axes", false));
   const int rank = context.rank(reduction.x);
-  if (context.HasInput(1)) {
+  if (context.HasInput(1) && !IsConstant(context, 1) &&
+      !(context.shape(context.Input(1)).ElementCount() == Dim(0))) {
+    ENCORE_RETURN_IF_ERROR(ReadAxesByData(context, &reduction));
+    return reduction;
+  }
+  if (context.HasInput(1) && IsConstant(context, 1)) {
     ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axes"));
     ENCORE_ASSIGN_OR_RETURN(reduction.axes,
                             context.AxesList(axes, rank, "input axes"));
@@ -38,15 +71,55 @@ StatusOr<Reduction> ReadReduction(NodeContext& context) {
   return reduction;
 }
 
-// `reduced` with the dropped axes back as dims of 1 where they are to be kept.
+// What Combine gave, as the operator's result.
 Status Finish(NodeContext& context, const Reduction& reduction, Value reduced) {
-  if (reduction.keep_dims) reduced = context.Unsqueeze(reduced, reduction.axes);
+  GraphBuilder& g = context.builder();
+  if (!reduction.sizes) {
+    if (reduction.keep_dims) {
+      reduced = context.Unsqueeze(reduced, reduction.axes);
+    }
+    return context.Output(0, reduced);
+  }
+  for (size_t d = 0; d < reduction.extents.size(); ++d) {
+    reduced = g.Take(reduced, reduction.sizes->CountTo(reduction.extents[d]),
+                     static_cast<int64_t>(d));
+  }
+  if (!reduction.keep_dims) {
+    ENCORE_ASSIGN_OR_RETURN(reduced,
+                            MoveOnesByData(context, reduced, /*drops=*/true));
+  }
   return context.Output(0, reduced);
 }
 
-Value Combine(NodeContext& context, Combiner combiner, Value x,
-              const Ints& axes) {
-  return context.Emit(Op::kReduce, {x}, ReduceAttrs{combiner, axes});
+// `x`, like the reduction's, combined along its axes, which are dropped; along
+// axes that are data, kept as Reduction says.
+Value Combine(NodeContext& context, Combiner combiner,
+              const Reduction& reduction, Value x) {
+  GraphBuilder& g = context.builder();
+  if (!reduction.sizes) {
+    return context.Emit(Op::kReduce, {x},
+                        ReduceAttrs{combiner, reduction.axes});
+  }
+  for (size_t d = 0; d < reduction.marks.size(); ++d) {
+    const Value along =
+        g.Reduce(x, combiner, {static_cast<int64_t>(d)}, /*keep_dims=*/true);
+    x = g.Select(reduction.marks[d], along, x);
+  }
+  return x;
+}
+
+// How many elements are combined, as a scalar.
+Value CountOf(NodeContext& context, const Reduction& reduction) {
+  GraphBuilder& g = context.builder();
+  const Shape shape = context.shape(reduction.x);
+  Dim count = 1;
+  for (const int64_t axis : reduction.axes) count = count * shape[axis];
+  Value number = DimValue(context, count);
+  for (size_t d = 0; d < reduction.marks.size(); ++d) {
+    const Value extent = DimValue(context, shape[static_cast<int>(d)]);
+    number = g.Mul(number, g.Select(reduction.marks[d], extent, 1));
+  }
+  return number;
 }
 
 template <Combiner kCombiner>
@@ -59,26 +132,20 @@ Status Reduce(NodeContext& context) {
     combiner = kCombiner == Combiner::kMax ? Combiner::kOr : Combiner::kAnd;
   }
   return Finish(context, reduction,
-                Combine(context, combiner, reduction.x, reduction.axes));
+                Combine(context, combiner, reduction, reduction.x));
 }
 
 Status ReduceMean(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
   if (reduction.noop) return context.Output(0, reduction.x);
-  if (IsFloat(context.dtype(reduction.x))) {
+  if (IsFloat(context.dtype(reduction.x)) && !reduction.sizes) {
     return Finish(
         context, reduction,
         context.Emit(Op::kMean, {reduction.x}, AxesAttrs{reduction.axes}));
   }
-  Dim count = 1;
-  for (const int64_t axis : reduction.axes) {
-    count = count * context.shape(reduction.x)[axis];
-  }
-  const Value sum =
-      Combine(context, Combiner::kSum, reduction.x, reduction.axes);
-  const Value divisor = context.builder().Cast(
-      context.Reshape(context.builder().DimValues({count}), {}),
-      context.dtype(sum));
+  const Value sum = Combine(context, Combiner::kSum, reduction, reduction.x);
+  const Value divisor =
+      context.builder().Cast(CountOf(context, reduction), context.dtype(sum));
   return Finish(
       context, reduction,
       context.Emit(Op::kDiv, {sum, context.Fill(divisor, context.shape(sum))}));
@@ -91,7 +158,7 @@ Status SumOf(NodeContext& context, std::optional<Op> before, bool squared,
   Value x = reduction.x;
   if (before) x = context.Emit(*before, {x});
   if (squared) x = context.Emit(Op::kMul, {x, x});
-  if (!reduction.noop) x = Combine(context, Combiner::kSum, x, reduction.axes);
+  if (!reduction.noop) x = Combine(context, Combiner::kSum, reduction, x);
   if (after) x = context.Emit(*after, {x});
   if (reduction.noop) return context.Output(0, x);
   return Finish(context, reduction, x);
@@ -114,8 +181,7 @@ Status ReduceL2(NodeContext& context) {
     const DType dtype = context.dtype(reduction.x);
     Value x = context.builder().Cast(reduction.x, DType::kF64);
     x = context.Emit(Op::kMul, {x, x});
-    if (!reduction.noop)
-      x = Combine(context, Combiner::kSum, x, reduction.axes);
+    if (!reduction.noop) x = Combine(context, Combiner::kSum, reduction, x);
     x = context.builder().Cast(context.Emit(Op::kSqrt, {x}), dtype);
     return reduction.noop ? context.Output(0, x)
                           : Finish(context, reduction, x);
@@ -130,19 +196,18 @@ Status ReduceLogSumExp(NodeContext& context) {
   if (reduction.noop) return context.Output(0, reduction.x);
   const Shape shape = context.shape(reduction.x);
   const DType dtype = context.dtype(reduction.x);
-  const Value raw =
-      Combine(context, Combiner::kMax, reduction.x, reduction.axes);
+  const Value raw = Combine(context, Combiner::kMax, reduction, reduction.x);
   // An infinite maximum would make x - max NaN; without it the sum is right as
   // it is.
   const Value zero = context.Fill(context.Scalar(dtype, 0), context.shape(raw));
   const Value top =
       context.Emit(Op::kSelect, {context.Emit(Op::kIsInf, {raw}), zero, raw});
+  const Value kept =
+      reduction.sizes ? top : context.Unsqueeze(top, reduction.axes);
   const Value shifted = context.Emit(
-      Op::kSub,
-      {reduction.x, context.builder().BroadcastTo(
-                        context.Unsqueeze(top, reduction.axes), shape)});
-  const Value sum = Combine(context, Combiner::kSum,
-                            context.Emit(Op::kExp, {shifted}), reduction.axes);
+      Op::kSub, {reduction.x, context.builder().BroadcastTo(kept, shape)});
+  const Value sum = Combine(context, Combiner::kSum, reduction,
+                            context.Emit(Op::kExp, {shifted}));
   return Finish(context, reduction,
                 context.Emit(Op::kAdd, {context.Emit(Op::kLog, {sum}), top}));
 }
@@ -171,7 +236,7 @@ Status CumSum(NodeContext& context) {
                           context.attributes().Bool("exclusive", false));
   ENCORE_ASSIGN_OR_RETURN(const bool reverse,
                           context.attributes().Bool("reverse", false));
-  if (!IsKnown(context, 1)) return CumSumByData(context, exclusive, reverse);
+  if (!IsConstant(context, 1)) return CumSumByData(context, exclusive, reverse);
   ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axis"));
   if (axes.size() != 1) return NodeContext::Error("input axis is no scalar");
   const Value x = context.Input(0);

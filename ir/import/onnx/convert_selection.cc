@@ -31,7 +31,7 @@ Status TopK(NodeContext& context) {
     ENCORE_ASSIGN_OR_RETURN(k, context.DimsInput(1, "K"));
   } else {
     ENCORE_ASSIGN_OR_RETURN(const auto count, ElementsOf(context, 1, "K"));
-    const Dim& extent = context.shape(x)[static_cast<int>(axis)];
+    const Dim extent = context.shape(x)[static_cast<int>(axis)];
     SizesByData sizes(context);
     for (const Value& number : count) {
       sizes.Require(

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "encore/ir/import/onnx/agree.h"
 #include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
@@ -46,7 +47,11 @@ Status Reshape(NodeContext& context) {
       return NodeContext::Error(
           "input shape leaves -1 undetermined beside a dim of 0");
     }
-    dims[inferred] = FloorDiv(from.ElementCount(), known);
+    const Dim rest = FloorDiv(from.ElementCount(), known);
+    if (IsFoundOut(context, known) && !rest.is_constant()) {
+      return ReshapeByData(context, allow_zero);
+    }
+    dims[inferred] = rest;
   }
   return context.Output(0, context.Reshape(x, std::move(dims)));
 }
@@ -72,8 +77,10 @@ Status Squeeze(NodeContext& context) {
   const Value x = context.Input(0);
   const Shape shape = context.shape(x);
   Ints axes;
-  if (context.HasInput(1) && !IsKnown(context, 1)) {
-    return MoveOnesByData(context, /*drops=*/true);
+  if (context.HasInput(1) && !IsConstant(context, 1)) {
+    ENCORE_ASSIGN_OR_RETURN(const Value moved,
+                            MoveOnesByData(context, x, /*drops=*/true));
+    return context.Output(0, moved);
   }
   if (context.HasInput(1)) {
     ENCORE_ASSIGN_OR_RETURN(axes, context.IntsInput(1, "axes"));
@@ -82,13 +89,17 @@ Status Squeeze(NodeContext& context) {
   } else {
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape[i] == Dim(1)) axes.push_back(i);
+      if (!IsFoundOut(context, shape[i])) continue;
+      return UnimplementedError(
+          StrCat("input axes must be given: whether the extent of dim ", i,
+                 " is 1, which decides the rank, is found out too late"));
     }
   }
   Dims dims;
   for (int i = 0; i < shape.rank(); ++i) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       dims.push_back(shape[i]);
-    } else if (shape[i] != Dim(1)) {
+    } else if (shape[i] != Dim(1) && !IsFoundOut(context, shape[i])) {
       return NodeContext::Misfit(StrCat("input axes names dim ", i,
                                         ", whose extent is ", shape[i],
                                         ", not 1"));
@@ -99,8 +110,12 @@ Status Squeeze(NodeContext& context) {
 
 Status Unsqueeze(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
-  if (!IsKnown(context, 1)) return MoveOnesByData(context, /*drops=*/false);
   const Value x = context.Input(0);
+  if (!IsConstant(context, 1)) {
+    ENCORE_ASSIGN_OR_RETURN(const Value moved,
+                            MoveOnesByData(context, x, /*drops=*/false));
+    return context.Output(0, moved);
+  }
   ENCORE_ASSIGN_OR_RETURN(Ints axes, context.IntsInput(1, "axes"));
   ENCORE_ASSIGN_OR_RETURN(
       axes, context.AxesList(
@@ -140,12 +155,13 @@ Status Expand(NodeContext& context) {
 
 Status Concat(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, INT16_MAX));
-  const std::vector<Value> inputs = context.Inputs();
+  std::vector<Value> inputs = context.Inputs();
   ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
                           context.attributes().RequiredInt("axis"));
   ENCORE_ASSIGN_OR_RETURN(
       const int64_t axis,
       context.Axis(raw, context.rank(inputs[0]), "attribute axis"));
+  AgreeBut(context, static_cast<int>(axis), &inputs);
   return context.Output(0, context.Emit(Op::kConcat, inputs, AxisAttrs{axis}));
 }
 
@@ -278,27 +294,63 @@ Status ConstantOfShape(NodeContext& context) {
   return context.Output(0, context.Fill(scalar, Shape(std::move(dims))));
 }
 
+// How many steps there are where the bounds are extents and the step is known.
+std::optional<Dim> KnownSteps(NodeContext& context) {
+  std::optional<Dim> bounds[3];
+  for (int i = 0; i < 3; ++i) {
+    const auto elements = ElementsOf(context, i, "bound");
+    if (!elements.ok() || elements->size() != 1) return std::nullopt;
+    bounds[i] = KnownDim(context, (*elements)[0]);
+    if (!bounds[i]) return std::nullopt;
+  }
+  const Dim& delta = *bounds[2];
+  if (!delta.is_constant() || delta.constant() == 0) return std::nullopt;
+  const Dim span =
+      delta.constant() > 0 ? *bounds[1] - *bounds[0] : *bounds[0] - *bounds[1];
+  const int64_t step = std::abs(delta.constant());
+  const Dim steps = FloorDiv(span + (step - 1), step);
+  if (!steps.valid()) return std::nullopt;
+  const auto symbols = context.builder().graph().symbols();
+  return steps.LowerBound(symbols) >= 0 ? steps : Max(steps, 0);
+}
+
 // A range whose bounds are data has a run-time size.
 Status RangeOfData(NodeContext& context) {
   GraphBuilder& g = context.builder();
   const auto scalar = [&](int i) {
     return context.Reshape(context.Input(i), {});
   };
-  const Value start = scalar(0), limit = scalar(1), delta = scalar(2);
-  const auto wide = [&](Value x) { return g.Cast(x, DType::kF64); };
-  const Value steps =
-      g.Ceil(g.Div(g.Sub(wide(limit), wide(start)), wide(delta)));
-  const Value count = g.Cast(g.Max(steps, 0.0), DType::kI64);
-  const Value index =
-      g.Cast(CountUp(context, count, std::nullopt), start.dtype());
+  Value start = scalar(0);
+  const Value limit = scalar(1), delta = scalar(2);
+  SizesByData sizes(context);
+  Dim size;
+  if (const auto known = KnownSteps(context)) {
+    size = *known;
+  } else if (IsFloat(start.dtype())) {
+    const auto wide = [&](Value x) { return g.Cast(x, DType::kF64); };
+    const Value steps =
+        g.Ceil(g.Div(g.Sub(wide(limit), wide(start)), wide(delta)));
+    sizes.Require(g.Not(g.IsNan(steps)));
+    size = sizes.Add(g.Cast(g.Max(steps, 0.0), DType::kI64), std::nullopt);
+  } else {
+    const auto wide = [&](Value x) { return g.Cast(x, DType::kI64); };
+    sizes.Require(g.Compare(delta, 0, Comparison::kNe));
+    const Value step = wide(delta), down = g.Compare(step, 0, Comparison::kLt);
+    const Value up = g.Sub(wide(limit), wide(start));
+    const Value span = g.Select(down, g.Neg(up), up);
+    const Value steps = g.Add(g.Div(g.Sub(span, 1), g.Max(g.Abs(step), 1)), 1);
+    size = sizes.Add(g.Select(g.Compare(span, 0, Comparison::kGt), steps, 0),
+                     std::nullopt);
+  }
+  start = sizes.Guard(start, "input delta does not lead from start to limit");
+  const Value index = g.Cast(sizes.CountTo(size), start.dtype());
   return context.Output(0, g.Add(g.Mul(index, delta), start));
 }
 
 Status Range(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
-  for (const std::string_view input : context.node().inputs) {
-    const Bound* bound = context.scope().Find(input);
-    if (!bound->constant && !bound->dims) return RangeOfData(context);
+  for (int i = 0; i < 3; ++i) {
+    if (!IsConstant(context, i)) return RangeOfData(context);
   }
   double bounds[3];
   DType dtype = DType::kF32;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "encore/ir/host/host_ops.h"
+#include "encore/ir/import/onnx/agree.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
@@ -77,7 +78,7 @@ Status StringConcat(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(StringInput(context, 0).status());
   ENCORE_RETURN_IF_ERROR(StringInput(context, 1).status());
   return context.Output(
-      0, context.Emit(Op::kStringConcat, context.Together(context.Inputs())));
+      0, context.Emit(Op::kStringConcat, Together(context, context.Inputs())));
 }
 
 Status StringSplit(NodeContext& context) {

@@ -15,6 +15,85 @@ Value Element(NodeContext& context, Value vector, int64_t i) {
   return context.Reshape(context.builder().SliceAxis(vector, 0, i, i + 1), {});
 }
 
+// Where an element of a tensor comes from: element `index` of `value`.
+struct Source {
+  Value value;
+  int64_t index;
+};
+
+// The operand of a concatenation of vectors that the element is in.
+bool StepIntoConcat(const encore::Graph& graph, GraphBuilder& g, NodeId node,
+                    Source* source) {
+  int64_t index = source->index;
+  for (const ValueId operand : graph.operands(node)) {
+    const Dim& extent = graph.shape(operand)[0];
+    if (!extent.is_constant()) return false;
+    if (index < extent.constant()) {
+      *source = {g.Wrap(operand), index};
+      return true;
+    }
+    index -= extent.constant();
+  }
+  return false;
+}
+
+// Steps back through a node that only moves or widens the element.
+bool StepBack(GraphBuilder& g, Source* source) {
+  const encore::Graph& graph = g.graph();
+  const NodeId node = graph.producer(source->value.id());
+  const auto operand = [&] { return g.Wrap(graph.operand(node, 0)); };
+  switch (graph.op(node)) {
+    case Op::kReshape:
+      source->value = operand();
+      return true;
+    case Op::kCast: {
+      const DType from = operand().dtype();
+      if (!IsInteger(from) || !IsSigned(from) ||
+          BitWidth(from) > BitWidth(source->value.dtype())) {
+        return false;
+      }
+      source->value = operand();
+      return true;
+    }
+    case Op::kConcat:
+      return source->value.rank() == 1 &&
+             StepIntoConcat(graph, g, node, source);
+    case Op::kSlice: {
+      const auto& slice = graph.attrs<SliceAttrs>(node);
+      if (source->value.rank() != 1 || !slice.starts[0].is_constant()) {
+        return false;
+      }
+      source->index =
+          slice.starts[0].constant() + source->index * slice.strides[0];
+      source->value = operand();
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+// Element `index` of a tensor of integers, as an i64 scalar.
+Value TracedElement(NodeContext& context, Value tensor, int64_t index) {
+  GraphBuilder& g = context.builder();
+  Source source{tensor, index};
+  while (StepBack(g, &source)) {
+  }
+  const encore::Graph& graph = g.graph();
+  const NodeId node = graph.producer(source.value.id());
+  if (graph.op(node) == Op::kDimValues) {
+    return DimValue(context,
+                    graph.attrs<DimValuesAttrs>(node).dims[source.index]);
+  }
+  if (const Literal* known = source.value.constant()) {
+    return g.Scalar(DType::kI64, known->AsInt(source.index));
+  }
+  const Dim count = source.value.shape().ElementCount();
+  const Value flat =
+      g.Cast(context.Reshape(source.value, {count}), DType::kI64);
+  return Element(context, flat, source.index);
+}
+
 }  // namespace
 
 Dim RunTimeSize(NodeContext& context, int64_t lower,
@@ -32,10 +111,39 @@ bool IsKnown(NodeContext& context, int i) {
   return bound->constant || bound->dims;
 }
 
+bool IsConstant(NodeContext& context, int i) {
+  const Bound* bound = context.scope().Find(context.node().inputs[i]);
+  return bound->constant.has_value();
+}
+
+bool IsFoundOut(NodeContext& context, const Dim& dim) {
+  const std::span<const Symbol> symbols = context.builder().graph().symbols();
+  // Symbols that are not found out may be constants as well.
+  std::vector<Dim> known;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    known.push_back(symbols[i].at_run_time
+                        ? Dim::OfSymbol(static_cast<uint32_t>(i))
+                        : Dim(2));
+  }
+  return dim.SymbolLimit() > 0 && !dim.Substitute(known).is_constant();
+}
+
 Value DimValue(NodeContext& context, const Dim& dim) {
   GraphBuilder& g = context.builder();
   if (dim.is_constant()) return g.Scalar(DType::kI64, dim.constant());
   return context.Reshape(g.DimValues({dim}), {});
+}
+
+std::optional<Dim> KnownDim(NodeContext& context, Value scalar) {
+  if (const Literal* known = scalar.constant()) return Dim(known->AsInt(0));
+  const encore::Graph& graph = context.builder().graph();
+  NodeId node = graph.producer(scalar.id());
+  if (graph.op(node) == Op::kReshape) {
+    node = graph.producer(graph.operand(node, 0));
+  }
+  if (graph.op(node) != Op::kDimValues) return std::nullopt;
+  const Dims& dims = graph.attrs<DimValuesAttrs>(node).dims;
+  return dims.size() == 1 ? std::optional(dims[0]) : std::nullopt;
 }
 
 StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
@@ -53,11 +161,9 @@ StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
                "compiled, and at most ",
                kMaxRank * 2));
   }
-  const Value vector =
-      context.builder().Cast(context.Reshape(input, {count}), DType::kI64);
   std::vector<Value> elements;
   for (int64_t k = 0; k < count.constant(); ++k) {
-    elements.push_back(Element(context, vector, k));
+    elements.push_back(TracedElement(context, input, k));
   }
   return elements;
 }
@@ -68,14 +174,23 @@ SizesByData::SizesByData(NodeContext& context)
 
 Dim SizesByData::Add(Value size, std::optional<int64_t> upper) {
   GraphBuilder& g = context_.builder();
-  const Literal* known = size.constant();
-  if (known != nullptr && known->AsInt(0) >= 0 &&
-      known->AsInt(0) <= upper.value_or(kMaxSize)) {
-    return Dim(known->AsInt(0));
+  const std::span<const Symbol> symbols = g.graph().symbols();
+  const int64_t most = upper.value_or(kMaxSize);
+  if (const auto known = KnownDim(context_, size);
+      known && known->LowerBound(symbols) >= 0 &&
+      known->UpperBound(symbols) <= most) {
+    return *known;
   }
   Require(g.Compare(size, 0, Comparison::kGe));
-  Require(g.Compare(size, upper.value_or(kMaxSize), Comparison::kLe));
-  found_.push_back({RunTimeSize(context_, 0, upper), size, Value()});
+  Require(g.Compare(size, most, Comparison::kLe));
+  const FoundSize* before = context_.scope().FindSize(size);
+  if (before != nullptr) {
+    // Where it was found out, other things were required too.
+    Require(g.Compare(size, DimValue(context_, before->dim), Comparison::kEq));
+    found_.push_back({before->dim, size, before->numbers});
+  } else {
+    found_.push_back({RunTimeSize(context_, 0, upper), size, Value()});
+  }
   return found_.back().dim;
 }
 
@@ -85,18 +200,24 @@ void SizesByData::Require(Value condition) {
 
 Value SizesByData::Guard(Value x, std::string_view message) {
   GraphBuilder& g = context_.builder();
+  if (const Literal* known = holds_.constant(); known && known->AsInt(0) == 0) {
+    return g.Fail(InvalidArgumentError(message));
+  }
   std::vector<Value> operands = {x, g.Cast(holds_, DType::kI64)};
   for (Found& found : found_) {
     // Nothing large is made of sizes that make no sense.
-    found.numbers =
-        context_.Emit(Op::kCountUp, {g.Select(holds_, found.size, 0)},
-                      CountUpAttrs{{found.dim}});
+    if (!found.numbers.valid()) {
+      found.numbers =
+          context_.Emit(Op::kCountUp, {g.Select(holds_, found.size, 0)},
+                        CountUpAttrs{{found.dim}});
+      context_.scope().AddSize(found.size, {found.dim, found.numbers, true});
+    }
     operands.push_back(found.numbers);
   }
   return context_.Emit(Op::kGuard, operands, GuardAttrs{std::string(message)});
 }
 
-Value SizesByData::CountTo(const Dim& dim) {
+Value SizesByData::CountTo(const Dim& dim) const {
   for (const Found& found : found_) {
     if (found.dim == dim) return found.numbers;
   }
@@ -104,12 +225,24 @@ Value SizesByData::CountTo(const Dim& dim) {
 }
 
 Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper) {
+  GraphBuilder& g = context.builder();
   if (const Literal* known = count.constant()) {
-    return context.builder().Iota(DType::kI64,
-                                  {std::max<int64_t>(known->AsInt(0), 0)}, 0);
+    return g.Iota(DType::kI64, {std::max<int64_t>(known->AsInt(0), 0)}, 0);
   }
-  return context.Emit(Op::kCountUp, {count},
-                      CountUpAttrs{{RunTimeSize(context, 0, upper)}});
+  if (const auto known = KnownDim(context, count);
+      known && known->LowerBound(g.graph().symbols()) >= 0) {
+    return g.Iota(DType::kI64, {*known}, 0);
+  }
+  Scope& scope = context.scope();
+  if (const FoundSize* found = scope.FindSize(count);
+      found != nullptr && !found->guarded) {
+    return found->numbers;
+  }
+  const Dim size = RunTimeSize(context, 0, upper);
+  const Value numbers =
+      context.Emit(Op::kCountUp, {count}, CountUpAttrs{{size}});
+  scope.AddSize(count, {size, numbers});
+  return numbers;
 }
 
 Value PositionsOf(NodeContext& context, Value mask) {

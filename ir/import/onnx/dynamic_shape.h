@@ -19,17 +19,26 @@ Dim RunTimeSize(NodeContext& context, int64_t lower,
                 std::optional<int64_t> upper);
 
 // 0, 1, … below `count`, an i64 scalar, as an i64 vector of run-time size at
-// most `upper`.
+// most `upper`. Equal counts are one size.
 Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper);
 
 // Whether input i is known when the model is compiled; dims may be symbols.
 bool IsKnown(NodeContext& context, int i);
+// Whether it is a constant.
+bool IsConstant(NodeContext& context, int i);
+
+// Whether the dim depends on a size that is found out at run time.
+bool IsFoundOut(NodeContext& context, const Dim& dim);
 
 // The extent as an i64 scalar.
 Value DimValue(NodeContext& context, const Dim& dim);
 
+// The extent that an i64 scalar is, where it is known to be one.
+std::optional<Dim> KnownDim(NodeContext& context, Value scalar);
+
 // The elements of input i, a scalar or a vector of integers of known length, as
-// i64 scalars. `what` names it in errors.
+// i64 scalars; those that are extents or constants in a vector of data are
+// known as such. `what` names it in errors.
 StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
                                         std::string_view what);
 
@@ -45,16 +54,17 @@ class SizesByData {
   void Require(Value condition);
 
   // `x`, to be computed with once the sizes are known. Where what is required
-  // does not hold, the run ends with `message`.
+  // does not hold, the run ends with `message`. Nothing is added or required
+  // after the first call.
   Value Guard(Value x, std::string_view message);
 
   // 0, 1, … below a dim that Add gave, as an i64 vector; after Guard.
-  Value CountTo(const Dim& dim);
+  Value CountTo(const Dim& dim) const;
 
  private:
   struct Found {
     Dim dim;
-    Value size, numbers;
+    Value size, numbers;  // no numbers: not found out yet
   };
   NodeContext& context_;
   std::vector<Found> found_;

@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/attributes.h"
@@ -46,6 +47,14 @@ struct Bound {
   std::optional<KnownDims> dims;
   // Whether `constant` is weight data and so better a parameter.
   bool is_weight = false;
+};
+
+// A size that a node finds out, and 0, 1, … below it, which that node gives.
+struct FoundSize {
+  Dim dim;
+  Value numbers;
+  // Whether it is 0 where the number makes no sense and a guard says so.
+  bool guarded = false;
 };
 
 // Whether a tensor of the model is weight data rather than an argument of the
@@ -96,8 +105,21 @@ class Scope {
   void SetElements(Value object, ElementShape shape) {
     elements_->Set(object, std::move(shape));
   }
+  // The size that an i64 scalar of this scope's graph says, where a node has
+  // found it out; else null.
+  const FoundSize* FindSize(Value size) const {
+    const auto found = sizes_->find(size.id());
+    return found == sizes_->end() ? nullptr : &found->second;
+  }
+  void AddSize(Value size, FoundSize found) {
+    sizes_->emplace(size.id(), std::move(found));
+  }
+
   // For a scope of the same graph.
-  void ShareElements(const Scope& other) { elements_ = other.elements_; }
+  void ShareFacts(const Scope& other) {
+    elements_ = other.elements_;
+    sizes_ = other.sizes_;
+  }
 
   GraphBuilder& builder() { return *builder_; }
   ReadWeights* read_weights() { return read_weights_; }
@@ -108,6 +130,8 @@ class Scope {
   bool is_body_;
   std::map<std::string, Bound, std::less<>> names_;
   std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
+  std::shared_ptr<std::map<ValueId, FoundSize>> sizes_ =
+      std::make_shared<std::map<ValueId, FoundSize>>();
   bool needs_restart_ = false;
 };
 

@@ -124,7 +124,7 @@ StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
                           FindCaptures(context, {&graph}));
   Scope scope(&context.builder(), context.scope().read_weights(),
               /*is_body=*/true);
-  scope.ShareElements(context.scope());
+  scope.ShareFacts(context.scope());
   for (size_t i = 0; i < formals.size(); ++i) {
     Bound bound{formals[i], std::nullopt, std::nullopt};
     if (const Literal* constant = formals[i].constant()) {

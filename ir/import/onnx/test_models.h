@@ -64,14 +64,19 @@ inline Proto IntsAttribute(std::string_view name, std::vector<int64_t> values) {
   return attribute.Int(20, 7);
 }
 
-inline Proto TensorInput(std::string_view name, std::vector<std::string> dims) {
+// Element types, as TensorProto numbers them.
+inline constexpr int kFloat = 1, kInt64 = 7, kBool = 9;
+
+// A tensor; dims are numbers or names.
+inline Proto TensorInput(std::string_view name, std::vector<std::string> dims,
+                         int element_type = kFloat) {
   Proto shape;
   for (const std::string& dim : dims) {
     const bool number = dim[0] >= '0' && dim[0] <= '9';
     shape.Sub(
         1, number ? Proto().Int(1, std::stoull(dim)) : Proto().Bytes(2, dim));
   }
-  const Proto tensor = Proto().Int(1, 1).Sub(2, shape);
+  const Proto tensor = Proto().Int(1, element_type).Sub(2, shape);
   return Proto().Bytes(1, name).Sub(2, Proto().Sub(1, tensor));
 }
 

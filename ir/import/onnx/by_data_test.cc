@@ -1,0 +1,205 @@
+// Operators whose shapes are data: one graph for all of them, and data that
+// make no sense end the run.
+#include "encore/ir/import/onnx/by_data.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/evaluator.h"
+#include "encore/ir/import/onnx/test_models.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace encore {
+namespace {
+
+using onnx::ImportText;
+using onnx::IntAttribute;
+using onnx::kInt64;
+using onnx::ModelText;
+using onnx::Node;
+using onnx::TensorInput;
+using ::testing::HasSubstr;
+
+using Int64s = std::vector<int64_t>;
+
+Literal Vector(const Int64s& values) {
+  return Literal::Vector<int64_t>(values);
+}
+
+// 0, 1, … in a shape.
+Literal Counted(const Int64s& dims) {
+  Literal literal(DType::kF32, dims);
+  for (int64_t i = 0; i < literal.element_count(); ++i) literal.SetInt(i, i);
+  return literal;
+}
+
+// A model of one node whose first input is x, a float tensor, and whose others
+// are vectors of i64 of the lengths given.
+class ByData {
+ public:
+  ByData(std::string_view op, const std::vector<std::string>& x,
+         const Int64s& lengths, const std::vector<onnx::Proto>& attributes = {},
+         std::vector<std::string_view> outputs = {"y"}) {
+    ModelText text;
+    text.inputs = {TensorInput("x", x)};
+    std::vector<std::string_view> names = {"x"};
+    constexpr std::string_view kNames[] = {"a", "b", "c", "d"};
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      names.push_back(kNames[i]);
+      text.inputs.push_back(
+          TensorInput(kNames[i], {std::to_string(lengths[i])}, kInt64));
+    }
+    text.nodes = {Node(op, names, std::move(outputs), attributes)};
+    auto graph = ImportText(text);
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    if (graph.ok()) graph_ = *std::move(graph);
+  }
+
+  StatusOr<std::vector<Literal>> Run(const Literal& x,
+                                     const std::vector<Int64s>& data) const {
+    std::vector<Literal> arguments = {x};
+    for (const Int64s& values : data) arguments.push_back(Vector(values));
+    return Evaluate(graph_, arguments);
+  }
+  // The extents of the result.
+  Int64s DimsOf(const Literal& x, const std::vector<Int64s>& data) const {
+    const auto results = Run(x, data);
+    EXPECT_TRUE(results.ok()) << results.status();
+    if (!results.ok()) return {-1};
+    const auto dims = (*results)[0].dims();
+    return {dims.begin(), dims.end()};
+  }
+  // The elements of the result, which are integers.
+  Int64s ElementsOf(const Literal& x, const std::vector<Int64s>& data) const {
+    const auto results = Run(x, data);
+    EXPECT_TRUE(results.ok()) << results.status();
+    Int64s elements;
+    if (!results.ok()) return elements;
+    for (int64_t i = 0; i < (*results)[0].element_count(); ++i) {
+      elements.push_back(static_cast<int64_t>((*results)[0].AsDouble(i)));
+    }
+    return elements;
+  }
+  std::string ErrorOf(const Literal& x, const std::vector<Int64s>& data) const {
+    const auto results = Run(x, data);
+    return results.ok() ? "no error" : Message(results.status());
+  }
+
+ private:
+  Graph graph_;
+};
+
+TEST(ByData, Reshape) {
+  const ByData reshape("Reshape", {"4", "6"}, {3});
+  const Literal x = Counted({4, 6});
+  EXPECT_EQ(reshape.DimsOf(x, {{2, 3, 4}}), (Int64s{2, 3, 4}));
+  EXPECT_EQ(reshape.DimsOf(x, {{-1, 2, 3}}), (Int64s{4, 2, 3}));
+  EXPECT_EQ(reshape.DimsOf(x, {{0, -1, 1}}), (Int64s{4, 6, 1}));
+  for (const Int64s& bad : {Int64s{5, 5, 1},
+                            {-1, -1, 4},
+                            {-2, -3, 4},
+                            {-1, 5, 1},
+                            {2, 3, 0},
+                            {INT64_MAX, INT64_MAX, 24},
+                            {int64_t{1} << 32, int64_t{1} << 32, 1}}) {
+    EXPECT_THAT(reshape.ErrorOf(x, {bad}), HasSubstr("does not fit"));
+  }
+  const ByData empty("Reshape", {"0", "3"}, {2},
+                     {IntAttribute("allowzero", 1)});
+  EXPECT_EQ(empty.DimsOf(Counted({0, 3}), {{0, 7}}), (Int64s{0, 7}));
+}
+
+TEST(ByData, Expand) {
+  const ByData expand("Expand", {"3", "1"}, {3});
+  const Literal x = Counted({3, 1});
+  EXPECT_EQ(expand.DimsOf(x, {{2, 3, 4}}), (Int64s{2, 3, 4}));
+  EXPECT_EQ(expand.DimsOf(x, {{1, 1, 0}}), (Int64s{1, 3, 0}));
+  EXPECT_THAT(expand.ErrorOf(x, {{2, 2, 4}}), HasSubstr("does not fit"));
+  EXPECT_THAT(expand.ErrorOf(x, {{-1, 3, 4}}), HasSubstr("does not fit"));
+}
+
+TEST(ByData, Tile) {
+  const ByData tile("Tile", {"2"}, {1});
+  EXPECT_EQ(tile.ElementsOf(Counted({2}), {{3}}), (Int64s{0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(tile.ElementsOf(Counted({2}), {{0}}), Int64s());
+  EXPECT_THAT(tile.ErrorOf(Counted({2}), {{-1}}), HasSubstr("negative"));
+}
+
+TEST(ByData, Slice) {
+  const ByData slice("Slice", {"5"}, {1, 1, 1, 1});
+  const Literal x = Counted({5});
+  const auto cut = [&](int64_t from, int64_t to, int64_t step) {
+    return slice.ElementsOf(x, {{from}, {to}, {0}, {step}});
+  };
+  EXPECT_EQ(cut(1, 4, 2), (Int64s{1, 3}));
+  EXPECT_EQ(cut(-2, INT64_MAX, 1), (Int64s{3, 4}));
+  EXPECT_EQ(cut(INT64_MAX, INT64_MIN, -2), (Int64s{4, 2, 0}));
+  EXPECT_EQ(cut(3, 1, 1), Int64s());
+  EXPECT_EQ(cut(0, 5, INT64_MAX), (Int64s{0}));
+  EXPECT_EQ(cut(4, 0, INT64_MIN), (Int64s{4}));
+  EXPECT_THAT(slice.ErrorOf(x, {{0}, {1}, {0}, {0}}), HasSubstr("steps"));
+  EXPECT_THAT(slice.ErrorOf(x, {{0}, {1}, {1}, {1}}), HasSubstr("axes"));
+}
+
+TEST(ByData, Pad) {
+  const Literal x = Counted({3});
+  const auto padded = [&](std::string_view mode, int64_t low, int64_t high) {
+    const ByData pad(
+        "Pad", {"3"}, {2},
+        {onnx::Proto().Bytes(1, "mode").Bytes(4, mode).Int(20, 3)});
+    return pad.ElementsOf(x, {{low, high}});
+  };
+  EXPECT_EQ(padded("constant", 1, 2), (Int64s{0, 0, 1, 2, 0, 0}));
+  EXPECT_EQ(padded("constant", -1, -1), (Int64s{1}));
+  EXPECT_EQ(padded("edge", 2, 1), (Int64s{0, 0, 0, 1, 2, 2}));
+  EXPECT_EQ(padded("reflect", 2, 2), (Int64s{2, 1, 0, 1, 2, 1, 0}));
+  EXPECT_EQ(padded("wrap", 1, 4), (Int64s{2, 0, 1, 2, 0, 1, 2, 0}));
+  const ByData pad("Pad", {"3"}, {2});
+  EXPECT_THAT(pad.ErrorOf(x, {{-2, -2}}), HasSubstr("negative extent"));
+  EXPECT_THAT(pad.ErrorOf(x, {{INT64_MAX, INT64_MAX}}), HasSubstr("pads"));
+  EXPECT_THAT(pad.ErrorOf(x, {{int64_t{1} << 60, 0}}), HasSubstr("pads"));
+}
+
+TEST(ByData, Split) {
+  const ByData split("Split", {"5"}, {2}, {IntAttribute("axis", 0)},
+                     {"y", "z"});
+  const Literal x = Counted({5});
+  EXPECT_EQ(split.ElementsOf(x, {{2, 3}}), (Int64s{0, 1}));
+  EXPECT_EQ(split.ElementsOf(x, {{0, 5}}), Int64s());
+  EXPECT_THAT(split.ErrorOf(x, {{2, 2}}), HasSubstr("add up"));
+  EXPECT_THAT(split.ErrorOf(x, {{-1, 6}}), HasSubstr("add up"));
+}
+
+TEST(ByData, TopK) {
+  const ByData top("TopK", {"5"}, {1}, {}, {"y", "z"});
+  const Literal x = Counted({5});
+  EXPECT_EQ(top.ElementsOf(x, {{2}}), (Int64s{4, 3}));
+  EXPECT_EQ(top.ElementsOf(x, {{0}}), Int64s());
+  EXPECT_THAT(top.ErrorOf(x, {{6}}), HasSubstr("input K"));
+  EXPECT_THAT(top.ErrorOf(x, {{-1}}), HasSubstr("input K"));
+}
+
+TEST(ByData, OnesAreMoved) {
+  const ByData squeeze("Squeeze", {"1", "3", "1"}, {1});
+  EXPECT_EQ(squeeze.DimsOf(Counted({1, 3, 1}), {{0}}), (Int64s{3, 1}));
+  EXPECT_EQ(squeeze.DimsOf(Counted({1, 3, 1}), {{-1}}), (Int64s{1, 3}));
+  EXPECT_THAT(squeeze.ErrorOf(Counted({1, 3, 1}), {{1}}), HasSubstr("axes"));
+  const ByData unsqueeze("Unsqueeze", {"2", "3"}, {2});
+  EXPECT_EQ(unsqueeze.DimsOf(Counted({2, 3}), {{0, -1}}), (Int64s{1, 2, 3, 1}));
+  EXPECT_EQ(unsqueeze.DimsOf(Counted({2, 3}), {{2, 1}}), (Int64s{2, 1, 1, 3}));
+  EXPECT_THAT(unsqueeze.ErrorOf(Counted({2, 3}), {{1, 1}}), HasSubstr("axes"));
+  EXPECT_THAT(unsqueeze.ErrorOf(Counted({2, 3}), {{1, 4}}), HasSubstr("axes"));
+}
+
+TEST(ByData, CumSum) {
+  const ByData sum("CumSum", {"2", "2"}, {1});
+  const Literal x = Counted({2, 2});
+  EXPECT_EQ(sum.ElementsOf(x, {{0}}), (Int64s{0, 1, 2, 4}));
+  EXPECT_EQ(sum.ElementsOf(x, {{-1}}), (Int64s{0, 1, 2, 5}));
+  EXPECT_THAT(sum.ErrorOf(x, {{2}}), HasSubstr("axis"));
+}
+
+}  // namespace
+}  // namespace encore
