@@ -251,6 +251,31 @@ TEST_P(ControlFlow, GuardsOrderWhatUsesASize) {
   }
 }
 
+// What was computed and lies in an arena takes a shape whose bound is larger.
+TEST_P(ControlFlow, ComputedValuesTakeAShapeThatIsFoundOut) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kI32, {24}});
+  const Value n = g.Input("n", {DType::kI64, {}});
+  const Dim rows = g.Symbol("rows", 0, 24, /*at_run_time=*/true);
+  const Dim columns = g.Symbol("columns", 0, 24, /*at_run_time=*/true);
+  const Value rest = g.Div(24, g.Max(n, 1));
+  const Value fits = g.Compare(g.Mul(n, rest), 24, Comparison::kEq);
+  const Value known =
+      g.Node1(Op::kGuard,
+              {g.Cumulative(x, {Combiner::kSum, 0, false, false}),
+               g.Cast(fits, DType::kI64),
+               g.Node1(Op::kCountUp, {n}, CountUpAttrs{{rows}}),
+               g.Node1(Op::kCountUp, {rest}, CountUpAttrs{{columns}})},
+              GuardAttrs{"24 elements have another shape"});
+  const Value y = g.Reshape(known, {rows, columns});
+  const auto graph =
+      g.Build({{"running", g.Cumulative(y, {Combiner::kSum, 1, false, false})},
+               {"y", y}});
+  Literal data(DType::kI32, {24});
+  for (int64_t i = 0; i < 24; ++i) data.SetInt(i, i * i);
+  ExpectEqual(graph, {{data, Count(4)}, {data, Count(24)}, {data, Count(1)}});
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow, testing::Values("cpu", "ref"),
                          [](const auto& info) { return info.param; });
 

@@ -468,7 +468,9 @@ class Partitioner {
 }  // namespace
 
 bool IsView(const Graph& graph, NodeId node) {
-  return graph.op(node) == Op::kReshape;
+  return graph.op(node) == Op::kReshape &&
+         graph.shape(graph.operand(node, 0)).ElementCount() ==
+             graph.shape(graph.result(node)).ElementCount();
 }
 
 std::vector<Group> GreedyPartition(const Graph& graph,

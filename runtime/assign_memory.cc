@@ -14,8 +14,10 @@
 namespace encore::runtime {
 namespace {
 
-// Larger temporaries get memory of their own instead of a place in an arena.
+// Larger temporaries get memory of their own instead of a place in an arena:
+// one of run-time size what it takes, in place of what it may at most.
 constexpr int64_t kMostPlannedBytes = int64_t{1} << 40;
+constexpr int64_t kMostPlannedAtRunTime = int64_t{1} << 24;
 
 // The tensor whose bytes a slot's are: a view's base.
 SlotId FamilyOf(const CompiledGraph& graph, SlotId slot) {
@@ -81,7 +83,9 @@ class Assigner {
   bool IsPlannable(SlotId id) const {
     const Slot& slot = graph_.slot(id);
     return slot.role == SlotRole::kTemporary &&
-           slot.bytes.UpperBound(symbols_) <= kMostPlannedBytes;
+           slot.bytes.UpperBound(symbols_) <=
+               (IsRunTimeSized(graph_, slot.bytes) ? kMostPlannedAtRunTime
+                                                   : kMostPlannedBytes);
   }
 
   // Nesting is bounded by the plan verifier's limit.

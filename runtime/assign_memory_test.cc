@@ -34,8 +34,11 @@ TEST(AssignMemory, InPlaceSymbolicAndRunTimeSizes) {
   const SlotId x = g.Tensor(SlotRole::kInput, {Dim::OfSymbol(0)});
   const SlotId a = g.Temp({Dim::OfSymbol(0)}), b = g.Temp({Dim::OfSymbol(0)});
   const SlotId count = g.Temp({1}, DType::kI64);
-  g.graph.symbols.push_back(
-      {.source = SymbolInfo::Source::kSlot, .index = count.value()});
+  // What it may take at most, 4 GiB, is not set aside.
+  g.graph.symbols.push_back({.lower = 0,
+                             .upper = int64_t{1} << 30,
+                             .source = SymbolInfo::Source::kSlot,
+                             .index = count.value()});
   const Dim n = Dim::OfSymbol(1);
   const SlotId found = g.Temp({n});
   const SlotId out = g.Tensor(SlotRole::kOutput, {n});
