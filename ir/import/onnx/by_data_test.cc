@@ -2,6 +2,7 @@
 // make no sense end the run.
 #include "encore/ir/import/onnx/by_data.h"
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -199,6 +200,112 @@ TEST(ByData, CumSum) {
   EXPECT_EQ(sum.ElementsOf(x, {{0}}), (Int64s{0, 1, 2, 4}));
   EXPECT_EQ(sum.ElementsOf(x, {{-1}}), (Int64s{0, 1, 2, 5}));
   EXPECT_THAT(sum.ErrorOf(x, {{2}}), HasSubstr("axis"));
+}
+
+// What nothing comes to, too.
+TEST(ByData, ReduceAxes) {
+  const ByData sum("ReduceSum", {"2", "3"}, {1});
+  const Literal x = Counted({2, 3});
+  EXPECT_EQ(sum.ElementsOf(x, {{0}}), (Int64s{3, 5, 7}));
+  EXPECT_EQ(sum.DimsOf(x, {{0}}), (Int64s{1, 3}));
+  EXPECT_EQ(sum.ElementsOf(x, {{-1}}), (Int64s{3, 12}));
+  EXPECT_THAT(sum.ErrorOf(x, {{2}}), HasSubstr("axes"));
+  const ByData both("ReduceMax", {"2", "3"}, {2},
+                    {IntAttribute("keepdims", 0)});
+  EXPECT_EQ(both.ElementsOf(x, {{1, -2}}), (Int64s{5}));
+  EXPECT_EQ(both.DimsOf(x, {{1, -2}}), Int64s());
+  EXPECT_THAT(both.ErrorOf(x, {{1, -1}}), HasSubstr("axes"));
+  const ByData empty("ReduceProd", {"2", "0", "2"}, {1});
+  const Literal none = Counted({2, 0, 2});
+  EXPECT_EQ(empty.DimsOf(none, {{1}}), (Int64s{2, 1, 2}));
+  EXPECT_EQ(empty.ElementsOf(none, {{1}}), (Int64s{1, 1, 1, 1}));
+  EXPECT_EQ(empty.DimsOf(none, {{0}}), (Int64s{1, 0, 2}));
+}
+
+// A model of i64 scalars a, b, … alone.
+StatusOr<Graph> OfScalars(const std::vector<onnx::Proto>& nodes, int scalars) {
+  ModelText text;
+  text.nodes = nodes;
+  text.inputs.clear();
+  for (const char* name : std::array{"a", "b", "c"}) {
+    if (scalars-- > 0) text.inputs.push_back(TensorInput(name, {}, kInt64));
+  }
+  return ImportText(text);
+}
+
+StatusOr<std::vector<Literal>> RunScalars(const Graph& graph,
+                                          const Int64s& data) {
+  std::vector<Literal> arguments;
+  for (const int64_t value : data) arguments.push_back(Literal::Scalar(value));
+  return Evaluate(graph, arguments);
+}
+
+TEST(ByData, Range) {
+  const auto graph = OfScalars({Node("Range", {"a", "b", "c"}, {"y"})}, 3);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto count = [&](int64_t start, int64_t limit, int64_t delta) {
+    const auto results = RunScalars(*graph, {start, limit, delta});
+    return results.ok() ? (*results)[0].element_count() : -1;
+  };
+  EXPECT_EQ(count(0, 5, 2), 3);
+  EXPECT_EQ(count(5, 0, -2), 3);
+  EXPECT_EQ(count(0, 5, -1), 0);
+  EXPECT_EQ(count(7, 7, 1), 0);
+  EXPECT_EQ(count(0, 5, 0), -1);
+  EXPECT_EQ(count(0, INT64_MAX, 1), -1);
+}
+
+TEST(ByData, WindowSize) {
+  const auto graph = OfScalars({Node("HannWindow", {"a"}, {"y"})}, 1);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto four = RunScalars(*graph, {4});
+  ASSERT_TRUE(four.ok()) << four.status();
+  ASSERT_EQ((*four)[0].element_count(), 4);
+  EXPECT_NEAR((*four)[0].AsDouble(1), 0.5, 1e-6);
+  EXPECT_NEAR((*four)[0].AsDouble(2), 1.0, 1e-6);
+  EXPECT_FALSE(RunScalars(*graph, {-1}).ok());
+}
+
+TEST(ByData, OneHotDepth) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"3"}, kInt64), TensorInput("a", {}, kInt64),
+                 TensorInput("b", {"2"})};
+  text.nodes = {Node("OneHot", {"x", "a", "b"}, {"y"})};
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto run = [&](int64_t depth) {
+    return Evaluate(*graph, {{Vector({0, 2, -1}), Literal::Scalar(depth),
+                              Literal::Vector<float>(std::array{5.f, 7.f})}});
+  };
+  const auto results = run(3);
+  ASSERT_TRUE(results.ok()) << results.status();
+  Int64s elements;
+  for (int i = 0; i < 9; ++i) {
+    elements.push_back(static_cast<int64_t>((*results)[0].AsDouble(i)));
+  }
+  EXPECT_EQ(elements, (Int64s{7, 5, 5, 5, 5, 7, 5, 5, 7}));
+  EXPECT_FALSE(run(-1).ok());
+}
+
+// Sizes of two names, which agree or not when the graph runs.
+TEST(ByData, ShapesThatMustAgree) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"4"}), TensorInput("y", {"4"})};
+  text.nodes = {Node("NonZero", {"x"}, {"at_x"}),
+                Node("NonZero", {"y"}, {"at_y"}),
+                Node("Add", {"at_x", "at_y"}, {"z"})};
+  text.output = "z";
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto dims = [&](std::array<float, 4> x, std::array<float, 4> y) {
+    const auto results = Evaluate(
+        *graph, {{Literal::Vector<float>(x), Literal::Vector<float>(y)}});
+    return results.ok() ? (*results)[0].dims()[1] : -1;
+  };
+  EXPECT_EQ(dims({1, 1, 0, 0}, {0, 0, 1, 1}), 2);
+  EXPECT_EQ(dims({1, 1, 1, 0}, {0, 0, 0, 1}), 3);
+  EXPECT_EQ(dims({0, 0, 0, 0}, {0, 0, 0, 1}), 0);
+  EXPECT_EQ(dims({1, 1, 1, 0}, {0, 0, 1, 1}), -1);
 }
 
 }  // namespace

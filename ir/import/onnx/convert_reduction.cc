@@ -18,8 +18,8 @@ struct Reduction {
   // No axes and noop_with_empty_axes: nothing is combined.
   bool noop = false;
   // Of axes that are data: for each dim whether it is one, a bool scalar, and
-  // what its extent becomes. Until Finish the dims keep their extents, with the
-  // same value all along a reduced one.
+  // what its extent becomes. Until Finish the dims keep their extents, or have
+  // one more where they may be empty; what counts of a reduced one lies at 0.
   std::vector<Value> marks;
   Dims extents;
   std::optional<SizesByData> sizes;
@@ -103,6 +103,12 @@ Value Combine(NodeContext& context, Combiner combiner,
   for (size_t d = 0; d < reduction.marks.size(); ++d) {
     const Value along =
         g.Reduce(x, combiner, {static_cast<int64_t>(d)}, /*keep_dims=*/true);
+    const Dim& extent = x.shape()[static_cast<int>(d)];
+    // What nothing comes to needs a place.
+    if (extent.LowerBound(g.graph().symbols()) < 1) {
+      x = context.Emit(Op::kConcat, {x, along},
+                       AxisAttrs{static_cast<int64_t>(d)});
+    }
     x = g.Select(reduction.marks[d], along, x);
   }
   return x;
@@ -202,8 +208,12 @@ Status ReduceLogSumExp(NodeContext& context) {
   const Value zero = context.Fill(context.Scalar(dtype, 0), context.shape(raw));
   const Value top =
       context.Emit(Op::kSelect, {context.Emit(Op::kIsInf, {raw}), zero, raw});
-  const Value kept =
-      reduction.sizes ? top : context.Unsqueeze(top, reduction.axes);
+  Value kept = top;
+  if (!reduction.sizes) kept = context.Unsqueeze(top, reduction.axes);
+  for (size_t d = 0; d < reduction.marks.size(); ++d) {
+    const int axis = static_cast<int>(d);
+    kept = context.builder().SliceAxis(kept, axis, 0, shape[axis]);
+  }
   const Value shifted = context.Emit(
       Op::kSub, {reduction.x, context.builder().BroadcastTo(kept, shape)});
   const Value sum = Combine(context, Combiner::kSum, reduction,
