@@ -1,0 +1,160 @@
+// Models whose sizes are data, from the importer to the replay, compiled and
+// recalled: each backend gives what the reference evaluator gives.
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "encore/backends/options.h"
+#include "encore/cache/session.h"
+#include "encore/cache/standard_session.h"
+#include "encore/ir/evaluator.h"
+#include "encore/ir/import/onnx/test_models.h"
+#include "encore/runtime/thread_pool.h"
+#include "gtest/gtest.h"
+
+namespace encore::tests {
+namespace {
+
+using onnx::IntAttribute;
+using onnx::kInt64;
+using onnx::ModelText;
+using onnx::Node;
+using onnx::Proto;
+using onnx::TensorInput;
+
+// An initializer: a vector of i64.
+Proto Numbers(std::string_view name, const std::vector<int64_t>& values) {
+  Proto tensor;
+  tensor.Int(1, values.size()).Int(2, kInt64);
+  for (const int64_t value : values) tensor.Int(7, value);
+  return tensor.Bytes(8, name);
+}
+
+// Floats that repeat after long.
+Literal Floats(const std::vector<int64_t>& dims) {
+  Literal literal(DType::kF32, dims);
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
+    literal.SetDouble(i, std::sin(1.0 + 3.7 * i));
+  }
+  return literal;
+}
+
+class RunTimeSizes : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+
+  // Every call in a session that compiles, and in one that recalls.
+  void ExpectEqual(const Graph& graph,
+                   const std::vector<std::vector<Literal>>& calls) {
+    for (const auto found :
+         {cache::FoundIn::kCompiled, cache::FoundIn::kDisk}) {
+      cache::Session session(
+          cache::StandardSessionOptions(options(), folder_.string()),
+          &threads_);
+      const auto loaded = session.Load(graph);
+      ASSERT_TRUE(loaded.ok()) << loaded.status();
+      EXPECT_EQ((*loaded)->found_in(), found);
+      for (const auto& call : calls) {
+        const auto expected = Evaluate(graph, call);
+        const auto actual = (*loaded)->Run(call);
+        ASSERT_EQ(actual.ok(), expected.ok()) << actual.status() << "\n"
+                                              << expected.status();
+        if (!expected.ok()) continue;
+        for (size_t i = 0; i < expected->size(); ++i) {
+          ExpectNear((*actual)[i], (*expected)[i]);
+        }
+      }
+    }
+  }
+
+ private:
+  static void ExpectNear(const Literal& actual, const Literal& expected) {
+    ASSERT_EQ(actual.type().ToString(), expected.type().ToString());
+    for (int64_t i = 0; i < expected.element_count(); ++i) {
+      const double want = expected.AsDouble(i);
+      ASSERT_NEAR(actual.AsDouble(i), want, 1e-5 + 1e-5 * std::fabs(want)) << i;
+    }
+  }
+  backends::CompileOptions options() const {
+    backends::CompileOptions options;
+    options.target = GetParam();
+    options.threads = 2;
+    return options;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("sizes_" + GetParam());
+  runtime::ThreadPool threads_{2};
+};
+
+// What lies where x is not 0, multiplied and normalized, in a shape and cut to
+// a number that are computed.
+TEST_P(RunTimeSizes, FromNonZeroToTopK) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"40"}), TensorInput("table", {"40", "4"}),
+                 TensorInput("w", {"4", "6"})};
+  text.initializers = {Numbers("flat", {-1}), Numbers("open", {-1}),
+                       Numbers("two", {2}), Numbers("one", {1}),
+                       Numbers("first", {0})};
+  const Proto to_i64 = IntAttribute("to", kInt64);
+  text.nodes = {
+      Node("NonZero", {"x"}, {"found"}),
+      Node("Reshape", {"found", "flat"}, {"at"}),
+      Node("Gather", {"table", "at"}, {"rows"}),
+      Node("MatMul", {"rows", "w"}, {"product"}),
+      Node("Softmax", {"product"}, {"parts"}),
+      Node("Concat", {"parts", "product"}, {"both"}, {IntAttribute("axis", 1)}),
+      Node("Sign", {"x"}, {"sign"}),
+      Node("Abs", {"sign"}, {"is"}),
+      Node("Cast", {"is"}, {"counted"}, {to_i64}),
+      Node("ReduceSum", {"counted", "first"}, {"n"}),
+      Node("Concat", {"n", "open", "two"}, {"shape"},
+           {IntAttribute("axis", 0)}),
+      Node("Reshape", {"both", "shape"}, {"boxes"}),
+      Node("Add", {"n", "one"}, {"more"}),
+      Node("Div", {"more", "two"}, {"k"}),
+      Node("TopK", {"boxes", "k"}, {"y", "order"}, {IntAttribute("axis", 0)}),
+  };
+  const auto graph = onnx::ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<std::vector<Literal>> calls;
+  for (const int64_t count : {7, 1, 40, 18}) {
+    Literal x(DType::kF32, {40});
+    for (int64_t i = 0; i < count; ++i)
+      x.SetDouble(i * 27 % 40, 1.0 - 2 * (i % 2));
+    calls.push_back({x, Floats({40, 4}), Floats({4, 6})});
+  }
+  ExpectEqual(*graph, calls);
+}
+
+// Sizes that do not fit what was computed end the call, and the next is right.
+TEST_P(RunTimeSizes, ShapesThatDoNotFit) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"24"}), TensorInput("a", {"2"}, kInt64),
+                 TensorInput("b", {"2"}, kInt64)};
+  text.initializers = {Numbers("axis", {0})};
+  text.nodes = {
+      Node("CumSum", {"x", "axis"}, {"sums"}),
+      Node("Reshape", {"sums", "a"}, {"boxes"}),
+      Node("CumSum", {"boxes", "axis"}, {"running"}),
+      Node("Expand", {"running", "b"}, {"y"}),
+  };
+  const auto graph = onnx::ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto call = [](std::vector<int64_t> a, std::vector<int64_t> b) {
+    return std::vector<Literal>{Floats({24}), Literal::Vector<int64_t>(a),
+                                Literal::Vector<int64_t>(b)};
+  };
+  ExpectEqual(*graph, {call({4, 6}, {4, 6}), call({5, 5}, {5, 5}),
+                       call({1, 24}, {9, 1}), call({4, 6}, {3, 6}),
+                       call({-1, 1}, {1, 5}), call({0, 0}, {1, 1}),
+                       call({24, 1}, {24, 0})});
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, RunTimeSizes, testing::Values("cpu", "ref"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace encore::tests
