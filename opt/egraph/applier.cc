@@ -8,16 +8,18 @@
 
 namespace encore::egraph {
 
-Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
-    : rule_(rule),
+Applier::Applier(const EGraph& graph, std::shared_ptr<const Rule> shared_rule,
+                 RuleId id)
+    : rule_(std::move(shared_rule)),
       id_(id),
       with_nodes_(graph.proofs() != nullptr),
-      registers_(rule->slots.size() + rule->atoms.size(), kNoValue) {
-  std::vector<bool> used(rule->slots.size(), with_nodes_);
-  for (const Action& action : rule->actions) {
+      registers_(rule_->slots.size() + rule_->atoms.size(), kNoValue) {
+  const Rule& rule = *rule_;
+  std::vector<bool> used(rule.slots.size(), with_nodes_);
+  for (const Action& action : rule.actions) {
     for (const Slot s : action.args) used[s.value()] = true;
   }
-  for (const Action& action : rule->actions) {
+  for (const Action& action : rule.actions) {
     if (action.out.valid()) used[action.out.value()] = false;
     batchable_ &= action.kind == Action::Kind::kInsert ||
                   action.kind == Action::Kind::kUnion;
@@ -30,33 +32,44 @@ Applier::Applier(const EGraph& graph, const Rule* rule, RuleId id)
                      static_cast<uint32_t>(action.args.size())});
     for (const Slot s : action.args) args_.push_back(s.value());
   }
-  std::vector<bool> bound(rule->slots.size(), false);
-  for (const Atom& atom : rule->atoms) {
+  std::vector<bool> bound(rule.slots.size(), false);
+  for (const Atom& atom : rule.atoms) {
     for (const Slot s : atom.args) bound[s.value()] = true;
     bound[atom.out.value()] = true;
   }
-  for (const Guard& guard : rule->guards) {
+  for (const Guard& guard : rule.guards) {
     if (guard.out.valid()) bound[guard.out.value()] = true;
   }
   for (uint32_t s = 0; s < used.size(); ++s) {
-    if (rule->slots[s].constant.has_value()) {
-      const SlotInfo& slot = rule->slots[s];
-      // As what matches give: canonical at the last Rebuild. A proof wants the
-      // class as the rule names it.
-      registers_[s] = !with_nodes_ && graph.language().is_class(slot.sort)
-                          ? graph.Find(ClassId(*slot.constant)).value()
-                          : *slot.constant;
-    } else if (used[s] && bound[s]) {
+    if (!rule.slots[s].constant.has_value() && used[s] && bound[s]) {
       wanted_.push_back(Slot(s));
     }
   }
-  if (!batchable_) return;
-  FindHomes(std::move(bound));
-  for (const Slot s : wanted_) {
-    wanted_class_.push_back(
-        graph.language().is_class(rule->slots[s.value()].sort));
+  if (batchable_) {
+    FindHomes(std::move(bound));
+    for (const Slot s : wanted_) {
+      wanted_class_.push_back(
+          graph.language().is_class(rule.slots[s.value()].sort));
+    }
+    PlaceLanes();
   }
-  PlaceLanes();
+  ReadConstants(graph);
+}
+
+void Applier::ReadConstants(const EGraph& graph) {
+  Value* next = own_lanes_.data();
+  for (uint32_t s = 0; s < rule_->slots.size(); ++s) {
+    const SlotInfo& slot = rule_->slots[s];
+    if (!slot.constant.has_value()) continue;
+    // As what matches give: canonical at the last Rebuild. A proof wants the
+    // class as the rule names it.
+    const Value value = !with_nodes_ && graph.language().is_class(slot.sort)
+                            ? graph.Find(ClassId(*slot.constant)).value()
+                            : *slot.constant;
+    if (batchable_ && registers_[s] != value) std::fill_n(next, kBatch, value);
+    registers_[s] = value;
+    next += kBatch;
+  }
 }
 
 // What matches do not give lies in lanes of the applier's own: constants and
@@ -71,7 +84,6 @@ void Applier::PlaceLanes() {
   Value* next = own_lanes_.data();
   for (uint32_t s = 0; s < rule_->slots.size(); ++s) {
     if (!rule_->slots[s].constant.has_value()) continue;
-    std::fill_n(next, kBatch, registers_[s]);
     lanes_[s] = next;
     next += kBatch;
   }

@@ -3,6 +3,7 @@
 #define ENCORE_OPT_EGRAPH_APPLIER_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,12 +14,18 @@
 
 namespace encore::egraph {
 
-// Movable only.
+// Not copyable: it holds pointers to its own lanes.
 class Applier {
  public:
-  Applier(Applier&&) = default;
-  // `rule` must outlive the applier and keep its id in proofs.
-  Applier(const EGraph& graph, const Rule* rule, RuleId id);
+  // `rule` must keep its id in proofs.
+  Applier(const EGraph& graph, std::shared_ptr<const Rule> rule, RuleId id);
+  Applier(const Applier&) = delete;
+  Applier& operator=(const Applier&) = delete;
+
+  // Before the rule is applied again, whether to this graph or to another one
+  // of the same language: classes that it names may have other ids now.
+  void ReadConstants(const EGraph& graph);
+  const std::shared_ptr<const Rule>& rule() const { return rule_; }
 
   // The slots whose values a match gives, and whether it also gives the node of
   // each atom (Trie::Add).
@@ -69,7 +76,7 @@ class Applier {
   Status RunPrimitive(EGraph* graph, const Instruction& instruction);
   bool Union(EGraph* graph, Value a, Value b);
 
-  const Rule* rule_;
+  std::shared_ptr<const Rule> rule_;
   RuleId id_;
   bool with_nodes_;
   std::vector<Slot> wanted_;

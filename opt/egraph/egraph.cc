@@ -8,12 +8,12 @@ namespace encore::egraph {
 
 EGraph::EGraph(Language language, Options options)
     : language_(std::move(language)),
-      meter_(std::make_unique<MemoryMeter>()),
-      store_(meter_.get()),
-      pending_(meter_.get()),
-      fact_work_(meter_.get()) {
+      pool_(std::make_unique<PagePool>()),
+      store_(pool_.get()),
+      pending_(pool_.get()),
+      fact_work_(pool_.get()) {
   if (options.explanations) {
-    proofs_ = std::make_unique<ProofLog>(meter_.get());
+    proofs_ = std::make_unique<ProofLog>(pool_.get());
     proofs_->AddNode(ProofLog::kNone, {});
   }
   store_.CreateClass();  // the unit
@@ -21,10 +21,10 @@ EGraph::EGraph(Language language, Options options)
 
 EGraph::EGraph(const EGraph& other, CloneTag)
     : language_(other.language_),
-      meter_(std::make_unique<MemoryMeter>()),
-      store_(other.store_, meter_.get()),
-      pending_(other.pending_, meter_.get()),
-      fact_work_(other.fact_work_, meter_.get()),
+      pool_(std::make_unique<PagePool>()),
+      store_(other.store_, pool_.get()),
+      pending_(other.pending_, pool_.get()),
+      fact_work_(other.fact_work_, pool_.get()),
       error_(other.error_),
       num_enodes_(other.num_enodes_),
       num_classes_(other.num_classes_),
@@ -33,14 +33,14 @@ EGraph::EGraph(const EGraph& other, CloneTag)
     analyses_.push_back(analysis->Clone());
   }
   if (other.proofs_ != nullptr) {
-    proofs_ = std::make_unique<ProofLog>(*other.proofs_, meter_.get());
+    proofs_ = std::make_unique<ProofLog>(*other.proofs_, pool_.get());
   }
 }
 
-// By exchange, so that each array stays with the meter that counts it.
+// By exchange, so that each array stays in its pool.
 EGraph& EGraph::operator=(EGraph&& other) noexcept {
   std::swap(language_, other.language_);
-  std::swap(meter_, other.meter_);
+  std::swap(pool_, other.pool_);
   std::swap(store_, other.store_);
   pending_.swap(other.pending_);
   fact_work_.swap(other.fact_work_);
@@ -222,13 +222,13 @@ std::vector<NodeId> EGraph::NodesOf(OpId op) const {
 }
 
 size_t EGraph::memory_bytes() const {
-  size_t bytes = meter_->bytes + language_.literals().memory_bytes();
+  size_t bytes = pool_->bytes() + language_.literals().memory_bytes();
   for (const auto& analysis : analyses_) bytes += analysis->memory_bytes();
   return bytes;
 }
 
 size_t EGraph::peak_memory_bytes() const {
-  size_t bytes = meter_->peak + language_.literals().memory_bytes();
+  size_t bytes = pool_->peak() + language_.literals().memory_bytes();
   for (const auto& analysis : analyses_) bytes += analysis->memory_bytes();
   return bytes;
 }

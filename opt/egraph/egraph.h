@@ -144,14 +144,14 @@ class EGraph {
   // Grows whenever a node is created or two classes become one.
   uint64_t version() const { return version_; }
 
-  // Bytes of columns, tables, lists and facts; the peak includes what matching
-  // and rules needed for a while.
+  // Bytes of columns, tables, lists and facts, and of pages that are kept for
+  // more of them; the peak includes what matching and rules needed for a while.
   size_t memory_bytes() const;
   size_t peak_memory_bytes() const;
 
   // For the parts of the engine.
   const NodeStore& store() const { return store_; }
-  MemoryMeter* meter() const { return meter_.get(); }
+  PagePool* pool() const { return pool_.get(); }
   ProofLog* proofs() { return proofs_.get(); }
   const ProofLog* proofs() const { return proofs_.get(); }
   // Starts a new stamp; what changes from now on is newer than what is.
@@ -178,7 +178,7 @@ class EGraph {
   void FactChanged(uint32_t cls);
 
   Language language_;
-  std::unique_ptr<MemoryMeter> meter_;
+  std::unique_ptr<PagePool> pool_;
   NodeStore store_;
   FlatArray<uint32_t> pending_;  // classes that lost a union, in order
   // Twice a class whose analyses must look at it, plus 1 where its fact

@@ -1,13 +1,14 @@
-// FlatArray<T>: a growable column of plain values whose bytes are counted, and
-// MemoryMeter: the count, with its peak.
+// FlatArray<T>: a growable column of plain values in the memory of a PagePool.
 //
-// A large column lies in address space reserved ahead and takes memory as it
-// fills it, so it needs neither slack nor a second copy of itself to grow. Not
-// thread-safe.
+// A small column comes from malloc, a larger one is a block of a large page,
+// and beyond that one lies in address space reserved ahead and takes pages as
+// it fills it, so it needs neither slack nor a second copy of itself to grow.
+// Not thread-safe.
 #ifndef ENCORE_OPT_EGRAPH_FLAT_ARRAY_H_
 #define ENCORE_OPT_EGRAPH_FLAT_ARRAY_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,48 +17,19 @@
 #include <utility>
 
 #include "encore/ir/support/check.h"
+#include "encore/opt/egraph/page_pool.h"
 
 namespace encore::egraph {
-
-struct MemoryMeter {
-  size_t bytes = 0;
-  size_t peak = 0;
-
-  void Change(size_t from, size_t to) {
-    bytes += to - from;
-    peak = std::max(peak, bytes);
-  }
-};
-
-// Address space for a large column, backed by huge pages where it is touched:
-// columns are read at random, and small pages would cost a page walk each.
-inline constexpr size_t kLargePage = size_t{2} << 20;
-// When a column goes over to large pages: one costs no more time than a quarter
-// of the small ones it stands for, but memory.
-enum class Lifetime : size_t {
-  kLong = kLargePage,
-  kShort = size_t{512} << 10,
-};
-// `bytes` (a multiple of kLargePage) of zeros, aligned to kLargePage.
-void* ReserveLarge(size_t bytes);
-void FreeLarge(void* data, size_t bytes);
-// Gives back the memory of whole large pages, and not the address space.
-void DiscardLarge(void* data, size_t bytes);
-// Moves the first `used` bytes (a multiple of kLargePage) of one reservation to
-// another, without copying, and frees the first.
-void MoveLarge(void* from, size_t from_bytes, size_t used, void* to);
 
 template <typename T>
 class FlatArray {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // `meter` may be null; otherwise it must outlive the array.
-  explicit FlatArray(MemoryMeter* meter = nullptr,
-                     Lifetime lifetime = Lifetime::kLong)
-      : meter_(meter), large_from_(static_cast<size_t>(lifetime)) {}
-  // A copy counted by another meter.
-  FlatArray(const FlatArray& other, MemoryMeter* meter) : meter_(meter) {
+  // `pool` may be null; otherwise it must outlive the array.
+  explicit FlatArray(PagePool* pool = nullptr) : pool_(pool) {}
+  // A copy in another pool.
+  FlatArray(const FlatArray& other, PagePool* pool) : pool_(pool) {
     reserve(other.size_);
     if (other.size_ > 0)
       std::memcpy(data_, other.data_, other.size_ * sizeof(T));
@@ -111,81 +83,113 @@ class FlatArray {
   // The first `count` values are not read any more, and nothing is appended:
   // whole large pages of them are given back.
   void Discard(size_t count) {
-    if (reserved_ == 0) return;
-    const size_t bytes = count * sizeof(T) / kLargePage * kLargePage;
-    if (bytes <= discarded_) return;
-    DiscardLarge(reinterpret_cast<char*>(data_) + discarded_,
-                 bytes - discarded_);
-    if (meter_ != nullptr) meter_->Change(bytes - discarded_, 0);
-    discarded_ = bytes;
+    if (reserved_ == 0 || pool_ == nullptr) return;
+    const size_t pages = count * sizeof(T) / kLargePage - discarded_pages_;
+    pool_->TakeOver(Page(discarded_pages_), pages);
+    discarded_pages_ += pages;
   }
   void Free() {
-    if (reserved_ > 0) {
-      FreeLarge(data_, reserved_);
-    } else {
-      std::free(data_);
-    }
-    if (meter_ != nullptr) meter_->Change(counted_ - discarded_, 0);
+    Release();
     data_ = nullptr;
-    size_ = capacity_ = counted_ = reserved_ = discarded_ = 0;
+    size_ = capacity_ = bytes_ = reserved_ = discarded_pages_ = 0;
+    is_block_ = false;
   }
   void swap(FlatArray& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
-    std::swap(counted_, other.counted_);
+    std::swap(bytes_, other.bytes_);
     std::swap(reserved_, other.reserved_);
-    std::swap(discarded_, other.discarded_);
-    std::swap(meter_, other.meter_);
-    std::swap(large_from_, other.large_from_);
+    std::swap(discarded_pages_, other.discarded_pages_);
+    std::swap(is_block_, other.is_block_);
+    std::swap(pool_, other.pool_);
   }
 
  private:
+  char* Page(size_t i) const {
+    return reinterpret_cast<char*>(data_) + i * kLargePage;
+  }
   void Grow(size_t at_least) {
-    const size_t bytes = capacity_ * sizeof(T);
-    const size_t step = bytes < kStep         ? capacity_
-                        : bytes < large_from_ ? kStep / sizeof(T)
-                                              : kLargePage / sizeof(T);
+    const size_t step =
+        bytes_ < kLargePage ? capacity_ : kLargePage / sizeof(T);
     SetCapacity(std::max({at_least, capacity_ + step, size_t{8}}));
   }
   void SetCapacity(size_t capacity) {
-    size_t bytes = capacity * sizeof(T);
-    if (bytes < large_from_ && reserved_ == 0) {
+    const size_t bytes = capacity * sizeof(T);
+    if (reserved_ > 0 || bytes > kLargePage / 2) {
+      ExtendReserved((bytes + kLargePage - 1) / kLargePage * kLargePage);
+    } else if (is_block_ || (pool_ != nullptr && bytes >= PagePool::kMinBlock &&
+                             pool_->gives_blocks())) {
+      MoveToBlock(std::bit_ceil(bytes));
+    } else {
       data_ = static_cast<T*>(std::realloc(data_, bytes));
       ENCORE_CHECK(data_ != nullptr) << "out of memory";
-    } else {
-      bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;
-      if (bytes > reserved_) Reserve(bytes * kReserveFactor);
+      if (pool_ != nullptr) pool_->Count(bytes_, bytes);
+      bytes_ = bytes;
     }
-    if (meter_ != nullptr) meter_->Change(counted_, bytes);
-    counted_ = bytes;
-    capacity_ = bytes / sizeof(T);
+    capacity_ = bytes_ / sizeof(T);
   }
-  // Moves to `bytes` of address space.
-  void Reserve(size_t bytes) {
-    T* const data = static_cast<T*>(ReserveLarge(bytes));
-    if (reserved_ > 0) {
-      MoveLarge(data_, reserved_, counted_, data);
-    } else {
-      if (size_ > 0) std::memcpy(data, data_, size_ * sizeof(T));
-      std::free(data_);
+  void MoveToBlock(size_t bytes) {
+    T* const block = static_cast<T*>(pool_->Take(bytes));
+    if (size_ > 0) std::memcpy(block, data_, size_ * sizeof(T));
+    Release();
+    data_ = block;
+    bytes_ = bytes;
+    is_block_ = true;
+  }
+  // To `bytes`, a multiple of kLargePage.
+  void ExtendReserved(size_t bytes) {
+    const size_t pages = reserved_ > 0 ? bytes_ / kLargePage : 0;
+    const size_t more = bytes / kLargePage - pages;
+    if (bytes > reserved_) {
+      const size_t reserve = bytes * kReserveFactor;
+      T* const data = static_cast<T*>(ReserveLarge(reserve));
+      char* const place = reinterpret_cast<char*>(data);
+      if (reserved_ > 0) {
+        MoveLarge(Page(0), pages, place);
+        FreeLarge(Page(pages), reserved_ - bytes_);
+        if (pool_ != nullptr) pool_->Place(place + bytes_, more);
+      } else {
+        if (pool_ != nullptr) pool_->Place(place, more);
+        if (size_ > 0) std::memcpy(place, data_, size_ * sizeof(T));
+        Release();
+        is_block_ = false;
+      }
+      data_ = data;
+      reserved_ = reserve;
+    } else if (pool_ != nullptr) {
+      pool_->Place(Page(pages), more);
     }
-    data_ = data;
-    reserved_ = bytes;
+    bytes_ = bytes;
+  }
+  // Gives back the memory; what points to it is not updated.
+  void Release() {
+    if (reserved_ > 0) {
+      const size_t kept = pool_ != nullptr ? bytes_ / kLargePage : 0;
+      if (kept > 0) {
+        pool_->TakeOver(Page(discarded_pages_), kept - discarded_pages_);
+      }
+      if (reserved_ > kept * kLargePage) {
+        FreeLarge(Page(kept), reserved_ - kept * kLargePage);
+      }
+    } else if (is_block_) {
+      pool_->Give(data_, bytes_);
+    } else {
+      std::free(data_);
+      if (pool_ != nullptr) pool_->Count(bytes_, 0);
+    }
   }
 
-  // Beyond this size columns do not grow by doubling.
-  static constexpr size_t kStep = size_t{256} << 10;
   static constexpr size_t kReserveFactor = 16;
 
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
-  size_t counted_ = 0;    // bytes behind capacity_
-  size_t reserved_ = 0;   // bytes of address space; 0: from malloc
-  size_t discarded_ = 0;  // of counted_
-  MemoryMeter* meter_ = nullptr;
-  size_t large_from_ = static_cast<size_t>(Lifetime::kLong);  // bytes
+  size_t bytes_ = 0;            // behind capacity_
+  size_t reserved_ = 0;         // bytes of address space; 0: not reserved
+  size_t discarded_pages_ = 0;  // of a reservation
+  bool is_block_ = false;       // of pool_
+  PagePool* pool_ = nullptr;
 };
 
 }  // namespace encore::egraph

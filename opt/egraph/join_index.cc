@@ -5,12 +5,10 @@
 namespace encore::egraph {
 
 // A counting sort of what one pass over the store has copied.
-JoinIndex::JoinIndex(const NodeStore& store, const Key& key, MemoryMeter* meter)
-    : key_(key),
-      starts_(meter, Lifetime::kShort),
-      entries_(meter, Lifetime::kShort) {
+JoinIndex::JoinIndex(const NodeStore& store, const Key& key, PagePool* pool)
+    : key_(key), starts_(pool), entries_(pool) {
   const bool wide = store.arity(key.op) > 2;
-  FlatArray<Entry> unsorted(meter, Lifetime::kShort);
+  FlatArray<Entry> unsorted(pool);
   unsorted.reserve(store.CountStamped(key.op, key.from, key.to));
   Value limit = 0;
   store.ForEachStamped(key.op, key.from, key.to, [&](uint32_t n) {

@@ -37,7 +37,7 @@ class JoinIndex {
   };
 
   // REQUIRES: columns are canonical. Nothing of the store is kept.
-  JoinIndex(const NodeStore& store, const Key& key, MemoryMeter* meter);
+  JoinIndex(const NodeStore& store, const Key& key, PagePool* pool);
 
   const Key& key() const { return key_; }
   // The entries of a value are those from begin(value) to end(value), the

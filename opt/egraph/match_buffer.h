@@ -19,8 +19,8 @@ class MatchBuffer {
   static constexpr size_t kBlock = 64;
 
   // Keeps at most `limit` matches.
-  MatchBuffer(size_t num_columns, size_t limit, MemoryMeter* meter)
-      : num_columns_(num_columns), limit_(limit), values_(meter) {}
+  MatchBuffer(size_t num_columns, size_t limit, PagePool* pool)
+      : num_columns_(num_columns), limit_(limit), values_(pool) {}
 
   size_t count() const { return count_; }
   // How many more it keeps.

@@ -203,7 +203,7 @@ const JoinIndex* Matcher::IndexFor(const JoinIndex::Key& key) {
   const auto same = [&](const JoinIndex& index) { return index.key() == key; };
   const auto found = std::find_if(indexes_.begin(), indexes_.end(), same);
   if (found != indexes_.end()) return &*found;
-  return &indexes_.emplace_back(store_, key, graph_->meter());
+  return &indexes_.emplace_back(store_, key, graph_->pool());
 }
 
 // Lists have all ages, and branches share their indexes; what a literal is

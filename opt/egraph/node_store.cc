@@ -6,21 +6,21 @@
 
 namespace encore::egraph {
 
-NodeStore::NodeStore(MemoryMeter* meter)
-    : meter_(meter),
-      rows_(meter),
-      classes_(meter),
-      ops_and_rank_(meter),
-      extra_(meter),
-      table_(meter) {}
+NodeStore::NodeStore(PagePool* pool)
+    : pool_(pool),
+      rows_(pool),
+      classes_(pool),
+      ops_and_rank_(pool),
+      extra_(pool),
+      table_(pool) {}
 
-NodeStore::NodeStore(const NodeStore& other, MemoryMeter* meter)
-    : meter_(meter),
-      rows_(other.rows_, meter),
-      classes_(other.classes_, meter),
-      ops_and_rank_(other.ops_and_rank_, meter),
-      extra_(other.extra_, meter),
-      table_(other.table_, meter),
+NodeStore::NodeStore(const NodeStore& other, PagePool* pool)
+    : pool_(pool),
+      rows_(other.rows_, pool),
+      classes_(other.classes_, pool),
+      ops_and_rank_(other.ops_and_rank_, pool),
+      extra_(other.extra_, pool),
+      table_(other.table_, pool),
       stamp_base_(other.stamp_base_),
       stamp_(other.stamp_),
       dead_(other.dead_) {
@@ -30,7 +30,7 @@ NodeStore::NodeStore(const NodeStore& other, MemoryMeter* meter)
                     .is_relation = op.is_relation,
                     .inline_classes = op.inline_classes,
                     .is_class = op.is_class,
-                    .log = FlatArray<uint32_t>(op.log, meter),
+                    .log = FlatArray<uint32_t>(op.log, pool),
                     .segments = op.segments,
                     .open_stamp = op.open_stamp,
                     .live = op.live,
@@ -41,7 +41,7 @@ NodeStore::NodeStore(const NodeStore& other, MemoryMeter* meter)
 void NodeStore::AddOps(const Language& language) {
   for (size_t i = ops_.size(); i < language.num_ops(); ++i) {
     OpRows rows;
-    rows.log = FlatArray<uint32_t>(meter_);
+    rows.log = FlatArray<uint32_t>(pool_);
     for (const SortId sort : language.op(OpId(i)).args) {
       rows.is_class.push_back(language.is_class(sort));
     }

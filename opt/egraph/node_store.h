@@ -39,8 +39,8 @@ class NodeStore {
   static constexpr uint16_t kDeadOp = 0xFFFF;
   static constexpr uint16_t kNoOp = 0xFFFE;
 
-  explicit NodeStore(MemoryMeter* meter);
-  NodeStore(const NodeStore& other, MemoryMeter* meter);
+  explicit NodeStore(PagePool* pool);
+  NodeStore(const NodeStore& other, PagePool* pool);
   NodeStore(NodeStore&&) = default;
   NodeStore& operator=(NodeStore&&) = default;
 
@@ -229,7 +229,7 @@ class NodeStore {
   void RefillTable(size_t more, size_t expected = 0);
   void RebaseStamps();
 
-  MemoryMeter* meter_;
+  PagePool* pool_;
   FlatArray<NodeRow> rows_;
   FlatArray<ClassRow> classes_;
   FlatArray<uint32_t> ops_and_rank_;  // by class

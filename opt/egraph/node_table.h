@@ -19,9 +19,9 @@ class NodeTable {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
 
-  explicit NodeTable(MemoryMeter* meter) : slots_(meter) { Reset(0, 0, 0); }
-  NodeTable(const NodeTable& other, MemoryMeter* meter)
-      : slots_(other.slots_, meter),
+  explicit NodeTable(PagePool* pool) : slots_(pool) { Reset(0, 0, 0); }
+  NodeTable(const NodeTable& other, PagePool* pool)
+      : slots_(other.slots_, pool),
         shift_(other.shift_),
         id_bits_(other.id_bits_),
         live_(other.live_),

@@ -35,21 +35,21 @@ class ProofLog {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
 
-  explicit ProofLog(MemoryMeter* meter)
-      : ops_(meter),
-        args_(meter),
-        wide_args_(meter),
-        parent_(meter),
-        reason_(meter),
-        matches_(meter) {}
-  ProofLog(const ProofLog& other, MemoryMeter* meter)
-      : ops_(other.ops_, meter),
-        args_(other.args_, meter),
-        wide_args_(other.wide_args_, meter),
+  explicit ProofLog(PagePool* pool)
+      : ops_(pool),
+        args_(pool),
+        wide_args_(pool),
+        parent_(pool),
+        reason_(pool),
+        matches_(pool) {}
+  ProofLog(const ProofLog& other, PagePool* pool)
+      : ops_(other.ops_, pool),
+        args_(other.args_, pool),
+        wide_args_(other.wide_args_, pool),
         arity_(other.arity_),
-        parent_(other.parent_, meter),
-        reason_(other.reason_, meter),
-        matches_(other.matches_, meter),
+        parent_(other.parent_, pool),
+        reason_(other.reason_, pool),
+        matches_(other.matches_, pool),
         num_slots_(other.num_slots_) {}
 
   // Node n = num_nodes() was created with these columns; none for a class

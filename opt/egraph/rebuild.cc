@@ -222,7 +222,7 @@ void EGraph::FactChanged(uint32_t cls) {
 // In rounds, each class once in a round and in ascending order: what is made
 // later mostly uses what was made before.
 void EGraph::PropagateFacts() {
-  FlatArray<uint32_t> work(meter_.get());
+  FlatArray<uint32_t> work(pool_.get());
   work.swap(fact_work_);
   for (uint32_t& entry : work) {
     entry = 2 * store_.Find(entry / 2) + entry % 2;

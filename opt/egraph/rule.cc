@@ -301,7 +301,7 @@ StatusOr<Rule> RuleBuilder::Build(const Language& language) && {
 }
 
 RuleId RuleBook::Add(Rule rule) {
-  rules_.push_back(std::move(rule));
+  rules_.push_back(std::make_shared<const Rule>(std::move(rule)));
   since_.push_back(0);
   return RuleId(rules_.size() - 1);
 }

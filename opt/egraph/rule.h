@@ -19,6 +19,7 @@
 #define ENCORE_OPT_EGRAPH_RULE_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -135,7 +136,11 @@ class RuleBook {
  public:
   RuleId Add(Rule rule);
   size_t size() const { return rules_.size(); }
-  const Rule& rule(RuleId id) const { return rules_[id.value()]; }
+  const Rule& rule(RuleId id) const { return *rules_[id.value()]; }
+  // For who keeps it: copies of the book have the same rules.
+  const std::shared_ptr<const Rule>& shared_rule(RuleId id) const {
+    return rules_[id.value()];
+  }
   // Stamp from which on nodes are new for the rule; 0 = it never ran.
   uint32_t since(RuleId id) const { return since_[id.value()]; }
   void set_since(RuleId id, uint32_t stamp) { since_[id.value()] = stamp; }
@@ -143,7 +148,7 @@ class RuleBook {
   void Forget() { since_.assign(since_.size(), 0); }
 
  private:
-  std::vector<Rule> rules_;
+  std::vector<std::shared_ptr<const Rule>> rules_;
   std::vector<uint32_t> since_;
 };
 

@@ -38,7 +38,8 @@ Runner::Runner(EGraph* graph, RuleBook* rules, Limits limits)
     : graph_(graph),
       rules_(rules),
       limits_(limits),
-      start_(std::chrono::steady_clock::now()) {}
+      start_(std::chrono::steady_clock::now()),
+      trie_(std::make_unique<Trie>()) {}
 
 Runner::~Runner() = default;
 
@@ -87,7 +88,7 @@ bool Runner::TooManyMatches(const std::vector<MatchBuffer>& buffers) const {
 struct Runner::Turn {
   RuleId rule;
   Quota quota;
-  Applier applier;
+  Applier* applier;
   uint32_t buffer;  // kBacklog: the matches are there
   static constexpr uint32_t kBacklog = 0xFFFFFFFFu;
 };
@@ -101,6 +102,7 @@ StepReport Runner::StepWith(std::span<const RuleId> rules, Scheduler* scheduler,
   StepReport report;
   stats_.resize(rules_->size());
   backlog_.resize(rules_->size());
+  appliers_.resize(rules_->size());
   error_ = OkStatus();
   if (!graph_->rebuilt()) graph_->Rebuild();
   graph_->SyncOps();
@@ -158,34 +160,48 @@ std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
     if (scheduler != nullptr) quota = scheduler->Allow(iteration, id);
     quota.matches = std::min(quota.matches, limits_.max_matches);
     if (quota.matches == 0) continue;
-    Applier applier(*graph_, &rules_->rule(id), id);
+    Applier* const applier = ApplierOf(id);
     if (backlog_[id.value()] != nullptr) {
       resumed_ = true;
-      turns.push_back({id, quota, std::move(applier), Turn::kBacklog});
+      turns.push_back({id, quota, applier, Turn::kBacklog});
       continue;
     }
     const uint32_t buffer = buffers->size();
     buffers->emplace_back(
-        applier.wanted().size() +
-            (applier.with_nodes() ? rules_->rule(id).atoms.size() : 0),
+        applier->wanted().size() +
+            (applier->with_nodes() ? rules_->rule(id).atoms.size() : 0),
         quota.all_or_nothing ? quota.matches
                              : std::numeric_limits<size_t>::max(),
-        graph_->meter());
-    turns.push_back({id, quota, std::move(applier), buffer});
+        graph_->pool());
+    turns.push_back({id, quota, applier, buffer});
   }
   return turns;
 }
 
+// Compiled when the rule first runs.
+Applier* Runner::ApplierOf(RuleId id) {
+  std::unique_ptr<Applier>& applier = appliers_[id.value()];
+  const std::shared_ptr<const Rule>& rule = rules_->shared_rule(id);
+  const bool with_nodes = graph_->proofs() != nullptr;
+  if (applier == nullptr || applier->rule() != rule ||
+      applier->with_nodes() != with_nodes) {
+    applier = std::make_unique<Applier>(*graph_, rule, id);
+  } else {
+    applier->ReadConstants(*graph_);
+  }
+  return applier.get();
+}
+
 StopReason Runner::FindMatches(const std::vector<Turn>& turns,
                                std::vector<MatchBuffer>* buffers) {
-  Trie trie;
+  trie_->Clear();
   for (const Turn& turn : turns) {
     if (turn.buffer == Turn::kBacklog) continue;
-    trie.Add(*graph_, rules_->rule(turn.rule), rules_->since(turn.rule),
-             turn.buffer, turn.applier.wanted(), turn.applier.with_nodes());
+    trie_->Add(*graph_, rules_->rule(turn.rule), rules_->since(turn.rule),
+               turn.buffer, turn.applier->wanted(), turn.applier->with_nodes());
   }
   StopReason stop = StopReason::kNone;
-  Matcher(graph_, &trie, buffers, [&] {
+  Matcher(graph_, trie_.get(), buffers, [&] {
     stop = TooManyMatches(*buffers) ? StopReason::kMatches : CheckClock();
     return stop != StopReason::kNone;
   }).Run();
@@ -235,7 +251,7 @@ size_t Runner::CountInsertions(const std::vector<Turn>& turns,
     if (turn.buffer == Turn::kBacklog || buffers[turn.buffer].overflow())
       continue;
     insertions += std::min(turn.quota.matches, buffers[turn.buffer].count()) *
-                  turn.applier.num_insertions();
+                  turn.applier->num_insertions();
   }
   return insertions;
 }
@@ -250,7 +266,7 @@ StopReason Runner::ApplyRule(Turn& turn, MatchBuffer* matches,
   RuleStats& stats = stats_[turn.rule.value()];
   const size_t nodes_before = graph_->num_enodes();
   StopReason stop = StopReason::kNone;
-  Applier& applier = turn.applier;
+  Applier& applier = *turn.applier;
   const size_t first = matches->applied();
   const size_t end =
       first + std::min(turn.quota.matches, matches->count() - first);

@@ -89,7 +89,9 @@ class Scheduler {
   virtual bool MaySaturate(size_t iteration) = 0;
 };
 
+class Applier;
 class MatchBuffer;
+class Trie;
 
 class Runner {
  public:
@@ -129,6 +131,7 @@ class Runner {
   std::vector<Turn> PlanTurns(std::span<const RuleId> rules,
                               Scheduler* scheduler, size_t iteration,
                               std::vector<MatchBuffer>* buffers);
+  Applier* ApplierOf(RuleId id);
   StopReason FindMatches(const std::vector<Turn>& turns,
                          std::vector<MatchBuffer>* buffers);
   StopReason ApplyMatches(std::vector<Turn>& turns, Scheduler* scheduler,
@@ -151,6 +154,9 @@ class Runner {
   std::vector<RuleStats> stats_;
   Status error_;
   size_t iterations_ = 0;
+  std::unique_ptr<Trie> trie_;  // empty between steps
+  std::vector<std::unique_ptr<Applier>>
+      appliers_;  // by rule, of those that ran
   // By rule: matches found and not applied yet; null if there are none.
   std::vector<std::unique_ptr<MatchBuffer>> backlog_;
   // What share of the insertions of the last iteration created a node.

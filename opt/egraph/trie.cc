@@ -22,61 +22,61 @@ struct Age {
 
 }  // namespace
 
-// Plans the steps of one rule's queries.
+// Plans the steps of rules' queries, one after the other: a member is only good
+// for the rule in hand.
 class QueryPlanner {
  public:
-  QueryPlanner(const EGraph& graph, const Rule& rule, uint32_t since,
-               Trie* trie)
-      : graph_(graph),
-        store_(graph.store()),
-        rule_(rule),
-        since_(store_.RowStamp(since)),
-        trie_(trie),
-        constant_(rule.slots.size()),
-        ground_(rule.atoms.size()) {}
-
-  void Plan(uint32_t query, std::span<const Slot> wanted, bool with_nodes) {
+  void Plan(const EGraph& graph, const Rule& rule, uint32_t since,
+            uint32_t query, std::span<const Slot> wanted, bool with_nodes,
+            Trie* trie) {
+    graph_ = &graph;
+    rule_ = &rule;
+    trie_ = trie;
+    constant_.assign(rule.slots.size(), std::nullopt);
+    ground_.assign(rule.atoms.size(), std::nullopt);
     if (!ResolveGround()) return;
-    std::vector<Age> ages(rule_.atoms.size());
-    if (since_ == 0 || rule_.atoms.empty()) {
+    const uint32_t from = store().RowStamp(since);
+    ages_.assign(rule.atoms.size(), Age{});
+    if (from == 0 || rule.atoms.empty()) {
       // A query without atoms holds or does not, whatever is new.
-      if (since_ != 0 && rule_.atoms.empty()) return;
-      PlanOne(ages, rule_.atoms.size(), query, wanted, with_nodes);
+      if (from != 0 && rule.atoms.empty()) return;
+      PlanOne(rule.atoms.size(), query, wanted, with_nodes);
       return;
     }
-    for (size_t i = 0; i < rule_.atoms.size(); ++i) {
-      for (size_t j = 0; j < ages.size(); ++j) {
-        ages[j] = j < i ? Age{0, since_} : Age{};
-      }
-      ages[i] = {since_, kAllStamps};
-      PlanOne(ages, i, query, wanted, with_nodes);
+    for (size_t i = 0; i < rule.atoms.size(); ++i) {
+      ages_[i] = {from, kAllStamps};
+      PlanOne(i, query, wanted, with_nodes);
+      ages_[i] = {0, from};
     }
   }
 
  private:
+  const NodeStore& store() const { return graph_->store(); }
+
   // Finds the nodes of atoms whose columns are all constant; false if there is
   // one that does not exist, so that nothing can match.
   bool ResolveGround() {
-    for (size_t s = 0; s < rule_.slots.size(); ++s) {
-      const SlotInfo& slot = rule_.slots[s];
+    for (size_t s = 0; s < rule_->slots.size(); ++s) {
+      const SlotInfo& slot = rule_->slots[s];
       if (!slot.constant.has_value()) continue;
-      const bool is_class = graph_.language().is_class(slot.sort);
-      constant_[s] = is_class ? graph_.Find(ClassId(*slot.constant)).value()
+      const bool is_class = graph_->language().is_class(slot.sort);
+      constant_[s] = is_class ? graph_->Find(ClassId(*slot.constant)).value()
                               : *slot.constant;
     }
     for (bool progress = true; progress;) {
       progress = false;
-      for (size_t i = 0; i < rule_.atoms.size(); ++i) {
+      for (size_t i = 0; i < rule_->atoms.size(); ++i) {
         if (ground_[i].has_value()) continue;
-        const Atom& atom = rule_.atoms[i];
-        std::vector<Value> args;
+        const Atom& atom = rule_->atoms[i];
+        args_.clear();
         for (const Slot s : atom.args) {
-          if (constant_[s.value()]) args.push_back(*constant_[s.value()]);
+          if (!constant_[s.value()]) break;
+          args_.push_back(*constant_[s.value()]);
         }
-        if (args.size() < atom.args.size()) continue;
-        const std::optional<NodeId> node = graph_.LookupNode(atom.op, args);
-        if (!node.has_value() || !graph_.live(*node)) return false;
-        const Value cls = graph_.class_of(*node).value();
+        if (args_.size() < atom.args.size()) continue;
+        const std::optional<NodeId> node = graph_->LookupNode(atom.op, args_);
+        if (!node.has_value() || !graph_->live(*node)) return false;
+        const Value cls = graph_->class_of(*node).value();
         std::optional<Value>& out = constant_[atom.out.value()];
         if (out.has_value() && *out != cls) return false;
         out = cls;
@@ -88,23 +88,23 @@ class QueryPlanner {
   }
 
   size_t Count(size_t atom, const Age& age) const {
-    return store_.CountStamped(rule_.atoms[atom].op.value(), age.from, age.to);
+    return store().CountStamped(rule_->atoms[atom].op.value(), age.from,
+                                age.to);
   }
 
   // The atom to start from, or nothing if the query cannot match. `fresh` is
   // the one that must be new.
-  std::optional<size_t> ChooseDriver(const std::vector<Age>& ages,
-                                     size_t fresh) const {
-    size_t best = ages.size();
+  std::optional<size_t> ChooseDriver(size_t fresh) const {
+    size_t best = ages_.size();
     size_t best_cost = std::numeric_limits<size_t>::max();
-    for (size_t i = 0; i < ages.size(); ++i) {
+    for (size_t i = 0; i < ages_.size(); ++i) {
       if (ground_[i].has_value()) {
-        const uint32_t stamp = store_.row(*ground_[i]).stamp;
-        if (stamp < ages[i].from || stamp >= ages[i].to) return std::nullopt;
+        const uint32_t stamp = store().row(*ground_[i]).stamp;
+        if (stamp < ages_[i].from || stamp >= ages_[i].to) return std::nullopt;
         continue;
       }
-      if (rule_.atoms[i].op.value() >= store_.num_ops()) return std::nullopt;
-      const size_t count = Count(i, ages[i]);
+      if (rule_->atoms[i].op.value() >= store().num_ops()) return std::nullopt;
+      const size_t count = Count(i, ages_[i]);
       if (count == 0) return std::nullopt;
       // Starting elsewhere than at what is new pays only for many fewer.
       const size_t cost = i == fresh ? count : count * kDetour;
@@ -116,32 +116,32 @@ class QueryPlanner {
     return best;
   }
 
-  void PlanOne(const std::vector<Age>& ages, size_t fresh, uint32_t query,
-               std::span<const Slot> wanted, bool with_nodes) {
-    const std::optional<size_t> driver = ChooseDriver(ages, fresh);
+  void PlanOne(size_t fresh, uint32_t query, std::span<const Slot> wanted,
+               bool with_nodes) {
+    const std::optional<size_t> driver = ChooseDriver(fresh);
     if (!driver.has_value()) return;
     steps_.clear();
-    registers_.assign(rule_.slots.size(), kUnbound);
-    node_registers_.assign(rule_.atoms.size(), kUnbound);
-    planned_.assign(rule_.atoms.size(), false);
-    guarded_.assign(rule_.guards.size(), false);
-    results_.assign(rule_.slots.size(), false);
+    registers_.assign(rule_->slots.size(), kUnbound);
+    node_registers_.assign(rule_->atoms.size(), kUnbound);
+    planned_.assign(rule_->atoms.size(), false);
+    guarded_.assign(rule_->guards.size(), false);
+    results_.assign(rule_->slots.size(), false);
     next_register_ = 0;
-    size_t left = rule_.atoms.size();
-    for (size_t i = 0; i < rule_.atoms.size(); ++i) {
+    size_t left = rule_->atoms.size();
+    for (size_t i = 0; i < rule_->atoms.size(); ++i) {
       if (!ground_[i].has_value()) continue;
       planned_[i] = true;
       --left;
     }
     AddGuards();
-    if (left > 0) AddAtom(*driver, ages[*driver], true);
+    if (left > 0) AddAtom(*driver, ages_[*driver], true);
     for (size_t k = 1; k < left; ++k) {
-      const size_t next = ChooseNext(ages);
-      AddAtom(next, ages[next], false);
+      const size_t next = ChooseNext();
+      AddAtom(next, ages_[next], false);
     }
     AddYield(query, wanted, with_nodes);
     trie_->num_registers_ = std::max(trie_->num_registers_, next_register_ + 1);
-    trie_->Insert(std::move(steps_));
+    trie_->Insert(&steps_);
   }
 
   bool Known(Slot s) const {
@@ -152,29 +152,29 @@ class QueryPlanner {
   // Lookups first, then members of known classes, then users of classes that
   // are results of planned atoms, users of other variables' classes (which may
   // be all of the graph), nodes with a known literal, and scans.
-  size_t ChooseNext(const std::vector<Age>& ages) const {
+  size_t ChooseNext() const {
     size_t best = 0;
     std::pair<int, size_t> best_cost = {9, 0};
-    for (size_t i = 0; i < rule_.atoms.size(); ++i) {
+    for (size_t i = 0; i < rule_->atoms.size(); ++i) {
       if (planned_[i]) continue;
-      const Atom& atom = rule_.atoms[i];
+      const Atom& atom = rule_->atoms[i];
       size_t known = 0;
       int column = 5;
       for (size_t k = 0; k < atom.args.size(); ++k) {
         if (!Known(atom.args[k])) continue;
         ++known;
-        const bool is_class = store_.is_class_column(atom.op.value(), k);
+        const bool is_class = store().is_class_column(atom.op.value(), k);
         const bool result = results_[atom.args[k].value()];
         column = std::min(column, !is_class ? 4 : result ? 2 : 3);
       }
-      const bool relation = graph_.language().is_relation(atom.op);
+      const bool relation = graph_->language().is_relation(atom.op);
       std::pair<int, size_t> cost = {column, i};
       if (known == atom.args.size()) {
         cost = {0, 0};
       } else if (Known(atom.out) && !relation) {
         cost = {1, i};
       } else if (column == 5) {
-        cost.second = Count(i, ages[i]);
+        cost.second = Count(i, ages_[i]);
       }
       if (cost < best_cost) {
         best = i;
@@ -201,15 +201,15 @@ class QueryPlanner {
     const std::optional<Value> cls = constant_[s.value()];
     if (!cls.has_value()) return true;
     size_t users = 0;
-    for (uint32_t ref = store_.first_user(*cls); ref != NodeStore::kNone;
-         ref = store_.next_user(ref)) {
+    for (uint32_t ref = store().first_user(*cls); ref != NodeStore::kNone;
+         ref = store().next_user(ref)) {
       if (++users > count / 8) return false;
     }
     return true;
   }
 
   void AddAtom(size_t index, const Age& age, bool first) {
-    const Atom& atom = rule_.atoms[index];
+    const Atom& atom = rule_->atoms[index];
     const size_t arity = atom.args.size();
     TrieStep step{Kind::kScan};
     step.op = atom.op.value();
@@ -221,7 +221,7 @@ class QueryPlanner {
     for (size_t k = 0; k < arity; ++k) {
       if (!Known(atom.args[k])) continue;
       ++known;
-      if (!store_.is_class_column(step.op, k)) {
+      if (!store().is_class_column(step.op, k)) {
         literal = k;
         continue;
       }
@@ -235,7 +235,7 @@ class QueryPlanner {
       step.kind = Kind::kLookup;
       for (const Slot s : atom.args) step.operands.push_back(Register(s));
       column.reset();
-    } else if (Known(atom.out) && !graph_.language().is_relation(atom.op)) {
+    } else if (Known(atom.out) && !graph_->language().is_relation(atom.op)) {
       step.kind = Kind::kMembers;
       step.a = Register(atom.out);
       check_out = false;
@@ -289,8 +289,8 @@ class QueryPlanner {
   void AddGuards() {
     for (bool progress = true; progress;) {
       progress = false;
-      for (size_t i = 0; i < rule_.guards.size(); ++i) {
-        const Guard& guard = rule_.guards[i];
+      for (size_t i = 0; i < rule_->guards.size(); ++i) {
+        const Guard& guard = rule_->guards[i];
         const bool ready =
             !guarded_[i] && std::all_of(guard.args.begin(), guard.args.end(),
                                         [&](Slot s) { return Known(s); });
@@ -314,14 +314,14 @@ class QueryPlanner {
     step.op = guard.primitive.value();
     for (const Slot s : guard.args) step.operands.push_back(Register(s));
     const bool condition =
-        graph_.language().primitive(guard.primitive).result == kUnitSort;
+        graph_->language().primitive(guard.primitive).result == kUnitSort;
     step.condition = condition;
     if (!condition) {
       step.binds = !Known(guard.out);
       if (step.binds) registers_[guard.out.value()] = next_register_++;
       step.a = Register(guard.out);
     } else if (!Known(guard.out)) {
-      constant_[guard.out.value()] = graph_.unit().value();
+      constant_[guard.out.value()] = graph_->unit().value();
     }
     steps_.push_back(std::move(step));
   }
@@ -330,7 +330,7 @@ class QueryPlanner {
     TrieYield yield{query, {}};
     for (const Slot s : wanted) yield.registers.push_back(Register(s));
     if (with_nodes) {
-      for (size_t i = 0; i < rule_.atoms.size(); ++i) {
+      for (size_t i = 0; i < rule_->atoms.size(); ++i) {
         if (ground_[i].has_value()) {
           TrieStep set{Kind::kSet};
           set.a = node_registers_[i] = next_register_++;
@@ -348,14 +348,14 @@ class QueryPlanner {
 
   static constexpr size_t kDetour = 4;
 
-  const EGraph& graph_;
-  const NodeStore& store_;
-  const Rule& rule_;
-  const uint32_t since_;
-  Trie* const trie_;
+  const EGraph* graph_ = nullptr;
+  const Rule* rule_ = nullptr;
+  Trie* trie_ = nullptr;
+  std::vector<Age> ages_;                        // by atom
   std::vector<std::optional<Value>> constant_;   // by slot
   std::vector<std::optional<uint32_t>> ground_;  // by atom: its node
   std::vector<TrieStep> steps_;
+  std::vector<Value> args_;
   std::vector<uint32_t> registers_;       // by slot
   std::vector<uint32_t> node_registers_;  // by atom
   std::vector<bool> planned_;             // by atom
@@ -363,6 +363,10 @@ class QueryPlanner {
   std::vector<bool> results_;             // by slot: of a planned atom
   uint32_t next_register_ = 0;
 };
+
+Trie::Trie() : planner_(std::make_unique<QueryPlanner>()) {}
+
+Trie::~Trie() = default;
 
 void Trie::Clear() {
   nodes_.clear();
@@ -374,12 +378,12 @@ void Trie::Clear() {
 void Trie::Add(const EGraph& graph, const Rule& rule, uint32_t since,
                uint32_t query, std::span<const Slot> wanted, bool with_nodes) {
   ENCORE_DCHECK(graph.rebuilt());
-  QueryPlanner(graph, rule, since, this).Plan(query, wanted, with_nodes);
+  planner_->Plan(graph, rule, since, query, wanted, with_nodes, this);
 }
 
-void Trie::Insert(std::vector<TrieStep> steps) {
+void Trie::Insert(std::vector<TrieStep>* steps) {
   uint32_t parent = TrieNode::kNoTrieNode;
-  for (TrieStep& step : steps) {
+  for (TrieStep& step : *steps) {
     uint32_t last = TrieNode::kNoTrieNode;
     uint32_t i = parent == TrieNode::kNoTrieNode ? root_ : nodes_[parent].child;
     while (i != TrieNode::kNoTrieNode && !(nodes_[i].step == step)) {

@@ -18,6 +18,7 @@
 #define ENCORE_OPT_EGRAPH_TRIE_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -69,9 +70,12 @@ struct TrieYield {
   std::vector<uint32_t> registers;
 };
 
+class QueryPlanner;
+
 class Trie {
  public:
-  Trie() = default;
+  Trie();
+  ~Trie();
 
   void Clear();
   // Adds the query of `rule`, to find matches with a node stamped from `since`
@@ -90,8 +94,10 @@ class Trie {
 
  private:
   friend class QueryPlanner;
-  void Insert(std::vector<TrieStep> steps);
+  // Takes the steps, and leaves room for others.
+  void Insert(std::vector<TrieStep>* steps);
 
+  std::unique_ptr<QueryPlanner> planner_;
   std::vector<TrieNode> nodes_;
   std::vector<TrieYield> yields_;
   uint32_t root_ = TrieNode::kNoTrieNode;
