@@ -27,7 +27,9 @@ class FlatArray {
 
  public:
   // `pool` may be null; otherwise it must outlive the array.
-  explicit FlatArray(PagePool* pool = nullptr) : pool_(pool) {}
+  explicit FlatArray(PagePool* pool = nullptr,
+                     Lifetime lifetime = Lifetime::kLasting)
+      : lifetime_(lifetime), pool_(pool) {}
   // A copy in another pool.
   FlatArray(const FlatArray& other, PagePool* pool) : pool_(pool) {
     reserve(other.size_);
@@ -80,18 +82,10 @@ class FlatArray {
     if (capacity > capacity_) SetCapacity(capacity);
   }
   void clear() { size_ = 0; }
-  // The first `count` values are not read any more, and nothing is appended:
-  // whole large pages of them are given back.
-  void Discard(size_t count) {
-    if (reserved_ == 0 || pool_ == nullptr) return;
-    const size_t pages = count * sizeof(T) / kLargePage - discarded_pages_;
-    pool_->TakeOver(Page(discarded_pages_), pages);
-    discarded_pages_ += pages;
-  }
   void Free() {
     Release();
     data_ = nullptr;
-    size_ = capacity_ = bytes_ = reserved_ = discarded_pages_ = 0;
+    size_ = capacity_ = bytes_ = reserved_ = 0;
     is_block_ = false;
   }
   void swap(FlatArray& other) noexcept {
@@ -100,8 +94,8 @@ class FlatArray {
     std::swap(capacity_, other.capacity_);
     std::swap(bytes_, other.bytes_);
     std::swap(reserved_, other.reserved_);
-    std::swap(discarded_pages_, other.discarded_pages_);
     std::swap(is_block_, other.is_block_);
+    std::swap(lifetime_, other.lifetime_);
     std::swap(pool_, other.pool_);
   }
 
@@ -130,7 +124,7 @@ class FlatArray {
     capacity_ = bytes_ / sizeof(T);
   }
   void MoveToBlock(size_t bytes) {
-    T* const block = static_cast<T*>(pool_->Take(bytes));
+    T* const block = static_cast<T*>(pool_->Take(bytes, lifetime_));
     if (size_ > 0) std::memcpy(block, data_, size_ * sizeof(T));
     Release();
     data_ = block;
@@ -166,14 +160,12 @@ class FlatArray {
   void Release() {
     if (reserved_ > 0) {
       const size_t kept = pool_ != nullptr ? bytes_ / kLargePage : 0;
-      if (kept > 0) {
-        pool_->TakeOver(Page(discarded_pages_), kept - discarded_pages_);
-      }
+      if (kept > 0) pool_->TakeOver(Page(0), kept);
       if (reserved_ > kept * kLargePage) {
         FreeLarge(Page(kept), reserved_ - kept * kLargePage);
       }
     } else if (is_block_) {
-      pool_->Give(data_, bytes_);
+      pool_->Give(data_, bytes_, lifetime_);
     } else {
       std::free(data_);
       if (pool_ != nullptr) pool_->Count(bytes_, 0);
@@ -185,10 +177,10 @@ class FlatArray {
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
-  size_t bytes_ = 0;            // behind capacity_
-  size_t reserved_ = 0;         // bytes of address space; 0: not reserved
-  size_t discarded_pages_ = 0;  // of a reservation
-  bool is_block_ = false;       // of pool_
+  size_t bytes_ = 0;       // behind capacity_
+  size_t reserved_ = 0;    // bytes of address space; 0: not reserved
+  bool is_block_ = false;  // of pool_
+  Lifetime lifetime_ = Lifetime::kLasting;
   PagePool* pool_ = nullptr;
 };
 

@@ -6,9 +6,11 @@ namespace encore::egraph {
 
 // A counting sort of what one pass over the store has copied.
 JoinIndex::JoinIndex(const NodeStore& store, const Key& key, PagePool* pool)
-    : key_(key), starts_(pool), entries_(pool) {
+    : key_(key),
+      starts_(pool, Lifetime::kIteration),
+      entries_(pool, Lifetime::kIteration) {
   const bool wide = store.arity(key.op) > 2;
-  FlatArray<Entry> unsorted(pool);
+  FlatArray<Entry> unsorted(pool, Lifetime::kIteration);
   unsorted.reserve(store.CountStamped(key.op, key.from, key.to));
   Value limit = 0;
   store.ForEachStamped(key.op, key.from, key.to, [&](uint32_t n) {

@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "encore/opt/egraph/change_log.h"
 #include "encore/opt/egraph/egraph.h"
 #include "encore/opt/egraph/flat_array.h"
 #include "encore/opt/egraph/join_index.h"
@@ -110,15 +111,15 @@ class Matcher {
     Group* group;
     Block input;
     bool started;
-    bool done;                 // no more output
-    uint32_t branch;           // whose output is being handed on; or past them
-    uint32_t child;            // the next of that branch's groups
-    uint32_t at;               // in the input, except for walks
-    NodeStore::LogCursor log;  // kScan
-    uint32_t joining;          // joins: the branch whose index is being read
-    bool joined;               // ... and whether its cursors are set
-    uint32_t cursor[kLanes];   // in its list or index, by position in the input
-    Value keys[kLanes];        // joins: likewise
+    bool done;                // no more output
+    uint32_t branch;          // whose output is being handed on; or past them
+    uint32_t child;           // the next of that branch's groups
+    uint32_t at;              // in the input, except for walks
+    ChangeLog::Cursor log;    // kScan
+    uint32_t joining;         // joins: the branch whose index is being read
+    bool joined;              // ... and whether its cursors are set
+    uint32_t cursor[kLanes];  // in its list or index, by position in the input
+    Value keys[kLanes];       // joins: likewise
     // Filters: the lanes that passed; walks: the positions in the input whose
     // lists have not ended.
     uint32_t count;

@@ -1,6 +1,5 @@
 // NodeStore::FindOrCreate: where most of the time of applying rules goes.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -126,11 +125,8 @@ class NodeStore::InlineBatch {
     store_->rows_.Extend(created);
     store_->classes_.Extend(created);
     store_->ops_and_rank_.Extend(created);
-    OpRows& op_rows = store_->ops_[batch_.op];
-    op_rows.live += created;
-    store_->OpenSegment(&op_rows);
-    uint32_t* const log = op_rows.log.Extend(created);
-    std::iota(log, log + created, first);
+    store_->ops_[batch_.op].live += created;
+    store_->Log(batch_.op, first, created);
   }
 
   NodeStore* const store_;

@@ -30,18 +30,15 @@ NodeStore::NodeStore(const NodeStore& other, PagePool* pool)
                     .is_relation = op.is_relation,
                     .inline_classes = op.inline_classes,
                     .is_class = op.is_class,
-                    .log = FlatArray<uint32_t>(op.log, pool),
-                    .segments = op.segments,
-                    .open_stamp = op.open_stamp,
-                    .live = op.live,
-                    .stale = op.stale});
+                    .log = ChangeLog(op.log, pool),
+                    .live = op.live});
   }
 }
 
 void NodeStore::AddOps(const Language& language) {
   for (size_t i = ops_.size(); i < language.num_ops(); ++i) {
     OpRows rows;
-    rows.log = FlatArray<uint32_t>(pool_);
+    rows.log = ChangeLog(pool_);
     for (const SortId sort : language.op(OpId(i)).args) {
       rows.is_class.push_back(language.is_class(sort));
     }
@@ -93,7 +90,7 @@ uint32_t NodeStore::Create(uint32_t op, const Value* args, uint64_t hash,
   } else {
     ops_and_rank_[n] = OpBit(op);
   }
-  Append(op, n);
+  Log(op, n, 1);
   ++rows.live;
   InsertIntoTable(n, hash, place);
   return n;
@@ -155,7 +152,7 @@ void NodeStore::Kill(uint32_t n) {
   if (live(n)) {
     OpRows& rows = ops_[rows_[n].op];
     --rows.live;
-    ++rows.stale;
+    rows.log.AddStale();
   }
   rows_[n].op = kDeadOp;
   ++dead_;
@@ -164,7 +161,7 @@ void NodeStore::Kill(uint32_t n) {
 void NodeStore::Retire(uint32_t n) {
   OpRows& rows = ops_[rows_[n].op];
   --rows.live;
-  ++rows.stale;
+  rows.log.AddStale();
   rows_[n].op |= kRetiredBit;
 }
 
@@ -188,39 +185,10 @@ void NodeStore::MaybeSweep() {
   }
 }
 
-// For what is appended to the log now.
-void NodeStore::OpenSegment(OpRows* rows) {
-  if (rows->open_stamp == stamp_) return;
-  if (rows->stale > 16 && rows->stale > rows->log.size() / 4) Compact(rows);
-  rows->segments.push_back({stamp_, static_cast<uint32_t>(rows->log.size())});
-  rows->open_stamp = stamp_;
-}
-
-void NodeStore::Append(uint32_t op, uint32_t n) {
-  OpenSegment(&ops_[op]);
-  ops_[op].log.push_back(n);
-}
-
-void NodeStore::Compact(OpRows* rows) {
-  const uint32_t op = rows - ops_.data();
-  size_t out = 0;
-  std::vector<Segment> segments;
-  for (size_t s = 0; s < rows->segments.size(); ++s) {
-    const uint32_t stamp = rows->segments[s].stamp;
-    const uint32_t end = s + 1 < rows->segments.size()
-                             ? rows->segments[s + 1].begin
-                             : rows->log.size();
-    const uint32_t begin = out;
-    for (uint32_t i = rows->segments[s].begin; i < end; ++i) {
-      const uint32_t n = rows->log[i];
-      if (rows_[n].op == op && rows_[n].stamp == stamp) rows->log[out++] = n;
-    }
-    if (out > begin) segments.push_back({stamp, begin});
-  }
-  rows->log.resize(out);
-  rows->segments = std::move(segments);
-  rows->open_stamp = kNone;
-  rows->stale = 0;
+void NodeStore::Compact(uint32_t op) {
+  ops_[op].log.Compact([&](uint32_t n, uint32_t stamp) {
+    return rows_[n].op == op && rows_[n].stamp == stamp;
+  });
 }
 
 void NodeStore::NextStamp() {
@@ -231,65 +199,26 @@ void NodeStore::NextStamp() {
 void NodeStore::RebaseStamps() {
   // The older half becomes stamp 0: new to whoever looked no later.
   const uint32_t shift = stamp_ / 2;
-  for (OpRows& rows : ops_) Compact(&rows);
+  for (uint32_t op = 0; op < ops_.size(); ++op) Compact(op);
   for (NodeRow& row : rows_) row.stamp -= std::min<uint32_t>(row.stamp, shift);
-  for (OpRows& rows : ops_) {
-    std::vector<Segment> segments;
-    for (Segment s : rows.segments) {
-      s.stamp -= std::min(s.stamp, shift);
-      if (segments.empty() || segments.back().stamp != s.stamp) {
-        segments.push_back(s);
-      }
-    }
-    rows.segments = std::move(segments);
-    rows.open_stamp = kNone;
-  }
+  for (OpRows& rows : ops_) rows.log.Rebase(shift);
   stamp_base_ += shift;
   stamp_ -= shift;
 }
 
-// The first whose stamp is no less.
-size_t NodeStore::FirstSegment(const OpRows& rows, uint32_t from) {
-  size_t s = rows.segments.size();
-  while (s > 0 && rows.segments[s - 1].stamp >= from) --s;
-  return s;
-}
-
 size_t NodeStore::CountStamped(uint32_t op, uint32_t from, uint32_t to) const {
-  const OpRows& rows = ops_[op];
-  const size_t first = FirstSegment(rows, from);
-  const size_t last = FirstSegment(rows, to);
-  const auto begin = [&](size_t s) {
-    return s < rows.segments.size() ? rows.segments[s].begin : rows.log.size();
-  };
-  return begin(last) - begin(first);
+  return ops_[op].log.Count(from, to);
 }
 
 size_t NodeStore::NextStamped(uint32_t op, uint32_t from, uint32_t to,
-                              LogCursor* cursor,
+                              ChangeLog::Cursor* cursor,
                               std::span<uint32_t> out) const {
-  const OpRows& rows = ops_[op];
-  if (cursor->segment == kNone) {
-    cursor->segment = FirstSegment(rows, from);
-    if (cursor->segment < rows.segments.size()) {
-      cursor->at = rows.segments[cursor->segment].begin;
-    }
-  }
-  size_t count = 0;
-  for (; cursor->segment < rows.segments.size(); ++cursor->segment) {
-    const uint32_t stamp = rows.segments[cursor->segment].stamp;
-    if (stamp >= to) break;
-    const uint32_t end = cursor->segment + 1 < rows.segments.size()
-                             ? rows.segments[cursor->segment + 1].begin
-                             : rows.log.size();
-    for (; cursor->at < end; ++cursor->at) {
-      if (count == out.size()) return count;
-      if (cursor->at + kAhead < end) PrefetchRow(rows.log[cursor->at + kAhead]);
-      const uint32_t n = rows.log[cursor->at];
-      if (rows_[n].op == op && rows_[n].stamp == stamp) out[count++] = n;
-    }
-  }
-  return count;
+  return ops_[op].log.Next(
+      from, to, cursor, out,
+      [&](uint32_t n, uint32_t stamp) {
+        return rows_[n].op == op && rows_[n].stamp == stamp;
+      },
+      [&](uint32_t n) { PrefetchRow(n); });
 }
 
 }  // namespace encore::egraph

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "encore/opt/egraph/change_log.h"
 #include "encore/opt/egraph/flat_array.h"
 #include "encore/opt/egraph/language.h"
 #include "encore/opt/egraph/node_table.h"
@@ -160,15 +161,10 @@ class NodeStore {
   }
   // An upper bound of the live nodes of `op` with `from` <= stamp < `to`.
   size_t CountStamped(uint32_t op, uint32_t from, uint32_t to) const;
-  // A place in a log, at first the beginning.
-  struct LogCursor {
-    uint32_t segment = kNone;
-    uint32_t at = 0;
-  };
   // Writes the next of these nodes to `out`, oldest change first; fewer than
   // out.size() when there are no more.
-  size_t NextStamped(uint32_t op, uint32_t from, uint32_t to, LogCursor* cursor,
-                     std::span<uint32_t> out) const;
+  size_t NextStamped(uint32_t op, uint32_t from, uint32_t to,
+                     ChangeLog::Cursor* cursor, std::span<uint32_t> out) const;
   // Calls each(n) for all of them.
   template <typename Each>
   void ForEachStamped(uint32_t op, uint32_t from, uint32_t to,
@@ -188,38 +184,29 @@ class NodeStore {
   static constexpr uint32_t kMaxRows = 0x3FFFFFFFu;
   static constexpr uint32_t kRankShift = 27;
   static constexpr uint32_t kOpBits = (1u << kRankShift) - 1;
-  static constexpr uint32_t kAhead = 16;  // rows of a log asked for early
 #ifdef ENCORE_RARE_PATHS
   static constexpr uint32_t kMaxRowStamp = 9;
 #else
   static constexpr uint32_t kMaxRowStamp = 0xFFFF;
 #endif
-  struct Segment {
-    uint32_t stamp;  // of rows
-    uint32_t begin;  // in log
-  };
   struct OpRows {
     uint32_t arity = 0;
     bool is_relation = false;
     uint8_t inline_classes = 0;     // bit k: column k < 2 of inline ones
     std::vector<uint8_t> is_class;  // by column
-    FlatArray<uint32_t> log;
-    std::vector<Segment> segments;
-    uint32_t open_stamp = kNone;  // of the last segment
+    ChangeLog log;
     size_t live = 0;
-    size_t stale = 0;  // entries of the log that no longer count
   };
 
   static constexpr uint64_t kHashFactor = 0x9E3779B97F4A7C15u;
   static uint64_t Mix(uint64_t h, uint64_t x);
-  static size_t FirstSegment(const OpRows& rows, uint32_t from);
   uint32_t& LinkOf(uint32_t ref) {
     return ref < kExtraRef ? rows_[ref >> 1].link[ref & 1]
                            : extra_[ref - kExtraRef];
   }
-  void OpenSegment(OpRows* rows);
-  void Append(uint32_t op, uint32_t n);
-  void Compact(OpRows* rows);
+  // Logs nodes as changed now.
+  void Log(uint32_t op, uint32_t first, uint32_t count);
+  void Compact(uint32_t op);
   void LinkUsers(uint32_t n);
   void LinkInlineUsers(const OpRows& op, uint32_t n, NodeRow* row);
   template <uint32_t kArity>

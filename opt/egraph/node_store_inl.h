@@ -30,12 +30,17 @@ inline std::span<Value> NodeStore::args(uint32_t n) {
   return {k <= 2 ? row.arg : extra_.data() + row.arg[0], k};
 }
 
+inline void NodeStore::Log(uint32_t op, uint32_t first, uint32_t count) {
+  if (ops_[op].log.MayCompact(stamp_)) Compact(op);
+  ops_[op].log.Add(stamp_, first, count);
+}
+
 inline void NodeStore::Restamp(uint32_t n) {
   if (rows_[n].stamp == stamp_) return;
   rows_[n].stamp = stamp_;
   if (live(n)) {
-    Append(rows_[n].op, n);
-    ++ops_[rows_[n].op].stale;
+    Log(rows_[n].op, n, 1);
+    ops_[rows_[n].op].log.AddStale();
   }
 }
 
@@ -121,7 +126,7 @@ template <typename Each>
 void NodeStore::ForEachStamped(uint32_t op, uint32_t from, uint32_t to,
                                const Each& each) const {
   uint32_t nodes[64];
-  LogCursor cursor;
+  ChangeLog::Cursor cursor;
   size_t count;
   do {
     count = NextStamped(op, from, to, &cursor, nodes);

@@ -64,49 +64,60 @@ void MoveLarge(char* from, size_t pages, char* to) {
 }
 
 PagePool::~PagePool() {
-  for (char* const page : free_.back()) FreeLarge(page, kLargePage);
+  for (char* const page : idle_) FreeLarge(page, kLargePage);
 }
 
-void* PagePool::Take(size_t bytes) {
+char* PagePool::TakePage() {
+  if (idle_.empty()) {
+    Count(0, kLargePage);
+    return static_cast<char*>(ReserveLarge(kLargePage));
+  }
+  char* const page = idle_.back();
+  idle_.pop_back();
+  return page;
+}
+
+void* PagePool::Take(size_t bytes, Lifetime lifetime) {
+  FreeBlocks& free = free_[static_cast<size_t>(lifetime)];
   const size_t order = std::countr_zero(bytes / kMinBlock);
   size_t from = order;
-  while (from < kOrders && free_[from].empty()) ++from;
+  while (from < kOrders && free[from].empty()) ++from;
   char* block;
   if (from == kOrders) {
-    block = static_cast<char*>(ReserveLarge(kLargePage));
-    Count(0, kLargePage);
-    from = kOrders - 1;
+    block = TakePage();
   } else {
-    block = free_[from].back();
-    free_[from].pop_back();
+    block = free[from].back();
+    free[from].pop_back();
   }
   while (from > order) {
     --from;
-    free_[from].push_back(block + (kMinBlock << from));
+    free[from].push_back(block + (kMinBlock << from));
   }
   return block;
 }
 
-void PagePool::Give(void* block, size_t bytes) {
+void PagePool::Give(void* block, size_t bytes, Lifetime lifetime) {
   char* data = static_cast<char*>(block);
   size_t order = std::countr_zero(bytes / kMinBlock);
-  for (; order + 1 < kOrders; ++order) {
+  for (; order < kOrders; ++order) {
     char* const buddy = reinterpret_cast<char*>(
         reinterpret_cast<uintptr_t>(data) ^ (kMinBlock << order));
-    std::vector<char*>& blocks = free_[order];
+    std::vector<char*>& blocks = free_[static_cast<size_t>(lifetime)][order];
     const auto found = std::find(blocks.begin(), blocks.end(), buddy);
-    if (found == blocks.end()) break;
+    if (found == blocks.end()) {
+      blocks.push_back(data);
+      return;
+    }
     blocks.erase(found);
     data = std::min(data, buddy);
   }
-  free_[order].push_back(data);
+  idle_.push_back(data);
 }
 
 void PagePool::Place(char* to, size_t pages) {
-  std::vector<char*>& idle = free_.back();
   for (size_t i = 0; i < pages; ++i, to += kLargePage) {
-    if (!idle.empty() && MovePage(idle.back(), to)) {
-      idle.pop_back();
+    if (!idle_.empty() && MovePage(idle_.back(), to)) {
+      idle_.pop_back();
     } else {
       Count(0, kLargePage);
     }
@@ -114,9 +125,7 @@ void PagePool::Place(char* to, size_t pages) {
 }
 
 void PagePool::TakeOver(char* pages, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    free_.back().push_back(pages + i * kLargePage);
-  }
+  for (size_t i = 0; i < count; ++i) idle_.push_back(pages + i * kLargePage);
 }
 
 }  // namespace encore::egraph

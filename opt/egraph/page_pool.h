@@ -26,6 +26,10 @@ void FreeLarge(void* data, size_t bytes);
 // Moves `pages` large pages to a place that is reserved, without copying.
 void MoveLarge(char* from, size_t pages, char* to);
 
+// What is gone before the next iteration shares no page with what lasts, so
+// that its pages become whole again.
+enum class Lifetime : bool { kLasting, kIteration };
+
 class PagePool {
  public:
   static constexpr size_t kMinBlock = size_t{32} << 10;
@@ -48,8 +52,8 @@ class PagePool {
   bool gives_blocks() const { return bytes_ >= kBlocksFrom; }
   // A block of `bytes`, a power of two from kMinBlock to kLargePage, of any
   // content; and back.
-  void* Take(size_t bytes);
-  void Give(void* block, size_t bytes);
+  void* Take(size_t bytes, Lifetime lifetime);
+  void Give(void* block, size_t bytes, Lifetime lifetime);
 
   // Puts pages of the pool under reserved address space, which takes fresh ones
   // where they do not suffice; and takes pages over from it.
@@ -62,12 +66,17 @@ class PagePool {
 #else
   static constexpr size_t kBlocksFrom = size_t{1} << 20;
 #endif
-  static constexpr size_t kOrders = 7;
-  static_assert(kMinBlock << (kOrders - 1) == kLargePage);
+  static constexpr size_t kOrders = 6;
+  static_assert(kMinBlock << kOrders == kLargePage);
+  // Blocks of kMinBlock << k.
+  using FreeBlocks = std::array<std::vector<char*>, kOrders>;
+
+  char* TakePage();
 
   size_t bytes_ = 0;
   size_t peak_ = 0;
-  std::array<std::vector<char*>, kOrders> free_;  // blocks of kMinBlock << k
+  std::vector<char*> idle_;         // pages
+  std::array<FreeBlocks, 2> free_;  // by lifetime
 };
 
 }  // namespace encore::egraph
