@@ -5,7 +5,7 @@
 // memory access after the other; they cost nothing where few are followed. An
 // index holds only what is asked for, copied, and is read in sequence; it costs
 // two passes over the operator's nodes. The matcher makes one for an iteration
-// when more values have come to a step than that is worth.
+// when more values have come to a step, or are expected, than that is worth.
 #ifndef ENCORE_OPT_EGRAPH_JOIN_INDEX_H_
 #define ENCORE_OPT_EGRAPH_JOIN_INDEX_H_
 
@@ -48,7 +48,7 @@ class JoinIndex {
   uint32_t end(Value value) const {
     return value < limit_ ? starts_[value + 1] : 0;
   }
-  const Entry& entry(uint32_t i) const { return entries_[i]; }
+  const Entry* entries() const { return entries_.data(); }
   void PrefetchStart(Value value) const {
     __builtin_prefetch(starts_.data() + value);
   }

@@ -26,6 +26,9 @@ constexpr uint64_t kRowsPerLane = 512;
 constexpr uint64_t kNodesPerLane = 32;
 #endif
 
+// So many expected lanes stand for one that comes: others are filtered.
+constexpr uint64_t kFilteredLanes = 4;
+
 constexpr auto kIdentity = [] {
   std::array<uint8_t, 64> lanes{};
   for (size_t i = 0; i < lanes.size(); ++i) lanes[i] = i;
@@ -86,7 +89,11 @@ void Matcher::AddGroups(uint32_t parent, uint32_t frame, uint32_t first_child,
     const TrieStep& step = trie_->node(i).step;
     const Wanted wanted = {&branches_[i + 1],   step.op,     step.from,
                            step.to - step.from, step.column, nullptr};
-    branches_[i + 1].step = &step;
+    Branch& branch = branches_[i + 1];
+    branch.step = &step;
+    branch.expected = step.kind == Kind::kScan
+                          ? store_.CountStamped(step.op, step.from, step.to)
+                          : branches_[parent].expected;
     (*frame_of)[i + 1] = frame;
     const bool walks = step.kind == Kind::kMembers || step.kind == Kind::kUsers;
     const auto same = std::find_if(groups.begin(), groups.end(), [&](auto g) {
@@ -106,6 +113,10 @@ void Matcher::AddGroups(uint32_t parent, uint32_t frame, uint32_t first_child,
       groups_[*same].patience += Patience(step);
       groups_[*same].branches.push_back(wanted);
     }
+  }
+  for (const uint32_t group : groups) {
+    uint64_t& patience = groups_[group].patience;
+    if (branches_[parent].expected >= kFilteredLanes * patience) patience = 0;
   }
 }
 

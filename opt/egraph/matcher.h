@@ -3,9 +3,10 @@
 // Steps take partial matches in blocks of up to kLanes and give blocks, so that
 // the lists of many classes are followed at once: what one lane asks memory for
 // comes while the others are looked at. Siblings that follow the same list of
-// the same register follow it together; when many lanes have come to them, they
-// go over to indexes (join_index.h). A step keeps only the registers it binds;
-// a lane remembers the lane it comes from, where older ones are.
+// the same register follow it together; when many lanes have come to them or
+// are expected, they read indexes (join_index.h). A step keeps only the
+// registers it binds; a lane remembers the lane it comes from, where older ones
+// are.
 //
 // The order of matches depends on the trie and the graph only.
 #ifndef ENCORE_OPT_EGRAPH_MATCHER_H_
@@ -76,7 +77,7 @@ class Matcher {
     Value Get(uint32_t reg, uint32_t i) const {
       return frame->Get(reg, lanes[i]);
     }
-    // The register in all lanes.
+    // The register in all lanes. REQUIRES: there is one.
     void Gather(uint32_t reg, Value* out) const;
   };
 
@@ -85,7 +86,10 @@ class Matcher {
     const TrieStep* step = nullptr;
     uint32_t arity = 0;  // of the nodes it binds
     uint32_t width = 0;  // registers of its frame
-    Frame frame;         // of steps that bind nodes
+    // Lanes that are likely to come out of it: the nodes that the scan it comes
+    // from starts at.
+    uint64_t expected = 1;
+    Frame frame;  // of steps that bind nodes
     std::vector<uint32_t> groups;
   };
   // Sibling trie nodes that are executed together, with what each wants of the
@@ -102,7 +106,8 @@ class Matcher {
     TrieStep::Kind kind;
     uint32_t op_bits;  // of the operators wanted
     std::vector<Wanted> branches;
-    uint64_t patience;  // lanes until it reads indexes
+    // Lanes until it reads indexes; none where as many are expected.
+    uint64_t patience;
     bool indexed = false;
   };
   // A group being executed. It takes a block and puts out blocks to its
@@ -119,6 +124,7 @@ class Matcher {
     uint32_t joining;         // joins: the branch whose index is being read
     bool joined;              // ... and whether its cursors are set
     uint32_t cursor[kLanes];  // in its list or index, by position in the input
+    uint32_t end[kLanes];     // joins: likewise
     Value keys[kLanes];       // joins: likewise
     // Filters: the lanes that passed; walks: the positions in the input whose
     // lists have not ended.
@@ -145,7 +151,9 @@ class Matcher {
   void MakeIndexes(Group* group);
   uint64_t Patience(const TrieStep& step) const;
   void Join(Level* level);
+  void StartJoin(const JoinIndex& index, Level* level);
   bool BindEntries(const Wanted& wanted, Level* level);
+  bool BindWideEntries(const Wanted& wanted, Level* level);
   void Lookup(Level* level);
   void Filter(Level* level);
   bool Primitive(const TrieStep& step, Frame* frame, uint32_t lane);

@@ -43,11 +43,22 @@ bool Matcher::Produce(Level* level) {
 }
 
 void Matcher::Block::Gather(uint32_t reg, Value* out) const {
+  // Lanes ascend.
+  const bool adjacent = lanes[count - 1] - lanes[0] == count - 1;
   if (reg >= frame->first) {
     const Value* const column = frame->column(reg);
+    if (adjacent) {
+      std::copy_n(column + lanes[0], count, out);
+      return;
+    }
     for (uint32_t i = 0; i < count; ++i) out[i] = column[lanes[i]];
   } else if (reg >= frame->parent->first) {
     const Value* const column = frame->parent->column(reg);
+    if (adjacent) {
+      const uint8_t* const from = frame->from + lanes[0];
+      for (uint32_t i = 0; i < count; ++i) out[i] = column[from[i]];
+      return;
+    }
     for (uint32_t i = 0; i < count; ++i) {
       out[i] = column[frame->from[lanes[i]]];
     }
@@ -222,62 +233,83 @@ void Matcher::MakeIndexes(Group* group) {
 // Reads the index of one branch after the other.
 void Matcher::Join(Level* level) {
   const Group& group = *level->group;
-  const uint32_t count = level->input.count;
   for (; level->joining < group.branches.size(); ++level->joining) {
     const Wanted& wanted = group.branches[level->joining];
-    const JoinIndex& index = *wanted.index;
-    if (!level->joined) {
-      for (uint32_t i = 0; i < count; ++i) index.PrefetchStart(level->keys[i]);
-      for (uint32_t i = 0; i < count; ++i) {
-        level->cursor[i] = index.begin(level->keys[i]);
-        index.PrefetchEntry(level->cursor[i]);
-      }
-      level->at = 0;
-      level->joined = true;
-    }
-    for (; level->at < count; ++level->at) {
-      if (BindEntries(wanted, level)) return;
+    if (!level->joined) StartJoin(*wanted.index, level);
+    if (wanted.branch->arity > 2 ? BindWideEntries(wanted, level)
+                                 : BindEntries(wanted, level)) {
+      return;
     }
     level->joined = false;
   }
   level->done = true;
 }
 
-// Those of the lane that the level is at; whether the branch's block is full.
+// Finds the entries of all lanes.
+void Matcher::StartJoin(const JoinIndex& index, Level* level) {
+  const uint32_t count = level->input.count;
+  for (uint32_t i = 0; i < count; ++i) index.PrefetchStart(level->keys[i]);
+  for (uint32_t i = 0; i < count; ++i) {
+    level->cursor[i] = index.begin(level->keys[i]);
+    level->end[i] = index.end(level->keys[i]);
+    index.PrefetchEntry(level->cursor[i]);
+  }
+  level->at = 0;
+  level->joined = true;
+}
+
+// Those of the lanes from `level->at` on, each from its cursor on; whether the
+// branch's block is full.
 bool Matcher::BindEntries(const Wanted& wanted, Level* level) {
-  const JoinIndex& index = *wanted.index;
-  uint32_t& cursor = level->cursor[level->at];
-  const uint32_t end = index.end(level->keys[level->at]);
-  Branch& branch = *wanted.branch;
-  if (branch.arity > 2) {
-    while (cursor < end) {
-      const JoinIndex::Entry& entry = index.entry(cursor++);
+  const JoinIndex::Entry* const entries = wanted.index->entries();
+  const uint32_t from = wanted.from;
+  const uint32_t ages = wanted.ages;
+  const uint8_t* const input_lanes = level->input.lanes;
+  Frame& frame = wanted.branch->frame;
+  Value* const values = frame.values.data();
+  const uint32_t arity = wanted.branch->arity;
+  Value* const cls = values + arity * kLanes;
+  // Columns that it does not have are overwritten by class and node.
+  Value* const second = arity == 2 ? values + kLanes : cls;
+  const uint32_t count = level->input.count;
+  uint32_t lane = frame.count;
+  uint32_t at = level->at;
+  for (; at < count; ++at) {
+    uint32_t cursor = level->cursor[at];
+    const uint32_t end = level->end[at];
+    for (; cursor < end && lane < kLanes; ++cursor) {
+      const JoinIndex::Entry& entry = entries[cursor];
+      if (entry.stamp - from >= ages) continue;
+      frame.from[lane] = input_lanes[at];
+      values[lane] = entry.args[0];
+      second[lane] = entry.args[1];
+      cls[lane] = entry.cls;
+      cls[kLanes + lane] = entry.node;
+      ++lane;
+    }
+    if (lane == kLanes) {
+      level->cursor[at] = cursor;
+      break;
+    }
+  }
+  level->at = at;
+  frame.count = lane;
+  return lane == kLanes;
+}
+
+// Likewise, for nodes that do not lie in their entries.
+bool Matcher::BindWideEntries(const Wanted& wanted, Level* level) {
+  for (; level->at < level->input.count; ++level->at) {
+    uint32_t& cursor = level->cursor[level->at];
+    while (cursor < level->end[level->at]) {
+      const JoinIndex::Entry& entry = wanted.index->entries()[cursor++];
       if (entry.stamp - wanted.from < wanted.ages &&
-          Bind(&branch, level->input, level->at, entry.node)) {
+          Bind(wanted.branch, level->input, level->at, entry.node)) {
         return true;
       }
     }
-    return false;
   }
-  Frame& frame = branch.frame;
-  const uint8_t from = level->input.lanes[level->at];
-  Value* const values = frame.values.data();
-  Value* const cls = values + branch.arity * kLanes;
-  // Columns that it does not have are overwritten by class and node.
-  Value* const second = branch.arity == 2 ? values + kLanes : cls;
-  uint32_t lane = frame.count;
-  while (cursor < end && lane < kLanes) {
-    const JoinIndex::Entry& entry = index.entry(cursor++);
-    if (entry.stamp - wanted.from >= wanted.ages) continue;
-    frame.from[lane] = from;
-    values[lane] = entry.args[0];
-    second[lane] = entry.args[1];
-    cls[lane] = entry.cls;
-    cls[kLanes + lane] = entry.node;
-    ++lane;
-  }
-  frame.count = lane;
-  return lane == kLanes;
+  return false;
 }
 
 void Matcher::Lookup(Level* level) {

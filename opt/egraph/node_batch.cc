@@ -10,138 +10,160 @@ namespace encore::egraph {
 
 // Nodes of one or two columns, which lie in their rows. What a phase reads at
 // random the one before has asked for: classes, then slots of the table, then
-// what slots name and the lists of homes.
+// what slots name and the lists of homes. It is a local value, and all of it is
+// inlined, so that what it holds stays in registers.
 template <uint32_t kArity>
 class NodeStore::InlineBatch {
  public:
+  struct Lanes {
+    Value args[kArity][kMaxBatch];
+    uint64_t hashes[kMaxBatch];
+    uint32_t homes[kMaxBatch];
+    uint32_t places[kMaxBatch];
+  };
+
   // REQUIRES: MakeRoom(batch.count).
   InlineBatch(NodeStore* store, const Batch& batch)
-      : store_(store),
-        batch_(batch),
-        rows_(store->rows_.data()),
+      : rows_(store->rows_.data()),
         classes_(store->classes_.data()),
         class_ops_(store->ops_and_rank_.data()),
+        slots_(store->table_.slots()),
+        slot_values_(store->table_.data()),
+        batch_(batch),
+        has_homes_(batch.homes != nullptr),
         op_bit_(OpBit(batch.op)),
+        stamp_(store->stamp_),
         inline_classes_(store->ops_[batch.op].inline_classes),
         next_(store->rows_.size()) {}
 
-  void Run() {
-    Canonicalize();
-    Hash();
-    Probe();
+  // The number of nodes after those created.
+  [[gnu::always_inline]] uint32_t Run(Lanes* lanes) {
+    CanonicalizeArgs(lanes);
+    Hash(lanes);
+    // Slots have time to come.
+    if (has_homes_) Canonicalize(batch_.homes, lanes->homes);
+    Probe(*lanes, lanes->places);
     for (size_t i = 0; i < batch_.count; ++i) {
-      size_t place = places_[i];
-      const uint32_t found = Find(i, &place);
-      if (found != kNone) {
-        batch_.out[i] = batch_.find_nodes ? found : classes_[found].cls;
+      size_t place = lanes->places[i];
+      const uint32_t found = Find(*lanes, i, &place);
+      if (found == kNone) {
+        Create(*lanes, i, place);
       } else {
-        Create(i, place);
+        batch_.out[i] = batch_.find_nodes ? found : classes_[found].cls;
       }
     }
-    List();
+    return next_;
   }
 
  private:
   bool is_class(uint32_t column) const { return inline_classes_ >> column & 1; }
-  uint32_t Root(uint32_t c) const {
-    while (classes_[c].cls != c) c = classes_[c].cls;
-    return c;
+
+  [[gnu::always_inline]] void Canonicalize(const Value* from, Value* to) const {
+    for (size_t i = 0; i < batch_.count; ++i) {
+      uint32_t c = from[i];
+      while (classes_[c].cls != c) c = classes_[c].cls;
+      to[i] = c;
+    }
   }
 
-  void Canonicalize() {
+  [[gnu::always_inline]] void CanonicalizeArgs(Lanes* lanes) const {
     for (uint32_t k = 0; k < kArity; ++k) {
-      const Value* const column = batch_.columns[k];
-      for (size_t i = 0; i < batch_.count; ++i) {
-        args_[k][i] = is_class(k) ? Root(column[i]) : column[i];
+      if (is_class(k)) {
+        Canonicalize(batch_.columns[k], lanes->args[k]);
+      } else {
+        std::copy_n(batch_.columns[k], batch_.count, lanes->args[k]);
       }
     }
-    if (batch_.homes == nullptr) return;
+  }
+
+  [[gnu::always_inline]] void Hash(Lanes* lanes) const {
     for (size_t i = 0; i < batch_.count; ++i) {
-      homes_[i] = Root(batch_.homes[i]);
+      const Value key[2] = {lanes->args[0][i], lanes->args[kArity - 1][i]};
+      lanes->hashes[i] = NodeStore::Hash(batch_.op, key, kArity);
+      slots_.Prefetch(lanes->hashes[i]);
     }
   }
 
-  void Hash() {
+  [[gnu::always_inline]] void Probe(const Lanes& lanes,
+                                    uint32_t* places) const {
     for (size_t i = 0; i < batch_.count; ++i) {
-      const Value key[2] = {args_[0][i], args_[kArity - 1][i]};
-      hashes_[i] = NodeStore::Hash(batch_.op, key, kArity);
-      store_->table_.Prefetch(hashes_[i]);
-    }
-  }
-
-  void Probe() {
-    for (size_t i = 0; i < batch_.count; ++i) {
-      places_[i] = store_->table_.Probe(hashes_[i]);
-      const uint32_t n = store_->table_.IdAt(places_[i]);
+      places[i] = slots_.Probe(lanes.hashes[i]);
+      const uint32_t n = slots_.IdAt(places[i]);
       if (n != kNone) {
-        store_->PrefetchRow(n);
-        store_->PrefetchClass(n);
-      } else if (batch_.homes != nullptr) {
-        store_->PrefetchRow(homes_[i]);
-        store_->PrefetchClassOps(homes_[i]);
+        __builtin_prefetch(rows_ + n);
+        __builtin_prefetch(classes_ + n);
+      } else if (has_homes_) {
+        __builtin_prefetch(rows_ + lanes.homes[i]);
+        __builtin_prefetch(class_ops_ + lanes.homes[i]);
       }
     }
   }
 
-  uint32_t Find(size_t i, size_t* place) const {
-    const Value a = args_[0][i];
-    const Value b = args_[kArity - 1][i];
-    return store_->table_.Find(hashes_[i], place, [&](uint32_t n) {
+  [[gnu::always_inline]] uint32_t Find(const Lanes& lanes, size_t i,
+                                       size_t* place) const {
+    const Value a = lanes.args[0][i];
+    const Value b = lanes.args[kArity - 1][i];
+    return slots_.Find(lanes.hashes[i], place, [&](uint32_t n) {
       const NodeRow& row = rows_[n];
       return (row.op & ~kRetiredBit) == batch_.op && row.arg[0] == a &&
              row.arg[kArity - 1] == b;
     });
   }
 
-  void Create(size_t i, size_t place) {
+  [[gnu::always_inline]] void Create(const Lanes& lanes, size_t i,
+                                     size_t place) {
     const uint32_t n = next_++;
-    NodeRow row = {.op = static_cast<uint16_t>(batch_.op),
-                   .stamp = static_cast<uint16_t>(store_->stamp_),
-                   .arg = {args_[0][i], kArity == 2 ? args_[1][i] : 0},
-                   .next = kNone,
-                   .link = {kNone, kNone}};
+    NodeRow row = {
+        .op = static_cast<uint16_t>(batch_.op),
+        .stamp = stamp_,
+        .arg = {lanes.args[0][i], kArity == 2 ? lanes.args[1][i] : 0},
+        .next = kNone,
+        .link = {kNone, kNone}};
     for (uint32_t k = 0; k < kArity; ++k) {
       if (!is_class(k)) continue;
       row.link[k] = std::exchange(classes_[row.arg[k]].users, n << 1 | k);
     }
     uint32_t cls = n;
-    class_ops_[n] = op_bit_;
-    if (batch_.homes != nullptr) {
-      cls = homes_[i];
+    if (has_homes_) {
+      cls = lanes.homes[i];
       class_ops_[n] = 0;
       class_ops_[cls] |= op_bit_;
       row.next = std::exchange(rows_[cls].next, n);
+    } else {
+      class_ops_[n] = op_bit_;
     }
     classes_[n] = {cls, kNone};
     rows_[n] = row;
     batch_.out[i] = batch_.find_nodes ? n : cls;
-    store_->table_.InsertAt(place, hashes_[i], n);
+    slot_values_[place] = slots_.Slot(lanes.hashes[i], n);
   }
 
-  void List() {
-    const uint32_t first = store_->rows_.size();
-    const uint32_t created = next_ - first;
-    if (created == 0) return;
-    store_->rows_.Extend(created);
-    store_->classes_.Extend(created);
-    store_->ops_and_rank_.Extend(created);
-    store_->ops_[batch_.op].live += created;
-    store_->Log(batch_.op, first, created);
-  }
-
-  NodeStore* const store_;
-  const Batch& batch_;
   NodeRow* const rows_;
   ClassRow* const classes_;
   uint32_t* const class_ops_;
+  const NodeTable::Slots slots_;
+  uint32_t* const slot_values_;
+  const Batch batch_;
+  const bool has_homes_;
   const uint32_t op_bit_;
+  const uint16_t stamp_;
   const uint8_t inline_classes_;
   uint32_t next_;  // the row of the next node created
-  Value args_[kArity][kMaxBatch];
-  uint64_t hashes_[kMaxBatch];
-  uint32_t homes_[kMaxBatch];
-  uint32_t places_[kMaxBatch];
 };
+
+template <uint32_t kArity>
+void NodeStore::FindOrCreateInline(const Batch& batch) {
+  typename InlineBatch<kArity>::Lanes lanes;
+  const uint32_t first = rows_.size();
+  const uint32_t created = InlineBatch<kArity>(this, batch).Run(&lanes) - first;
+  if (created == 0) return;
+  table_.CountInserted(created);
+  rows_.Extend(created);
+  classes_.Extend(created);
+  ops_and_rank_.Extend(created);
+  ops_[batch.op].live += created;
+  Log(batch.op, first, created);
+}
 
 void NodeStore::MakeRoom(size_t nodes) {
   const size_t rows = rows_.size() + nodes;
@@ -184,9 +206,9 @@ void NodeStore::FindOrCreate(const Batch& batch) {
   MakeRoom(batch.count);
   switch (ops_[batch.op].arity) {
     case 1:
-      return InlineBatch<1>(this, batch).Run();
+      return FindOrCreateInline<1>(batch);
     case 2:
-      return InlineBatch<2>(this, batch).Run();
+      return FindOrCreateInline<2>(batch);
     default:
       return FindOrCreateWide(batch);
   }

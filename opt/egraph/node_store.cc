@@ -110,10 +110,6 @@ void NodeStore::LinkUsers(uint32_t n) {
   }
 }
 
-void NodeStore::EraseFromTable(uint32_t n) {
-  table_.Erase(Hash(op(n), args(n).data()), n);
-}
-
 void NodeStore::InsertIntoTable(uint32_t n, uint64_t hash, size_t place) {
   if (table_.MustRefill(1, n)) {
     RefillTable(1);
@@ -140,7 +136,7 @@ void NodeStore::RefillTable(size_t more, size_t expected) {
     for (uint32_t n = begin; n < end; ++n) {
       if (!is_node(n)) continue;
       hashes[n - begin] = Hash(op(n), args(n).data());
-      table_.Prefetch(hashes[n - begin]);
+      table_.slots().Prefetch(hashes[n - begin]);
     }
     for (uint32_t n = begin; n < end; ++n) {
       if (is_node(n)) table_.Insert(hashes[n - begin], n);

@@ -91,9 +91,9 @@ class NodeStore {
   // A lookup in steps, for many nodes at a time: PrefetchSlot, StartLookup,
   // which asks for the row that is likely to be found and gives a place, and
   // Lookup from there.
-  void PrefetchSlot(uint64_t hash) const { table_.Prefetch(hash); }
+  void PrefetchSlot(uint64_t hash) const { table_.slots().Prefetch(hash); }
   size_t StartLookup(uint64_t hash) const;
-  size_t FirstPlace(uint64_t hash) const { return table_.Home(hash); }
+  size_t FirstPlace(uint64_t hash) const { return table_.slots().Home(hash); }
   // The node with these columns, or kNone and in `*place` where it belongs.
   // Retired nodes are found.
   uint32_t Lookup(uint32_t op, const Value* args, uint64_t hash,
@@ -132,7 +132,8 @@ class NodeStore {
   // come when the next one reads it. Those created have the highest rows.
   void FindOrCreate(const Batch& batch);
 
-  void EraseFromTable(uint32_t n);
+  // `hash` is that of its columns.
+  void EraseFromTable(uint32_t n, uint64_t hash) { table_.Erase(hash, n); }
   void InsertIntoTable(uint32_t n, uint64_t hash, size_t place);
   // Takes out of all lists (at the next sweep) a node that is not in the table.
   void Kill(uint32_t n);
@@ -211,6 +212,8 @@ class NodeStore {
   void LinkInlineUsers(const OpRows& op, uint32_t n, NodeRow* row);
   template <uint32_t kArity>
   class InlineBatch;
+  template <uint32_t kArity>
+  void FindOrCreateInline(const Batch& batch);
   void FindOrCreateWide(const Batch& batch);
   void MakeRoom(size_t nodes);
   void RefillTable(size_t more, size_t expected = 0);

@@ -79,15 +79,16 @@ inline uint32_t NodeStore::next_user(uint32_t ref) const {
 }
 
 inline size_t NodeStore::StartLookup(uint64_t hash) const {
-  const size_t place = table_.Probe(hash);
-  PrefetchRow(table_.IdAt(place));
+  const NodeTable::Slots slots = table_.slots();
+  const size_t place = slots.Probe(hash);
+  PrefetchRow(slots.IdAt(place));
   return place;
 }
 
 inline uint32_t NodeStore::Lookup(uint32_t op, const Value* args, uint64_t hash,
                                   size_t* place) const {
   const size_t k = ops_[op].arity;
-  return table_.Find(hash, place, [&](uint32_t n) {
+  return table_.slots().Find(hash, place, [&](uint32_t n) {
     const NodeRow& row = rows_[n];
     if ((row.op & ~kRetiredBit) != op) return false;
     if (k == 2) return row.arg[0] == args[0] && row.arg[1] == args[1];

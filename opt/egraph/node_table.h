@@ -31,42 +31,76 @@ class NodeTable {
   NodeTable(NodeTable&&) = default;
   NodeTable& operator=(NodeTable&&) = default;
 
-  // A search goes from its home over slots to the first empty one. Places in it
-  // are good until Reset or Erase.
-  size_t Home(uint64_t hash) const { return hash >> shift_; }
-  // The first slot that is empty or may hold what is searched.
-  size_t Probe(uint64_t hash) const {
-    const uint32_t tag = Tag(hash);
-    const uint32_t id_mask = IdMask();
-    for (size_t i = Home(hash);; i = Next(i)) {
-      const uint32_t slot = slots_[i];
-      if (slot == kEmpty) return i;
-      if ((slot & ~id_mask) == tag && slot != kTombstone) return i;
-    }
-  }
-  // What is there, or kNone.
-  uint32_t IdAt(size_t place) const {
-    const uint32_t slot = slots_[place];
-    return slot == kEmpty ? kNone : slot & IdMask();
-  }
-  // The id with that hash for which `equal(id)`, from `*place` on; or kNone and
-  // in `*place` the empty slot that ends the search.
-  template <typename Equal>
-  [[gnu::always_inline]] uint32_t Find(uint64_t hash, size_t* place,
-                                       const Equal& equal) const {
-    const uint32_t tag = Tag(hash);
-    const uint32_t id_mask = IdMask();
-    for (size_t i = *place;; i = Next(i)) {
-      const uint32_t slot = slots_[i];
-      if (slot == kEmpty) {
-        *place = i;
-        return kNone;
-      }
-      if ((slot & ~id_mask) == tag && slot != kTombstone &&
-          equal(slot & id_mask)) {
-        return slot & id_mask;
+  // The slots as they are until Reset: a copy of what finds them, which many
+  // searches in a row keep in registers. A search goes from its home over slots
+  // to the first empty one. Places in it are good until Reset or Erase.
+  class Slots {
+   public:
+    size_t Home(uint64_t hash) const { return hash >> shift_; }
+    // The first slot that is empty or may hold what is searched.
+    size_t Probe(uint64_t hash) const {
+      const uint32_t tag = Tag(hash);
+      for (size_t i = Home(hash);; i = Next(i)) {
+        const uint32_t slot = slots_[i];
+        if (slot == kEmpty) return i;
+        if ((slot & ~id_mask_) == tag && slot != kTombstone) return i;
       }
     }
+    // What is there, or kNone.
+    uint32_t IdAt(size_t place) const {
+      const uint32_t slot = slots_[place];
+      return slot == kEmpty ? kNone : slot & id_mask_;
+    }
+    // The id with that hash for which `equal(id)`, from `*place` on; or kNone
+    // and in `*place` the empty slot that ends the search.
+    template <typename Equal>
+    [[gnu::always_inline]] uint32_t Find(uint64_t hash, size_t* place,
+                                         const Equal& equal) const {
+      const uint32_t tag = Tag(hash);
+      for (size_t i = *place;; i = Next(i)) {
+        const uint32_t slot = slots_[i];
+        if (slot == kEmpty) {
+          *place = i;
+          return kNone;
+        }
+        if ((slot & ~id_mask_) == tag && slot != kTombstone &&
+            equal(slot & id_mask_)) {
+          return slot & id_mask_;
+        }
+      }
+    }
+    // What a slot holds for an id.
+    uint32_t Slot(uint64_t hash, uint32_t id) const { return Tag(hash) | id; }
+    void Prefetch(uint64_t hash) const {
+      __builtin_prefetch(slots_ + Home(hash));
+    }
+
+   private:
+    friend class NodeTable;
+    uint32_t Tag(uint64_t hash) const {
+      return static_cast<uint32_t>(hash) & ~id_mask_;
+    }
+    size_t Next(size_t i) const { return (i + 1) & last_; }
+
+    const uint32_t* slots_;
+    size_t last_;
+    int shift_;
+    uint32_t id_mask_;
+  };
+  Slots slots() const {
+    Slots slots;
+    slots.slots_ = slots_.data();
+    slots.last_ = slots_.size() - 1;
+    slots.shift_ = shift_;
+    slots.id_mask_ = IdMask();
+    return slots;
+  }
+  // For insertions in a row: a write of Slot to a place counts as InsertAt once
+  // CountInserted has been told.
+  uint32_t* data() { return slots_.data(); }
+  void CountInserted(size_t ids) {
+    live_ += ids;
+    filled_ += ids;
   }
 
   // Whether insertions of `count` ids up to `last` must be preceded by Reset
@@ -96,12 +130,11 @@ class NodeTable {
   // empty slot that ends the search for it.
   void InsertAt(size_t place, uint64_t hash, uint32_t id) {
     slots_[place] = Tag(hash) | id;
-    ++filled_;
-    ++live_;
+    CountInserted(1);
   }
   // Likewise, searching.
   void Insert(uint64_t hash, uint32_t id) {
-    size_t i = Home(hash);
+    size_t i = hash >> shift_;
     while (slots_[i] != kEmpty) i = Next(i);
     InsertAt(i, hash, id);
   }
@@ -109,7 +142,7 @@ class NodeTable {
   // REQUIRES: `id` is in the table under `hash`.
   void Erase(uint64_t hash, uint32_t id) {
     const uint32_t slot = Tag(hash) | id;
-    size_t i = Home(hash);
+    size_t i = hash >> shift_;
     while (slots_[i] != slot) i = Next(i);
     --live_;
     if (slots_[Next(i)] != kEmpty) {
@@ -124,9 +157,6 @@ class NodeTable {
     } while (slots_[i] == kTombstone);
   }
 
-  void Prefetch(uint64_t hash) const {
-    __builtin_prefetch(slots_.data() + Home(hash));
-  }
   size_t live() const { return live_; }
 
  private:

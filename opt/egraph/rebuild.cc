@@ -90,6 +90,7 @@ void EGraph::RepairUsers(std::span<const uint32_t> nodes) {
     uint32_t node;
     Value before[2];
     Value after[2];
+    uint64_t hash_before;
     uint64_t hash;
   };
   Repair repairs[kRepairsAtOnce];
@@ -114,7 +115,8 @@ void EGraph::RepairUsers(std::span<const uint32_t> nodes) {
           k < arity && store_.is_class_column(op, k) ? store_.Find(arg) : arg;
     }
     if (std::equal(repair.before, repair.before + 2, repair.after)) continue;
-    store_.PrefetchSlot(store_.Hash(op, repair.before));
+    repair.hash_before = store_.Hash(op, repair.before);
+    store_.PrefetchSlot(repair.hash_before);
     repair.hash = store_.Hash(op, repair.after);
     store_.PrefetchSlot(repair.hash);
     ++count;
@@ -127,7 +129,7 @@ void EGraph::RepairUsers(std::span<const uint32_t> nodes) {
     if (!store_.is_node(n)) continue;
     Value* const args = store_.row(n).arg;
     if (!std::equal(repair.before, repair.before + 2, args)) continue;
-    store_.EraseFromTable(n);
+    store_.EraseFromTable(n, repair.hash_before);
     std::copy_n(repair.after, 2, args);
     Reinsert(n, repair.hash);
   }
@@ -143,7 +145,7 @@ void EGraph::RepairWide(uint32_t node) {
     changed = store_.is_class_column(op, i) && store_.Find(args[i]) != args[i];
   }
   if (!changed) return;
-  store_.EraseFromTable(node);
+  store_.EraseFromTable(node, store_.Hash(op, args.data()));
   for (size_t i = 0; i < args.size(); ++i) {
     if (store_.is_class_column(op, i)) args[i] = store_.Find(args[i]);
   }

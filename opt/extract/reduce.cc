@@ -70,7 +70,10 @@ class Reducer {
       PayRoots();
       Compact();
       if (max_words == 0) continue;
-      if (!UseClosures(max_words)) break;
+      if (!UseClosures(max_words)) {
+        max_words = 0;
+        KillDominatedByChildren();
+      }
       PayRoots();
       Compact();
     }
@@ -320,6 +323,32 @@ class Reducer {
     return true;
   }
 
+  // Where closures are out of reach: a node goes for one of its class that is
+  // not dearer and has no other children.
+  void KillDominatedByChildren() {
+    ComputeUpperCosts();
+    std::vector<NodeIndex> kept;
+    for (ClassIndex c = 0; c < problem().num_classes(); ++c) {
+      kept.clear();
+      ForEachNode(c, [&](NodeIndex n) { kept.push_back(n); });
+      const size_t rivals = std::min(kMaxRivals, kept.size());
+      for (const NodeIndex b : kept) {
+        const Children& have = children_[b];
+        const bool clean = std::all_of(have.begin(), have.end(),
+                                       [&](ClassIndex d) { return clean_[d]; });
+        if (!clean) continue;
+        dead_[b] =
+            std::any_of(kept.begin(), kept.begin() + rivals, [&](NodeIndex a) {
+              const Children& want = children_[a];
+              return a != b && !dead_[a] &&
+                     problem().cost[a] <= problem().cost[b] &&
+                     std::includes(have.begin(), have.end(), want.begin(),
+                                   want.end());
+            });
+      }
+    }
+  }
+
   // upper_[c]: the cost of some derivation of c; clean_[c]: no node below c has
   // a negative cost.
   void ComputeUpperCosts() {
@@ -339,16 +368,19 @@ class Reducer {
     }
     if (!negative) return;
     std::fill(upper_.begin(), upper_.end(), kInfinity);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (ClassIndex c = 0; c < classes; ++c) {
-        if (!clean_[c]) continue;
-        ForEachNode(c, [&](NodeIndex n) {
-          for (const ClassIndex d : children_[n]) {
-            if (!clean_[d]) clean_[c] = false;
-          }
-        });
-        changed |= !clean_[c];
+    const ProblemIndex index(problem());
+    std::vector<ClassIndex> stack;
+    for (ClassIndex c = 0; c < classes; ++c) {
+      if (!clean_[c]) stack.push_back(c);
+    }
+    while (!stack.empty()) {
+      const ClassIndex c = stack.back();
+      stack.pop_back();
+      for (const NodeIndex n : index.users(c)) {
+        const ClassIndex parent = index.class_of(n);
+        if (!dead_[n] && std::exchange(clean_[parent], false)) {
+          stack.push_back(parent);
+        }
       }
     }
   }

@@ -8,6 +8,7 @@
 //    not dearer, where b's children need all of a's (or lack only what can be
 //    derived for the difference). Applied only where no node below b has a
 //    negative cost: what the exchange sets free must not have been a gain;
+//    Where closures are out of reach, only where a's children are among b's;
 //  * what the roots need becomes a root; a child that is needed anyway, by a
 //    root or by another child, is no longer listed, unless a cycle through it
 //    must still be seen (same strong component);

@@ -44,7 +44,7 @@ TEST(ReduceTest, KeepsTheOptimumAndMapsSolutionsBack) {
     shape.groups = false;
     const Problem p = RandomProblem(shape, seed);
     const auto optimum = BruteForceCost(p);
-    for (const uint64_t words : {uint64_t{0}, kPlenty}) {
+    for (const uint64_t words : {uint64_t{0}, uint64_t{1}, kPlenty}) {
       const Reduced reduced = Reduce(p, {}, words);
       ASSERT_EQ(reduced.feasible, optimum.has_value());
       if (!optimum) continue;

@@ -10,6 +10,7 @@
 #include "encore/opt/extract/lns.h"
 #include "encore/opt/extract/local_search.h"
 #include "encore/opt/extract/narrow_dp.h"
+#include "encore/opt/extract/path_bound.h"
 #include "encore/opt/extract/reduce.h"
 #include "encore/opt/extract/reduced.h"
 
@@ -79,7 +80,8 @@ class PartSolver {
   }
 
  private:
-  // The sum of what each class adds to any solution at least.
+  // The sum of what each class adds to any solution at least, or of what lies
+  // on a path.
   double LeastBound() const {
     std::vector<uint8_t> is_root(problem_.num_classes(), false);
     for (const ClassIndex root : problem_.roots) is_root[root] = true;
@@ -90,7 +92,7 @@ class PartSolver {
       const double least = *std::min_element(begin, end);
       bound += is_root[c] ? least : std::min(0.0, least);
     }
-    return bound;
+    return std::max(bound, PathBound(problem_, index_));
   }
 
   void Narrow(Budget* budget) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -24,6 +25,11 @@ std::atomic<bool> g_interrupted = false;
 
 void OnInterrupt(int) { g_interrupted = true; }
 
+// CPU time of the process.
+double CpuSeconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
 std::optional<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
@@ -33,12 +39,13 @@ std::optional<std::string> ReadFile(const std::string& path) {
   return text;
 }
 
-void PrintStats(const egg::ExecutorStats& stats) {
+void PrintStats(const egg::ExecutorStats& stats, double cpu_seconds) {
   const std::string line = StrCat(
       "{\"stats\": {\"enodes\": ", stats.enodes,
       ", \"classes\": ", stats.classes, ", \"iterations\": ", stats.iterations,
       ", \"seconds\": ", stats.seconds, ", \"peak_bytes\": ", stats.peak_bytes,
-      ", \"stop\": ", Quote(stats.stop), "}}\n");
+      ", \"stop\": ", Quote(stats.stop), ", \"cpu_seconds\": ", cpu_seconds,
+      "}}\n");
   std::fputs(line.c_str(), stdout);
 }
 
@@ -79,13 +86,17 @@ int EgraphMain(int argc, char** argv) {
       ->capture_default_str();
   if (const auto code = ParseArguments(app, argc, argv)) return *code;
   if (dag) options.dag_work = dag_work;
+  g_interrupted = false;
   std::signal(SIGINT, OnInterrupt);
   options.interrupt = &g_interrupted;
+  const double cpu_before = CpuSeconds();
   const egg::ProgramResult result =
       egg::RunProgramFile(path, ReadFile, options, [](std::string_view output) {
         std::fwrite(output.data(), 1, output.size(), stdout);
       });
-  if (print_stats && result.stats.has_value()) PrintStats(*result.stats);
+  if (print_stats && result.stats.has_value()) {
+    PrintStats(*result.stats, CpuSeconds() - cpu_before);
+  }
   std::fflush(stdout);
   if (!result.message.empty()) {
     std::fprintf(stderr, "%s\n", result.message.c_str());

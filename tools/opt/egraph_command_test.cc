@@ -1,8 +1,12 @@
 #include "encore/tools/opt/egraph_command.h"
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -90,11 +94,11 @@ TEST(EgraphCommandTest, StatsAreTheLastLine) {
                                                       "(print-size S)"),
                  "--stats"});
   EXPECT_EQ(run.code, 0);
-  EXPECT_THAT(
-      run.out,
-      MatchesRegex("4\n\\{\"stats\": \\{\"enodes\": 5, \"classes\": 5, "
-                   "\"iterations\": 3, \"seconds\": [0-9.e-]+, "
-                   "\"peak_bytes\": [1-9][0-9]*, \"stop\": \"end\"\\}\\}\n"));
+  EXPECT_THAT(run.out,
+              MatchesRegex("4\n\\{\"stats\": \\{\"enodes\": 5, \"classes\": 5, "
+                           "\"iterations\": 3, \"seconds\": [0-9.e-]+, "
+                           "\"peak_bytes\": [1-9][0-9]*, \"stop\": \"end\", "
+                           "\"cpu_seconds\": [0-9.e-]+\\}\\}\n"));
 }
 
 TEST(EgraphCommandTest, LimitsStopRunsAndAreNamed) {
@@ -104,6 +108,29 @@ TEST(EgraphCommandTest, LimitsStopRunsAndAreNamed) {
               HasSubstr("\"stop\": \"nodes\""));
   EXPECT_THAT(RunEgraph({path, "--stats", "--max-seconds", "0.02"}).out,
               HasSubstr("\"stop\": \"time\""));
+}
+
+TEST(EgraphCommandTest, AnInterruptEndsTheRunNotTheProgram) {
+  const std::string path = WriteProgram(
+      std::string(kGrowing) + "(run-schedule (saturate (run))) (extract (Z))");
+  std::signal(SIGINT, SIG_IGN);  // until it is handled
+  Outcome run;
+  {
+    const std::jthread sender([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        std::raise(SIGINT);
+      }
+    });
+    run = RunEgraph({path, "--stats"});
+  }
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, StartsWith("(Z)\n"));
+  EXPECT_THAT(run.out, HasSubstr("\"stop\": \"interrupted\""));
+  EXPECT_THAT(
+      RunEgraph({WriteProgram(std::string(kGrowing) + "(run 3)"), "--stats"})
+          .out,
+      HasSubstr("\"iterations\": 3"));
 }
 
 TEST(EgraphCommandTest, RowsOfRelationsCountAgainstTheNodeLimit) {
