@@ -263,14 +263,17 @@ std::vector<std::string> DiskStore::Bad() const {
 
 DiskStore::Cleared DiskStore::Clear() {
   Cleared cleared;
-  for (Entry& entry : List()) {
-    if (unlink(entry.path.c_str()) == 0) {
-      cleared.entries.push_back(std::move(entry));
+  const auto remove = [&](const std::string& path) {
+    if (unlink(path.c_str()) == 0) return true;
+    if (errno != ENOENT && cleared.kept.empty()) {
+      cleared.kept = StrCat(path, ": ", std::strerror(errno));
     }
+    return false;
+  };
+  for (Entry& entry : List()) {
+    if (remove(entry.path)) cleared.entries.push_back(std::move(entry));
   }
-  for (const std::string& file : Bad()) {
-    cleared.bad += unlink(file.c_str()) == 0;
-  }
+  for (const std::string& file : Bad()) cleared.bad += remove(file);
   RemoveLeftovers();
   const std::lock_guard lock(mutex_);
   known_bytes_ = -1;

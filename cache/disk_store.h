@@ -78,7 +78,8 @@ class DiskStore {
 
   struct Cleared {
     std::vector<Entry> entries;
-    int bad = 0;  // quarantined files
+    int bad = 0;       // quarantined files
+    std::string kept;  // the first that could not go, and why
   };
   // Removes everything; says what.
   Cleared Clear();

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -75,6 +76,15 @@ int Fail(const CLI::App& app, const Status& status) {
   std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(),
                Message(status).c_str());
   return ExitCodeOf(status);
+}
+
+int ExitCodeOfOutput(const char* program, int code) {
+  std::cout.flush();
+  const bool failed =
+      std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
+  if (!failed || code != kExitOk) return code;
+  std::fprintf(stderr, "%s: standard output cannot be written\n", program);
+  return kExitUnusableInput;
 }
 
 int ExitCodeOf(const Status& status) {

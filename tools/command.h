@@ -38,6 +38,10 @@ CLI::Validator WholeNumber(int64_t least = 0);
 // space), 3 for the rest.
 int ExitCodeOf(const Status& status);
 
+// What to end with after a verb's `code`: 2, with a message, where that is 0
+// but standard output did not take all that was printed (a full disk).
+int ExitCodeOfOutput(const char* program, int code);
+
 // Prints "encore VERB: message" on standard error and returns ExitCodeOf it.
 int Fail(const CLI::App& app, const Status& status);
 

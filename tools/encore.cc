@@ -23,7 +23,7 @@ void PrintUsage(std::FILE* out) {
 // What the user asks for may need more memory than there is.
 int Run(const encore::tools::Command& command, int argc, char** argv) {
   try {
-    return command.main(argc, argv);
+    return encore::tools::ExitCodeOfOutput("encore", command.main(argc, argv));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "encore %s: out of memory\n", command.name);
     return encore::tools::kExitUnusableInput;
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "help";
   if (verb == "help"sv || verb == "--help"sv || verb == "-h"sv) {
     PrintUsage(stdout);
-    return encore::tools::kExitOk;
+    return encore::tools::ExitCodeOfOutput("encore", encore::tools::kExitOk);
   }
   for (const encore::tools::Command& command : encore::tools::Commands()) {
     if (verb == command.name) return Run(command, argc - 1, argv + 1);

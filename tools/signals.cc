@@ -1,8 +1,11 @@
 #include "encore/tools/signals.h"
 
+#include <unistd.h>
+
 #include <csignal>
 
 #include "encore/ir/support/staged_file.h"
+#include "encore/tools/command.h"
 #include "encore/tools/progress.h"
 
 namespace encore::tools {
@@ -13,6 +16,12 @@ extern "C" void CleanUpAndEnd(int signal) {
   Progress::EndAll();
   // SA_RESETHAND: this time it ends the process.
   (void)raise(signal);
+}
+
+extern "C" void CleanUpAndExit(int) {
+  RemoveStagedFiles();
+  Progress::EndAll();
+  _exit(kExitOurFault);
 }
 
 }  // namespace
@@ -28,6 +37,8 @@ void CleanUpOnSignals() {
       (void)sigaction(signal, &action, nullptr);
     }
   }
+  action.sa_handler = CleanUpAndExit;
+  (void)sigaction(SIGABRT, &action, nullptr);
 }
 
 }  // namespace encore::tools

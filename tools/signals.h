@@ -1,4 +1,5 @@
-// Ending by a signal (Ctrl-C, a closed terminal, kill) leaves nothing behind.
+// Ending by a signal (Ctrl-C, a closed terminal, kill) or by a fault of ours
+// leaves nothing behind.
 #ifndef ENCORE_TOOLS_SIGNALS_H_
 #define ENCORE_TOOLS_SIGNALS_H_
 
@@ -6,8 +7,10 @@ namespace encore::tools {
 
 // From now on SIGINT, SIGTERM and SIGHUP, where they are not ignored, remove
 // staging files, wipe the progress bar and then end the process as they would
-// have (a shell sees 128 + the signal's number). Call once, from main; a verb
-// that ends in an orderly way by itself may replace the handler.
+// have (a shell sees 128 + the signal's number). Likewise abort (a check that
+// failed, an exception that nobody caught), which ends it with exit code 3.
+// Call once, from main; a verb that ends in an orderly way by itself may
+// replace the handler.
 void CleanUpOnSignals();
 
 }  // namespace encore::tools

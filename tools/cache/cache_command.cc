@@ -180,6 +180,7 @@ StatusOr<int> ClearVerb(Flags& flags) {
   json["bad"] = cleared.bad;
   json["kinds"] = SumsJson(sums);
   flags.json.Write(json);
+  if (!cleared.kept.empty()) return PermissionDeniedError(cleared.kept);
   if (flags.quiet()) return kExitOk;
   std::printf("%s: removed %lld entries, %llu bytes, and %d damaged ones\n",
               flags.machine.cache.c_str(),

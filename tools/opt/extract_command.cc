@@ -106,7 +106,7 @@ Status Write(const std::string& path, const std::string& text) {
   if (path == "-") {
     std::cout << text << std::flush;
     if (std::cout) return OkStatus();
-    return InternalError("standard output cannot be written");
+    return ResourceExhaustedError("standard output cannot be written");
   }
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   if (out << text << std::flush) return OkStatus();

@@ -2,6 +2,7 @@
 """Runs around caches and models that change, go, or cannot be used: the answer is right each time."""
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -108,6 +109,40 @@ class RunCacheTest(unittest.TestCase):
     def test_a_cache_that_cannot_be_made(self):
         for cache in ('/proc/none/cache', '/dev/null', self.model):
             self.assertEqual(self.cache_of('--cache', cache), 'off')
+
+    def test_a_cache_that_may_be_read_and_not_written(self):
+        self.cache_of()
+        cache = self.path('cache')
+        other = self.write('other.txt', b'graph g(%x: f32[4]) -> f32[4] { %y = neg(%x) return %y }')
+        user = {}
+        tool = TOOL
+        if os.getuid() == 0:  # whom permissions do not bind
+            user = {'user': 65534, 'group': 65534, 'extra_groups': []}
+            tool = shutil.copy(TOOL, self.path('encore'))
+            os.chmod(self.folder, 0o755)
+        for parent, _, names in os.walk(cache, topdown=False):
+            for path in [os.path.join(parent, name) for name in names] + [parent]:
+                if user:
+                    os.chown(path, 65534, 65534)
+                os.chmod(path, 0o500 if path == parent else 0o400)
+
+        def start(*arguments):
+            return subprocess.run([tool, *arguments, '--cache', cache], capture_output=True, text=True, check=False,
+                                  cwd=self.folder, **user)
+
+        for model, found, said in ((self.model, 'hit', ''), (other, 'miss', 'without writing the cache')):
+            result = start('run', model, '--target', 'ref', '--json', '-')
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(json.loads(result.stdout)['cache'], found)
+            self.assertIn(said, result.stderr)
+        for verb in ('status', 'list', 'verify'):
+            self.assertEqual(start('cache', verb).returncode, 0)
+        result = start('cache', 'clear')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('Permission denied', result.stderr)
+        for parent, folders, _ in os.walk(cache):  # so that the test's folder can be removed
+            for path in [parent] + [os.path.join(parent, name) for name in folders]:
+                os.chmod(path, 0o700)
 
     def test_a_full_disk(self):
         # No file may be longer than nothing.

@@ -9,6 +9,7 @@
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/testing/join_known.h"
 
 namespace encore::egraph {
 namespace {
@@ -183,15 +184,7 @@ Known KnownValues::Of(const EGraph& graph, NodeId node) {
 }
 
 bool KnownValues::Join(EGraph* graph, Known* into, const Known& from) {
-  if (!from.has_value() || *into == from) return false;
-  if (into->has_value()) {
-    if (graph != nullptr) {
-      graph->SetError(InternalError("two values became equal"));
-    }
-    return false;
-  }
-  *into = from;
-  return true;
+  return JoinKnown(graph, into, from);
 }
 
 void KnownValues::Modify(EGraph* graph, ClassId cls) {

@@ -6,6 +6,7 @@
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/testing/join_known.h"
 
 namespace encore::egraph {
 namespace {
@@ -136,16 +137,7 @@ std::optional<int64_t> ConstantFold::Of(const EGraph& graph, NodeId node) {
 
 bool ConstantFold::Join(EGraph* graph, std::optional<int64_t>* into,
                         const std::optional<int64_t>& from) {
-  if (!from.has_value() || *into == from) return false;
-  if (into->has_value()) {
-    if (graph != nullptr) {
-      graph->SetError(
-          InternalError(StrCat(**into, " and ", *from, " became equal")));
-    }
-    return false;
-  }
-  *into = from;
-  return true;
+  return JoinKnown(graph, into, from);
 }
 
 void ConstantFold::Modify(EGraph* graph, ClassId cls) {
