@@ -1,11 +1,14 @@
 // If, Loop and Scan.
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/import/onnx/element_shape.h"
+#include "encore/ir/import/onnx/host_values.h"
 #include "encore/ir/import/onnx/subgraphs.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -13,44 +16,98 @@
 namespace encore::onnx {
 namespace {
 
-// Where the branches of an If give output `i` in two shapes, both give it as
-// the front of a buffer that is large enough, and its extents.
-Status UnifyShapes(std::span<Body> branches, size_t i) {
-  const HostKind kinds[] = {branches[0].outputs[i].type().host,
-                            branches[1].outputs[i].type().host};
-  if (kinds[0] != HostKind::kNone || kinds[1] != HostKind::kNone) {
-    if (kinds[0] == kinds[1]) return OkStatus();
-    return NodeContext::Error(
-        StrCat("output ", i, " is ", branches[0].outputs[i].type(), " or ",
-               branches[1].outputs[i].type(), ", expected one type"));
+// Where the branches of an If give output `i` in two known shapes of one rank,
+// both give it as the front of a buffer that is large enough, and its extents.
+void ShareBuffer(std::span<Body> branches, size_t i) {
+  int64_t size = 0;
+  for (const Body& branch : branches) {
+    size = std::max(size, branch.outputs[i].shape().ElementCount().constant());
   }
-  const Shape shapes[] = {branches[0].outputs[i].shape(),
-                          branches[1].outputs[i].shape()};
-  if (!shapes[0].is_constant() || !shapes[1].is_constant() ||
-      shapes[0].rank() != shapes[1].rank()) {
-    return UnimplementedError(
-        StrCat("output ", i, " has the shape ", shapes[0].ToString(), " or ",
-               shapes[1].ToString(), ", expected known shapes of one rank"));
-  }
-  const int64_t size = std::max(shapes[0].ElementCount().constant(),
-                                shapes[1].ElementCount().constant());
   for (Body& branch : branches) {
     GraphBuilder& g = *branch.builder;
-    Value& output = branch.outputs[i];
-    const std::vector<int64_t> dims = output.shape().ConstantDims();
+    const Value output = branch.outputs[i];
     const Dim count = output.shape().ElementCount();
-    branch.outputs.push_back(g.Constant(Literal::Vector<int64_t>(dims)));
     Literal zero(output.dtype(), {});
-    output = g.Pad(g.Reshape(output, {count}), g.Constant(std::move(zero)), {0},
-                   {Dim(size) - count});
+    branch.outputs[i] =
+        g.Pad(g.Reshape(output, {count}), g.Constant(std::move(zero)), {0},
+              {Dim(size) - count});
+    branch.outputs.push_back(
+        g.Constant(Literal::Vector<int64_t>(output.shape().ConstantDims())));
   }
-  return OkStatus();
+}
+
+// How an output of an If comes out of its branches.
+struct BranchOutput {
+  enum class Kind : uint8_t {
+    kSame,    // both give one type
+    kBuffer,  // the front of a buffer, its extents at `extents`
+    kBox,     // in a box
+  };
+  Kind kind = Kind::kSame;
+  Shape shapes[2];
+  ElementShape elements;
+  size_t extents = 0;
+};
+
+// Makes both branches give output `i` in one type; `symbols` as in
+// IsKnownOutside.
+StatusOr<BranchOutput> UnifyOutput(std::span<Body> branches, size_t i,
+                                   size_t symbols) {
+  const TensorType a = branches[0].outputs[i].type();
+  const TensorType b = branches[1].outputs[i].type();
+  const std::string types = StrCat("output ", i, " is ", a, " or ", b);
+  if (a.dtype != b.dtype || a.host != b.host) {
+    return NodeContext::Error(StrCat(types, ", expected one type"));
+  }
+  BranchOutput output;
+  output.shapes[0] = a.shape;
+  output.shapes[1] = b.shape;
+  if (a.host != HostKind::kNone) {
+    output.elements = Join(branches[0].elements[i], branches[1].elements[i]);
+    return output;
+  }
+  if (a == b && IsKnownOutside(a.shape, symbols)) return output;
+  if (a.shape.rank() != b.shape.rank()) {
+    return UnimplementedError(StrCat(types, ", expected one rank"));
+  }
+  if (a.shape.is_constant() && b.shape.is_constant()) {
+    output.kind = BranchOutput::Kind::kBuffer;
+    output.extents = branches[0].outputs.size();
+    ShareBuffer(branches, i);
+    return output;
+  }
+  output.kind = BranchOutput::Kind::kBox;
+  output.elements = Join(ElementShape::Of(a.shape), ElementShape::Of(b.shape));
+  for (Body& branch : branches) {
+    branch.outputs[i] = Box(*branch.builder, branch.outputs[i]);
+  }
+  return output;
+}
+
+// The output of an If whose node has these results.
+StatusOr<Value> TakeOutput(NodeContext& context, const BranchOutput& output,
+                           size_t i, std::span<const Value> results) {
+  switch (output.kind) {
+    case BranchOutput::Kind::kBuffer:
+      return TakeFront(context, results[i], results[output.extents],
+                       output.shapes[0], output.shapes[1]);
+    case BranchOutput::Kind::kBox:
+      return Unbox(context.builder(), results[i], output.elements);
+    case BranchOutput::Kind::kSame:
+      break;
+  }
+  if (results[i].type().host != HostKind::kNone) {
+    context.scope().SetElements(results[i], output.elements);
+  }
+  return results[i];
 }
 
 // A branch that with the extents given is none: it takes what the branches take
-// and ends the run with `why`. Its outputs are like those of `other`.
+// and ends the run with `why`. Its outputs are like those of `other`, empty
+// along extents that it finds out.
 StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
-                          const Body& other, const Status& why) {
+                          const Body& other, const Status& why,
+                          size_t symbols) {
   Body body;
   body.builder = std::make_unique<GraphBuilder>(
       context.builder().graph().NewBody("body"), context.builder().options());
@@ -64,9 +121,13 @@ StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
       StrCat("this branch is not for the shapes given: ", Message(why))};
   for (const Value& like : other.outputs) {
     const Value zero = g.Constant(Literal(like.dtype(), {}));
+    Shape shape = like.shape();
+    for (Dim& dim : shape.mutable_dims()) {
+      if (dim.SymbolLimit() > symbols) dim = 0;
+    }
     body.outputs.push_back(g.BroadcastTo(
         g.Node1(Op::kGuard, {zero, g.Scalar(DType::kI64, int64_t{0})}, guard),
-        like.shape()));
+        shape));
   }
   ENCORE_RETURN_IF_ERROR(g.status());
   return body;
@@ -77,14 +138,16 @@ StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
 StatusOr<std::vector<Body>> MakeBranches(NodeContext& context,
                                          const Graph& then,
                                          const Graph& otherwise,
-                                         const Captures& captures) {
+                                         const Captures& captures,
+                                         size_t symbols) {
   StatusOr<Body> made[] = {
       MakeBody(context, context.builder(), then, captures, {}),
       MakeBody(context, context.builder(), otherwise, captures, {})};
   for (int i = 0; i < 2; ++i) {
     if (made[i].status().code() == StatusCode::kFailedPrecondition &&
         made[1 - i].ok() && context.bodies().extents_given()) {
-      made[i] = Impossible(context, captures, *made[1 - i], made[i].status());
+      made[i] = Impossible(context, captures, *made[1 - i], made[i].status(),
+                           symbols);
     }
   }
   std::vector<Body> branches;
@@ -100,21 +163,14 @@ Status Branch(NodeContext& context, const Graph* then, const Graph* otherwise) {
   const Value condition = context.Reshape(context.Input(0), {});
   ENCORE_ASSIGN_OR_RETURN(const Captures captures,
                           FindCaptures(context, {then, otherwise}));
-  ENCORE_ASSIGN_OR_RETURN(std::vector<Body> branches,
-                          MakeBranches(context, *then, *otherwise, captures));
-  const size_t count = then->outputs.size();
-  std::vector<std::array<Shape, 2>> shapes(count);
-  std::vector<size_t> differ;
-  for (size_t i = 0; i < count; ++i) {
-    const Value a = branches[0].outputs[i], b = branches[1].outputs[i];
-    shapes[i] = {a.shape(), b.shape()};
-    if (a.dtype() != b.dtype()) {
-      return NodeContext::Error(StrCat("output ", i, " is ", a.dtype(), " or ",
-                                       b.dtype(), ", expected one type"));
-    }
-    if (a.type() == b.type()) continue;
-    differ.push_back(i);
-    ENCORE_RETURN_IF_ERROR(UnifyShapes(branches, i));
+  const size_t symbols = context.builder().graph().symbols().size();
+  ENCORE_ASSIGN_OR_RETURN(
+      std::vector<Body> branches,
+      MakeBranches(context, *then, *otherwise, captures, symbols));
+  std::vector<BranchOutput> outputs;
+  for (size_t i = 0; i < then->outputs.size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(outputs.emplace_back(),
+                            UnifyOutput(branches, i, symbols));
   }
   std::vector<encore::Graph> bodies;
   for (Body& branch : branches) {
@@ -124,20 +180,15 @@ Status Branch(NodeContext& context, const Graph* then, const Graph* otherwise) {
   std::vector<Value> operands = {condition};
   operands.insert(operands.end(), captures.values.begin(),
                   captures.values.end());
-  std::vector<Value> results =
+  const std::vector<Value> results =
       context.builder().Node(Op::kIf, operands, NoneAttrs(), std::move(bodies));
   ENCORE_RETURN_IF_ERROR(context.builder().status());
-  for (size_t i = 0; i < count; ++i) {
-    if (results[i].type().host == HostKind::kNone) continue;
-    context.scope().SetElements(
-        results[i], Join(branches[0].elements[i], branches[1].elements[i]));
+  std::vector<Value> values;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(values.emplace_back(),
+                            TakeOutput(context, outputs[i], i, results));
   }
-  for (size_t k = 0; k < differ.size(); ++k) {
-    const auto& [a, b] = shapes[differ[k]];
-    results[differ[k]] =
-        TakeFront(context, results[differ[k]], results[count + k], a, b);
-  }
-  return BindOutputs(context, std::span(results).first(count));
+  return BindOutputs(context, values);
 }
 
 Status If(NodeContext& context) {
@@ -212,7 +263,7 @@ StatusOr<std::vector<Value>> MakeScan(NodeContext& context, GraphBuilder& g,
                                       const Graph& graph, ScanShape scan,
                                       const Captures& captures,
                                       std::span<const Value> operands) {
-  std::vector<TensorType> formals;
+  std::vector<Formal> formals;
   for (size_t i = 0; i < scan.carried + scan.scanned; ++i) {
     TensorType type = operands[i].type();
     if (i >= scan.carried) {
@@ -222,11 +273,18 @@ StatusOr<std::vector<Value>> MakeScan(NodeContext& context, GraphBuilder& g,
       std::vector<Dim>& dims = type.shape.mutable_dims();
       dims.erase(dims.begin() + axis);
     }
-    formals.push_back(std::move(type));
+    formals.push_back({std::move(type)});
   }
+  const size_t symbols = g.graph().symbols().size();
   ENCORE_ASSIGN_OR_RETURN(Body body,
                           MakeBody(context, g, graph, captures, formals));
   for (size_t k = 0; k < scan.stacked; ++k) {
+    const Value output = body.outputs[scan.carried + k];
+    if (!IsKnownOutside(output.shape(), symbols)) {
+      return UnimplementedError(
+          StrCat("output ", scan.carried + k, " of the body is ", output.type(),
+                 ": its extents must be known before the body runs"));
+    }
     int64_t& axis = scan.output_axes[k];
     ENCORE_ASSIGN_OR_RETURN(
         axis, context.Axis(axis, body.outputs[scan.carried + k].rank() + 1,

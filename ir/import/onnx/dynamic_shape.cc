@@ -96,14 +96,17 @@ Value TracedElement(NodeContext& context, Value tensor, int64_t index) {
 
 }  // namespace
 
-Dim RunTimeSize(NodeContext& context, int64_t lower,
-                std::optional<int64_t> upper) {
-  GraphBuilder& g = context.builder();
+Dim RunTimeSize(GraphBuilder& g, int64_t lower, std::optional<int64_t> upper) {
   size_t number = g.graph().symbols().size();
   std::string name = StrCat("size_", number);
   while (g.graph().FindSymbol(name)) name = StrCat("size_", ++number);
   return g.Symbol(std::move(name), lower, upper.value_or(kMaxSize),
                   /*at_run_time=*/true);
+}
+
+Dim RunTimeSize(NodeContext& context, int64_t lower,
+                std::optional<int64_t> upper) {
+  return RunTimeSize(context.builder(), lower, upper);
 }
 
 bool IsKnown(NodeContext& context, int i) {

@@ -15,6 +15,7 @@ namespace encore::onnx {
 
 // A new symbol for a size in [lower, upper] that a node finds out; without an
 // upper bound any size that a dim may have.
+Dim RunTimeSize(GraphBuilder& g, int64_t lower, std::optional<int64_t> upper);
 Dim RunTimeSize(NodeContext& context, int64_t lower,
                 std::optional<int64_t> upper);
 

@@ -21,10 +21,9 @@ Value SequenceOfConstants(GraphBuilder& g, const Literal& sequence) {
   return g.Node(Op::kSequence, elements, ElementTypeAttrs{sequence.dtype()})[0];
 }
 
-}  // namespace
-
-StatusOr<Dims> TakenShape(NodeContext& context, Value object) {
-  const ElementShape shape = context.scope().Elements(object);
+// The dims of a tensor of `shape` that is taken out of `object`.
+StatusOr<Dims> DimsOf(GraphBuilder& g, Value object,
+                      const ElementShape& shape) {
   if (shape.kind != ElementShape::Kind::kRanked) {
     return UnimplementedError(StrCat(
         "the rank of the tensors in ", object.type(), " must be known",
@@ -32,10 +31,34 @@ StatusOr<Dims> TakenShape(NodeContext& context, Value object) {
   }
   Dims dims;
   for (const auto& extent : shape.dims) {
-    dims.push_back(extent ? Dim(*extent)
-                          : RunTimeSize(context, 0, std::nullopt));
+    dims.push_back(extent ? Dim(*extent) : RunTimeSize(g, 0, std::nullopt));
   }
   return dims;
+}
+
+}  // namespace
+
+StatusOr<Dims> TakenShape(NodeContext& context, Value object) {
+  return DimsOf(context.builder(), object, context.scope().Elements(object));
+}
+
+Value Box(GraphBuilder& g, Value tensor) {
+  return g.Node1(Op::kSequence, {tensor}, ElementTypeAttrs{tensor.dtype()});
+}
+
+StatusOr<Value> Unbox(GraphBuilder& g, Value box, const ElementShape& shape) {
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, DimsOf(g, box, shape));
+  return g.Node1(Op::kSequenceAt, {box, g.Scalar(DType::kI64, int64_t{0})},
+                 ElementAttrs{std::move(dims)});
+}
+
+StatusOr<Value> Stack(GraphBuilder& g, Value sequence,
+                      const ElementShape& shape) {
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, DimsOf(g, sequence, shape));
+  dims.insert(dims.begin(), RunTimeSize(g, 0, std::nullopt));
+  return g.Node1(
+      Op::kSequenceConcat, {sequence},
+      SequenceConcatAttrs{/*axis=*/0, /*stack=*/true, std::move(dims)});
 }
 
 StatusOr<Value> ValueOf(NodeContext& context, Value optional) {

@@ -5,6 +5,7 @@
 #include "encore/ir/attributes.h"
 #include "encore/ir/builder.h"
 #include "encore/ir/import/onnx/context.h"
+#include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
 
@@ -14,6 +15,18 @@ namespace encore::onnx {
 // are symbols of their own, found out when it is. Unimplemented where the rank
 // is not known.
 StatusOr<Dims> TakenShape(NodeContext& context, Value object);
+
+// A sequence of `tensor` alone: what control flow carries a tensor in whose
+// extents differ from branch to branch or from trip to trip.
+Value Box(GraphBuilder& g, Value tensor);
+
+// The tensor in such a sequence; `shape` says its rank and what is known of its
+// extents. Unimplemented where the rank is not known.
+StatusOr<Value> Unbox(GraphBuilder& g, Value box, const ElementShape& shape);
+
+// The tensors of a sequence, stacked along a new first axis; `shape` is theirs.
+StatusOr<Value> Stack(GraphBuilder& g, Value sequence,
+                      const ElementShape& shape);
 
 // The value of an optional. InvalidArgument where it is known to have none.
 StatusOr<Value> ValueOf(NodeContext& context, Value optional);

@@ -41,6 +41,10 @@ std::string Identifier(std::string_view name) {
   return out;
 }
 
+// Nodes in bodies of control flow, which are imported anew where a loop is
+// unrolled or more is found out of what it carries: nested, they add up.
+constexpr int64_t kMaxBodyNodes = int64_t{1} << 18;
+
 // One pass over the model.
 class Pass : public BodyImporter {
  public:
@@ -78,6 +82,7 @@ class Pass : public BodyImporter {
   const Model& model_;
   const DataSource& source_;
   const ImportOptions& options_;
+  int64_t body_nodes_ = 0;
   GraphBuilder builder_;
   Scope scope_;
   UpgradeStore store_;
@@ -376,6 +381,12 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
 }
 
 Status Pass::ImportBody(const Graph& graph, Scope& scope) {
+  body_nodes_ += static_cast<int64_t>(graph.nodes.size()) + 1;
+  if (body_nodes_ > kMaxBodyNodes) {
+    return ResourceExhaustedError(
+        StrCat("the trips of nested loops come to more than ", kMaxBodyNodes,
+               " nodes"));
+  }
   ENCORE_RETURN_IF_ERROR(BindInitializers(graph, scope));
   return ImportNodes(graph, CapturesOf(graph), scope);
 }

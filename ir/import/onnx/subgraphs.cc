@@ -1,9 +1,11 @@
 #include "encore/ir/import/onnx/subgraphs.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "encore/ir/import/onnx/host_values.h"
 #include "encore/ir/import/onnx/node_order.h"
 #include "encore/ir/import/onnx/scope.h"
 #include "encore/ir/support/status_macros.h"
@@ -75,11 +77,14 @@ StatusOr<encore::Graph> Body::Build() {
 
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const TensorType> formals,
-                        std::span<const ElementShape> elements) {
-  if (graph.inputs.size() != formals.size()) {
+                        std::span<const Formal> formals) {
+  const auto known =
+      static_cast<size_t>(std::ranges::count_if(formals, [](const Formal& f) {
+        return f.kind != Formal::Kind::kHidden;
+      }));
+  if (graph.inputs.size() != known) {
     return NodeContext::Error(StrCat("a subgraph has ", graph.inputs.size(),
-                                     " inputs, expected ", formals.size()));
+                                     " inputs, expected ", known));
   }
   Body body;
   body.builder = std::make_unique<GraphBuilder>(outer.graph().NewBody("body"),
@@ -88,13 +93,19 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   Scope scope(body.builder.get(), context.scope().read_weights(),
               /*is_body=*/true);
   for (size_t i = 0; i < formals.size(); ++i) {
-    body.inputs.push_back(body.builder->Input(StrCat("in", i), formals[i]));
-    if (i < elements.size() && formals[i].host != HostKind::kNone) {
-      scope.SetElements(body.inputs.back(), elements[i]);
+    const Formal& formal = formals[i];
+    Value input = body.builder->Input(StrCat("in", i), formal.type);
+    body.inputs.push_back(input);
+    if (formal.type.host != HostKind::kNone) {
+      scope.SetElements(input, formal.elements);
     }
-    ENCORE_RETURN_IF_ERROR(
-        scope.Bind(graph.inputs[i].name,
-                   Bound{body.inputs.back(), std::nullopt, std::nullopt}));
+    if (formal.kind == Formal::Kind::kHidden) continue;
+    if (formal.kind == Formal::Kind::kBoxed) {
+      ENCORE_ASSIGN_OR_RETURN(input,
+                              Unbox(*body.builder, input, formal.elements));
+    }
+    ENCORE_RETURN_IF_ERROR(scope.Bind(
+        graph.inputs[i].name, Bound{input, std::nullopt, std::nullopt}));
   }
   for (const Value& value : captures.values) {
     body.inputs.push_back(
@@ -116,6 +127,12 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   }
   ENCORE_RETURN_IF_ERROR(body.builder->status());
   return body;
+}
+
+bool IsKnownOutside(const Shape& shape, size_t symbols) {
+  return std::ranges::all_of(shape.dims(), [&](const Dim& dim) {
+    return dim.SymbolLimit() <= symbols;
+  });
 }
 
 StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,

@@ -6,6 +6,7 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_SUBGRAPHS_H_
 #define ENCORE_IR_IMPORT_ONNX_SUBGRAPHS_H_
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -44,13 +45,28 @@ struct Body {
   StatusOr<encore::Graph> Build();
 };
 
-// The body that `graph` is below a node of `outer`: its inputs are of
-// `formals`, then come the captured tensors. `elements`: by input, of host
-// objects.
+// An input of a body.
+struct Formal {
+  enum class Kind : uint8_t {
+    kPlain,   // an input of the subgraph
+    kBoxed,   // an input of the subgraph, a tensor, which comes in a box
+    kHidden,  // none that the subgraph knows of; after all that it does
+  };
+  TensorType type;
+  ElementShape elements = {};  // of host objects and boxes
+  Kind kind = Kind::kPlain;
+};
+
+// The body that `graph` is below a node of `outer`: its inputs are `formals`,
+// then come the captured tensors. What it gives in a box is still to be put
+// into one.
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const TensorType> formals,
-                        std::span<const ElementShape> elements = {});
+                        std::span<const Formal> formals);
+
+// Whether no extent is found out only in the body of a node of `outer`, which
+// had `symbols` symbols before the body was made.
+bool IsKnownOutside(const Shape& shape, size_t symbols);
 
 // The nodes of `graph` in place of the node, with `formals` for its inputs: its
 // outputs.
