@@ -215,6 +215,12 @@ class Flattener {
     for (const ReplayOp& op : code_.ops) {
       if (op.code == Code::kAllocate) use(SlotId(op.a));
     }
+    std::vector<bool> is_element(count);
+    for (const ReplayCode::Loop& loop : code_.loops) {
+      for (const Invoke::Scanned& scanned : loop.scanned) {
+        is_element[scanned.element.value()] = true;
+      }
+    }
     std::vector<std::vector<uint32_t>> uses(count), members(count);
     for (uint32_t e = 0; e < code_.entries.size(); ++e) {
       uses[code_.entries[e].value()].push_back(e);
@@ -222,6 +228,7 @@ class Flattener {
     for (uint32_t s = 0; s < count; ++s) {
       if (!used[s]) continue;
       code_.slots.push_back(SlotId(s));
+      if (is_element[s]) continue;
       members[StorageOf(graph_, SlotId(s)).value()].push_back(s);
     }
     code_.uses = Flat(uses);

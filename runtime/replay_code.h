@@ -75,7 +75,9 @@ struct ReplayCode {
   std::vector<Loop> loops;
   std::vector<SlotId> moved;  // host objects that kMoveObject leaves empty
   PerSlot uses;               // entries that hold the slot's address
-  PerSlot members;  // of a slot with storage: itself and what lies in it
+  // Of a slot with storage: itself and what lies in it, but for the elements of
+  // scans, which lie somewhere else in each trip and nowhere without trips.
+  PerSlot members;
   // Slots with storage of the frame's own that lasts: arenas and Allocate steps
   // of sizes known when inputs are bound.
   std::vector<SlotId> owned;

@@ -320,8 +320,10 @@ TEST_F(ReplayerTest, WhileCarriesItsState) {
 // out[i] = sum of x[j] for j <= i (or >= i), row by row.
 TestGraph RunningSum(bool reversed) {
   TestGraph g;
-  const SlotId x = g.Tensor(SlotRole::kInput, {3, 2});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {3, 2});
+  g.graph.symbols.push_back({.lower = 0, .upper = 8});
+  const Dim n = Dim::OfSymbol(0);
+  const SlotId x = g.Tensor(SlotRole::kInput, {n, 2});
+  const SlotId out = g.Tensor(SlotRole::kOutput, {n, 2});
   const SlotId state = g.Temp({2}), row = g.Temp({2}), sum = g.Temp({2});
   const SlotId arena = g.Arena(64);
   g.Place(state, arena, 0);
@@ -332,7 +334,7 @@ TestGraph RunningSum(bool reversed) {
   Invoke invoke;
   invoke.kind = InvokeKind::kScan;
   invoke.plans = {body};
-  invoke.trips = 3;
+  invoke.trips = n;
   invoke.carried = {{state, sum}};
   invoke.scanned = {{x, row, reversed}, {out, sum, reversed}};
   invoke.reads = {x, state};
@@ -347,11 +349,15 @@ TestGraph RunningSum(bool reversed) {
 TEST_F(ReplayerTest, ScanWalksItsTensors) {
   const Floats x = {1, 2, 10, 20, 100, 200};
   const auto forward = Make(Load(RunningSum(false)));
-  ASSERT_TRUE(Bind(*forward, 0, x).ok());
+  ASSERT_TRUE(Bind(*forward, 0, x, {3, 2}).ok());
   ASSERT_TRUE(forward->Replay().ok());
   EXPECT_EQ(Output(*forward), (Floats{1, 2, 11, 22, 111, 222}));
+  // No trips: there is no element to be anywhere.
+  ASSERT_TRUE(Bind(*forward, 0, {}, {0, 2}).ok());
+  ASSERT_TRUE(forward->Replay().ok());
+  EXPECT_EQ(Output(*forward), Floats());
   const auto backward = Make(Load(RunningSum(true)));
-  ASSERT_TRUE(Bind(*backward, 0, x).ok());
+  ASSERT_TRUE(Bind(*backward, 0, x, {3, 2}).ok());
   ASSERT_TRUE(backward->Replay().ok());
   EXPECT_EQ(Output(*backward), (Floats{111, 222, 110, 220, 100, 200}));
 }
