@@ -2,16 +2,11 @@
 // recalled: each backend gives what the reference evaluator gives.
 
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "encore/backends/options.h"
-#include "encore/cache/session.h"
-#include "encore/cache/standard_session.h"
-#include "encore/ir/evaluator.h"
 #include "encore/ir/import/onnx/test_models.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/tests/onnx/session_fixture.h"
 #include "gtest/gtest.h"
 
 namespace encore::tests {
@@ -41,53 +36,7 @@ Literal Floats(const std::vector<int64_t>& dims) {
   return literal;
 }
 
-class RunTimeSizes : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { std::filesystem::remove_all(folder_); }
-
-  // Every call in a session that compiles, and in one that recalls.
-  void ExpectEqual(const Graph& graph,
-                   const std::vector<std::vector<Literal>>& calls) {
-    for (const auto found :
-         {cache::FoundIn::kCompiled, cache::FoundIn::kDisk}) {
-      cache::Session session(
-          cache::StandardSessionOptions(options(), folder_.string()),
-          &threads_);
-      const auto loaded = session.Load(graph);
-      ASSERT_TRUE(loaded.ok()) << loaded.status();
-      EXPECT_EQ((*loaded)->found_in(), found);
-      for (const auto& call : calls) {
-        const auto expected = Evaluate(graph, call);
-        const auto actual = (*loaded)->Run(call);
-        ASSERT_EQ(actual.ok(), expected.ok()) << actual.status() << "\n"
-                                              << expected.status();
-        if (!expected.ok()) continue;
-        for (size_t i = 0; i < expected->size(); ++i) {
-          ExpectNear((*actual)[i], (*expected)[i]);
-        }
-      }
-    }
-  }
-
- private:
-  static void ExpectNear(const Literal& actual, const Literal& expected) {
-    ASSERT_EQ(actual.type().ToString(), expected.type().ToString());
-    for (int64_t i = 0; i < expected.element_count(); ++i) {
-      const double want = expected.AsDouble(i);
-      ASSERT_NEAR(actual.AsDouble(i), want, 1e-5 + 1e-5 * std::fabs(want)) << i;
-    }
-  }
-  backends::CompileOptions options() const {
-    backends::CompileOptions options;
-    options.target = GetParam();
-    options.threads = 2;
-    return options;
-  }
-
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("sizes_" + GetParam());
-  runtime::ThreadPool threads_{2};
-};
+using RunTimeSizes = SessionFixture;
 
 // What lies where x is not 0, multiplied and normalized, in a shape and cut to
 // a number that are computed.
@@ -126,7 +75,7 @@ TEST_P(RunTimeSizes, FromNonZeroToTopK) {
       x.SetDouble(i * 27 % 40, 1.0 - 2 * (i % 2));
     calls.push_back({x, Floats({40, 4}), Floats({4, 6})});
   }
-  ExpectEqual(*graph, calls);
+  Expect(*graph, Evaluated(*graph, calls));
 }
 
 // Sizes that do not fit what was computed end the call, and the next is right.
@@ -147,10 +96,10 @@ TEST_P(RunTimeSizes, ShapesThatDoNotFit) {
     return std::vector<Literal>{Floats({24}), Literal::Vector<int64_t>(a),
                                 Literal::Vector<int64_t>(b)};
   };
-  ExpectEqual(*graph, {call({4, 6}, {4, 6}), call({5, 5}, {5, 5}),
-                       call({1, 24}, {9, 1}), call({4, 6}, {3, 6}),
-                       call({-1, 1}, {1, 5}), call({0, 0}, {1, 1}),
-                       call({24, 1}, {24, 0})});
+  Expect(*graph, Evaluated(*graph, {call({4, 6}, {4, 6}), call({5, 5}, {5, 5}),
+                                    call({1, 24}, {9, 1}), call({4, 6}, {3, 6}),
+                                    call({-1, 1}, {1, 5}), call({0, 0}, {1, 1}),
+                                    call({24, 1}, {24, 0})}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, RunTimeSizes, testing::Values("cpu", "ref"),

@@ -281,11 +281,7 @@ TEST(OnnxImporter, WeightsAreParametersUnlessRead) {
 // with the model's own extents it is one of the model.
 TEST(OnnxImporter, BranchesForOtherExtentsAreNoErrors) {
   const auto graph = [](std::string_view name, const Proto& node) {
-    const Proto branch = Proto()
-                             .Sub(1, node)
-                             .Bytes(2, "branch")
-                             .Sub(12, Proto().Bytes(1, "out"));
-    return Proto().Bytes(1, name).Sub(6, branch).Int(20, 5);
+    return GraphAttribute(name, {node}, {"out"});
   };
   ModelText text;
   text.inputs = {TensorInput("x", {"N", "3"}), TensorInput("y", {"2", "3"})};

@@ -80,13 +80,15 @@ inline Proto TensorInput(std::string_view name, std::vector<std::string> dims,
   return Proto().Bytes(1, name).Sub(2, Proto().Sub(1, tensor));
 }
 
-// An attribute that is a graph without inputs.
+// An attribute that is a graph; its inputs and outputs have names alone.
 inline Proto GraphAttribute(std::string_view name,
                             const std::vector<Proto>& nodes,
-                            std::vector<std::string_view> outputs) {
+                            std::vector<std::string_view> outputs,
+                            std::vector<std::string_view> inputs = {}) {
   Proto graph;
   for (const Proto& node : nodes) graph.Sub(1, node);
   graph.Bytes(2, "body");
+  for (const auto input : inputs) graph.Sub(11, Proto().Bytes(1, input));
   for (const auto output : outputs) graph.Sub(12, Proto().Bytes(1, output));
   return Proto().Bytes(1, name).Sub(6, graph).Int(20, 5);
 }

@@ -1,0 +1,260 @@
+// If and Loop whose tensors change their extents from branch to branch or from
+// trip to trip, from the importer to the replay, compiled and recalled.
+
+#include <string>
+#include <vector>
+
+#include "encore/ir/import/onnx/test_models.h"
+#include "encore/tests/onnx/session_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace encore::tests {
+namespace {
+
+using onnx::ErrorOf;
+using onnx::GraphAttribute;
+using onnx::ImportText;
+using onnx::IntAttribute;
+using onnx::kBool;
+using onnx::kFloat;
+using onnx::kInt64;
+using onnx::ModelText;
+using onnx::Node;
+using onnx::Proto;
+using onnx::TensorInput;
+using ::testing::HasSubstr;
+
+using Strings = std::vector<std::string_view>;
+using ControlFlow = SessionFixture;
+
+Literal Floats(const std::vector<float>& values) {
+  return Literal::Vector<float>(values);
+}
+Literal Bool(bool value) { return Literal::Scalar(value); }
+Literal Count(int64_t value) { return Literal::Scalar(value); }
+
+// Nodes that give the positive elements of `x` as `y`.
+std::vector<Proto> Positive(std::string_view x, std::string_view y) {
+  return {Node("Greater", {x, "nought"}, {"mask"}),
+          Node("Compress", {x, "mask"}, {y}, {IntAttribute("axis", 0)})};
+}
+
+// A model of nodes over f32[6] x, whose constants are at hand.
+ModelText Model(std::vector<Proto> nodes, std::vector<Proto> inputs) {
+  ModelText text;
+  text.inputs = std::move(inputs);
+  text.inputs.insert(text.inputs.begin(), TensorInput("x", {"6"}));
+  text.initializers = {
+      Proto().Int(2, kFloat).Bytes(8, "nought").Bytes(9, std::string(4, '\0')),
+      Proto().Int(2, kInt64).Int(7, 1).Bytes(8, "one")};
+  text.nodes = std::move(nodes);
+  return text;
+}
+
+Proto If(const std::vector<Proto>& then, const std::vector<Proto>& otherwise) {
+  return Node("If", {"c"}, {"z"},
+              {GraphAttribute("then_branch", then, {"t"}),
+               GraphAttribute("else_branch", otherwise, {"e"})});
+}
+
+// A loop that carries `a`, which begins as `start` and ends as `last`.
+Proto Loop(std::string_view trips, std::string_view condition,
+           std::string_view start, std::vector<Proto> nodes, Strings given,
+           Strings results) {
+  return Node(
+      "Loop", {trips, condition, start}, std::move(results),
+      {GraphAttribute("body", nodes, std::move(given), {"i", "going", "a"})});
+}
+
+const std::vector<float> kX = {1, -2, 3, 4, -5, 6};
+
+TEST_P(ControlFlow, BranchesThatFindOutTheirExtents) {
+  const Proto minus = Node("Neg", {"x"}, {"m"});
+  const auto graph =
+      ImportText(Model({minus, If(Positive("x", "t"), Positive("m", "e")),
+                        Node("Mul", {"z", "z"}, {"y"})},
+                       {TensorInput("c", {}, kBool)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Expect(*graph, {{{Floats(kX), Bool(true)}, {Floats({1, 9, 16, 36})}},
+                  {{Floats(kX), Bool(false)}, {Floats({4, 25})}},
+                  {{Floats({1, 1, 1, 1, 1, 1}), Bool(false)}, {Floats({})}}});
+}
+
+TEST_P(ControlFlow, ABranchWithoutElements) {
+  const Proto none = Proto().Int(1, 0).Int(2, kFloat).Bytes(8, "none");
+  ModelText text =
+      Model({If(Positive("x", "t"), {Node("Abs", {"none"}, {"e"})}),
+             Node("Exp", {"z"}, {"y"})},
+            {TensorInput("c", {}, kBool)});
+  text.initializers.push_back(none);
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Expect(*graph,
+         {{{Floats({0, 0, 0, 1, 0, 0}), Bool(true)}, {Floats({2.7182818f})}},
+          {{Floats(kX), Bool(false)}, {Floats({})}}});
+}
+
+// Both known, so that they share a buffer.
+TEST_P(ControlFlow, BranchesOfTwoKnownExtents) {
+  const auto graph = ImportText(
+      Model({If({Node("Identity", {"x"}, {"t"})},
+                {Node("Concat", {"x", "x"}, {"e"}, {IntAttribute("axis", 0)})}),
+             Node("Neg", {"z"}, {"y"})},
+            {TensorInput("c", {}, kBool)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Expect(*graph, {{{Floats(kX), Bool(true)}, {Floats({-1, 2, -3, -4, 5, -6})}},
+                  {{Floats(kX), Bool(false)},
+                   {Floats({-1, 2, -3, -4, 5, -6, -1, 2, -3, -4, 5, -6})}}});
+}
+
+// While i + 1 < n, the tensor grows by x.
+TEST_P(ControlFlow, ATensorThatGrowsWhileAConditionHolds) {
+  const auto graph = ImportText(Model(
+      {Node("Less", {"one", "n"}, {"begins"}),
+       Loop("", "begins", "x",
+            {Node("Add", {"i", "one"}, {"j"}), Node("Add", {"j", "one"}, {"k"}),
+             Node("Less", {"k", "n"}, {"on"}),
+             Node("Concat", {"a", "x"}, {"b"}, {IntAttribute("axis", 0)})},
+            {"on", "b"}, {"last"}),
+       Node("Neg", {"last"}, {"y"})},
+      {TensorInput("n", {}, kInt64)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<SessionCall> calls;
+  for (const int64_t n : {1, 2, 5, 1000}) {
+    std::vector<float> grown;
+    for (int64_t i = 0; i < n; ++i) {
+      for (const float v : kX) grown.push_back(-v);
+    }
+    calls.push_back({{Floats(kX), Count(n)}, {Floats(grown)}});
+  }
+  Expect(*graph, calls);
+}
+
+// Each trip keeps what is at least the mean.
+TEST_P(ControlFlow, ATensorThatShrinks) {
+  const auto graph = ImportText(Model(
+      {Loop("n", "", "x",
+            {Node("Identity", {"going"}, {"on"}),
+             Node("ReduceMean", {"a"}, {"mean"}, {IntAttribute("keepdims", 0)}),
+             Node("GreaterOrEqual", {"a", "mean"}, {"keep"}),
+             Node("Compress", {"a", "keep"}, {"b"}, {IntAttribute("axis", 0)})},
+            {"on", "b"}, {"last"}),
+       Node("Identity", {"last"}, {"y"})},
+      {TensorInput("n", {}, kInt64)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Expect(*graph, {{{Floats(kX), Count(0)}, {Floats(kX)}},
+                  {{Floats(kX), Count(1)}, {Floats({3, 4, 6})}},
+                  {{Floats(kX), Count(1000)}, {Floats({6})}}});
+}
+
+// Trip i doubles i times.
+TEST_P(ControlFlow, LoopsInLoops) {
+  const Proto inner =
+      Node("Loop", {"i", "", "a"}, {"b"},
+           {GraphAttribute("body",
+                           {Node("Identity", {"inner"}, {"still"}),
+                            Node("Concat", {"half", "half"}, {"whole"},
+                                 {IntAttribute("axis", 0)})},
+                           {"still", "whole"}, {"k", "inner", "half"})});
+  const auto graph = ImportText(
+      Model({Loop("n", "", "x", {Node("Identity", {"going"}, {"on"}), inner},
+                  {"on", "b"}, {"last"}),
+             Node("Identity", {"last"}, {"y"})},
+            {TensorInput("n", {}, kInt64)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<SessionCall> calls;
+  for (const int64_t n : {0, 1, 2, 4}) {
+    std::vector<float> values;
+    for (int64_t i = 0; i < 1 << (n * (n - 1) / 2); ++i) {
+      values.insert(values.end(), kX.begin(), kX.end());
+    }
+    calls.push_back({{Floats(kX), Count(n)}, {Floats(values)}});
+  }
+  Expect(*graph, calls);
+}
+
+// Trip i gives the positive elements times i.
+TEST_P(ControlFlow, StackedTensorsWhoseExtentsATripFindsOut) {
+  std::vector<Proto> nodes = Positive("x", "p");
+  nodes.push_back(Node("Cast", {"i"}, {"f"}, {IntAttribute("to", kFloat)}));
+  nodes.push_back(Node("Mul", {"p", "f"}, {"row"}));
+  nodes.push_back(Node("Identity", {"going"}, {"on"}));
+  nodes.push_back(Node("Sin", {"a"}, {"b"}));
+  const auto graph = ImportText(
+      Model({Loop("n", "", "x", nodes, {"on", "b", "row"}, {"last", "rows"}),
+             Node("Identity", {"rows"}, {"y"})},
+            {TensorInput("n", {}, kInt64)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<SessionCall> calls;
+  for (const int64_t n : {1, 3, 1000}) {
+    Literal rows(DType::kF32, {n, 4});
+    for (int64_t i = 0; i < n * 4; ++i) {
+      const int64_t positive[] = {1, 3, 4, 6};
+      rows.SetDouble(i, static_cast<double>(positive[i % 4] * (i / 4)));
+    }
+    calls.push_back({{Floats(kX), Count(n)}, {rows}});
+  }
+  Expect(*graph, calls);
+}
+
+// The number of trips is an input: none, one and many from one entry.
+TEST_P(ControlFlow, StackedScalars) {
+  const auto graph = ImportText(Model(
+      {Loop("n", "", "x",
+            {Node("Identity", {"going"}, {"on"}),
+             Node("Cast", {"i"}, {"f"}, {IntAttribute("to", kFloat)}),
+             Node("Add", {"a", "f"}, {"b"})},
+            {"on", "b", "f"}, {"last", "numbers"}),
+       Node("Concat", {"last", "numbers"}, {"y"}, {IntAttribute("axis", 0)})},
+      {TensorInput("n", {}, kInt64)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<SessionCall> calls;
+  for (const int64_t n : {0, 1, 1000}) {
+    std::vector<float> values = kX;
+    for (float& v : values) v += static_cast<float>(n * (n - 1) / 2);
+    for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(i));
+    calls.push_back({{Floats(kX), Count(n)}, {Floats(values)}});
+  }
+  Expect(*graph, calls);
+}
+
+TEST(ControlFlowErrors, BranchesOfTwoRanks) {
+  const ModelText text =
+      Model({If(Positive("x", "t"), {Node("Unsqueeze", {"x", "axes"}, {"e"})})},
+            {TensorInput("c", {}, kBool), TensorInput("axes", {"1"}, kInt64)});
+  EXPECT_NE(ErrorOf(text), "no error");
+  const ModelText ranks = Model(
+      {If(Positive("x", "t"),
+          {Node("ReduceSum", {"x"}, {"e"}, {IntAttribute("keepdims", 0)})})},
+      {TensorInput("c", {}, kBool)});
+  EXPECT_THAT(ErrorOf(ranks), HasSubstr("expected one rank"));
+}
+
+// Bodies are imported again where more is found out; together not for long.
+TEST(ControlFlowErrors, DeeplyNestedLoopsThatGrowEndInTime) {
+  constexpr int kDepth = 24;
+  std::vector<std::string> names;
+  for (int i = 0; i <= 4 * kDepth; ++i) names.push_back(std::to_string(i));
+  Proto loop = Node("Concat", {"a0", "a0"}, {"b0"}, {IntAttribute("axis", 0)});
+  for (int d = 1; d < kDepth; ++d) {
+    const std::string in = "a" + names[d - 1], out = "b" + names[d - 1],
+                      going = "g" + names[d], on = "o" + names[d],
+                      trip = "i" + names[d];
+    loop = Node("Loop", {"n", "", "a" + names[d]}, {"b" + names[d]},
+                {GraphAttribute("body", {Node("Identity", {going}, {on}), loop},
+                                {on, out}, {trip, going, in})});
+  }
+  const std::string start = "a" + names[kDepth - 1];
+  const std::string end = "b" + names[kDepth - 1];
+  const ModelText text =
+      Model({Node("Neg", {"x"}, {start}), loop, Node("Neg", {end}, {"y"})},
+            {TensorInput("n", {}, kInt64)});
+  EXPECT_THAT(ErrorOf(text), HasSubstr("nested loops come to more than"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow, testing::Values("cpu", "ref"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace encore::tests
