@@ -4,8 +4,8 @@
 // Everything that handles attributes (printer, parser, proto, stencil, hash,
 // the key test) goes through VisitFields and so knows field types, not ops:
 //
-//   VisitFields(attrs, [&](std::string_view name, auto& field, const auto&
-//   fallback) {…});
+//   VisitFields(attrs, [&](std::string_view name, auto& field,
+//                          const auto& fallback) {…});
 //
 // visits the fields of a struct, or of what an Attributes holds, in the order
 // of the table; `fallback` is the field's default.

@@ -106,4 +106,8 @@ int SignificandBits(DType dtype) {
   return dtype == DType::kF32 ? 24 : FormatOf(dtype).mantissa_bits + 1;
 }
 
+double Epsilon(DType dtype) {
+  return std::ldexp(1.0, 1 - SignificandBits(dtype));
+}
+
 }  // namespace encore

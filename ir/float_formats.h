@@ -30,6 +30,9 @@ double RoundToDType(DType dtype, double value);
 // for f32.
 int SignificandBits(DType dtype);
 
+// The distance from 1 to the next element of float type `dtype`: 2^-23 for f32.
+double Epsilon(DType dtype);
+
 }  // namespace encore
 
 #endif  // ENCORE_IR_FLOAT_FORMATS_H_

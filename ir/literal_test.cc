@@ -110,5 +110,14 @@ TEST(FloatFormats, EncodeFindsTheNearestValue) {
       DecodeFloat(DType::kF8E4M3, EncodeFloat(DType::kF8E4M3, 1e9))));
 }
 
+TEST(FloatFormats, EpsilonIsTheStepAboveOne) {
+  for (const DType dtype : AllDTypes()) {
+    if (!IsFloat(dtype)) continue;
+    const double epsilon = Epsilon(dtype);
+    EXPECT_EQ(RoundToDType(dtype, 1 + epsilon), 1 + epsilon) << dtype;
+    EXPECT_EQ(RoundToDType(dtype, 1 + epsilon / 2), 1) << dtype;
+  }
+}
+
 }  // namespace
 }  // namespace encore

@@ -3,30 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "encore/ir/float_formats.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends {
-namespace {
-
-double Epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 0x1p-52;
-    case DType::kF32:
-      return 0x1p-23;
-    case DType::kF16:
-      return 0x1p-10;
-    case DType::kBF16:
-      return 0x1p-7;
-    case DType::kF8E4M3:
-      return 0x1p-3;
-    default:
-      return 0x1p-2;
-  }
-}
-
-}  // namespace
-
 Tolerance ToleranceOf(Op op) {
   const OpInfo& info = Info(op);
   // Moved, not computed.

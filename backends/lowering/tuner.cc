@@ -9,6 +9,7 @@
 
 #include "encore/backends/lowering/trial.h"
 #include "encore/ir/dtype.h"
+#include "encore/ir/float_formats.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/shape.h"
 #include "encore/ir/support/status_macros.h"
@@ -37,22 +38,6 @@ std::optional<int64_t> BytesOf(const Region& region) {
     }
   }
   return bytes;
-}
-
-// The distance from 1 to the next element.
-double Epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 0x1p-52;
-    case DType::kF32:
-      return 0x1p-23;
-    case DType::kF16:
-      return 0x1p-10;
-    case DType::kBF16:
-      return 0x1p-7;
-    default:
-      return 0x1p-2;
-  }
 }
 
 // How many terms the longest sum has.
