@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "encore/ir/decompose.h"
 #include "encore/ir/evaluator.h"
@@ -130,6 +133,54 @@ TEST_P(RandomGraphTest, TheSeedDecides) {
     EXPECT_EQ(a.attributes(node), b.attributes(node));
   }
   EXPECT_EQ(RandomArguments(a, 1), RandomArguments(b, 1));
+}
+
+TEST(RandomGraphs, HoldEveryOpEveryDTypeAndOddShapes) {
+  std::set<Op> ops;
+  std::set<DType> dtypes;
+  std::set<int64_t> extents;
+  std::set<int> ranks;
+  int symbolic = 0, bodies = 0, several_results = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const Graph graph =
+        RandomGraph(seed, {.nodes = 20, .symbolic = seed % 2 == 1});
+    std::vector<const Graph*> left = {&graph};
+    while (!left.empty()) {
+      const Graph& g = *left.back();
+      left.pop_back();
+      for (const NodeId node : Nodes(g)) {
+        ops.insert(g.op(node));
+        several_results += g.result_count(node) > 1;
+        for (const Graph& body : g.bodies(node)) {
+          left.push_back(&body);
+          ++bodies;
+        }
+      }
+      for (const Graph::Argument& argument : g.arguments()) {
+        const TensorType& type = g.type(argument.value);
+        dtypes.insert(type.dtype);
+        ranks.insert(type.shape.rank());
+        for (const Dim& dim : type.shape.dims()) {
+          if (dim.is_constant()) extents.insert(dim.constant());
+          symbolic += !dim.is_constant();
+        }
+      }
+    }
+  }
+  for (const OpInfo& info : AllOps()) {
+    if (info.op == Op::kCustom) continue;
+    EXPECT_TRUE(ops.contains(info.op)) << info.name;
+    for (const DType dtype : info.dtypes) {
+      EXPECT_TRUE(dtypes.contains(dtype)) << Name(dtype);
+    }
+  }
+  for (const int64_t extent : {0, 1, 2, 3, 5, 7, 11}) {
+    EXPECT_TRUE(extents.contains(extent)) << extent;
+  }
+  for (const int rank : {0, 1, 2, 3, 4}) EXPECT_TRUE(ranks.contains(rank));
+  EXPECT_GT(symbolic, 100);
+  EXPECT_GT(bodies, 100);
+  EXPECT_GT(several_results, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, testing::Range(0, 10));

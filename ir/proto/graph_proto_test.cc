@@ -167,7 +167,9 @@ std::string ErrorOfNested(int depth) {
 TEST(GraphProto, DeeperBodiesAreRefused) {
   EXPECT_NE(ErrorOfNested(kMaxBodyDepth + 1).find("nest deeper than 64"),
             std::string::npos);
-  EXPECT_EQ(ErrorOfNested(10000), "no message, or one that is cut off");
+  // Deeper than messages may nest, not as deep as would overflow the stack of
+  // the protobuf library that makes this one.
+  EXPECT_EQ(ErrorOfNested(1000), "no message, or one that is cut off");
 }
 
 // Cut off, with bytes changed, and nested without end: refused or a graph.
