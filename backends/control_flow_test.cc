@@ -276,6 +276,83 @@ TEST_P(ControlFlow, ComputedValuesTakeAShapeThatIsFoundOut) {
   ExpectEqual(graph, {{data, Count(4)}, {data, Count(24)}, {data, Count(1)}});
 }
 
+// The first `n` rows of x, an i32[1200, 6], whose number is found out.
+Value FirstRows(GraphBuilder& g, Value x, Value n, const Dim& rows) {
+  const Value numbers = g.Node1(Op::kCountUp, {n}, CountUpAttrs{{rows}});
+  const Value known =
+      g.Node1(Op::kGuard, {x, g.Scalar(DType::kI64, int64_t{1}), numbers},
+              GuardAttrs{});
+  return g.Slice(known, {0, 0}, {rows, 6});
+}
+
+// Every template of kernel on sizes that are found out, vectors' tails and
+// several partitions among them.
+TEST_P(ControlFlow, KernelsOfRunTimeSizes) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kI32, {1200, 6}});
+  const Value w = g.Input("w", {DType::kI32, {6, 5}});
+  const Value n = g.Input("n", {DType::kI64, {}});
+  const Dim rows = g.Symbol("rows", 0, 1200, /*at_run_time=*/true);
+  const Value part = FirstRows(g, x, n, rows);
+  const Value turned = g.Transpose(part, {1, 0});
+  const Value sums = g.Sum(part, {1});
+  const Value column = g.Reshape(sums, {rows, 1});
+  const Value reversed =
+      g.Sub(g.Sub(g.DimValues({rows}), 1), g.Iota(DType::kI64, {rows}));
+  const auto graph = g.Build({
+      {"chain", g.Mul(g.Add(part, 7), g.Max(part, 3))},
+      {"broadcast", g.Add(part, column)},
+      {"row_sums", sums},
+      {"column_sums", g.Sum(part, {0})},
+      {"turned", g.Mul(turned, 3)},
+      {"flat", g.Add(g.Reshape(part, {rows * Dim(6)}), 1)},
+      {"wide", g.Concat({part, g.Mul(part, 2)}, 1)},
+      {"long", g.Concat({part, part}, 0)},
+      {"inner", g.Slice(part, {0, 1}, {rows, 5}, {1, 2})},
+      {"padded", g.Pad(part, 9, {2, 0}, {1, 3})},
+      {"taken", g.Take(part, reversed, 0)},
+      {"product", g.MatMul(part, w)},
+      {"square", g.MatMul(turned, part)},
+      {"largest", g.ArgReduce(part, {Combiner::kMax, 1, false, DType::kI64})},
+      {"running", g.Cumulative(turned, {Combiner::kSum, 1, false, false})},
+  });
+  Literal data(DType::kI32, {1200, 6}), weights(DType::kI32, {6, 5});
+  for (int64_t i = 0; i < 7200; ++i) data.SetInt(i, i * 7919 % 101 - 50);
+  for (int64_t i = 0; i < 30; ++i) weights.SetInt(i, i % 7 - 3);
+  std::vector<std::vector<Literal>> calls;
+  for (const int64_t count : {5, 0, 1, 16, 37, 1200}) {
+    calls.push_back({data, weights, Count(count)});
+  }
+  ExpectEqual(graph, calls);
+}
+
+TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
+  GraphBuilder g;
+  const Value n = g.Input("n", {DType::kI64, {}});
+  const Dim size = g.Symbol("size", 0, 5000, /*at_run_time=*/true);
+  const Value numbers = g.Node1(Op::kCountUp, {n}, CountUpAttrs{{size}});
+  const Value x = g.Mul(g.Cast(numbers, DType::kF32), 0.001);
+  const auto graph =
+      g.Build({{"y", g.Softmax(x)}, {"mean", g.Mean(x, {0})}, {"x", g.Exp(x)}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto compiled = CompileHere(*graph);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  for (const int64_t count : {1, 7, 64, 1001, 5000}) {
+    const std::vector<Literal> arguments = {Count(count)};
+    const auto expected = Evaluate(*graph, arguments);
+    const auto actual = Replay(*graph, *compiled, AllBackends(), arguments);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    for (size_t i = 0; i < expected->size(); ++i) {
+      ASSERT_EQ((*actual)[i].dims(), (*expected)[i].dims());
+      for (int64_t e = 0; e < (*expected)[i].element_count(); ++e) {
+        const double want = (*expected)[i].AsDouble(e);
+        EXPECT_NEAR((*actual)[i].AsDouble(e), want, 1e-5 * std::fabs(want));
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow, testing::Values("cpu", "ref"),
                          [](const auto& info) { return info.param; });
 

@@ -203,7 +203,7 @@ class Cpu : public Backend {
     cpu.isa = IsaOf(options);
     return {
         {"cpu", cpu.Fingerprint()},
-        {"codegen", "1"},
+        {"codegen", "2"},
         {"onednn", MayUseVendor(options) ? VendorVersion() : "none"},
         {"threads", options.deterministic ? "any" : StrCat(Threads(options))}};
   }
@@ -238,18 +238,37 @@ class Cpu : public Backend {
   }
 };
 
+// Sizes to plan for; none that would make different strides look alike.
+std::vector<int64_t> PlannedSizes(std::span<const Symbol> symbols) {
+  std::vector<int64_t> sizes = TypicalSizes(symbols);
+  for (int64_t& size : sizes) size = std::max<int64_t>(size, 2);
+  return sizes;
+}
+
+// Regions whose sizes are found out: loops, or the interpreter.
+std::vector<Candidate> Symbolic(const KernelRequest& request,
+                                const CompileOptions& options) {
+  const std::vector<int64_t> sizes = PlannedSizes(request.symbols);
+  std::vector<Candidate> candidates;
+  if (const auto flat = FlattenSymbolic(*request.region, sizes)) {
+    Candidate& loops = candidates.emplace_back();
+    loops.kernel = kLoops;
+    loops.seconds =
+        kLaunchSeconds +
+        MakeSchedule(*flat, IsaOf(options)).cycles / kCyclesPerSecond;
+  }
+  Candidate& interpreter = candidates.emplace_back();
+  interpreter.kernel = kInterpreter;
+  interpreter.seconds =
+      kLaunchSeconds +
+      kInterpretedSeconds * EstimateWork(*request.region, sizes).flops;
+  return candidates;
+}
+
 std::vector<Candidate> Cpu::Candidates(const KernelRequest& request,
                                        const CompileOptions& options) const {
   if (!AllComputed(*request.region)) return {};
-  if (request.region->symbols > 0) {
-    const Work work =
-        EstimateWork(*request.region, TypicalSizes(request.symbols));
-    return {{kInterpreter,
-             kLaunchSeconds + kInterpretedSeconds * work.flops,
-             0,
-             {},
-             {}}};
-  }
+  if (request.region->symbols > 0) return Symbolic(request, options);
   const std::optional<FlatRegion> flat = Flatten(*request.region);
   if (!flat) return {};
   const Isa isa = IsaOf(options);
@@ -293,7 +312,11 @@ class ModuleBuilder {
                                 EncodeRegion(*request.kernel.region));
       return OkStatus();
     }
-    std::optional<FlatRegion> flat = Flatten(*request.kernel.region);
+    std::optional<FlatRegion> flat =
+        request.kernel.region->symbols > 0
+            ? FlattenSymbolic(*request.kernel.region,
+                              PlannedSizes(request.kernel.symbols))
+            : Flatten(*request.kernel.region);
     if (!flat) return InternalError("a region without a kernel");
     if (request.candidate.kernel == kVendor) return AddVendor(request, &kernel);
     GeneratedKernel generated;
@@ -304,7 +327,7 @@ class ModuleBuilder {
                               AddTiles(request, *flat, *tile, &kernel));
     } else {
       const std::optional<FlatRegion> loops =
-          FlattenLoops(*request.kernel.region);
+          flat->is_symbolic() ? flat : FlattenLoops(*request.kernel.region);
       generated = GenerateRegion(*loops, MakeSchedule(*loops, isa_), kName,
                                  VectorBits(isa_));
     }
@@ -391,7 +414,7 @@ class ModuleBuilder {
       kernel->program = AddFunction(generated);
       ENCORE_ASSIGN_OR_RETURN(program.epilogue,
                               DecodeGenerated(kernel->program.params));
-      program.epilogue_scratch = generated.scratch_bytes;
+      program.epilogue_scratch = generated.scratch_bytes.constant();
     }
     ENCORE_RETURN_IF_ERROR(CompleteVendor(match->pack, &program));
     kernel->scratch = Dim(program.scratch_bytes);
@@ -424,8 +447,10 @@ class ModuleBuilder {
     for (const std::string_view feature : RequiredFeatures(isa_)) {
       program.requirements.emplace_back(feature);
     }
-    program.params = Encode(GeneratedParams{
-        .helper_version = kHelperVersion, .partitions = generated.partitions});
+    program.params = Encode(
+        GeneratedParams{.helper_version = kHelperVersion,
+                        .partitions = generated.partitions,
+                        .any_partitions = generated.any_partitions ? 1 : 0});
     return program;
   }
 

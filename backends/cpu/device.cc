@@ -1,5 +1,6 @@
 #include "encore/backends/cpu/device.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -22,15 +23,22 @@ namespace {
 using runtime::LaunchContext;
 using runtime::LoadRequest;
 
+// Of a kernel whose sizes are found out: bytes of its largest buffer that are
+// worth a partition.
+constexpr int64_t kGrainBytes = 32 << 10;
+
 class GeneratedKernel : public runtime::Kernel {
  public:
   GeneratedKernel(std::shared_ptr<const Image> image, KernelFunction function,
-                  int64_t partitions)
+                  const GeneratedParams& params, size_t buffers)
       : image_(std::move(image)),
         function_(function),
-        partitions_(partitions) {}
+        partitions_(params.partitions),
+        any_partitions_(params.any_partitions != 0),
+        buffers_(buffers) {}
 
   Status Launch(const LaunchContext& context) const override {
+    if (any_partitions_) return LaunchSized(context);
     if (partitions_ == 1) {
       function_(context.buffers, context.args, 0, &Helpers());
     } else {
@@ -42,9 +50,29 @@ class GeneratedKernel : public runtime::Kernel {
   }
 
  private:
+  Status LaunchSized(const LaunchContext& context) const {
+    int64_t largest = 0;
+    for (size_t i = 0; i < buffers_; ++i) {
+      largest = std::max(largest, context.sizes[i]);
+    }
+    const int64_t count =
+        std::clamp<int64_t>(largest / kGrainBytes, 1, partitions_);
+    if (count == 1) {
+      function_(context.buffers, context.args, int64_t{1} << 32, &Helpers());
+      return OkStatus();
+    }
+    context.threads->ParallelFor(count, [&](int64_t partition) {
+      function_(context.buffers, context.args, partition + (count << 32),
+                &Helpers());
+    });
+    return OkStatus();
+  }
+
   std::shared_ptr<const Image> image_;
   KernelFunction function_;
   int64_t partitions_;
+  bool any_partitions_;
+  size_t buffers_;
 };
 
 class CpuDevice : public runtime::HostDevice {
@@ -121,7 +149,8 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadOne(const LoadRequest& request,
   ENCORE_ASSIGN_OR_RETURN(Function function,
                           FindFunction(request, params, images));
   return std::make_unique<GeneratedKernel>(std::move(function.image),
-                                           function.call, params.partitions);
+                                           function.call, params,
+                                           program.reads + program.writes);
 }
 
 StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> CpuDevice::Load(

@@ -20,8 +20,9 @@ StatusOr<GeneratedParams> DecodeGenerated(std::span<const std::byte> bytes) {
     return DataLossError("the params of a generated kernel have a wrong size");
   }
   std::memcpy(&params, bytes.data(), sizeof(params));
-  if (params.kind != GeneratedParams::kKind || params.reserved != 0 ||
-      params.partitions < 1 || params.partitions > (int64_t{1} << 30)) {
+  if (params.kind != GeneratedParams::kKind || params.any_partitions < 0 ||
+      params.any_partitions > 1 || params.partitions < 1 ||
+      params.partitions > (int64_t{1} << 30)) {
     return DataLossError("the params of a generated kernel are not sound");
   }
   return params;

@@ -24,7 +24,9 @@ struct GeneratedParams {
   uint32_t helper_version = 0;  // the function table it needs at least
   uint64_t image_digest = 0;    // ImageDigest of the artefact
   int64_t partitions = 1;       // calls of the function per launch
-  int64_t reserved = 0;
+  // 1: whoever launches chooses how many, up to `partitions`, and hands each
+  // call its number + 2^32 * how many there are.
+  int64_t any_partitions = 0;
 };
 
 std::vector<std::byte> Encode(const GeneratedParams& params);

@@ -6,46 +6,74 @@
 namespace encore::backends::cpu {
 namespace {
 
-// Inclusive bounds of an affine value over the variables' extents.
-std::pair<int64_t, int64_t> Range(const Affine& affine,
-                                  const std::vector<int64_t>& extents) {
-  int64_t low = affine.offset, high = affine.offset;
-  for (const auto& [variable, coefficient] : affine.terms) {
-    const int64_t span = coefficient * (extents[variable] - 1);
-    (span < 0 ? low : high) += span;
+// What the region's symbols may be, and values of theirs to plan for.
+struct Symbols {
+  std::vector<Symbol> bounds;  // 0 and more, each
+  std::vector<int64_t> typical;
+
+  std::optional<Size> SizeOf(const Dim& dim) const {
+    if (dim.is_constant()) return Size(dim.constant());
+    const std::optional<int64_t> value = dim.Evaluate(typical);
+    if (!value) return std::nullopt;
+    return Size(dim, *value);
   }
-  return {low, high};
+  std::optional<std::vector<Size>> SizesOf(const std::vector<Dim>& dims) const {
+    std::vector<Size> sizes;
+    for (const Dim& dim : dims) {
+      const std::optional<Size> size = SizeOf(dim);
+      if (!size) return std::nullopt;
+      sizes.push_back(*size);
+    }
+    return sizes;
+  }
+  bool IsNegative(const Size& size) const {
+    return size.is_constant() ? size < 0 : size.dim().UpperBound(bounds) < 0;
+  }
+  bool MayBeNegative(const Size& size) const {
+    return size.is_constant() ? size < 0 : size.dim().LowerBound(bounds) < 0;
+  }
+};
+
+// Whether the affine value surely lies in [0, extent) over the variables'
+// extents.
+bool StaysWithin(const Affine& affine, const Size& extent,
+                 const std::vector<Size>& extents, const Symbols& symbols) {
+  Size low = affine.offset, high = affine.offset;
+  for (const auto& [variable, coefficient] : affine.terms) {
+    const Size span = coefficient * (extents[variable] - 1);
+    if (symbols.MayBeNegative(coefficient)) {
+      if (!symbols.IsNegative(coefficient)) return false;
+      low += span;
+    } else {
+      high += span;
+    }
+  }
+  return !symbols.MayBeNegative(low) &&
+         !symbols.MayBeNegative(extent - 1 - high);
 }
 
-std::optional<Affine> ToAffine(const Index& index) {
+std::optional<Affine> ToAffine(const Index& index, const Symbols& symbols) {
   Affine affine;
-  if (!index.offset.is_constant()) return std::nullopt;
-  affine.offset = index.offset.constant();
+  const std::optional<Size> offset = symbols.SizeOf(index.offset);
+  if (!offset) return std::nullopt;
+  affine.offset = *offset;
   for (const Index::Term& term : index.terms) {
-    if (!term.stride.is_constant()) return std::nullopt;
-    affine.AddTerm(term.variable, term.stride.constant());
+    const std::optional<Size> stride = symbols.SizeOf(term.stride);
+    if (!stride) return std::nullopt;
+    affine.AddTerm(term.variable, *stride);
   }
   return affine;
 }
 
-std::optional<std::vector<int64_t>> Constants(const std::vector<Dim>& dims) {
-  std::vector<int64_t> values;
-  for (const Dim& dim : dims) {
-    if (!dim.is_constant()) return std::nullopt;
-    values.push_back(dim.constant());
-  }
-  return values;
-}
-
 // Elements between neighbours along each dim.
-std::vector<int64_t> Strides(const std::vector<int64_t>& extents,
-                             const std::vector<int>& order) {
-  std::vector<int64_t> strides(extents.size());
-  int64_t stride = 1;
+std::vector<Size> Strides(const std::vector<Size>& extents,
+                          const std::vector<int>& order) {
+  std::vector<Size> strides(extents.size(), 1);
+  Size stride = 1;
   for (size_t i = extents.size(); i-- > 0;) {
     const size_t dim = order.empty() ? i : order[i];
     strides[dim] = stride;
-    stride *= std::max<int64_t>(extents[dim], 1);
+    if (!(extents[dim] == 0)) stride *= extents[dim];
   }
   return strides;
 }
@@ -54,26 +82,28 @@ std::vector<int64_t> Strides(const std::vector<int64_t>& extents,
 // (o / block) * rest * block + … + o % block.
 std::optional<FlatAccess> FlattenPanel(const Access& access,
                                        const Operand& operand,
-                                       const std::vector<int64_t>& dims) {
+                                       const std::vector<Size>& dims,
+                                       const Symbols& symbols) {
   const Layout& layout = operand.layout;
   if (access.checked || layout.order.empty() ||
       layout.order[0] != layout.block_dim) {
     return std::nullopt;
   }
   FlatAccess flat;
-  int64_t stride = layout.block;
+  Size stride = layout.block;
   for (size_t i = dims.size(); i-- > 0;) {
     const int dim = layout.order[i];
-    const std::optional<Affine> affine = ToAffine(access.indices[dim]);
+    const std::optional<Affine> affine = ToAffine(access.indices[dim], symbols);
     if (!affine || access.indices[dim].indirect.valid() ||
         access.indices[dim].divisor != 1) {
       return std::nullopt;
     }
     if (dim == layout.block_dim) {
-      if (affine->offset != 0 || affine->terms.size() != 1 ||
-          affine->terms[0].second != 1) {
+      if (!(affine->offset == 0) || affine->terms.size() != 1 ||
+          !(affine->terms[0].second == 1)) {
         return std::nullopt;
       }
+      if (!stride.is_constant()) return std::nullopt;
       flat.panel = affine->terms[0].first;
       flat.address.AddTerm(flat.panel, stride / layout.block);
       continue;
@@ -89,12 +119,13 @@ std::optional<FlatAccess> FlattenPanel(const Access& access,
 
 std::optional<FlatAccess> FlattenAccess(const std::vector<Index>& indices,
                                         bool checked,
-                                        const std::vector<int64_t>& dims,
-                                        const std::vector<int64_t>& strides,
-                                        const std::vector<int64_t>& extents) {
+                                        const std::vector<Size>& dims,
+                                        const std::vector<Size>& strides,
+                                        const std::vector<Size>& extents,
+                                        const Symbols& symbols) {
   FlatAccess access;
   for (size_t d = 0; d < indices.size(); ++d) {
-    const std::optional<Affine> affine = ToAffine(indices[d]);
+    const std::optional<Affine> affine = ToAffine(indices[d], symbols);
     if (!affine) return std::nullopt;
     DynamicIndex dynamic{.index = *affine,
                          .indirect = indices[d].indirect,
@@ -109,10 +140,10 @@ std::optional<FlatAccess> FlattenAccess(const std::vector<Index>& indices,
     } else {
       dynamic.stride = strides[d];
     }
-    const auto [low, high] = Range(*affine, extents);
-    dynamic.checked = checked && (dynamic.divisor > 1 || low < 0 ||
-                                  high >= dims[d] || dynamic.indirect.valid());
-    if (dynamic.checked || dynamic.stride != 0) {
+    dynamic.checked =
+        checked && (dynamic.divisor > 1 || dynamic.indirect.valid() ||
+                    !StaysWithin(*affine, dims[d], extents, symbols));
+    if (dynamic.checked || !(dynamic.stride == 0)) {
       access.checked |= dynamic.checked;
       access.dynamic.push_back(std::move(dynamic));
     }
@@ -136,26 +167,29 @@ enum class Merged { kNever, kPlain, kRepeated };
 constexpr int64_t kMaxRepeat = 16;
 
 Merged MergeLoad(const FlatAccess& access, uint32_t first, uint32_t second,
-                 int64_t extent) {
+                 const Size& extent) {
   if (access.RepeatOf(first) != nullptr || access.panel == first ||
       access.panel == second) {
     return Merged::kNever;
   }
   for (const DynamicIndex& dynamic : access.dynamic) {
-    if (dynamic.index.Coefficient(first) != 0 ||
-        dynamic.index.Coefficient(second) != 0) {
+    if (!(dynamic.index.Coefficient(first) == 0) ||
+        !(dynamic.index.Coefficient(second) == 0)) {
       return Merged::kNever;
     }
   }
-  const int64_t a = access.address.Coefficient(first);
+  const Size a = access.address.Coefficient(first);
   if (const FlatAccess::Repeat* repeat = access.RepeatOf(second)) {
-    const bool continues = extent % repeat->divisor == 0 &&
-                           a == extent / repeat->divisor * repeat->coefficient;
+    const bool continues =
+        extent.is_constant() && extent % repeat->divisor == 0 &&
+        a == int64_t{extent / repeat->divisor * repeat->coefficient};
     return continues ? Merged::kPlain : Merged::kNever;
   }
-  const int64_t b = access.address.Coefficient(second);
+  const Size b = access.address.Coefficient(second);
   if (a == b * extent) return Merged::kPlain;
-  const bool power = (extent & (extent - 1)) == 0 && extent <= kMaxRepeat;
+  const int64_t count = extent.typical();
+  const bool power = extent.is_constant() && a.is_constant() &&
+                     (count & (count - 1)) == 0 && count <= kMaxRepeat;
   return b == 0 && power ? Merged::kRepeated : Merged::kNever;
 }
 
@@ -164,7 +198,7 @@ Merged MergeLoad(const FlatAccess& access, uint32_t first, uint32_t second,
 // `second` does not move.
 bool CanMerge(const FlatRegion& flat, uint32_t first, uint32_t second,
               bool repeats) {
-  const int64_t extent = flat.extents[second];
+  const Size extent = flat.extents[second];
   for (size_t a = 0; a < flat.loads.size(); ++a) {
     const Merged merged = MergeLoad(flat.loads[a], first, second, extent);
     const bool input =
@@ -182,7 +216,7 @@ bool CanMerge(const FlatRegion& flat, uint32_t first, uint32_t second,
     }
   }
   for (const Affine& affine : flat.results) {
-    if (affine.Coefficient(first) != affine.Coefficient(second) * extent) {
+    if (!(affine.Coefficient(first) == affine.Coefficient(second) * extent)) {
       return false;
     }
   }
@@ -196,7 +230,7 @@ bool CanMerge(const FlatRegion& flat, uint32_t first, uint32_t second,
 }
 
 void Merge(FlatRegion* flat, uint32_t first, uint32_t second) {
-  const int64_t extent = flat->extents[second];
+  const Size extent = flat->extents[second];
   const auto drop = [first](Affine* affine) {
     std::erase_if(affine->terms,
                   [first](const auto& term) { return term.first == first; });
@@ -265,13 +299,13 @@ void MergeVariables(FlatRegion* flat, bool repeats) {
   }
 }
 
-bool FlattenStages(FlatRegion* flat) {
+bool FlattenStages(FlatRegion* flat, const Symbols& symbols) {
   const Region& region = *flat->region;
   for (const Stage& stage : region.stages) {
     flat->loops.push_back(stage.loops);
     flat->reduced.push_back(stage.reduced);
     Affine result;
-    int64_t size = 1;
+    Size size = 1;
     for (size_t i = stage.loops.size(); i-- > 0;) {
       result.AddTerm(stage.loops[i], size);
       size *= flat->extents[stage.loops[i]];
@@ -281,11 +315,11 @@ bool FlattenStages(FlatRegion* flat) {
     std::vector<FlatAccess>& stores = flat->stores.emplace_back();
     for (const Store& store : stage.stores) {
       const Operand& output = region.outputs[store.output];
-      const auto dims = Constants(output.dims);
+      const auto dims = symbols.SizesOf(output.dims);
       if (!dims || output.layout.block_dim >= 0) return false;
-      auto access =
-          FlattenAccess(store.indices, store.checked, *dims,
-                        Strides(*dims, output.layout.order), flat->extents);
+      auto access = FlattenAccess(store.indices, store.checked, *dims,
+                                  Strides(*dims, output.layout.order),
+                                  flat->extents, symbols);
       if (!access) return false;
       stores.push_back(*std::move(access));
     }
@@ -293,21 +327,21 @@ bool FlattenStages(FlatRegion* flat) {
   return true;
 }
 
-bool FlattenLoads(FlatRegion* flat) {
+bool FlattenLoads(FlatRegion* flat, const Symbols& symbols) {
   const Region& region = *flat->region;
   for (const Access& access : region.accesses) {
-    std::vector<int64_t> dims, strides;
+    std::vector<Size> dims, strides;
     if (access.source == Access::Source::kInput) {
       const Operand& input = region.inputs[access.number];
-      const auto constants = Constants(input.dims);
-      if (!constants) return false;
+      const auto sizes = symbols.SizesOf(input.dims);
+      if (!sizes) return false;
       if (input.layout.block_dim >= 0) {
-        auto panel = FlattenPanel(access, input, *constants);
+        auto panel = FlattenPanel(access, input, *sizes, symbols);
         if (!panel) return false;
         flat->loads.push_back(*std::move(panel));
         continue;
       }
-      dims = *constants;
+      dims = *sizes;
       strides = Strides(dims, input.layout.order);
     } else {
       for (const uint32_t v : region.stages[access.number].loops) {
@@ -316,30 +350,84 @@ bool FlattenLoads(FlatRegion* flat) {
       strides = Strides(dims, {});
     }
     auto load = FlattenAccess(access.indices, access.checked, dims, strides,
-                              flat->extents);
+                              flat->extents, symbols);
     if (!load) return false;
     flat->loads.push_back(*std::move(load));
   }
   return true;
 }
 
+// Stages whose buffers' sizes are added up.
+constexpr size_t kMostSymbolicStages = 16;
+
+// Whether no expression outgrew what a Dim can say.
+bool IsValid(const FlatRegion& flat) {
+  const auto valid = [](const Affine& affine) {
+    return affine.offset.dim().valid() &&
+           std::ranges::all_of(affine.terms, [](const auto& term) {
+             return term.second.dim().valid();
+           });
+  };
+  const auto reached = [&](const FlatAccess& access) {
+    return valid(access.address) &&
+           std::ranges::all_of(access.dynamic, [&](const DynamicIndex& d) {
+             return valid(d.index) && d.stride.dim().valid();
+           });
+  };
+  const auto sound = [](const Size& size) { return size.dim().valid(); };
+  const auto has_lines = [](const Size& size) {
+    return FloorDiv(size.dim() * Dim(64), Dim(64)).valid();
+  };
+  if (flat.is_symbolic() && flat.loops.size() > kMostSymbolicStages) {
+    return false;
+  }
+  return std::ranges::all_of(flat.extents, sound) &&
+         std::ranges::all_of(flat.result_sizes, has_lines) &&
+         std::ranges::all_of(flat.results, valid) &&
+         std::ranges::all_of(flat.loads, reached) &&
+         std::ranges::all_of(flat.stores, [&](const auto& stores) {
+           return std::ranges::all_of(stores, reached);
+         });
+}
+
+std::optional<FlatRegion> FlattenAll(const Region& region,
+                                     const Symbols& symbols, bool repeats) {
+  FlatRegion flat;
+  flat.region = &region;
+  auto extents = symbols.SizesOf(region.extents);
+  if (!extents) return std::nullopt;
+  flat.extents = *std::move(extents);
+  for (Size& extent : flat.extents) {
+    if (extent.is_constant()) continue;
+    extent = Size(extent.dim(), std::max<int64_t>(extent.typical(), 1));
+  }
+  flat.outer.resize(region.outer);
+  std::iota(flat.outer.begin(), flat.outer.end(), 0);
+  if (!FlattenStages(&flat, symbols) || !FlattenLoads(&flat, symbols)) {
+    return std::nullopt;
+  }
+  MergeVariables(&flat, repeats);
+  if (!IsValid(flat)) return std::nullopt;
+  return flat;
+}
+
 }  // namespace
 
-int64_t Affine::Coefficient(uint32_t variable) const {
+Size Affine::Coefficient(uint32_t variable) const {
   for (const auto& [v, coefficient] : terms) {
     if (v == variable) return coefficient;
   }
   return 0;
 }
 
-void Affine::AddTerm(uint32_t variable, int64_t coefficient) {
+void Affine::AddTerm(uint32_t variable, const Size& coefficient) {
   const auto at = std::lower_bound(
       terms.begin(), terms.end(), variable,
       [](const auto& term, uint32_t v) { return term.first < v; });
   if (at != terms.end() && at->first == variable) {
     at->second += coefficient;
     if (at->second == 0) terms.erase(at);
-  } else if (coefficient != 0) {
+  } else if (!(coefficient == 0)) {
     terms.insert(at, {variable, coefficient});
   }
 }
@@ -354,26 +442,21 @@ const FlatAccess::Repeat* FlatAccess::RepeatOf(uint32_t variable) const {
 bool FlatAccess::DynamicIn(uint32_t variable) const {
   if (RepeatOf(variable) != nullptr) return true;
   return std::any_of(dynamic.begin(), dynamic.end(), [variable](const auto& d) {
-    return d.index.Coefficient(variable) != 0;
+    return !(d.index.Coefficient(variable) == 0);
   });
 }
 
 std::optional<FlatRegion> Flatten(const Region& region, bool repeats) {
-  FlatRegion flat;
-  flat.region = &region;
-  const auto extents = Constants(region.extents);
-  if (!extents) return std::nullopt;
-  flat.extents = *extents;
-  flat.outer.resize(region.outer);
-  std::iota(flat.outer.begin(), flat.outer.end(), 0);
-  for (const Expr& expr : region.exprs) {
-    if (expr.kind == Expr::Kind::kDim && !expr.dim.is_constant()) {
-      return std::nullopt;
-    }
-  }
-  if (!FlattenStages(&flat) || !FlattenLoads(&flat)) return std::nullopt;
-  MergeVariables(&flat, repeats);
-  return flat;
+  if (region.symbols > 0) return std::nullopt;
+  return FlattenAll(region, Symbols(), repeats);
+}
+
+std::optional<FlatRegion> FlattenSymbolic(const Region& region,
+                                          std::vector<int64_t> typical) {
+  Symbols symbols;
+  symbols.bounds.resize(region.symbols);
+  symbols.typical = std::move(typical);
+  return FlattenAll(region, symbols, /*repeats=*/false);
 }
 
 }  // namespace encore::backends::cpu

@@ -1,5 +1,5 @@
-// FlatRegion: a region with constant sizes, its accesses as linear addresses,
-// in the form that code is generated from.
+// FlatRegion: a region, its accesses as linear addresses, in the form that code
+// is generated from.
 //
 // Each access becomes base + sum of coefficient * variable (elements), plus
 // what stays dynamic: indirect parts, quotients and range checks that could not
@@ -13,17 +13,18 @@
 #include <utility>
 #include <vector>
 
+#include "encore/backends/cpu/codegen/size.h"
 #include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {
 
 // offset + sum of coefficient * variable.
 struct Affine {
-  int64_t offset = 0;
-  std::vector<std::pair<uint32_t, int64_t>> terms;  // variables ascending
+  Size offset = 0;
+  std::vector<std::pair<uint32_t, Size>> terms;  // variables ascending
 
-  int64_t Coefficient(uint32_t variable) const;
-  void AddTerm(uint32_t variable, int64_t coefficient);
+  Size Coefficient(uint32_t variable) const;
+  void AddTerm(uint32_t variable, const Size& coefficient);
 };
 
 // An index that is not part of the linear address, or is but must be checked.
@@ -31,11 +32,11 @@ struct DynamicIndex {
   Affine index;
   ExprId indirect;  // added to `index`; invalid: none
   int64_t divisor = 1;
-  int64_t extent = 0;  // valid in [0, extent)
+  Size extent = 0;  // valid in [0, extent)
   bool checked = false;
   // What one step of the quotient adds to the address; 0 where the affine part
   // is in the address already and there is nothing to add.
-  int64_t stride = 0;
+  Size stride = 0;
 };
 
 struct FlatAccess {
@@ -72,21 +73,29 @@ struct FlatAccess {
 
 struct FlatRegion {
   const Region* region = nullptr;
-  std::vector<int64_t> extents;  // by variable; 1 where merged away
-  std::vector<uint32_t> outer;   // what is left of the outer variables
+  std::vector<Size> extents;    // by variable; 1 where merged away
+  std::vector<uint32_t> outer;  // what is left of the outer variables
   // By stage: what is left of its lists.
   std::vector<std::vector<uint32_t>> loops, reduced;
   std::vector<FlatAccess> loads;                // by access
   std::vector<std::vector<FlatAccess>> stores;  // by stage and store
   // By stage: where its result at a point of `loops` lies in its buffer.
   std::vector<Affine> results;
-  std::vector<int64_t> result_sizes;  // elements of the buffer; 1: a scalar
+  std::vector<Size> result_sizes;  // elements of the buffer; 1: a scalar
+
+  bool is_symbolic() const { return region->symbols > 0; }
 };
 
 // Nothing where a size is symbolic, or a layout has blocks in a dim that is
 // indexed by anything but one outer variable. With `repeats` a small innermost
 // variable is merged even where loads do not depend on it.
 std::optional<FlatRegion> Flatten(const Region& region, bool repeats = false);
+
+// The same for a region with symbols, of which typical[i] is a value of symbol
+// i to plan for, at least 2: what depends on symbols must be generated from
+// Size::dim.
+std::optional<FlatRegion> FlattenSymbolic(const Region& region,
+                                          std::vector<int64_t> typical);
 
 }  // namespace encore::backends::cpu
 

@@ -115,7 +115,7 @@ class Builder {
       if (coefficient < 0 || merged) return false;
       moves = true;
       const int64_t extent =
-          term.variable == m_ ? rows_ : flat_.extents[term.variable];
+          term.variable == m_ ? Size(rows_) : flat_.extents[term.variable];
       span += coefficient * (extent - 1);
     }
     if (!moves) return true;

@@ -17,7 +17,7 @@ void Nest(RegionEmitter& e, const FlatRegion& flat,
           const std::function<void()>& body) {
   if (first == last) return body();
   const uint32_t variable = variables[first];
-  e.builder().Loop(IrBuilder::I64(0), IrBuilder::I64(flat.extents[variable]), 1,
+  e.builder().Loop(IrBuilder::I64(0), e.SizeValue(flat.extents[variable]), 1,
                    [&](const Value& i) {
                      std::vector<Value> memo = e.SaveMemo();
                      e.SetVariable(variable, i);
@@ -27,7 +27,7 @@ void Nest(RegionEmitter& e, const FlatRegion& flat,
 }
 
 // `body(k)` for every vector of `variable`; k counts unrolled ones.
-void VectorLoop(RegionEmitter& e, int64_t extent, int variable, int lanes,
+void VectorLoop(RegionEmitter& e, const Size& extent, int variable, int lanes,
                 int unroll, const std::function<void(int)>& body) {
   IrBuilder& b = e.builder();
   const auto at = [&](const Value& i, int k, const Value& active) {
@@ -39,22 +39,41 @@ void VectorLoop(RegionEmitter& e, int64_t extent, int variable, int lanes,
     e.RestoreMemo(std::move(memo));
   };
   const int64_t step = int64_t{lanes} * unroll;
-  const int64_t unrolled = unroll > 1 ? extent / step * step : 0;
-  const int64_t full = extent / lanes * lanes;
-  b.Loop(IrBuilder::I64(0), IrBuilder::I64(unrolled), step,
-         [&](const Value& i) {
-           for (int k = 0; k < unroll; ++k) {
-             at(b.Add(i, int64_t{k} * lanes), k, {});
-           }
-         });
-  b.Loop(IrBuilder::I64(unrolled), IrBuilder::I64(full), lanes,
-         [&](const Value& i) { at(i, 0, {}); });
-  if (full < extent) {
-    at(IrBuilder::I64(full), 0, IrBuilder::PrefixMask(lanes, extent - full));
-  }
+  const Value unrolled =
+      unroll > 1 ? WholeSteps(e, extent, step) : IrBuilder::I64(0);
+  const Value full = WholeSteps(e, extent, lanes);
+  b.Loop(IrBuilder::I64(0), unrolled, step, [&](const Value& i) {
+    for (int k = 0; k < unroll; ++k) {
+      at(b.Add(i, int64_t{k} * lanes), k, {});
+    }
+  });
+  b.Loop(unrolled, full, lanes, [&](const Value& i) { at(i, 0, {}); });
+  WithTail(e, extent, lanes, [&](const Value& active) { at(full, 0, active); });
 }
 
 }  // namespace
+
+Value WholeSteps(RegionEmitter& e, const Size& extent, int64_t step) {
+  if (extent.is_constant()) return IrBuilder::I64(extent / step * step);
+  IrBuilder& b = e.builder();
+  const Value count = e.SizeValue(extent);
+  return b.Sub(count, b.Binary("urem", count, IrBuilder::I64(step)));
+}
+
+void WithTail(RegionEmitter& e, const Size& extent, int lanes,
+              const std::function<void(const Value& active)>& body) {
+  if (extent.is_constant()) {
+    if (extent % lanes == 0) return;
+    return body(IrBuilder::PrefixMask(lanes, extent % lanes));
+  }
+  IrBuilder& b = e.builder();
+  const Value left =
+      b.Binary("urem", e.SizeValue(extent), IrBuilder::I64(lanes));
+  b.If(b.Compare("ne", left, IrBuilder::I64(0)), [&] {
+    const IrType type{Elem::kI64, lanes};
+    body(b.Compare("ult", IrBuilder::Steps(type, 1), b.Splat(left, lanes)));
+  });
+}
 
 void Loops(RegionEmitter& e, const FlatRegion& flat,
            const std::vector<uint32_t>& variables, int vector_variable,
@@ -116,9 +135,10 @@ Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
   const bool along = variable_ != kNoVariable;
   const IrType type{ComputeElem(dtype), along ? lanes_ : e_.lanes()};
   const Value identity = Identity(combiner, dtype, type.lanes);
-  const int64_t extent = along ? flat_.extents[reduced_.back()] : 1;
-  const int unroll =
-      along && extent >= int64_t{kAccumulators} * lanes_ ? kAccumulators : 1;
+  const Size extent = along ? flat_.extents[reduced_.back()] : Size(1);
+  const bool is_long =
+      !extent.is_constant() || extent >= int64_t{kAccumulators} * lanes_;
+  const int unroll = along && is_long ? kAccumulators : 1;
   std::vector<Value> sums;
   for (int k = 0; k < unroll; ++k) {
     sums.push_back(b_.NewVariable(type));
@@ -224,16 +244,19 @@ std::vector<Value> Reduction::Arg() {
 
 std::vector<Value> Reduction::Welford() {
   const DType dtype = stage_.accumulate;
-  int64_t count = 1;
+  Size count = 1;
   for (const uint32_t v : reduced_) count *= flat_.extents[v];
-  const auto constant = [](const Value& like, double value) {
-    return IrBuilder::Float(like.type, value);
+  const auto counted = [&](const Value& like) {
+    if (count.is_constant()) {
+      return IrBuilder::Float(like.type, static_cast<double>(int64_t{count}));
+    }
+    return b_.Splat(b_.Convert("sitofp", e_.SizeValue(count), like.type.elem),
+                    like.lanes());
   };
   // Two passes: more precise than one, and the second reads from the cache.
   const Value sum =
       Simple(RegionCombiner::kSum, [this] { return Accumulated(); });
-  const Value mean =
-      b_.Binary("fdiv", sum, constant(sum, static_cast<double>(count)));
+  const Value mean = b_.Binary("fdiv", sum, counted(sum));
   const Value squares = Simple(RegionCombiner::kSum, [&] {
     const Value value = Accumulated();
     const Value d = b_.Binary("fsub", value, b_.Splat(mean, value.lanes()));

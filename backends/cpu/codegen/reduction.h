@@ -19,6 +19,14 @@ void Loops(RegionEmitter& e, const FlatRegion& flat,
            const std::vector<uint32_t>& variables, int vector_variable,
            int lanes, const std::function<void()>& body);
 
+// The largest multiple of `step` that is not above `extent`, an i64.
+Value WholeSteps(RegionEmitter& e, const Size& extent, int64_t step);
+
+// `body` for what a whole number of vectors leaves of `extent`, if anything,
+// with the lanes that exist.
+void WithTail(RegionEmitter& e, const Size& extent, int lanes,
+              const std::function<void(const Value& active)>& body);
+
 // A value in the compute form of `from` as one of `to`, both of one kind.
 Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value);
 

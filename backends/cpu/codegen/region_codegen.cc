@@ -15,6 +15,18 @@ namespace {
 // Buffers of stages up to this size lie on the stack.
 constexpr int64_t kMaxStackBytes = 64 << 10;
 
+// Of regions whose sizes are found out: elements of a chunk, a multiple of any
+// number of lanes, and partitions of a launch; fewer where each has buffers.
+constexpr int64_t kSymbolicChunk = 2048;
+constexpr int64_t kMostPartitions = 32, kMostWithScratch = 8;
+
+// The least multiple of 64 that is not below `bytes`.
+Size WholeLines(const Size& bytes) {
+  const int64_t typical = (bytes.typical() + 63) / 64 * 64;
+  if (bytes.is_constant()) return Size(typical);
+  return Size(FloorDiv(bytes.dim() + Dim(63), Dim(64)) * Dim(64), typical);
+}
+
 class RegionGenerator {
  public:
   RegionGenerator(const FlatRegion& flat, const Schedule& schedule)
@@ -27,6 +39,11 @@ class RegionGenerator {
 
  private:
   bool along_outer() const { return schedule_.vector_variable != kNoVariable; }
+  // Whether a row may be of several chunks.
+  bool chunked() const {
+    return along_outer() && (flat_.is_symbolic() || schedule_.chunks > 1);
+  }
+  void Begin();
   void MakeBuffers();
   void EmitUnits();
   void EmitUnit(const Value& unit);
@@ -42,16 +59,19 @@ class RegionGenerator {
   const Schedule& schedule_;
   IrBuilder b_;
   RegionEmitter e_;
-  int64_t scratch_ = 0;  // bytes of a partition
+  Size scratch_ = 0;  // bytes of a partition
+  // How many units of work there are, and chunks in a row.
+  Value units_, chunks_;
+  // Of symbolic regions: which partition this is, and of how many.
+  Value partition_, partitions_;
 };
 
 void RegionGenerator::MakeBuffers() {
   const int shared = along_outer() ? schedule_.lanes : 1;
-  const Value partition = IrBuilder::Parameter("partition", Elem::kI64);
   struct Large {
     size_t stage;
     int component;
-    int64_t offset;
+    Size offset;
   };
   std::vector<Large> large;
   int64_t stack = 0;
@@ -62,10 +82,13 @@ void RegionGenerator::MakeBuffers() {
         stage.dtype == DType::kBool ? Elem::kI8 : ComputeElem(stage.dtype);
     const int components =
         stage.kind == Stage::Kind::kReduce ? ComponentCount(stage.combiner) : 1;
-    const int64_t count = std::max<int64_t>(flat_.result_sizes[s], 1) * shared;
-    const int64_t bytes = (count * ElemBits(elem) / 8 + 63) / 64 * 64;
+    const Size& points = flat_.result_sizes[s];
+    const int64_t count = std::max<int64_t>(points.typical(), 1) * shared;
+    const Size bytes =
+        WholeLines((points.is_constant() ? Size(count) : points * shared) *
+                   (ElemBits(elem) / 8));
     for (int c = 0; c < components; ++c) {
-      if (stack + bytes <= kMaxStackBytes) {
+      if (bytes.is_constant() && stack + bytes <= kMaxStackBytes) {
         stack += bytes;
         e_.SetResultBuffer(s, c, b_.NewArray({elem, 1}, count), shared);
       } else {
@@ -80,38 +103,57 @@ void RegionGenerator::MakeBuffers() {
   const Value base = b_.Load(
       {Elem::kPtr, 1}, b_.Gep(buffers, Elem::kPtr, IrBuilder::I64(slot)), 8);
   for (const Large& buffer : large) {
-    const Value offset = b_.Add(b_.Mul(partition, scratch_), buffer.offset);
+    const Value offset = b_.Add(b_.Mul(partition_, e_.SizeValue(scratch_)),
+                                e_.SizeValue(buffer.offset));
     e_.SetResultBuffer(buffer.stage, buffer.component,
                        b_.Gep(base, Elem::kI8, offset), shared);
   }
 }
 
+// Who this call is, and what there is to do.
+void RegionGenerator::Begin() {
+  partition_ = IrBuilder::Parameter("partition", Elem::kI64);
+  chunks_ = IrBuilder::I64(schedule_.chunks);
+  units_ = IrBuilder::I64(schedule_.row_count * schedule_.chunks);
+  partitions_ = IrBuilder::I64(schedule_.partitions);
+  if (!flat_.is_symbolic()) return;
+  const Value both = partition_;
+  partition_ = b_.Binary("and", both, IrBuilder::I64(UINT32_MAX));
+  partitions_ = b_.Binary("lshr", both, IrBuilder::I64(32));
+  if (along_outer()) {
+    const Value extent = e_.SizeValue(flat_.extents[schedule_.vector_variable]);
+    chunks_ = b_.Binary("udiv", b_.Add(extent, kSymbolicChunk - 1),
+                        IrBuilder::I64(kSymbolicChunk));
+  }
+  units_ = chunks_;
+  for (const uint32_t v : schedule_.rows) {
+    units_ = b_.Mul(units_, e_.SizeValue(flat_.extents[v]));
+  }
+}
+
 void RegionGenerator::EmitUnits() {
-  const int64_t units = schedule_.row_count * schedule_.chunks;
-  Value begin = IrBuilder::I64(0), end = IrBuilder::I64(units);
-  if (schedule_.partitions > 1) {
-    const Value partition = IrBuilder::Parameter("partition", Elem::kI64);
-    const Value parts = IrBuilder::I64(schedule_.partitions);
-    begin = b_.Binary("udiv", b_.Mul(partition, units), parts);
-    end = b_.Binary("udiv", b_.Mul(b_.Add(partition, 1), units), parts);
+  Value begin = IrBuilder::I64(0), end = units_;
+  if (flat_.is_symbolic() || schedule_.partitions > 1) {
+    begin = b_.Binary("udiv", b_.Mul(partition_, units_), partitions_);
+    end = b_.Binary("udiv", b_.Mul(b_.Add(partition_, 1), units_), partitions_);
   }
   b_.Loop(begin, end, 1, [&](const Value& unit) { EmitUnit(unit); });
 }
 
 void RegionGenerator::EmitUnit(const Value& unit) {
   Value rest = unit, chunk = IrBuilder::I64(0);
-  const auto split = [&](int64_t extent) {
+  const auto split = [&](const Value& divisor) {
     if (rest.name[0] != '%') return IrBuilder::I64(0);  // the only unit
-    const Value divisor = IrBuilder::I64(extent);
     const Value part = b_.Binary("urem", rest, divisor);
     rest = b_.Binary("udiv", rest, divisor);
     return part;
   };
-  if (schedule_.chunks > 1) chunk = split(schedule_.chunks);
+  if (chunked()) chunk = split(chunks_);
   for (size_t i = schedule_.rows.size(); i-- > 0;) {
     const uint32_t variable = schedule_.rows[i];
     const bool last = i == 0;
-    e_.SetVariable(variable, last ? rest : split(flat_.extents[variable]));
+    e_.SetVariable(variable,
+                   last ? rest : split(e_.SizeValue(flat_.extents[variable])));
   }
   EmitRow(chunk);
 }
@@ -123,27 +165,30 @@ void RegionGenerator::EmitRow(const Value& chunk) {
     return;
   }
   const auto variable = static_cast<uint32_t>(schedule_.vector_variable);
-  const int64_t extent = flat_.extents[variable];
-  const int64_t lanes = schedule_.lanes, full = extent / lanes * lanes;
-  const Value begin = b_.Mul(chunk, schedule_.chunk_extent);
-  Value end = IrBuilder::I64(full);
-  if (schedule_.chunks > 1) {
-    end = b_.Intrinsic("smin", {b_.Add(begin, schedule_.chunk_extent), end});
+  const Size& extent = flat_.extents[variable];
+  const int64_t chunk_extent =
+      flat_.is_symbolic() ? kSymbolicChunk : schedule_.chunk_extent;
+  const Value full = WholeSteps(e_, extent, schedule_.lanes);
+  const Value begin = b_.Mul(chunk, chunk_extent);
+  Value end = full;
+  if (chunked()) {
+    end = b_.Intrinsic("smin", {b_.Add(begin, chunk_extent), end});
   }
-  b_.Loop(begin, end, lanes, [&](const Value& i) {
+  b_.Loop(begin, end, schedule_.lanes, [&](const Value& i) {
     e_.SetVariable(variable, i);
     e_.SetLanes(schedule_.vector_variable, {});
     EmitStages();
   });
-  if (full == extent) return;
+  if (extent.is_constant() && extent % schedule_.lanes == 0) return;
   const auto tail = [&] {
-    e_.SetVariable(variable, IrBuilder::I64(full));
-    e_.SetLanes(schedule_.vector_variable,
-                IrBuilder::PrefixMask(schedule_.lanes, extent - full));
-    EmitStages();
+    WithTail(e_, extent, schedule_.lanes, [&](const Value& active) {
+      e_.SetVariable(variable, full);
+      e_.SetLanes(schedule_.vector_variable, active);
+      EmitStages();
+    });
   };
-  if (schedule_.chunks > 1) {
-    b_.If(b_.Compare("eq", chunk, IrBuilder::I64(schedule_.chunks - 1)), tail);
+  if (chunked()) {
+    b_.If(b_.Compare("eq", chunk, b_.Sub(chunks_, IrBuilder::I64(1))), tail);
   } else {
     tail();
   }
@@ -217,14 +262,19 @@ void RegionGenerator::EmitScan(size_t s) {
 
 GeneratedKernel RegionGenerator::Generate(std::string_view name,
                                           int vector_bits) {
+  Begin();
   MakeBuffers();
   EmitUnits();
   GeneratedKernel kernel;
   kernel.ir =
       b_.Finish(name, "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",
                 vector_bits);
+  kernel.any_partitions = flat_.is_symbolic();
   kernel.partitions = schedule_.partitions;
-  kernel.scratch_bytes = scratch_ * schedule_.partitions;
+  if (flat_.is_symbolic()) {
+    kernel.partitions = scratch_ == 0 ? kMostPartitions : kMostWithScratch;
+  }
+  kernel.scratch_bytes = (scratch_ * kernel.partitions).dim();
   return kernel;
 }
 

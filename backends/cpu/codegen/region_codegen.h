@@ -12,16 +12,19 @@
 
 #include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/ir/dim.h"
 
 namespace encore::backends::cpu {
 
 struct GeneratedKernel {
-  std::string ir;             // a module with the function
-  int64_t partitions = 1;     // calls per launch
-  int64_t scratch_bytes = 0;  // the buffer behind the outputs, 0: none
+  std::string ir;          // a module with the function
+  int64_t partitions = 1;  // calls per launch
+  // Whether the caller chooses how many there are, up to that many.
+  bool any_partitions = false;
+  Dim scratch_bytes;  // the buffer behind the outputs, 0: none
 };
 
-// The function `name` (a KernelFunction) for `flat`.
+// The function `name` (a KernelFunction) for `flat`, which may be symbolic.
 GeneratedKernel GenerateRegion(const FlatRegion& flat, const Schedule& schedule,
                                std::string_view name, int vector_bits);
 

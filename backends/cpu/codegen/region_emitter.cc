@@ -48,6 +48,11 @@ RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
     outputs_.push_back(load(inputs + i));
   }
   inputs_.resize(region_.inputs.size());
+  const Value args = IrBuilder::Parameter("args", Elem::kPtr);
+  for (uint32_t i = 0; i < region_.symbols; ++i) {
+    symbols_.push_back(b_.Load({Elem::kI64, 1},
+                               b_.Gep(args, Elem::kI64, IrBuilder::I64(i)), 8));
+  }
   bases_.resize(region_.accesses.size());
   variables_.resize(region_.extents.size(), IrBuilder::I64(0));
   offsets_.resize(region_.extents.size());
@@ -78,25 +83,14 @@ void RegionEmitter::SetResultBuffer(size_t stage, int component,
   results_[stage][component].shared_lanes = shared_lanes;
 }
 
-Value RegionEmitter::AffineValue(const Affine& affine) {
-  Value sum = IrBuilder::I64(0);
-  int64_t offset = affine.offset;
-  for (const auto& [variable, coefficient] : affine.terms) {
-    sum = b_.Add(sum, b_.Mul(variables_[variable], coefficient));
-    offset += coefficient * offsets_[variable];
-  }
-  return b_.Add(sum, offset);
-}
-
 Value RegionEmitter::IndexVector(const DynamicIndex& dynamic) {
   Value index = AffineValue(dynamic.index);
-  const int64_t step =
+  const Size step =
       variable_ == kNoVariable
-          ? 0
+          ? Size(0)
           : dynamic.index.Coefficient(static_cast<uint32_t>(variable_));
-  if (step != 0) {
-    index = b_.Splat(index, lanes_);
-    index = b_.Binary("add", index, IrBuilder::Steps(index.type, step));
+  if (!(step == 0)) {
+    index = b_.Binary("add", b_.Splat(index, lanes_), SizeSteps(step));
   }
   if (!dynamic.indirect.valid()) return index;
   const Value indirect = Eval(dynamic.indirect);
@@ -158,19 +152,34 @@ Value RegionEmitter::LoadRepeated(IrType type, const Value& pointer, int repeat,
   return b_.Shuffle(loaded, loaded, spread);
 }
 
-RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
-  Address address;
-  address.element = IrBuilder::I64(0);
-  address.offset = access.address.offset;
+void RegionEmitter::AddAffine(const FlatAccess& access, Address* address) {
+  address->element = IrBuilder::I64(0);
+  Size offset = access.address.offset, lane_stride = 0;
   for (const auto& [variable, coefficient] : access.address.terms) {
     const bool panel = variable == access.panel;
-    address.element =
-        b_.Add(address.element, b_.Mul(variables_[variable], coefficient));
-    address.offset += offsets_[variable] * (panel ? 1 : coefficient);
+    address->element = b_.Add(
+        address->element, b_.Mul(variables_[variable], SizeValue(coefficient)));
+    offset += (panel ? Size(1) : coefficient) * offsets_[variable];
     if (static_cast<int>(variable) == variable_) {
-      address.lane_stride = panel ? 1 : coefficient;
+      lane_stride = panel ? Size(1) : coefficient;
     }
   }
+  if (offset.is_constant()) {
+    address->offset = offset;
+  } else {
+    address->element = b_.Add(address->element, SizeValue(offset));
+  }
+  if (lane_stride.is_constant()) {
+    address->lane_stride = lane_stride;
+  } else {
+    address->element = b_.Binary("add", b_.Splat(address->element, lanes_),
+                                 SizeSteps(lane_stride));
+  }
+}
+
+RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
+  Address address;
+  AddAffine(access, &address);
   AddRepeats(access, &address);
   if (access.padded) AddPhase(access, &address);
   const auto require = [&](const Value& condition) {
@@ -195,12 +204,13 @@ RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
     }
     if (dynamic.checked) {
       // Unsigned, so that negative ones are out of range too.
-      require(
-          b_.Compare("ult", index, IrBuilder::Int(index.type, dynamic.extent)));
+      require(b_.Compare("ult", index,
+                         b_.Splat(SizeValue(dynamic.extent), index.lanes())));
     }
     if (dynamic.stride == 0) continue;
     Value step = dynamic.divisor > 1 ? index : Eval(dynamic.indirect);
-    step = b_.Binary("mul", step, IrBuilder::Int(step.type, dynamic.stride));
+    step = b_.Binary("mul", step,
+                     b_.Splat(SizeValue(dynamic.stride), step.lanes()));
     const int lanes = std::max(address.element.lanes(), step.lanes());
     if (lanes > 1 && address.lane_stride != 0) {
       address.element = b_.Splat(address.element, lanes);
@@ -352,7 +362,7 @@ Value RegionEmitter::EmitExpr(const Expr& expr) {
     case Expr::Kind::kConstant:
       return ConstantValue(expr.dtype, expr.bits, 1);
     case Expr::Kind::kDim:
-      return IrBuilder::I64(expr.dim.constant());
+      return DimValue(expr.dim);
     case Expr::Kind::kVariable: {
       const Value base = b_.Add(variables_[expr.number], offsets_[expr.number]);
       if (static_cast<int>(expr.number) != variable_) return base;

@@ -61,6 +61,8 @@ class RegionEmitter {
 
   // i64 of the affine form in the first lane.
   Value AffineValue(const Affine& affine);
+  // i64 of a size.
+  Value SizeValue(const Size& size);
 
  private:
   struct Address {
@@ -73,10 +75,14 @@ class RegionEmitter {
   };
 
   Address MakeAddress(const FlatAccess& access);
+  void AddAffine(const FlatAccess& access, Address* address);
   void AddRepeats(const FlatAccess& access, Address* address);
   void AddPhase(const FlatAccess& access, Address* address);
   // What the lanes add to the element.
   Value LaneSteps(const Address& address);
+  // <0, step, 2 * step, …> of the lanes.
+  Value SizeSteps(const Size& step);
+  Value DimValue(const Dim& dim);
   // lanes / repeat neighbours, each in `repeat` lanes.
   Value LoadRepeated(IrType type, const Value& pointer, int repeat,
                      const Value& mask);
@@ -110,6 +116,7 @@ class RegionEmitter {
   int lanes_;
   IrBuilder& b_;
   Value helpers_;
+  std::vector<Value> symbols_;  // the arguments of the kernel
   std::vector<Value> inputs_, outputs_;
   std::vector<Value> bases_;  // by access; invalid: the input
   std::vector<Value> variables_;

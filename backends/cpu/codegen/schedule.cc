@@ -13,7 +13,7 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
   int64_t product = 1;
-  for (const uint32_t v : list) product *= flat.extents[v];
+  for (const uint32_t v : list) product *= flat.extents[v].typical();
   return product;
 }
 
@@ -117,7 +117,7 @@ class Coster {
     double best = static_cast<double>(Points(s)) * Body(s, kNoVariable);
     const auto consider = [&](uint32_t v, double extra) {
       if (!CanVectorize(s, v)) return;
-      const int64_t extent = flat_.extents[v];
+      const int64_t extent = flat_.extents[v].typical();
       const double cycles =
           static_cast<double>(Points(s) / std::max<int64_t>(extent, 1) *
                               CeilDiv(extent, lanes_)) *
@@ -141,7 +141,7 @@ class Coster {
     double cycles = access.checked ? 1.0 + access.dynamic.size() : 0.0;
     if (v == kNoVariable) return cycles + 1;
     const int64_t coefficient =
-        access.address.Coefficient(static_cast<uint32_t>(v));
+        access.address.Coefficient(static_cast<uint32_t>(v)).typical();
     bool indirect = false;
     for (const DynamicIndex& dynamic : access.dynamic) {
       indirect |= dynamic.stride != 0;
@@ -190,7 +190,7 @@ void Partition(const FlatRegion& flat, Schedule* schedule) {
   const int64_t wanted = std::clamp<int64_t>(
       static_cast<int64_t>(schedule->cycles / kGrainCycles), 1, kMaxPartitions);
   if (schedule->vector_variable != kNoVariable) {
-    const int64_t extent = flat.extents[schedule->vector_variable];
+    const int64_t extent = flat.extents[schedule->vector_variable].typical();
     const int64_t lanes = schedule->lanes;
     schedule->chunk_extent = extent;
     if (wanted > 1 && schedule->row_count < 4 * wanted) {
@@ -224,7 +224,7 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
   schedule.cycles += 10 * outer;
   for (const uint32_t v : flat.outer) {
     if (!CanRunAlongLanes(flat, v)) continue;
-    const int64_t extent = flat.extents[v];
+    const int64_t extent = flat.extents[v].typical();
     const double instances = outer /
                              std::max(static_cast<double>(extent), 1.0) *
                              static_cast<double>(CeilDiv(extent, lanes));
@@ -241,7 +241,7 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
   for (const uint32_t v : flat.outer) {
     if (static_cast<int>(v) == schedule.vector_variable) continue;
     schedule.rows.push_back(v);
-    schedule.row_count *= flat.extents[v];
+    schedule.row_count *= flat.extents[v].typical();
   }
   Partition(flat, &schedule);
   return schedule;

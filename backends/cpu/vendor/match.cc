@@ -209,8 +209,8 @@ void Matcher::FillDot(int m, int n, int k, const std::vector<uint32_t>& batch) {
   // A dim of extent 1 gets the stride that makes its tensor dense.
   const auto two = [this](VendorTensor* tensor, const Affine& address,
                           int first, int second) {
-    int64_t outer = first < 0 ? 0 : address.Coefficient(first);
-    int64_t inner = second < 0 ? 0 : address.Coefficient(second);
+    int64_t outer = first < 0 ? Size(0) : address.Coefficient(first);
+    int64_t inner = second < 0 ? Size(0) : address.Coefficient(second);
     if (second < 0)
       inner = outer == 1 ? std::max<int64_t>(Extent(first), 1) : 1;
     if (first < 0) outer = inner == 1 ? Extent(second) : 1;

@@ -29,7 +29,7 @@ std::optional<int> Matcher::Single(const Index& index, int64_t stride) const {
 void Matcher::AddResultDim(int variable) {
   match_.program.result.dims.push_back(Extent(variable));
   match_.program.result.strides.push_back(
-      variable < 0 ? 0 : sums_.Coefficient(variable));
+      variable < 0 ? Size(0) : sums_.Coefficient(variable));
   result_variables_.push_back(variable);
 }
 

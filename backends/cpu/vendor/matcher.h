@@ -56,7 +56,7 @@ class Matcher {
   // -1: the index is 0.
   std::optional<int> Single(const Index& index, int64_t stride) const;
   int64_t Extent(int variable) const {
-    return variable < 0 ? 1 : flat_->extents[variable];
+    return variable < 0 ? Size(1) : flat_->extents[variable];
   }
 
   // Chooses program.split and program.piece.
