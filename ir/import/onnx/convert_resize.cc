@@ -3,14 +3,13 @@
 #include <cmath>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
+#include "encore/ir/import/onnx/resize.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::onnx {
 namespace {
-
-// More result elements along one axis are no image.
-constexpr int64_t kMaxExtent = int64_t{1} << 24;
 
 // The extent of an axis that is a symbol; it can be resized by 1 only.
 constexpr int64_t kUnknown = -1;
@@ -25,14 +24,7 @@ struct AxisPlan {
   double crop_start = 0, crop_end = 1;
 };
 
-struct Mode {
-  std::string interpolation, transformation, nearest;
-  double cubic_a = -0.75;
-  double extrapolation = 0;
-  bool exclude_outside = false, antialias = false;
-};
-
-StatusOr<double> SourcePosition(const AxisPlan& plan, const Mode& mode,
+StatusOr<double> SourcePosition(const AxisPlan& plan, const ResizeMode& mode,
                                 int64_t i) {
   const auto x = static_cast<double>(i);
   const auto from = static_cast<double>(plan.from),
@@ -66,7 +58,7 @@ StatusOr<double> SourcePosition(const AxisPlan& plan, const Mode& mode,
       StrCat("attribute coordinate_transformation_mode is ", Quote(how)));
 }
 
-StatusOr<int64_t> NearestIndex(double position, const Mode& mode) {
+StatusOr<int64_t> NearestIndex(double position, const ResizeMode& mode) {
   const std::string& how = mode.nearest;
   if (how == "round_prefer_floor") {
     return static_cast<int64_t>(std::ceil(position - 0.5));
@@ -116,7 +108,7 @@ Value Factors(NodeContext& context, const Shape& shape, DType dtype,
 
 // Interpolation kernels; `taps` weights for positions floor(x) - taps / 2 + 1,
 // ….
-std::vector<double> Weights(const Mode& mode, double position) {
+std::vector<double> Weights(const ResizeMode& mode, double position) {
   const double t = position - std::floor(position);
   if (mode.interpolation == "linear") return {1 - t, t};
   const double a = mode.cubic_a;
@@ -131,7 +123,7 @@ std::vector<double> Weights(const Mode& mode, double position) {
 
 // One axis interpolated as a weighted sum of taps.
 StatusOr<Value> Interpolate(NodeContext& context, Value x, const AxisPlan& plan,
-                            const Mode& mode) {
+                            const ResizeMode& mode) {
   const int taps = mode.interpolation == "linear" ? 2 : 4;
   std::vector<std::vector<int64_t>> positions(taps,
                                               std::vector<int64_t>(plan.to));
@@ -166,7 +158,7 @@ StatusOr<Value> Interpolate(NodeContext& context, Value x, const AxisPlan& plan,
 }
 
 StatusOr<Value> Nearest(NodeContext& context, Value x, const AxisPlan& plan,
-                        const Mode& mode) {
+                        const ResizeMode& mode) {
   std::vector<int64_t> positions(plan.to);
   for (int64_t i = 0; i < plan.to; ++i) {
     ENCORE_ASSIGN_OR_RETURN(const double position,
@@ -178,7 +170,7 @@ StatusOr<Value> Nearest(NodeContext& context, Value x, const AxisPlan& plan,
 
 // Where a crop looks outside of the input, the extrapolation value stands.
 StatusOr<Value> Extrapolate(NodeContext& context, Value x, const AxisPlan& plan,
-                            const Mode& mode) {
+                            const ResizeMode& mode) {
   Literal inside(DType::kBool, {plan.to});
   for (int64_t i = 0; i < plan.to; ++i) {
     ENCORE_ASSIGN_OR_RETURN(const double position,
@@ -195,9 +187,9 @@ StatusOr<Value> Extrapolate(NodeContext& context, Value x, const AxisPlan& plan,
   return context.Emit(Op::kSelect, {mask, x, outside});
 }
 
-StatusOr<Mode> ReadMode(NodeContext& context) {
+StatusOr<ResizeMode> ReadMode(NodeContext& context) {
   AttributeReader& attributes = context.attributes();
-  Mode mode;
+  ResizeMode mode;
   ENCORE_ASSIGN_OR_RETURN(mode.interpolation,
                           attributes.String("mode", "nearest"));
   ENCORE_ASSIGN_OR_RETURN(
@@ -235,10 +227,6 @@ Status ApplySizes(const std::vector<int64_t>& sizes, const std::string& policy,
   double common = policy == "not_larger" ? INFINITY : 0;
   for (size_t i = 0; i < plans->size(); ++i) {
     AxisPlan& plan = (*plans)[i];
-    if (plan.from == kUnknown) {
-      return NodeContext::Error(StrCat(
-          "dim ", plan.axis, " must be known to be resized to an extent"));
-    }
     plan.to = sizes[i];
     plan.scale = static_cast<double>(plan.to) / static_cast<double>(plan.from);
     common = policy == "not_larger" ? std::min(common, plan.scale)
@@ -273,16 +261,9 @@ Status ApplyRoi(NodeContext& context, std::vector<AxisPlan>* plans) {
 
 StatusOr<std::vector<AxisPlan>> ReadPlans(NodeContext& context,
                                           const Shape& shape,
-                                          const Mode& mode) {
-  AttributeReader& attributes = context.attributes();
-  Ints axes;
-  for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
-  ENCORE_ASSIGN_OR_RETURN(axes, attributes.Ints("axes", axes));
-  ENCORE_RETURN_IF_ERROR(
-      context.AxesList(axes, shape.rank(), "attribute axes").status());
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::string policy,
-      attributes.String("keep_aspect_ratio_policy", "stretch"));
+                                          const ResizeMode& mode,
+                                          const Ints& axes,
+                                          const std::string& policy) {
   std::vector<AxisPlan> plans;
   for (const int64_t raw : axes) {
     ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
@@ -310,37 +291,65 @@ StatusOr<std::vector<AxisPlan>> ReadPlans(NodeContext& context,
     }
     for (size_t i = 0; i < plans.size(); ++i) {
       const double extent = static_cast<double>(plans[i].from) * scales[i];
-      if (!(scales[i] > 0) || !(extent < static_cast<double>(kMaxExtent))) {
+      if (!(scales[i] > 0) || !(extent < static_cast<double>(kMaxResized))) {
         return NodeContext::Error(
             StrCat("input scales has an entry of ", scales[i]));
       }
       if (plans[i].from == kUnknown && scales[i] == 1) continue;
-      if (plans[i].from == kUnknown) {
-        return NodeContext::Error(
-            StrCat("dim ", plans[i].axis, " must be known to be resized"));
-      }
       plans[i].scale = scales[i];
       plans[i].to = static_cast<int64_t>(std::floor(extent));
     }
   } else {
     return NodeContext::Error("neither input scales nor input sizes is given");
   }
-  if (mode.transformation == "tf_crop_and_resize") {
+  if (mode.crops()) {
     ENCORE_RETURN_IF_ERROR(ApplyRoi(context, &plans));
   }
   return plans;
 }
 
+// Whether positions can be computed now: `axes` are resized by constants, and
+// have known extents or a scale of 1.
+StatusOr<bool> IsAllKnown(NodeContext& context, const Shape& shape,
+                          const ResizeMode& mode, const Ints& axes) {
+  for (int i = mode.crops() ? 1 : 2; i < context.input_count(); ++i) {
+    if (context.HasInput(i) && !IsConstant(context, i)) return false;
+  }
+  std::vector<double> scales(axes.size(), 0);
+  if (!context.HasInput(3) && context.HasInput(2)) {
+    ENCORE_ASSIGN_OR_RETURN(scales, context.FloatsInput(2, "scales"));
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<int>(axes[i]);
+    const Dim& extent = shape[axis < 0 ? axis + shape.rank() : axis];
+    const bool kept = i < scales.size() && scales[i] == 1 && !mode.crops();
+    if (!extent.is_constant() && !kept) return false;
+  }
+  return true;
+}
+
 Status Resize(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 4));
-  ENCORE_ASSIGN_OR_RETURN(const Mode mode, ReadMode(context));
+  ENCORE_ASSIGN_OR_RETURN(const ResizeMode mode, ReadMode(context));
   Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  Ints axes;
+  for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
+  ENCORE_ASSIGN_OR_RETURN(axes, context.attributes().Ints("axes", axes));
+  ENCORE_RETURN_IF_ERROR(
+      context.AxesList(axes, shape.rank(), "attribute axes").status());
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::string policy,
+      context.attributes().String("keep_aspect_ratio_policy", "stretch"));
+  ENCORE_ASSIGN_OR_RETURN(const bool known,
+                          IsAllKnown(context, shape, mode, axes));
+  if (!known) return ResizeByData(context, mode, axes, policy);
   ENCORE_ASSIGN_OR_RETURN(const std::vector<AxisPlan> plans,
-                          ReadPlans(context, context.shape(x), mode));
+                          ReadPlans(context, shape, mode, axes, policy));
   for (const AxisPlan& plan : plans) {
-    const bool crops = mode.transformation == "tf_crop_and_resize";
+    const bool crops = mode.crops();
     if (plan.from == plan.to && plan.scale == 1 && !crops) continue;
-    if (plan.to < 0 || plan.from < 0 || plan.to > kMaxExtent ||
+    if (plan.to < 0 || plan.from < 0 || plan.to > kMaxResized ||
         (plan.from == 0 && plan.to != 0)) {
       return NodeContext::Error(StrCat("dim ", plan.axis, " of extent ",
                                        plan.from, " cannot become ", plan.to));
@@ -351,7 +360,7 @@ Status Resize(NodeContext& context) {
       ENCORE_ASSIGN_OR_RETURN(x, Interpolate(context, x, plan, mode));
     }
   }
-  if (mode.transformation == "tf_crop_and_resize") {
+  if (mode.crops()) {
     for (const AxisPlan& plan : plans) {
       ENCORE_ASSIGN_OR_RETURN(x, Extrapolate(context, x, plan, mode));
     }
