@@ -13,6 +13,7 @@ namespace encore::tests {
 namespace {
 
 using onnx::IntAttribute;
+using onnx::kBool;
 using onnx::kInt64;
 using onnx::ModelText;
 using onnx::Node;
@@ -76,6 +77,38 @@ TEST_P(RunTimeSizes, FromNonZeroToTopK) {
     calls.push_back({x, Floats({40, 4}), Floats({4, 6})});
   }
   Expect(*graph, Evaluated(*graph, calls));
+}
+
+// Rows that are found twice, in two ways, written back where they lay.
+TEST_P(RunTimeSizes, ScatterOfWhatWasFound) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"10"}), TensorInput("table", {"10", "3"})};
+  text.initializers = {Numbers("column", {-1, 1}), Numbers("wide", {1, 3})};
+  const Proto rows = IntAttribute("axis", 0);
+  text.nodes = {
+      Node("NonZero", {"x"}, {"found"}),
+      Node("Reshape", {"found", "column"}, {"at"}),
+      Node("Expand", {"at", "wide"}, {"places"}),
+      Node("Cast", {"x"}, {"mask"}, {IntAttribute("to", kBool)}),
+      Node("Compress", {"table", "mask"}, {"chosen"}, {rows}),
+      Node("Neg", {"chosen"}, {"minus"}),
+      Node("ScatterElements", {"table", "places", "minus"}, {"once"}, {rows}),
+      Node("Exp", {"chosen"}, {"raised"}),
+      Node("ScatterND", {"once", "at", "raised"}, {"y"}),
+  };
+  const auto graph = onnx::ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<SessionCall> calls;
+  for (const int64_t count : {4, 0, 10}) {
+    Literal x(DType::kF32, {10});
+    for (int64_t i = 0; i < count; ++i) x.SetDouble(i * 7 % 10, 1);
+    Literal y = Floats({10, 3});
+    for (int64_t i = 0; i < y.element_count(); ++i) {
+      if (x.AsDouble(i / 3) != 0) y.SetDouble(i, std::exp(y.AsDouble(i)));
+    }
+    calls.push_back({{x, Floats({10, 3})}, {y}});
+  }
+  Expect(*graph, calls);
 }
 
 // Sizes that do not fit what was computed end the call, and the next is right.

@@ -37,6 +37,7 @@ std::vector<Value> NodeContext::Inputs() {
 StatusOr<Literal> NodeContext::ConstantInput(int i, std::string_view what) {
   std::optional<Literal> constant = scope_.Constant(node_.inputs[i]);
   if (constant) return *std::move(constant);
+  scope_.ReadWeightsBehind(node_.inputs[i]);
   return UnimplementedError(
       StrCat("input ", what, " (", Quote(node_.inputs[i]),
              ") must be known when the model is compiled, "

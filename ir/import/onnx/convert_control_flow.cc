@@ -210,6 +210,7 @@ Status If(NodeContext& context) {
         Inline(context, known->AsInt(0) != 0 ? *then : *otherwise, {}));
     return BindOutputs(context, outputs);
   }
+  context.scope().ReadWeightsBehind(context.node().inputs[0]);
   return Branch(context, then, otherwise);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "encore/ir/import/onnx/agree.h"
 #include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
@@ -152,8 +153,11 @@ StatusOr<Update> Reduction(NodeContext& context) {
 Status ScatterND(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   ENCORE_ASSIGN_OR_RETURN(const Update update, Reduction(context));
-  const Value data = context.Input(0);
-  Value indices = context.Input(1);
+  Value data = context.Input(0), indices = context.Input(1);
+  Value updates = context.Input(2);
+  for (int i = 0; i < std::min(indices.rank() - 1, updates.rank()); ++i) {
+    Agree(context, &indices, i, &updates, i);
+  }
   const Shape shape = context.shape(data), index_shape = context.shape(indices);
   const int last = index_shape.rank() - 1;
   if (last < 0 || !index_shape[last].is_constant() ||
@@ -161,6 +165,10 @@ Status ScatterND(NodeContext& context) {
     return NodeContext::Error("input indices does not fit input data");
   }
   const auto depth = static_cast<int>(index_shape[last].constant());
+  for (int i = depth; i < shape.rank() && last + i - depth < updates.rank();
+       ++i) {
+    Agree(context, &data, i, &updates, last + i - depth);
+  }
   ScatterAttrs scatter;
   scatter.update = update;
   std::vector<Value> columns;
@@ -181,9 +189,8 @@ Status ScatterND(NodeContext& context) {
   scatter.index_vector_dim = last;
   if (!columns.empty())
     indices = context.Emit(Op::kConcat, columns, AxisAttrs{last});
-  return context.Output(
-      0, context.Emit(Op::kScatter, {data, indices, context.Input(2)},
-                      std::move(scatter)));
+  return context.Output(0, context.Emit(Op::kScatter, {data, indices, updates},
+                                        std::move(scatter)));
 }
 
 Status ScatterElements(NodeContext& context) {
@@ -196,7 +203,9 @@ Status ScatterElements(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
                           context.Axis(raw, shape.rank(), "attribute axis"));
   ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
-  const Value along = FromStart(context, context.Input(1), shape[axis]);
+  std::vector<Value> both = {context.Input(1), context.Input(2)};
+  AgreeBut(context, -1, &both);
+  const Value along = FromStart(context, both[0], shape[axis]);
   const Shape where = context.shape(along);
   if (where.rank() != shape.rank()) {
     return NodeContext::Error("inputs data and indices differ in rank");
@@ -218,9 +227,8 @@ Status ScatterElements(NodeContext& context) {
   scatter.index_vector_dim = where.rank();
   const Value indices =
       context.Emit(Op::kConcat, columns, AxisAttrs{where.rank()});
-  return context.Output(
-      0, context.Emit(Op::kScatter, {data, indices, context.Input(2)},
-                      std::move(scatter)));
+  return context.Output(0, context.Emit(Op::kScatter, {data, indices, both[1]},
+                                        std::move(scatter)));
 }
 
 // The range of one axis of an ONNX Slice, which clamps, counts from the end and

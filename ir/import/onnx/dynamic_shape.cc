@@ -111,12 +111,14 @@ Dim RunTimeSize(NodeContext& context, int64_t lower,
 
 bool IsKnown(NodeContext& context, int i) {
   const Bound* bound = context.scope().Find(context.node().inputs[i]);
-  return bound->constant || bound->dims;
+  return bound->dims || IsConstant(context, i);
 }
 
 bool IsConstant(NodeContext& context, int i) {
-  const Bound* bound = context.scope().Find(context.node().inputs[i]);
-  return bound->constant.has_value();
+  const std::string_view name = context.node().inputs[i];
+  if (context.scope().Find(name)->constant) return true;
+  context.scope().ReadWeightsBehind(name);
+  return false;
 }
 
 bool IsFoundOut(NodeContext& context, const Dim& dim) {

@@ -277,6 +277,24 @@ TEST(OnnxImporter, WeightsAreParametersUnlessRead) {
   EXPECT_EQ(resized->arguments().size(), 1u);
 }
 
+// What decides a shape is computed from weights: they become constants, and the
+// shape is known.
+TEST(OnnxImporter, ShapesComputedFromWeightsAreKnown) {
+  ModelText text;
+  Proto weights = Proto().Int(1, 2).Int(2, kFloat).Bytes(8, "w");
+  weights.Bytes(9, std::string("\0\0\x40\x40\0\0\0\x40", 8));  // 3, 2
+  text.initializers = {weights};
+  text.nodes = {
+      Node("Ceil", {"w"}, {"whole"}),
+      Node("Cast", {"whole"}, {"shape"}, {IntAttribute("to", kInt64)}),
+      Node("Reshape", {"x", "shape"}, {"y"}),
+  };
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->type(graph->outputs()[0].value).ToString(), "f32[3,2]");
+  EXPECT_EQ(graph->arguments().size(), 1u);
+}
+
 // A branch that the extents given rule out is an error only when it is taken;
 // with the model's own extents it is one of the model.
 TEST(OnnxImporter, BranchesForOtherExtentsAreNoErrors) {

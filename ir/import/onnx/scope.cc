@@ -84,6 +84,38 @@ std::optional<Literal> Scope::Constant(std::string_view name) {
   return bound.constant;
 }
 
+void Scope::ReadWeightsBehind(std::string_view name) {
+  const Bound* bound = Find(name);
+  if (bound == nullptr || !bound->value || !bound->value->valid()) return;
+  const encore::Graph& graph = builder_->graph();
+  std::set<ValueId> seen = {bound->value->id()};
+  std::vector<ValueId> work(seen.begin(), seen.end());
+  std::set<ValueId> weights;
+  while (!work.empty()) {
+    const ValueId value = work.back();
+    work.pop_back();
+    const NodeId node = graph.producer(value);
+    if (graph.op(node) == Op::kInput) return;
+    if (graph.op(node) == Op::kParameter) {
+      const Dim count = graph.shape(value).ElementCount();
+      if (!count.is_constant() || count.constant() > kMaxStructureElements) {
+        return;
+      }
+      weights.insert(value);
+    }
+    for (const ValueId operand : graph.operands(node)) {
+      if (seen.insert(operand).second) work.push_back(operand);
+    }
+    if (seen.size() > kMaxStructureNodes) return;
+  }
+  if (weights.empty()) return;
+  for (const auto& argument : graph.arguments()) {
+    if (!weights.contains(argument.value)) continue;
+    read_weights_->insert(argument.name);
+    needs_restart_ = true;
+  }
+}
+
 std::optional<KnownDims> Scope::AsDims(std::string_view name) {
   const Bound* bound = Find(name);
   if (bound == nullptr) return std::nullopt;

@@ -33,6 +33,11 @@ namespace encore::onnx {
 // Longer integer vectors are data, not shapes.
 inline constexpr int64_t kMaxKnownDims = 64;
 
+// What decides a model's structure is computed in at most this many nodes from
+// weights of at most so many elements.
+inline constexpr size_t kMaxStructureNodes = 4096;
+inline constexpr int64_t kMaxStructureElements = 4096;
+
 // A vector of dims, or one dim as a scalar, as a tensor of i64 or i32.
 struct KnownDims {
   Dims dims;
@@ -90,6 +95,11 @@ class Scope {
   // The name as dims: of a constant integer vector or scalar, or of shape
   // arithmetic.
   std::optional<KnownDims> AsDims(std::string_view name);
+
+  // Makes constants of the weights that the tensor `name` is computed from,
+  // where they are few and small and it depends on nothing else: what is
+  // computed from constants is known. See needs_restart().
+  void ReadWeightsBehind(std::string_view name);
 
   // Whether a weight was read after it had become a parameter.
   bool needs_restart() const { return needs_restart_; }
