@@ -57,7 +57,7 @@ Applier::Applier(const EGraph& graph, std::shared_ptr<const Rule> shared_rule,
 }
 
 void Applier::ReadConstants(const EGraph& graph) {
-  Value* next = own_lanes_.data();
+  size_t lane = 0;  // in own_lanes_, which only batches have
   for (uint32_t s = 0; s < rule_->slots.size(); ++s) {
     const SlotInfo& slot = rule_->slots[s];
     if (!slot.constant.has_value()) continue;
@@ -66,9 +66,11 @@ void Applier::ReadConstants(const EGraph& graph) {
     const Value value = !with_nodes_ && graph.language().is_class(slot.sort)
                             ? graph.Find(ClassId(*slot.constant)).value()
                             : *slot.constant;
-    if (batchable_ && registers_[s] != value) std::fill_n(next, kBatch, value);
+    if (batchable_ && registers_[s] != value) {
+      std::fill_n(own_lanes_.data() + lane, kBatch, value);
+    }
     registers_[s] = value;
-    next += kBatch;
+    lane += kBatch;
   }
 }
 
