@@ -25,9 +25,9 @@ std::atomic<bool> g_interrupted = false;
 
 void OnInterrupt(int) { g_interrupted = true; }
 
-// CPU time of the process.
-double CpuSeconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+// CPU time of the process since then.
+double CpuSecondsSince(std::clock_t begin) {
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 std::optional<std::string> ReadFile(const std::string& path) {
@@ -89,13 +89,13 @@ int EgraphMain(int argc, char** argv) {
   g_interrupted = false;
   std::signal(SIGINT, OnInterrupt);
   options.interrupt = &g_interrupted;
-  const double cpu_before = CpuSeconds();
+  const std::clock_t begin = std::clock();
   const egg::ProgramResult result =
       egg::RunProgramFile(path, ReadFile, options, [](std::string_view output) {
         std::fwrite(output.data(), 1, output.size(), stdout);
       });
   if (print_stats && result.stats.has_value()) {
-    PrintStats(*result.stats, CpuSeconds() - cpu_before);
+    PrintStats(*result.stats, CpuSecondsSince(begin));
   }
   std::fflush(stdout);
   if (!result.message.empty()) {
