@@ -26,6 +26,43 @@ std::string MissingVerb(const CLI::App& app, int argc, char** argv) {
                 "; there are: ", StrJoin(names, ", "));
 }
 
+// Bytes of the UTF-8 character that `text` begins with; 0 where it is none.
+size_t CharacterLength(std::string_view text) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const size_t length = byte(0) < 0x80   ? 1
+                        : byte(0) < 0xc2 ? 0
+                        : byte(0) < 0xe0 ? 2
+                        : byte(0) < 0xf0 ? 3
+                        : byte(0) < 0xf5 ? 4
+                                         : 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// `message` as a terminal may show it: names of a file may hold any bytes, and
+// be of any length.
+std::string Printable(std::string_view message) {
+  constexpr size_t kMost = 4000;
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (size_t i = 0, length; i < message.size(); i += length) {
+    if (out.size() > kMost) return out + "…";
+    length = CharacterLength(message.substr(i));
+    const auto byte = static_cast<unsigned char>(message[i]);
+    if (length == 0 || (byte < 0x20 && byte != '\n') || byte == 0x7f) {
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      length = 1;
+    } else {
+      out += message.substr(i, length);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv) {
@@ -74,7 +111,7 @@ CLI::Validator WholeNumber(int64_t least) {
 
 int Fail(const CLI::App& app, const Status& status) {
   std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(),
-               Message(status).c_str());
+               Printable(Message(status)).c_str());
   return ExitCodeOf(status);
 }
 

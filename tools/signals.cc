@@ -24,6 +24,18 @@ extern "C" void CleanUpAndExit(int) {
   _exit(kExitOurFault);
 }
 
+extern "C" void SayThatAFileIsShorter(int signal, siginfo_t* info, void*) {
+  RemoveStagedFiles();
+  Progress::EndAll();
+  if (info->si_code == BUS_ADRERR) {
+    constexpr char kMessage[] =
+        "encore: a file became shorter while it was read\n";
+    (void)!write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    _exit(kExitUnusableInput);
+  }
+  (void)raise(signal);
+}
+
 }  // namespace
 
 void CleanUpOnSignals() {
@@ -39,6 +51,9 @@ void CleanUpOnSignals() {
   }
   action.sa_handler = CleanUpAndExit;
   (void)sigaction(SIGABRT, &action, nullptr);
+  action.sa_sigaction = SayThatAFileIsShorter;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_SIGINFO;
+  (void)sigaction(SIGBUS, &action, nullptr);
 }
 
 }  // namespace encore::tools

@@ -1,5 +1,5 @@
-// Ending by a signal (Ctrl-C, a closed terminal, kill) or by a fault of ours
-// leaves nothing behind.
+// Ending by a signal (Ctrl-C, a closed terminal, kill, a file that is cut off
+// while it is mapped) or by a fault of ours leaves nothing behind.
 #ifndef ENCORE_TOOLS_SIGNALS_H_
 #define ENCORE_TOOLS_SIGNALS_H_
 
@@ -11,6 +11,9 @@ namespace encore::tools {
 // failed, an exception that nobody caught), which ends it with exit code 3.
 // Call once, from main; a verb that ends in an orderly way by itself may
 // replace the handler.
+//
+// On SIGBUS, which a mapped file brings that somebody makes shorter while it is
+// read, it says so and ends the process with exit code 2.
 void CleanUpOnSignals();
 
 }  // namespace encore::tools

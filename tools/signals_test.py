@@ -110,6 +110,21 @@ class SignalsTest(unittest.TestCase):
             self.assertEqual(os.waitstatus_to_exitcode(status), -signal.SIGINT)
             self.assertTrue(text.endswith(b'\r\x1b[K'), text[-80:])
 
+    def test_a_file_that_becomes_shorter(self):
+        model = self.path('large.pb')
+        self.run_tool('compile', self.write('large.txt', LARGE), '--stop-after', 'import', '--emit', 'proto', '-o', model)
+        process = subprocess.Popen([TOOL, 'run', model, '--no-cache', '--repeat', '1000000'], env=self.environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 60
+        mapped = False
+        while not mapped:
+            self.assertLess(time.monotonic(), end)
+            with open(f'/proc/{process.pid}/maps') as file:
+                mapped = model in file.read()
+        os.truncate(model, 4096)
+        _, text = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, text), (2, 'encore: a file became shorter while it was read\n'))
+
 
 if __name__ == '__main__':
     unittest.main()

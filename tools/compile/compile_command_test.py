@@ -191,6 +191,25 @@ class CompileTest(unittest.TestCase):
         self.output = self.cache
         self.compile('--bind', 'N=2', code=2)
 
+    def test_names_in_messages(self):
+        """Whatever bytes a file has for a name, a terminal gets text, and not without end."""
+        node = b'\x0a\x01x' + b'\x12\x01y' + b'\x22\x07\x1b[3\xff\xc3\xa9m' + b'\x1a\x90\x4e' + b'n' * 10000
+        size = bytes([len(node) & 127 | 128, len(node) >> 7])
+        graph = b'\x0a' + size + node + b'\x62\x03\x0a\x01y'
+        size = bytes([len(graph) & 127 | 128, len(graph) >> 7])
+        model = b'\x08\x08' + b'\x42\x02\x10\x11' + b'\x3a' + size + graph
+        path = self.path('names.onnx')
+        with open(path, 'wb') as file:
+            file.write(model)
+        text = self.compile(model=path, code=2).stderr
+        self.assertIn('nnn', text)
+        self.assertLess(len(text), 5000)
+        node = node.replace(b'n' * 10000, b'n').replace(b'\x1a\x90\x4e', b'\x1a\x01')
+        graph = b'\x0a' + bytes([len(node)]) + node + b'\x62\x03\x0a\x01y'
+        with open(path, 'wb') as file:
+            file.write(b'\x08\x08' + b'\x42\x02\x10\x11' + b'\x3a' + bytes([len(graph)]) + graph)
+        self.assertIn('node "n" (\\x1b[3\\xffém)', self.compile(model=path, code=2).stderr)
+
     def test_cache_verbs(self):
         empty = json.loads(self.verb('status', '--json').stdout)
         self.assertEqual((empty['exists'], empty['entries']), (False, 0))

@@ -298,6 +298,7 @@ Status RoiAlign(NodeContext& context) {
                                      ", expected [N, C, H, W] and [R, 4]"));
   }
   const Value images = g.Take(x, context.Input(2), 0);
+  ENCORE_RETURN_IF_ERROR(g.status());
   const auto corner = [&](int64_t i) {
     return g.Squeeze(g.SliceAxis(rois, 1, i, i + 1), {1});
   };

@@ -322,6 +322,7 @@ Status NonMaxSuppression(NodeContext& context) {
   s.overlap = scalar(3, context.Scalar(boxes.dtype(), 0));
   s.score = scalar(4, context.Scalar(scores.dtype(), -INFINITY));
   const Value stays = g.Transpose(Survivors(g, s), {1, 2, 0});
+  ENCORE_RETURN_IF_ERROR(g.status());
   const Shape shape = context.shape(scores);
   const Dim count = shape.ElementCount();
   const Value at = PositionsOf(context, context.Reshape(stays, {count}));

@@ -341,5 +341,17 @@ TEST(OnnxImporter, MetadataIsReadWithoutTheGraph) {
   EXPECT_FALSE(Metadata(bytes.first(bytes.size() - 1)).ok());
 }
 
+TEST(OnnxImporter, SubgraphsTakeWhatTheirNodeGives) {
+  const ModelText text{
+      .nodes = {Node(
+          "If", {"choice"}, {"y"},
+          {GraphAttribute("then_branch", {Node("Neg", {"q"}, {"a"})}, {"a"},
+                          {"q"}),
+           GraphAttribute("else_branch", {Node("Neg", {"x"}, {"b"})}, {"b"})})},
+      .initializers = {
+          Proto().Int(2, 9).Bytes(8, "choice").Bytes(9, {"\1", 1})}};
+  EXPECT_THAT(ErrorOf(text), HasSubstr("a subgraph has 1 inputs, expected 0"));
+}
+
 }  // namespace
 }  // namespace encore::onnx

@@ -30,6 +30,12 @@ Status BindCaptures(const Scope& outer, const Captures& captures,
   return OkStatus();
 }
 
+Status CheckFormals(const Graph& graph, size_t count) {
+  if (graph.inputs.size() == count) return OkStatus();
+  return NodeContext::Error(StrCat("a subgraph has ", graph.inputs.size(),
+                                   " inputs, expected ", count));
+}
+
 // The outputs of `graph` in `scope`.
 StatusOr<std::vector<Value>> OutputsOf(const Graph& graph, Scope& scope) {
   std::vector<Value> outputs;
@@ -82,10 +88,7 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
       static_cast<size_t>(std::ranges::count_if(formals, [](const Formal& f) {
         return f.kind != Formal::Kind::kHidden;
       }));
-  if (graph.inputs.size() != known) {
-    return NodeContext::Error(StrCat("a subgraph has ", graph.inputs.size(),
-                                     " inputs, expected ", known));
-  }
+  ENCORE_RETURN_IF_ERROR(CheckFormals(graph, known));
   Body body;
   body.builder = std::make_unique<GraphBuilder>(outer.graph().NewBody("body"),
                                                 context.builder().options());
@@ -137,6 +140,7 @@ bool IsKnownOutside(const Shape& shape, size_t symbols) {
 
 StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
                                     std::span<const Value> formals) {
+  ENCORE_RETURN_IF_ERROR(CheckFormals(graph, formals.size()));
   ENCORE_ASSIGN_OR_RETURN(const Captures captures,
                           FindCaptures(context, {&graph}));
   Scope scope(&context.builder(), context.scope().read_weights(),
