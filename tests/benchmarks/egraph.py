@@ -7,7 +7,8 @@ makes the virtual environment (outside the repository) where it is missing. All 
 one thread, in turns; minimum and median of --rounds are printed as rows of tests/benchmarks/results/egraph.md.
 egglog's figure is of the call that parses and runs the program in an interpreter that is up already. Beside it stands
 the same of encore: `cpu_seconds` of --stats, from before the file is read until the program has run. egg is measured as
-a whole process, and beside it stands the whole process of encore, its start and end included. egg is measured where its program was built (`cargo build --release` in tests/benchmarks/egg) and named by --egg.
+a whole process, where its program was built (`cargo build --release` in tests/benchmarks/egg) and named by --egg; beside
+it stands the whole process of encore, its start and end included.
 """
 
 import argparse

@@ -64,8 +64,9 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
                         std::span<const Formal> formals);
 
-// Whether no extent is found out only in the body of a node of `outer`, which
-// had `symbols` symbols before the body was made.
+// Whether every extent of a body's value can be said outside of the body: it
+// has none of the symbols that came after the first `symbols`, which there were
+// before the body was made.
 bool IsKnownOutside(const Shape& shape, size_t symbols);
 
 // The nodes of `graph` in place of the node, with `formals` for its inputs: its
