@@ -24,7 +24,10 @@ std::string_view TypeName(AttributeType type) {
 
 AttributeType TypeOf(const Attribute& attribute) {
   if (attribute.type != AttributeType::kUndefined) return attribute.type;
-  if (attribute.t != nullptr) return AttributeType::kTensor;
+  if (attribute.t != nullptr) {
+    return attribute.t->sparse == nullptr ? AttributeType::kTensor
+                                          : AttributeType::kSparseTensor;
+  }
   if (attribute.g != nullptr) return AttributeType::kGraph;
   if (!attribute.ints.empty()) return AttributeType::kInts;
   if (!attribute.floats.empty()) return AttributeType::kFloats;
@@ -122,11 +125,14 @@ StatusOr<std::vector<std::string>> AttributeReader::Strings(
   return std::vector<std::string>(found->strings.begin(), found->strings.end());
 }
 
-StatusOr<const Tensor*> AttributeReader::TensorValue(std::string_view name) {
-  ENCORE_ASSIGN_OR_RETURN(const Attribute* found,
-                          Take(name, AttributeType::kTensor));
+StatusOr<const Tensor*> AttributeReader::TensorValue(std::string_view name,
+                                                     AttributeType type) {
+  ENCORE_ASSIGN_OR_RETURN(const Attribute* found, Take(name, type));
   if (found == nullptr) return static_cast<const Tensor*>(nullptr);
-  if (found->t == nullptr) return Missing(name);
+  const bool sparse = type == AttributeType::kSparseTensor;
+  if (found->t == nullptr || (found->t->sparse != nullptr) != sparse) {
+    return Missing(name);
+  }
   return found->t.get();
 }
 

@@ -43,7 +43,9 @@ class AttributeReader {
   StatusOr<std::optional<std::vector<int64_t>>> OptionalInts(
       std::string_view name);
   // Null where absent; owned by the node.
-  StatusOr<const Tensor*> TensorValue(std::string_view name);
+  // `type`: kTensor or kSparseTensor.
+  StatusOr<const Tensor*> TensorValue(
+      std::string_view name, AttributeType type = AttributeType::kTensor);
 
   StatusOr<const Type*> TypeValue(std::string_view name);
 

@@ -247,6 +247,12 @@ Status Constant(NodeContext& context) {
                             attributes.TensorValue("value"));
     ENCORE_ASSIGN_OR_RETURN(literal, ToLiteral(*tensor, context.source()));
     is_weight = IsWeight(literal);
+  } else if (attributes.Has("sparse_value")) {
+    ENCORE_ASSIGN_OR_RETURN(
+        const Tensor* tensor,
+        attributes.TensorValue("sparse_value", AttributeType::kSparseTensor));
+    ENCORE_ASSIGN_OR_RETURN(literal, ToLiteral(*tensor, context.source()));
+    is_weight = IsWeight(literal);
   } else if (attributes.Has("value_int")) {
     ENCORE_ASSIGN_OR_RETURN(const int64_t value,
                             attributes.Int("value_int", 0));

@@ -98,9 +98,6 @@ class Pass : public BodyImporter {
 };
 
 Status Pass::BindInitializers(const Graph& graph, Scope& scope) {
-  if (graph.has_sparse_initializers) {
-    return UnimplementedError("sparse initializers are not supported");
-  }
   for (const Tensor& tensor : graph.initializers) {
     ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
     const bool is_weight = IsWeight(literal);
@@ -422,7 +419,7 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
   ENCORE_RETURN_IF_ERROR(InlineFunctions(&model, &names));
   ENCORE_RETURN_IF_ERROR(CheckModel(model));
   const DataSource source{std::move(owner), folder,
-                          std::make_shared<DataSource::Files>()};
+                          std::make_shared<DataSource::Known>()};
   // Each restart finds a weight that has to be a constant, and there are only
   // so many.
   ReadWeights read_weights;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "encore/ir/import/onnx/wire.h"
 #include "encore/ir/support/status_macros.h"
@@ -75,6 +76,28 @@ Status Read(Wire wire, Tensor* tensor) {
       }
     }
   }
+  return Annotate(wire.status(), StrCat("tensor ", Quote(tensor->name)));
+}
+
+// A SparseTensorProto.
+Status ReadSparse(Wire wire, Tensor* tensor) {
+  auto layout = std::make_shared<SparseLayout>();
+  std::vector<int64_t> dims;
+  while (wire.Next()) {
+    switch (wire.field()) {
+      case 1:
+        ENCORE_RETURN_IF_ERROR(Read(wire.Message(), tensor));
+        break;
+      case 2:
+        ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &layout->indices));
+        break;
+      case 3:
+        wire.Append(&dims);
+        break;
+    }
+  }
+  layout->value_dims = std::exchange(tensor->dims, std::move(dims));
+  tensor->sparse = std::move(layout);
   return Annotate(wire.status(), StrCat("tensor ", Quote(tensor->name)));
 }
 
@@ -178,9 +201,12 @@ Status Read(Wire wire, int depth, Attribute* attribute) {
       case 4:
         wire.Get(&attribute->s);
         break;
-      case 5: {
+      case 5:
+      case 22: {
         auto tensor = std::make_shared<Tensor>();
-        ENCORE_RETURN_IF_ERROR(Read(wire.Message(), tensor.get()));
+        ENCORE_RETURN_IF_ERROR(field == 5
+                                   ? Read(wire.Message(), tensor.get())
+                                   : ReadSparse(wire.Message(), tensor.get()));
         attribute->t = std::move(tensor);
         break;
       }
@@ -294,7 +320,8 @@ Status Read(Wire wire, int depth, Graph* graph) {
             Read(wire.Message(), &graph->value_infos.emplace_back()));
         break;
       case 15:
-        graph->has_sparse_initializers = true;
+        ENCORE_RETURN_IF_ERROR(
+            ReadSparse(wire.Message(), &graph->initializers.emplace_back()));
         break;
     }
   }

@@ -53,6 +53,8 @@ enum class ElementType : int32_t {
   kInt4 = 22,
 };
 
+struct SparseLayout;
+
 struct Tensor {
   std::string_view name;
   int32_t data_type = 0;
@@ -66,9 +68,19 @@ struct Tensor {
   std::vector<double> double_data;
   std::vector<uint64_t> uint64_data;
   std::vector<std::string_view> string_data;
+  // Where a SparseTensorProto is meant: all else describes its values, but for
+  // `dims`.
+  std::shared_ptr<const SparseLayout> sparse = {};
   // Where data_location is EXTERNAL: keys location, offset, length, checksum.
   std::vector<std::pair<std::string_view, std::string_view>> external_data;
   bool is_external = false;
+};
+
+// Where the values of a sparse tensor are; the others are zero.
+struct SparseLayout {
+  std::vector<int64_t> value_dims;
+  // i64 [values], positions among all elements, or [values, rank].
+  Tensor indices;
 };
 
 struct Dimension {
@@ -156,7 +168,6 @@ struct Graph {
   std::string_view name;
   std::vector<Node> nodes;
   std::vector<Tensor> initializers;
-  bool has_sparse_initializers = false;
   std::vector<ValueInfo> inputs, outputs, value_infos;
 };
 

@@ -10,6 +10,11 @@
 namespace encore::onnx {
 namespace {
 
+// What sparse tensors take with their zeros, at most, and for each byte that is
+// stored: a few bytes of a file may announce any number of zeros.
+constexpr int64_t kMaxDenseBytes = int64_t{64} << 20;
+constexpr int64_t kMaxDensePerStored = 64;
+
 // onnx.proto's element types that Encore has a dtype for.
 constexpr std::pair<ElementType, DType> kDTypes[] = {
     {ElementType::kFloat, DType::kF32},
@@ -59,8 +64,8 @@ StatusOr<std::string> ExternalPath(std::string_view location,
 
 StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const std::string& path,
                                                      const DataSource& source) {
-  if (source.files == nullptr) return MappedFile::Open(path);
-  auto& file = (*source.files)[path];
+  if (source.known == nullptr) return MappedFile::Open(path);
+  auto& file = source.known->files[path];
   if (file == nullptr) {
     ENCORE_ASSIGN_OR_RETURN(file, MappedFile::Open(path));
   }
@@ -136,7 +141,7 @@ StatusOr<Literal> FromTypedFields(const Tensor& tensor, DType dtype,
   }
 }
 
-StatusOr<Literal> Convert(const Tensor& tensor, const DataSource& source) {
+StatusOr<Literal> ConvertDense(const Tensor& tensor, const DataSource& source) {
   ENCORE_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.data_type));
   if (tensor.dims.size() > kMaxRank) {
     return InvalidArgumentError(StrCat("rank ", tensor.dims.size()));
@@ -166,6 +171,102 @@ StatusOr<Literal> Convert(const Tensor& tensor, const DataSource& source) {
                         source.owner);
   }
   return FromTypedFields(tensor, dtype, *count);
+}
+
+// Where the values of a sparse tensor of `count` elements are, ascending.
+StatusOr<std::vector<int64_t>> SparsePositions(const Tensor& tensor,
+                                               int64_t values, int64_t count,
+                                               const DataSource& source) {
+  ENCORE_ASSIGN_OR_RETURN(const Literal indices,
+                          ConvertDense(tensor.sparse->indices, source));
+  const size_t rank = tensor.dims.size();
+  const std::vector<int64_t> dims = indices.shape().ConstantDims();
+  const bool linear = dims.size() == 1;
+  if (indices.dtype() != DType::kI64 || dims.empty() || dims[0] != values ||
+      (!linear &&
+       (dims.size() != 2 || dims[1] != static_cast<int64_t>(rank)))) {
+    return InvalidArgumentError(StrCat("indices are ", indices.type(), " for ",
+                                       values, " values of rank ", rank));
+  }
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < values; ++i) {
+    int64_t position = linear ? indices.AsInt(i) : 0;
+    bool outside = position < 0 || position >= count;
+    for (size_t d = 0; d < rank && !linear; ++d) {
+      const int64_t index = indices.AsInt(i * static_cast<int64_t>(rank) +
+                                          static_cast<int64_t>(d));
+      if (index < 0 || index >= tensor.dims[d]) outside = true;
+      if (outside) break;
+      position = position * tensor.dims[d] + index;
+    }
+    if (outside) {
+      return InvalidArgumentError(StrCat("index ", i, " is outside of [",
+                                         StrJoin(tensor.dims, ","), "]"));
+    }
+    if (!positions.empty() && position <= positions.back()) {
+      return InvalidArgumentError(
+          StrCat("index ", i, " is not above the one before it"));
+    }
+    positions.push_back(position);
+  }
+  return positions;
+}
+
+// Whether a sparse tensor of `count` elements may be made dense.
+Status CheckDense(const Tensor& tensor, const Literal& values, int64_t count,
+                  DataSource::Known& known) {
+  const int64_t width = BitWidth(values.dtype()) / 8;
+  known.stored_bytes +=
+      values.element_count() * (width + static_cast<int64_t>(sizeof(int64_t)));
+  const int64_t most = kMaxDenseBytes + kMaxDensePerStored * known.stored_bytes;
+  if (count > (most - known.dense_bytes) / width) {
+    return UnimplementedError(StrCat("a sparse tensor of [",
+                                     StrJoin(tensor.dims, ","),
+                                     "] has too many zeros"));
+  }
+  known.dense_bytes += count * width;
+  return OkStatus();
+}
+
+// A SparseTensorProto with its zeros.
+StatusOr<Literal> ConvertSparse(const Tensor& tensor, const DataSource& source,
+                                DataSource::Known& known) {
+  Tensor packed = tensor;
+  packed.dims = tensor.sparse->value_dims;
+  ENCORE_ASSIGN_OR_RETURN(const Literal values, ConvertDense(packed, source));
+  const DType dtype = values.dtype();
+  if (IsHost(dtype) || IsPacked(dtype)) {
+    return UnimplementedError(StrCat("a sparse tensor of ", dtype));
+  }
+  const auto count = ElementCount(tensor.dims);
+  if (values.rank() != 1 || tensor.dims.size() > kMaxRank || !count) {
+    return InvalidArgumentError(StrCat("values ", values.type(), " of [",
+                                       StrJoin(tensor.dims, ","), "]"));
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::vector<int64_t> positions,
+      SparsePositions(tensor, values.element_count(), *count, source));
+  ENCORE_RETURN_IF_ERROR(CheckDense(tensor, values, *count, known));
+  Literal literal(dtype, tensor.dims);
+  const int64_t width = BitWidth(dtype) / 8;
+  std::byte* out = literal.mutable_bytes().data();
+  for (size_t i = 0; i < positions.size(); ++i) {
+    std::memcpy(out + positions[i] * width, values.bytes().data() + i * width,
+                width);
+  }
+  return literal;
+}
+
+StatusOr<Literal> Convert(const Tensor& tensor, const DataSource& source) {
+  if (tensor.sparse == nullptr) return ConvertDense(tensor, source);
+  DataSource::Known alone;
+  DataSource::Known& known = source.known == nullptr ? alone : *source.known;
+  const auto found = known.dense.find(tensor.sparse.get());
+  if (found != known.dense.end()) return found->second;
+  ENCORE_ASSIGN_OR_RETURN(Literal literal,
+                          ConvertSparse(tensor, source, known));
+  known.dense.emplace(tensor.sparse.get(), literal);
+  return literal;
 }
 
 }  // namespace

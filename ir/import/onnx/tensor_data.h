@@ -28,15 +28,22 @@ ElementType ElementTypeOf(DType dtype);
 struct DataSource {
   std::shared_ptr<const void> owner;
   std::string folder;
-  // Files of external data by path, so that each is mapped once; may be null.
-  using Files = std::map<std::string, std::shared_ptr<const MappedFile>>;
-  std::shared_ptr<Files> files = {};
+  // What was read before: each file of external data is mapped once, each
+  // sparse tensor made dense once. May be null.
+  struct Known {
+    std::map<std::string, std::shared_ptr<const MappedFile>> files;
+    std::map<const SparseLayout*, Literal> dense;
+    // Bytes of sparse tensors, with their zeros and as they are stored.
+    int64_t dense_bytes = 0, stored_bytes = 0;
+  };
+  std::shared_ptr<Known> known = {};
 };
 
 // The tensor as a literal: raw and external data are mapped, typed fields are
-// copied. InvalidArgument, naming the tensor, where dims and data disagree, a
-// dim is negative, or external data is missing, too short or outside the
-// model's folder.
+// copied, sparse tensors made dense. InvalidArgument, naming the tensor, where
+// dims and data disagree, a dim is negative, or external data is missing, too
+// short or outside the model's folder; Unimplemented where sparse tensors come
+// to more than 64 MiB and 64 times what is stored of them.
 StatusOr<Literal> ToLiteral(const Tensor& tensor, const DataSource& source);
 
 // The value in a file that holds a TensorProto, SequenceProto or OptionalProto

@@ -100,6 +100,7 @@ struct ModelText {
   int opset = 21;
   std::vector<Proto> initializers = {};
   std::vector<Proto> functions = {};
+  std::vector<Proto> sparse_initializers = {};
 };
 
 inline StatusOr<encore::Graph> ImportText(const ModelText& text,
@@ -108,6 +109,7 @@ inline StatusOr<encore::Graph> ImportText(const ModelText& text,
   for (const Proto& node : text.nodes) graph.Sub(1, node);
   graph.Bytes(2, "g");
   for (const Proto& tensor : text.initializers) graph.Sub(5, tensor);
+  for (const Proto& tensor : text.sparse_initializers) graph.Sub(15, tensor);
   for (const Proto& input : text.inputs) graph.Sub(11, input);
   graph.Sub(12, Proto().Bytes(1, text.output));
   Proto model;
