@@ -45,15 +45,19 @@ StatusOr<KeyIngredients> ReadEntryIngredients(const Container& container) {
   return DataLossError(Message(ingredients.status()));
 }
 
-StatusOr<runtime::CompiledGraph> ReadEntry(
-    std::shared_ptr<const Container> container,
-    const KeyIngredients& ingredients) {
+Status CheckEntry(const Container& container,
+                  const KeyIngredients& ingredients) {
   ENCORE_ASSIGN_OR_RETURN(const KeyIngredients stored,
-                          ReadEntryIngredients(*container));
+                          ReadEntryIngredients(container));
   if (const auto difference = Explain(stored, ingredients)) {
     return FailedPreconditionError(
         StrCat("made from something else: ", *difference));
   }
+  return OkStatus();
+}
+
+StatusOr<runtime::CompiledGraph> ReadEntry(
+    std::shared_ptr<const Container> container) {
   ENCORE_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
                           container->Read(SectionType::kCompiledGraph));
   return runtime::ParseCompiledGraph(bytes, container);

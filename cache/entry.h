@@ -26,12 +26,15 @@ StatusOr<KeyIngredients> ReadEntryIngredients(const Container& container);
 // What the graph of an entry was compiled with; DataLoss for a damaged one.
 StatusOr<MeasurementTable> ReadEntryMeasurements(const Container& container);
 
-// The compiled graph of an entry, over the mapped file. Both sections are
-// verified. FailedPrecondition, with what differs, where the entry was made
-// from other ingredients; DataLoss for a damaged one.
+// FailedPrecondition, with what differs, where the entry was made from other
+// ingredients; DataLoss for a damaged one.
+Status CheckEntry(const Container& container,
+                  const KeyIngredients& ingredients);
+
+// The compiled graph of an entry, over the mapped file, whatever it was made
+// from. DataLoss for a damaged one.
 StatusOr<runtime::CompiledGraph> ReadEntry(
-    std::shared_ptr<const Container> container,
-    const KeyIngredients& ingredients);
+    std::shared_ptr<const Container> container);
 
 }  // namespace encore::cache
 

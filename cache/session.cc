@@ -18,8 +18,6 @@
 namespace encore::cache {
 namespace {
 
-constexpr std::string_view kGraphKind = "graph";
-
 class Stopwatch {
  public:
   double ms() const {
@@ -141,9 +139,11 @@ StatusOr<Session::Wanted> Session::WantAsItIs(const Graph& graph) const {
 StatusOr<std::shared_ptr<const Loaded>> Session::Load(
     const Graph& graph, const LoadOptions& options) {
   const Stopwatch time;
-  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  ENCORE_ASSIGN_OR_RETURN(Wanted wanted, Want(graph, options));
+  wanted.guess = FindGuess(options);
   const auto before = memory_.GetAs<Compiled>(wanted.key.view());
   ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled, Obtain(wanted));
+  Learn(wanted);
   const FoundIn found_in =
       before == compiled ? FoundIn::kMemory : compiled->found_in;
   if (options_.check && found_in != FoundIn::kCompiled) {
@@ -224,42 +224,6 @@ StatusOr<CompiledPtr> Session::ObtainAlone(const Wanted& wanted) {
   return compiled;
 }
 
-void Session::ToDisk(const Wanted& wanted, const Plan& plan) {
-  options_.disk->Put(
-      kGraphKind, wanted.key,
-      MakeEntry(wanted.ingredients, *plan.graph, plan.measurements));
-}
-
-StatusOr<Session::Plan> Session::ReadPlan(
-    const std::shared_ptr<const Container>& container,
-    const Wanted& wanted) const {
-  Plan plan;
-  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph,
-                          ReadEntry(container, wanted.ingredients));
-  ENCORE_ASSIGN_OR_RETURN(plan.measurements, ReadEntryMeasurements(*container));
-  plan.graph = std::make_shared<const runtime::CompiledGraph>(std::move(graph));
-  return plan;
-}
-
-CompiledPtr Session::FromDisk(const Wanted& wanted) {
-  auto container = options_.disk->Get(kGraphKind, wanted.key);
-  if (container == nullptr) return nullptr;
-  const auto plan = ReadPlan(std::move(container), wanted);
-  if (plan.ok() && wanted.options.tune_seconds > 0 &&
-      plan->measurements.gaps() > 0) {
-    return nullptr;
-  }
-  auto compiled =
-      plan.ok() ? MakeLoadable(*plan, wanted, FoundIn::kDisk) : plan.status();
-  if (!compiled.ok()) {
-    options_.disk->Quarantine(kGraphKind, wanted.key,
-                              Message(compiled.status()));
-    return nullptr;
-  }
-  Count(&SessionStatistics::disk_hits);
-  return *std::move(compiled);
-}
-
 StatusOr<CompiledPtr> Session::Compile(const Wanted& wanted, Plan* plan) {
   const Stopwatch time;
   ENCORE_ASSIGN_OR_RETURN(*plan, CompileGraph(wanted));
@@ -297,20 +261,25 @@ StatusOr<Session::Plan> Session::CompileGraph(
               {}};
 }
 
+StatusOr<std::shared_ptr<const runtime::Executable>> Session::OnDevices(
+    const Plan& plan) const {
+  ENCORE_ASSIGN_OR_RETURN(auto devices, options_.compiler.devices(*plan.graph));
+  return runtime::Executable::Load(plan.graph, std::move(devices), threads_);
+}
+
 StatusOr<CompiledPtr> Session::MakeLoadable(const Plan& plan,
                                             const Wanted& wanted,
-                                            FoundIn found_in) {
-  ENCORE_ASSIGN_OR_RETURN(auto devices, options_.compiler.devices(*plan.graph));
-  ENCORE_ASSIGN_OR_RETURN(
-      auto executable,
-      runtime::Executable::Load(plan.graph, std::move(devices), threads_));
-  auto compiled = std::make_shared<Compiled>();
-  compiled->key = wanted.key;
-  compiled->ingredients = wanted.ingredients;
-  compiled->measurements = plan.measurements.Encode();
-  compiled->executable = std::move(executable);
-  compiled->found_in = found_in;
-  return CompiledPtr(std::move(compiled));
+                                            FoundIn found_in) const {
+  ENCORE_ASSIGN_OR_RETURN(auto executable, OnDevices(plan));
+  return Loadable(wanted, plan, std::move(executable), found_in);
+}
+
+CompiledPtr Session::Loadable(
+    const Wanted& wanted, const Plan& plan,
+    std::shared_ptr<const runtime::Executable> executable, FoundIn found_in) {
+  return std::make_shared<const Compiled>(
+      Compiled{wanted.key, wanted.ingredients, plan.measurements.Encode(),
+               std::move(executable), found_in});
 }
 
 Status Session::Check(const Wanted& wanted, const Compiled& compiled) {

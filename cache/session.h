@@ -15,6 +15,9 @@
 // per binding of them (exact specialization); the key is that of the
 // specialized graph.
 //
+// A start in parallel. Reading a model takes about as long as recalling its
+// entry, whose key is known only then. Anticipate guesses it.
+//
 // Weights are prepared once per compiled graph and set of values
 // (prepared_weights.h).
 //
@@ -109,6 +112,13 @@ class Session {
   StatusOr<std::shared_ptr<const Loaded>> Load(const Graph& graph,
                                                const LoadOptions& options = {});
 
+  // Starts to recall, on a thread of its own, what the last graph with these
+  // weight files was, for a caller who has yet to read the graph. The next Load
+  // with the same files takes it where the graph's key is that entry's;
+  // otherwise it is dropped, and what was loaded is the guess of the next time.
+  // It never changes what Load gives. Nothing happens without a disk store.
+  void Anticipate(const std::vector<std::string>& weight_files);
+
   // Loads for the inputs' sizes and runs once.
   StatusOr<std::vector<Literal>> Run(const Graph& graph,
                                      std::span<const Literal> inputs);
@@ -153,6 +163,8 @@ class Session {
  private:
   // A compile under way; whoever comes meanwhile waits for it.
   struct Flight;
+  // What Anticipate guessed (session_recall.cc).
+  struct Guess;
   // What is asked for.
   struct Wanted {
     backends::CompileOptions options;
@@ -163,6 +175,7 @@ class Session {
     // Per parameter; the status says which has none.
     std::vector<Literal> parameters;
     Status parameters_status;
+    std::shared_ptr<Guess> guess;  // null: nobody guessed
   };
 
   StatusOr<Wanted> Want(const Graph& graph, const LoadOptions& options) const;
@@ -173,12 +186,23 @@ class Session {
     MeasurementTable measurements;
   };
 
+  // An entry, read and on its devices.
+  struct Recalled {
+    std::shared_ptr<const Container> container;
+    Plan plan;
+    std::shared_ptr<const runtime::Executable> executable;
+  };
+
   StatusOr<CompiledPtr> Obtain(const Wanted& wanted);
   StatusOr<CompiledPtr> ObtainAlone(const Wanted& wanted);
   StatusOr<Plan> PlanOf(const Wanted& wanted);
   CompiledPtr FromDisk(const Wanted& wanted);
-  StatusOr<Plan> ReadPlan(const std::shared_ptr<const Container>& container,
-                          const Wanted& wanted) const;
+  StatusOr<Recalled> Recall(std::shared_ptr<const Container> container) const;
+  // What the guess recalled, where it is what is wanted; once.
+  std::optional<Recalled> Guessed(const Wanted& wanted) const;
+  std::shared_ptr<Guess> FindGuess(const LoadOptions& options) const;
+  // Makes `wanted` the guess of the next time.
+  void Learn(const Wanted& wanted);
   void ToDisk(const Wanted& wanted, const Plan& plan);
   StatusOr<CompiledPtr> Compile(const Wanted& wanted, Plan* plan);
   // Compiles with the measurements that are kept, and makes others.
@@ -186,8 +210,13 @@ class Session {
   StatusOr<Plan> CompileGraph(const Wanted& wanted,
                               const backends::CompileOptions& options,
                               backends::ArtifactStore* store) const;
+  StatusOr<std::shared_ptr<const runtime::Executable>> OnDevices(
+      const Plan& plan) const;
   StatusOr<CompiledPtr> MakeLoadable(const Plan& plan, const Wanted& wanted,
-                                     FoundIn found_in);
+                                     FoundIn found_in) const;
+  static CompiledPtr Loadable(
+      const Wanted& wanted, const Plan& plan,
+      std::shared_ptr<const runtime::Executable> executable, FoundIn found_in);
   Status Check(const Wanted& wanted, const Compiled& compiled);
   void Count(int64_t SessionStatistics::* counter);
 
@@ -198,6 +227,8 @@ class Session {
   mutable std::mutex mutex_;
   std::map<Digest, std::shared_ptr<Flight>> flights_;
   SessionStatistics statistics_;
+  // By weight files. Last: what is under way uses the members above.
+  std::map<std::vector<std::string>, std::shared_ptr<Guess>> guesses_;
 };
 
 }  // namespace encore::cache

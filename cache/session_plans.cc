@@ -106,15 +106,17 @@ StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
   }
   if (!container.ok()) return container.status();
   ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
-  const auto plan = ReadPlan(*std::move(container), wanted);
-  if (plan.status().code() == StatusCode::kFailedPrecondition) {
-    return none(Message(plan.status()));
+  const Status fits = CheckEntry(**container, wanted.ingredients);
+  if (fits.code() == StatusCode::kFailedPrecondition) {
+    return none(Message(fits));
   }
-  if (!plan.ok()) return plan.status();
-  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled,
-                          MakeLoadable(*plan, wanted, FoundIn::kDisk));
-  if (options_.disk != nullptr) ToDisk(wanted, *plan);
-  memory_.Put(wanted.key.view(), std::move(compiled), 1);
+  ENCORE_RETURN_IF_ERROR(fits);
+  ENCORE_ASSIGN_OR_RETURN(Recalled recalled, Recall(*std::move(container)));
+  if (options_.disk != nullptr) ToDisk(wanted, recalled.plan);
+  memory_.Put(wanted.key.view(),
+              Loadable(wanted, recalled.plan, std::move(recalled.executable),
+                       FoundIn::kDisk),
+              1);
   return true;
 }
 

@@ -46,7 +46,8 @@ class TestCompiler {
     compiler.compile = [this](const Graph& graph, const auto&, auto* store) {
       return Compile(graph, store);
     };
-    compiler.devices = [](const CompiledGraph& graph) {
+    compiler.devices = [this](const CompiledGraph& graph) {
+      ++loads_;
       std::vector<std::shared_ptr<runtime::Device>> devices;
       for (size_t i = 0; i < graph.devices.size(); ++i) {
         devices.push_back(std::make_shared<runtime::TestDevice>());
@@ -60,6 +61,7 @@ class TestCompiler {
   }
 
   int compiles() const { return compiles_; }
+  int loads() const { return loads_; }
   std::atomic<bool> broken = false;
   std::atomic<bool> different = false;
 
@@ -94,7 +96,7 @@ class TestCompiler {
     return std::move(test.graph);
   }
 
-  std::atomic<int> compiles_ = 0;
+  std::atomic<int> compiles_ = 0, loads_ = 0;
 };
 
 class SessionTest : public testing::Test {
@@ -128,6 +130,14 @@ class SessionTest : public testing::Test {
     const auto outputs = session.Run(graph, {&x, 1});
     EXPECT_TRUE(outputs.ok()) << outputs.status();
     return outputs.ok() ? (*outputs)[0].AsDouble(0) : -1;
+  }
+  // As First, for a graph that was read after a guess.
+  static double FirstAnticipated(Session& session, const Graph& graph) {
+    LoadOptions options;
+    options.weight_files = {"model.onnx"};
+    session.Anticipate(options.weight_files);
+    EXPECT_TRUE(session.Load(graph, options).ok());
+    return First(session, graph);
   }
   std::string EntryPath(std::string_view kind) {
     for (const DiskStore::Entry& entry : Disk()->List()) {
@@ -183,22 +193,57 @@ TEST_F(SessionTest, AnotherProcessRecallsPlanAndWeights) {
   EXPECT_EQ(session->statistics().weights_prepared, 1);
 }
 
+TEST_F(SessionTest, AnticipatesWhatTheFilesGaveLast) {
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+  EXPECT_EQ(compiler_.loads(), 1);
+  auto session = NewSession();
+  EXPECT_EQ(FirstAnticipated(*session, Model(3)), 7);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+  EXPECT_EQ(compiler_.loads(), 2);  // the guess was right, and all of the work
+  // Another graph in the same file: the guess is dropped, and learned anew.
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3, 5)), 7);
+  session = NewSession();
+  const int before = compiler_.loads();
+  EXPECT_EQ(FirstAnticipated(*session, Model(3, 5)), 7);
+  EXPECT_EQ(compiler_.loads(), before + 1);
+  EXPECT_EQ(compiler_.compiles(), 2);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+}
+
+TEST_F(SessionTest, AGuessChangesNothing) {
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+  // Nobody takes it; the session ends while it is under way.
+  NewSession()->Anticipate({"model.onnx"});
+  // Twice; for other files; with no folder.
+  auto session = NewSession();
+  session->Anticipate({"model.onnx"});
+  session->Anticipate({"other.onnx"});
+  EXPECT_EQ(FirstAnticipated(*session, Model(3)), 7);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+  EXPECT_EQ(FirstAnticipated(*NewSession(/*disk=*/false), Model(3)), 7);
+  // What it names is gone.
+  fs::remove(EntryPath("graph"));
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+  EXPECT_EQ(compiler_.compiles(), 3);
+}
+
 // Whatever bit of an entry flips, the answer is right.
 TEST_F(SessionTest, DamagedEntriesAreNoticedAndMadeAgain) {
-  for (const std::string_view kind : {"graph", "weights", "memo"}) {
-    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+  for (const std::string_view kind : {"graph", "weights", "memo", "guess"}) {
+    EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
     const std::string path = EntryPath(kind);
     if (path.empty()) continue;  // weights changed a moment ago: no memo
     const int64_t size = static_cast<int64_t>(fs::file_size(path));
     for (int64_t at = 0; at < size; at += std::max<int64_t>(1, size / 40)) {
-      EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+      EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
       Flip(path, at);
-      EXPECT_EQ(First(*NewSession(), Model(3)), 7) << kind << " " << at;
+      EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7)
+          << kind << " " << at;
     }
     fs::resize_file(path, size / 2);
-    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+    EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
     fs::resize_file(path, 0);
-    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+    EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
   }
 }
 

@@ -78,6 +78,8 @@ class LoadedModel {
 
 Status LoadedModel::Load(RunReport* report) {
   const Clock::time_point begin = Clock::now();
+  load_options_.weight_files = {request_.model};
+  session_.Anticipate(load_options_.weight_files);
   Progress progress(StrCat("loading ", report->model));
   ENCORE_ASSIGN_OR_RETURN(
       ModelSource source,
@@ -98,7 +100,6 @@ Status LoadedModel::Load(RunReport* report) {
     }
     inputs_.push_back(std::move(inputs));
   }
-  load_options_.weight_files = {request_.model};
   progress.SetLabel(StrCat("compiling ", report->model));
   if (request_.trust && IsPackage(request_.model)) {
     ENCORE_RETURN_IF_ERROR(

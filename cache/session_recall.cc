@@ -1,0 +1,152 @@
+// The session's entries on disk, and the guess of which comes next.
+
+#include <future>
+#include <system_error>
+#include <utility>
+
+#include "encore/cache/entry.h"
+#include "encore/cache/session.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+namespace {
+
+constexpr std::string_view kGraphKind = "graph";
+constexpr std::string_view kGuessKind = "guess";
+
+// Other options and other targets give the same model another key, and so a
+// guess of its own.
+Digest GuessName(const std::vector<std::string>& weight_files,
+                 const backends::CompileOptions& options,
+                 const Target& target) {
+  KeyIngredients ingredients = IngredientsOf(Stencil(), options, target);
+  for (const std::string& file : weight_files) {
+    ingredients.parts.emplace_back("weights", file);
+  }
+  return KeyOf(ingredients);
+}
+
+std::optional<Digest> ReadGuess(DiskStore& disk, const Digest& name) {
+  const auto container = disk.Get(kGuessKind, name);
+  if (container == nullptr) return std::nullopt;
+  const auto text = container->Read(SectionType::kText);
+  const auto key =
+      text.ok() ? Digest::FromHex({reinterpret_cast<const char*>(text->data()),
+                                   text->size()})
+                : std::nullopt;
+  if (!key) disk.Quarantine(kGuessKind, name, "no key");
+  return key;
+}
+
+}  // namespace
+
+struct Session::Guess {
+  Digest name;
+  // What is under way recalls this entry.
+  std::optional<Digest> key;
+  std::future<std::optional<Recalled>> recalled;
+};
+
+void Session::Anticipate(const std::vector<std::string>& weight_files) {
+  if (options_.disk == nullptr) return;
+  const auto target = options_.compiler.target(options_.compile);
+  if (!target.ok()) return;  // Load says so
+  auto guess = std::make_shared<Guess>();
+  guess->name = GuessName(weight_files, options_.compile, *target);
+  guess->key = ReadGuess(*options_.disk, guess->name);
+  if (guess->key) {
+    const auto recall = [this, key = *guess->key]() -> std::optional<Recalled> {
+      auto container = options_.disk->Get(kGraphKind, key);
+      if (container == nullptr) return std::nullopt;
+      auto recalled = Recall(std::move(container));
+      // Load meets the same failure, and deals with it.
+      if (!recalled.ok()) return std::nullopt;
+      return *std::move(recalled);
+    };
+    try {
+      guess->recalled = std::async(std::launch::async, recall);
+    } catch (const std::system_error&) {
+      // No thread to be had: Load does it all.
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  guesses_.insert_or_assign(weight_files, std::move(guess));
+}
+
+std::shared_ptr<Session::Guess> Session::FindGuess(
+    const LoadOptions& options) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = guesses_.find(options.weight_files);
+  return found == guesses_.end() ? nullptr : found->second;
+}
+
+std::optional<Session::Recalled> Session::Guessed(const Wanted& wanted) const {
+  std::future<std::optional<Recalled>> recalled;
+  if (wanted.guess != nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (wanted.guess->key == wanted.key) {
+      recalled = std::move(wanted.guess->recalled);
+    }
+  }
+  if (!recalled.valid()) return std::nullopt;
+  return recalled.get();
+}
+
+void Session::Learn(const Wanted& wanted) {
+  if (wanted.guess == nullptr || wanted.ingredients.unkeyable) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (wanted.guess->key == wanted.key) return;
+    wanted.guess->key = wanted.key;
+  }
+  ContainerWriter writer;
+  writer.AddOwned(SectionType::kText, wanted.key.ToHex());
+  options_.disk->Put(kGuessKind, wanted.guess->name, writer);
+}
+
+StatusOr<Session::Recalled> Session::Recall(
+    std::shared_ptr<const Container> container) const {
+  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, ReadEntry(container));
+  ENCORE_ASSIGN_OR_RETURN(MeasurementTable measurements,
+                          ReadEntryMeasurements(*container));
+  Recalled recalled;
+  recalled.plan = {
+      std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
+      std::move(measurements)};
+  ENCORE_ASSIGN_OR_RETURN(recalled.executable, OnDevices(recalled.plan));
+  recalled.container = std::move(container);
+  return recalled;
+}
+
+CompiledPtr Session::FromDisk(const Wanted& wanted) {
+  std::optional<Recalled> recalled = Guessed(wanted);
+  const auto container = recalled ? recalled->container
+                                  : options_.disk->Get(kGraphKind, wanted.key);
+  if (container == nullptr) return nullptr;
+  Status status = CheckEntry(*container, wanted.ingredients);
+  if (status.ok() && !recalled) {
+    auto now = Recall(container);
+    if (now.ok()) recalled = *std::move(now);
+    status = now.status();
+  }
+  if (!status.ok()) {
+    options_.disk->Quarantine(kGraphKind, wanted.key, Message(status));
+    return nullptr;
+  }
+  if (wanted.options.tune_seconds > 0 &&
+      recalled->plan.measurements.gaps() > 0) {
+    return nullptr;
+  }
+  Count(&SessionStatistics::disk_hits);
+  return Loadable(wanted, recalled->plan, std::move(recalled->executable),
+                  FoundIn::kDisk);
+}
+
+void Session::ToDisk(const Wanted& wanted, const Plan& plan) {
+  options_.disk->Put(
+      kGraphKind, wanted.key,
+      MakeEntry(wanted.ingredients, *plan.graph, plan.measurements));
+}
+
+}  // namespace encore::cache
