@@ -361,7 +361,8 @@ std::vector<TermStore::Id> AddedTerms(const EGraph& graph,
 }
 
 StatusOr<std::string> TermText(const Language& language, const TermStore& terms,
-                               TermStore::Id root, size_t max_bytes) {
+                               TermStore::Id root, size_t max_bytes,
+                               const TermNameFn& name) {
   std::string text;
   struct Open {
     TermStore::Id term;
@@ -369,6 +370,12 @@ StatusOr<std::string> TermText(const Language& language, const TermStore& terms,
   };
   std::vector<Open> stack;
   const auto open = [&](TermStore::Id id) {
+    if (name) {
+      if (const auto short_name = name(terms.term(id))) {
+        text += *short_name;
+        return;
+      }
+    }
     StrAppend(&text, "(", language.op(terms.term(id).op).name);
     stack.push_back({id, 0});
   };
@@ -398,15 +405,15 @@ StatusOr<std::string> TermText(const Language& language, const TermStore& terms,
 }
 
 StatusOr<std::string> Explanation::Text(const EGraph& graph,
-                                        const RuleBook& rules,
-                                        size_t max_bytes) const {
+                                        const RuleBook& rules, size_t max_bytes,
+                                        const TermNameFn& name) const {
   const auto append = [&](TermStore::Id term, std::string* text) -> Status {
     if (text->size() >= max_bytes) {
       return ResourceExhaustedError("the explanation's text is too long");
     }
-    ENCORE_ASSIGN_OR_RETURN(
-        const std::string piece,
-        TermText(graph.language(), terms, term, max_bytes - text->size()));
+    ENCORE_ASSIGN_OR_RETURN(const std::string piece,
+                            TermText(graph.language(), terms, term,
+                                     max_bytes - text->size(), name));
     *text += piece;
     return OkStatus();
   };
@@ -415,11 +422,11 @@ StatusOr<std::string> Explanation::Text(const EGraph& graph,
   text += "\n";
   for (const ExplainStep& step : steps) {
     ENCORE_RETURN_IF_ERROR(append(step.to, &text));
-    const std::string name = step.kind == Kind::kRule
-                                 ? rules.rule(step.rule).name
-                             : step.kind == Kind::kGiven ? "(union)"
-                                                         : "(analysis)";
-    StrAppend(&text, "   ", name, step.forward ? " ->" : " <-", "\n");
+    const std::string why = step.kind == Kind::kRule
+                                ? rules.rule(step.rule).name
+                            : step.kind == Kind::kGiven ? "(union)"
+                                                        : "(analysis)";
+    StrAppend(&text, "   ", why, step.forward ? " ->" : " <-", "\n");
   }
   return text;
 }

@@ -8,6 +8,8 @@
 #define ENCORE_OPT_EGRAPH_EXPLAIN_H_
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,6 +46,10 @@ class TermStore {
   absl::flat_hash_map<Term, Id> ids_;
 };
 
+// A name to be written in place of a term, where it has one.
+using TermNameFn =
+    std::function<std::optional<std::string>(const TermStore::Term&)>;
+
 struct ExplainStep {
   ProofStep::Kind kind;  // kRule, kGiven or kAnalysis
   RuleId rule;           // of kRule
@@ -62,10 +68,11 @@ struct Explanation {
   std::vector<ExplainStep> steps;  // empty where start is end
 
   // The start term, then a line per step: the term it leads to, the rule, "->"
-  // or
-  // "<-". ResourceExhausted where that is longer than `max_bytes`.
+  // or "<-". ResourceExhausted where that is longer than `max_bytes`. `name`
+  // may be empty.
   StatusOr<std::string> Text(const EGraph& graph, const RuleBook& rules,
-                             size_t max_bytes = size_t{1} << 24) const;
+                             size_t max_bytes = size_t{1} << 24,
+                             const TermNameFn& name = nullptr) const;
 };
 
 // The chain from the term that `a` was added as to that of `b`.
@@ -85,7 +92,8 @@ std::vector<TermStore::Id> AddedTerms(const EGraph& graph,
 
 // As Explanation::Text writes a term.
 StatusOr<std::string> TermText(const Language& language, const TermStore& terms,
-                               TermStore::Id term, size_t max_bytes);
+                               TermStore::Id term, size_t max_bytes,
+                               const TermNameFn& name = nullptr);
 
 }  // namespace encore::egraph
 

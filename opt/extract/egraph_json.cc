@@ -395,6 +395,11 @@ StatusOr<NamedProblem> ParseEgraphJson(std::string_view text) {
             : handler.error();
     return InvalidArgumentError(StrCat(Position(text, parsed.Offset()), what));
   }
+  // The reader takes a zero byte for the end.
+  if (stream.Tell() < text.size()) {
+    return InvalidArgumentError(
+        StrCat(Position(text, stream.Tell()), "a zero byte"));
+  }
   if (!graph.has_nodes) {
     return InvalidArgumentError(
         "there is no \"nodes\", an object with an entry per node");
@@ -409,7 +414,9 @@ StatusOr<NamedProblem> ParseEgraphJson(std::string_view text) {
 StatusOr<NamedProblem> ReadEgraphJson(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  // Nothing to copy counts as a failure to copy.
+  if (file && file.peek() != EOF) text << file.rdbuf();
+  if (file.bad() || !text || !file.is_open()) {
     return NotFoundError(StrCat(path, ": cannot be read"));
   }
   StatusOr<NamedProblem> parsed = ParseEgraphJson(text.view());

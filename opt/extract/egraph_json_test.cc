@@ -123,6 +123,7 @@ TEST(EgraphJsonTest, HostileText) {
         std::string(R"({"root_eclasses": {"x": 1}, "nodes": {}})"),
         std::string(R"({"root_eclasses": [[]], "nodes": {}})"),
         std::string(R"({"root_eclasses": [], "nodes": {}} {})"),
+        std::string(R"({"root_eclasses": [], "nodes": {}})") + '\0',
         std::string(R"({"nodes": {}, "root_eclasses": [], "nodes": {}})"),
         std::string(
             R"({"nodes": {}, "root_eclasses": [], "root_eclasses": []})")}) {

@@ -70,18 +70,19 @@ int EgraphMain(int argc, char** argv) {
                "print one line of JSON with sizes, time and stop reason");
   app.add_flag("--explain", options.explanations,
                "explain the equations of terms in checks that hold");
-  app.add_option(
-      "--max-nodes", options.max_nodes,
-      "stop a run when there are more e-nodes and rows of relations");
+  app.add_option("--max-nodes", options.max_nodes,
+                 "stop a run when there are more e-nodes and rows of relations")
+      ->check(WholeNumber(0));
   app.add_option("--max-seconds", options.max_seconds,
                  "stop a run when the program has run this long")
-      ->check(CLI::NonNegativeNumber);
+      ->check(NonNegativeNumber());
   CLI::Option* const dag_flag = app.add_flag(
       "--dag", dag,
       "extract terms whose distinct subterms, not their occurrences, cost "
       "least; what is shared is printed as (let ...) ahead of the term");
   app.add_option("--work", dag_work,
                  "with --dag: evaluations of a node's cost for each (extract)")
+      ->check(WholeNumber(0))
       ->needs(dag_flag)
       ->capture_default_str();
   if (const auto code = ParseArguments(app, argc, argv)) return *code;

@@ -108,6 +108,11 @@ TEST(EgraphCommandTest, LimitsStopRunsAndAreNamed) {
               HasSubstr("\"stop\": \"nodes\""));
   EXPECT_THAT(RunEgraph({path, "--stats", "--max-seconds", "0.02"}).out,
               HasSubstr("\"stop\": \"time\""));
+  for (const char* limit :
+       {"--max-nodes=-1", "--max-nodes=18446744073709551616", "--max-nodes=1e3",
+        "--max-seconds=nan", "--max-seconds=-1", "--max-seconds=inf"}) {
+    EXPECT_EQ(RunEgraph({path, limit}).code, 2) << limit;
+  }
 }
 
 TEST(EgraphCommandTest, AnInterruptEndsTheRunNotTheProgram) {

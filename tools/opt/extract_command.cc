@@ -126,12 +126,14 @@ int ExtractMain(int argc, char** argv) {
       ->required();
   app.add_option("--seconds", arguments.seconds,
                  "time per file, reading included; 0: the quick methods only")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(NonNegativeNumber())
       ->capture_default_str();
   app.add_option("--work", arguments.work,
                  "evaluations of a move or a node's cost, in place of seconds: "
-                 "the result is reproducible");
+                 "the result is reproducible")
+      ->check(WholeNumber(0));
   app.add_option("--seed", arguments.seed, "of the random choices")
+      ->check(WholeNumber(0))
       ->capture_default_str();
   app.add_option("-o,--output", arguments.output,
                  "where the choices go; - is standard output")

@@ -127,6 +127,7 @@ class ExtractCommandTest(unittest.TestCase):
         good = self.write('good.json', SHARED)
         for name, text, message in [
                 ('cut.json', '{"nodes": {', 'line 1'),
+                ('empty.json', '', 'The document is empty'),
                 ('list.json', '[]', 'the document is an array'),
                 ('child.json', '{"nodes": {"n": {"eclass": "c", "children": ["x"]}}, "root_eclasses": []}', '"x"')]:
             path = self.write(name, text)
@@ -140,8 +141,10 @@ class ExtractCommandTest(unittest.TestCase):
         self.assertEqual(self.run_tool().returncode, 2)
         self.assertEqual(self.run_tool(os.path.join(self.folder, 'none.json')).returncode, 2)
         path = self.write('a.json', SHARED)
-        self.assertEqual(self.run_tool(path, '--seconds', '-1').returncode, 2)
-        self.assertEqual(self.run_tool(path, '--work', 'x').returncode, 2)
+        for option, values in [('--seconds', ('-1', 'nan', 'inf', '1s')),
+                               ('--work', ('x', '-1', '1.5', str(2 ** 64))), ('--seed', ('-1', 'x'))]:
+            for value in values:
+                self.assertEqual(self.run_tool(path, option, value).returncode, 2, (option, value))
         self.assertEqual(self.run_tool('--help').returncode, 0)
 
 

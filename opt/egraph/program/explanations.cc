@@ -1,16 +1,14 @@
 #include "encore/opt/egraph/program/explanations.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "encore/ir/support/status_macros.h"
-#include "encore/ir/support/strings.h"
 #include "encore/opt/egraph/explain.h"
 #include "encore/opt/egraph/explain_check.h"
 #include "encore/opt/egraph/language.h"
+#include "encore/opt/egraph/program/language_map.h"
 
 namespace encore::opt::program {
 namespace {
@@ -46,24 +44,13 @@ egraph::Axioms AxiomsOf(const egraph::EGraph& graph,
   return axioms;
 }
 
-// Writes the rows that stand for globals (language_map.h) as their names.
-std::string WithGlobalNames(const Program& program, std::string_view text) {
-  constexpr std::string_view kRow = "(global ";
-  std::string out;
-  for (size_t at = text.find(kRow); at != std::string_view::npos;
-       at = text.find(kRow)) {
-    const size_t end = std::min(text.find(')', at), text.size());
-    const std::string_view row = text.substr(at, end - at);
-    const std::optional<int64_t> global =
-        ParseInt64(row.substr(row.rfind(' ') + 1));
-    const bool known = global.has_value() && *global >= 0 &&
-                       *global < int64_t(program.globals.size());
-    StrAppend(&out, text.substr(0, at),
-              known ? program.Name(program.globals[*global].name)
-                    : text.substr(at, end - at + 1));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out.append(text);
+// The names of the rows that stand for globals (language_map.h).
+std::optional<std::string> GlobalName(const Program& program,
+                                      const egraph::Language& language,
+                                      const egraph::TermStore::Term& term) {
+  if (!LanguageMap::IsGlobal(language.op(term.op))) return std::nullopt;
+  const int64_t global = language.literals().AsI64(term.args[0]);
+  return std::string(program.Name(program.globals[global].name));
 }
 
 }  // namespace
@@ -79,9 +66,10 @@ StatusOr<std::string> ExplainText(const Program& program, egraph::EGraph* graph,
       AxiomsOf(*graph, rules, unions, &explanation.terms);
   ENCORE_RETURN_IF_ERROR(
       egraph::CheckExplanation(&graph->language(), rules, explanation, axioms));
-  ENCORE_ASSIGN_OR_RETURN(const std::string text,
-                          explanation.Text(*graph, rules, max_bytes));
-  return WithGlobalNames(program, text);
+  return explanation.Text(*graph, rules, max_bytes,
+                          [&](const egraph::TermStore::Term& term) {
+                            return GlobalName(program, graph->language(), term);
+                          });
 }
 
 }  // namespace encore::opt::program

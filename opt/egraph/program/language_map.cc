@@ -81,11 +81,10 @@ Status LanguageMap::DeclareUpTo(SortId sorts, TableId tables,
         const egraph::SortId id,
         language->AddClassSort(program_.Name(program_.sorts[sort])));
     sorts_.push_back(id);
-    // No symbol of a program has a space in it.
     ENCORE_ASSIGN_OR_RETURN(
         const egraph::OpId global,
         language->AddOp(
-            {.name = StrCat("global ", program_.Name(program_.sorts[sort])),
+            {.name = StrCat(kGlobalPrefix, program_.Name(program_.sorts[sort])),
              .args = {egraph::kI64Sort},
              .result = id,
              .extractable = false}));

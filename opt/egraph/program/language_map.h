@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "encore/ir/support/status.h"
@@ -43,6 +44,10 @@ class LanguageMap {
                                     egraph::LiteralPool* pool) {
     return pool->I64(global);
   }
+  // No symbol of a program has a space in it.
+  static bool IsGlobal(const egraph::OpInfo& op) {
+    return op.name.starts_with(kGlobalPrefix);
+  }
   egraph::PrimitiveId primitive(Primitive primitive, SortId operands) const {
     return primitives_[operands][static_cast<size_t>(primitive)];
   }
@@ -54,6 +59,7 @@ class LanguageMap {
                 const egraph::LiteralPool& pool) const;
 
  private:
+  static constexpr std::string_view kGlobalPrefix = "global ";
   static constexpr size_t kNumPrimitives =
       static_cast<size_t>(Primitive::kGuard) + 1;
 
