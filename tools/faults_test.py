@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from commands import CommandTest
 
 TOOL = os.path.abspath(sys.argv.pop())
 FAULTY = os.path.abspath(sys.argv.pop())
@@ -12,14 +13,10 @@ FAULTY = os.path.abspath(sys.argv.pop())
 MODEL = 'graph small(%x: f32[4]) -> f32[4] { %y = exp(%x) return %y }'
 
 
-class FaultsTest(unittest.TestCase):
+class FaultsTest(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.model = os.path.join(self.folder, 'small.txt')
-        with open(self.model, 'w') as file:
-            file.write(MODEL)
+        super().setUp()
+        self.model = self.write('small.txt', MODEL)
 
     def start(self, *arguments, stdout=subprocess.PIPE, **environment):
         return subprocess.run([TOOL, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False,
@@ -31,12 +28,17 @@ class FaultsTest(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn('generated code: made to fail', done.stderr)
 
-    def test_a_broken_invariant(self):
-        done = self.start('run', self.model, '--target', 'cpu', ENCORE_CODEGEN=FAULTY, ENCORE_FAULT='abort')
-        self.assertEqual(done.returncode, 3, done.stderr)
-        left = [name for _, _, names in os.walk(self.folder) for name in names if name.endswith('.tmp')]
-        self.assertEqual(left, [])
-        self.assertEqual(self.start('run', self.model, '--target', 'cpu').returncode, 0)
+    def test_a_broken_invariant_and_a_stack_without_room(self):
+        # A sanitizer would take the signal and end otherwise.
+        sanitizer = os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=0'
+        for fault, said in (('abort', ''), ('overflow', 'please report')):
+            done = self.start('run', self.model, '--target', 'cpu', ENCORE_CODEGEN=FAULTY, ENCORE_FAULT=fault,
+                              ASAN_OPTIONS=sanitizer)
+            self.assertEqual(done.returncode, 3, (fault, done.stderr))
+            self.assertIn(said, done.stderr)
+            left = [name for _, _, names in os.walk(self.folder) for name in names if name.endswith('.tmp')]
+            self.assertEqual(left, [])
+            self.assertEqual(self.start('run', self.model, '--target', 'cpu', '--no-cache').returncode, 0)
 
     def test_a_full_standard_output(self):
         package = os.path.join(self.folder, 'small.encore')

@@ -18,22 +18,37 @@ extern "C" void CleanUpAndEnd(int signal) {
   (void)raise(signal);
 }
 
-extern "C" void CleanUpAndExit(int) {
+// A fault may be that the stack has no room left.
+constexpr size_t kFaultStackBytes = 64 << 10;
+alignas(16) char fault_stack[kFaultStackBytes];
+
+template <size_t size>
+void Say(const char (&message)[size]) {
+  (void)!write(STDERR_FILENO, message, size - 1);
+}
+
+extern "C" void ExitOnFault(int signal, siginfo_t* info, void*) {
   RemoveStagedFiles();
   Progress::EndAll();
+  if (signal == SIGBUS && info->si_code == BUS_ADRERR) {
+    Say("encore: a file became shorter while it was read\n");
+    _exit(kExitUnusableInput);
+  }
+  // Whatever ended in abort has said why.
+  if (signal != SIGABRT) {
+    Say("encore: a fault of ours (a signal of the processor); please report "
+        "it with the model and the command line\n");
+  }
   _exit(kExitOurFault);
 }
 
-extern "C" void SayThatAFileIsShorter(int signal, siginfo_t* info, void*) {
-  RemoveStagedFiles();
-  Progress::EndAll();
-  if (info->si_code == BUS_ADRERR) {
-    constexpr char kMessage[] =
-        "encore: a file became shorter while it was read\n";
-    (void)!write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
-    _exit(kExitUnusableInput);
+// Unless somebody else, a sanitizer, has taken the signal.
+void ExitOn(int signal, const struct sigaction& action) {
+  struct sigaction before;
+  if (sigaction(signal, nullptr, &before) == 0 &&
+      before.sa_handler == SIG_DFL) {
+    (void)sigaction(signal, &action, nullptr);
   }
-  (void)raise(signal);
 }
 
 }  // namespace
@@ -49,11 +64,14 @@ void CleanUpOnSignals() {
       (void)sigaction(signal, &action, nullptr);
     }
   }
-  action.sa_handler = CleanUpAndExit;
-  (void)sigaction(SIGABRT, &action, nullptr);
-  action.sa_sigaction = SayThatAFileIsShorter;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_SIGINFO;
-  (void)sigaction(SIGBUS, &action, nullptr);
+  const stack_t stack = {
+      .ss_sp = fault_stack, .ss_flags = 0, .ss_size = sizeof(fault_stack)};
+  (void)sigaltstack(&stack, nullptr);
+  action.sa_sigaction = ExitOnFault;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_SIGINFO | SA_ONSTACK;
+  for (const int signal : {SIGABRT, SIGBUS, SIGSEGV, SIGILL, SIGFPE}) {
+    ExitOn(signal, action);
+  }
 }
 
 }  // namespace encore::tools

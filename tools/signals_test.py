@@ -6,9 +6,10 @@ import pty
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+from commands import CommandTest
 
 TOOL = os.path.abspath(sys.argv.pop())
 
@@ -24,21 +25,11 @@ graph large(%x: f32[8192], %w: param f32[2048,8192] = f32[2048,8192] 1) -> f32[2
 SMALL = 'graph small(%x: f32[4]) -> f32[4] { %y = neg(%x) return %y }'
 
 
-class SignalsTest(unittest.TestCase):
+class SignalsTest(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.cache = self.path('cache')
         self.environment = {**os.environ, 'ENCORE_CACHE': self.cache}
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, text):
-        with open(self.path(name), 'w') as file:
-            file.write(text)
-        return self.path(name)
 
     def run_tool(self, *arguments):
         done = subprocess.run([TOOL, *arguments], env=self.environment, capture_output=True, text=True, check=False)

@@ -4,13 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
+import files
+from commands import CommandTest
+
 TOOL = sys.argv.pop()
-sys.path.insert(0, os.path.join(os.environ.get('TEST_SRCDIR', '.'), os.environ.get('TEST_WORKSPACE', '.'),
-                                'tools', 'testing'))
-import files  # pylint: disable=wrong-import-position
 
 MODEL = '''
 symbols N in [1, 16]
@@ -28,22 +27,12 @@ def read(path, mode='r'):
         return file.read()
 
 
-class CompileTest(unittest.TestCase):
+class CompileTest(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.cache = self.path('cache')
         self.model = self.write('model.txt', MODEL)
         self.output = self.path('out')
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content, mode='w'):
-        with open(self.path(name), mode) as file:
-            file.write(content)
-        return self.path(name)
 
     def encore(self, *arguments):
         return subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120)
@@ -105,12 +94,12 @@ class CompileTest(unittest.TestCase):
 
     def test_sizes_and_inputs_come_from_data(self):
         x = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
-        model = self.write('affine.onnx', files.affine(rows='N'), 'wb')
+        model = self.write('affine.onnx', files.affine(rows='N'))
         os.mkdir(self.path('data'))
-        self.write('data/input_0.pb', files.tensor(x, [2, 3]), 'wb')
-        named = self.write('x.npy', files.npy(x, [2, 3]), 'wb')
-        both = self.write('x.npz', files.npz({'x': files.npy(x, [2, 3])}), 'wb')
-        expected = self.write('y.npz', files.npz({'y': files.npy(files.affine_of(x), [2, 2])}), 'wb')
+        self.write('data/input_0.pb', files.tensor(x, [2, 3]))
+        named = self.write('x.npy', files.npy(x, [2, 3]))
+        both = self.write('x.npz', files.npz({'x': files.npy(x, [2, 3])}))
+        expected = self.write('y.npz', files.npz({'y': files.npy(files.affine_of(x), [2, 2])}))
         for given in (['--data', self.path('data')], ['--input', 'x=' + named], ['--input', both],
                       ['--data', self.path('data'), '--bind', 'N=2']):
             self.compile(*given, '--emit', 'recording', model=model)
@@ -131,12 +120,12 @@ class CompileTest(unittest.TestCase):
         for name, content in (('flat', files.tensor(x, [6])), ('wide', files.tensor(x, [1, 6])),
                               ('whole', files.tensor([1] * 6, [2, 3], files.INT32)), ('bad', b'\xff' * 9)):
             os.mkdir(self.path(name))
-            self.write(name + '/input_0.pb', content, 'wb')
+            self.write(name + '/input_0.pb', content)
             done = self.compile('--data', self.path(name), '--emit', 'recording', model=model, code=2)
             self.assertIn('input_0.pb' if name == 'bad' else 'x', done.stderr)
         self.assertIn('no input_0.pb', self.compile('--data', self.folder, model=model, code=2).stderr)
         self.assertIn('"z"', self.compile('--input', 'z=' + named, '--bind', 'N=2', model=model, code=2).stderr)
-        self.write('data/input_1.pb', files.tensor(x, [2, 3]), 'wb')
+        self.write('data/input_1.pb', files.tensor(x, [2, 3]))
         self.assertIn('input_1.pb', self.compile('--data', self.path('data'), model=model, code=2).stderr)
         self.assertFalse(os.path.exists(self.output))
 

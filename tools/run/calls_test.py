@@ -5,29 +5,20 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
+
+import files
+from commands import CommandTest
 
 TOOL = os.path.abspath(sys.argv.pop(1))
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.environ.get('TEST_SRCDIR', '.'), os.environ.get('TEST_WORKSPACE', '.'),
-                                'tools', 'testing'))
-import files  # pylint: disable=wrong-import-position
 
 MODELS = os.path.join(os.environ['ENCORE_DEPS'], 'models', 'silero-vad==6.2.3', 'silero_vad', 'data')
 VAD, HALF = os.path.join(MODELS, 'silero_vad.onnx'), os.path.join(MODELS, 'silero_vad_half.onnx')
 SPEECH = os.path.join(HERE, 'examples', 'silero_vad', 'speech.npz')
 
 
-class CallsTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class CallsTest(CommandTest):
     def tool(self, *arguments):
         return subprocess.run([TOOL, *arguments], capture_output=True, text=True, check=False,
                               env={**os.environ, 'ENCORE_CACHE': self.path('cache')})

@@ -6,33 +6,22 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 
+import files
+from commands import CommandTest
+
 TOOL = os.path.abspath(sys.argv.pop(1))
-sys.path.insert(0, os.path.join(os.environ.get('TEST_SRCDIR', '.'), os.environ.get('TEST_WORKSPACE', '.'),
-                                'tools', 'testing'))
-import files  # pylint: disable=wrong-import-position
 
 X = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
 
 
-class RunCacheTest(unittest.TestCase):
+class RunCacheTest(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.model = self.write('affine.onnx', files.affine())
         self.write('x.npy', files.npy(X, [2, 3]))
         self.expect(0)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.path(name), 'wb') as file:
-            file.write(content)
-        return self.path(name)
 
     def expect(self, more):
         """What is right where the bias of the first column is greater by `more`."""

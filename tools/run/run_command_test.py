@@ -5,13 +5,12 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 import unittest
 
+import files
+from commands import CommandTest
+
 TOOL = os.path.abspath(sys.argv.pop(1))
-sys.path.insert(0, os.path.join(os.environ.get('TEST_SRCDIR', '.'), os.environ.get('TEST_WORKSPACE', '.'),
-                                'tools', 'testing'))
-import files  # pylint: disable=wrong-import-position
 
 X = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
 FIELDS = ['model', 'target', 'cache', 'import_ms', 'optimize_ms', 'compile_ms', 'load_ms', 'runs', 'latency_us',
@@ -19,22 +18,12 @@ FIELDS = ['model', 'target', 'cache', 'import_ms', 'optimize_ms', 'compile_ms', 
 OUTPUT_FIELDS = ['name', 'dtype', 'shape', 'max_abs_err', 'max_rel_err', 'ok']
 
 
-class RunTest(unittest.TestCase):
+class RunTest(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.model = self.write('affine.onnx', files.affine())
         self.x = self.write('x.npy', files.npy(X, [2, 3]))
         self.y = self.write('y.npz', files.npz({'y': files.npy(files.affine_of(X), [2, 2])}))
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.path(name), 'wb') as file:
-            file.write(content)
-        return self.path(name)
 
     def run_tool(self, *arguments, target='ref', **environment):
         return subprocess.run(
