@@ -1,7 +1,9 @@
 #include "encore/ir/import/onnx/schema.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -173,57 +175,60 @@ Schema Parse(const OperatorRow& row) {
           ParseAttributes(row.attributes)};
 }
 
-// Every version of an operator, ascending; a deprecated one has no schema.
-using Versions = std::vector<std::pair<int, std::optional<Schema>>>;
+constexpr auto KeyOf = [](const OperatorRow& row) {
+  return std::tie(row.domain, row.name);
+};
+static_assert(std::ranges::is_sorted(kOperatorRows, {},
+                                     [](const OperatorRow& row) {
+                                       return std::tie(row.domain, row.name,
+                                                       row.since);
+                                     }));
 
-const Versions* FindVersions(std::string_view domain, std::string_view name) {
-  static const auto table = [] {
-    std::map<std::pair<std::string_view, std::string_view>, Versions> all;
-    for (const OperatorRow& row : kOperatorRows) {
-      Versions& versions = all[{row.domain, row.name}];
-      std::optional<Schema> schema;
-      if (!row.deprecated) schema = Parse(row);
-      versions.emplace_back(row.since, std::move(schema));
-    }
-    return all;
-  }();
-  const auto found = table.find({domain, name});
-  return found == table.end() ? nullptr : &found->second;
+// Parsed when first asked for: a model has few of the operators.
+const Schema& SchemaOf(const OperatorRow& row) {
+  struct Entry {
+    std::once_flag once;
+    Schema schema;
+  };
+  static std::array<Entry, std::size(kOperatorRows)> entries;
+  Entry& entry = entries[&row - kOperatorRows];
+  std::call_once(entry.once, [&] { entry.schema = Parse(row); });
+  return entry.schema;
 }
 
 }  // namespace
 
 bool IsKnownDomain(std::string_view domain) {
-  return std::any_of(
-      std::begin(kOperatorRows), std::end(kOperatorRows),
-      [&](const OperatorRow& row) { return row.domain == domain; });
+  return std::ranges::binary_search(kOperatorRows, domain, {},
+                                    &OperatorRow::domain);
 }
 
 StatusOr<const Schema*> FindSchema(std::string_view domain,
                                    std::string_view op_type, int64_t opset) {
-  const Versions* versions = FindVersions(domain, op_type);
-  if (versions == nullptr) {
+  const auto versions = std::ranges::equal_range(
+      kOperatorRows, std::tie(domain, op_type), {}, KeyOf);
+  if (versions.empty()) {
     return NotFoundError(
         StrCat("the operator ", op_type, " of opset ", opset,
                " is not supported: the standard",
                domain.empty() ? "" : StrCat(" (domain ", domain, ")"),
                " has none of that name"));
   }
-  const Versions::value_type* newest = nullptr;
-  for (const auto& version : *versions) {
-    if (version.first <= opset) newest = &version;
-  }
-  if (newest == nullptr) {
+  const auto newer = std::ranges::upper_bound(
+      versions, opset, {},
+      [](const OperatorRow& row) { return int64_t{row.since}; });
+  if (newer == versions.begin()) {
     return NotFoundError(StrCat("the operator ", op_type, " of opset ", opset,
                                 " is not supported: it begins with opset ",
-                                versions->front().first));
+                                versions.front().since));
   }
-  if (!newest->second) {
+  const OperatorRow& newest = *std::prev(newer);
+  if (newest.deprecated) {
     return NotFoundError(StrCat("the operator ", op_type, " of opset ", opset,
                                 " is not supported: it ended before opset ",
-                                newest->first));
+                                newest.since));
   }
-  return &*newest->second;
+  return &SchemaOf(newest);
 }
 
 std::string_view ElementName(ElementType type) {

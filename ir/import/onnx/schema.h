@@ -1,8 +1,8 @@
 // The operators of the ONNX standard as data: every version of each, with its
 // inputs, outputs, attributes and their types.
 //
-// schemas.def is written by export_schemas.py from the onnx package, and parsed
-// on first use. Thread-safe: schemas never change.
+// schemas.def is written by export_schemas.py from the onnx package; a row is
+// parsed on first use. Thread-safe: schemas never change.
 #ifndef ENCORE_IR_IMPORT_ONNX_SCHEMA_H_
 #define ENCORE_IR_IMPORT_ONNX_SCHEMA_H_
 
