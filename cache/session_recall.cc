@@ -1,5 +1,6 @@
 // The session's entries on disk, and the guess of which comes next.
 
+#include <filesystem>
 #include <future>
 #include <system_error>
 #include <utility>
@@ -16,13 +17,15 @@ constexpr std::string_view kGraphKind = "graph";
 constexpr std::string_view kGuessKind = "guess";
 
 // Other options and other targets give the same model another key, and so a
-// guess of its own.
+// guess of its own. A path that is relative means another file elsewhere.
 Digest GuessName(const std::vector<std::string>& weight_files,
                  const backends::CompileOptions& options,
                  const Target& target) {
   KeyIngredients ingredients = IngredientsOf(Stencil(), options, target);
   for (const std::string& file : weight_files) {
-    ingredients.parts.emplace_back("weights", file);
+    std::error_code error;
+    ingredients.parts.emplace_back(
+        "weights", std::filesystem::absolute(file, error).lexically_normal());
   }
   return KeyOf(ingredients);
 }
