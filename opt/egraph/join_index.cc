@@ -7,29 +7,28 @@
 
 namespace encore::egraph {
 
-// A counting sort of what one pass over the store has copied.
-JoinIndex::JoinIndex(const NodeStore& store, const Key& key, PagePool* pool)
+// A counting sort.
+JoinIndex::JoinIndex(const NodeStore& store, const Key& key, PagePool* pool,
+                     FlatArray<Keyed>* scratch)
     : key_(key),
       starts_(pool, Lifetime::kIteration),
       entries_(pool, Lifetime::kIteration) {
   const bool wide = store.arity(key.op) > 2;
-  FlatArray<Entry> unsorted(pool, Lifetime::kIteration);
-  unsorted.reserve(store.CountStamped(key.op, key.from, key.to));
+  scratch->clear();
+  scratch->reserve(store.CountStamped(key.op, key.from, key.to));
   Value limit = 0;
   uint32_t nodes[64];
   ChangeLog::Cursor cursor;
   uint32_t count;
   do {
     count = store.NextStamped(key.op, key.from, key.to, &cursor, nodes);
-    Entry* entry = unsorted.Extend(count);
-    for (uint32_t i = 0; i < count; ++i, ++entry) {
+    Keyed* keyed = scratch->Extend(count);
+    for (uint32_t i = 0; i < count; ++i, ++keyed) {
       const uint32_t n = nodes[i];
-      const NodeRow& row = store.row(n);
-      const uint32_t cls = store.class_of(n);
-      const Value value = key.column == Key::kClass ? cls
+      const Value value = key.column == Key::kClass ? store.class_of(n)
                           : wide                    ? store.args(n)[key.column]
-                                                    : row.arg[key.column];
-      *entry = {n, row.stamp, cls, value, {row.arg[0], row.arg[1]}};
+                                 : store.row(n).arg[key.column];
+      *keyed = {n, value};
       limit = std::max(limit, value + 1);
     }
   } while (count == std::size(nodes));
@@ -37,7 +36,7 @@ JoinIndex::JoinIndex(const NodeStore& store, const Key& key, PagePool* pool)
   starts_.resize(limit + 1);
   std::fill(starts_.begin(), starts_.end(), 0);
   uint32_t* const starts = starts_.data();
-  for (const Entry& entry : unsorted) ++starts[entry.value];
+  for (const Keyed& keyed : *scratch) ++starts[keyed.value];
   // What a value has room for ends where that of the next one begins; entries
   // are put in from the end.
   uint32_t end = 0;
@@ -45,11 +44,14 @@ JoinIndex::JoinIndex(const NodeStore& store, const Key& key, PagePool* pool)
     end += starts[value];
     starts[value] = end;
   }
-  entries_.resize(unsorted.size());
+  entries_.resize(scratch->size());
   Entry* const entries = entries_.data();
-  const Entry* const first = unsorted.data();
-  for (size_t i = unsorted.size(); i-- > 0;) {
-    entries[--starts[first[i].value]] = first[i];
+  const Keyed* const first = scratch->data();
+  for (size_t i = scratch->size(); i-- > 0;) {
+    const uint32_t n = first[i].node;
+    const NodeRow& row = store.row(n);
+    entries[--starts[first[i].value]] = {
+        n, row.stamp, store.class_of(n), {row.arg[0], row.arg[1]}};
   }
 }
 

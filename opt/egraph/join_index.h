@@ -32,12 +32,18 @@ class JoinIndex {
     uint32_t node;
     uint32_t stamp;
     uint32_t cls;
-    Value value;    // by which it is found
     Value args[2];  // as in NodeRow
   };
+  // A node and the value by which it is found.
+  struct Keyed {
+    uint32_t node;
+    Value value;
+  };
 
-  // REQUIRES: columns are canonical. Nothing of the store is kept.
-  JoinIndex(const NodeStore& store, const Key& key, PagePool* pool);
+  // REQUIRES: columns are canonical. Nothing of the store is kept; `scratch` is
+  // overwritten.
+  JoinIndex(const NodeStore& store, const Key& key, PagePool* pool,
+            FlatArray<Keyed>* scratch);
 
   const Key& key() const { return key_; }
   // The entries of a value are those from begin(value) to end(value), the

@@ -29,6 +29,9 @@ constexpr uint64_t kNodesPerLane = 32;
 // So many expected lanes stand for one that comes: others are filtered.
 constexpr uint64_t kFilteredLanes = 4;
 
+// Values for the columns of frames, taken at a time.
+constexpr size_t kColumnsAtOnce = size_t{8} << 10;
+
 constexpr auto kIdentity = [] {
   std::array<uint8_t, 64> lanes{};
   for (size_t i = 0; i < lanes.size(); ++i) lanes[i] = i;
@@ -43,7 +46,8 @@ Matcher::Matcher(EGraph* graph, const Trie* trie,
       store_(graph->store()),
       trie_(trie),
       buffers_(buffers),
-      stop_(std::move(stop)) {}
+      stop_(std::move(stop)),
+      index_scratch_(graph->pool(), Lifetime::kIteration) {}
 
 Matcher::Matcher(EGraph* graph, const Trie* trie,
                  std::function<bool(std::span<const Value>)> each,
@@ -52,13 +56,15 @@ Matcher::Matcher(EGraph* graph, const Trie* trie,
       store_(graph->store()),
       trie_(trie),
       stop_(std::move(stop)),
-      each_(std::move(each)) {}
+      each_(std::move(each)),
+      index_scratch_(graph->pool(), Lifetime::kIteration) {}
 
 // Groups siblings, and finds how many registers each frame holds. Children come
 // after their parents in the trie.
 void Matcher::Compile() {
   const uint32_t num_nodes = trie_->num_nodes();
   branches_.resize(num_nodes + 1);
+  groups_.reserve(num_nodes);
   std::vector<uint32_t> frame_of(num_nodes + 1, 0);  // branch, by branch
   branches_[0].width = 1;
   AddGroups(0, 0, trie_->root(), &frame_of);
@@ -79,29 +85,45 @@ void Matcher::Compile() {
     }
     AddGroups(i + 1, frame, node.child, &frame_of);
   }
+  for (const Branch& branch : branches_) {
+    columns_left_ += size_t{branch.width} * kLanes;
+  }
+}
+
+// Most frames of a large trie are never entered.
+void Matcher::GiveColumns(Branch* branch) {
+  const size_t size = size_t{branch->width} * kLanes;
+  if (columns_.empty() ||
+      columns_.back().capacity() - columns_.back().size() < size) {
+    columns_.emplace_back(graph_->pool(), Lifetime::kIteration)
+        .reserve(std::max(size, std::min(columns_left_, kColumnsAtOnce)));
+  }
+  branch->frame.values = columns_.back().Extend(size);
+  columns_left_ -= size;
 }
 
 void Matcher::AddGroups(uint32_t parent, uint32_t frame, uint32_t first_child,
                         std::vector<uint32_t>* frame_of) {
-  std::vector<uint32_t>& groups = branches_[parent].groups;
+  const uint32_t first_group = groups_.size();
+  const uint64_t expected = branches_[parent].expected;
   for (uint32_t i = first_child; i != TrieNode::kNoTrieNode;
        i = trie_->node(i).sibling) {
     const TrieStep& step = trie_->node(i).step;
-    const Wanted wanted = {&branches_[i + 1],   step.op,     step.from,
-                           step.to - step.from, step.column, nullptr};
     Branch& branch = branches_[i + 1];
+    const Wanted wanted = {&branch,     step.op, step.from, step.to - step.from,
+                           step.column, nullptr};
     branch.step = &step;
     branch.expected = step.kind == Kind::kScan
                           ? store_.CountStamped(step.op, step.from, step.to)
-                          : branches_[parent].expected;
+                          : expected;
     (*frame_of)[i + 1] = frame;
     const bool walks = step.kind == Kind::kMembers || step.kind == Kind::kUsers;
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](auto g) {
-      const TrieStep& other = *groups_[g].branches.front().branch->step;
-      return walks && other.kind == step.kind && other.a == step.a;
-    });
-    if (same == groups.end()) {
-      groups.push_back(groups_.size());
+    const auto same = std::find_if(
+        groups_.begin() + first_group, groups_.end(), [&](const Group& group) {
+          return walks && group.kind == step.kind &&
+                 group.branches.front().branch->step->a == step.a;
+        });
+    if (same == groups_.end()) {
       groups_.push_back({.kind = step.kind,
                          .op_bits = NodeStore::OpBit(step.op),
                          .branches = {wanted},
@@ -109,15 +131,17 @@ void Matcher::AddGroups(uint32_t parent, uint32_t frame, uint32_t first_child,
                                          ? Patience(step)
                                          : 0});
     } else {
-      groups_[*same].op_bits |= NodeStore::OpBit(step.op);
-      groups_[*same].patience += Patience(step);
-      groups_[*same].branches.push_back(wanted);
+      same->op_bits |= NodeStore::OpBit(step.op);
+      same->patience += Patience(step);
+      same->branches.push_back(wanted);
     }
   }
-  for (const uint32_t group : groups) {
-    uint64_t& patience = groups_[group].patience;
-    if (branches_[parent].expected >= kFilteredLanes * patience) patience = 0;
+  for (size_t g = first_group; g < groups_.size(); ++g) {
+    uint64_t& patience = groups_[g].patience;
+    if (expected >= kFilteredLanes * patience) patience = 0;
   }
+  branches_[parent].first_group = first_group;
+  branches_[parent].num_groups = groups_.size() - first_group;
 }
 
 // Lanes whose lists cost more than an index does.
@@ -131,9 +155,10 @@ bool Matcher::Run() {
   Compile();
   Branch& root = branches_.front();
   root.frame.count = 1;
-  root.frame.values.resize(root.width * kLanes);
-  for (const uint32_t group : root.groups) {
-    Enter(&groups_[group], {&root.frame, kIdentity.data(), 1});
+  GiveColumns(&root);
+  for (uint32_t group = 0; group < root.num_groups; ++group) {
+    Enter(&groups_[root.first_group + group],
+          {&root.frame, kIdentity.data(), 1});
     while (depth_ > 0) {
       Level& level = *levels_[depth_ - 1];
       Block input;
@@ -163,7 +188,7 @@ void Matcher::Enter(Group* group, Block input) {
     Branch& branch = *wanted.branch;
     branch.frame.parent = input.frame;
     branch.frame.count = 0;
-    branch.frame.values.resize(size_t{branch.width} * kLanes);
+    if (branch.frame.values == nullptr) GiveColumns(&branch);
   }
 }
 
@@ -177,8 +202,8 @@ Matcher::Group* Matcher::NextChild(Level* level, Block* input) {
     } else {
       *input = {level->input.frame, level->lanes, level->count};
     }
-    if (input->count > 0 && level->child < branch.groups.size()) {
-      return &groups_[branch.groups[level->child++]];
+    if (input->count > 0 && level->child < branch.num_groups) {
+      return &groups_[branch.first_group + level->child++];
     }
     branch.frame.count = 0;
     level->child = 0;

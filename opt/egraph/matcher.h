@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "encore/opt/egraph/change_log.h"
 #include "encore/opt/egraph/egraph.h"
 #include "encore/opt/egraph/flat_array.h"
@@ -52,14 +53,11 @@ class Matcher {
     const Frame* parent = nullptr;
     uint32_t first = 0;  // its first register; older ones are in the parent
     uint32_t count = 0;  // lanes
-    uint8_t from[kLanes] = {};  // the lane of the parent, by lane
-    std::vector<Value> values;  // by register, kLanes each
+    Value* values = nullptr;  // by register, kLanes each
+    uint8_t from[kLanes];     // the lane of the parent, by lane
 
-    Value* column(uint32_t reg) {
-      return values.data() + size_t{reg - first} * kLanes;
-    }
-    const Value* column(uint32_t reg) const {
-      return values.data() + size_t{reg - first} * kLanes;
+    Value* column(uint32_t reg) const {
+      return values + size_t{reg - first} * kLanes;
     }
     Value Get(uint32_t reg, uint32_t lane) const {
       const Frame* frame = this;
@@ -89,8 +87,9 @@ class Matcher {
     // Lanes that are likely to come out of it: the nodes that the scan it comes
     // from starts at.
     uint64_t expected = 1;
+    uint32_t first_group = 0;  // of its children, in groups_
+    uint32_t num_groups = 0;
     Frame frame;  // of steps that bind nodes
-    std::vector<uint32_t> groups;
   };
   // Sibling trie nodes that are executed together, with what each wants of the
   // nodes of a list.
@@ -105,7 +104,7 @@ class Matcher {
   struct Group {
     TrieStep::Kind kind;
     uint32_t op_bits;  // of the operators wanted
-    std::vector<Wanted> branches;
+    absl::InlinedVector<Wanted, 1> branches;
     // Lanes until it reads indexes; none where as many are expected.
     uint64_t patience;
     bool indexed = false;
@@ -135,6 +134,7 @@ class Matcher {
   struct UserList;
 
   void Compile();
+  void GiveColumns(Branch* branch);
   void AddGroups(uint32_t parent, uint32_t frame, uint32_t first_child,
                  std::vector<uint32_t>* frame_of);
 
@@ -173,10 +173,13 @@ class Matcher {
   std::function<bool(std::span<const Value>)> each_;
   std::vector<Branch> branches_;  // the root, then one per trie node
   std::vector<Group> groups_;
+  std::vector<FlatArray<Value>> columns_;       // that frames have been given
+  size_t columns_left_ = 0;                     // to give: values
   std::vector<std::unique_ptr<Level>> levels_;  // the first depth_ are active
   size_t depth_ = 0;
   std::vector<Value> scratch_;
   std::deque<JoinIndex> indexes_;
+  FlatArray<JoinIndex::Keyed> index_scratch_;
   uint64_t work_ = 0;
   uint64_t next_check_ = kWorkPerCheck;
   static constexpr uint64_t kWorkPerCheck = 4096;

@@ -72,7 +72,7 @@ bool Matcher::Bind(Branch* branch, const Block& input, uint32_t position,
   Frame& frame = branch->frame;
   const uint32_t lane = frame.count++;
   frame.from[lane] = input.lanes[position];
-  Value* out = frame.values.data() + lane;
+  Value* out = frame.values + lane;
   const NodeRow& row = store_.row(n);
   const uint32_t arity = branch->arity;
   if (arity <= 2) {
@@ -214,7 +214,7 @@ const JoinIndex* Matcher::IndexFor(const JoinIndex::Key& key) {
   const auto same = [&](const JoinIndex& index) { return index.key() == key; };
   const auto found = std::find_if(indexes_.begin(), indexes_.end(), same);
   if (found != indexes_.end()) return &*found;
-  return &indexes_.emplace_back(store_, key, graph_->pool());
+  return &indexes_.emplace_back(store_, key, graph_->pool(), &index_scratch_);
 }
 
 // Lists have all ages, and branches share their indexes; what a literal is
@@ -266,7 +266,7 @@ bool Matcher::BindEntries(const Wanted& wanted, Level* level) {
   const uint32_t ages = wanted.ages;
   const uint8_t* const input_lanes = level->input.lanes;
   Frame& frame = wanted.branch->frame;
-  Value* const values = frame.values.data();
+  Value* const values = frame.values;
   const uint32_t arity = wanted.branch->arity;
   Value* const cls = values + arity * kLanes;
   // Columns that it does not have are overwritten by class and node.
@@ -392,19 +392,19 @@ bool Matcher::Primitive(const TrieStep& step, Frame* frame, uint32_t lane) {
 }
 
 bool Matcher::Yield(const Level& level) {
-  const TrieYield& yield = trie_->yield(only_branch(level).step->op);
-  const size_t stride = yield.registers.size();
+  const auto [query, registers] = trie_->yield(only_branch(level).step->op);
+  const size_t stride = registers.size();
   if (each_) {
     scratch_.resize(stride);
     for (uint32_t i = 0; i < level.input.count; ++i) {
       for (size_t k = 0; k < stride; ++k) {
-        scratch_[k] = level.input.Get(yield.registers[k], i);
+        scratch_[k] = level.input.Get(registers[k], i);
       }
       if (!each_(scratch_)) return false;
     }
     return true;
   }
-  MatchBuffer& buffer = (*buffers_)[yield.query];
+  MatchBuffer& buffer = (*buffers_)[query];
   const uint32_t count = std::min<size_t>(level.input.count, buffer.room());
   if (count < level.input.count) buffer.set_overflow();
   uint32_t part;
@@ -413,7 +413,7 @@ bool Matcher::Yield(const Level& level) {
         std::min<uint32_t>(count - i, MatchBuffer::RoomInBlock(buffer.count()));
     const Block input = {level.input.frame, level.input.lanes + i, part};
     Value* column = buffer.Append(part);
-    for (const uint32_t reg : yield.registers) {
+    for (const uint32_t reg : registers) {
       input.Gather(reg, column);
       column += MatchBuffer::kBlock;
     }

@@ -151,6 +151,7 @@ std::vector<Runner::Turn> Runner::PlanTurns(std::span<const RuleId> rules,
                                             std::vector<MatchBuffer>* buffers) {
   std::vector<Turn> turns;
   turns.reserve(rules.size());
+  buffers->reserve(rules.size());
   resumed_ = false;
   std::vector<bool> seen(rules_->size(), false);
   for (const RuleId id : rules) {

@@ -327,8 +327,9 @@ class QueryPlanner {
   }
 
   void AddYield(uint32_t query, std::span<const Slot> wanted, bool with_nodes) {
-    TrieYield yield{query, {}};
-    for (const Slot s : wanted) yield.registers.push_back(Register(s));
+    std::vector<uint32_t>& registers = trie_->yield_registers_;
+    const uint32_t begin = registers.size();
+    for (const Slot s : wanted) registers.push_back(Register(s));
     if (with_nodes) {
       for (size_t i = 0; i < rule_->atoms.size(); ++i) {
         if (ground_[i].has_value()) {
@@ -337,13 +338,14 @@ class QueryPlanner {
           set.b = *ground_[i];
           steps_.push_back(std::move(set));
         }
-        yield.registers.push_back(node_registers_[i]);
+        registers.push_back(node_registers_[i]);
       }
     }
     TrieStep step{Kind::kYield};
     step.op = trie_->yields_.size();
     steps_.push_back(std::move(step));
-    trie_->yields_.push_back(std::move(yield));
+    trie_->yields_.push_back(
+        {query, begin, static_cast<uint32_t>(registers.size())});
   }
 
   static constexpr size_t kDetour = 4;
@@ -371,6 +373,7 @@ Trie::~Trie() = default;
 void Trie::Clear() {
   nodes_.clear();
   yields_.clear();
+  yield_registers_.clear();
   root_ = TrieNode::kNoTrieNode;
   num_registers_ = 1;
 }

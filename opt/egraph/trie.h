@@ -65,9 +65,10 @@ struct TrieNode {
 };
 
 // What a query yields: registers, in the order in which its user wants them.
+// Good until the trie changes.
 struct TrieYield {
   uint32_t query;  // as given to Trie::Add
-  std::vector<uint32_t> registers;
+  std::span<const uint32_t> registers;
 };
 
 class QueryPlanner;
@@ -89,17 +90,28 @@ class Trie {
   // Children come after their parents.
   uint32_t num_nodes() const { return nodes_.size(); }
   const TrieNode& node(uint32_t i) const { return nodes_[i]; }
-  const TrieYield& yield(uint32_t i) const { return yields_[i]; }
+  TrieYield yield(uint32_t i) const {
+    const Yield& yield = yields_[i];
+    return {yield.query,
+            {yield_registers_.data() + yield.begin, yield.end - yield.begin}};
+  }
   uint32_t num_registers() const { return num_registers_; }
 
  private:
   friend class QueryPlanner;
+  struct Yield {
+    uint32_t query;
+    uint32_t begin;  // in yield_registers_
+    uint32_t end;
+  };
+
   // Takes the steps, and leaves room for others.
   void Insert(std::vector<TrieStep>* steps);
 
   std::unique_ptr<QueryPlanner> planner_;
   std::vector<TrieNode> nodes_;
-  std::vector<TrieYield> yields_;
+  std::vector<Yield> yields_;
+  std::vector<uint32_t> yield_registers_;
   uint32_t root_ = TrieNode::kNoTrieNode;
   uint32_t num_registers_ = 1;
 };

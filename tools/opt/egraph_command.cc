@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +32,11 @@ double CpuSecondsSince(std::clock_t begin) {
 std::optional<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
-  std::string text((std::istreambuf_iterator<char>(in)),
-                   std::istreambuf_iterator<char>());
+  std::string text;
+  char block[1 << 14];
+  while (in.read(block, sizeof(block)) || in.gcount() > 0) {
+    text.append(block, in.gcount());
+  }
   if (in.bad()) return std::nullopt;
   return text;
 }
