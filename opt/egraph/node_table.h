@@ -7,6 +7,10 @@
 #ifndef ENCORE_OPT_EGRAPH_NODE_TABLE_H_
 #define ENCORE_OPT_EGRAPH_NODE_TABLE_H_
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -40,11 +44,24 @@ class NodeTable {
     // The first slot that is empty or may hold what is searched.
     size_t Probe(uint64_t hash) const {
       const uint32_t tag = Tag(hash);
-      for (size_t i = Home(hash);; i = Next(i)) {
+      size_t i = Home(hash);
+#ifdef __SSE2__
+      i = FirstHit(i, static_cast<int>(tag), static_cast<int>(~id_mask_));
+      if (slots_[i] != kTombstone) return i;
+#endif
+      for (;; i = Next(i)) {
         const uint32_t slot = slots_[i];
         if (slot == kEmpty) return i;
         if ((slot & ~id_mask_) == tag && slot != kTombstone) return i;
       }
+    }
+    size_t FirstEmpty(uint64_t hash) const {
+      size_t i = Home(hash);
+#ifdef __SSE2__
+      i = FirstHit(i, -1, -1);
+#endif
+      while (slots_[i] != kEmpty) i = Next(i);
+      return i;
     }
     // What is there, or kNone.
     uint32_t IdAt(size_t place) const {
@@ -81,6 +98,32 @@ class NodeTable {
       return static_cast<uint32_t>(hash) & ~id_mask_;
     }
     size_t Next(size_t i) const { return (i + 1) & last_; }
+#ifdef __SSE2__
+    // The first slot from `i` on that is empty or whose bits in `mask` are
+    // `bits`. How far a search goes is hard to foretell: a group of slots is
+    // one step.
+    size_t FirstHit(size_t i, int bits, int mask) const {
+      size_t skipped = i % kGroup;
+      for (i -= skipped;; i = (i + kGroup) & last_) {
+        const uint32_t hits = Hits(i, bits, mask) >> 2 * skipped;
+        if (hits != 0) return i + skipped + std::countr_zero(hits) / 2;
+        skipped = 0;
+      }
+    }
+    // Two bits for each such slot of a group.
+    uint32_t Hits(size_t group, int bits, int mask) const {
+      const auto hits = [&](size_t at) {
+        const __m128i slots =
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(slots_ + at));
+        return _mm_or_si128(
+            _mm_cmpeq_epi32(slots, _mm_set1_epi32(static_cast<int>(kEmpty))),
+            _mm_cmpeq_epi32(_mm_and_si128(slots, _mm_set1_epi32(mask)),
+                            _mm_set1_epi32(bits)));
+      };
+      return _mm_movemask_epi8(
+          _mm_packs_epi32(hits(group), hits(group + kGroup / 2)));
+    }
+#endif
 
     const uint32_t* slots_;
     size_t last_;
@@ -134,9 +177,7 @@ class NodeTable {
   }
   // Likewise, searching.
   void Insert(uint64_t hash, uint32_t id) {
-    size_t i = hash >> shift_;
-    while (slots_[i] != kEmpty) i = Next(i);
-    InsertAt(i, hash, id);
+    InsertAt(slots().FirstEmpty(hash), hash, id);
   }
 
   // REQUIRES: `id` is in the table under `hash`.
@@ -162,8 +203,9 @@ class NodeTable {
  private:
   static constexpr uint32_t kEmpty = 0xFFFFFFFFu;
   static constexpr uint32_t kTombstone = 0xFFFFFFFEu;
+  static constexpr size_t kGroup = 8;  // slots; divides their number
 #ifdef ENCORE_RARE_PATHS
-  static constexpr size_t kMinSlots = 4;
+  static constexpr size_t kMinSlots = kGroup;
 #else
   static constexpr size_t kMinSlots = 64;
 #endif
