@@ -105,6 +105,8 @@ void Emitter::MarkDerived() {
     derived_[value.value()] = true;
   };
   for (const ScopeKernel& kernel : scope_.kernels) {
+    // Sizes are found out by the run plan.
+    for (const NodeId node : kernel.counts) mark(graph_.operand(node, 0));
     if (kernel.prepare) continue;
     for (const ValueId input : kernel.built.inputs) mark(input);
   }

@@ -14,6 +14,7 @@ namespace {
 
 using onnx::IntAttribute;
 using onnx::kBool;
+using onnx::kFloat;
 using onnx::kInt64;
 using onnx::ModelText;
 using onnx::Node;
@@ -109,6 +110,32 @@ TEST_P(RunTimeSizes, ScatterOfWhatWasFound) {
     calls.push_back({{x, Floats({10, 3})}, {y}});
   }
   Expect(*graph, calls);
+}
+
+// What weights alone decide is computed before the run; what its size is, in
+// it.
+TEST_P(RunTimeSizes, FromConstants) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"3"})};
+  text.initializers = {Numbers("w", {3, 0, 3, 5, 0, 8})};
+  const Proto to_float = IntAttribute("to", kFloat);
+  text.nodes = {
+      Node("NonZero", {"w"}, {"found"}),
+      Node("Cast", {"w"}, {"mask"}, {IntAttribute("to", kBool)}),
+      Node("Compress", {"w", "mask"}, {"chosen"}),
+      Node("Unique", {"chosen"}, {"distinct"}),
+      Node("Cast", {"found"}, {"at"}, {to_float}),
+      Node("Cast", {"distinct"}, {"values"}, {to_float}),
+      Node("ReduceSum", {"at"}, {"sum"}, {IntAttribute("keepdims", 0)}),
+      Node("Mul", {"values", "x"}, {"scaled"}),
+      Node("Add", {"scaled", "sum"}, {"y"}),
+  };
+  const auto graph = onnx::ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const Literal x = Literal::Vector<float>(std::vector<float>{1, 10, 100});
+  Expect(*graph,
+         std::vector<SessionCall>{
+             {{x}, {Literal::Vector<float>(std::vector<float>{13, 60, 810})}}});
 }
 
 // Sizes that do not fit what was computed end the call, and the next is right.

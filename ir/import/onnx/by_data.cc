@@ -353,6 +353,30 @@ Status PadByData(NodeContext& context, std::string_view mode) {
   return context.Output(0, x);
 }
 
+Status CenterCropPadByData(NodeContext& context, const Ints& axes) {
+  GraphBuilder& g = context.builder();
+  Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const Values wanted, ElementsOf(context, 1, "shape"));
+  if (wanted.size() != axes.size()) {
+    return NodeContext::Error(StrCat("input shape has ", wanted.size(),
+                                     " entries for ", axes.size(), " axes"));
+  }
+  SizesByData sizes(context);
+  Dims dims;
+  for (const Value& extent : wanted) {
+    dims.push_back(sizes.Add(extent, std::nullopt));
+  }
+  x = sizes.Guard(x, "input shape has a negative entry");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<int>(axes[i]);
+    const Value extent = DimValue(context, context.shape(x)[axis]);
+    const Value low = g.Div(g.Sub(wanted[i], extent), 2);
+    const Value at = g.Sub(sizes.CountTo(dims[i]), low);
+    x = PadAxis(context, x, axis, at, "constant", context.Scalar(x.dtype(), 0));
+  }
+  return context.Output(0, x);
+}
+
 // Along every axis, of which data pick one.
 Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
   GraphBuilder& g = context.builder();

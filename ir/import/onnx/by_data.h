@@ -24,6 +24,8 @@ Status TileByData(NodeContext& context);
 Status SplitByData(NodeContext& context, int64_t axis);
 Status SliceByData(NodeContext& context);
 Status PadByData(NodeContext& context, std::string_view mode);
+// Input 1 has the extents of `axes`, which count from the first dim.
+Status CenterCropPadByData(NodeContext& context, const Ints& axes);
 Status CumSumByData(NodeContext& context, bool exclusive, bool reverse);
 
 // For each of `rank` dims 1 where input 1, axes that are data, names it, else

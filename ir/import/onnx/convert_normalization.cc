@@ -202,12 +202,30 @@ Status Lrn(NodeContext& context) {
                       {x, context.Emit(Op::kPow, {base, spread(beta)})}));
 }
 
+// x over its norm along an axis; where that is 0, 0.
+Status LpNormalization(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  AttributeReader& attributes = context.attributes();
+  GraphBuilder& g = context.builder();
+  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const int64_t p, attributes.Int("p", 2));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t raw, attributes.Int("axis", -1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.Axis(raw, x.rank(), "attribute axis"));
+  const Value sum = g.Sum(p == 1 ? g.Abs(x) : g.Mul(x, x), {axis},
+                          /*keep_dims=*/true);
+  const Value norm = p == 1 ? sum : g.Sqrt(sum);
+  const Value is_zero = g.Compare(norm, 0.0, Comparison::kEq);
+  return context.Output(0, g.Div(x, g.Select(is_zero, 1.0, norm)));
+}
+
 constexpr Converter kConverters[] = {
     {"BatchNormalization", BatchNormalization, Op::kBatchNorm},
     {"GroupNormalization", GroupNormalization, Op::kGroupNorm},
     {"InstanceNormalization", InstanceNormalization, Op::kInstanceNorm},
     {"LRN", Lrn, Op::kReduceWindow},
     {"LayerNormalization", LayerNormalization, Op::kLayerNorm},
+    {"LpNormalization", LpNormalization, Op::kDiv},
     {"MeanVarianceNormalization", MeanVarianceNormalization, Op::kMean},
 };
 

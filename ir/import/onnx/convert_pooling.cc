@@ -163,10 +163,60 @@ Status GlobalMaxPool(NodeContext& context) {
   return context.Output(0, context.Unsqueeze(top, axes));
 }
 
+// `sum` of what is inside of it, in the norm that attribute p names.
+template <typename Sum>
+StatusOr<Value> InNorm(NodeContext& context, Value x, Sum sum) {
+  ENCORE_ASSIGN_OR_RETURN(const int64_t p, context.attributes().Int("p", 2));
+  if (p < 1) return NodeContext::Error(StrCat("attribute p is ", p));
+  GraphBuilder& g = context.builder();
+  if (p == 1) return sum(g.Abs(x));
+  if (p == 2) return g.Sqrt(sum(g.Mul(x, x)));
+  return g.Pow(sum(g.Pow(g.Abs(x), static_cast<double>(p))),
+               1 / static_cast<double>(p));
+}
+
+Status LpPool(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const bool ceil_mode,
+                          context.attributes().Bool("ceil_mode", false));
+  ENCORE_ASSIGN_OR_RETURN(
+      const Window window,
+      ReadWindow(context, context.shape(x), std::nullopt, ceil_mode));
+  ReduceWindowAttrs attrs{Combiner::kSum, {1, 1}, {1, 1},
+                          {0, 0},         {0, 0}, {1, 1}};
+  const auto append = [](const Ints& from, Ints* to) {
+    to->insert(to->end(), from.begin(), from.end());
+  };
+  append(window.sizes, &attrs.window);
+  append(window.strides, &attrs.strides);
+  append(window.padding_low, &attrs.padding_low);
+  append(window.padding_high, &attrs.padding_high);
+  append(window.dilations, &attrs.dilations);
+  ENCORE_ASSIGN_OR_RETURN(const Value y, InNorm(context, x, [&](Value powers) {
+                            return context.builder().ReduceWindow(powers,
+                                                                  attrs);
+                          }));
+  return context.Output(0, y);
+}
+
+Status GlobalLpPool(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(const Ints axes, SpatialAxes(context, x));
+  ENCORE_ASSIGN_OR_RETURN(const Value y, InNorm(context, x, [&](Value powers) {
+                            return context.builder().Sum(powers, axes,
+                                                         /*keep_dims=*/true);
+                          }));
+  return context.Output(0, y);
+}
+
 constexpr Converter kConverters[] = {
     {"AveragePool", AveragePool, Op::kAvgPool},
     {"GlobalAveragePool", GlobalAveragePool, Op::kMean},
+    {"GlobalLpPool", GlobalLpPool, Op::kReduce},
     {"GlobalMaxPool", GlobalMaxPool, Op::kReduce},
+    {"LpPool", LpPool, Op::kReduceWindow},
     {"MaxPool", MaxPool, Op::kMaxPool},
 };
 

@@ -126,7 +126,10 @@ Status DynamicQuantizeLinear(NodeContext& context) {
   for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
   const Value low = g.Min(g.Reduce(x, Combiner::kMin, axes), 0.0);
   const Value high = g.Max(g.Reduce(x, Combiner::kMax, axes), 0.0);
-  const Value scale = g.Div(g.Sub(high, low), 255.0);
+  const Value range = g.Sub(high, low);
+  // Of nothing but zeros the scale is 1, as everybody has it.
+  const Value scale = g.Select(g.Compare(range, 0.0, Comparison::kEq), 1.0,
+                               g.Div(range, 255.0));
   const Value zero_point =
       g.Cast(g.Round(g.Div(g.Neg(low), scale)), DType::kU8);
   ENCORE_RETURN_IF_ERROR(

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
@@ -10,6 +11,9 @@
 
 namespace encore::onnx {
 namespace {
+
+// Elements of the matrix of an interpolation, at most.
+constexpr int64_t kMaxMatrix = int64_t{1} << 24;
 
 // The extent of an axis that is a symbol; it can be resized by 1 only.
 constexpr int64_t kUnknown = -1;
@@ -58,7 +62,8 @@ StatusOr<double> SourcePosition(const AxisPlan& plan, const ResizeMode& mode,
       StrCat("attribute coordinate_transformation_mode is ", Quote(how)));
 }
 
-StatusOr<int64_t> NearestIndex(double position, const ResizeMode& mode) {
+StatusOr<int64_t> NearestIndex(double position, const AxisPlan& plan,
+                               const ResizeMode& mode) {
   const std::string& how = mode.nearest;
   if (how == "round_prefer_floor") {
     return static_cast<int64_t>(std::ceil(position - 0.5));
@@ -68,6 +73,11 @@ StatusOr<int64_t> NearestIndex(double position, const ResizeMode& mode) {
   }
   if (how == "floor") return static_cast<int64_t>(std::floor(position));
   if (how == "ceil") return static_cast<int64_t>(std::ceil(position));
+  // Until opset 11.
+  if (how == "floor_or_ceil_if_smaller") {
+    return static_cast<int64_t>(plan.scale < 1 ? std::ceil(position)
+                                               : std::floor(position));
+  }
   return NodeContext::Error(StrCat("attribute nearest_mode is ", Quote(how)));
 }
 
@@ -106,44 +116,94 @@ Value Factors(NodeContext& context, const Shape& shape, DType dtype,
                       BroadcastAttrs{shape.dims(), {plan.axis}});
 }
 
-// Interpolation kernels; `taps` weights for positions floor(x) - taps / 2 + 1,
-// ….
-std::vector<double> Weights(const ResizeMode& mode, double position) {
-  const double t = position - std::floor(position);
-  if (mode.interpolation == "linear") return {1 - t, t};
+// The weight of an element that is `d` elements away.
+double Weight(const ResizeMode& mode, double d) {
+  d = std::abs(d);
+  if (mode.interpolation == "linear") return std::max(1 - d, 0.0);
   const double a = mode.cubic_a;
-  const auto near = [a](double d) {
-    return ((a + 2) * d - (a + 3)) * d * d + 1;
-  };
-  const auto far = [a](double d) {
-    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-  };
-  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+// What a result element is made of: weights of `positions`, which may lie
+// outside. As many for every element.
+struct Taps {
+  std::vector<int64_t> positions;
+  std::vector<double> weights;
+};
+
+StatusOr<Taps> TapsOf(const AxisPlan& plan, const ResizeMode& mode, int64_t i) {
+  ENCORE_ASSIGN_OR_RETURN(const double position, SourcePosition(plan, mode, i));
+  // Against aliasing the kernel becomes as wide as what a result stands for.
+  const double shrink = mode.antialias ? std::min(plan.scale, 1.0) : 1;
+  const double reach = mode.interpolation == "linear" ? 1 : 2;
+  const auto floor = static_cast<int64_t>(std::floor(position));
+  const double t = position - std::floor(position);
+  const auto first = static_cast<int64_t>(std::floor(-reach / shrink)) + 1;
+  Taps taps;
+  double total = 0;
+  for (int64_t k = first; k <= 1 - first; ++k) {
+    const int64_t at = floor + k;
+    double weight = Weight(mode, shrink * (static_cast<double>(k) - t));
+    if (mode.exclude_outside && (at < 0 || at >= plan.from)) weight = 0;
+    taps.positions.push_back(at);
+    taps.weights.push_back(weight);
+    total += weight;
+  }
+  if (mode.exclude_outside || mode.antialias) {
+    for (double& weight : taps.weights) weight /= total;
+  }
+  return taps;
+}
+
+// One axis with many taps an element: a product with a matrix.
+StatusOr<Value> InterpolateByMatrix(NodeContext& context, Value x,
+                                    const AxisPlan& plan,
+                                    const ResizeMode& mode) {
+  if (!IsFloat(context.dtype(x)) || plan.to > kMaxMatrix / plan.from) {
+    return UnimplementedError(StrCat("attribute antialias is 1 for ", x.type(),
+                                     ", axis ", plan.axis, " to ", plan.to));
+  }
+  Literal matrix(context.dtype(x), {plan.from, plan.to});
+  for (int64_t i = 0; i < plan.to; ++i) {
+    ENCORE_ASSIGN_OR_RETURN(const Taps taps, TapsOf(plan, mode, i));
+    std::map<int64_t, double> weights;
+    for (size_t tap = 0; tap < taps.weights.size(); ++tap) {
+      const int64_t at =
+          std::clamp<int64_t>(taps.positions[tap], 0, plan.from - 1);
+      weights[at] += taps.weights[tap];
+    }
+    for (const auto& [at, weight] : weights) {
+      matrix.SetDouble(at * plan.to + i, weight);
+    }
+  }
+  GraphBuilder& g = context.builder();
+  Ints back;
+  for (int i = 0; i < context.rank(x); ++i) {
+    back.push_back(i < plan.axis    ? i
+                   : i == plan.axis ? context.rank(x) - 1
+                                    : i - 1);
+  }
+  return g.Transpose(
+      g.DotGeneral(x, g.Constant(std::move(matrix)), {{plan.axis}, {0}}),
+      std::move(back));
 }
 
 // One axis interpolated as a weighted sum of taps.
 StatusOr<Value> Interpolate(NodeContext& context, Value x, const AxisPlan& plan,
                             const ResizeMode& mode) {
+  if (mode.antialias && plan.scale < 1) {
+    return InterpolateByMatrix(context, x, plan, mode);
+  }
   const int taps = mode.interpolation == "linear" ? 2 : 4;
   std::vector<std::vector<int64_t>> positions(taps,
                                               std::vector<int64_t>(plan.to));
   std::vector<std::vector<double>> factors(taps, std::vector<double>(plan.to));
   for (int64_t i = 0; i < plan.to; ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const double position,
-                            SourcePosition(plan, mode, i));
-    std::vector<double> weights = Weights(mode, position);
-    const auto first =
-        static_cast<int64_t>(std::floor(position)) - taps / 2 + 1;
-    double total = 0;
+    ENCORE_ASSIGN_OR_RETURN(const Taps of, TapsOf(plan, mode, i));
     for (int tap = 0; tap < taps; ++tap) {
-      const int64_t at = first + tap;
-      if (mode.exclude_outside && (at < 0 || at >= plan.from)) weights[tap] = 0;
-      total += weights[tap];
-      positions[tap][i] = at;
-    }
-    for (int tap = 0; tap < taps; ++tap) {
-      factors[tap][i] =
-          mode.exclude_outside ? weights[tap] / total : weights[tap];
+      positions[tap][i] = of.positions[tap];
+      factors[tap][i] = of.weights[tap];
     }
   }
   Value sum;
@@ -163,7 +223,7 @@ StatusOr<Value> Nearest(NodeContext& context, Value x, const AxisPlan& plan,
   for (int64_t i = 0; i < plan.to; ++i) {
     ENCORE_ASSIGN_OR_RETURN(const double position,
                             SourcePosition(plan, mode, i));
-    ENCORE_ASSIGN_OR_RETURN(positions[i], NearestIndex(position, mode));
+    ENCORE_ASSIGN_OR_RETURN(positions[i], NearestIndex(position, plan, mode));
   }
   return Take(context, x, plan, std::move(positions));
 }
@@ -213,10 +273,6 @@ StatusOr<ResizeMode> ReadMode(NodeContext& context) {
                                      Quote(mode.interpolation),
                                      ", expected nearest, linear or cubic"));
   }
-  if (mode.antialias) {
-    return UnimplementedError(
-        "attribute antialias is 1, which is not supported");
-  }
   return mode;
 }
 
@@ -233,14 +289,14 @@ Status ApplySizes(const std::vector<int64_t>& sizes, const std::string& policy,
                                     : std::max(common, plan.scale);
   }
   if (policy == "stretch") return OkStatus();
-  if (policy != "not_larger" && policy != "not_smaller") {
-    return NodeContext::Error(
-        StrCat("attribute keep_aspect_ratio_policy is ", Quote(policy)));
-  }
   for (AxisPlan& plan : *plans) {
+    const double extent = common * static_cast<double>(plan.from) + 0.5;
+    if (!(std::abs(extent) < static_cast<double>(kMaxResized))) {
+      return NodeContext::Error(StrCat("input sizes is [", StrJoin(sizes, ","),
+                                       "], which no image can become"));
+    }
     plan.scale = common;
-    plan.to = static_cast<int64_t>(
-        std::floor(common * static_cast<double>(plan.from) + 0.5));
+    plan.to = static_cast<int64_t>(std::floor(extent));
   }
   return OkStatus();
 }

@@ -1,8 +1,11 @@
-// Operators that read an image between its elements: GridSample, RoiAlign.
+// Operators that read an image between its elements: GridSample, RoiAlign,
+// DeformConv.
 
+#include <algorithm>
 #include <cmath>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -209,7 +212,8 @@ Status GridSample(NodeContext& context) {
              ? g.Mul(g.Add(at, 1.0), (extent - 1) / 2)
              : g.Div(g.Sub(g.Mul(g.Add(at, 1.0), extent), 1.0), 2.0);
     if (mode.interpolation == "nearest") at = g.Round(at);
-    if (mode.padding == Padding::kBorder) {
+    // The taps of a cubic curve are taken to the border one by one.
+    if (mode.padding == Padding::kBorder && mode.interpolation != "cubic") {
       at = g.Min(g.Max(at, 0.0), extent - 1);
     } else if (mode.padding == Padding::kReflection) {
       at = Reflect(g, at, axis);
@@ -343,7 +347,125 @@ Status RoiAlign(NodeContext& context) {
   return context.Output(0, best);
 }
 
+// What a deformable convolution reads: the taps of one axis [N * groups, K * P]
+// where a window of K elements stands at P places, each moved by `offset`
+// [N * groups, K, rank, P].
+std::vector<Tap> DeformedTaps(GraphBuilder& g, Value offset,
+                              const Window& window, const Ints& places,
+                              size_t d, const GridAxis& axis) {
+  const int64_t taps = *ElementCount(window.sizes);
+  const int64_t points = *ElementCount(places);
+  Literal plain(DType::kF32, {taps, points});
+  const auto digit = [](const Ints& extents, int64_t i, size_t d) {
+    for (size_t k = extents.size(); --k > d;) i /= extents[k];
+    return i % extents[d];
+  };
+  for (int64_t i = 0; i < taps * points; ++i) {
+    plain.SetDouble(
+        i, static_cast<double>(
+               digit(places, i % points, d) * window.strides[d] +
+               digit(window.sizes, i / points, d) * window.dilations[d] -
+               window.padding_low[d]));
+  }
+  const auto axis_of = static_cast<int64_t>(d);
+  const Value moved =
+      g.Squeeze(g.SliceAxis(offset, 2, axis_of, axis_of + 1), {2});
+  const Value at =
+      g.Add(g.Cast(moved, DType::kF32),
+            g.BroadcastTo(g.Constant(std::move(plain)), moved.shape()));
+  const GridMode mode{"linear", Padding::kZeros, false};
+  return TapsOf(g, g.Reshape(at, {offset.shape()[0], taps * points}), axis,
+                mode);
+}
+
+// The extents of a convolution's result.
+StatusOr<Ints> PlacesOf(const Shape& shape, const Window& window) {
+  Ints places;
+  for (size_t d = 0; d < window.sizes.size(); ++d) {
+    const Dim& extent = shape[static_cast<int>(d) + 2];
+    if (!extent.is_constant()) {
+      return UnimplementedError("the extents of input X must be known");
+    }
+    const int64_t rest = extent.constant() + window.padding_low[d] +
+                         window.padding_high[d] -
+                         window.dilations[d] * (window.sizes[d] - 1) - 1;
+    if (rest < 0) {
+      return NodeContext::Error(
+          StrCat("the kernel leaves input X in dim ", d + 2));
+    }
+    places.push_back(rest / window.strides[d] + 1);
+  }
+  return places;
+}
+
+// Source: https://onnx.ai/onnx/operators/onnx__DeformConv.html
+Status DeformConv(NodeContext& context) {
+  constexpr int64_t kMaxSamples = int64_t{1} << 24;
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 5));
+  GraphBuilder& g = context.builder();
+  const Value x = context.Input(0), weights = context.Input(1);
+  ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
+                          context.attributes().Int("group", 1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t moved,
+                          context.attributes().Int("offset_group", 1));
+  const Shape shape = context.shape(x), kernel = context.shape(weights);
+  const int spatial = x.rank() - 2;
+  ENCORE_ASSIGN_OR_RETURN(const Ints sizes,
+                          KernelSizes(context, weights, x.rank()));
+  ENCORE_ASSIGN_OR_RETURN(const Window window,
+                          ReadWindow(context, shape, sizes, false));
+  ENCORE_ASSIGN_OR_RETURN(const Ints places, PlacesOf(shape, window));
+  const auto taps = ElementCount(sizes), points = ElementCount(places);
+  if (!taps || !points || *taps > kMaxSamples / std::max<int64_t>(*points, 1)) {
+    return UnimplementedError("too many samples");
+  }
+  if (!shape[1].is_constant() || !kernel[0].is_constant() || groups < 1 ||
+      moved < 1 || shape[1].constant() % groups != 0 ||
+      shape[1].constant() % moved != 0 || kernel[0].constant() % groups != 0 ||
+      !(kernel[1] == Dim(shape[1].constant() / groups))) {
+    return NodeContext::Error(StrCat("inputs X and W are ", x.type(), " and ",
+                                     weights.type(), " in ", groups, " and ",
+                                     moved, " groups"));
+  }
+  const Dim batch = shape[0] * moved;
+  const Value offset =
+      context.Reshape(context.Input(2), {batch, *taps, spatial, *points});
+  ENCORE_RETURN_IF_ERROR(g.status());
+  std::vector<GridAxis> axes;
+  std::vector<std::vector<Tap>> along;
+  for (int d = 0; d < spatial; ++d) {
+    axes.push_back({shape[d + 2].constant()});
+    along.push_back(DeformedTaps(g, offset, window, places, d, axes.back()));
+  }
+  const int64_t channels = shape[1].constant() / moved;
+  Dims split = {batch, channels};
+  for (int d = 0; d < spatial; ++d) split.push_back(shape[d + 2]);
+  Value read = Sample(g, context.Reshape(x, split), axes, along);
+  if (context.HasInput(4)) {
+    const Value mask =
+        context.Reshape(context.Input(4), {batch, 1, *taps * *points});
+    read = g.Mul(read, g.BroadcastTo(mask, read.shape()));
+  }
+  const int64_t inner = shape[1].constant() / groups * *taps;
+  const int64_t outer = kernel[0].constant() / groups;
+  // [groups, outer, N, points]
+  Value y =
+      g.DotGeneral(context.Reshape(weights, {groups, outer, inner}),
+                   context.Reshape(read, {shape[0], groups, inner, *points}),
+                   {{2}, {2}}, {{0}, {1}});
+  y = g.Transpose(y, {2, 0, 1, 3});
+  Dims result = {shape[0], kernel[0]};
+  result.insert(result.end(), places.begin(), places.end());
+  y = context.Reshape(y, result);
+  if (context.HasInput(3)) {
+    const Value bias = context.Input(3);
+    y = g.Add(y, g.Broadcast(bias, context.shape(y), {1}));
+  }
+  return context.Output(0, y);
+}
+
 constexpr Converter kConverters[] = {
+    {"DeformConv", DeformConv, Op::kDotGeneral},
     {"GridSample", GridSample, Op::kGather},
     {"RoiAlign", RoiAlign, Op::kGather},
 };

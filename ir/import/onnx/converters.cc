@@ -21,7 +21,8 @@ const std::map<std::string_view, const Converter*>& Table() {
           TrainingConverters(),    UnpoolConverters(),
           ControlFlowConverters(), QuantizeConverters(),
           SequenceConverters(),    SequenceMapConverters(),
-          StringConverters(),      LoopConverters()}) {
+          StringConverters(),      LoopConverters(),
+          ImageConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

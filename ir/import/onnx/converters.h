@@ -38,6 +38,7 @@ std::span<const Converter> ResizeConverters();
 std::span<const Converter> ConstructConverters();
 std::span<const Converter> ControlFlowConverters();
 std::span<const Converter> EinsumConverters();
+std::span<const Converter> ImageConverters();
 std::span<const Converter> LoopConverters();
 std::span<const Converter> LossConverters();
 std::span<const Converter> RandomConverters();

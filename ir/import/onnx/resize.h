@@ -15,7 +15,8 @@ namespace encore::onnx {
 inline constexpr int64_t kMaxResized = int64_t{1} << 24;
 
 struct ResizeMode {
-  // "nearest", "linear" or "cubic"; the others as the attributes have them.
+  // "nearest", "linear" or "cubic"; the others as the attributes have them, or
+  // "floor_or_ceil_if_smaller", which was how before opset 11.
   std::string interpolation, transformation, nearest;
   double cubic_a = -0.75;
   double extrapolation = 0;

@@ -68,10 +68,6 @@ Status ApplySizes(NodeContext& context, const std::string& policy,
     }
   }
   if (policy == "stretch") return OkStatus();
-  if (policy != "not_larger" && policy != "not_smaller") {
-    return NodeContext::Error(
-        StrCat("attribute keep_aspect_ratio_policy is ", Quote(policy)));
-  }
   for (AxisByData& axis : *axes) {
     axis.scale = common;
     axis.to = g.Floor(g.Add(g.Mul(common, axis.from), 0.5));
@@ -140,13 +136,17 @@ StatusOr<Value> SourcePosition(NodeContext& context, const AxisByData& plan,
 }
 
 StatusOr<Value> NearestIndex(NodeContext& context, Value position,
-                             const ResizeMode& mode) {
+                             const AxisByData& plan, const ResizeMode& mode) {
   GraphBuilder& g = context.builder();
   const std::string& how = mode.nearest;
   if (how == "round_prefer_floor") return g.Ceil(g.Sub(position, 0.5));
   if (how == "round_prefer_ceil") return g.Floor(g.Add(position, 0.5));
   if (how == "floor") return g.Floor(position);
   if (how == "ceil") return g.Ceil(position);
+  if (how == "floor_or_ceil_if_smaller") {
+    return g.Select(g.Compare(plan.scale, 1.0, Comparison::kLt),
+                    g.Ceil(position), g.Floor(position));
+  }
   return NodeContext::Error(StrCat("attribute nearest_mode is ", Quote(how)));
 }
 
@@ -244,6 +244,11 @@ bool IsKept(const AxisByData& plan) {
 Status ResizeByData(NodeContext& context, const ResizeMode& mode,
                     const Ints& axes, const std::string& policy) {
   GraphBuilder& g = context.builder();
+  if (mode.antialias && mode.interpolation != "nearest") {
+    return UnimplementedError(
+        "attribute antialias is 1, and by how much the input shrinks must then "
+        "be known when the model is compiled");
+  }
   ENCORE_ASSIGN_OR_RETURN(std::vector<AxisByData> plans,
                           ReadAxes(context, mode, axes, policy));
   if (!mode.crops()) std::erase_if(plans, IsKept);
@@ -273,7 +278,7 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
               g.Compare(position, g.Sub(plan.from, 1.0), Comparison::kLe)));
     if (mode.interpolation == "nearest") {
       ENCORE_ASSIGN_OR_RETURN(const Value nearest,
-                              NearestIndex(context, position, mode));
+                              NearestIndex(context, position, plan, mode));
       x = TakeAt(context, x, plan, nearest);
     } else {
       x = Interpolate(context, x, plan, mode, position);

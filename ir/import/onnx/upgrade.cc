@@ -1,6 +1,7 @@
 #include "encore/ir/import/onnx/upgrade.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <span>
@@ -279,14 +280,16 @@ Status UpsampleToResize(Node& node, UpgradeStore&) {
   return OkStatus();
 }
 
-// Until opset 11 a resize took (X, scales) and was asymmetric.
+// Until opset 11 a resize took (X, scales) and was asymmetric; axes that became
+// smaller rounded up.
 Status OldResize(Node& node, UpgradeStore&) {
   if (node.inputs.size() == 2) node.inputs.insert(node.inputs.begin() + 1, "");
   node.attributes.push_back({.name = "coordinate_transformation_mode",
                              .type = AttributeType::kString,
                              .s = "asymmetric"});
-  node.attributes.push_back(
-      {.name = "nearest_mode", .type = AttributeType::kString, .s = "floor"});
+  node.attributes.push_back({.name = "nearest_mode",
+                             .type = AttributeType::kString,
+                             .s = "floor_or_ceil_if_smaller"});
   return OkStatus();
 }
 
@@ -305,8 +308,25 @@ Status GroupNormPerGroup(Node& node, UpgradeStore&) {
   return OkStatus();
 }
 
+// An int since; other norms were never computed by anybody.
+Status WholeNorm(Node& node, UpgradeStore&) {
+  for (Attribute& attribute : node.attributes) {
+    if (attribute.name != "p" || attribute.type == AttributeType::kInt)
+      continue;
+    const float p = attribute.f;
+    if (!(p >= 1) || p > 1e6f || p != std::floor(p)) {
+      return UnimplementedError(StrCat("attribute p is ", p));
+    }
+    attribute = {.name = "p", .type = AttributeType::kInt};
+    attribute.i = static_cast<int64_t>(p);
+  }
+  return OkStatus();
+}
+
 // Ascending by opset: an Upsample becomes a Resize on its way.
 constexpr Step kSteps[] = {
+    {2, "GlobalLpPool", WholeNorm},
+    {2, "LpPool", WholeNorm},
     {2, "Pad", OldPadName},
     {4, "Concat", OldConcatAxis},
     {5, "Reshape", ReshapeInput},

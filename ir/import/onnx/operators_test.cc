@@ -1,0 +1,101 @@
+// Operators of which ONNX's own tests lack a case: values computed by hand, by
+// PyTorch or by ONNX Runtime, as is said.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/evaluator.h"
+#include "encore/ir/import/onnx/test_models.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/strings.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace encore::onnx {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
+
+struct Operand {
+  std::vector<int64_t> dims;
+  std::vector<float> values;
+};
+
+Proto StringAttribute(std::string_view name, std::string_view value) {
+  return Proto().Bytes(1, name).Bytes(4, value).Int(20, 3);
+}
+
+// What output `y` of a model of one node is, as floats.
+std::vector<double> Compute(std::string_view op, int opset,
+                            const std::vector<Operand>& operands,
+                            const std::vector<Proto>& attributes = {},
+                            std::vector<std::string_view> outputs = {"y"}) {
+  constexpr std::string_view kNames[] = {"a", "b", "c"};
+  ModelText text;
+  text.opset = opset;
+  text.inputs.clear();
+  std::vector<std::string_view> inputs;
+  std::vector<Literal> arguments;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::vector<std::string> dims;
+    for (const int64_t dim : operands[i].dims) dims.push_back(StrCat(dim));
+    text.inputs.push_back(TensorInput(kNames[i], dims));
+    inputs.push_back(kNames[i]);
+    arguments.emplace_back(DType::kF32, operands[i].dims);
+    for (size_t k = 0; k < operands[i].values.size(); ++k) {
+      arguments[i].SetDouble(static_cast<int64_t>(k), operands[i].values[k]);
+    }
+  }
+  text.nodes = {Node(op, inputs, std::move(outputs), attributes)};
+  const auto graph = ImportText(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  if (!graph.ok()) return {};
+  const auto results = Evaluate(*graph, arguments);
+  EXPECT_TRUE(results.ok()) << results.status();
+  if (!results.ok()) return {};
+  std::vector<double> y;
+  for (int64_t i = 0; i < (*results)[0].element_count(); ++i) {
+    y.push_back((*results)[0].AsDouble(i));
+  }
+  return y;
+}
+
+TEST(Operators, LpNormalization) {
+  const Operand x{{2, 2}, {3, -4, 0, 0}};
+  EXPECT_THAT(Compute("LpNormalization", 1, {x}),
+              Pointwise(FloatNear(1e-6), {0.6, -0.8, 0.0, 0.0}));
+  EXPECT_THAT(Compute("LpNormalization", 21, {x},
+                      {IntAttribute("p", 1), IntAttribute("axis", 0)}),
+              Pointwise(FloatNear(1e-6), {1.0, -1.0, 0.0, 0.0}));
+}
+
+// ONNX's test of opset 10: what becomes smaller is rounded up.
+TEST(Operators, ResizeOfOpset10) {
+  EXPECT_THAT(
+      Compute("Resize", 10,
+              {{{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}}, {{2}, {0.6f, 0.6f}}}),
+      ElementsAre(1, 3));
+  EXPECT_THAT(Compute("Resize", 10, {{{1, 2}, {1, 2}}, {{2}, {1, 1.5f}}}),
+              ElementsAre(1, 1, 2));
+}
+
+// torch.nn.functional.grid_sample(x, grid, 'bicubic', 'border').
+TEST(Operators, CubicGridSampleTakesTapsToTheBorder) {
+  const Operand x{{1, 1, 3, 3}, {1, 2, 4, 3, -1, 2, 0, 5, -2}};
+  const Operand grid{{1, 1, 2, 2}, {0.9f, -0.5f, -1.2f, 1.1f}};
+  EXPECT_THAT(Compute("GridSample", 16, {x, grid},
+                      {StringAttribute("mode", "bicubic"),
+                       StringAttribute("padding_mode", "border")}),
+              Pointwise(FloatNear(1e-5), {3.973430, -0.312056}));
+}
+
+TEST(Operators, DynamicQuantizeLinearOfZeros) {
+  EXPECT_THAT(Compute("DynamicQuantizeLinear", 11, {{{2}, {0, 0}}}, {},
+                      {"q", "y", "zero"}),
+              ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace encore::onnx
