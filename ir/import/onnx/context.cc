@@ -100,7 +100,8 @@ StatusOr<Ints> NodeContext::AxesList(const Ints& axes, int64_t rank,
 
 Value NodeContext::Scalar(DType dtype, double value) {
   Literal literal(dtype, {});
-  literal.SetDouble(0, value);
+  // A string that nobody gave is empty.
+  if (!IsHost(dtype)) literal.SetDouble(0, value);
   return builder().Constant(std::move(literal));
 }
 

@@ -105,7 +105,7 @@ class NodeContext {
              Attributes attributes = NoneAttrs()) {
     return builder().Node(op, operands, std::move(attributes))[0];
   }
-  // A scalar constant of `dtype`.
+  // A scalar constant of `dtype`; of strings the empty one.
   Value Scalar(DType dtype, double value);
   // `value` filled to a shape.
   Value Fill(Value scalar, const Shape& shape);

@@ -72,6 +72,9 @@ Status Prelu(NodeContext& context) {
   const Value x = context.Input(0);
   Value slope = context.Input(1);
   const int rank = context.rank(x);
+  if (IsInteger(x.dtype()) && !IsSigned(x.dtype())) {
+    return context.Output(0, x);
+  }
   if (context.rank(slope) == 1 && rank > 2 &&
       context.shape(slope)[0] == context.shape(x)[1] &&
       context.shape(slope)[0] != context.shape(x)[rank - 1]) {

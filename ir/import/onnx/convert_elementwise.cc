@@ -14,6 +14,15 @@ Status Unary(NodeContext& context) {
   return context.Output(0, context.Emit(kOp, {context.Input(0)}));
 }
 
+// Of integers in f32, and cut off.
+Status Erf(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  GraphBuilder& g = context.builder();
+  const Value x = context.Input(0);
+  if (!IsInteger(x.dtype())) return context.Output(0, g.Erf(x));
+  return context.Output(0, g.Cast(g.Erf(g.Cast(x, DType::kF32)), x.dtype()));
+}
+
 // The two inputs in one shape. Models before opset 7 line the second up at an
 // axis.
 StatusOr<std::vector<Value>> Operands(NodeContext& context) {
@@ -207,6 +216,10 @@ Status Clip(NodeContext& context) {
     if (!context.HasInput(1 + i)) continue;
     Value bound = context.Input(1 + i);
     if (context.rank(bound) != 0) bound = context.Reshape(bound, {});
+    // What was an attribute is f32.
+    if (bound.dtype() != x.dtype()) {
+      bound = context.builder().Cast(bound, x.dtype());
+    }
     x = context.Emit(ops[i], {x, context.Fill(bound, context.shape(x))});
   }
   return context.Output(0, x);
@@ -246,7 +259,7 @@ constexpr Converter kConverters[] = {
     {"Cosh", Unary<Op::kCosh>, Op::kCosh},
     {"Div", Binary<Op::kDiv>, Op::kDiv},
     {"Equal", Compare<Comparison::kEq>, Op::kCompare},
-    {"Erf", Unary<Op::kErf>, Op::kErf},
+    {"Erf", Erf, Op::kErf},
     {"Exp", Unary<Op::kExp>, Op::kExp},
     {"Floor", Unary<Op::kFloor>, Op::kFloor},
     {"Greater", Compare<Comparison::kGt>, Op::kCompare},

@@ -402,9 +402,12 @@ Status Pad(NodeContext& context) {
     pad.high[axis] = pads[axes.size() + i];
   }
   if (mode == "constant") {
-    const Value value = context.HasInput(2)
-                            ? context.Reshape(context.Input(2), {})
-                            : context.Scalar(context.dtype(x), 0);
+    Value value = context.HasInput(2) ? context.Reshape(context.Input(2), {})
+                                      : context.Scalar(context.dtype(x), 0);
+    // What was an attribute is f32.
+    if (value.dtype() != x.dtype()) {
+      value = context.builder().Cast(value, x.dtype());
+    }
     return context.Output(0,
                           context.Emit(Op::kPad, {x, value}, std::move(pad)));
   }

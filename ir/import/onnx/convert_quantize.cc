@@ -58,9 +58,11 @@ StatusOr<Axis> ReadAxis(NodeContext& context, int rank) {
   return axis;
 }
 
-// round(x) + zero point, as near as `dtype` has it.
-Value Quantized(GraphBuilder& g, Value scaled, Value zero_point, DType dtype) {
-  if (IsFloat(dtype)) return g.Cast(scaled, dtype, /*saturate=*/true);
+// round(x) + zero point, as near as `dtype` has it; to floats what is too large
+// becomes the largest, where it saturates.
+Value Quantized(GraphBuilder& g, Value scaled, Value zero_point, DType dtype,
+                bool saturates = true) {
+  if (IsFloat(dtype)) return g.Cast(scaled, dtype, saturates);
   Value rounded = g.Round(scaled);
   if (zero_point.valid()) {
     rounded = g.Add(rounded, g.Cast(zero_point, rounded.dtype()));
@@ -75,11 +77,11 @@ Status QuantizeLinear(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const Axis axis, ReadAxis(context, x.rank()));
   ENCORE_ASSIGN_OR_RETURN(const int64_t number,
                           context.attributes().Int("output_dtype", 0));
-  context.attributes().Ignore("saturate");
+  ENCORE_ASSIGN_OR_RETURN(const bool saturates,
+                          context.attributes().Bool("saturate", true));
   const Shape shape = context.shape(x);
-  ENCORE_ASSIGN_OR_RETURN(
-      const Value scale,
-      Spread(context, context.Input(1), shape, axis.axis, axis.block));
+  ENCORE_ASSIGN_OR_RETURN(Value scale, Spread(context, context.Input(1), shape,
+                                              axis.axis, axis.block));
   DType dtype = DType::kU8;
   if (number != 0) {
     const StatusOr<DType> wanted = DTypeOf(
@@ -94,8 +96,10 @@ Status QuantizeLinear(NodeContext& context) {
     ENCORE_ASSIGN_OR_RETURN(zero_point, Spread(context, context.Input(2), shape,
                                                axis.axis, axis.block));
   }
+  if (IsInteger(scale.dtype())) scale = g.Cast(scale, DType::kF32);
   if (x.dtype() != scale.dtype()) x = g.Cast(x, scale.dtype());
-  return context.Output(0, Quantized(g, g.Div(x, scale), zero_point, dtype));
+  return context.Output(
+      0, Quantized(g, g.Div(x, scale), zero_point, dtype, saturates));
 }
 
 Status DequantizeLinear(NodeContext& context) {

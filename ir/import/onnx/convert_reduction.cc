@@ -13,6 +13,7 @@ namespace {
 // What the axes of a reduction come to.
 struct Reduction {
   Value x;
+  DType dtype = DType::kF32;  // of the result
   Ints axes;
   bool keep_dims = true;
   // No axes and noop_with_empty_axes: nothing is combined.
@@ -49,6 +50,7 @@ StatusOr<Reduction> ReadReduction(NodeContext& context) {
   AttributeReader& attributes = context.attributes();
   Reduction reduction;
   reduction.x = context.Input(0);
+  reduction.dtype = context.dtype(reduction.x);
   ENCORE_ASSIGN_OR_RETURN(reduction.keep_dims,
                           attributes.Bool("keepdims", true));
   ENCORE_ASSIGN_OR_RETURN(const bool noop,
@@ -71,9 +73,19 @@ StatusOr<Reduction> ReadReduction(NodeContext& context) {
   return reduction;
 }
 
+// Roots and logarithms of integers are taken in f64.
+void WidenIntegers(NodeContext& context, Reduction* reduction) {
+  if (!IsInteger(reduction->dtype)) return;
+  reduction->x = context.builder().Cast(reduction->x, DType::kF64);
+}
+
 // What Combine gave, as the operator's result.
 Status Finish(NodeContext& context, const Reduction& reduction, Value reduced) {
   GraphBuilder& g = context.builder();
+  if (reduced.dtype() != reduction.dtype) {
+    reduced = g.Cast(reduced, reduction.dtype);
+  }
+  if (reduction.noop) return context.Output(0, reduced);
   if (!reduction.sizes) {
     if (reduction.keep_dims) {
       reduced = context.Unsqueeze(reduced, reduction.axes);
@@ -160,13 +172,13 @@ Status ReduceMean(NodeContext& context) {
 // The sum of f(x), and g of that.
 Status SumOf(NodeContext& context, std::optional<Op> before, bool squared,
              std::optional<Op> after) {
-  ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
+  ENCORE_ASSIGN_OR_RETURN(Reduction reduction, ReadReduction(context));
+  if (after) WidenIntegers(context, &reduction);
   Value x = reduction.x;
   if (before) x = context.Emit(*before, {x});
   if (squared) x = context.Emit(Op::kMul, {x, x});
   if (!reduction.noop) x = Combine(context, Combiner::kSum, reduction, x);
   if (after) x = context.Emit(*after, {x});
-  if (reduction.noop) return context.Output(0, x);
   return Finish(context, reduction, x);
 }
 
@@ -181,25 +193,15 @@ Status ReduceSumSquare(NodeContext& context) {
 }
 
 Status ReduceL2(NodeContext& context) {
-  // The root of integers is taken in f64.
-  if (context.HasInput(0) && !IsFloat(context.dtype(context.Input(0)))) {
-    ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
-    const DType dtype = context.dtype(reduction.x);
-    Value x = context.builder().Cast(reduction.x, DType::kF64);
-    x = context.Emit(Op::kMul, {x, x});
-    if (!reduction.noop) x = Combine(context, Combiner::kSum, reduction, x);
-    x = context.builder().Cast(context.Emit(Op::kSqrt, {x}), dtype);
-    return reduction.noop ? context.Output(0, x)
-                          : Finish(context, reduction, x);
-  }
   return SumOf(context, std::nullopt, true, Op::kSqrt);
 }
 
 // log(sum(exp(x))), with the largest element taken out so that nothing
 // overflows.
 Status ReduceLogSumExp(NodeContext& context) {
-  ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
+  ENCORE_ASSIGN_OR_RETURN(Reduction reduction, ReadReduction(context));
   if (reduction.noop) return context.Output(0, reduction.x);
+  WidenIntegers(context, &reduction);
   const Shape shape = context.shape(reduction.x);
   const DType dtype = context.dtype(reduction.x);
   const Value raw = Combine(context, Combiner::kMax, reduction, reduction.x);

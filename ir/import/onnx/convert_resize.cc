@@ -160,7 +160,7 @@ StatusOr<Taps> TapsOf(const AxisPlan& plan, const ResizeMode& mode, int64_t i) {
 StatusOr<Value> InterpolateByMatrix(NodeContext& context, Value x,
                                     const AxisPlan& plan,
                                     const ResizeMode& mode) {
-  if (!IsFloat(context.dtype(x)) || plan.to > kMaxMatrix / plan.from) {
+  if (plan.to > kMaxMatrix / plan.from) {
     return UnimplementedError(StrCat("attribute antialias is 1 for ", x.type(),
                                      ", axis ", plan.axis, " to ", plan.to));
   }
@@ -388,6 +388,7 @@ Status Resize(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 4));
   ENCORE_ASSIGN_OR_RETURN(const ResizeMode mode, ReadMode(context));
   Value x = context.Input(0);
+  const DType dtype = x.dtype();
   const Shape shape = context.shape(x);
   Ints axes;
   for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
@@ -400,6 +401,7 @@ Status Resize(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const bool known,
                           IsAllKnown(context, shape, mode, axes));
   if (!known) return ResizeByData(context, mode, axes, policy);
+  x = ToInterpolate(context, mode, x);
   ENCORE_ASSIGN_OR_RETURN(const std::vector<AxisPlan> plans,
                           ReadPlans(context, shape, mode, axes, policy));
   for (const AxisPlan& plan : plans) {
@@ -421,7 +423,7 @@ Status Resize(NodeContext& context) {
       ENCORE_ASSIGN_OR_RETURN(x, Extrapolate(context, x, plan, mode));
     }
   }
-  return context.Output(0, x);
+  return context.Output(0, Interpolated(context, x, dtype));
 }
 
 constexpr Converter kConverters[] = {

@@ -398,6 +398,21 @@ StatusOr<Ints> PlacesOf(const Shape& shape, const Window& window) {
   return places;
 }
 
+// Whether the channels of a deformable convolution fall into groups, and into
+// groups that are `moved` alike.
+Status CheckGroups(Value x, Value weights, int64_t groups, int64_t moved) {
+  const Shape &shape = x.shape(), &kernel = weights.shape();
+  if (!shape[1].is_constant() || !kernel[0].is_constant() || groups < 1 ||
+      moved < 1 || shape[1].constant() % groups != 0 ||
+      shape[1].constant() % moved != 0 || kernel[0].constant() % groups != 0 ||
+      !(kernel[1] == Dim(shape[1].constant() / groups))) {
+    return NodeContext::Error(StrCat("inputs X and W are ", x.type(), " and ",
+                                     weights.type(), " in ", groups, " and ",
+                                     moved, " groups"));
+  }
+  return OkStatus();
+}
+
 // Source: https://onnx.ai/onnx/operators/onnx__DeformConv.html
 Status DeformConv(NodeContext& context) {
   constexpr int64_t kMaxSamples = int64_t{1} << 24;
@@ -419,14 +434,7 @@ Status DeformConv(NodeContext& context) {
   if (!taps || !points || *taps > kMaxSamples / std::max<int64_t>(*points, 1)) {
     return UnimplementedError("too many samples");
   }
-  if (!shape[1].is_constant() || !kernel[0].is_constant() || groups < 1 ||
-      moved < 1 || shape[1].constant() % groups != 0 ||
-      shape[1].constant() % moved != 0 || kernel[0].constant() % groups != 0 ||
-      !(kernel[1] == Dim(shape[1].constant() / groups))) {
-    return NodeContext::Error(StrCat("inputs X and W are ", x.type(), " and ",
-                                     weights.type(), " in ", groups, " and ",
-                                     moved, " groups"));
-  }
+  ENCORE_RETURN_IF_ERROR(CheckGroups(x, weights, groups, moved));
   const Dim batch = shape[0] * moved;
   const Value offset =
       context.Reshape(context.Input(2), {batch, *taps, spatial, *points});

@@ -41,9 +41,10 @@ StatusOr<Optimizer> ReadOptimizer(NodeContext& context, int kinds) {
   optimizer.count = operands / kinds;
   ENCORE_ASSIGN_OR_RETURN(optimizer.norm,
                           context.attributes().Float("norm_coefficient", 0));
-  optimizer.rate = context.Reshape(context.Input(0), {});
-  optimizer.step =
-      g.Cast(context.Reshape(context.Input(1), {}), optimizer.rate.dtype());
+  // The rate may be of another type than the tensors, which are of one.
+  const DType dtype = context.dtype(context.Input(2));
+  optimizer.rate = g.Cast(context.Reshape(context.Input(0), {}), dtype);
+  optimizer.step = g.Cast(context.Reshape(context.Input(1), {}), dtype);
   return optimizer;
 }
 

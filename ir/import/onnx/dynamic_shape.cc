@@ -140,6 +140,7 @@ Value DimValue(NodeContext& context, const Dim& dim) {
 }
 
 std::optional<Dim> KnownDim(NodeContext& context, Value scalar) {
+  if (!scalar.valid()) return std::nullopt;
   if (const Literal* known = scalar.constant()) return Dim(known->AsInt(0));
   const encore::Graph& graph = context.builder().graph();
   NodeId node = graph.producer(scalar.id());
@@ -186,6 +187,7 @@ Dim SizesByData::Add(Value size, std::optional<int64_t> upper) {
       known->UpperBound(symbols) <= most) {
     return *known;
   }
+  if (!size.valid()) return Dim(0);
   Require(g.Compare(size, 0, Comparison::kGe));
   Require(g.Compare(size, most, Comparison::kLe));
   const FoundSize* before = context_.scope().FindSize(size);
@@ -238,6 +240,7 @@ Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper) {
       known && known->LowerBound(g.graph().symbols()) >= 0) {
     return g.Iota(DType::kI64, {*known}, 0);
   }
+  if (!count.valid()) return count;
   Scope& scope = context.scope();
   if (const FoundSize* found = scope.FindSize(count);
       found != nullptr && !found->guarded) {
@@ -251,6 +254,7 @@ Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper) {
 }
 
 Value PositionsOf(NodeContext& context, Value mask) {
+  if (!mask.valid()) return mask;
   GraphBuilder& g = context.builder();
   const Dim size = context.shape(mask)[0];
   const Value ones = g.Cast(mask, DType::kI64);

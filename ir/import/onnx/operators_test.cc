@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "encore/ir/evaluator.h"
+#include "encore/ir/import/onnx/tensor_data.h"
 #include "encore/ir/import/onnx/test_models.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/strings.h"
@@ -16,15 +17,21 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
+using ::testing::HasSubstr;
 using ::testing::Pointwise;
 
 struct Operand {
   std::vector<int64_t> dims;
   std::vector<float> values;
+  int type = kFloat;  // as TensorProto numbers it
 };
 
 Proto StringAttribute(std::string_view name, std::string_view value) {
   return Proto().Bytes(1, name).Bytes(4, value).Int(20, 3);
+}
+
+Proto FloatAttribute(std::string_view name, float value) {
+  return Proto().Bytes(1, name).Float(2, value).Int(20, 1);
 }
 
 // What output `y` of a model of one node is, as floats.
@@ -41,9 +48,9 @@ std::vector<double> Compute(std::string_view op, int opset,
   for (size_t i = 0; i < operands.size(); ++i) {
     std::vector<std::string> dims;
     for (const int64_t dim : operands[i].dims) dims.push_back(StrCat(dim));
-    text.inputs.push_back(TensorInput(kNames[i], dims));
+    text.inputs.push_back(TensorInput(kNames[i], dims, operands[i].type));
     inputs.push_back(kNames[i]);
-    arguments.emplace_back(DType::kF32, operands[i].dims);
+    arguments.emplace_back(*DTypeOf(operands[i].type), operands[i].dims);
     for (size_t k = 0; k < operands[i].values.size(); ++k) {
       arguments[i].SetDouble(static_cast<int64_t>(k), operands[i].values[k]);
     }
@@ -95,6 +102,51 @@ TEST(Operators, DynamicQuantizeLinearOfZeros) {
   EXPECT_THAT(Compute("DynamicQuantizeLinear", 11, {{{2}, {0, 0}}}, {},
                       {"q", "y", "zero"}),
               ElementsAre(1));
+}
+
+constexpr int kInt32 = 6, kString = 8, kFloat16 = 10, kDouble = 11;
+
+// Numbers that were attributes are of the tensor's type.
+TEST(Operators, OldAttributesOfOtherFloats) {
+  for (const int type : {kFloat, kFloat16, kDouble}) {
+    const Operand x{{3}, {-1, 0.25f, 2}, type};
+    EXPECT_THAT(Compute("Clip", 6, {x},
+                        {FloatAttribute("min", 0), FloatAttribute("max", 1)}),
+                ElementsAre(0, 0.25, 1));
+    EXPECT_THAT(
+        Compute("Pad", 2, {x},
+                {IntsAttribute("pads", {1, 0}), FloatAttribute("value", 0.5f)}),
+        ElementsAre(0.5, -1, 0.25, 2));
+  }
+}
+
+TEST(Operators, OfIntegersWhatIsDefinedByFloats) {
+  const Operand x{{2, 2}, {1, 3, 20, 7}, kInt32};
+  EXPECT_THAT(Compute("Erf", 13, {x}), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(Compute("ReduceLogSum", 13, {x}, {IntsAttribute("axes", {1})}),
+              ElementsAre(1, 3));
+  EXPECT_THAT(Compute("ReduceLogSumExp", 13, {x}, {IntsAttribute("axes", {1})}),
+              ElementsAre(3, 20));
+  EXPECT_THAT(Compute("QuantizeLinear", 13, {x, {{}, {2}}}),
+              ElementsAre(0, 2, 10, 4));
+  EXPECT_THAT(Compute("Resize", 11,
+                      {{{1, 2}, {0, 10}, kInt32}, {{0}, {}}, {{2}, {1, 2}}},
+                      {StringAttribute("mode", "linear")}),
+              ElementsAre(0, 2, 8, 10));
+}
+
+// What operators on strings have instead of 0 is nothing; those that order or
+// count have none.
+TEST(Operators, OfStrings) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"2"}, kString)};
+  const auto error = [&](std::string_view op) {
+    text.nodes = {Node(op, {"x"}, {"y"})};
+    return ErrorOf(text);
+  };
+  EXPECT_THAT(error("NonZero"),
+              HasSubstr("(NonZero): at NonZero_node: compare"));
+  EXPECT_THAT(error("Unique"), HasSubstr("(Unique): at Unique_node: arg_sort"));
 }
 
 }  // namespace

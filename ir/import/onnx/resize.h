@@ -25,6 +25,10 @@ struct ResizeMode {
   bool crops() const { return transformation == "tf_crop_and_resize"; }
 };
 
+// Integers are interpolated in f32 and rounded to the nearest.
+Value ToInterpolate(NodeContext& context, const ResizeMode& mode, Value x);
+Value Interpolated(NodeContext& context, Value x, DType dtype);
+
 // Resize of `axes` of input 0, where input sizes, scales or roi or an extent is
 // known only when the graph runs: positions and weights are computed then, in
 // f64. `policy` is keep_aspect_ratio_policy. What makes no sense ends the run.

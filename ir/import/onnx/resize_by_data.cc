@@ -241,6 +241,16 @@ bool IsKept(const AxisByData& plan) {
 
 }  // namespace
 
+Value ToInterpolate(NodeContext& context, const ResizeMode& mode, Value x) {
+  if (mode.interpolation == "nearest" || !IsInteger(x.dtype())) return x;
+  return context.builder().Cast(x, DType::kF32);
+}
+
+Value Interpolated(NodeContext& context, Value x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return context.builder().Cast(context.builder().Round(x), dtype);
+}
+
 Status ResizeByData(NodeContext& context, const ResizeMode& mode,
                     const Ints& axes, const std::string& policy) {
   GraphBuilder& g = context.builder();
@@ -268,6 +278,8 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
       sizes.Guard(context.Input(0),
                   StrCat("input ", context.HasInput(3) ? "sizes" : "scales",
                          " has an entry that no extent can become"));
+  const DType dtype = x.dtype();
+  x = ToInterpolate(context, mode, x);
   std::vector<Value> inside;
   for (const AxisByData& plan : plans) {
     const Value index = g.Cast(sizes.CountTo(plan.size), DType::kF64);
@@ -288,7 +300,7 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
     x = g.Select(Along(context, inside[i], x, plans[i]), x,
                  context.Scalar(x.dtype(), mode.extrapolation));
   }
-  return context.Output(0, x);
+  return context.Output(0, Interpolated(context, x, dtype));
 }
 
 }  // namespace encore::onnx

@@ -28,6 +28,11 @@ class Proto {
     bytes_ += value;
     return *this;
   }
+  Proto& Float(int field, float value) {
+    Varint(static_cast<uint64_t>(field) << 3 | 5);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    return *this;
+  }
   Proto& Sub(int field, const Proto& message) {
     return Bytes(field, message.bytes_);
   }
