@@ -1,0 +1,162 @@
+#include "encore/backends/cpu/candidates.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/backends/cpu/codegen/tile.h"
+#include "encore/backends/cpu/target.h"
+#include "encore/backends/cpu/vendor/efficiency.h"
+#include "encore/backends/cpu/vendor/kernel.h"
+#include "encore/backends/cpu/vendor/library.h"
+#include "encore/backends/cpu/vendor/match.h"
+#include "encore/backends/region/work.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+constexpr double kCyclesPerSecond = 3e9;
+constexpr double kLaunchSeconds = 1e-7;
+constexpr double kInterpretedSeconds = 50e-9;
+// Calling the library for one piece.
+constexpr double kPieceSeconds = 1.5e-6;
+// Planned for where results, and so what is chosen, must not depend on it.
+constexpr int kDeterministicThreads = 2;
+
+// Threads that kernels are chosen for.
+int PlannedThreads(const CompileOptions& options) {
+  return options.deterministic ? kDeterministicThreads : ThreadsOf(options);
+}
+
+bool AllComputed(const Region& region) {
+  const auto computed = [](const auto& thing) {
+    return IsComputed(thing.dtype);
+  };
+  return std::all_of(region.inputs.begin(), region.inputs.end(), computed) &&
+         std::all_of(region.outputs.begin(), region.outputs.end(), computed) &&
+         std::all_of(region.exprs.begin(), region.exprs.end(), computed);
+}
+
+// The vendor's kernel for the region, if its library has one.
+std::optional<VendorMatch> FindVendor(const KernelRequest& request) {
+  if (VendorVersion() == "none" || HostCpu().isa == Isa::kNone) return {};
+  return MatchVendor(*request.region, request.weights);
+}
+
+bool HasVendor(const KernelRequest& request) {
+  std::optional<VendorMatch> match = FindVendor(request);
+  return match && CompleteVendor(match->pack, &match->program).ok();
+}
+
+void AddVendor(const KernelRequest& request, int threads,
+               std::vector<Candidate>* candidates) {
+  std::optional<VendorMatch> match = FindVendor(request);
+  if (!match) return;
+  const Isa isa = HostCpu().isa;
+  const auto seconds = [&](KernelFamily family) {
+    return LaunchSeconds(family, isa, match->program, match->pack);
+  };
+  const double generated = seconds(KernelFamily::kGenerated) / threads;
+  const int64_t pieces = match->program.pieces();
+  const auto parallel = static_cast<double>(std::min<int64_t>(pieces, threads));
+  const double vendor = (seconds(KernelFamily::kVendor) +
+                         static_cast<double>(pieces) * kPieceSeconds) /
+                        parallel;
+  Candidate candidate;
+  candidate.kernel = kVendor;
+  candidate.seconds = kLaunchSeconds + vendor;
+  candidate.load_seconds = VendorLoadSeconds(match->program);
+  for (Candidate& other : *candidates) {
+    other.seconds = std::max(other.seconds, kLaunchSeconds + generated);
+  }
+  const bool first =
+      (generated - vendor) * kLaunchesPerLoad >= candidate.load_seconds &&
+      CompleteVendor(match->pack, &match->program).ok();
+  candidates->insert(first ? candidates->begin() : candidates->end(),
+                     std::move(candidate));
+}
+
+// Sizes to plan for; none that would make different strides look alike.
+std::vector<int64_t> PlannedSizes(std::span<const Symbol> symbols) {
+  std::vector<int64_t> sizes = TypicalSizes(symbols);
+  for (int64_t& size : sizes) size = std::max<int64_t>(size, 2);
+  return sizes;
+}
+
+// Of a region whose sizes are found out: loops, or the interpreter.
+std::vector<Candidate> Symbolic(const KernelRequest& request,
+                                const CompileOptions& options) {
+  std::vector<Candidate> candidates;
+  if (const auto flat = FlattenLoops(request)) {
+    Candidate& loops = candidates.emplace_back();
+    loops.kernel = kLoops;
+    loops.seconds =
+        kLaunchSeconds +
+        MakeSchedule(*flat, IsaOf(options)).cycles / kCyclesPerSecond;
+  }
+  Candidate& interpreter = candidates.emplace_back();
+  interpreter.kernel = kInterpreter;
+  interpreter.seconds =
+      kLaunchSeconds +
+      kInterpretedSeconds *
+          EstimateWork(*request.region, PlannedSizes(request.symbols)).flops;
+  return candidates;
+}
+
+// Of a region of known sizes: loops and tiles, the better first.
+std::vector<Candidate> Generated(const KernelRequest& request,
+                                 const FlatRegion& flat,
+                                 const CompileOptions& options) {
+  const Isa isa = IsaOf(options);
+  std::vector<Candidate> candidates;
+  const auto add = [&](std::string_view name, double cycles,
+                       int64_t partitions) {
+    const auto parallel = static_cast<double>(
+        std::min<int64_t>(partitions, PlannedThreads(options)));
+    Candidate& candidate = candidates.emplace_back();
+    candidate.kernel = name;
+    candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
+  };
+  const Schedule loops = MakeSchedule(*FlattenLoops(request), isa);
+  add(kLoops, loops.cycles, loops.partitions);
+  if (const auto tile = MakeTileSchedule(flat, request.weights, isa)) {
+    add(kTiles, tile->cycles, tile->partitions);
+    if (candidates[1].seconds < candidates[0].seconds) {
+      std::swap(candidates[0], candidates[1]);
+    }
+  }
+  return candidates;
+}
+
+}  // namespace
+
+std::optional<FlatRegion> FlattenRequest(const KernelRequest& request) {
+  if (request.region->symbols == 0) return Flatten(*request.region);
+  return FlattenSymbolic(*request.region, PlannedSizes(request.symbols));
+}
+
+std::optional<FlatRegion> FlattenLoops(const KernelRequest& request) {
+  if (request.region->symbols > 0) return FlattenRequest(request);
+  return Flatten(*request.region, /*repeats=*/true);
+}
+
+std::vector<Candidate> CandidatesOf(const KernelRequest& request,
+                                    const CompileOptions& options) {
+  if (!AllComputed(*request.region)) return {};
+  if (request.region->symbols > 0) return Symbolic(request, options);
+  const std::optional<FlatRegion> flat = FlattenRequest(request);
+  if (!flat) return {};
+  if (options.cpu_kernels == CpuKernels::kVendor && MayUseVendor(options) &&
+      HasVendor(request)) {
+    return {{std::string(kVendor), kLaunchSeconds, 0, {}, {}}};
+  }
+  std::vector<Candidate> candidates = Generated(request, *flat, options);
+  if (options.cpu_kernels == CpuKernels::kAuto && MayUseVendor(options)) {
+    AddVendor(request, PlannedThreads(options), &candidates);
+  }
+  return candidates;
+}
+
+}  // namespace encore::backends::cpu

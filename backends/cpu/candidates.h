@@ -1,0 +1,39 @@
+// Which kernels the CPU has for a region, and what each is estimated to take.
+#ifndef ENCORE_BACKENDS_CPU_CANDIDATES_H_
+#define ENCORE_BACKENDS_CPU_CANDIDATES_H_
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "encore/backends/backend.h"
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/options.h"
+#include "encore/backends/region/region.h"
+
+namespace encore::backends::cpu {
+
+// Kernels by template: loops over vectors, and register tiles.
+inline constexpr std::string_view kLoops = "loops";
+inline constexpr std::string_view kTiles = "tiles";
+// By oneDNN.
+inline constexpr std::string_view kVendor = "onednn";
+// Of regions whose sizes are found out and that have no loops.
+inline constexpr std::string_view kInterpreter = "interpreter";
+
+// By estimated cost, the one to take first; none for a region that the CPU does
+// not compute. The vendor's kernel comes first where, by the table of
+// efficiencies, it saves more than its library costs to load, else last; the
+// library is loaded for the former only.
+std::vector<Candidate> CandidatesOf(const KernelRequest& request,
+                                    const CompileOptions& options);
+
+// The form that kTiles and in-place pairs are read off; of a region whose sizes
+// are found out, for typical sizes. Nothing where it has none.
+std::optional<FlatRegion> FlattenRequest(const KernelRequest& request);
+// The form that kLoops is generated from.
+std::optional<FlatRegion> FlattenLoops(const KernelRequest& request);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CANDIDATES_H_

@@ -1,0 +1,18 @@
+// Which outputs of a generated kernel may be written over which inputs.
+#ifndef ENCORE_BACKENDS_CPU_IN_PLACE_H_
+#define ENCORE_BACKENDS_CPU_IN_PLACE_H_
+
+#include <vector>
+
+#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/runtime/compiled_graph.h"
+
+namespace encore::backends::cpu {
+
+// Pairs of an input whose every load is of the element that the output's store
+// writes, in a region of one map, element by element.
+std::vector<runtime::Launch::InPlace> InPlacePairs(const FlatRegion& flat);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_IN_PLACE_H_
