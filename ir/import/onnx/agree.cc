@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "encore/ir/import/onnx/dynamic_shape.h"
+#include "encore/ir/support/status.h"
 
 namespace encore::onnx {
 namespace {
@@ -76,10 +77,15 @@ void Spread(NodeContext& context, int from_end, std::vector<Value>* values) {
   for (Value& value : *values) {
     const Dim extent = FromEnd(value, from_end);
     if (IsOne(extent) || extent == common) continue;
-    const Value checked =
+    const StatusOr<Value> checked =
         sizes.Guard(value, "the inputs have shapes that do not broadcast");
+    if (!checked.ok()) {
+      g.Fail(checked.status());
+      return;
+    }
     // A gather stays within its operand: an extent of 1 is repeated.
-    value = g.Take(checked, sizes.CountTo(common), value.rank() - 1 - from_end);
+    value =
+        g.Take(*checked, sizes.CountTo(common), value.rank() - 1 - from_end);
   }
 }
 

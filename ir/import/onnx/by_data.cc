@@ -142,8 +142,10 @@ Status ReshapeByData(NodeContext& context, bool allow_zero) {
   }
   sizes.Require(g.Compare(product, total, Comparison::kEq));
   sizes.Require(g.Compare(size, 0x1p62, Comparison::kLt));
-  const Value checked = sizes.Guard(
-      x, "input shape does not fit the number of elements of input data");
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value checked,
+      sizes.Guard(
+          x, "input shape does not fit the number of elements of input data"));
   return context.Output(0, context.Reshape(checked, std::move(shape)));
 }
 
@@ -177,7 +179,8 @@ Status ExpandByData(NodeContext& context) {
     shape.push_back(sizes.Add(g.Select(is_one, dims[i], own), std::nullopt));
     open.emplace_back(i - offset, shape.back());
   }
-  x = sizes.Guard(x, "input shape does not fit the shape of input input");
+  ENCORE_ASSIGN_OR_RETURN(
+      x, sizes.Guard(x, "input shape does not fit the shape of input input"));
   for (const auto& [axis, size] : open) {
     const Value last = g.Sub(DimValue(context, from[axis]), 1);
     x = g.Take(x, g.Min(sizes.CountTo(size), last), axis);
@@ -190,7 +193,8 @@ Status FillByData(NodeContext& context, Value scalar) {
   SizesByData sizes(context);
   Dims shape;
   for (const Value& dim : dims) shape.push_back(sizes.Add(dim, std::nullopt));
-  const Value checked = sizes.Guard(scalar, "input input is no shape");
+  ENCORE_ASSIGN_OR_RETURN(const Value checked,
+                          sizes.Guard(scalar, "input input is no shape"));
   return context.Output(0, context.Fill(checked, Shape(std::move(shape))));
 }
 
@@ -213,7 +217,9 @@ Status TileByData(NodeContext& context) {
     wide.push_back(shape[i]);
     flat.push_back(repeat * shape[i]);
   }
-  const Value checked = sizes.Guard(x, "input repeats has a negative number");
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value checked,
+      sizes.Guard(x, "input repeats has a negative number"));
   const Value spread =
       context.Emit(Op::kBroadcast, {checked},
                    BroadcastAttrs{std::move(wide), std::move(axes)});
@@ -241,8 +247,9 @@ Status SplitByData(NodeContext& context, int64_t axis) {
   sizes.Require(g.Compare(total,
                           DimValue(context, shape[static_cast<int>(axis)]),
                           Comparison::kEq));
-  const Value checked =
-      sizes.Guard(x, "input split does not add up to the extent of the axis");
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value checked,
+      sizes.Guard(x, "input split does not add up to the extent of the axis"));
   Value start = Number(g, 0);
   for (size_t i = 0; i < parts.size(); ++i) {
     const Value positions = g.Add(sizes.CountTo(extents[i]), start);
@@ -299,8 +306,9 @@ Status SliceByData(NodeContext& context) {
     cuts.push_back(
         {d, from, step, sizes.Add(count, UpperBound(context, shape[d]))});
   }
-  x = sizes.Guard(x,
-                  "input steps has a 0, or input axes an axis that data lacks");
+  ENCORE_ASSIGN_OR_RETURN(
+      x, sizes.Guard(
+             x, "input steps has a 0, or input axes an axis that data lacks"));
   for (const Cut& cut : cuts) {
     const Value positions =
         g.Add(g.Mul(sizes.CountTo(cut.size), cut.step), cut.from);
@@ -341,7 +349,9 @@ Status PadByData(NodeContext& context, std::string_view mode) {
     dims.push_back(
         sizes.Add(g.Add(extent, g.Add(lows[d], highs[d])), std::nullopt));
   }
-  x = sizes.Guard(x, "input pads leaves a negative extent, or repeats nothing");
+  ENCORE_ASSIGN_OR_RETURN(
+      x, sizes.Guard(
+             x, "input pads leaves a negative extent, or repeats nothing"));
   Value fill = context.Scalar(x.dtype(), 0);
   if (fills && context.HasInput(2))
     fill = context.Reshape(context.Input(2), {});
@@ -366,7 +376,8 @@ Status CenterCropPadByData(NodeContext& context, const Ints& axes) {
   for (const Value& extent : wanted) {
     dims.push_back(sizes.Add(extent, std::nullopt));
   }
-  x = sizes.Guard(x, "input shape has a negative entry");
+  ENCORE_ASSIGN_OR_RETURN(x,
+                          sizes.Guard(x, "input shape has a negative entry"));
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<int>(axes[i]);
     const Value extent = DimValue(context, context.shape(x)[axis]);
@@ -391,7 +402,8 @@ Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
   SizesByData sizes(context);
   sizes.Require(g.And(g.Compare(axis, 0, Comparison::kGe),
                       g.Compare(axis, rank, Comparison::kLt)));
-  const Value checked = sizes.Guard(x, "input axis is outside of the rank");
+  ENCORE_ASSIGN_OR_RETURN(const Value checked,
+                          sizes.Guard(x, "input axis is outside of the rank"));
   Value sum;
   for (int d = 0; d < rank; ++d) {
     const Value along =
@@ -458,10 +470,11 @@ StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops) {
         extent,
         std::max<int64_t>(1, UpperBound(context, from.ElementCount()))));
   }
-  const Value checked =
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value checked,
       sizes.Guard(x,
                   "input axes repeats one, names one that is not there or "
-                  "whose extent is not 1");
+                  "whose extent is not 1"));
   return context.Reshape(checked, std::move(dims));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/ir/import/onnx/declared.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -96,6 +97,13 @@ StatusOr<Ints> NodeContext::AxesList(const Ints& axes, int64_t rank,
     return Error(StrCat(what, " [", StrJoin(axes, ","), "] repeat"));
   }
   return result;
+}
+
+Status NodeContext::CheckVector(int i, std::string_view what) {
+  const TensorType type = TypeOfBound(*scope_.Find(node_.inputs[i]));
+  if (type.shape.rank() == 1) return OkStatus();
+  return Error(
+      StrCat("input ", what, " is ", type.ToString(), ", expected a vector"));
 }
 
 Value NodeContext::Scalar(DType dtype, double value) {

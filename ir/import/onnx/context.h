@@ -70,6 +70,10 @@ class NodeContext {
   Status CheckInputs(int least, int most) const;
   Status CheckOutputs(int most) const;
 
+  // InvalidArgument where input i, which the error calls `what`, has another
+  // rank than 1.
+  Status CheckVector(int i, std::string_view what);
+
   // Input i as a tensor. REQUIRES HasInput(i).
   Value Input(int i) { return scope_.Tensor(node_.inputs[i]); }
   // Every given input as a tensor.

@@ -89,7 +89,8 @@ StatusOr<Dim> Depth(NodeContext& context, Value* indices) {
     SizesByData sizes(context);
     const Dim size = sizes.Add(g.Cast(context.Reshape(depth, {}), DType::kI64),
                                INT32_MAX - 1);
-    *indices = sizes.Guard(*indices, "input depth is no count");
+    ENCORE_ASSIGN_OR_RETURN(*indices,
+                            sizes.Guard(*indices, "input depth is no count"));
     return size;
   }
   ENCORE_ASSIGN_OR_RETURN(const Literal depth,
@@ -150,8 +151,9 @@ Status Window(NodeContext& context) {
   if (size.size() != 1) return NodeContext::Error("input size is no scalar");
   SizesByData sizes(context);
   const Dim count = sizes.Add(size[0], std::nullopt);
-  Value length =
-      g.Cast(sizes.Guard(size[0], "input size is negative"), DType::kF64);
+  ENCORE_ASSIGN_OR_RETURN(Value length,
+                          sizes.Guard(size[0], "input size is negative"));
+  length = g.Cast(length, DType::kF64);
   const Value n = g.Cast(sizes.CountTo(count), DType::kF64);
   if (!periodic) length = g.Sub(length, 1.0);
   const Value angle = g.Div(g.Mul(n, 2 * std::numbers::pi), length);

@@ -203,7 +203,8 @@ Status AffineGrid(NodeContext& context) {
   for (int d = 0; d < rank; ++d) {
     extents.push_back(sizes.Add(size[2 + d], kMaxTable));
   }
-  theta = sizes.Guard(theta, "input size does not fit input theta");
+  ENCORE_ASSIGN_OR_RETURN(
+      theta, sizes.Guard(theta, "input size does not fit input theta"));
   const auto column = [&](int k) {
     Dims dims(rank + 2, 1);
     dims.front() = shape[0];

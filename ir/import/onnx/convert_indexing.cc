@@ -327,14 +327,21 @@ Status Slice(NodeContext& context) {
   return context.Output(0, context.Emit(Op::kSlice, {x}, std::move(slice)));
 }
 
+// Whether positions may be tabulated where a dim is padded by so much.
+bool FitsATable(const Dim& pad) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  return pad.is_constant() && pad.constant() >= -kMost &&
+         pad.constant() <= kMost;
+}
+
 // One dim padded by repeating what the data holds: the edge, its mirror image,
 // or the other end.
 StatusOr<Value> PadByGather(NodeContext& context, Value x, int axis,
                             int64_t low, int64_t high, std::string_view mode) {
   const Shape shape = context.shape(x);
-  if (!shape[axis].is_constant() || shape[axis].constant() < 1) {
-    return NodeContext::Error(StrCat("mode ", mode, " needs dim ", axis,
-                                     " to be known and not empty"));
+  if (shape[axis].constant() < 1) {
+    return NodeContext::Error(
+        StrCat("mode ", mode, " needs dim ", axis, " not to be empty"));
   }
   const int64_t size = shape[axis].constant();
   std::vector<int64_t> indices;
@@ -414,11 +421,12 @@ Status Pad(NodeContext& context) {
   for (int axis = 0; axis < rank; ++axis) {
     const Dim &low = pad.low[axis], &high = pad.high[axis];
     if (low == Dim(0) && high == Dim(0)) continue;
-    if (!low.is_constant() || !high.is_constant() ||
-        low.constant() > INT32_MAX || high.constant() > INT32_MAX) {
-      return NodeContext::Error(
-          StrCat("input pads must be known for mode ", mode));
-    }
+    if (!FitsATable(low) || !FitsATable(high) || !x.shape()[axis].is_constant())
+      return PadByData(context, mode);
+  }
+  for (int axis = 0; axis < rank; ++axis) {
+    const Dim &low = pad.low[axis], &high = pad.high[axis];
+    if (low == Dim(0) && high == Dim(0)) continue;
     ENCORE_ASSIGN_OR_RETURN(x, PadByGather(context, x, axis, low.constant(),
                                            high.constant(), mode));
   }

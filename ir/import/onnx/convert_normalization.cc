@@ -60,8 +60,10 @@ Status BatchNormalization(NodeContext& context) {
   if (training) {
     ENCORE_RETURN_IF_ERROR(
         BatchStatistics(context, momentum, statistics, &operands));
-  } else {
-    ENCORE_RETURN_IF_ERROR(context.CheckOutputs(1));
+  } else if (!context.CheckOutputs(1).ok()) {
+    return NodeContext::Error(StrCat("attribute training_mode is 0, and ",
+                                     context.node().outputs.size(),
+                                     " outputs are wanted"));
   }
   return context.Output(
       0, context.Emit(Op::kBatchNorm, operands, EpsilonAttrs{epsilon}));

@@ -39,9 +39,11 @@ Status ReadAxesByData(NodeContext& context, Reduction* reduction) {
         g.Select(mark, 1, DimValue(context, shape[d])),
         std::max<int64_t>(1, shape[d].UpperBound(g.graph().symbols()))));
   }
-  reduction->x = sizes.Guard(reduction->x,
-                             "input axes repeats one or names one that is not "
-                             "there");
+  ENCORE_ASSIGN_OR_RETURN(
+      reduction->x,
+      sizes.Guard(reduction->x,
+                  "input axes repeats one or names one that is not "
+                  "there"));
   return OkStatus();
 }
 

@@ -390,6 +390,10 @@ Status Resize(NodeContext& context) {
   Value x = context.Input(0);
   const DType dtype = x.dtype();
   const Shape shape = context.shape(x);
+  if (mode.interpolation != "nearest" && !IsFloat(dtype) && !IsInteger(dtype)) {
+    return NodeContext::Error(StrCat(
+        "attribute mode is ", Quote(mode.interpolation), " for ", x.type()));
+  }
   Ints axes;
   for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
   ENCORE_ASSIGN_OR_RETURN(axes, context.attributes().Ints("axes", axes));

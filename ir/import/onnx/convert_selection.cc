@@ -38,7 +38,9 @@ Status TopK(NodeContext& context) {
           g.Compare(number, DimValue(context, extent), Comparison::kLe));
       k.push_back(sizes.Add(number, extent.UpperBound(g.graph().symbols())));
     }
-    order = sizes.Guard(order, "input K is not within the extent of the axis");
+    ENCORE_ASSIGN_OR_RETURN(
+        order,
+        sizes.Guard(order, "input K is not within the extent of the axis"));
   }
   if (k.size() != 1) return NodeContext::Error("input K is not one number");
   const Value first = g.SliceAxis(order, axis, 0, k[0]);

@@ -131,6 +131,17 @@ Status Transpose(NodeContext& context) {
   for (int i = context.rank(x); i-- > 0;) permutation.push_back(i);
   ENCORE_ASSIGN_OR_RETURN(permutation,
                           context.attributes().Ints("perm", permutation));
+  Ints sorted = permutation;
+  std::sort(sorted.begin(), sorted.end());
+  bool fits = static_cast<int>(sorted.size()) == x.rank();
+  for (size_t i = 0; fits && i < sorted.size(); ++i) {
+    fits = sorted[i] == static_cast<int64_t>(i);
+  }
+  if (!fits) {
+    return NodeContext::Error(
+        StrCat("attribute perm is [", StrJoin(permutation, ","),
+               "], expected each axis of a rank of ", x.rank(), " once"));
+  }
   return context.Output(0,
                         context.Emit(Op::kTranspose, {x},
                                      TransposeAttrs{std::move(permutation)}));
@@ -139,6 +150,7 @@ Status Transpose(NodeContext& context) {
 // Spreads both ways: an extent of 1 in `shape` keeps the input's.
 Status Expand(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_RETURN_IF_ERROR(context.CheckVector(1, "shape"));
   if (!IsKnown(context, 1)) return ExpandByData(context);
   ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(1, "shape"));
   const Value x = context.Input(0);
@@ -273,6 +285,11 @@ Status Constant(NodeContext& context) {
     ENCORE_ASSIGN_OR_RETURN(std::string value,
                             attributes.String("value_string", ""));
     literal = Literal::Strings({}, {std::move(value)});
+  } else if (attributes.Has("value_strings")) {
+    ENCORE_ASSIGN_OR_RETURN(std::vector<std::string> values,
+                            attributes.Strings("value_strings"));
+    const auto count = static_cast<int64_t>(values.size());
+    literal = Literal::Strings({count}, std::move(values));
   } else {
     return NodeContext::Error(
         "attribute value (or another form of it) is missing");
@@ -283,6 +300,7 @@ Status Constant(NodeContext& context) {
 
 Status ConstantOfShape(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_RETURN_IF_ERROR(context.CheckVector(0, "input"));
   ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
                           context.attributes().TensorValue("value"));
   Literal value;
@@ -348,7 +366,9 @@ Status RangeOfData(NodeContext& context) {
     size = sizes.Add(g.Select(g.Compare(span, 0, Comparison::kGt), steps, 0),
                      std::nullopt);
   }
-  start = sizes.Guard(start, "input delta does not lead from start to limit");
+  ENCORE_ASSIGN_OR_RETURN(
+      start,
+      sizes.Guard(start, "input delta does not lead from start to limit"));
   const Value index = g.Cast(sizes.CountTo(size), start.dtype());
   return context.Output(0, g.Add(g.Mul(index, delta), start));
 }

@@ -20,6 +20,21 @@ std::string ShapeText(const std::vector<Dimension>& dims) {
   return StrCat("[", StrJoin(texts, ","), "]");
 }
 
+Status CheckDeclaredDType(std::string_view name, const Type& declared,
+                          const TensorType& type) {
+  if (declared.kind != Type::Kind::kTensor || type.host != HostKind::kNone ||
+      declared.element_type == 0) {
+    return OkStatus();
+  }
+  const StatusOr<DType> dtype = DTypeOf(declared.element_type);
+  if (!dtype.ok()) {
+    return Annotate(dtype.status(), StrCat("value ", Quote(name)));
+  }
+  if (*dtype == type.dtype) return OkStatus();
+  return InvalidArgumentError(StrCat("value ", Quote(name), " is declared ",
+                                     *dtype, " but is ", type.dtype));
+}
+
 }  // namespace
 
 TensorType TypeOfBound(const Bound& bound) {
@@ -47,22 +62,20 @@ Status Declared::Check(std::string_view name, const TensorType& type) const {
   return CheckDeclared(name, *found->second.type, type, found->second.extents);
 }
 
+Status Declared::CheckDType(std::string_view name,
+                            const TensorType& type) const {
+  const auto found = types_.find(name);
+  if (found == types_.end()) return OkStatus();
+  return CheckDeclaredDType(name, *found->second.type, type);
+}
+
 Status CheckDeclared(std::string_view name, const Type& declared,
                      const TensorType& type, bool extents) {
-  if (declared.kind != Type::Kind::kTensor || type.host != HostKind::kNone) {
+  ENCORE_RETURN_IF_ERROR(CheckDeclaredDType(name, declared, type));
+  if (declared.kind != Type::Kind::kTensor || type.host != HostKind::kNone ||
+      !declared.shape) {
     return OkStatus();
   }
-  if (declared.element_type != 0) {
-    const StatusOr<DType> dtype = DTypeOf(declared.element_type);
-    if (!dtype.ok()) {
-      return Annotate(dtype.status(), StrCat("value ", Quote(name)));
-    }
-    if (*dtype != type.dtype) {
-      return InvalidArgumentError(StrCat("value ", Quote(name), " is declared ",
-                                         *dtype, " but is ", type.dtype));
-    }
-  }
-  if (!declared.shape) return OkStatus();
   const std::vector<Dimension>& dims = *declared.shape;
   bool fits = static_cast<int>(dims.size()) == type.shape.rank();
   for (size_t i = 0; fits && extents && i < dims.size(); ++i) {

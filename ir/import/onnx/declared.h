@@ -28,6 +28,8 @@ class Declared {
   // InvalidArgument where the value of that name is of another dtype, rank or
   // extent than declared.
   Status Check(std::string_view name, const TensorType& type) const;
+  // The same of the dtype alone.
+  Status CheckDType(std::string_view name, const TensorType& type) const;
 
  private:
   struct Declaration {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::onnx {
@@ -205,10 +206,10 @@ void SizesByData::Require(Value condition) {
   holds_ = context_.builder().And(holds_, condition);
 }
 
-Value SizesByData::Guard(Value x, std::string_view message) {
+StatusOr<Value> SizesByData::Guard(Value x, std::string_view message) {
   GraphBuilder& g = context_.builder();
   if (const Literal* known = holds_.constant(); known && known->AsInt(0) == 0) {
-    return g.Fail(InvalidArgumentError(message));
+    return InvalidArgumentError(message);
   }
   std::vector<Value> operands = {x, g.Cast(holds_, DType::kI64)};
   for (Found& found : found_) {
@@ -221,7 +222,10 @@ Value SizesByData::Guard(Value x, std::string_view message) {
     }
     operands.push_back(found.numbers);
   }
-  return context_.Emit(Op::kGuard, operands, GuardAttrs{std::string(message)});
+  const Value guarded =
+      context_.Emit(Op::kGuard, operands, GuardAttrs{std::string(message)});
+  ENCORE_RETURN_IF_ERROR(g.status());
+  return guarded;
 }
 
 Value SizesByData::CountTo(const Dim& dim) const {

@@ -55,9 +55,10 @@ class SizesByData {
   void Require(Value condition);
 
   // `x`, to be computed with once the sizes are known. Where what is required
-  // does not hold, the run ends with `message`. Nothing is added or required
-  // after the first call.
-  Value Guard(Value x, std::string_view message);
+  // does not hold, the run ends with `message`; where it never does,
+  // InvalidArgument says so now. Nothing is added or required after the first
+  // call.
+  StatusOr<Value> Guard(Value x, std::string_view message);
 
   // 0, 1, … below a dim that Add gave, as an i64 vector; after Guard.
   Value CountTo(const Dim& dim) const;

@@ -97,13 +97,23 @@ class Pass : public BodyImporter {
   bool extents_given_ = false;
 };
 
+// `status` with the node that reads the value first, where there is one.
+Status WithReader(const Graph& graph, std::string_view name, Status status) {
+  for (const Node& node : graph.nodes) {
+    if (std::ranges::find(node.inputs, name) == node.inputs.end()) continue;
+    return Annotate(status, NodeTitle(node));
+  }
+  return status;
+}
+
 Status Pass::BindInitializers(const Graph& graph, Scope& scope) {
   for (const Tensor& tensor : graph.initializers) {
-    ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
-    const bool is_weight = IsWeight(literal);
+    StatusOr<Literal> literal = ToLiteral(tensor, source_);
+    if (!literal.ok()) return WithReader(graph, tensor.name, literal.status());
+    const bool is_weight = IsWeight(*literal);
     ENCORE_RETURN_IF_ERROR(scope.Bind(
         tensor.name,
-        Bound{std::nullopt, std::move(literal), std::nullopt, is_weight}));
+        Bound{std::nullopt, *std::move(literal), std::nullopt, is_weight}));
   }
   return OkStatus();
 }
@@ -243,8 +253,9 @@ Status Pass::BindInputs() {
   for (const ValueInfo& input : model_.graph.inputs) {
     // Old files list initializers among the inputs.
     if (const Bound* bound = scope_.Find(input.name)) {
-      ENCORE_RETURN_IF_ERROR(CheckDeclared(
-          input.name, input.type, TypeOfBound(*bound), /*extents=*/true));
+      const Status fits = CheckDeclared(input.name, input.type,
+                                        TypeOfBound(*bound), /*extents=*/true);
+      if (!fits.ok()) return WithReader(model_.graph, input.name, fits);
       continue;
     }
     if (position < options_.positional_shapes.size()) {
@@ -369,8 +380,11 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
     Status imported = ImportNode(node, scope);
     for (const std::string_view output : node.outputs) {
       const Bound* bound = scope.Find(output);
-      if (!outermost || !imported.ok() || bound == nullptr) break;
-      imported = declared.Check(output, TypeOfBound(*bound));
+      if (!imported.ok() || bound == nullptr) break;
+      if (bound->value && !bound->value->valid()) break;
+      // Shapes of bodies are often declared as they are in the first trip.
+      imported = outermost ? declared.Check(output, TypeOfBound(*bound))
+                           : declared.CheckDType(output, TypeOfBound(*bound));
     }
     if (!imported.ok()) return Annotate(imported, NodeTitle(node));
   }

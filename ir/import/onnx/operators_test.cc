@@ -1,5 +1,6 @@
 // Operators of which ONNX's own tests lack a case: values computed by hand, by
 // PyTorch or by ONNX Runtime, as is said.
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -147,6 +148,49 @@ TEST(Operators, OfStrings) {
   EXPECT_THAT(error("NonZero"),
               HasSubstr("(NonZero): at NonZero_node: compare"));
   EXPECT_THAT(error("Unique"), HasSubstr("(Unique): at Unique_node: arg_sort"));
+}
+
+// The message for a node of attributes alone that reads x [2, 3].
+std::string Refusal(std::string_view op, int opset,
+                    const std::vector<Proto>& attributes) {
+  ModelText text;
+  text.opset = opset;
+  text.nodes = {Node(op, {"x"}, {"y"}, attributes)};
+  return ErrorOf(text);
+}
+
+TEST(Operators, WhatMakesNoSenseIsRefusedByName) {
+  for (const int64_t pad : {INT64_MAX, INT64_MIN, int64_t{1} << 50}) {
+    for (const char* mode : {"reflect", "edge", "constant"}) {
+      EXPECT_THAT(Refusal("Pad", 2,
+                          {IntsAttribute("pads", {0, pad, 0, 0}),
+                           StringAttribute("mode", mode)}),
+                  HasSubstr("node \"Pad_node\" (Pad)"));
+    }
+  }
+  EXPECT_THAT(Refusal("Transpose", 13, {IntsAttribute("perm", {0, -1})}),
+              HasSubstr("attribute perm is [0,-1], expected each axis"));
+  EXPECT_THAT(Refusal("Flatten", 9, {IntAttribute("axis", -1)}),
+              HasSubstr("attribute axis is -1"));
+}
+
+TEST(Operators, ShapesAreVectors) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {}, kInt64)};
+  text.nodes = {Node("ConstantOfShape", {"x"}, {"y"})};
+  EXPECT_THAT(ErrorOf(text), HasSubstr("input input is i64[], expected a"));
+}
+
+// What a declaration of an initializer breaks names who reads it; a body's
+// values are of the dtype that it declares.
+TEST(Operators, DeclarationsThatAreWrong) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"1"}), TensorInput("w", {"1"}, kInt64)};
+  text.initializers = {
+      Proto().Int(1, 1).Int(2, kFloat).Float(4, 1).Bytes(8, "w")};
+  text.nodes = {Node("Add", {"x", "w"}, {"y"})};
+  EXPECT_THAT(ErrorOf(text), HasSubstr("(Add): value \"w\" is declared i64 but "
+                                       "is f32"));
 }
 
 }  // namespace

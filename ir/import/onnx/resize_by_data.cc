@@ -274,10 +274,11 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
         g.Compare(plan.to, static_cast<double>(kMaxResized), Comparison::kLt));
     plan.size = sizes.Add(g.Cast(plan.to, DType::kI64), kMaxResized);
   }
-  Value x =
+  ENCORE_ASSIGN_OR_RETURN(
+      Value x,
       sizes.Guard(context.Input(0),
                   StrCat("input ", context.HasInput(3) ? "sizes" : "scales",
-                         " has an entry that no extent can become"));
+                         " has an entry that no extent can become")));
   const DType dtype = x.dtype();
   x = ToInterpolate(context, mode, x);
   std::vector<Value> inside;
