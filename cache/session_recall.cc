@@ -1,5 +1,6 @@
 // The session's entries on disk, and the guess of which comes next.
 
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <system_error>
@@ -98,10 +99,18 @@ std::optional<Session::Recalled> Session::Guessed(const Wanted& wanted) const {
 
 void Session::Learn(const Wanted& wanted) {
   if (wanted.guess == nullptr || wanted.ingredients.unkeyable) return;
+  // What was wrongly recalled goes now where that is through, else with the
+  // session: waiting for it would cost what the guess was to save.
+  std::future<std::optional<Recalled>> wrong;
   {
     const std::lock_guard lock(mutex_);
     if (wanted.guess->key == wanted.key) return;
     wanted.guess->key = wanted.key;
+    auto& recalled = wanted.guess->recalled;
+    if (recalled.valid() && recalled.wait_for(std::chrono::seconds(0)) ==
+                                std::future_status::ready) {
+      wrong = std::move(recalled);
+    }
   }
   ContainerWriter writer;
   writer.AddOwned(SectionType::kText, wanted.key.ToHex());
