@@ -1,10 +1,10 @@
-// Operators that read an image between its elements: GridSample, RoiAlign,
-// DeformConv.
+// Operators that read an image between its elements: GridSample, DeformConv.
 
 #include <algorithm>
 #include <cmath>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/sampling.h"
 #include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -14,35 +14,12 @@ namespace {
 
 using Values = std::vector<Value>;
 
-// x [N, C, d…] at flat positions [N, P] of the spatial dims: [N, C, P].
-Value AtPositions(GraphBuilder& g, Value x, Value positions) {
-  const Shape shape = x.shape();
-  Dim size = 1;
-  for (int i = 2; i < shape.rank(); ++i) size = size * shape[i];
-  const Value flat = g.Reshape(x, {shape[0], shape[1], size});
-  GatherAttrs gather;
-  gather.offset_dims = {1};
-  gather.collapsed_slice_dims = {2};
-  gather.operand_batching_dims = {0};
-  gather.start_indices_batching_dims = {0};
-  gather.start_index_map = {2};
-  gather.index_vector_dim = 2;
-  gather.slice_sizes = {1, shape[1], 1};
-  return g.Gather(flat, positions, std::move(gather));
-}
-
 enum class Padding { kZeros, kBorder, kReflection };
 
 struct GridMode {
   std::string interpolation;
   Padding padding = Padding::kZeros;
   bool align_corners = false;
-};
-
-// One spatial axis of a grid.
-struct GridAxis {
-  int64_t extent = 0;
-  double low = 0, high = 0;  // between what reflects
 };
 
 // Mirrored at both ends until it lies between them.
@@ -57,14 +34,6 @@ Value Reflect(GraphBuilder& g, Value x, const GridAxis& axis) {
                 Comparison::kGt);
   return g.Add(g.Select(odd, g.Sub(range, rest), rest), axis.low);
 }
-
-// A tap: the position of an element along one axis, its weight, and whether it
-// is an element at all.
-struct Tap {
-  Value at;      // i64
-  Value weight;  // invalid: 1
-  Value inside;  // bool; invalid: always
-};
 
 Tap MakeTap(GraphBuilder& g, Value at, Value weight, const GridAxis& axis,
             Padding padding) {
@@ -112,44 +81,6 @@ std::vector<Tap> TapsOf(GraphBuilder& g, Value x, const GridAxis& axis,
         MakeTap(g, g.Add(floor, offset), weights[i], axis, mode.padding));
   }
   return taps;
-}
-
-// The sum over all combinations of taps of `axes`, the last axis innermost.
-Value Sample(GraphBuilder& g, Value x, const std::vector<GridAxis>& axes,
-             const std::vector<std::vector<Tap>>& taps) {
-  struct Partial {
-    Value at, weight, inside;
-  };
-  std::vector<Partial> partial(1);
-  for (size_t d = 0; d < axes.size(); ++d) {
-    std::vector<Partial> next;
-    for (const Partial& outer : partial) {
-      for (const Tap& tap : taps[d]) {
-        const auto both = [&](Op op, Value a, Value b) {
-          return !a.valid() ? b : !b.valid() ? a : g.Binary(op, a, b);
-        };
-        const Value base =
-            outer.at.valid() ? g.Mul(outer.at, axes[d].extent) : outer.at;
-        next.push_back({both(Op::kAdd, base, tap.at),
-                        both(Op::kMul, outer.weight, tap.weight),
-                        both(Op::kAnd, outer.inside, tap.inside)});
-      }
-    }
-    partial = std::move(next);
-  }
-  Value sum;
-  for (const Partial& part : partial) {
-    Value term = AtPositions(g, x, part.at);
-    if (part.inside.valid()) {
-      term = g.Select(g.Unsqueeze(part.inside, {1}), term,
-                      g.Constant(Literal(x.dtype(), {})));
-    }
-    if (part.weight.valid()) {
-      term = g.Mul(term, g.Cast(g.Unsqueeze(part.weight, {1}), x.dtype()));
-    }
-    sum = sum.valid() ? g.Add(sum, term) : term;
-  }
-  return sum;
 }
 
 StatusOr<GridMode> ReadGridMode(NodeContext& context) {
@@ -224,127 +155,6 @@ Status GridSample(NodeContext& context) {
   Dims result = {shape[0], shape[1]};
   for (int i = 1; i <= spatial; ++i) result.push_back(where[i]);
   return context.Output(0, context.Reshape(Sample(g, x, axes, taps), result));
-}
-
-struct RoiMode {
-  int64_t height = 1, width = 1, samples = 0;
-  double scale = 1;
-  bool half_pixel = true, maximum = false;
-};
-
-StatusOr<RoiMode> ReadRoiMode(NodeContext& context) {
-  AttributeReader& attributes = context.attributes();
-  RoiMode mode;
-  ENCORE_ASSIGN_OR_RETURN(mode.height, attributes.Int("output_height", 1));
-  ENCORE_ASSIGN_OR_RETURN(mode.width, attributes.Int("output_width", 1));
-  ENCORE_ASSIGN_OR_RETURN(mode.samples, attributes.Int("sampling_ratio", 0));
-  ENCORE_ASSIGN_OR_RETURN(const float scale,
-                          attributes.Float("spatial_scale", 1));
-  mode.scale = scale;
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::string transform,
-      attributes.String("coordinate_transformation_mode", "half_pixel"));
-  ENCORE_ASSIGN_OR_RETURN(const std::string pooling,
-                          attributes.String("mode", "avg"));
-  mode.half_pixel = transform == "half_pixel";
-  mode.maximum = pooling == "max";
-  if (mode.height < 1 || mode.width < 1 || mode.height > INT16_MAX ||
-      mode.width > INT16_MAX || mode.samples < 0 || mode.samples > INT16_MAX ||
-      (pooling != "avg" && pooling != "max") ||
-      (!mode.half_pixel && transform != "output_half_pixel")) {
-    return NodeContext::Error("an attribute is outside of its range");
-  }
-  if (mode.samples == 0) {
-    return UnimplementedError(
-        "attribute sampling_ratio is 0: a number of samples that depends on "
-        "the regions is not supported");
-  }
-  return mode;
-}
-
-// Positions along one axis of all samples of all bins, [R, bins * samples], as
-// two taps; outside of the image they count nothing.
-std::vector<Tap> RoiTaps(GraphBuilder& g, Value start, Value end, int64_t bins,
-                         const RoiMode& mode, const GridAxis& axis) {
-  const double offset = mode.half_pixel ? 0.5 : 0;
-  const Value low = g.Sub(g.Mul(start, mode.scale), offset);
-  Value size = g.Sub(g.Sub(g.Mul(end, mode.scale), offset), low);
-  if (!mode.half_pixel) size = g.Max(size, 1.0);
-  const int64_t count = bins * mode.samples;
-  const Value number = g.Iota(start.dtype(), {count}, 0);
-  const Value at =
-      g.Add(g.Unsqueeze(low, {1}),
-            g.Mul(g.Unsqueeze(g.Div(size, static_cast<double>(count)), {1}),
-                  g.Add(number, 0.5)));
-  const auto extent = static_cast<double>(axis.extent);
-  const Value inside = g.And(g.Compare(at, -1.0, Comparison::kGe),
-                             g.Compare(at, extent, Comparison::kLe));
-  const Value kept = g.Min(g.Max(at, 0.0), extent - 1);
-  const Value floor = g.Floor(kept);
-  const Value t = g.Sub(kept, floor);
-  const auto tap = [&](Value position, Value weight) {
-    return Tap{g.Cast(g.Min(position, extent - 1), DType::kI64), weight,
-               inside};
-  };
-  return {tap(floor, g.Sub(1.0, t)), tap(g.Add(floor, 1.0), t)};
-}
-
-Status RoiAlign(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
-  GraphBuilder& g = context.builder();
-  ENCORE_ASSIGN_OR_RETURN(const RoiMode mode, ReadRoiMode(context));
-  const Value x = context.Input(0), rois = context.Input(1);
-  const Shape shape = context.shape(x);
-  if (x.rank() != 4 || rois.rank() != 2 || !(rois.shape()[1] == Dim(4)) ||
-      !shape[2].is_constant() || !shape[3].is_constant()) {
-    return NodeContext::Error(StrCat("inputs are ", x.type(), " and ",
-                                     rois.type(),
-                                     ", expected [N, C, H, W] and [R, 4]"));
-  }
-  const Value images = g.Take(x, context.Input(2), 0);
-  ENCORE_RETURN_IF_ERROR(g.status());
-  const auto corner = [&](int64_t i) {
-    return g.Squeeze(g.SliceAxis(rois, 1, i, i + 1), {1});
-  };
-  const std::vector<GridAxis> axes = {{shape[2].constant()},
-                                      {shape[3].constant()}};
-  const int64_t rows = mode.height * mode.samples,
-                columns = mode.width * mode.samples;
-  std::vector<std::vector<Tap>> taps = {
-      RoiTaps(g, corner(1), corner(3), mode.height, mode, axes[0]),
-      RoiTaps(g, corner(0), corner(2), mode.width, mode, axes[1])};
-  // All rows with all columns: [R, rows * columns].
-  const Dim count = rois.shape()[0];
-  const auto cross = [&](Value* value, bool is_row) {
-    const Shape to = {count, rows, columns};
-    *value = g.Reshape(g.Broadcast(*value, to, {0, is_row ? 1 : 2}),
-                       {count, rows * columns});
-  };
-  for (int d = 0; d < 2; ++d) {
-    for (Tap& tap : taps[d]) {
-      for (Value* value : {&tap.at, &tap.weight, &tap.inside}) {
-        cross(value, d == 0);
-      }
-    }
-  }
-  const Ints inner = {3, 5};
-  const Shape bins = {count,        shape[1],   mode.height,
-                      mode.samples, mode.width, mode.samples};
-  if (!mode.maximum) {
-    const Value sampled = Sample(g, images, axes, taps);
-    return context.Output(0, g.Mean(g.Reshape(sampled, bins), inner));
-  }
-  // The largest of the weighed taps, not of their sums.
-  Value best;
-  for (const Tap& row : taps[0]) {
-    for (const Tap& column : taps[1]) {
-      const Value part =
-          g.Reshape(Sample(g, images, axes, {{row}, {column}}), bins);
-      const Value top = g.Reduce(part, Combiner::kMax, inner);
-      best = best.valid() ? g.Max(best, top) : top;
-    }
-  }
-  return context.Output(0, best);
 }
 
 // What a deformable convolution reads: the taps of one axis [N * groups, K * P]
@@ -475,7 +285,6 @@ Status DeformConv(NodeContext& context) {
 constexpr Converter kConverters[] = {
     {"DeformConv", DeformConv, Op::kDotGeneral},
     {"GridSample", GridSample, Op::kGather},
-    {"RoiAlign", RoiAlign, Op::kGather},
 };
 
 }  // namespace

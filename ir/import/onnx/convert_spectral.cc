@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -118,7 +119,8 @@ Status Stft(NodeContext& context) {
   GraphBuilder& g = context.builder();
   Value x = context.Input(0);
   if (x.rank() == 2) x = context.Unsqueeze(x, {2});
-  ENCORE_ASSIGN_OR_RETURN(const Ints step, context.IntsInput(1, "frame_step"));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> step,
+                          ElementsOf(context, 1, "frame_step"));
   ENCORE_ASSIGN_OR_RETURN(const bool onesided,
                           context.attributes().Bool("onesided", true));
   Dim length = 0;
@@ -128,18 +130,29 @@ Status Stft(NodeContext& context) {
                             context.IntsInput(3, "frame_length"));
     if (given.size() == 1) length = given[0];
   }
-  if (x.rank() != 3 || step.size() != 1 || step[0] < 1 ||
-      !length.is_constant() || length.constant() < 1) {
+  if (x.rank() != 3 || step.size() != 1 || !length.is_constant() ||
+      length.constant() < 1) {
     return NodeContext::Error(
         StrCat("input signal is ", x.type(),
                ", expected [batch, length, 1 or 2], a positive frame_step and "
                "a frame_length or window"));
   }
-  const Dim frames = FloorDiv(context.shape(x)[1] - length, step[0]) + 1;
+  const Value room =
+      g.Sub(DimValue(context, context.shape(x)[1]), length.constant());
+  SizesByData sizes(context);
+  sizes.Require(g.Compare(step[0], 1, Comparison::kGe));
+  sizes.Require(g.Compare(room, 0, Comparison::kGe));
+  const Dim frames =
+      sizes.Add(g.Add(g.Div(room, g.Max(step[0], 1)), 1),
+                context.shape(x)[1].UpperBound(g.graph().symbols()));
+  ENCORE_ASSIGN_OR_RETURN(
+      x, sizes.Guard(x,
+                     "input frame_step is not positive, or input signal is "
+                     "shorter than a frame"));
   // Frame f begins at f * step.
-  const Shape grid = {frames, length};
-  const Value at = g.Add(g.Mul(g.Iota(DType::kI64, grid, 0), step[0]),
-                         g.Iota(DType::kI64, grid, 1));
+  const Value begins = g.Mul(sizes.CountTo(frames), step[0]);
+  const Value at =
+      g.Add(g.Unsqueeze(begins, {1}), g.Iota(DType::kI64, {length}, 0));
   Value framed = g.Take(x, at, 1);
   if (context.HasInput(2)) {
     framed = g.Mul(framed, g.Unsqueeze(context.Input(2), {1}));

@@ -22,7 +22,7 @@ const std::map<std::string_view, const Converter*>& Table() {
           ControlFlowConverters(), QuantizeConverters(),
           SequenceConverters(),    SequenceMapConverters(),
           StringConverters(),      LoopConverters(),
-          ImageConverters()}) {
+          ImageConverters(),       RoiConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

@@ -42,6 +42,7 @@ std::span<const Converter> ImageConverters();
 std::span<const Converter> LoopConverters();
 std::span<const Converter> LossConverters();
 std::span<const Converter> RandomConverters();
+std::span<const Converter> RoiConverters();
 std::span<const Converter> RecurrentConverters();
 std::span<const Converter> SamplingConverters();
 std::span<const Converter> SelectionConverters();

@@ -150,6 +150,27 @@ TEST(Operators, OfStrings) {
   EXPECT_THAT(error("Unique"), HasSubstr("(Unique): at Unique_node: arg_sort"));
 }
 
+// onnxruntime 1.31: as many samples as a bin has elements.
+TEST(Operators, RoiAlignWithSamplesByTheRegions) {
+  const Operand x{{1, 1, 5, 5}, {0, 7,  3, 10, 6, 2, 9, 5, 1, 8, 4, 0, 7,
+                                 3, 10, 6, 2,  9, 5, 1, 8, 4, 0, 7, 3}};
+  const Operand rois{{2, 4}, {0, 0, 4.5f, 3, 1, 1, 1.5f, 4}};
+  EXPECT_THAT(Compute("RoiAlign", 16, {x, rois, {{2}, {0, 0}, kInt64}},
+                      {IntAttribute("output_height", 2),
+                       IntAttribute("output_width", 1)}),
+              Pointwise(FloatNear(1e-5), {4.92875, 4.400626, 5.171875, 2.5}));
+}
+
+// onnxruntime 1.31.
+TEST(Operators, MaxRoiPool) {
+  const Operand x{{1, 1, 5, 5}, {0, 7,  3, 10, 6, 2, 9, 5, 1, 8, 4, 0, 7,
+                                 3, 10, 6, 2,  9, 5, 1, 8, 4, 0, 7, 3}};
+  const Operand rois{{2, 5}, {0, 0, 0, 4, 3, 0, 1.5f, 2, 2, 4}};
+  EXPECT_THAT(Compute("MaxRoiPool", 1, {x, rois},
+                      {IntsAttribute("pooled_shape", {2, 2})}),
+              ElementsAre(9, 10, 9, 10, 9, 9, 9, 9));
+}
+
 // The message for a node of attributes alone that reads x [2, 3].
 std::string Refusal(std::string_view op, int opset,
                     const std::vector<Proto>& attributes) {
