@@ -279,13 +279,14 @@ bool Matcher::BindEntries(const Wanted& wanted, Level* level) {
     const uint32_t end = level->end[at];
     for (; cursor < end && lane < kLanes; ++cursor) {
       const JoinIndex::Entry& entry = entries[cursor];
-      if (entry.stamp - from >= ages) continue;
+      // Written over by the next one where its age is not wanted: that is hard
+      // to foretell.
       frame.from[lane] = input_lanes[at];
       values[lane] = entry.args[0];
       second[lane] = entry.args[1];
       cls[lane] = entry.cls;
       cls[kLanes + lane] = entry.node;
-      ++lane;
+      lane += entry.stamp - from < ages;
     }
     if (lane == kLanes) {
       level->cursor[at] = cursor;
