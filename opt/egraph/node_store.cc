@@ -120,6 +120,14 @@ void NodeStore::InsertIntoTable(uint32_t n, uint64_t hash, size_t place) {
 }
 
 void NodeStore::Expect(size_t more) {
+  // Small columns are moved when they grow, and rather once than twice; larger
+  // ones stay where they are.
+  const size_t room = more + more / 4;
+  if ((rows_.size() + room) * sizeof(NodeRow) <= kLargePage / 2) {
+    rows_.MakeRoom(room);
+    classes_.MakeRoom(room);
+    ops_and_rank_.MakeRoom(room);
+  }
   if (table_.MustRefill(more, rows_.size() + more)) {
     RefillTable(1, more);
   }

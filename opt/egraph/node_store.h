@@ -114,7 +114,7 @@ class NodeStore {
   // own, and lists it everywhere. REQUIRES: Lookup gives kNone and `place`.
   uint32_t Create(uint32_t op, const Value* args, uint64_t hash, size_t place,
                   uint32_t cls);
-  // Makes the table large enough for `more` nodes.
+  // Makes the table, and columns that are small, large enough for `more` nodes.
   void Expect(size_t more);
   // A class without a node.
   uint32_t CreateClass();
