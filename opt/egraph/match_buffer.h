@@ -44,7 +44,7 @@ class MatchBuffer {
     const size_t match = count_;
     count_ += matches;
     if (match % kBlock == 0) AddBlock(match / kBlock);
-    return Place(0, match);
+    return num_columns_ == 0 ? nullptr : Place(0, match);
   }
   static size_t RoomInBlock(size_t match) { return kBlock - match % kBlock; }
 
