@@ -5,9 +5,10 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+from commands import CommandTest
 
 TOOL = sys.argv.pop(1)
 
@@ -39,18 +40,13 @@ def layers(depth, width):
     return {'nodes': nodes, 'root_eclasses': [str(c) for c in range(width)]}
 
 
-class ExtractCommandTest(unittest.TestCase):
+class ExtractCommandTest(CommandTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.out = os.path.join(self.folder, 'choices.json')
+        super().setUp()
+        self.out = self.path('choices.json')
 
     def write(self, name, content):
-        path = os.path.join(self.folder, name)
-        with open(path, 'w') as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return path
+        return super().write(name, content if isinstance(content, str) else json.dumps(content))
 
     def run_tool(self, *arguments):
         return subprocess.run([TOOL, 'extract', *arguments], capture_output=True, text=True)
