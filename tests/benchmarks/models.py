@@ -29,6 +29,7 @@ import tempfile
 import time
 
 import numpy as np
+import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -126,10 +127,19 @@ def spawn_ms(command, environment):
     return (time.perf_counter() - begin) * 1e3
 
 
+def sizes_are_known(path):
+    """Whether the model says the size of every input."""
+    graph = onnx.load(path, load_external_data=False).graph
+    return all(dim.HasField('dim_value') for value in graph.input for dim in value.type.tensor_type.shape.dim)
+
+
 def warm_ms(program, model, folder, threads, kept, times=15):
     """Minimum and median of warm starts."""
     if program == 'encore':
-        command = [TOOL, 'run', os.path.join(folder, 'model.onnx'), '--repeat', '0', '--threads', str(threads)]
+        path = os.path.join(folder, 'model.onnx')
+        command = [TOOL, 'run', path, '--repeat', '0', '--threads', str(threads)]
+        if not sizes_are_known(path):
+            command += ['--input', os.path.join(folder, 'inputs.npz')]
         environment = {**os.environ, 'ENCORE_CACHE': kept}
         spawn_ms(command, environment)
         found = [spawn_ms(command, environment) for _ in range(times)]
