@@ -43,7 +43,7 @@ extern "C" void ExitOnFault(int signal, siginfo_t* info, void*) {
 }
 
 // Unless somebody else, a sanitizer, has taken the signal.
-void ExitOn(int signal, const struct sigaction& action) {
+void ExitUnlessTaken(int signal, const struct sigaction& action) {
   struct sigaction before;
   if (sigaction(signal, nullptr, &before) == 0 &&
       before.sa_handler == SIG_DFL) {
@@ -69,8 +69,11 @@ void CleanUpOnSignals() {
   (void)sigaltstack(&stack, nullptr);
   action.sa_sigaction = ExitOnFault;
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_SIGINFO | SA_ONSTACK;
-  for (const int signal : {SIGABRT, SIGBUS, SIGSEGV, SIGILL, SIGFPE}) {
-    ExitOn(signal, action);
+  for (const int signal : {SIGABRT, SIGBUS}) {
+    (void)sigaction(signal, &action, nullptr);
+  }
+  for (const int signal : {SIGSEGV, SIGILL, SIGFPE}) {
+    ExitUnlessTaken(signal, action);
   }
 }
 
