@@ -63,4 +63,25 @@ StatusOr<runtime::CompiledGraph> ReadEntry(
   return runtime::ParseCompiledGraph(bytes, container);
 }
 
+ContainerWriter MakeKeyEntry(const Digest& key) {
+  ContainerWriter writer;
+  writer.AddOwned(SectionType::kText, key.ToHex());
+  return writer;
+}
+
+std::optional<Digest> ReadKeyEntry(DiskStore& disk, std::string_view kind,
+                                   const Digest& name) {
+  const auto container = disk.Get(kind, name);
+  if (container == nullptr) return std::nullopt;
+  const auto text = container->Read(SectionType::kText);
+  const auto key =
+      text.ok() ? Digest::FromHex({reinterpret_cast<const char*>(text->data()),
+                                   text->size()})
+                : std::nullopt;
+  if (!key) {
+    disk.Quarantine(kind, name, text.ok() ? "no key" : Message(text.status()));
+  }
+  return key;
+}
+
 }  // namespace encore::cache

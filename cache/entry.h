@@ -7,14 +7,21 @@
 #define ENCORE_CACHE_ENTRY_H_
 
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "encore/cache/container.h"
+#include "encore/cache/disk_store.h"
 #include "encore/cache/key.h"
 #include "encore/cache/measurement_table.h"
+#include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/compiled_graph.h"
 
 namespace encore::cache {
+
+// The kind of such entries in a disk store.
+inline constexpr std::string_view kGraphKind = "graph";
 
 ContainerWriter MakeEntry(const KeyIngredients& ingredients,
                           const runtime::CompiledGraph& graph,
@@ -35,6 +42,12 @@ Status CheckEntry(const Container& container,
 // from. DataLoss for a damaged one.
 StatusOr<runtime::CompiledGraph> ReadEntry(
     std::shared_ptr<const Container> container);
+
+// An entry that is another one's key (a name of the caller's, a guess), and
+// back: nothing where there is none. A damaged one is put into quarantine.
+ContainerWriter MakeKeyEntry(const Digest& key);
+std::optional<Digest> ReadKeyEntry(DiskStore& disk, std::string_view kind,
+                                   const Digest& name);
 
 }  // namespace encore::cache
 

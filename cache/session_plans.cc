@@ -11,7 +11,6 @@
 namespace encore::cache {
 namespace {
 
-constexpr std::string_view kGraphKind = "graph";
 constexpr std::string_view kNameKind = "named";
 
 Digest NameKey(std::string_view name) { return Sha256Of(name); }
@@ -38,9 +37,8 @@ StatusOr<Digest> Session::Put(std::string_view name, const Graph& graph,
   if (wanted.ingredients.unkeyable) return NoKey(wanted.ingredients);
   ENCORE_RETURN_IF_ERROR(Obtain(wanted).status());
   if (options_.disk != nullptr) {
-    ContainerWriter writer;
+    ContainerWriter writer = MakeKeyEntry(wanted.key);
     writer.AddOwned(SectionType::kHeadline, std::string(name));
-    writer.AddOwned(SectionType::kText, wanted.key.ToHex());
     options_.disk->Put(kNameKind, NameKey(name), writer);
   }
   return wanted.key;
@@ -48,18 +46,7 @@ StatusOr<Digest> Session::Put(std::string_view name, const Graph& graph,
 
 std::optional<Digest> Session::Get(std::string_view name) {
   if (options_.disk == nullptr) return std::nullopt;
-  const Digest key = NameKey(name);
-  const auto container = options_.disk->Get(kNameKind, key);
-  if (container == nullptr) return std::nullopt;
-  const auto text = container->Read(SectionType::kText);
-  const auto digest =
-      text.ok() ? Digest::FromHex({reinterpret_cast<const char*>(text->data()),
-                                   text->size()})
-                : std::nullopt;
-  if (!digest) {
-    options_.disk->Quarantine(kNameKind, key, Message(text.status()));
-  }
-  return digest;
+  return ReadKeyEntry(*options_.disk, kNameKind, NameKey(name));
 }
 
 bool Session::Contains(std::string_view name) {

@@ -14,7 +14,6 @@
 namespace encore::cache {
 namespace {
 
-constexpr std::string_view kGraphKind = "graph";
 constexpr std::string_view kGuessKind = "guess";
 
 // Other options and other targets give the same model another key, and so a
@@ -29,18 +28,6 @@ Digest GuessName(const std::vector<std::string>& weight_files,
         "weights", std::filesystem::absolute(file, error).lexically_normal());
   }
   return KeyOf(ingredients);
-}
-
-std::optional<Digest> ReadGuess(DiskStore& disk, const Digest& name) {
-  const auto container = disk.Get(kGuessKind, name);
-  if (container == nullptr) return std::nullopt;
-  const auto text = container->Read(SectionType::kText);
-  const auto key =
-      text.ok() ? Digest::FromHex({reinterpret_cast<const char*>(text->data()),
-                                   text->size()})
-                : std::nullopt;
-  if (!key) disk.Quarantine(kGuessKind, name, "no key");
-  return key;
 }
 
 }  // namespace
@@ -58,7 +45,7 @@ void Session::Anticipate(const std::vector<std::string>& weight_files) {
   if (!target.ok()) return;  // Load says so
   auto guess = std::make_shared<Guess>();
   guess->name = GuessName(weight_files, options_.compile, *target);
-  guess->key = ReadGuess(*options_.disk, guess->name);
+  guess->key = ReadKeyEntry(*options_.disk, kGuessKind, guess->name);
   if (guess->key) {
     const auto recall = [this, key = *guess->key]() -> std::optional<Recalled> {
       auto container = options_.disk->Get(kGraphKind, key);
@@ -112,9 +99,7 @@ void Session::Learn(const Wanted& wanted) {
       wrong = std::move(recalled);
     }
   }
-  ContainerWriter writer;
-  writer.AddOwned(SectionType::kText, wanted.key.ToHex());
-  options_.disk->Put(kGuessKind, wanted.guess->name, writer);
+  options_.disk->Put(kGuessKind, wanted.guess->name, MakeKeyEntry(wanted.key));
 }
 
 StatusOr<Session::Recalled> Session::Recall(
