@@ -27,25 +27,8 @@ Value IsZero(GraphBuilder& g, Value x) {
   return g.Compare(x, 0, Comparison::kEq);
 }
 
-// The remainder of i64 values with the sign of the divisor, which is positive.
-Value FloorMod(GraphBuilder& g, Value x, Value divisor) {
-  return g.Rem(g.Add(g.Rem(x, divisor), divisor), divisor);
-}
+}  // namespace
 
-// Slices of x along `axis` at `positions`, which lie within, or where they are
-// `outside`, `fill`.
-Value TakeOrFill(NodeContext& context, Value x, int axis, Value positions,
-                 Value outside, Value fill) {
-  GraphBuilder& g = context.builder();
-  const Shape shape = context.shape(x);
-  const Value taken = g.Take(x, g.Select(outside, 0, positions), axis);
-  Dims column(shape.rank() - axis, 1);
-  column[0] = context.shape(positions)[0];
-  return g.Select(context.Reshape(outside, std::move(column)), fill, taken);
-}
-
-// One number per dim of `rank` from those given for some axes: of inputs
-// `axes` (left out: the first ones) and `values`.
 StatusOr<Values> PerDim(NodeContext& context, const Values& values, int axes,
                         int rank, int64_t otherwise, SizesByData* sizes) {
   GraphBuilder& g = context.builder();
@@ -75,40 +58,6 @@ StatusOr<Values> PerDim(NodeContext& context, const Values& values, int axes,
   return all;
 }
 
-bool IsConstant(Value value, int64_t number) {
-  const Literal* known = value.constant();
-  return known != nullptr && known->AsInt(0) == number;
-}
-
-// x with what lies at the positions `at` along an axis, within and outside of
-// it, as Pad's mode says.
-Value PadAxis(NodeContext& context, Value x, int axis, Value at,
-              std::string_view mode, Value fill) {
-  GraphBuilder& g = context.builder();
-  const Dim dim = context.shape(x)[axis];
-  const Value extent = DimValue(context, dim);
-  const Value last = g.Sub(extent, 1);
-  if (mode == "edge") return g.Take(x, g.Max(g.Min(at, last), 0), axis);
-  if (mode == "wrap") {
-    return g.Take(x, FloorMod(g, at, g.Max(extent, 1)), axis);
-  }
-  if (mode == "reflect") {
-    const Value folded = FloorMod(g, at, g.Max(g.Mul(last, 2), 1));
-    return g.Take(x, g.Min(folded, g.Sub(g.Mul(last, 2), folded)), axis);
-  }
-  // An axis without elements has none to take: one is put there.
-  if (dim.LowerBound(g.graph().symbols()) < 1) {
-    Dims low(x.rank(), 0), high = low;
-    high[axis] = 1;
-    x = g.Pad(x, fill, std::move(low), std::move(high));
-  }
-  const Value outside = g.Or(g.Compare(at, 0, Comparison::kLt),
-                             g.Compare(at, extent, Comparison::kGe));
-  return TakeOrFill(context, x, axis, at, outside, fill);
-}
-
-}  // namespace
-
 Status ReshapeByData(NodeContext& context, bool allow_zero) {
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
@@ -131,17 +80,11 @@ Status ReshapeByData(NodeContext& context, bool allow_zero) {
   sizes.Require(g.Compare(inferred, 1, Comparison::kLe));
   const Value rest = g.Div(total, g.Max(known, 1));
   Dims shape;
-  // The product wraps; the one of doubles does not.
-  Value product = Number(g, 1);
-  Value size = g.Scalar(DType::kF64, 1.0);
   for (Value& dim : dims) {
     dim = g.Select(g.Compare(dim, -1, Comparison::kEq), rest, dim);
-    product = g.Mul(product, dim);
-    size = g.Mul(size, g.Cast(dim, DType::kF64));
     shape.push_back(sizes.Add(dim, std::nullopt));
   }
-  sizes.Require(g.Compare(product, total, Comparison::kEq));
-  sizes.Require(g.Compare(size, 0x1p62, Comparison::kLt));
+  sizes.Require(g.Compare(sizes.Product(dims), total, Comparison::kEq));
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
       sizes.Guard(
@@ -282,8 +225,8 @@ Status SliceByData(NodeContext& context) {
   };
   std::vector<Cut> cuts;
   for (int d = 0; d < rank; ++d) {
-    if (IsConstant(starts[d], 0) && IsConstant(ends[d], kFar) &&
-        IsConstant(steps[d], 1)) {
+    if (IsNumber(starts[d], 0) && IsNumber(ends[d], kFar) &&
+        IsNumber(steps[d], 1)) {
       continue;
     }
     const Value extent = DimValue(context, shape[d]);
@@ -313,77 +256,6 @@ Status SliceByData(NodeContext& context) {
     const Value positions =
         g.Add(g.Mul(sizes.CountTo(cut.size), cut.step), cut.from);
     x = g.Take(x, positions, cut.axis);
-  }
-  return context.Output(0, x);
-}
-
-Status PadByData(NodeContext& context, std::string_view mode) {
-  GraphBuilder& g = context.builder();
-  Value x = context.Input(0);
-  const Shape shape = context.shape(x);
-  const int rank = shape.rank();
-  SizesByData sizes(context);
-  ENCORE_ASSIGN_OR_RETURN(const Values pads, ElementsOf(context, 1, "pads"));
-  const size_t half = pads.size() / 2;
-  ENCORE_ASSIGN_OR_RETURN(
-      const Values lows,
-      PerDim(context, Values(pads.begin(), pads.begin() + half), 3, rank, 0,
-             &sizes));
-  ENCORE_ASSIGN_OR_RETURN(
-      const Values highs,
-      PerDim(context, Values(pads.begin() + half, pads.end()), 3, rank, 0,
-             &sizes));
-  const bool fills = mode == "constant";
-  Dims dims;
-  for (int d = 0; d < rank; ++d) {
-    if (IsConstant(lows[d], 0) && IsConstant(highs[d], 0)) {
-      dims.push_back(shape[d]);
-      continue;
-    }
-    const Value extent = DimValue(context, shape[d]);
-    if (!fills) sizes.Require(g.Compare(extent, 0, Comparison::kGt));
-    for (const Value& pad : {lows[d], highs[d]}) {
-      sizes.Require(g.And(g.Compare(pad, -kFar, Comparison::kGt),
-                          g.Compare(pad, kFar, Comparison::kLt)));
-    }
-    dims.push_back(
-        sizes.Add(g.Add(extent, g.Add(lows[d], highs[d])), std::nullopt));
-  }
-  ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(
-             x, "input pads leaves a negative extent, or repeats nothing"));
-  Value fill = context.Scalar(x.dtype(), 0);
-  if (fills && context.HasInput(2))
-    fill = context.Reshape(context.Input(2), {});
-  for (int d = 0; d < rank; ++d) {
-    if (IsConstant(lows[d], 0) && IsConstant(highs[d], 0)) continue;
-    const Value at = g.Sub(sizes.CountTo(dims[d]), lows[d]);
-    x = PadAxis(context, x, d, at, mode, fill);
-  }
-  return context.Output(0, x);
-}
-
-Status CenterCropPadByData(NodeContext& context, const Ints& axes) {
-  GraphBuilder& g = context.builder();
-  Value x = context.Input(0);
-  ENCORE_ASSIGN_OR_RETURN(const Values wanted, ElementsOf(context, 1, "shape"));
-  if (wanted.size() != axes.size()) {
-    return NodeContext::Error(StrCat("input shape has ", wanted.size(),
-                                     " entries for ", axes.size(), " axes"));
-  }
-  SizesByData sizes(context);
-  Dims dims;
-  for (const Value& extent : wanted) {
-    dims.push_back(sizes.Add(extent, std::nullopt));
-  }
-  ENCORE_ASSIGN_OR_RETURN(x,
-                          sizes.Guard(x, "input shape has a negative entry"));
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<int>(axes[i]);
-    const Value extent = DimValue(context, context.shape(x)[axis]);
-    const Value low = g.Div(g.Sub(wanted[i], extent), 2);
-    const Value at = g.Sub(sizes.CountTo(dims[i]), low);
-    x = PadAxis(context, x, axis, at, "constant", context.Scalar(x.dtype(), 0));
   }
   return context.Output(0, x);
 }

@@ -23,11 +23,15 @@ Status FillByData(NodeContext& context, Value scalar);
 Status TileByData(NodeContext& context);
 Status SplitByData(NodeContext& context, int64_t axis);
 Status SliceByData(NodeContext& context);
-Status PadByData(NodeContext& context, std::string_view mode);
-// Input 1 has the extents of `axes`, which count from the first dim.
-Status CenterCropPadByData(NodeContext& context, const Ints& axes);
 Status CumSumByData(NodeContext& context, bool exclusive, bool reverse);
 
+// One number for each of `rank` dims: of `values` for the axes that input
+// `axes` names (left out: the first ones), for others `otherwise`. That each
+// axis is one is required of `sizes`.
+StatusOr<std::vector<Value>> PerDim(NodeContext& context,
+                                    const std::vector<Value>& values, int axes,
+                                    int rank, int64_t otherwise,
+                                    SizesByData* sizes);
 // For each of `rank` dims 1 where input 1, axes that are data, names it, else
 // 0: i64 scalars. What the axes must fulfil is required of `sizes`.
 StatusOr<std::vector<Value>> MarksByData(NodeContext& context, int rank,

@@ -2,7 +2,11 @@
 // make no sense end the run.
 #include "encore/ir/import/onnx/by_data.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <complex>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -220,6 +224,147 @@ TEST(ByData, ReduceAxes) {
   EXPECT_EQ(empty.DimsOf(none, {{1}}), (Int64s{2, 1, 2}));
   EXPECT_EQ(empty.ElementsOf(none, {{1}}), (Int64s{1, 1, 1, 1}));
   EXPECT_EQ(empty.DimsOf(none, {{0}}), (Int64s{1, 0, 2}));
+}
+
+// By the definition: results [outer, bins, inner, 2] along one axis of x.
+std::vector<double> TransformAlong(const Literal& x, int axis, int64_t size,
+                                   int64_t bins) {
+  int64_t inner = 1, outer = 1;
+  for (int d = 0; d + 1 < x.rank(); ++d) {
+    if (d < axis) outer *= x.dims()[d];
+    if (d > axis) inner *= x.dims()[d];
+  }
+  const int64_t extent = x.dims()[axis];
+  std::vector<double> results;
+  for (int64_t i = 0; i < outer * bins * inner; ++i) {
+    const int64_t a = i / (bins * inner), k = i / inner % bins, b = i % inner;
+    std::complex<double> sum = 0;
+    for (int64_t n = 0; n < std::min(extent, size); ++n) {
+      const int64_t at = ((a * extent + n) * inner + b) * 2;
+      const double angle = -2 * std::numbers::pi * k * n / size;
+      sum += std::complex(x.AsDouble(at), x.AsDouble(at + 1)) *
+             std::polar(1.0, angle);
+    }
+    results.insert(results.end(), {sum.real(), sum.imag()});
+  }
+  return results;
+}
+
+TEST(ByData, FourierTransform) {
+  const Literal x = Counted({2, 3, 4, 2});
+  for (const bool onesided : {false, true}) {
+    const ByData dft("DFT", {"2", "3", "4", "2"}, {1, 1},
+                     {IntAttribute("onesided", onesided)});
+    for (const auto& [axis, size] :
+         {std::pair{0, 2}, {1, 3}, {2, 4}, {0, 5}, {1, 2}, {2, 7}, {1, 1}}) {
+      SCOPED_TRACE(testing::Message() << "axis " << axis << " size " << size);
+      const int64_t bins = onesided ? size / 2 + 1 : size;
+      Int64s dims = {2, 3, 4, 2};
+      dims[axis] = bins;
+      for (const int64_t given : {axis, axis - 4}) {
+        EXPECT_EQ(dft.DimsOf(x, {{size}, {given}}), dims);
+      }
+      const auto results = dft.Run(x, {{size}, {axis}});
+      ASSERT_TRUE(results.ok()) << results.status();
+      const auto expected = TransformAlong(x, axis, size, bins);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NEAR((*results)[0].AsDouble(static_cast<int64_t>(i)),
+                    expected[i], 1e-4);
+      }
+    }
+    for (const int64_t axis : {3, -1, -5, 4}) {
+      EXPECT_THAT(dft.ErrorOf(x, {{3}, {axis}}), HasSubstr("input axis"));
+    }
+    for (const int64_t size : {int64_t{0}, int64_t{-1}, INT64_MAX}) {
+      EXPECT_THAT(dft.ErrorOf(x, {{size}, {1}}), HasSubstr("its length"));
+    }
+  }
+}
+
+TEST(ByData, FrameLength) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"1", "10"}), TensorInput("a", {}, kInt64),
+                 TensorInput("b", {}, kInt64)};
+  text.nodes = {Node("STFT", {"x", "a", "", "b"}, {"y"})};
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto run = [&](int64_t step, int64_t length) {
+    return Evaluate(*graph, {{Counted({1, 10}), Literal::Scalar(step),
+                              Literal::Scalar(length)}});
+  };
+  const auto dims = [&](int64_t step, int64_t length) {
+    const auto results = run(step, length);
+    EXPECT_TRUE(results.ok()) << results.status();
+    if (!results.ok()) return Int64s();
+    const auto extents = (*results)[0].dims();
+    return Int64s(extents.begin(), extents.end());
+  };
+  EXPECT_EQ(dims(2, 4), (Int64s{1, 4, 3, 2}));
+  EXPECT_EQ(dims(10, 10), (Int64s{1, 1, 6, 2}));
+  EXPECT_EQ(dims(3, 1), (Int64s{1, 4, 1, 2}));
+  // Frames 0 1 2, 3 4 5, 6 7 8: the sum, and what half a turn leaves.
+  const auto results = run(3, 3);
+  ASSERT_TRUE(results.ok()) << results.status();
+  const double height = std::sqrt(3) / 2;
+  const std::array expected = {3.0,  0.0,    -1.5, height, 12.0, 0.0,
+                               -1.5, height, 21.0, 0.0,    -1.5, height};
+  for (int64_t i = 0; i < 12; ++i) {
+    EXPECT_NEAR((*results)[0].AsDouble(i), expected[i], 1e-5);
+  }
+  EXPECT_FALSE(run(0, 4).ok());
+  EXPECT_FALSE(run(2, 11).ok());
+  EXPECT_FALSE(run(2, 0).ok());
+  EXPECT_FALSE(run(2, INT64_MIN).ok());
+}
+
+// Values 0 1 2 3 of two blocks each that overlap or leave room.
+TEST(ByData, BlocksToImage) {
+  const ByData image("Col2Im", {"1", "2", "3"}, {1, 1});
+  const Literal x = Counted({1, 2, 3});
+  EXPECT_EQ(image.ElementsOf(x, {{4}, {2}}), (Int64s{0, 4, 6, 5}));
+  EXPECT_EQ(image.DimsOf(x, {{4}, {2}}), (Int64s{1, 1, 4}));
+  EXPECT_EQ(image.ElementsOf(x, {{3}, {1}}), (Int64s{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(image.DimsOf(x, {{3}, {1}}), (Int64s{1, 2, 3}));
+  for (const auto& [extent, block] : {std::pair<int64_t, int64_t>{5, 2},
+                                      {4, 3},
+                                      {4, 0},
+                                      {0, 0},
+                                      {-1, 2},
+                                      {INT64_MAX, INT64_MAX},
+                                      {1, 2}}) {
+    EXPECT_THAT(image.ErrorOf(x, {{extent}, {block}}), HasSubstr("do not fit"));
+  }
+}
+
+TEST(ByData, UnpoolShape) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"1", "1", "2"}),
+                 TensorInput("i", {"1", "1", "2"}, kInt64),
+                 TensorInput("a", {"3"}, kInt64)};
+  text.nodes = {Node("MaxUnpool", {"x", "i", "a"}, {"y"},
+                     {onnx::IntsAttribute("kernel_shape", {2}),
+                      onnx::IntsAttribute("strides", {2})})};
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto run = [&](const Int64s& shape) {
+    Literal at(DType::kI64, {1, 1, 2});
+    at.SetInt(0, 1);
+    at.SetInt(1, 2);
+    Literal x(DType::kF32, {1, 1, 2});
+    x.SetInt(0, 7);
+    x.SetInt(1, 8);
+    const auto results = Evaluate(*graph, {{x, at, Vector(shape)}});
+    Int64s elements;
+    if (!results.ok()) return Int64s{-1};
+    for (int64_t i = 0; i < (*results)[0].element_count(); ++i) {
+      elements.push_back(static_cast<int64_t>((*results)[0].AsDouble(i)));
+    }
+    return elements;
+  };
+  EXPECT_EQ(run({1, 1, 4}), (Int64s{0, 7, 8, 0}));
+  EXPECT_EQ(run({1, 1, 6}), (Int64s{0, 7, 8, 0, 0, 0}));
+  EXPECT_EQ(run({1, 1, 3}), (Int64s{0, 7, 8}));
+  EXPECT_EQ(run({1, 1, -3}), (Int64s{-1}));
 }
 
 // A model of i64 scalars a, b, … alone.

@@ -2,7 +2,6 @@
 // vectors, windows.
 
 #include <array>
-#include <cmath>
 #include <numbers>
 
 #include "encore/ir/import/onnx/converters.h"
@@ -162,76 +161,80 @@ Status Window(NodeContext& context) {
   return context.Output(0, g.Cast(window, dtype));
 }
 
-struct MelShape {
-  int64_t bins = 0, dft_length = 0, sample_rate = 0;
-  double lower = 0, upper = 0;
-};
+// A scalar input, or a vector of one number, as f64.
+StatusOr<Value> NumberInput(NodeContext& context, int i,
+                            std::string_view name) {
+  const Value input = context.Input(i);
+  if (IsHost(input.dtype()) || !(input.shape().ElementCount() == Dim(1))) {
+    return NodeContext::Error(
+        StrCat("input ", name, " is ", input.type(), ", expected one number"));
+  }
+  return context.builder().Cast(context.Reshape(input, {}), DType::kF64);
+}
 
-StatusOr<MelShape> ReadMelShape(NodeContext& context) {
-  constexpr std::string_view kNames[] = {"num_mel_bins", "dft_length",
-                                         "sample_rate", "lower_edge_hertz",
-                                         "upper_edge_hertz"};
-  double values[5];
-  for (int i = 0; i < 5; ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const Literal literal,
-                            context.ConstantInput(i, kNames[i]));
-    if (literal.element_count() != 1 || IsHost(literal.dtype()) ||
-        !(literal.AsDouble(0) >= 0 && literal.AsDouble(0) < (1 << 24))) {
-      return NodeContext::Error(
-          StrCat("input ", kNames[i], " is not one number below 2^24"));
-    }
-    values[i] = literal.AsDouble(0);
-  }
-  const MelShape mel{static_cast<int64_t>(values[0]),
-                     static_cast<int64_t>(values[1]),
-                     static_cast<int64_t>(values[2]), values[3], values[4]};
-  if (mel.sample_rate < 1 || mel.bins * (mel.dft_length / 2 + 1) > (1 << 28)) {
-    return NodeContext::Error("a matrix of that size is no mel weight matrix");
-  }
-  return mel;
+// Which bin of the spectrum the corner with each number is in.
+Value MelCorners(GraphBuilder& g, Value numbers, Value bins, Value low_hertz,
+                 Value high_hertz, Value bins_per_hertz) {
+  const auto mel = [&](Value hertz) {
+    const Value octaves = g.Log(g.Add(g.Div(hertz, 700.0), 1.0));
+    return g.Mul(octaves, 2595 / std::numbers::ln10);
+  };
+  const Value low = mel(low_hertz), high = mel(high_hertz);
+  const Value step = g.Div(g.Sub(high, low), g.Add(bins, 2.0));
+  const Value at = g.Div(g.Add(g.Mul(numbers, step), low), 2595.0);
+  const Value hertz = g.Mul(g.Sub(g.Pow(10.0, at), 1.0), 700.0);
+  return g.Floor(g.Mul(hertz, bins_per_hertz));
 }
 
 // Triangles over the bins of a spectrum, their corners equally spaced in mel.
 // As https://github.com/onnx/onnx/blob/main/docs/Operators.md#MelWeightMatrix.
 Status MelWeightMatrix(NodeContext& context) {
+  constexpr int64_t kMost = 1 << 24;
+  constexpr std::string_view kNames[] = {"num_mel_bins", "dft_length",
+                                         "sample_rate", "lower_edge_hertz",
+                                         "upper_edge_hertz"};
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(5, 5));
-  ENCORE_ASSIGN_OR_RETURN(const MelShape shape, ReadMelShape(context));
+  GraphBuilder& g = context.builder();
   ENCORE_ASSIGN_OR_RETURN(
       const DType dtype,
       DTypeAttribute(context, "output_datatype", DType::kF32));
-  const auto mel = [](double hertz) {
-    return 2595 * std::log10(1 + hertz / 700);
+  SizesByData sizes(context);
+  std::array<Value, 5> given;
+  for (int i = 0; i < 5; ++i) {
+    ENCORE_ASSIGN_OR_RETURN(given[i], NumberInput(context, i, kNames[i]));
+    sizes.Require(
+        g.And(g.Compare(given[i], i == 2 ? 1.0 : 0.0, Comparison::kGe),
+              g.Compare(given[i], double{kMost}, Comparison::kLt)));
+  }
+  const auto& [bins, length, rate, low, high] = given;
+  const Dim columns = sizes.Add(g.Cast(bins, DType::kI64), kMost);
+  const Dim rows =
+      sizes.Add(g.Add(g.Div(g.Cast(length, DType::kI64), 2), 1), kMost);
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value bins_per_hertz,
+      sizes.Guard(g.Div(g.Add(length, 1.0), rate),
+                  "an input is negative or not below 2^24"));
+  const auto corner = [&](double number) {
+    return MelCorners(
+        g, g.Add(g.Cast(sizes.CountTo(columns), DType::kF64), number), bins,
+        low, high, bins_per_hertz);
   };
-  const int64_t spectrum = shape.dft_length / 2 + 1;
-  const double low = mel(shape.lower), high = mel(shape.upper);
-  const double step = (high - low) / static_cast<double>(shape.bins + 2);
-  std::vector<int64_t> corners(shape.bins + 2);
-  for (size_t i = 0; i < corners.size(); ++i) {
-    const double hertz =
-        700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
-    corners[i] = static_cast<int64_t>(
-        std::floor(static_cast<double>(shape.dft_length + 1) * hertz /
-                   static_cast<double>(shape.sample_rate)));
-  }
-  Literal matrix(DType::kF64, {spectrum, shape.bins});
-  for (int64_t i = 0; i < shape.bins; ++i) {
-    const int64_t left = corners[i], middle = corners[i + 1],
-                  right = corners[i + 2];
-    const auto set = [&](int64_t at, double weight) {
-      if (at < spectrum) matrix.SetDouble(at * shape.bins + i, weight);
-    };
-    if (middle == left) set(middle, 1);
-    for (int64_t at = left; at < middle + 1 && middle > left; ++at) {
-      set(at,
-          static_cast<double>(at - left) / static_cast<double>(middle - left));
-    }
-    for (int64_t at = middle; at < right; ++at) {
-      set(at, static_cast<double>(right - at) /
-                  static_cast<double>(right - middle));
-    }
-  }
-  GraphBuilder& g = context.builder();
-  return context.Output(0, g.Cast(g.Constant(std::move(matrix)), dtype));
+  const Value left = corner(0), middle = corner(1), right = corner(2);
+  const Value at = g.Cast(g.Unsqueeze(sizes.CountTo(rows), {1}), DType::kF64);
+  const auto within = [&](Value from, Value to) {
+    return g.And(g.Compare(at, from, Comparison::kGe),
+                 g.Compare(at, to, Comparison::kLt));
+  };
+  const Value up = g.Div(g.Sub(at, left), g.Max(g.Sub(middle, left), 1.0));
+  const Value down = g.Div(g.Sub(right, at), g.Max(g.Sub(right, middle), 1.0));
+  // A triangle has its peak though it is narrower than a bin.
+  const Value weights =
+      g.Select(within(middle, right), down,
+               g.Select(within(left, middle), up,
+                        g.Cast(g.And(g.Compare(at, middle, Comparison::kEq),
+                                     g.Compare(left, middle, Comparison::kLe)),
+                               DType::kF64)));
+  return context.Output(0, g.Cast(weights, dtype));
 }
 
 constexpr Converter kConverters[] = {
@@ -239,7 +242,7 @@ constexpr Converter kConverters[] = {
     {"EyeLike", EyeLike, Op::kCompare},
     {"HammingWindow", Window<1>, Op::kCos},
     {"HannWindow", Window<0>, Op::kCos},
-    {"MelWeightMatrix", MelWeightMatrix, Op::kConstant},
+    {"MelWeightMatrix", MelWeightMatrix, Op::kPow},
     {"OneHot", OneHot, Op::kCompare},
     {"Trilu", Trilu, Op::kSelect},
 };

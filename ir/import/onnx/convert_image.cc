@@ -2,131 +2,149 @@
 
 #include <algorithm>
 
-#include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
+#include "encore/ir/import/onnx/pad_by_data.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::onnx {
 namespace {
 
-// Elements of tables that are made at import, at most.
-constexpr int64_t kMaxTable = int64_t{1} << 24;
+// The number of elements along an axis of an image, at most.
+constexpr int64_t kMaxExtent = int64_t{1} << 24;
 
-// One entry per spatial dim.
+using Values = std::vector<Value>;
+
+// One entry per spatial dim. A window takes the elements of a block, dilations
+// apart; windows are strides apart, the first begins before the image by the
+// padding.
 struct Blocks {
-  Ints image, block, dilations, strides, padding_low, counts;
+  Ints dilations, strides, pads;
+  Values image, block, counts;
 };
 
-StatusOr<Ints> PositiveInts(const Ints& entries, size_t count, int64_t least,
-                            std::string_view name) {
-  const bool fit =
-      entries.size() == count &&
-      std::all_of(entries.begin(), entries.end(), [&](int64_t entry) {
-        return entry >= least && entry <= kMaxTable;
-      });
-  if (fit) return entries;
-  return NodeContext::Error(StrCat(name, " is [", StrJoin(entries, ","),
-                                   "], expected ", count,
-                                   " entries of at least ", least));
-}
-
 StatusOr<Blocks> ReadBlocks(NodeContext& context) {
-  AttributeReader& attributes = context.attributes();
   Blocks blocks;
-  ENCORE_ASSIGN_OR_RETURN(blocks.image, context.IntsInput(1, "image_shape"));
-  ENCORE_ASSIGN_OR_RETURN(blocks.block, context.IntsInput(2, "block_shape"));
+  ENCORE_ASSIGN_OR_RETURN(blocks.image, ElementsOf(context, 1, "image_shape"));
+  ENCORE_ASSIGN_OR_RETURN(blocks.block, ElementsOf(context, 2, "block_shape"));
   const size_t rank = blocks.image.size();
+  if (rank < 1 || blocks.block.size() != rank) {
+    return NodeContext::Error(StrCat("input block_shape has ",
+                                     blocks.block.size(),
+                                     " entries, input image_shape ", rank));
+  }
   const auto read = [&](std::string_view name, Ints fallback,
                         int64_t least) -> StatusOr<Ints> {
     const size_t count = fallback.size();
-    ENCORE_ASSIGN_OR_RETURN(const Ints entries,
-                            attributes.Ints(name, std::move(fallback)));
-    return PositiveInts(entries, count, least, StrCat("attribute ", name));
+    ENCORE_ASSIGN_OR_RETURN(const Ints entries, context.attributes().Ints(
+                                                    name, std::move(fallback)));
+    const bool fit = std::all_of(
+        entries.begin(), entries.end(),
+        [&](int64_t entry) { return entry >= least && entry <= kMaxExtent; });
+    if (fit && entries.size() == count) return entries;
+    return NodeContext::Error(StrCat("attribute ", name, " is [",
+                                     StrJoin(entries, ","), "], expected ",
+                                     count, " entries of at least ", least));
   };
-  ENCORE_RETURN_IF_ERROR(
-      PositiveInts(blocks.image, rank, 1, "input image_shape").status());
-  ENCORE_RETURN_IF_ERROR(
-      PositiveInts(blocks.block, rank, 1, "input block_shape").status());
   ENCORE_ASSIGN_OR_RETURN(blocks.dilations,
                           read("dilations", Ints(rank, 1), 1));
   ENCORE_ASSIGN_OR_RETURN(blocks.strides, read("strides", Ints(rank, 1), 1));
-  ENCORE_ASSIGN_OR_RETURN(const Ints pads, read("pads", Ints(2 * rank, 0), 0));
-  for (size_t d = 0; d < rank; ++d) {
-    blocks.padding_low.push_back(pads[d]);
-    const int64_t rest = blocks.image[d] + pads[d] + pads[rank + d] -
-                         blocks.dilations[d] * (blocks.block[d] - 1) - 1;
-    if (rest < 0) {
-      return NodeContext::Error(
-          StrCat("input block_shape leaves the image in dim ", d));
-    }
-    blocks.counts.push_back(rest / blocks.strides[d] + 1);
-  }
+  ENCORE_ASSIGN_OR_RETURN(blocks.pads, read("pads", Ints(2 * rank, 0), 0));
   return blocks;
 }
 
-// For each element of each block where in the image it belongs; past the image
-// for what is padding. [elements of a block * blocks, 1].
-Literal Places(const Blocks& blocks, int64_t elements, int64_t places,
-               int64_t past) {
-  Literal table(DType::kI64, {elements * places, 1});
-  for (int64_t i = 0; i < elements * places; ++i) {
-    int64_t element = i / places, place = i % places, at = 0, stride = 1;
-    bool inside = true;
-    for (size_t d = blocks.image.size(); d-- > 0;) {
-      const int64_t position = place % blocks.counts[d] * blocks.strides[d] +
-                               element % blocks.block[d] * blocks.dilations[d] -
-                               blocks.padding_low[d];
-      place /= blocks.counts[d];
-      element /= blocks.block[d];
-      inside &= position >= 0 && position < blocks.image[d];
-      at += position * stride;
-      stride *= blocks.image[d];
-    }
-    table.SetInt(i, inside ? at : past);
+// How often the window fits along each axis; that it does is required.
+void CountWindows(GraphBuilder& g, Blocks* blocks, SizesByData* sizes) {
+  const size_t rank = blocks->image.size();
+  for (size_t d = 0; d < rank; ++d) {
+    sizes->Require(g.Compare(blocks->image[d], 1, Comparison::kGe));
+    sizes->Require(g.Compare(blocks->block[d], 1, Comparison::kGe));
+    const Value reach =
+        g.Add(g.Mul(g.Sub(blocks->block[d], 1), blocks->dilations[d]), 1);
+    const Value padded =
+        g.Add(blocks->image[d], blocks->pads[d] + blocks->pads[rank + d]);
+    const Value room = g.Sub(padded, reach);
+    sizes->Require(g.Compare(room, 0, Comparison::kGe));
+    blocks->counts.push_back(g.Add(g.Div(room, blocks->strides[d]), 1));
   }
-  return table;
+}
+
+// For each element of each window where in the image it belongs, of all its
+// elements in row-major order; past the last for what is padding. [block…,
+// counts…].
+Value Places(NodeContext& context, const Blocks& blocks, const Dims& windows,
+             const SizesByData& sizes, Value past) {
+  GraphBuilder& g = context.builder();
+  const size_t rank = blocks.image.size();
+  const auto along = [&](size_t axis) {
+    Dims column(2 * rank, 1);
+    column[axis] = windows[axis];
+    return context.Reshape(sizes.CountTo(windows[axis]), std::move(column));
+  };
+  Value place = g.Scalar(DType::kI64, int64_t{0});
+  Value inside = g.Constant(Literal::Scalar(true));
+  for (size_t d = 0; d < rank; ++d) {
+    const Value position =
+        g.Sub(g.Add(g.Mul(along(d), blocks.dilations[d]),
+                    g.Mul(along(rank + d), blocks.strides[d])),
+              blocks.pads[d]);
+    inside = g.And(
+        inside, g.And(g.Compare(position, 0, Comparison::kGe),
+                      g.Compare(position, blocks.image[d], Comparison::kLt)));
+    place = g.Add(g.Mul(place, blocks.image[d]), position);
+  }
+  return g.Select(inside, place, past);
 }
 
 // Each block added to its place in the image.
 Status Col2Im(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   GraphBuilder& g = context.builder();
-  const Value x = context.Input(0);
-  ENCORE_ASSIGN_OR_RETURN(const Blocks blocks, ReadBlocks(context));
-  const auto elements = ElementCount(blocks.block);
-  const auto places = ElementCount(blocks.counts);
-  const auto size = ElementCount(blocks.image);
-  if (!elements || !places || !size || *size > kMaxTable ||
-      *elements > kMaxTable || *places > kMaxTable / *elements) {
-    return UnimplementedError(
-        "inputs image_shape and block_shape are too large");
-  }
+  Value x = context.Input(0);
   const Shape shape = context.shape(x);
-  if (shape.rank() != 3 || !shape[1].is_constant() ||
-      shape[1].constant() % *elements != 0 || !(shape[2] == Dim(*places))) {
-    return NodeContext::Error(StrCat("input is ", x.type(),
-                                     ", expected [N, C * ", *elements, ", ",
-                                     *places, "]"));
+  ENCORE_ASSIGN_OR_RETURN(Blocks blocks, ReadBlocks(context));
+  if (shape.rank() != 3) {
+    return NodeContext::Error(
+        StrCat("input is ", x.type(), ", expected [N, C * block, windows]"));
   }
-  const int64_t channels = shape[1].constant() / *elements;
+  SizesByData sizes(context);
+  CountWindows(g, &blocks, &sizes);
+  const Value size = sizes.Product(blocks.image);
+  const Value block = g.Max(sizes.Product(blocks.block), 1);
+  const Value rows = DimValue(context, shape[1]);
+  sizes.Require(g.Compare(g.Rem(rows, block), 0, Comparison::kEq));
+  sizes.Require(g.Compare(sizes.Product(blocks.counts),
+                          DimValue(context, shape[2]), Comparison::kEq));
+  const Dim channels = sizes.Add(g.Div(rows, block), std::nullopt);
+  Dims image = {shape[0], channels}, windows;
+  for (const Value& extent : blocks.image) {
+    image.push_back(sizes.Add(extent, kMaxExtent));
+  }
+  for (const Values& extents : {blocks.block, blocks.counts}) {
+    for (const Value& extent : extents) {
+      windows.push_back(sizes.Add(extent, kMaxExtent));
+    }
+  }
+  const Dim flat = sizes.Add(size, std::nullopt);
+  ENCORE_ASSIGN_OR_RETURN(
+      x, sizes.Guard(x,
+                     "inputs image_shape and block_shape do not fit the shape "
+                     "of input input"));
   const Dim planes = shape[0] * channels;
+  const Dim updates = Shape(windows).ElementCount();
   ScatterAttrs scatter;
   scatter.update_window_dims = {0};
   scatter.inserted_window_dims = {1};
   scatter.scatter_dims_to_operand_dims = {1};
   scatter.index_vector_dim = 1;
   scatter.update = Update::kAdd;
-  const Value zeros =
-      g.Full({planes, *size + 1}, g.Constant(Literal(x.dtype(), {})));
-  const Value sums = g.Scatter(
-      zeros, g.Constant(Places(blocks, *elements, *places, *size)),
-      context.Reshape(x, {planes, *elements * *places}), std::move(scatter));
-  Dims image = {shape[0], channels};
-  image.insert(image.end(), blocks.image.begin(), blocks.image.end());
-  return context.Output(
-      0, context.Reshape(g.SliceAxis(sums, 1, 0, *size), std::move(image)));
+  const Value places = Places(context, blocks, windows, sizes, size);
+  const Value sums =
+      g.Scatter(g.Full({planes, flat}, g.Constant(Literal(x.dtype(), {}))),
+                context.Reshape(places, {updates, 1}),
+                context.Reshape(x, {planes, updates}), std::move(scatter));
+  return context.Output(0, context.Reshape(sums, std::move(image)));
 }
 
 // The middle of each axis, or zeros around it; what is odd comes at the end.
@@ -145,7 +163,11 @@ Status CenterCropPad(NodeContext& context) {
                             context.Axis(axis, x.rank(), "attribute axes"));
     known &= x.shape()[static_cast<int>(axis)].is_constant();
   }
-  if (!known) return CenterCropPadByData(context, axes);
+  if (!known) {
+    ENCORE_ASSIGN_OR_RETURN(const Value y,
+                            FitByData(context, x, axes, 1, "shape", true));
+    return context.Output(0, y);
+  }
   ENCORE_ASSIGN_OR_RETURN(const Ints wanted, context.IntsInput(1, "shape"));
   if (wanted.size() != axes.size()) {
     return NodeContext::Error(StrCat("input shape has ", wanted.size(),
@@ -155,7 +177,7 @@ Status CenterCropPad(NodeContext& context) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = axes[i];
     const int64_t extent = x.shape()[static_cast<int>(axis)].constant();
-    if (wanted[i] < 0 || wanted[i] > kMaxTable) {
+    if (wanted[i] < 0 || wanted[i] > kMaxExtent) {
       return NodeContext::Error(
           StrCat("dim ", axis, " of ", x.type(), " cannot become ", wanted[i]));
     }
@@ -201,7 +223,7 @@ Status AffineGrid(NodeContext& context) {
       g.Compare(size[0], DimValue(context, shape[0]), Comparison::kEq));
   Dims extents;
   for (int d = 0; d < rank; ++d) {
-    extents.push_back(sizes.Add(size[2 + d], kMaxTable));
+    extents.push_back(sizes.Add(size[2 + d], kMaxExtent));
   }
   ENCORE_ASSIGN_OR_RETURN(
       theta, sizes.Guard(theta, "input size does not fit input theta"));

@@ -5,6 +5,7 @@
 #include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
+#include "encore/ir/import/onnx/pad_by_data.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 

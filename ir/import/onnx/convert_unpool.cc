@@ -1,8 +1,10 @@
 // Elements moved by computed indices: sequences reversed, poolings undone.
 
 #include <algorithm>
+#include <numeric>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/pad_by_data.h"
 #include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -68,18 +70,10 @@ Status MaxUnpool(NodeContext& context) {
                       context.Reshape(x, {count}), std::move(scatter));
   y = context.Reshape(y, pooled);
   if (context.HasInput(2)) {
-    ENCORE_ASSIGN_OR_RETURN(const Dims wanted,
-                            context.DimsInput(2, "output_shape"));
-    if (wanted.size() != pooled.size()) {
-      return NodeContext::Error(StrCat("input output_shape has ", wanted.size(),
-                                       " dims, expected ", pooled.size()));
-    }
-    Dims high;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      high.push_back(wanted[i] - pooled[i]);
-    }
-    y = g.Pad(y, g.Constant(Literal(x.dtype(), {})), Dims(wanted.size(), 0),
-              std::move(high));
+    Ints axes(pooled.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    ENCORE_ASSIGN_OR_RETURN(
+        y, FitByData(context, y, axes, 2, "output_shape", false));
   }
   return context.Output(0, y);
 }

@@ -153,6 +153,11 @@ std::optional<Dim> KnownDim(NodeContext& context, Value scalar) {
   return dims.size() == 1 ? std::optional(dims[0]) : std::nullopt;
 }
 
+bool IsNumber(Value scalar, int64_t number) {
+  const Literal* known = scalar.constant();
+  return known != nullptr && known->AsInt(0) == number;
+}
+
 StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
                                         std::string_view what) {
   const Value input = context.Input(i);
@@ -202,8 +207,28 @@ Dim SizesByData::Add(Value size, std::optional<int64_t> upper) {
   return found_.back().dim;
 }
 
+Value SizesByData::ValueOf(const Dim& dim) const {
+  for (const Found& found : found_) {
+    if (found.dim == dim) return found.size;
+  }
+  return DimValue(context_, dim);
+}
+
 void SizesByData::Require(Value condition) {
   holds_ = context_.builder().And(holds_, condition);
+}
+
+Value SizesByData::Product(const std::vector<Value>& extents) {
+  GraphBuilder& g = context_.builder();
+  // The product wraps; the one of doubles does not.
+  Value product = g.Scalar(DType::kI64, int64_t{1});
+  Value size = g.Scalar(DType::kF64, 1.0);
+  for (const Value& extent : extents) {
+    product = g.Mul(product, extent);
+    size = g.Mul(size, g.Cast(extent, DType::kF64));
+  }
+  Require(g.Compare(size, 0x1p62, Comparison::kLt));
+  return product;
 }
 
 StatusOr<Value> SizesByData::Guard(Value x, std::string_view message) {

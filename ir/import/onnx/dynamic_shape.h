@@ -37,6 +37,9 @@ Value DimValue(NodeContext& context, const Dim& dim);
 // The extent that an i64 scalar is, where it is known to be one.
 std::optional<Dim> KnownDim(NodeContext& context, Value scalar);
 
+// Whether an i64 scalar is known to be `number`.
+bool IsNumber(Value scalar, int64_t number);
+
 // The elements of input i, a scalar or a vector of integers of known length, as
 // i64 scalars; those that are extents or constants in a vector of data are
 // known as such. `what` names it in errors.
@@ -51,8 +54,13 @@ class SizesByData {
   // A dim whose extent is `size`, an i64 scalar; one below 0 or above `upper`
   // is required not to be.
   Dim Add(Value size, std::optional<int64_t> upper);
+  // The extent of a dim, which may be one that Add gave, as an i64 scalar.
+  Value ValueOf(const Dim& dim) const;
   // A bool scalar that must be true.
   void Require(Value condition);
+  // The product of extents, i64 scalars; one that no memory has is required not
+  // to be.
+  Value Product(const std::vector<Value>& extents);
 
   // `x`, to be computed with once the sizes are known. Where what is required
   // does not hold, the run ends with `message`; where it never does,

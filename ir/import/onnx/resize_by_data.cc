@@ -19,6 +19,10 @@ struct AxisByData {
   // Where a crop looks; fractions of the input.
   Value crop_start, crop_end;
   Dim size;
+  // Against aliasing: by how much the kernel is wider, the first of its taps
+  // from where a result lies, and how many there are.
+  Value shrink, first;
+  Dim taps;
 };
 
 // The elements of input i, a vector of `count` numbers, as f64 scalars.
@@ -165,19 +169,22 @@ Value Along(NodeContext& context, Value vector, Value x,
                       BroadcastAttrs{x.shape().dims(), {plan.axis}});
 }
 
+// The cubic kernel at distances up to 1, and from 1 to 2.
+Value CubicNear(GraphBuilder& g, double a, Value d) {
+  const Value inner = g.Sub(g.Mul(d, a + 2), a + 3);
+  return g.Add(g.Mul(g.Mul(inner, d), d), 1.0);
+}
+Value CubicFar(GraphBuilder& g, double a, Value d) {
+  const Value inner = g.Add(g.Mul(g.Sub(g.Mul(d, a), 5 * a), d), 8 * a);
+  return g.Sub(g.Mul(inner, d), 4 * a);
+}
+
 // Weights of the taps around a position whose fraction is t.
 Values Weights(GraphBuilder& g, const ResizeMode& mode, Value t) {
   if (mode.interpolation == "linear") return {g.Sub(1.0, t), t};
   const double a = mode.cubic_a;
-  const auto near = [&](Value d) {
-    const Value inner = g.Sub(g.Mul(d, a + 2), a + 3);
-    return g.Add(g.Mul(g.Mul(inner, d), d), 1.0);
-  };
-  const auto far = [&](Value d) {
-    const Value inner = g.Add(g.Mul(g.Sub(g.Mul(d, a), 5 * a), d), 8 * a);
-    return g.Sub(g.Mul(inner, d), 4 * a);
-  };
-  return {far(g.Add(t, 1.0)), near(t), near(g.Sub(1.0, t)), far(g.Sub(2.0, t))};
+  return {CubicFar(g, a, g.Add(t, 1.0)), CubicNear(g, a, t),
+          CubicNear(g, a, g.Sub(1.0, t)), CubicFar(g, a, g.Sub(2.0, t))};
 }
 
 Value Interpolate(NodeContext& context, Value x, const AxisByData& plan,
@@ -206,6 +213,51 @@ Value Interpolate(NodeContext& context, Value x, const AxisByData& plan,
     sum = tap == 0 ? term : g.Add(sum, term);
   }
   return sum;
+}
+
+// How many taps the kernel of an axis has, by how much it shrinks.
+void AddTaps(GraphBuilder& g, const ResizeMode& mode, AxisByData* plan,
+             SizesByData* sizes) {
+  const double reach = mode.interpolation == "linear" ? 1 : 2;
+  plan->shrink = g.Min(plan->scale, 1.0);
+  plan->first = g.Add(g.Floor(g.Div(-reach, plan->shrink)), 1.0);
+  const Value taps = g.Sub(2.0, g.Mul(plan->first, 2.0));
+  plan->taps = sizes->Add(g.Cast(taps, DType::kI64), 8 * kMaxResized);
+}
+
+// The weight of elements that are `d` elements away: Weight of
+// convert_resize.cc.
+Value WeightAt(GraphBuilder& g, const ResizeMode& mode, Value d) {
+  d = g.Abs(d);
+  if (mode.interpolation == "linear") return g.Max(g.Sub(1.0, d), 0.0);
+  const double a = mode.cubic_a;
+  return g.Select(
+      g.Compare(d, 1.0, Comparison::kLe), CubicNear(g, a, d),
+      g.Select(g.Compare(d, 2.0, Comparison::kLt), CubicFar(g, a, d), 0.0));
+}
+
+// As Interpolate, with as many taps as the shrunk axis needs.
+Value InterpolateWidely(NodeContext& context, Value x, const AxisByData& plan,
+                        const ResizeMode& mode, Value position, Value taps) {
+  GraphBuilder& g = context.builder();
+  const Value offset =
+      g.Unsqueeze(g.Add(g.Cast(taps, DType::kF64), plan.first), {0});
+  const Value floor = g.Floor(position);
+  const Value away = g.Sub(offset, g.Unsqueeze(g.Sub(position, floor), {1}));
+  const Value at = g.Add(offset, g.Unsqueeze(floor, {1}));
+  Value weights = WeightAt(g, mode, g.Mul(away, plan.shrink));
+  if (mode.exclude_outside) {
+    const Value inside = g.And(g.Compare(at, 0.0, Comparison::kGe),
+                               g.Compare(at, plan.from, Comparison::kLt));
+    weights = g.Select(inside, weights, 0.0);
+  }
+  weights = g.Div(weights, g.Sum(weights, {1}, true));
+  // [..., size, taps, ...]
+  const Value parts = TakeAt(context, x, plan, at);
+  const Value factors = context.Emit(
+      Op::kBroadcast, {g.Cast(weights, x.dtype())},
+      BroadcastAttrs{parts.shape().dims(), {plan.axis, plan.axis + 1}});
+  return g.Sum(g.Mul(parts, factors), {plan.axis + 1});
 }
 
 StatusOr<std::vector<AxisByData>> ReadAxes(NodeContext& context,
@@ -254,11 +306,6 @@ Value Interpolated(NodeContext& context, Value x, DType dtype) {
 Status ResizeByData(NodeContext& context, const ResizeMode& mode,
                     const Ints& axes, const std::string& policy) {
   GraphBuilder& g = context.builder();
-  if (mode.antialias && mode.interpolation != "nearest") {
-    return UnimplementedError(
-        "attribute antialias is 1, and by how much the input shrinks must then "
-        "be known when the model is compiled");
-  }
   ENCORE_ASSIGN_OR_RETURN(std::vector<AxisByData> plans,
                           ReadAxes(context, mode, axes, policy));
   if (!mode.crops()) std::erase_if(plans, IsKept);
@@ -273,6 +320,9 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
     sizes.Require(
         g.Compare(plan.to, static_cast<double>(kMaxResized), Comparison::kLt));
     plan.size = sizes.Add(g.Cast(plan.to, DType::kI64), kMaxResized);
+    if (mode.antialias && mode.interpolation != "nearest") {
+      AddTaps(g, mode, &plan, &sizes);
+    }
   }
   ENCORE_ASSIGN_OR_RETURN(
       Value x,
@@ -293,6 +343,9 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
       ENCORE_ASSIGN_OR_RETURN(const Value nearest,
                               NearestIndex(context, position, plan, mode));
       x = TakeAt(context, x, plan, nearest);
+    } else if (mode.antialias) {
+      x = InterpolateWidely(context, x, plan, mode, position,
+                            sizes.CountTo(plan.taps));
     } else {
       x = Interpolate(context, x, plan, mode, position);
     }
