@@ -317,7 +317,33 @@ TEST(ByData, FrameLength) {
   EXPECT_FALSE(run(2, INT64_MIN).ok());
 }
 
-// Values 0 1 2 3 of two blocks each that overlap or leave room.
+// Though nothing else is known of the input.
+TEST(ByData, KnownAxisThatIsNone) {
+  for (const int64_t axis : {INT64_MAX, int64_t{3}, int64_t{-1}, INT64_MIN}) {
+    ModelText text;
+    text.inputs = {TensorInput("x", {"A", "B", "C", "2"})};
+    text.nodes = {
+        Node("Constant", {}, {"axis"}, {IntAttribute("value_int", axis)}),
+        Node("DFT", {"x", "", "axis"}, {"y"})};
+    EXPECT_THAT(onnx::ErrorOf(text), HasSubstr("input axis"));
+  }
+}
+
+// Positions are computed when it runs, not tabulated.
+TEST(ByData, LongReflection) {
+  ModelText text;
+  text.opset = 10;
+  text.inputs = {TensorInput("x", {"2147483648"})};
+  text.nodes = {
+      Node("Pad", {"x"}, {"y"},
+           {onnx::IntsAttribute("pads", {1, 1}),
+            onnx::Proto().Bytes(1, "mode").Bytes(4, "reflect").Int(20, 3)})};
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->outputs().size(), 1u);
+}
+
+// Blocks of two that overlap, and of one.
 TEST(ByData, BlocksToImage) {
   const ByData image("Col2Im", {"1", "2", "3"}, {1, 1});
   const Literal x = Counted({1, 2, 3});

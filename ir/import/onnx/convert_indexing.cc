@@ -328,11 +328,12 @@ Status Slice(NodeContext& context) {
   return context.Output(0, context.Emit(Op::kSlice, {x}, std::move(slice)));
 }
 
-// Whether positions may be tabulated where a dim is padded by so much.
-bool FitsATable(const Dim& pad) {
+// Whether positions may be tabulated for a dim of this extent, or padded by so
+// much.
+bool FitsATable(const Dim& extent) {
   constexpr int64_t kMost = int64_t{1} << 20;
-  return pad.is_constant() && pad.constant() >= -kMost &&
-         pad.constant() <= kMost;
+  return extent.is_constant() && extent.constant() >= -kMost &&
+         extent.constant() <= kMost;
 }
 
 // One dim padded by repeating what the data holds: the edge, its mirror image,
@@ -422,7 +423,7 @@ Status Pad(NodeContext& context) {
   for (int axis = 0; axis < rank; ++axis) {
     const Dim &low = pad.low[axis], &high = pad.high[axis];
     if (low == Dim(0) && high == Dim(0)) continue;
-    if (!FitsATable(low) || !FitsATable(high) || !x.shape()[axis].is_constant())
+    if (!FitsATable(low) || !FitsATable(high) || !FitsATable(x.shape()[axis]))
       return PadByData(context, mode);
   }
   for (int axis = 0; axis < rank; ++axis) {

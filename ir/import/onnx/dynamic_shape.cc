@@ -95,6 +95,12 @@ Value TracedElement(NodeContext& context, Value tensor, int64_t index) {
   return Element(context, flat, source.index);
 }
 
+// Whether a bool scalar is known to be false.
+bool NeverHolds(Value condition) {
+  const Literal* known = condition.constant();
+  return known != nullptr && known->AsInt(0) == 0;
+}
+
 }  // namespace
 
 Dim RunTimeSize(GraphBuilder& g, int64_t lower, std::optional<int64_t> upper) {
@@ -215,7 +221,10 @@ Value SizesByData::ValueOf(const Dim& dim) const {
 }
 
 void SizesByData::Require(Value condition) {
-  holds_ = context_.builder().And(holds_, condition);
+  // What never holds is known at once, whatever else is required.
+  if (NeverHolds(holds_)) return;
+  holds_ = NeverHolds(condition) ? condition
+                                 : context_.builder().And(holds_, condition);
 }
 
 Value SizesByData::Product(const std::vector<Value>& extents) {
@@ -233,9 +242,7 @@ Value SizesByData::Product(const std::vector<Value>& extents) {
 
 StatusOr<Value> SizesByData::Guard(Value x, std::string_view message) {
   GraphBuilder& g = context_.builder();
-  if (const Literal* known = holds_.constant(); known && known->AsInt(0) == 0) {
-    return InvalidArgumentError(message);
-  }
+  if (NeverHolds(holds_)) return InvalidArgumentError(message);
   std::vector<Value> operands = {x, g.Cast(holds_, DType::kI64)};
   for (Found& found : found_) {
     // Nothing large is made of sizes that make no sense.
