@@ -70,7 +70,7 @@ Status Conv(NodeContext& context) {
     Agree(context, &x, 1, &w, 1);
   }
   ENCORE_ASSIGN_OR_RETURN(ConvolutionAttrs convolution,
-                          ReadConvolution(context, x, w));
+                          ReadConvolution(context, &x, w));
   return AddBias(context, context.Emit(Op::kConvolution, {x, w}, convolution));
 }
 
@@ -95,20 +95,22 @@ Status TransposedPadding(NodeContext& context, const Shape& input, Ints* extra,
   }
   for (size_t i = 0; i < spatial; ++i) {
     const Dim& extent = input[static_cast<int>(i) + 2];
-    if (!extent.is_constant()) {
-      return NodeContext::Error(
-          "attribute output_shape or auto_pad needs a known spatial extent");
-    }
     const int64_t stride = window->strides[i];
-    const int64_t size = wanted ? (*wanted)[i] : extent.constant() * stride;
-    int64_t total = (extent.constant() - 1) * stride + (*extra)[i] +
-                    (window->sizes[i] - 1) * window->dilations[i] + 1 - size;
+    const Dim size = wanted ? Dim((*wanted)[i]) : extent * stride;
+    const Dim padding = (extent - 1) * stride + (*extra)[i] +
+                        (window->sizes[i] - 1) * window->dilations[i] + 1 -
+                        size;
+    if (!padding.is_constant()) {
+      return NodeContext::Error(
+          "attribute output_shape needs a known spatial extent");
+    }
     // What is asked for beyond the convolution's reach stays empty, at the end.
-    (*extra)[i] += std::max<int64_t>(-total, 0);
-    total = std::max<int64_t>(total, 0);
+    (*extra)[i] += std::max<int64_t>(-padding.constant(), 0);
+    const int64_t total = std::max<int64_t>(padding.constant(), 0);
     const bool upper = auto_pad == "SAME_UPPER";
-    window->padding_low[i] = upper ? total / 2 : total - total / 2;
-    window->padding_high[i] = total - window->padding_low[i];
+    const int64_t low = upper ? total / 2 : total - total / 2;
+    window->padding_low[i] = low;
+    window->padding_high[i] = total - low;
   }
   return OkStatus();
 }
@@ -183,11 +185,12 @@ Status ConvTranspose(NodeContext& context) {
   convolution.lhs_dilation = window.strides;
   convolution.rhs_dilation = window.dilations;
   convolution.feature_groups = groups;
+  const Ints low = ConstantPadding(window.padding_low),
+             high = ConstantPadding(window.padding_high);
   for (size_t i = 0; i < window.sizes.size(); ++i) {
     const int64_t reach = (window.sizes[i] - 1) * window.dilations[i];
-    convolution.padding_low.push_back(reach - window.padding_low[i]);
-    convolution.padding_high.push_back(reach - window.padding_high[i] +
-                                       extra[i]);
+    convolution.padding_low.push_back(reach - low[i]);
+    convolution.padding_high.push_back(reach - high[i] + extra[i]);
   }
   return AddBias(
       context,

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -12,8 +15,8 @@ PoolAttrs PoolOf(Window window) {
   PoolAttrs pool;
   pool.window = std::move(window.sizes);
   pool.strides = std::move(window.strides);
-  pool.padding_low = std::move(window.padding_low);
-  pool.padding_high = std::move(window.padding_high);
+  pool.padding_low = ConstantPadding(window.padding_low);
+  pool.padding_high = ConstantPadding(window.padding_high);
   pool.dilations = std::move(window.dilations);
   return pool;
 }
@@ -25,60 +28,57 @@ Value Lowest(NodeContext& context, DType dtype) {
   return context.Scalar(dtype, bits == 0 ? 0 : -std::ldexp(1.0, bits - 1));
 }
 
+// 0, 1, … along one of `rank` axes.
+Value Along(GraphBuilder& g, const Dim& extent, int axis, int rank) {
+  Dims column(rank, 1);
+  column[axis] = extent;
+  return g.Iota(DType::kI64, Shape(std::move(column)), axis);
+}
+
 // Where each window's largest element lies in the whole of x: x is looked up at
-// the windows' elements, which stand in a table, and the first largest wins.
+// the windows' elements, and the first largest wins. All in [results…,
+// window…].
 Status MaxIndices(NodeContext& context, Value x, const Window& window,
                   bool column_major, const Shape& pooled) {
   GraphBuilder& g = context.builder();
   const Shape shape = context.shape(x);
-  if (!shape.is_constant()) {
-    return UnimplementedError("output Indices needs known extents");
+  const int spatial = shape.rank() - 2;
+  Dim size = 1, places = 1, taps = 1;
+  Value at = g.Scalar(DType::kI64, int64_t{0}), name = at;
+  Value inside = g.Constant(Literal::Scalar(true));
+  Value before = g.Scalar(DType::kI64, int64_t{1});  // column-major stride
+  for (int d = 0; d < spatial; ++d) {
+    const Value extent = DimValue(context, shape[d + 2]);
+    const Value result = Along(g, pooled[d + 2], d, 2 * spatial);
+    const Value tap = Along(g, window.sizes[d], spatial + d, 2 * spatial);
+    const Value position = g.Sub(g.Add(g.Mul(result, window.strides[d]),
+                                       g.Mul(tap, window.dilations[d])),
+                                 DimValue(context, window.padding_low[d]));
+    inside = g.And(inside, g.And(g.Compare(position, 0, Comparison::kGe),
+                                 g.Compare(position, extent, Comparison::kLt)));
+    at = g.Add(g.Mul(at, extent), position);
+    name = g.Add(name, g.Mul(position, before));
+    before = g.Mul(before, extent);
+    size = size * shape[d + 2];
+    places = places * pooled[d + 2];
+    taps = taps * window.sizes[d];
   }
-  const std::vector<int64_t> dims = shape.ConstantDims();
-  const std::vector<int64_t> result = pooled.ConstantDims();
-  const size_t spatial = window.sizes.size();
-  const int64_t taps = *ElementCount(window.sizes);
-  const int64_t places = *ElementCount(std::span(result).subspan(2));
-  const std::vector<int64_t> strides =
-      RowMajorStrides(std::span(dims).subspan(2));
-  Literal table(DType::kI64, {places, taps}),
-      named(DType::kI64, {places, taps});
-  Literal inside(DType::kBool, {places, taps});
-  for (int64_t i = 0; i < places * taps; ++i) {
-    int64_t place = i / taps, tap = i % taps, at = 0, name = 0, within = 1;
-    for (size_t d = spatial; d-- > 0;) {
-      const int64_t p = place % result[d + 2], t = tap % window.sizes[d];
-      place /= result[d + 2];
-      tap /= window.sizes[d];
-      const int64_t position = p * window.strides[d] + t * window.dilations[d] -
-                               window.padding_low[d];
-      within &= position >= 0 && position < dims[d + 2];
-      at += position * strides[d];
-      int64_t stride = strides[d];
-      if (column_major) {
-        stride = 1;
-        for (size_t k = 0; k < d; ++k) stride *= dims[k + 2];
-      }
-      name += position * stride;
-    }
-    inside.SetInt(i, within);
-    table.SetInt(i, within ? at : 0);
-    named.SetInt(i, within ? name : 0);
-  }
-  const int64_t size = *ElementCount(std::span(dims).subspan(2));
-  const Value flat = context.Reshape(x, {shape[0], shape[1], size});
-  const Value seen = g.Take(flat, g.Constant(std::move(table)), 2);
+  if (!column_major) name = at;
+  const Shape table = {places, taps};
+  const Value seen = g.Take(context.Reshape(x, {shape[0], shape[1], size}),
+                            g.Reshape(g.Select(inside, at, 0), table), 2);
   // An index that is outside never wins: NaN aside, nothing is below it.
   const Value rank = g.ArgReduce(
-      g.Select(g.Constant(std::move(inside)), seen, Lowest(context, x.dtype())),
+      g.Select(g.Reshape(inside, table), seen, Lowest(context, x.dtype())),
       {Combiner::kMax, 3, false, DType::kI64});
-  const Value row = g.Add(g.Mul(g.Iota(DType::kI64, {places}, 0), taps), rank);
-  const Value found =
-      g.Take(g.Reshape(g.Constant(std::move(named)), {places * taps}), row, 0);
-  const Value plane =
-      g.Reshape(g.Mul(g.Iota(DType::kI64, {dims[0] * dims[1]}, 0), size),
-                {dims[0], dims[1], 1});
-  return context.Output(1, g.Reshape(g.Add(found, plane), pooled));
+  const Value row = g.Add(
+      g.Mul(g.Iota(DType::kI64, {places}, 0), DimValue(context, taps)), rank);
+  const Value found = g.Take(g.Reshape(name, {places * taps}), row, 0);
+  const Value plane = g.Mul(g.Iota(DType::kI64, {shape[0] * shape[1]}, 0),
+                            DimValue(context, size));
+  return context.Output(
+      1, g.Reshape(g.Add(found, g.Reshape(plane, {shape[0], shape[1], 1})),
+                   pooled));
 }
 
 Status MaxPool(NodeContext& context) {
@@ -88,9 +88,13 @@ Status MaxPool(NodeContext& context) {
                           context.attributes().Bool("ceil_mode", false));
   ENCORE_ASSIGN_OR_RETURN(const bool column_major,
                           context.attributes().Bool("storage_order", false));
-  ENCORE_ASSIGN_OR_RETURN(Window window, ReadWindow(context, context.shape(x),
-                                                    std::nullopt, ceil_mode));
-  const Value pooled = context.Emit(Op::kMaxPool, {x}, PoolOf(window));
+  ENCORE_ASSIGN_OR_RETURN(
+      const Window window,
+      ReadWindow(context, context.shape(x), std::nullopt, ceil_mode));
+  Window rest = window;
+  const Value padded = PadByHand(context, x, Lowest(context, x.dtype()), &rest);
+  const Value pooled =
+      context.Emit(Op::kMaxPool, {padded}, PoolOf(std::move(rest)));
   ENCORE_RETURN_IF_ERROR(context.builder().status());
   if (context.WantsOutput(1)) {
     ENCORE_RETURN_IF_ERROR(
@@ -99,40 +103,64 @@ Status MaxPool(NodeContext& context) {
   return context.Output(0, pooled);
 }
 
+bool IsConstant(const Dims& dims) {
+  return std::ranges::all_of(dims,
+                             [](const Dim& dim) { return dim.is_constant(); });
+}
+
+// The averages of the windows over the part of their elements that counts:
+// those of x, and where padding counts, the padding of `plain`. What else
+// `window` pads completes the last window of an axis and does not count.
+Value AverageOfCounted(NodeContext& context, Value x, Window window,
+                       const Window& plain, bool count_padding) {
+  GraphBuilder& g = context.builder();
+  const Value zero = context.Scalar(x.dtype(), 0);
+  Dims spatial(x.shape().dims().begin() + 2, x.shape().dims().end());
+  if (count_padding) {
+    Dims low(x.rank(), 0), high(x.rank(), 0);
+    for (size_t i = 0; i < spatial.size(); ++i) {
+      low[i + 2] = std::exchange(window.padding_low[i], 0);
+      high[i + 2] = plain.padding_high[i];
+      window.padding_high[i] = window.padding_high[i] - high[i + 2];
+      spatial[i] = spatial[i] + low[i + 2] + high[i + 2];
+    }
+    x = g.Pad(x, zero, std::move(low), std::move(high));
+  }
+  spatial.insert(spatial.begin(), {1, 1});
+  Value counted = g.Full(Shape(spatial), context.Scalar(x.dtype(), 1));
+  Window rest = window;
+  counted = PadByHand(context, counted, zero, &rest);
+  x = PadByHand(context, x, zero, &window);
+  PoolAttrs pool = PoolOf(std::move(window));
+  pool.count_padding = true;
+  return g.Div(g.AvgPool(x, pool), g.AvgPool(counted, pool));
+}
+
 // With ceil_mode, padding that only completes the last window is not counted,
-// even where padding is: the input is then padded by hand, and what lies beyond
-// does not count.
+// even where padding is.
 Status AveragePool(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  Value x = context.Input(0);
+  const Value x = context.Input(0);
   const Shape shape = context.shape(x);
   AttributeReader& attributes = context.attributes();
   ENCORE_ASSIGN_OR_RETURN(const bool ceil_mode,
                           attributes.Bool("ceil_mode", false));
   ENCORE_ASSIGN_OR_RETURN(const bool count_padding,
                           attributes.Bool("count_include_pad", false));
-  ENCORE_ASSIGN_OR_RETURN(Window plain,
+  ENCORE_ASSIGN_OR_RETURN(const Window plain,
                           ReadWindow(context, shape, std::nullopt, false));
   ENCORE_ASSIGN_OR_RETURN(Window window,
                           ReadWindow(context, shape, std::nullopt, ceil_mode));
-  if (!count_padding || window.padding_high == plain.padding_high) {
-    PoolAttrs pool = PoolOf(std::move(window));
-    pool.count_padding = count_padding;
-    return context.Output(0, context.Emit(Op::kAvgPool, {x}, std::move(pool)));
+  const bool completes =
+      count_padding && window.padding_high != plain.padding_high;
+  if (completes || !IsConstant(window.padding_low) ||
+      !IsConstant(window.padding_high)) {
+    return context.Output(0, AverageOfCounted(context, x, std::move(window),
+                                              plain, count_padding));
   }
-  PadAttrs pad{Dims(2, 0), Dims(2, 0), Ints(shape.rank(), 0)};
-  pad.low.insert(pad.low.end(), plain.padding_low.begin(),
-                 plain.padding_low.end());
-  pad.high.insert(pad.high.end(), plain.padding_high.begin(),
-                  plain.padding_high.end());
-  x = context.Emit(Op::kPad, {x, context.Scalar(context.dtype(x), 0)},
-                   std::move(pad));
-  for (size_t i = 0; i < plain.sizes.size(); ++i) {
-    window.padding_low[i] = 0;
-    window.padding_high[i] -= plain.padding_high[i];
-  }
-  return context.Output(
-      0, context.Emit(Op::kAvgPool, {x}, PoolOf(std::move(window))));
+  PoolAttrs pool = PoolOf(std::move(window));
+  pool.count_padding = count_padding;
+  return context.Output(0, context.Emit(Op::kAvgPool, {x}, std::move(pool)));
 }
 
 StatusOr<Ints> SpatialAxes(NodeContext& context, Value x) {
@@ -177,12 +205,12 @@ StatusOr<Value> InNorm(NodeContext& context, Value x, Sum sum) {
 
 Status LpPool(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  const Value x = context.Input(0);
+  Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const bool ceil_mode,
                           context.attributes().Bool("ceil_mode", false));
-  ENCORE_ASSIGN_OR_RETURN(
-      const Window window,
-      ReadWindow(context, context.shape(x), std::nullopt, ceil_mode));
+  ENCORE_ASSIGN_OR_RETURN(Window window, ReadWindow(context, context.shape(x),
+                                                    std::nullopt, ceil_mode));
+  x = PadByHand(context, x, context.Scalar(x.dtype(), 0), &window);
   ReduceWindowAttrs attrs{Combiner::kSum, {1, 1}, {1, 1},
                           {0, 0},         {0, 0}, {1, 1}};
   const auto append = [](const Ints& from, Ints* to) {
@@ -190,8 +218,8 @@ Status LpPool(NodeContext& context) {
   };
   append(window.sizes, &attrs.window);
   append(window.strides, &attrs.strides);
-  append(window.padding_low, &attrs.padding_low);
-  append(window.padding_high, &attrs.padding_high);
+  append(ConstantPadding(window.padding_low), &attrs.padding_low);
+  append(ConstantPadding(window.padding_high), &attrs.padding_high);
   append(window.dilations, &attrs.dilations);
   ENCORE_ASSIGN_OR_RETURN(const Value y, InNorm(context, x, [&](Value powers) {
                             return context.builder().ReduceWindow(powers,

@@ -169,7 +169,7 @@ Status MatMulInteger(NodeContext& context) {
 // The convolution of what the inputs are once they are centered.
 StatusOr<Value> Convolved(NodeContext& context, Value x, Value w) {
   ENCORE_ASSIGN_OR_RETURN(ConvolutionAttrs attrs,
-                          ReadConvolution(context, x, w));
+                          ReadConvolution(context, &x, w));
   return context.builder().Convolution(x, w, std::move(attrs));
 }
 

@@ -410,7 +410,8 @@ Status Resize(NodeContext& context) {
                           ReadPlans(context, shape, mode, axes, policy));
   for (const AxisPlan& plan : plans) {
     const bool crops = mode.crops();
-    if (plan.from == plan.to && plan.scale == 1 && !crops) continue;
+    const bool kept = plan.from == 0 || (plan.scale == 1 && !crops);
+    if (plan.from == plan.to && kept) continue;
     if (plan.to < 0 || plan.from < 0 || plan.to > kMaxResized ||
         (plan.from == 0 && plan.to != 0)) {
       return NodeContext::Error(StrCat("dim ", plan.axis, " of extent ",

@@ -166,16 +166,17 @@ std::vector<Tap> DeformedTaps(GraphBuilder& g, Value offset,
   const int64_t taps = *ElementCount(window.sizes);
   const int64_t points = *ElementCount(places);
   Literal plain(DType::kF32, {taps, points});
+  const Ints low = ConstantPadding(window.padding_low);
   const auto digit = [](const Ints& extents, int64_t i, size_t d) {
     for (size_t k = extents.size(); --k > d;) i /= extents[k];
     return i % extents[d];
   };
   for (int64_t i = 0; i < taps * points; ++i) {
     plain.SetDouble(
-        i, static_cast<double>(
-               digit(places, i % points, d) * window.strides[d] +
-               digit(window.sizes, i / points, d) * window.dilations[d] -
-               window.padding_low[d]));
+        i,
+        static_cast<double>(
+            digit(places, i % points, d) * window.strides[d] +
+            digit(window.sizes, i / points, d) * window.dilations[d] - low[d]));
   }
   const auto axis_of = static_cast<int64_t>(d);
   const Value moved =
@@ -190,14 +191,15 @@ std::vector<Tap> DeformedTaps(GraphBuilder& g, Value offset,
 
 // The extents of a convolution's result.
 StatusOr<Ints> PlacesOf(const Shape& shape, const Window& window) {
+  const Ints low = ConstantPadding(window.padding_low),
+             high = ConstantPadding(window.padding_high);
   Ints places;
   for (size_t d = 0; d < window.sizes.size(); ++d) {
     const Dim& extent = shape[static_cast<int>(d) + 2];
     if (!extent.is_constant()) {
       return UnimplementedError("the extents of input X must be known");
     }
-    const int64_t rest = extent.constant() + window.padding_low[d] +
-                         window.padding_high[d] -
+    const int64_t rest = extent.constant() + low[d] + high[d] -
                          window.dilations[d] * (window.sizes[d] - 1) - 1;
     if (rest < 0) {
       return NodeContext::Error(

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 struct Call {
   std::string interpolation, transformation = "half_pixel",
                              nearest = "round_prefer_floor";
-  bool exclude_outside = false;
+  bool exclude_outside = false, antialias = false;
   std::vector<float> scales = {};
   std::vector<int64_t> sizes = {};
   std::string policy = "stretch";
@@ -69,7 +69,8 @@ ModelText Model(const Call& call, bool by_data) {
       StringAttribute("mode", call.interpolation),
       StringAttribute("coordinate_transformation_mode", call.transformation),
       StringAttribute("nearest_mode", call.nearest),
-      IntAttribute("exclude_outside", call.exclude_outside)};
+      IntAttribute("exclude_outside", call.exclude_outside),
+      IntAttribute("antialias", call.antialias)};
   if (by_sizes) {
     attributes.push_back(
         StringAttribute("keep_aspect_ratio_policy", call.policy));
@@ -132,6 +133,40 @@ TEST(ResizeByData, EveryInterpolationAndTransformation) {
     ExpectSame({.interpolation = interpolation,
                 .exclude_outside = true,
                 .scales = {2, 0.5f}});
+  }
+}
+
+// The number of taps depends on the scale.
+TEST(ResizeByData, AgainstAliasing) {
+  for (const char* interpolation : {"nearest", "linear", "cubic"}) {
+    for (const bool exclude_outside : {false, true}) {
+      const Call call = {.interpolation = interpolation,
+                         .exclude_outside = exclude_outside,
+                         .antialias = true};
+      for (const auto& scales : kScales) {
+        Call scaled = call;
+        scaled.scales = scales;
+        ExpectSame(scaled);
+      }
+      Call sized = call;
+      sized.sizes = {1, 2};
+      ExpectSame(sized);
+    }
+  }
+}
+
+// Nothing stays nothing, whatever the scale.
+TEST(ResizeOfNothing, HasNoElements) {
+  for (const char* interpolation : {"nearest", "linear", "cubic"}) {
+    ModelText text =
+        Model({.interpolation = interpolation, .scales = {1, 1.7f}}, false);
+    text.inputs = {TensorInput("x", {"3", "0"})};
+    const auto graph = ImportText(text);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const std::vector<Literal> arguments = {Literal(DType::kF32, {3, 0})};
+    const auto results = Evaluate(*graph, arguments);
+    ASSERT_TRUE(results.ok()) << results.status();
+    EXPECT_EQ((*results)[0].element_count(), 0);
   }
 }
 

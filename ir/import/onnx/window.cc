@@ -1,6 +1,7 @@
 #include "encore/ir/import/onnx/window.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -27,52 +28,57 @@ Status CheckEntries(const Ints& entries, size_t count, int64_t least,
   return OkStatus();
 }
 
+// What `count` windows that begin `stride` elements apart and reach so far need
+// behind an axis of so many elements, `low` before it; never less than `least`.
+Dim PaddingBehind(const Dim& extent, const Dim& low, const Dim& least,
+                  const Dim& count, int64_t stride, int64_t reach) {
+  const Dim behind = (count - 1) * stride + reach - extent - low;
+  // Windows without gaps never need less than nothing, and without Max the
+  // extent that is padded is a plain expression of `count`. (What lies behind
+  // the last window is cut.)
+  if (!behind.is_constant() && reach >= stride) return behind;
+  return Max(behind, least);
+}
+
+int64_t ReachOf(const Window& window, size_t i) {
+  return (window.sizes[i] - 1) * window.dilations[i] + 1;
+}
+
 // SAME: as many results as strides fit into the input; what is left over of an
 // odd padding goes to the end (SAME_UPPER) or the beginning.
-Status PadSame(const Shape& input, bool upper, Window* window) {
+void PadSame(const Shape& input, bool upper, Window* window) {
   for (size_t i = 0; i < window->sizes.size(); ++i) {
     const Dim& extent = input[static_cast<int>(i) + 2];
-    const int64_t stride = window->strides[i];
-    const int64_t reach = (window->sizes[i] - 1) * window->dilations[i] + 1;
-    int64_t total;
-    if (stride == 1) {
-      total = reach - 1;
-    } else if (extent.is_constant()) {
-      const int64_t count = (extent.constant() + stride - 1) / stride;
-      total = std::max<int64_t>(
-          (count - 1) * stride + reach - extent.constant(), 0);
-    } else {
-      return NodeContext::Error(
-          "attribute auto_pad needs a known spatial extent where strides are "
-          "not 1");
-    }
-    window->padding_low[i] = upper ? total / 2 : total - total / 2;
-    window->padding_high[i] = total - window->padding_low[i];
+    const int64_t stride = window->strides[i], reach = ReachOf(*window, i);
+    const Dim count = FloorDiv(extent + (stride - 1), stride);
+    // A window of one element needs no padding, whatever the extent.
+    const Dim total =
+        reach == 1 ? Dim(0) : PaddingBehind(extent, 0, 0, count, stride, reach);
+    Dim& low = window->padding_low[i];
+    low = FloorDiv(upper ? total : total + 1, 2);
+    window->padding_high[i] = total - low;
   }
-  return OkStatus();
 }
 
 // Pads the end so far that a last window that begins within the input or its
 // low padding is whole.
-Status PadCeil(const Shape& input, Window* window) {
+void PadCeil(const Shape& input, Window* window) {
   for (size_t i = 0; i < window->sizes.size(); ++i) {
     const Dim& extent = input[static_cast<int>(i) + 2];
-    const int64_t stride = window->strides[i];
+    const int64_t stride = window->strides[i], reach = ReachOf(*window, i);
     if (stride == 1) continue;
-    if (!extent.is_constant()) {
-      return NodeContext::Error(
-          "attribute ceil_mode needs a known spatial extent");
+    const Dim low = window->padding_low[i];
+    Dim& high = window->padding_high[i];
+    const Dim last =
+        FloorDiv(extent + low + high - reach + (stride - 1), stride);
+    Dim count = last + 1;
+    // Whether the last one may begin beyond.
+    const Dim beyond = high + (stride - reach);
+    if (!beyond.is_constant() || beyond.constant() > 0) {
+      count = last + Min(Max(extent + low - last * stride, 0), 1);
     }
-    const int64_t reach = (window->sizes[i] - 1) * window->dilations[i] + 1;
-    const int64_t low = window->padding_low[i];
-    const int64_t rest =
-        extent.constant() + low + window->padding_high[i] - reach;
-    if (rest < 0 || rest % stride == 0) continue;
-    const int64_t last = (rest / stride + 1) * stride;
-    if (last >= extent.constant() + low) continue;
-    window->padding_high[i] += last - rest;
+    high = PaddingBehind(extent, low, high, count, stride, reach);
   }
-  return OkStatus();
 }
 
 }  // namespace
@@ -113,7 +119,7 @@ StatusOr<Window> ReadWindow(NodeContext& context, const Shape& input,
   ENCORE_ASSIGN_OR_RETURN(const std::string auto_pad,
                           attributes.String("auto_pad", "NOTSET"));
   if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-    ENCORE_RETURN_IF_ERROR(PadSame(input, auto_pad == "SAME_UPPER", &window));
+    PadSame(input, auto_pad == "SAME_UPPER", &window);
   } else if (auto_pad == "VALID") {
     window.padding_low.assign(spatial, 0);
     window.padding_high.assign(spatial, 0);
@@ -122,8 +128,28 @@ StatusOr<Window> ReadWindow(NodeContext& context, const Shape& input,
         StrCat("attribute auto_pad is ", Quote(auto_pad),
                ", expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"));
   }
-  if (ceil_mode) ENCORE_RETURN_IF_ERROR(PadCeil(input, &window));
+  if (ceil_mode) PadCeil(input, &window);
   return window;
+}
+
+Value PadByHand(NodeContext& context, Value x, Value fill, Window* window) {
+  Dims low(x.rank(), 0), high(x.rank(), 0);
+  bool pads = false;
+  for (size_t i = 0; i < window->sizes.size(); ++i) {
+    Dim &before = window->padding_low[i], &behind = window->padding_high[i];
+    if (before.is_constant() && behind.is_constant()) continue;
+    low[i + 2] = std::exchange(before, 0);
+    high[i + 2] = std::exchange(behind, 0);
+    pads = true;
+  }
+  if (!pads) return x;
+  return context.builder().Pad(x, fill, std::move(low), std::move(high));
+}
+
+Ints ConstantPadding(const Dims& padding) {
+  Ints constants;
+  for (const Dim& dim : padding) constants.push_back(dim.constant());
+  return constants;
 }
 
 StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank) {
@@ -137,19 +163,20 @@ StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank) {
   return Ints(dims.begin() + std::min(rank, 2), dims.end());
 }
 
-StatusOr<ConvolutionAttrs> ReadConvolution(NodeContext& context, Value x,
+StatusOr<ConvolutionAttrs> ReadConvolution(NodeContext& context, Value* x,
                                            Value weights) {
-  const Shape shape = context.shape(x);
+  const Shape shape = context.shape(*x);
   ENCORE_ASSIGN_OR_RETURN(Ints sizes,
                           KernelSizes(context, weights, shape.rank()));
   ENCORE_ASSIGN_OR_RETURN(Window window,
                           ReadWindow(context, shape, std::move(sizes), false));
+  *x = PadByHand(context, *x, context.Scalar(x->dtype(), 0), &window);
   ConvolutionAttrs convolution;
   ENCORE_ASSIGN_OR_RETURN(convolution.feature_groups,
                           context.attributes().Int("group", 1));
   convolution.strides = std::move(window.strides);
-  convolution.padding_low = std::move(window.padding_low);
-  convolution.padding_high = std::move(window.padding_high);
+  convolution.padding_low = ConstantPadding(window.padding_low);
+  convolution.padding_high = ConstantPadding(window.padding_high);
   convolution.lhs_dilation = Ints(shape.rank() - 2, 1);
   convolution.rhs_dilation = std::move(window.dilations);
   return convolution;

@@ -10,9 +10,11 @@
 
 namespace encore::onnx {
 
-// One entry per spatial dim.
+// One entry per spatial dim. Padding that auto_pad or ceil_mode make of extents
+// that are no constants is an expression of them.
 struct Window {
-  Ints sizes, strides, dilations, padding_low, padding_high;
+  Ints sizes, strides, dilations;
+  Dims padding_low, padding_high;
 };
 
 // kernel_shape (or `sizes` where the attribute may be left out and is),
@@ -22,13 +24,21 @@ struct Window {
 StatusOr<Window> ReadWindow(NodeContext& context, const Shape& input,
                             std::optional<Ints> sizes, bool ceil_mode);
 
+// Does the padding of `window` that is no constant by hand: `x` with `fill`
+// around it (or cut, where no window reaches), and 0 in its place in `window`.
+Value PadByHand(NodeContext& context, Value x, Value fill, Window* window);
+
+// Padding that is constant. REQUIRES that it is.
+Ints ConstantPadding(const Dims& padding);
+
 // The spatial extents of a convolution's weights [O, C, spatial…], which must
 // be known and of rank `rank`.
 StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank);
 
-// The attributes of a node that convolves `x` with `weights`, whose shapes only
-// matter. InvalidArgument as above.
-StatusOr<ConvolutionAttrs> ReadConvolution(NodeContext& context, Value x,
+// The attributes of a node that convolves `x`, which is padded by hand as far
+// as need be, with `weights`, of which only the shape matters. InvalidArgument
+// as above.
+StatusOr<ConvolutionAttrs> ReadConvolution(NodeContext& context, Value* x,
                                            Value weights);
 
 }  // namespace encore::onnx
