@@ -57,16 +57,17 @@ Values RandomGenerator::Sequences(Op op, DType dtype) {
       return {g_.Node1(op, {SequenceOf(dtype, Below(4), std::nullopt)})};
     case Op::kSequenceConcat: {
       const bool stack = Chance(50);
+      const int64_t length = stack && Chance(20) ? 0 : count;
       const int64_t axis = Below(shape.rank() + (stack ? 1 : 0));
       Shape joined = shape;
       if (stack) {
         joined.mutable_dims().insert(joined.mutable_dims().begin() + axis,
-                                     count);
+                                     length);
       } else {
         joined[static_cast<int>(axis)] =
             joined[static_cast<int>(axis)] * Dim(count);
       }
-      return {g_.Node1(op, {SequenceOf(dtype, count, shape)},
+      return {g_.Node1(op, {SequenceOf(dtype, length, shape)},
                        SequenceConcatAttrs{axis, stack, FoundOut(joined)})};
     }
     case Op::kSequenceSplit: {

@@ -58,6 +58,12 @@ SizeFinders::SizeFinders(const Graph& graph) : graph_(graph) {
   }
 }
 
+bool SizeFinders::Finds(NodeId node, const Dim& dim) const {
+  bool finds = false;
+  ForEachSymbol(dim, [&](uint32_t symbol) { finds |= Of(symbol) == node; });
+  return finds;
+}
+
 std::vector<NodeId> SizeFinders::NeededBy(NodeId node) const {
   std::vector<NodeId> needed;
   if (empty()) return needed;

@@ -25,6 +25,8 @@ class SizeFinders {
   NodeId Of(uint32_t symbol) const {
     return symbol < finders_.size() ? finders_[symbol] : NodeId();
   }
+  // Whether `dim` has a symbol that `node` finds out.
+  bool Finds(NodeId node, const Dim& dim) const;
   // The finders, all before `node`, of symbols that it uses; ascending.
   std::vector<NodeId> NeededBy(NodeId node) const;
 

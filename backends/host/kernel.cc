@@ -32,8 +32,13 @@ class Cursor {
     return {static_cast<std::byte*>(context_.buffers[buffer_++]), size};
   }
   std::vector<int64_t> Dims(uint32_t rank) {
-    const int64_t* begin = context_.args + arg_;
+    std::vector<int64_t> dims = NextDims(rank);
     arg_ += rank;
+    return dims;
+  }
+  // The same without taking them.
+  std::vector<int64_t> NextDims(uint32_t rank) const {
+    const int64_t* begin = context_.args + arg_;
     return {begin, begin + rank};
   }
 
@@ -82,9 +87,8 @@ class OpKernel : public runtime::Kernel {
     for (const Literal& operand : operands) types.push_back(operand.type());
     ENCORE_RETURN_IF_ERROR(
         InferTypes({program_.op, program_.attributes, types, {}, {}}).status());
-    ENCORE_ASSIGN_OR_RETURN(
-        std::vector<Literal> results,
-        ApplyHostOp(program_.op, program_.attributes, std::move(operands)));
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> results,
+                            Apply(cursor, std::move(operands)));
     for (size_t i = 0; i < program_.results.size(); ++i) {
       ENCORE_RETURN_IF_ERROR(
           Give(program_.results[i], std::move(results[i]), &cursor));
@@ -93,6 +97,21 @@ class OpKernel : public runtime::Kernel {
   }
 
  private:
+  // `cursor` is at the dims of the results.
+  StatusOr<std::vector<Literal>> Apply(const Cursor& cursor,
+                                       std::vector<Literal> operands) const {
+    if (program_.op != Op::kSequenceConcat) {
+      return ApplyHostOp(program_.op, program_.attributes, std::move(operands));
+    }
+    // Without elements only the dims say what the result is.
+    Attributes attributes = program_.attributes;
+    Dims& shape = std::get<SequenceConcatAttrs>(attributes).shape;
+    const std::vector<int64_t> dims =
+        cursor.NextDims(static_cast<uint32_t>(shape.size()));
+    shape.assign(dims.begin(), dims.end());
+    return ApplyHostOp(program_.op, attributes, std::move(operands));
+  }
+
   StatusOr<std::vector<Literal>> Take(Cursor* cursor) const {
     std::vector<Literal> operands;
     for (const HostProgram::Operand& operand : program_.operands) {
@@ -123,9 +142,12 @@ class OpKernel : public runtime::Kernel {
                                          result.type(), ", expected ",
                                          type.dtype, " of rank ", type.rank));
     }
-    if (!type.sized && type.host == HostKind::kNone) {
-      ENCORE_RETURN_IF_ERROR(
-          CheckDims(Mnemonic(program_.op), result, cursor->Dims(type.rank)));
+    if (type.host == HostKind::kNone) {
+      const std::vector<int64_t> dims = cursor->Dims(type.rank);
+      if (!type.sized) {
+        ENCORE_RETURN_IF_ERROR(
+            CheckDims(Mnemonic(program_.op), result, dims));
+      }
     }
     if (!HostProgram::IsObject(type.dtype, type.host) && !type.sized) {
       return CopyOut(result, cursor->Bytes());
@@ -175,10 +197,17 @@ class UnpackKernel : public runtime::Kernel {
   const HostProgram::Result type_;
 };
 
+// Whether dims in attributes are those of the result.
+bool HasRank(const HostProgram& program) {
+  const auto* attrs = std::get_if<SequenceConcatAttrs>(&program.attributes);
+  return attrs == nullptr || (program.results.size() == 1 &&
+                              program.results[0].rank == attrs->shape.size());
+}
+
 StatusOr<std::unique_ptr<runtime::Kernel>> MakeKernel(HostProgram program) {
   switch (program.entry) {
     case HostEntry::kOp:
-      if (Info(program.op).has(kOnHost)) {
+      if (Info(program.op).has(kOnHost) && HasRank(program)) {
         return std::make_unique<OpKernel>(std::move(program));
       }
       break;

@@ -10,7 +10,7 @@ namespace encore::backends::host {
 namespace {
 
 constexpr uint64_t kMaxOperands = 4096;
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 
 // Overloads per type of attribute field.
 class Writer {
@@ -163,7 +163,7 @@ uint32_t HostProgram::args() const {
     if (!IsObject(operand.dtype, operand.host)) count += operand.rank;
   }
   for (const Result& result : results) {
-    if (!result.sized && result.host == HostKind::kNone) count += result.rank;
+    if (result.host == HostKind::kNone) count += result.rank;
   }
   return count;
 }

@@ -7,8 +7,8 @@
 //             size is found out here, an i64 vector of its dims behind it (a
 //             tensor of numbers is then written as an optional), then the
 //             objects that it takes. args: the dims of operands that are
-//             tensors of numbers, then of results that are tensors of known
-//             size.
+//             tensors of numbers, then of results that are tensors,
+//             0 where found out here.
 //   constant  writes the object of its result.
 //   unpack    reads an optional; writes the tensor in it, and the optional,
 //             which it takes. args: the tensor's dims.

@@ -168,8 +168,10 @@ Status Emitter::EmitHost(NodeId node) {
           NewHostValue({DType::kI64, Shape({Dim(type.shape.rank())})});
       writes.push_back(dims);
       ENCORE_RETURN_IF_ERROR(DefineSizes(node, type.shape, dims));
-    } else if (type.host == HostKind::kNone) {
-      AddDims(type.shape, &args);
+    }
+    if (type.host != HostKind::kNone) continue;
+    for (const Dim& dim : type.shape.dims()) {
+      args.push_back(finders_.Finds(node, dim) ? Dim(0) : dim);
     }
   }
   writes.insert(writes.end(), taken.begin(), taken.end());

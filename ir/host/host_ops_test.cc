@@ -96,6 +96,17 @@ TEST(HostOps, SplitAndConcatAreInverse) {
   Failure(Op::kSequenceConcat, SequenceConcatAttrs{}, {SequenceOf({})});
 }
 
+// What is not found out stays as it is said.
+TEST(HostOps, AStackOfNothing) {
+  const Dim found = Dim::OfSymbol(0);
+  EXPECT_EQ(Apply(Op::kSequenceConcat,
+                  SequenceConcatAttrs{1, true, {2, found, found, 3}},
+                  {SequenceOf({})}),
+            Literal(DType::kF32, {2, 0, 0, 3}));
+  Failure(Op::kSequenceConcat, SequenceConcatAttrs{0, false, {found, 3}},
+          {SequenceOf({})});
+}
+
 // Packed elements and strings are joined element by element.
 TEST(HostOps, EveryDTypeIsJoined) {
   for (const DType dtype : AllDTypes()) {

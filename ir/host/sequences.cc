@@ -72,10 +72,24 @@ bool SameBut(const std::vector<int64_t>& a, const std::vector<int64_t>& b,
   return true;
 }
 
+// A stack of no elements.
+StatusOr<Literals> EmptyStack(const HostContext& context) {
+  const auto& attrs = context.attrs<SequenceConcatAttrs>();
+  if (!attrs.stack || attrs.shape.empty()) {
+    return context.Error("a sequence without elements");
+  }
+  std::vector<int64_t> dims;
+  for (const Dim& dim : attrs.shape) {
+    dims.push_back(dim.is_constant() ? dim.constant() : 0);
+  }
+  dims[attrs.axis] = 0;
+  return One(Literal(context.operand(0).dtype(), std::move(dims)));
+}
+
 StatusOr<Literals> Concat(const HostContext& context) {
   const auto& attrs = context.attrs<SequenceConcatAttrs>();
   const std::vector<Literal>& parts = context.operand(0).elements();
-  if (parts.empty()) return context.Error("a sequence without elements");
+  if (parts.empty()) return EmptyStack(context);
   const int64_t rank = parts[0].rank() + (attrs.stack ? 1 : 0);
   if (attrs.axis >= rank) {
     return context.Error("axis ", attrs.axis, " of elements ",
