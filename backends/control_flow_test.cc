@@ -326,6 +326,66 @@ TEST_P(ControlFlow, KernelsOfRunTimeSizes) {
   ExpectEqual(graph, calls);
 }
 
+// Trips see parts, and give parts, of a size that was found out before.
+TEST_P(ControlFlow, PartsOfRunTimeSize) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kI32, {1200, 6}});
+  const Value n = g.Input("n", {DType::kI64, {}});
+  const Value trips = g.Input("trips", {DType::kI64, {}});
+  const Dim rows = g.Symbol("rows", 0, 1200, /*at_run_time=*/true);
+  const Dim count = g.Symbol("count", 0, 9, /*at_run_time=*/true);
+  const Value part = FirstRows(g, x, n, rows);
+  const Value start = g.Sum(part, {1});
+  const Value operands[] = {start, g.Transpose(part, {1, 0})};
+  ScanAttrs attrs;
+  attrs.carried = 1;
+  attrs.directions = {1, 0};
+  const Values scan = g.Scan(
+      operands,
+      [](GraphBuilder& body, std::span<const Value> in) {
+        const Value next = body.Add(in[0], in[1]);
+        return Values{next, body.Mul(next, in[1])};
+      },
+      attrs);
+  const Values loop =
+      g.Loop(trips, g.Constant(Literal::Scalar(true)), {&start, 1},
+             [](GraphBuilder& body, std::span<const Value> in) {
+               const Value next = body.Mul(in[2], 3);
+               return Values{in[1], next, body.Add(next, 1)};
+             },
+             {.carried = 1, .trips = {count}});
+  const auto graph = g.Build({{"sum", scan[0]},
+                              {"parts", scan[1]},
+                              {"last", loop[0]},
+                              {"all", loop[1]}});
+  Literal data(DType::kI32, {1200, 6});
+  for (int64_t i = 0; i < 7200; ++i) data.SetInt(i, i * 7919 % 101 - 50);
+  std::vector<std::vector<Literal>> calls;
+  for (const int64_t size : {5, 0, 1200}) {
+    for (const int64_t trip : {3, 0, 1}) {
+      calls.push_back({data, Count(size), Count(trip)});
+    }
+  }
+  ExpectEqual(graph, calls);
+}
+
+TEST_P(ControlFlow, ABranchComputesWithWhatItGives) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kI32, {4}});
+  const Value choice = g.Input("choice", {DType::kBool, {}});
+  const auto branch = [](int64_t scale) {
+    return [scale](GraphBuilder& body, std::span<const Value> in) {
+      const Value scaled = body.Mul(in[0], static_cast<double>(scale));
+      return Values{scaled, body.Concat({scaled, in[0]}, 0)};
+    };
+  };
+  const Values y = g.If(choice, {&x, 1}, branch(3), branch(-2));
+  const auto graph = g.Build({{"y", y[0]}, {"long", y[1]}});
+  const auto data = Literal::FromValues<int32_t>({4}, {1, 2, 3, 4});
+  ExpectEqual(graph,
+              {{data, Literal::Scalar(true)}, {data, Literal::Scalar(false)}});
+}
+
 TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
   GraphBuilder g;
   const Value n = g.Input("n", {DType::kI64, {}});

@@ -84,6 +84,8 @@ Status Emitter::EmitIf(NodeId node) {
                  invoke.writes));
     invoke.plans.push_back(plan);
   }
+  // A branch may compute with what it gives.
+  reads.insert(reads.end(), invoke.writes.begin(), invoke.writes.end());
   invoke.reads = Unique(std::move(reads));
   Add(std::move(invoke), OriginOf(node));
   return OkStatus();
