@@ -39,11 +39,6 @@ StatusOr<RoiMode> ReadRoiMode(NodeContext& context) {
       (!mode.half_pixel && transform != "output_half_pixel")) {
     return NodeContext::Error("an attribute is outside of its range");
   }
-  if (mode.samples == 0 && mode.maximum) {
-    return UnimplementedError(
-        "attribute sampling_ratio is 0 with mode max: a number of samples that "
-        "depends on the regions is for averages only");
-  }
   return mode;
 }
 
@@ -113,6 +108,24 @@ std::vector<Tap> RoiTaps(GraphBuilder& g, const RoiSpan& span, int64_t bins,
   return {tap(floor, g.Sub(1.0, t)), tap(g.Add(floor, 1.0), t)};
 }
 
+// Whether a region has the samples, as bool [R, 1, 1, rows, 1, columns]: others
+// have more.
+Value CountedSamples(GraphBuilder& g, const std::vector<RoiSamples>& samples,
+                     const Dim& regions) {
+  Value counted;
+  for (int d = 0; d < 2; ++d) {
+    const RoiSamples& axis = samples[d];
+    Shape along = {1, 1, 1, 1, 1, 1};
+    along[3 + 2 * d] = axis.most;
+    const Value number =
+        g.Reshape(g.Cast(axis.numbers, axis.counts.dtype()), along);
+    const Value count = g.Reshape(axis.counts, {regions, 1, 1, 1, 1, 1});
+    const Value below = g.Compare(number, count, Comparison::kLt);
+    counted = d == 0 ? below : g.And(counted, below);
+  }
+  return counted;
+}
+
 // The samples of each bin as one: [R, C, height, width].
 Value Pooled(NodeContext& context, Value images, const RoiMode& mode,
              const std::vector<GridAxis>& axes,
@@ -144,17 +157,24 @@ Value Pooled(NodeContext& context, Value images, const RoiMode& mode,
     const Value all = g.Mul(samples[0].counts, samples[1].counts);
     return g.Div(sum, g.Unsqueeze(g.Max(all, 1.0), {1, 2, 3}));
   }
-  // The largest of the weighed taps, not of their sums.
+  // The largest of the weighed taps, not of their sums; of no samples 0.
+  const Value counted =
+      mode.samples == 0 ? CountedSamples(g, samples, count) : Value();
+  const Value lowest =
+      context.Scalar(images.dtype(), -std::numeric_limits<double>::infinity());
   Value best;
   for (const Tap& row : taps[0]) {
     for (const Tap& column : taps[1]) {
-      const Value part =
-          g.Reshape(Sample(g, images, axes, {{row}, {column}}), bins);
+      Value part = g.Reshape(Sample(g, images, axes, {{row}, {column}}), bins);
+      if (counted.valid()) part = g.Select(counted, part, lowest);
       const Value top = g.Reduce(part, Combiner::kMax, inner);
       best = best.valid() ? g.Max(best, top) : top;
     }
   }
-  return best;
+  if (!counted.valid()) return best;
+  const Value all = g.Mul(samples[0].counts, samples[1].counts);
+  return g.Select(g.Unsqueeze(g.Compare(all, 0.0, Comparison::kGt), {1, 2, 3}),
+                  best, context.Scalar(images.dtype(), 0));
 }
 
 Status RoiAlign(NodeContext& context) {

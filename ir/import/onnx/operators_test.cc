@@ -161,6 +161,28 @@ TEST(Operators, RoiAlignWithSamplesByTheRegions) {
               Pointwise(FloatNear(1e-5), {4.92875, 4.400626, 5.171875, 2.5}));
 }
 
+// onnxruntime 1.31. The third region has no samples, the fourth none inside.
+TEST(Operators, RoiAlignOfTheLargestSamplesByTheRegions) {
+  const Operand x{{1, 1, 5, 5},
+                  {-6, 1, -3, 4,  0, -4, 3,  -1, -5, 2,  -2, -6, 1,
+                   -3, 4, 0,  -4, 3, -1, -5, 2,  -2, -6, 1,  -3}};
+  const Operand rois{{4, 4},
+                     {0, 0, 4.5f, 3, 1, 1, 1.5f, 4, 2, 2, 2, 2, -3, -3, -1, 4}};
+  const auto compute = [&](std::string_view transformation) {
+    return Compute(
+        "RoiAlign", 16, {x, rois, {{4}, {0, 0, 0, 0}, kInt64}},
+        {IntAttribute("output_height", 2), IntAttribute("output_width", 1),
+         StringAttribute("mode", "max"),
+         StringAttribute("coordinate_transformation_mode", transformation)});
+  };
+  EXPECT_THAT(compute("half_pixel"),
+              Pointwise(FloatNear(1e-5),
+                        {2.6, 1.925, 1.96875, 0.0625, 0., 0., 0., 0.}));
+  EXPECT_THAT(compute("output_half_pixel"),
+              Pointwise(FloatNear(1e-5),
+                        {2.125, 3.5, 0.9375, 1.3125, 0.375, 1.125, 0., 0.}));
+}
+
 // onnxruntime 1.31.
 TEST(Operators, MaxRoiPool) {
   const Operand x{{1, 1, 5, 5}, {0, 7,  3, 10, 6, 2, 9, 5, 1, 8, 4, 0, 7,
