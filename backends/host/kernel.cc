@@ -145,8 +145,7 @@ class OpKernel : public runtime::Kernel {
     if (type.host == HostKind::kNone) {
       const std::vector<int64_t> dims = cursor->Dims(type.rank);
       if (!type.sized) {
-        ENCORE_RETURN_IF_ERROR(
-            CheckDims(Mnemonic(program_.op), result, dims));
+        ENCORE_RETURN_IF_ERROR(CheckDims(Mnemonic(program_.op), result, dims));
       }
     }
     if (!HostProgram::IsObject(type.dtype, type.host) && !type.sized) {

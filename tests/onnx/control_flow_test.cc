@@ -16,6 +16,7 @@ using onnx::ErrorOf;
 using onnx::GraphAttribute;
 using onnx::ImportText;
 using onnx::IntAttribute;
+using onnx::IntsAttribute;
 using onnx::kBool;
 using onnx::kFloat;
 using onnx::kInt64;
@@ -187,8 +188,9 @@ TEST_P(ControlFlow, StackedTensorsWhoseExtentsATripFindsOut) {
             {TensorInput("n", {}, kInt64)}));
   ASSERT_TRUE(graph.ok()) << graph.status();
   std::vector<SessionCall> calls;
-  for (const int64_t n : {1, 3, 1000}) {
-    Literal rows(DType::kF32, {n, 4});
+  for (const int64_t n : {1, 3, 0, 1000}) {
+    // No trip finds out how many there are.
+    Literal rows(DType::kF32, {n, n > 0 ? 4 : 0});
     for (int64_t i = 0; i < n * 4; ++i) {
       const int64_t positive[] = {1, 3, 4, 6};
       rows.SetDouble(i, static_cast<double>(positive[i % 4] * (i / 4)));
@@ -196,6 +198,62 @@ TEST_P(ControlFlow, StackedTensorsWhoseExtentsATripFindsOut) {
     calls.push_back({{Floats(kX), Count(n)}, {rows}});
   }
   Expect(*graph, calls);
+}
+
+// Of no trips the stack has the extents that are known: [0, 0, 2].
+TEST_P(ControlFlow, StackedTensorsOfNoTrips) {
+  std::vector<Proto> nodes = Positive("x", "p");
+  nodes.push_back(Node("Unsqueeze", {"p", "ones"}, {"q"}));
+  nodes.push_back(
+      Node("Concat", {"q", "q"}, {"row"}, {IntAttribute("axis", 1)}));
+  nodes.push_back(Node("Identity", {"going"}, {"on"}));
+  nodes.push_back(Node("Neg", {"a"}, {"b"}));
+  ModelText text = Model(
+      {Loop("", "c", "x", nodes, {"no", "b", "row"}, {"last", "rows"}),
+       Node("ReduceSum", {"rows"}, {"sum"}, {IntAttribute("keepdims", 0)}),
+       Node("Shape", {"rows"}, {"extents"}),
+       Node("Cast", {"extents"}, {"floats"}, {IntAttribute("to", kFloat)}),
+       Node("Add", {"floats", "sum"}, {"y"})},
+      {TensorInput("c", {}, kBool)});
+  text.initializers.push_back(
+      Proto().Int(1, 1).Int(2, kInt64).Int(7, 1).Bytes(8, "ones"));
+  text.initializers.push_back(Proto().Int(2, kBool).Int(5, 0).Bytes(8, "no"));
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Expect(*graph,
+         {{{Floats(kX), Bool(true)}, {Floats({29, 32, 30})}},
+          {{Floats(kX), Bool(false)}, {Floats({0, 0, 2})}},
+          {{Floats({1, 0, 0, 0, 0, 0}), Bool(true)}, {Floats({3, 3, 4})}}});
+}
+
+// The positive elements of each row, from the last row to the first, as
+// columns; a row that has more than another ends the call.
+TEST_P(ControlFlow, AScanWhoseExtentsATripFindsOut) {
+  std::vector<Proto> nodes = Positive("row", "p");
+  nodes.push_back(Node("Add", {"a", "row"}, {"b"}));
+  ModelText text =
+      Model({Node("Reshape", {"x", "extents"}, {"rows"}),
+             Node("ReduceMax", {"rows"}, {"top"},
+                  {IntsAttribute("axes", {0}), IntAttribute("keepdims", 0)}),
+             Node("Scan", {"top", "rows"}, {"sum", "columns"},
+                  {GraphAttribute("body", nodes, {"b", "p"}, {"a", "row"}),
+                   IntAttribute("num_scan_inputs", 1),
+                   IntsAttribute("scan_input_directions", {1}),
+                   IntsAttribute("scan_output_axes", {-1})}),
+             Node("Reshape", {"columns", "flat"}, {"all"}),
+             Node("Concat", {"sum", "all"}, {"y"}, {IntAttribute("axis", 0)})},
+            {});
+  text.initializers.push_back(
+      Proto().Int(1, 2).Int(2, kInt64).Int(7, 2).Int(7, 3).Bytes(8, "extents"));
+  text.initializers.push_back(
+      Proto().Int(1, 1).Int(2, kInt64).Int(7, -1).Bytes(8, "flat"));
+  text.opset = 17;
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Expect(*graph, {{{Floats(kX)}, {Floats({9, -9, 15, 4, 1, 6, 3})}},
+                  {{Floats({0, 0, 5, 7, 0, 0})}, {Floats({14, 0, 10, 7, 5})}},
+                  {{Floats({-1, 0, 0, 0, 0, 0})}, {Floats({-1, 0, 0})}},
+                  {{Floats({1, 0, 0, 1, 1, 0})}, {}}});
 }
 
 // The number of trips is an input: none, one and many from one entry.
@@ -219,6 +277,67 @@ TEST_P(ControlFlow, StackedScalars) {
   Expect(*graph, calls);
 }
 
+// What is computed from a value of two ranks has one, branch by branch; what
+// does not depend on it is computed once, also where it comes later.
+TEST_P(ControlFlow, BranchesOfTwoRanks) {
+  const auto graph = ImportText(Model(
+      {If(Positive("x", "t"),
+          {Node("ReduceSum", {"x"}, {"e"}, {IntAttribute("keepdims", 0)})}),
+       Node("Exp", {"z"}, {"powers"}), Node("Neg", {"x"}, {"minus"}),
+       Node("ReduceMax", {"minus"}, {"least"}, {IntAttribute("keepdims", 0)}),
+       Node("Mul", {"z", "least"}, {"scaled"}),
+       Node("ReduceSum", {"scaled"}, {"sum"}, {IntAttribute("keepdims", 0)}),
+       Node("Size", {"powers"}, {"size"}),
+       Node("Cast", {"size"}, {"float"}, {IntAttribute("to", kFloat)}),
+       Node("Add", {"sum", "float"}, {"scalar"}),
+       Node("Add", {"scalar", "x"}, {"y"})},
+      {TensorInput("c", {}, kBool)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto plus = [](float a) {
+    std::vector<float> values = kX;
+    for (float& v : values) v += a;
+    return Floats(values);
+  };
+  Expect(*graph, {{{Floats(kX), Bool(true)}, {plus(14 * 5 + 4)}},
+                  {{Floats(kX), Bool(false)}, {plus(7 * 5 + 1)}},
+                  {{Floats({-1, -1, -1, -1, -1, -1}), Bool(true)},
+                   {Floats({-1, -1, -1, -1, -1, -1})}}});
+}
+
+// Both in one node, and within another branch.
+TEST_P(ControlFlow, TwoValuesOfTwoRanks) {
+  const auto choose = [](std::string_view when, std::string_view from,
+                         std::string_view to) {
+    return Node("If", {when}, {to},
+                {GraphAttribute("then_branch", Positive(from, "t"), {"t"}),
+                 GraphAttribute("else_branch",
+                                {Node("ReduceSum", {from}, {"e"},
+                                      {IntAttribute("keepdims", 0)})},
+                                {"e"})});
+  };
+  const auto graph = ImportText(Model(
+      {choose("c", "x", "a"), Node("Neg", {"x"}, {"minus"}),
+       choose("d", "minus", "b"), Node("ReduceMax", {"b"}, {"top"}),
+       Node("ReduceMax", {"a"}, {"most"}), Node("Add", {"a", "top"}, {"s"}),
+       Node("Sub", {"b", "most"}, {"r"}),
+       Node("ReduceSum", {"s"}, {"p"}, {IntAttribute("keepdims", 0)}),
+       Node("ReduceSum", {"r"}, {"q"}, {IntAttribute("keepdims", 0)}),
+       Node("Add", {"p", "q"}, {"pq"}), Node("Mul", {"pq", "x"}, {"y"})},
+      {TensorInput("c", {}, kBool), TensorInput("d", {}, kBool)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto times = [](float a) {
+    std::vector<float> values = kX;
+    for (float& v : values) v *= a;
+    return Floats(values);
+  };
+  // a is 1, 3, 4, 6 or 7; b is 2, 5 or -7.
+  Expect(*graph,
+         {{{Floats(kX), Bool(true), Bool(true)}, {times(14 + 20 + 7 - 12)}},
+          {{Floats(kX), Bool(true), Bool(false)}, {times(14 - 28 - 7 - 6)}},
+          {{Floats(kX), Bool(false), Bool(true)}, {times(7 + 5 + 7 - 14)}},
+          {{Floats(kX), Bool(false), Bool(false)}, {times(7 - 7 - 7 - 7)}}});
+}
+
 TEST(ControlFlowErrors, BranchesOfTwoRanks) {
   const ModelText text =
       Model({If(Positive("x", "t"), {Node("Unsqueeze", {"x", "axes"}, {"e"})})},
@@ -226,9 +345,33 @@ TEST(ControlFlowErrors, BranchesOfTwoRanks) {
   EXPECT_NE(ErrorOf(text), "no error");
   const ModelText ranks = Model(
       {If(Positive("x", "t"),
-          {Node("ReduceSum", {"x"}, {"e"}, {IntAttribute("keepdims", 0)})})},
+          {Node("ReduceSum", {"x"}, {"e"}, {IntAttribute("keepdims", 0)})}),
+       Node("Neg", {"z"}, {"y"})},
       {TensorInput("c", {}, kBool)});
-  EXPECT_THAT(ErrorOf(ranks), HasSubstr("expected one rank"));
+  EXPECT_THAT(ErrorOf(ranks), HasSubstr("give output \"y\" in two ranks"));
+}
+
+// Each is in both branches of the one before: the limits hold.
+TEST(ControlFlowErrors, ManyValuesOfTwoRanksEndInTime) {
+  std::vector<std::string> names = {"x"};
+  for (int i = 0; i < 3000; ++i) names.push_back("z" + std::to_string(i));
+  std::vector<Proto> nodes;
+  for (size_t i = 1; i < names.size(); ++i) {
+    nodes.push_back(
+        Node("If", {"c"}, {names[i]},
+             {GraphAttribute("then_branch",
+                             {Node("ReduceSum", {names[i - 1]}, {"t"},
+                                   {IntAttribute("keepdims", 0)})},
+                             {"t"}),
+              GraphAttribute("else_branch",
+                             {Node("Reshape", {names[i - 1], "flat"}, {"e"})},
+                             {"e"})}));
+  }
+  nodes.push_back(Node("Shape", {names.back()}, {"y"}));
+  ModelText text = Model(nodes, {TensorInput("c", {}, kBool)});
+  text.initializers.push_back(
+      Proto().Int(1, 1).Int(2, kInt64).Int(7, -1).Bytes(8, "flat"));
+  EXPECT_NE(ErrorOf(text), "no error");
 }
 
 // Bodies are imported again where more is found out; together not for long.

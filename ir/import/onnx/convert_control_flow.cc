@@ -1,4 +1,4 @@
-// If, Loop and Scan.
+// If.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/host_values.h"
+#include "encore/ir/import/onnx/mixed_ranks.h"
 #include "encore/ir/import/onnx/subgraphs.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -68,7 +69,7 @@ StatusOr<BranchOutput> UnifyOutput(std::span<Body> branches, size_t i,
   }
   if (a == b && IsKnownOutside(a.shape, symbols)) return output;
   if (a.shape.rank() != b.shape.rank()) {
-    return UnimplementedError(StrCat(types, ", expected one rank"));
+    return MixedRanks(StrCat(types, ", expected one rank"));
   }
   if (a.shape.is_constant() && b.shape.is_constant()) {
     output.kind = BranchOutput::Kind::kBuffer;
@@ -214,143 +215,8 @@ Status If(NodeContext& context) {
   return Branch(context, then, otherwise);
 }
 
-// A list attribute of a Scan with `count` entries, zeros where it is absent.
-StatusOr<Ints> ScanList(NodeContext& context, std::string_view name,
-                        size_t count) {
-  ENCORE_ASSIGN_OR_RETURN(Ints list,
-                          context.attributes().Ints(name, Ints(count, 0)));
-  if (list.size() == count) return list;
-  return NodeContext::Error(StrCat("attribute ", name, " has ", list.size(),
-                                   " entries, expected ", count));
-}
-
-struct ScanShape {
-  size_t carried = 0, scanned = 0, stacked = 0;
-  Ints input_axes, output_axes, directions;
-};
-
-StatusOr<ScanShape> ReadScan(NodeContext& context, const Graph& graph) {
-  ENCORE_ASSIGN_OR_RETURN(const int64_t scanned,
-                          context.attributes().RequiredInt("num_scan_inputs"));
-  const int64_t inputs = context.input_count();
-  if (scanned < 1 || scanned > inputs ||
-      static_cast<int64_t>(graph.outputs.size()) < inputs - scanned) {
-    return NodeContext::Error(StrCat("attribute num_scan_inputs is ", scanned,
-                                     " for ", inputs, " inputs and ",
-                                     graph.outputs.size(), " outputs"));
-  }
-  ScanShape scan;
-  scan.scanned = static_cast<size_t>(scanned);
-  scan.carried = static_cast<size_t>(inputs - scanned);
-  scan.stacked = graph.outputs.size() - scan.carried;
-  ENCORE_ASSIGN_OR_RETURN(scan.input_axes,
-                          ScanList(context, "scan_input_axes", scan.scanned));
-  ENCORE_ASSIGN_OR_RETURN(scan.output_axes,
-                          ScanList(context, "scan_output_axes", scan.stacked));
-  ENCORE_ASSIGN_OR_RETURN(
-      scan.directions,
-      ScanList(context, "scan_input_directions", scan.scanned));
-  ENCORE_ASSIGN_OR_RETURN(
-      const Ints backward,
-      ScanList(context, "scan_output_directions", scan.stacked));
-  scan.directions.insert(scan.directions.end(), backward.begin(),
-                         backward.end());
-  return scan;
-}
-
-// The scan in `g` over `operands`: carried and scanned values, then what is
-// captured.
-StatusOr<std::vector<Value>> MakeScan(NodeContext& context, GraphBuilder& g,
-                                      const Graph& graph, ScanShape scan,
-                                      const Captures& captures,
-                                      std::span<const Value> operands) {
-  std::vector<Formal> formals;
-  for (size_t i = 0; i < scan.carried + scan.scanned; ++i) {
-    TensorType type = operands[i].type();
-    if (i >= scan.carried) {
-      int64_t& axis = scan.input_axes[i - scan.carried];
-      ENCORE_ASSIGN_OR_RETURN(axis, context.Axis(axis, type.shape.rank(),
-                                                 "attribute scan_input_axes"));
-      std::vector<Dim>& dims = type.shape.mutable_dims();
-      dims.erase(dims.begin() + axis);
-    }
-    formals.push_back({std::move(type)});
-  }
-  const size_t symbols = g.graph().symbols().size();
-  ENCORE_ASSIGN_OR_RETURN(Body body,
-                          MakeBody(context, g, graph, captures, formals));
-  for (size_t k = 0; k < scan.stacked; ++k) {
-    const Value output = body.outputs[scan.carried + k];
-    if (!IsKnownOutside(output.shape(), symbols)) {
-      return UnimplementedError(
-          StrCat("output ", scan.carried + k, " of the body is ", output.type(),
-                 ": its extents must be known before the body runs"));
-    }
-    int64_t& axis = scan.output_axes[k];
-    ENCORE_ASSIGN_OR_RETURN(
-        axis, context.Axis(axis, body.outputs[scan.carried + k].rank() + 1,
-                           "attribute scan_output_axes"));
-  }
-  ScanAttrs attrs;
-  attrs.carried = static_cast<int64_t>(scan.carried);
-  attrs.captures = static_cast<int64_t>(captures.values.size());
-  attrs.scan_axes = scan.input_axes;
-  attrs.scan_axes.insert(attrs.scan_axes.end(), scan.output_axes.begin(),
-                         scan.output_axes.end());
-  attrs.directions = scan.directions;
-  ENCORE_ASSIGN_OR_RETURN(encore::Graph built, body.Build());
-  std::vector<encore::Graph> bodies;
-  bodies.push_back(std::move(built));
-  std::vector<Value> results =
-      g.Node(Op::kScan, operands, std::move(attrs), std::move(bodies));
-  ENCORE_RETURN_IF_ERROR(g.status());
-  return results;
-}
-
-// Until opset 9 every value had a batch dim in front: a scan over the batch of
-// scans.
-StatusOr<std::vector<Value>> MakeBatchedScan(NodeContext& context,
-                                             const Graph& graph,
-                                             const ScanShape& scan,
-                                             const Captures& captures,
-                                             std::span<const Value> operands) {
-  Status status;
-  const auto body = [&](GraphBuilder& g, std::span<const Value> inputs) {
-    StatusOr<std::vector<Value>> results =
-        MakeScan(context, g, graph, scan, captures, inputs);
-    status = results.status();
-    return results.ok() ? *std::move(results) : std::vector<Value>(1);
-  };
-  ScanAttrs attrs;
-  attrs.captures = static_cast<int64_t>(captures.values.size());
-  std::vector<Value> results = context.builder().Scan(operands, body, attrs);
-  ENCORE_RETURN_IF_ERROR(status);
-  return results;
-}
-
-Status Scan(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, INT16_MAX));
-  ENCORE_ASSIGN_OR_RETURN(const Graph* graph,
-                          context.attributes().RequiredGraph("body"));
-  ENCORE_ASSIGN_OR_RETURN(const bool batched,
-                          context.attributes().Bool("encore.batched", false));
-  ENCORE_ASSIGN_OR_RETURN(const ScanShape scan, ReadScan(context, *graph));
-  ENCORE_ASSIGN_OR_RETURN(const Captures captures,
-                          FindCaptures(context, {graph}));
-  std::vector<Value> operands = context.Inputs();
-  operands.insert(operands.end(), captures.values.begin(),
-                  captures.values.end());
-  StatusOr<std::vector<Value>> results =
-      batched ? MakeBatchedScan(context, *graph, scan, captures, operands)
-              : MakeScan(context, context.builder(), *graph, scan, captures,
-                         operands);
-  if (!results.ok()) return results.status();
-  return BindOutputs(context, *results);
-}
-
 constexpr Converter kConverters[] = {
     {"If", If, Op::kIf},
-    {"Scan", Scan, Op::kScan},
 };
 
 }  // namespace

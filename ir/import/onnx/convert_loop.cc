@@ -113,6 +113,11 @@ Status Unroll(NodeContext& context, const Graph& graph,
     if (slices.empty()) {
       return UnimplementedError("a loop without trips has unknown outputs");
     }
+    if (std::ranges::any_of(slices, [&](const Value& slice) {
+          return slice.valid() && slice.type() != slices[0].type();
+        })) {
+      return UnimplementedError("the trips find out their own extents");
+    }
     results.push_back(g.Concat(slices, 0));
   }
   return BindOutputs(context, results);

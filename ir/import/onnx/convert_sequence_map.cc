@@ -1,47 +1,27 @@
 // SequenceMap, a function of the standard: a Loop that applies the body to the
 // elements of each index and appends what it gives to one sequence per output.
 
-#include <deque>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/node_writer.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::onnx {
 namespace {
 
-// Writes the loop in ONNX's own operators. Names that it makes up live as long
-// as this.
-class MapWriter {
+// Writes the loop in ONNX's own operators.
+class MapWriter : NodeWriter {
  public:
   MapWriter(NodeContext& context, const Graph& body)
-      : context_(context), body_(body) {}
+      : NodeWriter(context), context_(context), body_(body) {}
 
   Status Write();
 
  private:
-  std::string_view Name(std::string_view what, size_t number = 0) {
-    return names_.emplace_back(
-        StrCat(what, number, "@", context_.node().outputs[0]));
-  }
-  static Node MakeNode(std::string_view op,
-                       std::vector<std::string_view> inputs,
-                       std::vector<std::string_view> outputs) {
-    Node node;
-    node.op_type = op;
-    node.inputs = std::move(inputs);
-    node.outputs = std::move(outputs);
-    return node;
-  }
-  static ValueInfo Info(std::string_view name) {
-    ValueInfo info;
-    info.name = name;
-    return info;
-  }
   // The body of the loop; its carried values are `sequences`.
   Graph LoopBody();
   // Binds an empty sequence per output; their names.
@@ -49,7 +29,6 @@ class MapWriter {
 
   NodeContext& context_;
   const Graph& body_;
-  std::deque<std::string> names_;
 };
 
 StatusOr<std::vector<std::string_view>> MapWriter::BindEmpty() {
@@ -98,24 +77,17 @@ Graph MapWriter::LoopBody() {
 }
 
 Status MapWriter::Write() {
-  const Node& map = context_.node();
   const std::string_view length = Name("length");
   const Value count = context_.Emit(Op::kSequenceLength, {context_.Input(0)});
   Bound bound{count, std::nullopt, std::nullopt};
   if (const Literal* known = count.constant()) bound.constant = *known;
   ENCORE_RETURN_IF_ERROR(context_.scope().Bind(length, std::move(bound)));
+  std::vector<std::string_view> inputs = {length, ""};
   ENCORE_ASSIGN_OR_RETURN(const auto empty, BindEmpty());
-  Attribute attribute;
-  attribute.name = "body";
-  attribute.type = AttributeType::kGraph;
-  attribute.g = std::make_shared<const Graph>(LoopBody());
-  Node node = MakeNode("Loop", {length, ""}, map.outputs);
-  node.name = map.name;
-  node.inputs.insert(node.inputs.end(), empty.begin(), empty.end());
-  node.attributes.push_back(std::move(attribute));
-  NodeContext loop(node, context_.scope(), context_.source(),
-                   &context_.bodies());
-  return FindConverter("Loop")->convert(loop);
+  inputs.insert(inputs.end(), empty.begin(), empty.end());
+  return ConvertInstead(
+      context_,
+      MakeLoop(std::move(inputs), context_.node().outputs, LoopBody()));
 }
 
 Status SequenceMap(NodeContext& context) {

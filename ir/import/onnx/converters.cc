@@ -22,7 +22,8 @@ const std::map<std::string_view, const Converter*>& Table() {
           ControlFlowConverters(), QuantizeConverters(),
           SequenceConverters(),    SequenceMapConverters(),
           StringConverters(),      LoopConverters(),
-          ImageConverters(),       RoiConverters()}) {
+          ImageConverters(),       RoiConverters(),
+          ScanConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }
@@ -37,6 +38,13 @@ const std::map<std::string_view, const Converter*>& Table() {
 const Converter* FindConverter(std::string_view op_type) {
   const auto found = Table().find(op_type);
   return found == Table().end() ? nullptr : found->second;
+}
+
+Status ConvertInstead(NodeContext& context, Node node) {
+  node.name = context.node().name;
+  NodeContext instead(node, context.scope(), context.source(),
+                      &context.bodies());
+  return FindConverter(node.op_type)->convert(instead);
 }
 
 std::vector<std::string_view> ConvertedOps() {

@@ -45,6 +45,7 @@ std::span<const Converter> RandomConverters();
 std::span<const Converter> RoiConverters();
 std::span<const Converter> RecurrentConverters();
 std::span<const Converter> SamplingConverters();
+std::span<const Converter> ScanConverters();
 std::span<const Converter> SelectionConverters();
 std::span<const Converter> SequenceConverters();
 std::span<const Converter> SequenceMapConverters();
@@ -57,6 +58,10 @@ std::span<const Converter> QuantizeConverters();
 
 // The converter of an operator by that name; null where there is none.
 const Converter* FindConverter(std::string_view op_type);
+
+// Converts `node`, which says what the node of `context` does, in its place.
+// REQUIRES an operator that there is a converter for.
+Status ConvertInstead(NodeContext& context, Node node);
 
 // Every operator there is a converter for, sorted.
 std::vector<std::string_view> ConvertedOps();

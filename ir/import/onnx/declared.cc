@@ -90,4 +90,14 @@ Status CheckDeclared(std::string_view name, const Type& declared,
                                      type.ToString()));
 }
 
+ElementShape DeclaredElements(const Type& type) {
+  if (!type.shape) return {};
+  ElementShape declared{ElementShape::Kind::kRanked};
+  for (const Dimension& dimension : *type.shape) {
+    const bool known = dimension.value && *dimension.value >= 0;
+    declared.dims.push_back(known ? dimension.value : std::nullopt);
+  }
+  return declared;
+}
+
 }  // namespace encore::onnx

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/import/onnx/scope.h"
 #include "encore/ir/shape.h"
@@ -42,6 +43,9 @@ class Declared {
 // The same for one declaration.
 Status CheckDeclared(std::string_view name, const Type& declared,
                      const TensorType& type, bool extents);
+
+// What is declared of the tensors in a sequence or optional.
+ElementShape DeclaredElements(const Type& type);
 
 }  // namespace encore::onnx
 

@@ -14,6 +14,7 @@
 #include "encore/ir/import/onnx/fold_dims.h"
 #include "encore/ir/import/onnx/functions.h"
 #include "encore/ir/import/onnx/host_values.h"
+#include "encore/ir/import/onnx/mixed_ranks.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/import/onnx/node_order.h"
 #include "encore/ir/import/onnx/scope.h"
@@ -44,6 +45,9 @@ std::string Identifier(std::string_view name) {
 // Nodes in bodies of control flow, which are imported anew where a loop is
 // unrolled or more is found out of what it carries: nested, they add up.
 constexpr int64_t kMaxBodyNodes = int64_t{1} << 18;
+
+// Ifs of two ranks in each other's branches; each doubles what follows.
+constexpr int kMaxAbsorbing = 6;
 
 // One pass over the model.
 class Pass : public BodyImporter {
@@ -76,6 +80,8 @@ class Pass : public BodyImporter {
   Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
                      Scope& scope);
   Status ImportNode(const Node& original, Scope& scope);
+  // An If whose outputs have two ranks, with nodes of the queue.
+  Status ImportAbsorbed(const Node& node, NodeQueue* queue, Scope& scope);
   Status CheckInputTypes(const Node& node, const Scope& scope);
   StatusOr<encore::Graph> Finish();
 
@@ -83,6 +89,7 @@ class Pass : public BodyImporter {
   const DataSource& source_;
   const ImportOptions& options_;
   int64_t body_nodes_ = 0;
+  int absorbing_ = 0;
   GraphBuilder builder_;
   Scope scope_;
   UpgradeStore store_;
@@ -178,17 +185,6 @@ StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
     dims.push_back(std::move(dim));
   }
   return Shape(std::move(dims));
-}
-
-// What the model declares of the tensors in an input.
-ElementShape DeclaredElements(const Type& type) {
-  if (!type.shape) return {};
-  ElementShape declared{ElementShape::Kind::kRanked};
-  for (const Dimension& dimension : *type.shape) {
-    const bool known = dimension.value && *dimension.value >= 0;
-    declared.dims.push_back(known ? dimension.value : std::nullopt);
-  }
-  return declared;
 }
 
 // The kind of a value and the dtype of its tensors.
@@ -372,12 +368,18 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
   ENCORE_RETURN_IF_ERROR(CheckOrder(graph.nodes, known));
   const bool outermost = &graph == &model_.graph;
   const Declared declared(graph, bindings_.empty() && shapes_.empty());
-  for (const Node& node : graph.nodes) {
+  NodeQueue queue(graph);
+  while (const Node* next = queue.Take()) {
+    const Node& node = *next;
     const std::string_view name = node.name.empty() && !node.outputs.empty()
                                       ? node.outputs[0]
                                       : node.name;
     const auto origin = scope.builder().Origin(name);
     Status imported = ImportNode(node, scope);
+    if (IsMixedRanks(imported)) {
+      if (queue.Defer(node)) continue;
+      imported = ImportAbsorbed(node, &queue, scope);
+    }
     for (const std::string_view output : node.outputs) {
       const Bound* bound = scope.Find(output);
       if (!imported.ok() || bound == nullptr) break;
@@ -389,6 +391,19 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
     if (!imported.ok()) return Annotate(imported, NodeTitle(node));
   }
   return OkStatus();
+}
+
+Status Pass::ImportAbsorbed(const Node& node, NodeQueue* queue, Scope& scope) {
+  if (absorbing_ >= kMaxAbsorbing) {
+    return UnimplementedError("too many values have two ranks");
+  }
+  ++absorbing_;
+  NodeContext context(node, scope, source_, this);
+  const StatusOr<const Node*> merged = queue->Absorb(context);
+  Status status = merged.status();
+  if (status.ok() && *merged != nullptr) status = ImportNode(**merged, scope);
+  --absorbing_;
+  return status;
 }
 
 Status Pass::ImportBody(const Graph& graph, Scope& scope) {
@@ -405,12 +420,8 @@ Status Pass::ImportBody(const Graph& graph, Scope& scope) {
 StatusOr<encore::Graph> Pass::Finish() {
   std::vector<std::pair<std::string, Value>> outputs;
   for (const ValueInfo& output : model_.graph.outputs) {
-    if (scope_.Find(output.name) == nullptr) {
-      return InvalidArgumentError(StrCat("output ", Quote(output.name),
-                                         " is not produced by any node"));
-    }
-    const Value value = scope_.Tensor(output.name);
-    outputs.emplace_back(output.name, value);
+    ENCORE_RETURN_IF_ERROR(scope_.CheckOutput(output.name));
+    outputs.emplace_back(output.name, scope_.Tensor(output.name));
   }
   return builder_.Build(outputs);
 }

@@ -51,6 +51,17 @@ const Bound* Scope::Find(std::string_view name) const {
   return found == names_.end() ? nullptr : &found->second;
 }
 
+Status Scope::CheckOutput(std::string_view name) const {
+  if (IsMixed(name)) {
+    return UnimplementedError(StrCat("the branches of an If give output ",
+                                     Quote(name),
+                                     " in two ranks: it must have one"));
+  }
+  if (Find(name) != nullptr) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("output ", Quote(name), " is not produced by any node"));
+}
+
 Value Scope::Tensor(std::string_view name) {
   const auto found = names_.find(name);
   ENCORE_CHECK(found != names_.end()) << name;

@@ -101,6 +101,14 @@ class Scope {
   // computed from constants is known. See needs_restart().
   void ReadWeightsBehind(std::string_view name);
 
+  // A name whose value has one rank or another: it is not bound.
+  void AddMixed(std::string_view name) { mixed_.emplace(name); }
+  bool IsMixed(std::string_view name) const { return mixed_.contains(name); }
+
+  // Whether the name, an output of the graph, is bound: InvalidArgument where
+  // no node gives it, Unimplemented where it has two ranks.
+  Status CheckOutput(std::string_view name) const;
+
   // Whether a weight was read after it had become a parameter.
   bool needs_restart() const { return needs_restart_; }
   // What a subgraph's scope found out.
@@ -139,6 +147,7 @@ class Scope {
   ReadWeights* read_weights_;
   bool is_body_;
   std::map<std::string, Bound, std::less<>> names_;
+  std::set<std::string, std::less<>> mixed_;
   std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
   std::shared_ptr<std::map<ValueId, FoundSize>> sizes_ =
       std::make_shared<std::map<ValueId, FoundSize>>();

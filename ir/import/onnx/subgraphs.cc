@@ -36,15 +36,16 @@ Status CheckFormals(const Graph& graph, size_t count) {
                                    " inputs, expected ", count));
 }
 
-// The outputs of `graph` in `scope`.
-StatusOr<std::vector<Value>> OutputsOf(const Graph& graph, Scope& scope) {
+// The outputs of `graph` in `scope`; `mixed` as in MakeBody.
+StatusOr<std::vector<Value>> OutputsOf(const Graph& graph, Scope& scope,
+                                       bool mixed) {
   std::vector<Value> outputs;
   for (const ValueInfo& output : graph.outputs) {
-    if (scope.Find(output.name) == nullptr) {
-      return NodeContext::Error(StrCat("output ", Quote(output.name),
-                                       " of a subgraph is not produced by any "
-                                       "node"));
+    if (mixed && scope.IsMixed(output.name)) {
+      outputs.emplace_back();
+      continue;
     }
+    ENCORE_RETURN_IF_ERROR(scope.CheckOutput(output.name));
     outputs.push_back(scope.Tensor(output.name));
   }
   return outputs;
@@ -83,7 +84,7 @@ StatusOr<encore::Graph> Body::Build() {
 
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const Formal> formals) {
+                        std::span<const Formal> formals, bool mixed) {
   const auto known =
       static_cast<size_t>(std::ranges::count_if(formals, [](const Formal& f) {
         return f.kind != Formal::Kind::kHidden;
@@ -123,7 +124,7 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   const Status imported = context.bodies().ImportBody(graph, scope);
   context.scope().AddRestart(scope);
   ENCORE_RETURN_IF_ERROR(imported);
-  ENCORE_ASSIGN_OR_RETURN(body.outputs, OutputsOf(graph, scope));
+  ENCORE_ASSIGN_OR_RETURN(body.outputs, OutputsOf(graph, scope, mixed));
   for (const Value& output : body.outputs) {
     const bool object = output.valid() && output.type().host != HostKind::kNone;
     body.elements.push_back(object ? scope.Elements(output) : ElementShape());
@@ -158,7 +159,7 @@ StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
   const Status imported = context.bodies().ImportBody(graph, scope);
   context.scope().AddRestart(scope);
   ENCORE_RETURN_IF_ERROR(imported);
-  return OutputsOf(graph, scope);
+  return OutputsOf(graph, scope, /*mixed=*/false);
 }
 
 Status BindOutputs(NodeContext& context, std::span<const Value> values) {

@@ -59,10 +59,10 @@ struct Formal {
 
 // The body that `graph` is below a node of `outer`: its inputs are `formals`,
 // then come the captured tensors. What it gives in a box is still to be put
-// into one.
+// into one. Outputs of two ranks are refused, or with `mixed` left invalid.
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const Formal> formals);
+                        std::span<const Formal> formals, bool mixed = false);
 
 // Whether every extent of a body's value can be said outside of the body: it
 // has none of the symbols that came after the first `symbols`, which there were
