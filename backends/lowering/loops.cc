@@ -107,34 +107,49 @@ struct LoopParts {
   }
 };
 
-// The values after the loop: how many trips there were, then what is carried.
-Values MakeWhile(GraphBuilder& g, const LoopParts& loop) {
+// The values after the loop: what is carried, then per stacked result, of the
+// type in `stacked`, a sequence of what the trips gave.
+Values MakeWhile(GraphBuilder& g, const LoopParts& loop,
+                 std::span<const TensorType> stacked) {
   const Value start[] = {g.Scalar(DType::kI64, int64_t{0}), loop.condition,
                          loop.trips};
-  const Values values = Joined({start, loop.carried, loop.captures});
+  Values sequences;
+  for (const TensorType& type : stacked) {
+    sequences.push_back(
+        g.Node(Op::kSequence, {}, ElementTypeAttrs{type.dtype})[0]);
+  }
+  const Values values = Joined({start, loop.carried, sequences, loop.captures});
   const size_t carried = loop.carried_count();
+  const size_t states = carried + stacked.size();
   const auto condition = [](GraphBuilder& body, ValueSpan in) {
     return Values{body.And(in[1], body.Compare(in[0], in[2], Comparison::kLt))};
   };
   const auto step = [&](GraphBuilder& body, ValueSpan in) {
-    const Values inputs = Joined({in.first(2), in.subspan(3)});
+    const Values inputs =
+        Joined({in.first(2), in.subspan(3, carried), in.subspan(3 + states)});
     const Values outputs = Apply(body, loop.body, inputs);
     const Value next[] = {body.Add(in[0], 1), outputs[0], in[2]};
-    return Joined({next, ValueSpan(outputs).subspan(1, carried),
-                   in.subspan(3 + carried)});
+    Values longer;
+    for (size_t k = carried; k < states; ++k) {
+      const Value length = body.Node1(Op::kSequenceLength, {in[3 + k]});
+      longer.push_back(
+          body.Node1(Op::kSequenceInsert, {in[3 + k], outputs[1 + k], length}));
+    }
+    return Joined({next, ValueSpan(outputs).subspan(1, carried), longer,
+                   in.subspan(3 + states)});
   };
   const Values results = g.While(values, condition, step);
-  if (results.size() < 3 + carried) return Values(1 + carried);
-  return Joined(
-      {ValueSpan(results).first(1), ValueSpan(results).subspan(3, carried)});
+  if (results.size() < 3 + states) return Values(states);
+  return Joined({ValueSpan(results).subspan(3, states)});
 }
 
-// The loop with exactly `trips` trips, a scan over their numbers.
-Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop, Value trips) {
+// A loop that only its trips end, a scan over their numbers.
+Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop) {
   const Dim& count = loop.attrs.trips[0];
-  const Value numbers = count.is_constant() ? g.Iota(DType::kI64, {count}, 0)
-                                            : g.Node1(Op::kCountUp, {trips},
-                                                      CountUpAttrs{{count}});
+  const Value numbers =
+      count.is_constant()
+          ? g.Iota(DType::kI64, {count}, 0)
+          : g.Node1(Op::kCountUp, {loop.trips}, CountUpAttrs{{count}});
   const size_t carried = loop.carried_count();
   const Values operands = Joined({loop.carried, {&numbers, 1}, loop.captures});
   const auto body = [&](GraphBuilder& inner, ValueSpan in) {
@@ -161,11 +176,20 @@ Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
     return WithoutTrips(g, from, node, loop.carried);
   }
   if (loop.counts() && loop.stacks()) {
-    return MakeCountedScan(g, loop, loop.trips);
+    return MakeCountedScan(g, loop);
   }
-  const Values ended = MakeWhile(g, loop);
-  if (loop.stacks()) return MakeCountedScan(g, loop, ended[0]);
-  return Values(ended.begin() + 1, ended.end());
+  std::vector<TensorType> stacked;
+  for (int i = static_cast<int>(carried); i < from.result_count(node); ++i) {
+    stacked.push_back(from.type(from.result(node, i)));
+  }
+  Values results = MakeWhile(g, loop, stacked);
+  for (size_t k = 0; k < stacked.size(); ++k) {
+    Value& result = results[carried + k];
+    result = g.Node1(Op::kSequenceConcat, {result},
+                     SequenceConcatAttrs{/*axis=*/0, /*stack=*/true,
+                                         stacked[k].shape.dims()});
+  }
+  return results;
 }
 
 // The permutation that moves `axis` to the front, or back from there.

@@ -5,9 +5,9 @@
 //   * a while, where it stacks nothing;
 //   * a scan over 0, 1, …, where every trip is made: the count is then known
 //     before the first one;
-//   * both, where its condition may end it and it stacks values: the while
-//     counts the trips, the scan makes them again and stacks. Bodies have no
-//     side effects, so the second time gives the same.
+//   * a while that carries sequences, where its condition may end it and it
+//     stacks values: each trip appends to them, and they are stacked at the
+//     end.
 #ifndef ENCORE_BACKENDS_LOWERING_LOOPS_H_
 #define ENCORE_BACKENDS_LOWERING_LOOPS_H_
 
