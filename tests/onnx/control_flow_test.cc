@@ -1,6 +1,7 @@
 // If and Loop whose tensors change their extents from branch to branch or from
 // trip to trip, from the importer to the replay, compiled and recalled.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -336,6 +337,61 @@ TEST_P(ControlFlow, TwoValuesOfTwoRanks) {
           {{Floats(kX), Bool(true), Bool(false)}, {times(14 - 28 - 7 - 6)}},
           {{Floats(kX), Bool(false), Bool(true)}, {times(7 + 5 + 7 - 14)}},
           {{Floats(kX), Bool(false), Bool(false)}, {times(7 - 7 - 7 - 7)}}});
+}
+
+// The branch that gives it is in one of another If, whose condition is data or
+// known.
+TEST_P(ControlFlow, TwoRanksInABranch) {
+  const Proto inner = Node(
+      "If", {"d"}, {"w"},
+      {GraphAttribute("then_branch", Positive("x", "t"), {"t"}),
+       GraphAttribute(
+           "else_branch",
+           {Node("ReduceSum", {"x"}, {"e"}, {IntAttribute("keepdims", 0)})},
+           {"e"})});
+  for (const std::string_view when : {"c", "yes"}) {
+    const Proto outer = Node(
+        "If", {when}, {"z"},
+        {GraphAttribute("then_branch", {inner}, {"w"}),
+         GraphAttribute("else_branch", {Node("Neg", {"x"}, {"n"})}, {"n"})});
+    ModelText text =
+        Model({outer,
+               Node("ReduceSum", {"z"}, {"sum"}, {IntAttribute("keepdims", 0)}),
+               Node("Max", {"x", "sum"}, {"y"})},
+              {TensorInput("c", {}, kBool), TensorInput("d", {}, kBool)});
+    text.initializers.push_back(
+        Proto().Int(2, kBool).Int(5, 1).Bytes(8, "yes"));
+    const auto graph = ImportText(text);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const auto most = [](float sum) {
+      std::vector<float> values = kX;
+      for (float& v : values) v = std::max(v, sum);
+      return Floats(values);
+    };
+    const float other = when == "c" ? -7 : 7;
+    Expect(*graph, {{{Floats(kX), Bool(true), Bool(true)}, {most(14)}},
+                    {{Floats(kX), Bool(true), Bool(false)}, {most(7)}},
+                    {{Floats(kX), Bool(false), Bool(false)}, {most(other)}}});
+  }
+}
+
+// The positive elements less one, as long as there are several.
+TEST_P(ControlFlow, StacksUntilWhatATripFindsOutEndsTheLoop) {
+  std::vector<Proto> nodes = Positive("a", "p");
+  nodes.push_back(
+      Node("Cast", {"one"}, {"unit"}, {IntAttribute("to", kFloat)}));
+  nodes.push_back(Node("Sub", {"p", "unit"}, {"b"}));
+  nodes.push_back(Node("Size", {"b"}, {"size"}));
+  nodes.push_back(Node("Greater", {"size", "one"}, {"on"}));
+  const auto graph = ImportText(Model(
+      {Loop("n", "", "x", nodes, {"on", "b", "size"}, {"last", "sizes"}),
+       Node("Cast", {"sizes"}, {"floats"}, {IntAttribute("to", kFloat)}),
+       Node("Concat", {"last", "floats"}, {"y"}, {IntAttribute("axis", 0)})},
+      {TensorInput("n", {}, kInt64)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Expect(*graph, {{{Floats(kX), Count(100)}, {Floats({1, 4, 3, 3, 2, 1})}},
+                  {{Floats(kX), Count(0)}, {Floats(kX)}},
+                  {{Floats(kX), Count(2)}, {Floats({1, 2, 4, 4, 3})}}});
 }
 
 TEST(ControlFlowErrors, BranchesOfTwoRanks) {

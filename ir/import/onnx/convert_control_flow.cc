@@ -9,7 +9,6 @@
 #include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/host_values.h"
-#include "encore/ir/import/onnx/mixed_ranks.h"
 #include "encore/ir/import/onnx/subgraphs.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

@@ -72,9 +72,31 @@ Status Flatten(NodeContext& context) {
   return context.Output(0, context.Reshape(x, {rows, columns}));
 }
 
+// Where `x` has extents of 1. The rank of what is left must be known, so that
+// none that data say may be 1 in a call: `x` is guarded against it.
+StatusOr<Value> FindOnes(NodeContext& context, Value x, Ints* axes) {
+  GraphBuilder& g = context.builder();
+  const std::span<const Symbol> symbols = g.graph().symbols();
+  const Shape shape = context.shape(x);
+  SizesByData sizes(context);
+  bool certain = true;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == Dim(1)) axes->push_back(i);
+    if (!IsFoundOut(context, shape[i]) || shape[i].LowerBound(symbols) > 1) {
+      continue;
+    }
+    certain = false;
+    sizes.Require(g.Compare(DimValue(context, shape[i]), 1, Comparison::kNe));
+  }
+  if (certain) return x;
+  return sizes.Guard(x,
+                     "input axes is left out, and an extent that data say is "
+                     "1: the rank would be another one");
+}
+
 Status Squeeze(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
-  const Value x = context.Input(0);
+  Value x = context.Input(0);
   const Shape shape = context.shape(x);
   Ints axes;
   if (context.HasInput(1) && !IsConstant(context, 1)) {
@@ -87,13 +109,7 @@ Status Squeeze(NodeContext& context) {
     ENCORE_ASSIGN_OR_RETURN(axes,
                             context.AxesList(axes, shape.rank(), "input axes"));
   } else {
-    for (int i = 0; i < shape.rank(); ++i) {
-      if (shape[i] == Dim(1)) axes.push_back(i);
-      if (!IsFoundOut(context, shape[i])) continue;
-      return UnimplementedError(
-          StrCat("input axes must be given: whether the extent of dim ", i,
-                 " is 1, which decides the rank, is found out too late"));
-    }
+    ENCORE_ASSIGN_OR_RETURN(x, FindOnes(context, x, &axes));
   }
   Dims dims;
   for (int i = 0; i < shape.rank(); ++i) {

@@ -93,7 +93,15 @@ class Call {
   // All outlive the call; `number` tells it from others.
   Call(const Function& function, const Node& node, size_t number,
        FunctionNames* names)
-      : function_(function), node_(node), number_(number), names_(names) {}
+      : Call(function, node, number, names, &function.opsets) {}
+  // `opsets`: those of the copies.
+  Call(const Function& function, const Node& node, size_t number,
+       FunctionNames* names, const OpsetImports* opsets)
+      : function_(function),
+        node_(node),
+        number_(number),
+        names_(names),
+        opsets_(opsets) {}
 
   // The function's nodes as the caller has them.
   StatusOr<std::vector<Node>> Nodes() {
@@ -174,7 +182,7 @@ class Call {
         Keep(StrCat(node_.name, "/",
                     node.name.empty() && !node.outputs.empty() ? node.outputs[0]
                                                                : node.name));
-    copy.opsets = &function_.opsets;
+    copy.opsets = opsets_;
     for (std::string_view& name : copy.inputs) name = Value(name);
     for (std::string_view& name : copy.outputs) name = Value(name);
     copy.attributes.clear();
@@ -217,6 +225,7 @@ class Call {
   const Node& node_;
   size_t number_;
   FunctionNames* names_;
+  const OpsetImports* opsets_;
   std::map<std::string_view, std::string_view> values_;
   std::map<std::string_view, const Attribute*> attributes_;
   std::vector<Node> passed_;
@@ -342,6 +351,32 @@ Status CheckAcyclic(const Functions& functions) {
 }
 
 }  // namespace
+
+StatusOr<std::vector<Node>> BranchInPlace(const Graph& branch, const Node& node,
+                                          FunctionNames* names) {
+  Function function;
+  for (const std::string_view name : CapturesOf(branch)) {
+    function.inputs.push_back(name);
+  }
+  for (const ValueInfo& output : branch.outputs) {
+    function.outputs.push_back(output.name);
+  }
+  for (const Tensor& tensor : branch.initializers) {
+    Node& constant = function.nodes.emplace_back();
+    constant.op_type = "Constant";
+    constant.outputs = {tensor.name};
+    Attribute& value = constant.attributes.emplace_back();
+    value.name = "value";
+    value.type = AttributeType::kTensor;
+    value.t = std::make_shared<const Tensor>(tensor);
+  }
+  function.nodes.insert(function.nodes.end(), branch.nodes.begin(),
+                        branch.nodes.end());
+  Node call = node;
+  call.inputs = function.inputs;
+  call.attributes.clear();
+  return Call(function, call, names->size(), names, node.opsets).Nodes();
+}
 
 Status InlineFunctions(Model* model, FunctionNames* names) {
   if (model->functions.empty()) return OkStatus();

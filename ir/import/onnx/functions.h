@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/support/status.h"
@@ -23,6 +24,12 @@ using FunctionNames = std::deque<std::string>;
 
 // How many bytes the nodes of calls may take.
 inline constexpr size_t kMaxInlinedBytes = size_t{32} << 20;
+
+// The nodes of `branch`, a subgraph without inputs, in place of `node`: what
+// they name gets names of its own. Names that they have are kept in `names`.
+// InvalidArgument where it has fewer outputs than the node.
+StatusOr<std::vector<Node>> BranchInPlace(const Graph& branch, const Node& node,
+                                          FunctionNames* names);
 
 // Replaces every call in the model's graph and its subgraphs. InvalidArgument
 // where functions are given twice or call themselves, and where a call has too

@@ -46,9 +46,6 @@ std::string Identifier(std::string_view name) {
 // unrolled or more is found out of what it carries: nested, they add up.
 constexpr int64_t kMaxBodyNodes = int64_t{1} << 18;
 
-// Ifs of two ranks in each other's branches; each doubles what follows.
-constexpr int kMaxAbsorbing = 6;
-
 // One pass over the model.
 class Pass : public BodyImporter {
  public:
@@ -80,8 +77,6 @@ class Pass : public BodyImporter {
   Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
                      Scope& scope);
   Status ImportNode(const Node& original, Scope& scope);
-  // An If whose outputs have two ranks, with nodes of the queue.
-  Status ImportAbsorbed(const Node& node, NodeQueue* queue, Scope& scope);
   Status CheckInputTypes(const Node& node, const Scope& scope);
   StatusOr<encore::Graph> Finish();
 
@@ -89,7 +84,7 @@ class Pass : public BodyImporter {
   const DataSource& source_;
   const ImportOptions& options_;
   int64_t body_nodes_ = 0;
-  int absorbing_ = 0;
+  NodeQueue::Shared queues_;
   GraphBuilder builder_;
   Scope scope_;
   UpgradeStore store_;
@@ -368,7 +363,7 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
   ENCORE_RETURN_IF_ERROR(CheckOrder(graph.nodes, known));
   const bool outermost = &graph == &model_.graph;
   const Declared declared(graph, bindings_.empty() && shapes_.empty());
-  NodeQueue queue(graph);
+  NodeQueue queue(graph, &queues_);
   while (const Node* next = queue.Take()) {
     const Node& node = *next;
     const std::string_view name = node.name.empty() && !node.outputs.empty()
@@ -377,8 +372,9 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
     const auto origin = scope.builder().Origin(name);
     Status imported = ImportNode(node, scope);
     if (IsMixedRanks(imported)) {
-      if (queue.Defer(node)) continue;
-      imported = ImportAbsorbed(node, &queue, scope);
+      NodeContext context(node, scope, source_, this);
+      imported = queue.Replace(context, imported);
+      if (imported.ok()) continue;
     }
     for (const std::string_view output : node.outputs) {
       const Bound* bound = scope.Find(output);
@@ -391,19 +387,6 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
     if (!imported.ok()) return Annotate(imported, NodeTitle(node));
   }
   return OkStatus();
-}
-
-Status Pass::ImportAbsorbed(const Node& node, NodeQueue* queue, Scope& scope) {
-  if (absorbing_ >= kMaxAbsorbing) {
-    return UnimplementedError("too many values have two ranks");
-  }
-  ++absorbing_;
-  NodeContext context(node, scope, source_, this);
-  const StatusOr<const Node*> merged = queue->Absorb(context);
-  Status status = merged.status();
-  if (status.ok() && *merged != nullptr) status = ImportNode(**merged, scope);
-  --absorbing_;
-  return status;
 }
 
 Status Pass::ImportBody(const Graph& graph, Scope& scope) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "encore/ir/import/onnx/functions.h"
 #include "encore/ir/import/onnx/node_order.h"
 #include "encore/ir/import/onnx/node_writer.h"
 #include "encore/ir/import/onnx/subgraphs.h"
@@ -15,7 +16,8 @@
 namespace encore::onnx {
 namespace {
 
-constexpr char kPayload[] = "encore/mixed_ranks";
+// Ifs of two ranks in each other's branches; each doubles what follows.
+constexpr int kMaxDepth = 6;
 
 bool ReadsAny(const Node& node, const std::set<std::string_view>& names) {
   return std::ranges::any_of(NamesRead(node), [&](std::string_view name) {
@@ -32,17 +34,8 @@ const Graph* BranchOf(const Node& node, std::string_view name) {
 
 }  // namespace
 
-Status MixedRanks(std::string_view message) {
-  Status status = UnimplementedError(message);
-  status.SetPayload(kPayload, absl::Cord());
-  return status;
-}
-
-bool IsMixedRanks(const Status& status) {
-  return status.GetPayload(kPayload).has_value();
-}
-
-NodeQueue::NodeQueue(const Graph& graph) : graph_(graph) {
+NodeQueue::NodeQueue(const Graph& graph, Shared* shared)
+    : graph_(graph), shared_(shared), depth_(shared->depth) {
   for (const Node& node : graph.nodes) nodes_.push_back(&node);
 }
 
@@ -50,6 +43,7 @@ const Node* NodeQueue::Take() {
   if (nodes_.empty()) return nullptr;
   const Node* node = nodes_.front();
   nodes_.pop_front();
+  shared_->depth = depth_ + (merged_.contains(node) ? 1 : 0);
   return node;
 }
 
@@ -144,8 +138,9 @@ StatusOr<const Node*> NodeQueue::Merge(NodeContext& context,
   Node merged = node;
   for (Attribute& attribute : merged.attributes) {
     const bool then = attribute.name == "then_branch";
-    const std::string_view condition = names_.emplace_back(
-        StrCat(then ? "then" : "else", names_.size(), "@", node.outputs[0]));
+    FunctionNames& names = shared_->names;
+    const std::string_view condition = names.emplace_back(
+        StrCat(then ? "then#" : "else#", names.size(), "/", node.outputs[0]));
     ENCORE_RETURN_IF_ERROR(context.scope().Bind(
         condition, Bound{std::nullopt, Literal::Scalar(then), std::nullopt}));
     Graph branch;
@@ -215,6 +210,34 @@ StatusOr<const Node*> NodeQueue::Absorb(NodeContext& context) {
   const std::set<const Node*> taken(inside.begin(), inside.end());
   std::erase_if(nodes_, [&](const Node* next) { return taken.contains(next); });
   return merged->outputs.empty() ? nullptr : merged;
+}
+
+Status NodeQueue::Splice(const Node& node, const Graph& branch) {
+  ENCORE_ASSIGN_OR_RETURN(std::vector<Node> nodes,
+                          BranchInPlace(branch, node, &shared_->names));
+  for (auto next = nodes.rbegin(); next != nodes.rend(); ++next) {
+    nodes_.push_front(&made_.emplace_back(std::move(*next)));
+  }
+  return OkStatus();
+}
+
+Status NodeQueue::Replace(NodeContext& context, const Status& why) {
+  const Node& node = context.node();
+  if (node.op_type != "If" || merged_.contains(&node)) return why;
+  if (const auto known = context.scope().Constant(node.inputs[0])) {
+    return Splice(node, *BranchOf(node, known->AsInt(0) != 0 ? "then_branch"
+                                                             : "else_branch"));
+  }
+  if (Defer(node)) return OkStatus();
+  if (depth_ >= kMaxDepth) {
+    return UnimplementedError("too many values of two ranks");
+  }
+  shared_->depth = depth_ + 1;
+  ENCORE_ASSIGN_OR_RETURN(const Node* merged, Absorb(context));
+  if (merged == nullptr) return OkStatus();
+  merged_.insert(merged);
+  nodes_.push_front(merged);
+  return OkStatus();
 }
 
 }  // namespace encore::onnx

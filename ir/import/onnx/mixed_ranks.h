@@ -1,51 +1,62 @@
 // An If that gives a value in two ranks: one in each branch, and only the data
 // say which. No tensor is like that; but what is computed from such a value in
 // one branch has a rank. So the nodes that read it move into both branches, up
-// to where the ranks agree again.
+// to where the ranks agree again. Where the If is in a branch of another, that
+// one is taken apart first.
 #ifndef ENCORE_IR_IMPORT_ONNX_MIXED_RANKS_H_
 #define ENCORE_IR_IMPORT_ONNX_MIXED_RANKS_H_
 
 #include <deque>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "encore/ir/import/onnx/context.h"
+#include "encore/ir/import/onnx/functions.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {
 
-// Unimplemented: what the converter of an If says of such a value.
-Status MixedRanks(std::string_view message);
-// Whether a status is one of these, and not yet annotated.
-bool IsMixedRanks(const Status& status);
-
 // The nodes of a graph in the order in which they are imported.
 class NodeQueue {
  public:
-  // `graph` outlives this.
-  explicit NodeQueue(const Graph& graph);
+  // What the queues of a model and its subgraphs share.
+  struct Shared {
+    FunctionNames names = {};
+    int depth = 0;  // how many such values there are around a node
+  };
+
+  // Both outlive this. While a subgraph's queue is there nothing is taken here.
+  NodeQueue(const Graph& graph, Shared* shared);
+  ~NodeQueue() { shared_->depth = depth_; }
+  NodeQueue(const NodeQueue&) = delete;
+  NodeQueue& operator=(const NodeQueue&) = delete;
 
   // The next node, which is taken out; null at the end. Lives as long as this.
   const Node* Take();
 
-  // Puts `node`, an If that was taken, behind those that depend on nothing that
-  // it gives; whether there are any. Of each node only once.
-  bool Defer(const Node& node);
-
-  // The node that stands for the If of `context`, which was taken, and for the
-  // nodes in the queue that read values of two ranks: those are taken out. Null
-  // where nobody wants anything of them. Outputs of the graph that are such
-  // values are noted in the scope. An error where a node does not fit a branch.
-  StatusOr<const Node*> Absorb(NodeContext& context);
+  // Puts others into the queue for the node of `context`, which was taken and
+  // failed with `why`, MixedRanks: an If over it and what reads its values of
+  // two ranks, or what is in its branch where the condition is known. Outputs
+  // of the graph that have two ranks are noted in the scope. `why` where
+  // nothing can be done; an error where a node does not fit a branch.
+  Status Replace(NodeContext& context, const Status& why);
 
  private:
   using Names = std::set<std::string_view>;
   using Nodes = std::vector<const Node*>;
 
+  // Puts the nodes of `branch` into the queue for `node`.
+  Status Splice(const Node& node, const Graph& branch);
+  // Puts `node`, an If that was taken, behind those that depend on nothing that
+  // it gives; whether there are any. Of each node only once.
+  bool Defer(const Node& node);
+  // The node that stands for the If of `context` and for the nodes that read
+  // its values of two ranks, which are taken out. Null where nobody wants
+  // anything of them.
+  StatusOr<const Node*> Absorb(NodeContext& context);
   // Those in the queue that depend on what `givers` give.
   Nodes Dependents(const Nodes& givers) const;
   // Those that depend on what `node` gives, what they depend on, what depends
@@ -66,10 +77,11 @@ class NodeQueue {
       const std::vector<std::string_view>& names);
 
   const Graph& graph_;
+  Shared* shared_;
+  const int depth_;
   std::deque<const Node*> nodes_;
-  std::set<const Node*> deferred_;
+  std::set<const Node*> deferred_, merged_;
   std::deque<Node> made_;
-  std::deque<std::string> names_;
 };
 
 }  // namespace encore::onnx

@@ -6,6 +6,9 @@
 namespace encore::onnx {
 namespace {
 
+// Annotations drop it.
+constexpr char kMixedRanks[] = "encore/mixed_ranks";
+
 Literal DimsLiteral(const KnownDims& known) {
   Literal literal(known.dtype,
                   known.scalar ? std::vector<int64_t>()
@@ -33,6 +36,16 @@ bool IsWeight(const Literal& literal) {
          !IsHost(literal.dtype());
 }
 
+Status MixedRanks(std::string_view message) {
+  Status status = UnimplementedError(message);
+  status.SetPayload(kMixedRanks, absl::Cord());
+  return status;
+}
+
+bool IsMixedRanks(const Status& status) {
+  return status.GetPayload(kMixedRanks).has_value();
+}
+
 Status Scope::Bind(std::string_view name, Bound bound) {
   if (bound.dims && AreConstant(bound.dims->dims)) {
     bound.constant = DimsLiteral(*bound.dims);
@@ -53,9 +66,8 @@ const Bound* Scope::Find(std::string_view name) const {
 
 Status Scope::CheckOutput(std::string_view name) const {
   if (IsMixed(name)) {
-    return UnimplementedError(StrCat("the branches of an If give output ",
-                                     Quote(name),
-                                     " in two ranks: it must have one"));
+    return MixedRanks(StrCat("the branches of an If give output ", Quote(name),
+                             " in two ranks: it must have one"));
   }
   if (Find(name) != nullptr) return OkStatus();
   return InvalidArgumentError(

@@ -66,6 +66,11 @@ struct FoundSize {
 // model's structure: floats or bytes that are no scalar.
 bool IsWeight(const Literal& literal);
 
+// Unimplemented: an If gives a value in one rank or another, see mixed_ranks.h.
+Status MixedRanks(std::string_view message);
+// Whether a status is one of these, and not yet annotated.
+bool IsMixedRanks(const Status& status);
+
 // Names of weights that converters read.
 using ReadWeights = std::set<std::string, std::less<>>;
 
@@ -106,7 +111,7 @@ class Scope {
   bool IsMixed(std::string_view name) const { return mixed_.contains(name); }
 
   // Whether the name, an output of the graph, is bound: InvalidArgument where
-  // no node gives it, Unimplemented where it has two ranks.
+  // no node gives it, MixedRanks where it has two.
   Status CheckOutput(std::string_view name) const;
 
   // Whether a weight was read after it had become a parameter.
