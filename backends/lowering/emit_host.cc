@@ -71,7 +71,14 @@ SlotId Emitter::ConstantObject(const Literal& literal) {
 
 bool Emitter::MayTake(NodeId node, int operand) const {
   const ValueId value = graph_.operand(node, operand);
-  return takeable_.contains(slots_[value.value()]) && uses_[value.value()] == 1;
+  if (!takeable_.contains(slots_[value.value()])) return false;
+  if (uses_[value.value()] == 1) return true;
+  // To append to a sequence, its length is read first.
+  if (graph_.op(node) != Op::kSequenceInsert || operand != 0) return false;
+  const NodeId length = graph_.producer(graph_.operand(node, 2));
+  return uses_[value.value()] == 2 &&
+         graph_.op(length) == Op::kSequenceLength &&
+         graph_.operand(length, 0) == value;
 }
 
 bool Emitter::FindsSizes(NodeId node, const Shape& shape) const {

@@ -107,8 +107,22 @@ struct LoopParts {
   }
 };
 
-// The values after the loop: what is carried, then per stacked result, of the
-// type in `stacked`, a sequence of what the trips gave.
+// Whether a node of `body` or of a body in it finds out a size.
+bool FindsSizes(const Graph& body) {
+  std::vector<const Graph*> work = {&body};
+  while (!work.empty()) {
+    const Graph& graph = *work.back();
+    work.pop_back();
+    for (const NodeId node : Nodes(graph)) {
+      if (graph.info(node).has(kFindsSizes)) return true;
+      for (const Graph& inner : graph.bodies(node)) work.push_back(&inner);
+    }
+  }
+  return false;
+}
+
+// The values after the loop: how many trips there were, what is carried, then
+// for each type in `stacked` a sequence of what the trips gave to be stacked.
 Values MakeWhile(GraphBuilder& g, const LoopParts& loop,
                  std::span<const TensorType> stacked) {
   const Value start[] = {g.Scalar(DType::kI64, int64_t{0}), loop.condition,
@@ -139,17 +153,17 @@ Values MakeWhile(GraphBuilder& g, const LoopParts& loop,
                    in.subspan(3 + states)});
   };
   const Values results = g.While(values, condition, step);
-  if (results.size() < 3 + states) return Values(states);
-  return Joined({ValueSpan(results).subspan(3, states)});
+  if (results.size() < 3 + states) return Values(1 + states);
+  return Joined(
+      {ValueSpan(results).first(1), ValueSpan(results).subspan(3, states)});
 }
 
-// A loop that only its trips end, a scan over their numbers.
-Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop) {
+// The loop with exactly `trips` trips, a scan over their numbers.
+Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop, Value trips) {
   const Dim& count = loop.attrs.trips[0];
-  const Value numbers =
-      count.is_constant()
-          ? g.Iota(DType::kI64, {count}, 0)
-          : g.Node1(Op::kCountUp, {loop.trips}, CountUpAttrs{{count}});
+  const Value numbers = count.is_constant() ? g.Iota(DType::kI64, {count}, 0)
+                                            : g.Node1(Op::kCountUp, {trips},
+                                                      CountUpAttrs{{count}});
   const size_t carried = loop.carried_count();
   const Values operands = Joined({loop.carried, {&numbers, 1}, loop.captures});
   const auto body = [&](GraphBuilder& inner, ValueSpan in) {
@@ -176,13 +190,17 @@ Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
     return WithoutTrips(g, from, node, loop.carried);
   }
   if (loop.counts() && loop.stacks()) {
-    return MakeCountedScan(g, loop);
+    return MakeCountedScan(g, loop, loop.trips);
+  }
+  if (loop.stacks() && !FindsSizes(loop.body)) {
+    return MakeCountedScan(g, loop, MakeWhile(g, loop, {})[0]);
   }
   std::vector<TensorType> stacked;
   for (int i = static_cast<int>(carried); i < from.result_count(node); ++i) {
     stacked.push_back(from.type(from.result(node, i)));
   }
   Values results = MakeWhile(g, loop, stacked);
+  results.erase(results.begin());
   for (size_t k = 0; k < stacked.size(); ++k) {
     Value& result = results[carried + k];
     result = g.Node1(Op::kSequenceConcat, {result},

@@ -5,9 +5,12 @@
 //   * a while, where it stacks nothing;
 //   * a scan over 0, 1, …, where every trip is made: the count is then known
 //     before the first one;
-//   * a while that carries sequences, where its condition may end it and it
-//     stacks values: each trip appends to them, and they are stacked at the
-//     end.
+//   * both, where its condition may end it and it stacks values: the while
+//     counts the trips, the scan makes them again and stacks. Bodies have no
+//     side effects, so the second time gives the same;
+//   * in that case, where the body finds out sizes, which can be said once
+//   only,
+//     a while that carries sequences, to which each trip appends.
 #ifndef ENCORE_BACKENDS_LOWERING_LOOPS_H_
 #define ENCORE_BACKENDS_LOWERING_LOOPS_H_
 
