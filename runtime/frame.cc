@@ -92,7 +92,7 @@ Device* Frame::PoolDevice(PoolId pool) const {
   return device.valid() ? devices_[device.value()].get() : nullptr;
 }
 
-Status Frame::EvaluateSlot(SlotId id) {
+Status Frame::EvaluateSlot(SlotId id, bool whole) {
   const Slot& slot = graph_.slot(id);
   std::optional<int64_t> bytes = slot.bytes.Evaluate(symbols_);
   int64_t total = 0;
@@ -107,8 +107,12 @@ Status Frame::EvaluateSlot(SlotId id) {
     }
   }
   if (!bytes || *bytes < 0) {
-    return InvalidArgumentError(
-        StrCat("slot ", id.value(), " has no size under these input shapes"));
+    if (whole) {
+      return InvalidArgumentError(
+          StrCat("slot ", id.value(), " has no size under these input shapes"));
+    }
+    bytes = 0;
+    total = 0;
   }
   bytes_[id.value()] = *bytes;
   offsets_[id.value()] = total;
@@ -116,14 +120,14 @@ Status Frame::EvaluateSlot(SlotId id) {
   return OkStatus();
 }
 
-Status Frame::EvaluateArg(uint32_t arg) {
+Status Frame::EvaluateArg(uint32_t arg, bool whole) {
   const std::optional<int64_t> value = code_.args[arg].Evaluate(symbols_);
-  if (!value) {
+  if (!value && whole) {
     return InvalidArgumentError(
         StrCat("an extent has no value under these input shapes: ",
                code_.args[arg].ToString()));
   }
-  args_[arg] = *value;
+  args_[arg] = value.value_or(0);
   return OkStatus();
 }
 
@@ -139,11 +143,16 @@ Status Frame::CheckMembers(SlotId slot) const {
 }
 
 Status Frame::Resize() {
-  for (const SlotId slot : code_.slots) {
-    ENCORE_RETURN_IF_ERROR(EvaluateSlot(slot));
+  // What depends on run-time symbols is whole when they are read.
+  for (const SlotId id : code_.slots) {
+    const Slot& slot = graph_.slot(id);
+    const bool found = IsRunTimeSized(graph_, slot.bytes) ||
+                       IsRunTimeSized(graph_, slot.offset);
+    ENCORE_RETURN_IF_ERROR(EvaluateSlot(id, !found));
   }
   for (uint32_t arg = 0; arg < args_.size(); ++arg) {
-    ENCORE_RETURN_IF_ERROR(EvaluateArg(arg));
+    const bool found = IsRunTimeSized(graph_, code_.args[arg]);
+    ENCORE_RETURN_IF_ERROR(EvaluateArg(arg, !found));
   }
   for (const SlotId slot : code_.slots) {
     if (StorageOf(graph_, slot) != slot ||

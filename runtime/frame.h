@@ -86,8 +86,9 @@ class Frame {
   Status Synchronize();
   Status Fault(const ReplayOp& op, const Status& status);
 
-  Status EvaluateSlot(SlotId slot);
-  Status EvaluateArg(uint32_t arg);
+  // One that is not `whole` may have no value yet, and is 0 then.
+  Status EvaluateSlot(SlotId slot, bool whole);
+  Status EvaluateArg(uint32_t arg, bool whole);
   Status AllocateOwned();
   // Whether everything in the storage of `slot` lies within its bytes.
   Status CheckMembers(SlotId slot) const;

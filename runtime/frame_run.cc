@@ -176,11 +176,11 @@ Status Frame::ReadSymbol(const ReplayOp& op) {
   }
   symbols_[op.a] = value;
   const ReplayCode::Dependents& dependents = code_.dependents[op.a];
-  for (const uint32_t arg : dependents.args) {
-    ENCORE_RETURN_IF_ERROR(EvaluateArg(arg));
+  for (const auto& [arg, whole] : dependents.args) {
+    ENCORE_RETURN_IF_ERROR(EvaluateArg(arg, whole));
   }
-  for (const SlotId slot : dependents.slots) {
-    ENCORE_RETURN_IF_ERROR(EvaluateSlot(slot));
+  for (const auto& [slot, whole] : dependents.slots) {
+    ENCORE_RETURN_IF_ERROR(EvaluateSlot(slot, whole));
     const SlotId storage = StorageOf(graph_, slot);
     // Memory of run-time size is checked and set by its Allocate.
     if (IsRunTimeSized(graph_, graph_.slot(storage).bytes)) continue;

@@ -18,6 +18,7 @@ class Flattener {
             std::span<const std::shared_ptr<Device>> devices)
       : graph_(graph), kernels_(kernels), devices_(devices) {
     symbols_of_slot_.resize(graph.slots.size());
+    last_read_.resize(graph.symbols.size());
     for (uint32_t s = 0; s < graph.symbols.size(); ++s) {
       const SymbolInfo& info = graph.symbols[s];
       if (info.source != SymbolInfo::Source::kSlot) continue;
@@ -194,7 +195,8 @@ class Flattener {
 
   void ReadSymbolsOf(SlotId slot) {
     for (const uint32_t symbol : symbols_of_slot_[slot.value()]) {
-      Emit({.code = Code::kReadSymbol, .a = symbol, .b = Entry(slot)});
+      last_read_[symbol] =
+          Emit({.code = Code::kReadSymbol, .a = symbol, .b = Entry(slot)});
     }
   }
 
@@ -246,26 +248,37 @@ class Flattener {
     return flat;
   }
 
+  // `id`, computed from `dims`, among the dependents of their run-time symbols.
+  template <typename Id>
+  void Depend(
+      Id id, std::initializer_list<const Dim*> dims,
+      std::vector<ReplayCode::Dependent<Id>> ReplayCode::Dependents::* list) {
+    std::vector<uint32_t> symbols;
+    for (const Dim* dim : dims) {
+      ForEachSymbol(*dim, [&](uint32_t symbol) {
+        const bool found =
+            graph_.symbols[symbol].source == SymbolInfo::Source::kSlot;
+        if (found && std::ranges::find(symbols, symbol) == symbols.end()) {
+          symbols.push_back(symbol);
+        }
+      });
+    }
+    if (symbols.empty()) return;
+    const uint32_t last = *std::ranges::max_element(
+        symbols, {}, [&](uint32_t symbol) { return last_read_[symbol]; });
+    for (const uint32_t symbol : symbols) {
+      (code_.dependents[symbol].*list).push_back({id, symbol == last});
+    }
+  }
+
   void FillDependents() {
     code_.dependents.resize(graph_.symbols.size());
     for (const SlotId id : code_.slots) {
       const Slot& slot = graph_.slot(id);
-      if (slot.bytes.is_constant() && slot.offset.is_constant()) continue;
-      code_.symbolic_slots.push_back(id);
-      const auto depend = [&](uint32_t symbol) {
-        std::vector<SlotId>& list = code_.dependents[symbol].slots;
-        if (list.empty() || list.back() != id) list.push_back(id);
-      };
-      ForEachSymbol(slot.bytes, depend);
-      ForEachSymbol(slot.offset, depend);
+      Depend(id, {&slot.bytes, &slot.offset}, &ReplayCode::Dependents::slots);
     }
     for (uint32_t arg = 0; arg < code_.args.size(); ++arg) {
-      if (code_.args[arg].is_constant()) continue;
-      code_.symbolic_args.push_back(arg);
-      ForEachSymbol(code_.args[arg], [&](uint32_t symbol) {
-        std::vector<uint32_t>& list = code_.dependents[symbol].args;
-        if (list.empty() || list.back() != arg) list.push_back(arg);
-      });
+      Depend(arg, {&code_.args[arg]}, &ReplayCode::Dependents::args);
     }
   }
 
@@ -273,6 +286,7 @@ class Flattener {
   std::span<const std::unique_ptr<Kernel>> kernels_;
   std::span<const std::shared_ptr<Device>> devices_;
   std::vector<std::vector<uint32_t>> symbols_of_slot_;
+  std::vector<uint32_t> last_read_;  // by symbol
   std::vector<SlotId> scan_slots_;
   ReplayCode code_;
   uint32_t step_ = 0;

@@ -81,17 +81,20 @@ struct ReplayCode {
   // Slots with storage of the frame's own that lasts: arenas and Allocate steps
   // of sizes known when inputs are bound.
   std::vector<SlotId> owned;
-  // Slots whose size and offset matter here, and those of them and of the args
-  // that are no constants.
+  // Slots whose size and offset matter here.
   std::vector<SlotId> slots;
-  std::vector<SlotId> symbolic_slots;
-  std::vector<uint32_t> symbolic_args;
-  // The same, by the run-time symbol they depend on.
-  struct Dependents {
-    std::vector<SlotId> slots;
-    std::vector<uint32_t> args;
+  // What is computed from a run-time symbol. What is computed from several is
+  // whole once the last of them is read: before, it may be no number at all.
+  template <typename Id>
+  struct Dependent {
+    Id id;
+    bool whole;
   };
-  std::vector<Dependents> dependents;
+  struct Dependents {
+    std::vector<Dependent<SlotId>> slots;
+    std::vector<Dependent<uint32_t>> args;
+  };
+  std::vector<Dependents> dependents;  // by symbol
 };
 
 // The slot whose storage `slot` lies in; `slot` itself where it has its own.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/import/onnx/test_models.h"
@@ -160,6 +161,56 @@ TEST_P(RunTimeSizes, ShapesThatDoNotFit) {
                                     call({1, 24}, {9, 1}), call({4, 6}, {3, 6}),
                                     call({-1, 1}, {1, 5}), call({0, 0}, {1, 1}),
                                     call({24, 1}, {24, 0})}));
+}
+
+// Extents that are found out apart, and make sense together only: between the
+// two (H - 2) * (W - 2) is below 0.
+TEST_P(RunTimeSizes, ImagesOfTwoSizes) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"1", "2", "7", "9"}),
+                 TensorInput("rows", {"7"}, kBool),
+                 TensorInput("columns", {"9"}, kBool),
+                 TensorInput("w", {"3", "2", "3", "3"}),
+                 TensorInput("offsets", {"1", "18", "5", "7"}),
+                 TensorInput("grid", {"1", "2", "3", "2"}),
+                 TensorInput("inner_rows", {"5"}, kBool),
+                 TensorInput("inner_columns", {"7"}, kBool)};
+  text.opset = 20;
+  text.nodes = {
+      Node("Compress", {"x", "rows"}, {"cut"}, {IntAttribute("axis", 2)}),
+      Node("Compress", {"cut", "columns"}, {"image"},
+           {IntAttribute("axis", 3)}),
+      Node("Compress", {"offsets", "inner_rows"}, {"cut_offsets"},
+           {IntAttribute("axis", 2)}),
+      Node("Compress", {"cut_offsets", "inner_columns"}, {"offset"},
+           {IntAttribute("axis", 3)}),
+      Node("DeformConv", {"image", "w", "offset"}, {"moved"}),
+      Node("MaxPool", {"image"}, {"pooled", "at"},
+           {onnx::IntsAttribute("kernel_shape", {2, 2}),
+            onnx::IntsAttribute("strides", {2, 3}),
+            IntAttribute("ceil_mode", 1)}),
+      Node("GridSample", {"pooled", "grid"}, {"sampled"}),
+      Node("ReduceMax", {"moved"}, {"most"}),
+      Node("ReduceSum", {"at"}, {"named"}),
+      Node("Cast", {"named"}, {"number"}, {IntAttribute("to", kFloat)}),
+      Node("Add", {"most", "number"}, {"sum"}),
+      Node("Add", {"sampled", "sum"}, {"y"})};
+  const auto graph = onnx::ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<std::vector<Literal>> calls;
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{5, 4}, {7, 9}, {3, 8}, {4, 3}}) {
+    const auto first = [](int64_t size, int64_t count) {
+      Literal mask(DType::kBool, {size});
+      for (int64_t i = 0; i < count; ++i) mask.SetInt(i, 1);
+      return mask;
+    };
+    calls.push_back({Floats({1, 2, 7, 9}), first(7, rows), first(9, columns),
+                     Floats({3, 2, 3, 3}), Floats({1, 18, 5, 7}),
+                     Floats({1, 2, 3, 2}), first(5, rows - 2),
+                     first(7, columns - 2)});
+  }
+  Expect(*graph, Evaluated(*graph, calls));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, RunTimeSizes, testing::Values("cpu", "ref"),

@@ -28,13 +28,6 @@ Value Lowest(NodeContext& context, DType dtype) {
   return context.Scalar(dtype, bits == 0 ? 0 : -std::ldexp(1.0, bits - 1));
 }
 
-// 0, 1, … along one of `rank` axes.
-Value Along(GraphBuilder& g, const Dim& extent, int axis, int rank) {
-  Dims column(rank, 1);
-  column[axis] = extent;
-  return g.Iota(DType::kI64, Shape(std::move(column)), axis);
-}
-
 // Where each window's largest element lies in the whole of x: x is looked up at
 // the windows' elements, and the first largest wins. All in [results…,
 // window…].
@@ -49,11 +42,7 @@ Status MaxIndices(NodeContext& context, Value x, const Window& window,
   Value before = g.Scalar(DType::kI64, int64_t{1});  // column-major stride
   for (int d = 0; d < spatial; ++d) {
     const Value extent = DimValue(context, shape[d + 2]);
-    const Value result = Along(g, pooled[d + 2], d, 2 * spatial);
-    const Value tap = Along(g, window.sizes[d], spatial + d, 2 * spatial);
-    const Value position = g.Sub(g.Add(g.Mul(result, window.strides[d]),
-                                       g.Mul(tap, window.dilations[d])),
-                                 DimValue(context, window.padding_low[d]));
+    const Value position = PositionsAlong(context, window, pooled, d);
     inside = g.And(inside, g.And(g.Compare(position, 0, Comparison::kGe),
                                  g.Compare(position, extent, Comparison::kLt)));
     at = g.Add(g.Mul(at, extent), position);

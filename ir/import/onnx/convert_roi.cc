@@ -91,19 +91,19 @@ std::vector<Tap> RoiTaps(GraphBuilder& g, const RoiSpan& span, int64_t bins,
   const Value part = g.Div(g.Add(number, 0.5), g.Max(counts, 1.0));
   const Value step = each(g.Div(span.size, static_cast<double>(bins)));
   Value at = g.Add(each(span.low), g.Mul(step, g.Add(bin, part)));
-  const auto extent = static_cast<double>(axis.extent);
+  const Value extent = g.Cast(axis.extent, dtype);
+  const Value last = g.Sub(extent, 1.0);
   Value inside = g.And(g.Compare(at, -1.0, Comparison::kGe),
                        g.Compare(at, extent, Comparison::kLe));
   inside = g.And(inside, g.Compare(number, counts, Comparison::kLt));
   const Shape flat = {regions, samples.most * bins};
   at = g.Reshape(at, flat);
   inside = g.Reshape(inside, flat);
-  const Value kept = g.Min(g.Max(at, 0.0), extent - 1);
+  const Value kept = g.Min(g.Max(at, 0.0), last);
   const Value floor = g.Floor(kept);
   const Value t = g.Sub(kept, floor);
   const auto tap = [&](Value position, Value weight) {
-    return Tap{g.Cast(g.Min(position, extent - 1), DType::kI64), weight,
-               inside};
+    return Tap{g.Cast(g.Min(position, last), DType::kI64), weight, inside};
   };
   return {tap(floor, g.Sub(1.0, t)), tap(g.Add(floor, 1.0), t)};
 }
@@ -183,8 +183,7 @@ Status RoiAlign(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const RoiMode mode, ReadRoiMode(context));
   const Value x = context.Input(0), rois = context.Input(1);
   const Shape shape = context.shape(x);
-  if (x.rank() != 4 || rois.rank() != 2 || !(rois.shape()[1] == Dim(4)) ||
-      !shape[2].is_constant() || !shape[3].is_constant()) {
+  if (x.rank() != 4 || rois.rank() != 2 || !(rois.shape()[1] == Dim(4))) {
     return NodeContext::Error(StrCat("inputs are ", x.type(), " and ",
                                      rois.type(),
                                      ", expected [N, C, H, W] and [R, 4]"));
@@ -195,8 +194,8 @@ Status RoiAlign(NodeContext& context) {
   const auto corner = [&](int64_t i) {
     return g.Squeeze(g.SliceAxis(rois, 1, i, i + 1), {1});
   };
-  const std::vector<GridAxis> axes = {{shape[2].constant()},
-                                      {shape[3].constant()}};
+  const std::vector<GridAxis> axes = {{DimValue(context, shape[2])},
+                                      {DimValue(context, shape[3])}};
   const RoiSpan spans[] = {SpanOf(g, corner(1), corner(3), mode),
                            SpanOf(g, corner(0), corner(2), mode)};
   const int64_t bins[] = {mode.height, mode.width};
@@ -229,7 +228,7 @@ Value RoundAway(GraphBuilder& g, Value x) {
 // For each region and bin whether an element of an axis of `extent` is in it:
 // bool [R, bins, extent].
 Value InBin(GraphBuilder& g, Value start, Value end, int64_t bins,
-            int64_t extent) {
+            const Dim& extent) {
   const DType dtype = start.dtype();
   const auto each = [&](Value value) { return g.Unsqueeze(value, {1, 2}); };
   const Value size = g.Div(g.Max(g.Add(g.Sub(end, start), 1.0), 1.0),
@@ -258,8 +257,7 @@ Status MaxRoiPool(NodeContext& context) {
     return NodeContext::Error(StrCat("attribute pooled_shape has ", bins.size(),
                                      " entries, expected 2"));
   }
-  if (x.rank() != 4 || rois.rank() != 2 || !(rois.shape()[1] == Dim(5)) ||
-      !shape[2].is_constant() || !shape[3].is_constant()) {
+  if (x.rank() != 4 || rois.rank() != 2 || !(rois.shape()[1] == Dim(5))) {
     return NodeContext::Error(StrCat("inputs are ", x.type(), " and ",
                                      rois.type(),
                                      ", expected [N, C, H, W] and [R, 5]"));
@@ -276,8 +274,8 @@ Status MaxRoiPool(NodeContext& context) {
   // First the rows of each bin, [R, C, bins, H, W] to [R, C, bins, W], then the
   // columns, [R, C, bins, bins, W].
   for (int d = 0; d < 2; ++d) {
-    const Value in = InBin(g, corner(2 - d), corner(4 - d), bins[d],
-                           shape[2 + d].constant());
+    const Value in =
+        InBin(g, corner(2 - d), corner(4 - d), bins[d], shape[2 + d]);
     const Value inside = g.Unsqueeze(in, d == 0 ? Ints{1, 4} : Ints{1, 2});
     const Value spread = g.Unsqueeze(best, {2 + d});
     best = g.Reduce(g.Select(inside, spread, lowest), Combiner::kMax, {3 + d});

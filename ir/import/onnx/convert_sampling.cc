@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/import/onnx/sampling.h"
 #include "encore/ir/import/onnx/window.h"
 #include "encore/ir/support/status_macros.h"
@@ -22,22 +23,28 @@ struct GridMode {
   bool align_corners = false;
 };
 
+// The number of the last element, in a float dtype.
+Value LastOf(GraphBuilder& g, const GridAxis& axis, DType dtype) {
+  return g.Sub(g.Cast(axis.extent, dtype), 1.0);
+}
+
 // Mirrored at both ends until it lies between them.
 Value Reflect(GraphBuilder& g, Value x, const GridAxis& axis) {
-  const double range = axis.high - axis.low;
-  if (range <= 0) return g.Mul(x, 0.0);
-  const Value away = g.Abs(g.Sub(x, axis.low));
+  // What has one element is clamped to it afterwards.
+  const Value range =
+      g.Max(g.Add(LastOf(g, axis, x.dtype()), 2 * axis.margin), 1.0);
+  const Value away = g.Abs(g.Add(x, axis.margin));
   const Value turns = g.Floor(g.Div(away, range));
   const Value rest = g.Sub(away, g.Mul(turns, range));
   const Value odd =
       g.Compare(g.Sub(turns, g.Mul(g.Floor(g.Div(turns, 2.0)), 2.0)), 0.5,
                 Comparison::kGt);
-  return g.Add(g.Select(odd, g.Sub(range, rest), rest), axis.low);
+  return g.Sub(g.Select(odd, g.Sub(range, rest), rest), axis.margin);
 }
 
 Tap MakeTap(GraphBuilder& g, Value at, Value weight, const GridAxis& axis,
             Padding padding) {
-  const auto last = static_cast<double>(axis.extent - 1);
+  const Value last = LastOf(g, axis, at.dtype());
   Tap tap{{}, weight, {}};
   if (padding == Padding::kZeros) {
     tap.inside = g.And(g.Compare(at, 0.0, Comparison::kGe),
@@ -128,24 +135,20 @@ Status GridSample(NodeContext& context) {
   std::vector<GridAxis> axes;
   std::vector<std::vector<Tap>> taps;
   for (int d = 0; d < spatial; ++d) {
-    if (!shape[2 + d].is_constant()) {
-      return UnimplementedError("the extents of input X must be known");
-    }
-    GridAxis axis{shape[2 + d].constant()};
-    const auto extent = static_cast<double>(axis.extent);
-    axis.low = mode.align_corners ? 0 : -0.5;
-    axis.high = mode.align_corners ? extent - 1 : extent - 0.5;
+    const GridAxis axis = {DimValue(context, shape[2 + d]),
+                           mode.align_corners ? 0 : 0.5};
+    const Value last = LastOf(g, axis, grid.dtype());
     // The grid counts its axes from the last one, from -1 to 1.
     const int64_t column = spatial - 1 - d;
     Value at = g.Reshape(g.SliceAxis(grid, spatial + 1, column, column + 1),
                          {where[0], points});
     at = mode.align_corners
-             ? g.Mul(g.Add(at, 1.0), (extent - 1) / 2)
-             : g.Div(g.Sub(g.Mul(g.Add(at, 1.0), extent), 1.0), 2.0);
+             ? g.Mul(g.Add(at, 1.0), g.Div(last, 2.0))
+             : g.Div(g.Sub(g.Mul(g.Add(at, 1.0), g.Add(last, 1.0)), 1.0), 2.0);
     if (mode.interpolation == "nearest") at = g.Round(at);
     // The taps of a cubic curve are taken to the border one by one.
     if (mode.padding == Padding::kBorder && mode.interpolation != "cubic") {
-      at = g.Min(g.Max(at, 0.0), extent - 1);
+      at = g.Min(g.Max(at, 0.0), last);
     } else if (mode.padding == Padding::kReflection) {
       at = Reflect(g, at, axis);
     }
@@ -160,54 +163,39 @@ Status GridSample(NodeContext& context) {
 // What a deformable convolution reads: the taps of one axis [N * groups, K * P]
 // where a window of K elements stands at P places, each moved by `offset`
 // [N * groups, K, rank, P].
-std::vector<Tap> DeformedTaps(GraphBuilder& g, Value offset,
-                              const Window& window, const Ints& places,
-                              size_t d, const GridAxis& axis) {
-  const int64_t taps = *ElementCount(window.sizes);
-  const int64_t points = *ElementCount(places);
-  Literal plain(DType::kF32, {taps, points});
-  const Ints low = ConstantPadding(window.padding_low);
-  const auto digit = [](const Ints& extents, int64_t i, size_t d) {
-    for (size_t k = extents.size(); --k > d;) i /= extents[k];
-    return i % extents[d];
-  };
-  for (int64_t i = 0; i < taps * points; ++i) {
-    plain.SetDouble(
-        i,
-        static_cast<double>(
-            digit(places, i % points, d) * window.strides[d] +
-            digit(window.sizes, i / points, d) * window.dilations[d] - low[d]));
-  }
-  const auto axis_of = static_cast<int64_t>(d);
-  const Value moved =
-      g.Squeeze(g.SliceAxis(offset, 2, axis_of, axis_of + 1), {2});
+std::vector<Tap> DeformedTaps(NodeContext& context, Value offset,
+                              const Window& window, const Shape& places, int d,
+                              const GridAxis& axis) {
+  GraphBuilder& g = context.builder();
+  const Shape shape = offset.shape();
+  Dims all(places.dims().begin() + 2, places.dims().end());
+  all.insert(all.end(), window.sizes.begin(), window.sizes.end());
+  const Value plain = g.TransposeMatrix(
+      g.Reshape(g.BroadcastTo(PositionsAlong(context, window, places, d),
+                              Shape(std::move(all))),
+                {shape[3], shape[1]}));
+  const Value moved = g.Squeeze(g.SliceAxis(offset, 2, d, d + 1), {2});
   const Value at =
-      g.Add(g.Cast(moved, DType::kF32),
-            g.BroadcastTo(g.Constant(std::move(plain)), moved.shape()));
+      g.Add(g.Cast(moved, DType::kF32), g.Cast(plain, DType::kF32));
   const GridMode mode{"linear", Padding::kZeros, false};
-  return TapsOf(g, g.Reshape(at, {offset.shape()[0], taps * points}), axis,
-                mode);
+  return TapsOf(g, g.Reshape(at, {shape[0], shape[1] * shape[3]}), axis, mode);
 }
 
-// The extents of a convolution's result.
-StatusOr<Ints> PlacesOf(const Shape& shape, const Window& window) {
-  const Ints low = ConstantPadding(window.padding_low),
-             high = ConstantPadding(window.padding_high);
-  Ints places;
+// The shape of a convolution's result.
+StatusOr<Shape> ConvolvedShape(const Shape& shape, const Dim& channels,
+                               const Window& window) {
+  Dims result = {shape[0], channels};
   for (size_t d = 0; d < window.sizes.size(); ++d) {
-    const Dim& extent = shape[static_cast<int>(d) + 2];
-    if (!extent.is_constant()) {
-      return UnimplementedError("the extents of input X must be known");
-    }
-    const int64_t rest = extent.constant() + low[d] + high[d] -
-                         window.dilations[d] * (window.sizes[d] - 1) - 1;
-    if (rest < 0) {
+    const Dim rest = shape[static_cast<int>(d) + 2] + window.padding_low[d] +
+                     window.padding_high[d] -
+                     window.dilations[d] * (window.sizes[d] - 1) - 1;
+    if (rest.is_constant() && rest.constant() < 0) {
       return NodeContext::Error(
           StrCat("the kernel leaves input X in dim ", d + 2));
     }
-    places.push_back(rest / window.strides[d] + 1);
+    result.push_back(FloorDiv(rest, window.strides[d]) + 1);
   }
-  return places;
+  return Shape(std::move(result));
 }
 
 // Whether the channels of a deformable convolution fall into groups, and into
@@ -227,7 +215,6 @@ Status CheckGroups(Value x, Value weights, int64_t groups, int64_t moved) {
 
 // Source: https://onnx.ai/onnx/operators/onnx__DeformConv.html
 Status DeformConv(NodeContext& context) {
-  constexpr int64_t kMaxSamples = int64_t{1} << 24;
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 5));
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0), weights = context.Input(1);
@@ -241,21 +228,22 @@ Status DeformConv(NodeContext& context) {
                           KernelSizes(context, weights, x.rank()));
   ENCORE_ASSIGN_OR_RETURN(const Window window,
                           ReadWindow(context, shape, sizes, false));
-  ENCORE_ASSIGN_OR_RETURN(const Ints places, PlacesOf(shape, window));
-  const auto taps = ElementCount(sizes), points = ElementCount(places);
-  if (!taps || !points || *taps > kMaxSamples / std::max<int64_t>(*points, 1)) {
-    return UnimplementedError("too many samples");
-  }
+  ENCORE_ASSIGN_OR_RETURN(const Shape result,
+                          ConvolvedShape(shape, kernel[0], window));
   ENCORE_RETURN_IF_ERROR(CheckGroups(x, weights, groups, moved));
   const Dim batch = shape[0] * moved;
+  const Dim taps = *ElementCount(sizes);  // some of the elements of W
+  Dim points = 1;
+  for (int d = 0; d < spatial; ++d) points = points * result[d + 2];
   const Value offset =
-      context.Reshape(context.Input(2), {batch, *taps, spatial, *points});
+      context.Reshape(context.Input(2), {batch, taps, spatial, points});
   ENCORE_RETURN_IF_ERROR(g.status());
   std::vector<GridAxis> axes;
   std::vector<std::vector<Tap>> along;
   for (int d = 0; d < spatial; ++d) {
-    axes.push_back({shape[d + 2].constant()});
-    along.push_back(DeformedTaps(g, offset, window, places, d, axes.back()));
+    axes.push_back({DimValue(context, shape[d + 2])});
+    along.push_back(
+        DeformedTaps(context, offset, window, result, d, axes.back()));
   }
   const int64_t channels = shape[1].constant() / moved;
   Dims split = {batch, channels};
@@ -263,20 +251,18 @@ Status DeformConv(NodeContext& context) {
   Value read = Sample(g, context.Reshape(x, split), axes, along);
   if (context.HasInput(4)) {
     const Value mask =
-        context.Reshape(context.Input(4), {batch, 1, *taps * *points});
+        context.Reshape(context.Input(4), {batch, 1, taps * points});
     read = g.Mul(read, g.BroadcastTo(mask, read.shape()));
   }
-  const int64_t inner = shape[1].constant() / groups * *taps;
+  const Dim inner = taps * (shape[1].constant() / groups);
   const int64_t outer = kernel[0].constant() / groups;
   // [groups, outer, N, points]
   Value y =
       g.DotGeneral(context.Reshape(weights, {groups, outer, inner}),
-                   context.Reshape(read, {shape[0], groups, inner, *points}),
+                   context.Reshape(read, {shape[0], groups, inner, points}),
                    {{2}, {2}}, {{0}, {1}});
   y = g.Transpose(y, {2, 0, 1, 3});
-  Dims result = {shape[0], kernel[0]};
-  result.insert(result.end(), places.begin(), places.end());
-  y = context.Reshape(y, result);
+  y = g.Reshape(y, result);
   if (context.HasInput(3)) {
     const Value bias = context.Input(3);
     y = g.Add(y, g.Broadcast(bias, context.shape(y), {1}));

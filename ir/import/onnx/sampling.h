@@ -2,7 +2,6 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_SAMPLING_H_
 #define ENCORE_IR_IMPORT_ONNX_SAMPLING_H_
 
-#include <cstdint>
 #include <vector>
 
 #include "encore/ir/builder.h"
@@ -11,8 +10,9 @@ namespace encore::onnx {
 
 // One spatial axis of a grid.
 struct GridAxis {
-  int64_t extent = 0;
-  double low = 0, high = 0;  // between what reflects
+  Value extent;  // i64 scalar
+  // How far before its first element and behind its last one it reflects.
+  double margin = 0;
 };
 
 // A tap: the position of an element along one axis, its weight, and whether it

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -150,6 +151,21 @@ Ints ConstantPadding(const Dims& padding) {
   Ints constants;
   for (const Dim& dim : padding) constants.push_back(dim.constant());
   return constants;
+}
+
+Value PositionsAlong(NodeContext& context, const Window& window,
+                     const Shape& results, int d) {
+  GraphBuilder& g = context.builder();
+  const auto spatial = static_cast<int>(window.sizes.size());
+  const auto along = [&](const Dim& extent, int axis) {
+    Dims column(2 * spatial, 1);
+    column[axis] = extent;
+    return g.Iota(DType::kI64, Shape(std::move(column)), axis);
+  };
+  const Value begins = g.Mul(along(results[d + 2], d), window.strides[d]);
+  const Value within =
+      g.Mul(along(window.sizes[d], spatial + d), window.dilations[d]);
+  return g.Sub(g.Add(begins, within), DimValue(context, window.padding_low[d]));
 }
 
 StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank) {

@@ -31,6 +31,12 @@ Value PadByHand(NodeContext& context, Value x, Value fill, Window* window);
 // Padding that is constant. REQUIRES that it is.
 Ints ConstantPadding(const Dims& padding);
 
+// Where along spatial axis `d` of the input the elements of the windows lie
+// that give `results` [N, C, spatial…]: i64, to be broadcast to [result
+// spatial…, sizes…].
+Value PositionsAlong(NodeContext& context, const Window& window,
+                     const Shape& results, int d);
+
 // The spatial extents of a convolution's weights [O, C, spatial…], which must
 // be known and of rank `rank`.
 StatusOr<Ints> KernelSizes(NodeContext& context, Value weights, int rank);
