@@ -2,11 +2,11 @@
 """Every bad model is refused: with exit code 2 and a message that names the node and the attribute at fault, in 2 s
 and in 10 times the file's size plus 64 MiB.
 
-  bad_models_test.py WRITE_MUTATIONS IMPORT_EACH ENCORE EXPORT_SCHEMAS [--all]
+  bad_models_test.py WRITE_MUTATIONS IMPORT_EACH ENCORE EXPORT_SCHEMAS
 
 WRITE_MUTATIONS makes bad models from ONNX's own, and says of most which rule of the standard they break: these have to be
-refused. Strict shape inference of the pinned onnx package, which knows fewer rules than the standard has, judges them too;
-with --all what it alone refuses has to be refused as well. All mutations are imported, good ones too, each in a process of
+refused. Strict shape inference of the pinned onnx package judges them too: what it alone refuses has to be refused as
+well, with the mutated node named or one that depends on it. All mutations are imported, good ones too, each in a process of
 its own, whose time and memory are measured, and a sample of the bad ones by the tool.
 """
 import importlib.util
@@ -41,15 +41,23 @@ def load_checker(script):
     return module.load(deps), root
 
 
-def read_model(folder, mutation):
+def place(mutation):
+    return mutation['offset'], mutation['size']
+
+
+def place_of_base(mutation):
+    return mutation.get('base_offset'), mutation.get('base_size')
+
+
+def read_model(folder, offset, size):
     with open(os.path.join(folder, 'models'), 'rb') as file:
-        file.seek(mutation['offset'])
-        return file.read(mutation['size'])
+        file.seek(offset)
+        return file.read(size)
 
 
-def places(mutations):
+def lines(places):
     """The lines that say where models are, for the processes that read them."""
-    return ''.join(f"{mutation['offset']} {mutation['size']}\n" for mutation in mutations)
+    return ''.join(f'{offset} {size}\n' for offset, size in places)
 
 
 def judge(script, folder):
@@ -58,7 +66,7 @@ def judge(script, folder):
     onnx, _ = load_checker(script)
     for line in sys.stdin:
         offset, size = line.split()
-        model = read_model(folder, {'offset': int(offset), 'size': int(size)})
+        model = read_model(folder, int(offset), int(size))
         try:
             onnx.shape_inference.infer_shapes(model, True, True, False)
             print('accepted', flush=True)
@@ -69,21 +77,25 @@ def judge(script, folder):
 
 
 def judge_all(mutations, script, folder):
-    """Says of each whether onnx refuses it."""
+    """Says of each whether onnx refuses it, and not what it was made from."""
+    places = [place(mutation) for mutation in mutations]
+    places += sorted({place_of_base(mutation) for mutation in mutations} - {(None, None)})
     verdicts = []
-    while len(verdicts) < len(mutations):
+    while len(verdicts) < len(places):
         done = subprocess.run([sys.executable, __file__, '--judge', script, folder], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, input=places(mutations[len(verdicts):]), text=True)
+                              stderr=subprocess.DEVNULL, input=lines(places[len(verdicts):]), text=True)
         verdicts += done.stdout.splitlines()
         if done.returncode != 0:
             verdicts.append('crashed')
-    for mutation, verdict in zip(mutations, verdicts):
-        mutation['refused'] = verdict == 'refused'
+    refused = {at for at, verdict in zip(places, verdicts) if verdict == 'refused'}
+    for mutation in mutations:
+        mutation['refused'] = place(mutation) in refused and place_of_base(mutation) not in refused
 
 
 def import_all(program, mutations, folder):
     """(code, milliseconds, bytes, message) of each."""
-    done = subprocess.run([program, folder], capture_output=True, text=True, errors='replace', input=places(mutations))
+    done = subprocess.run([program, folder], capture_output=True, text=True, errors='replace',
+                          input=lines(place(mutation) for mutation in mutations))
     if done.returncode != 0:
         raise SystemExit(f'{program}: {done.stderr[-200:]}')
     results = [line.split('\t', 3) for line in done.stdout.split('\n')[:-1]]
@@ -99,6 +111,8 @@ def run(command):
 
 
 def names(message, mutation):
+    if not mutation['rule'] and any(f'node "{node}" ' in message for node in mutation['reached']):
+        return True
     return mutation['node'] in message and re.search(rf"\b{re.escape(mutation['attribute'])}\b", message) is not None
 
 
@@ -129,7 +143,7 @@ def faults_of_tool(tool, mutations, folder):
               if i % step == 0 or one['name'].startswith(('external', 'model/external', 'model/subgraph/nested'))]
     for mutation in sample:
         with open(model, 'wb') as file:
-            file.write(read_model(folder, mutation))
+            file.write(read_model(folder, *place(mutation)))
         code, seconds, text = run([*command, model])
         if code != EXIT_UNUSABLE:
             yield mutation, f'exit code {code}: {text}'
@@ -153,7 +167,7 @@ def main():
         begin = time.monotonic()
         judge_all(mutations, script, folder)
         for mutation in mutations:
-            mutation['bad'] = bool(mutation['rule']) or ('--all' in sys.argv and mutation['refused'])
+            mutation['bad'] = bool(mutation['rule']) or mutation['refused']
         bad = [mutation for mutation in mutations if mutation['bad']]
         refused = sum(mutation['refused'] for mutation in bad)
         print(f'{len(mutations)} mutations, {len(bad)} bad, {refused} of them onnx refuses too; judged in '

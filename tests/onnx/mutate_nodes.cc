@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -8,7 +9,9 @@
 
 #include "encore/ir/import/onnx/schema.h"
 #include "encore/ir/support/strings.h"
+#include "encore/tests/onnx/base_models.h"
 #include "encore/tests/onnx/mutations.h"
+#include "encore/tests/onnx/sites.h"
 
 namespace encore::tests {
 namespace {
@@ -21,28 +24,23 @@ using ::onnx::NodeProto;
 using onnx::Schema;
 using onnx::TypeSet;
 
-// A node of a corpus' model, and its operator.
-struct Site {
-  const Sample* sample;
-  int node;
-  const Schema* schema;
-};
-
-int64_t OpsetOf(const ModelProto& model, const std::string& domain) {
-  for (const auto& import : model.opset_import()) {
-    const bool standard =
-        import.domain().empty() || import.domain() == "ai.onnx";
-    if (domain.empty() ? standard : import.domain() == domain) {
-      return import.version();
-    }
+// Of the tensors in it, where it is a sequence or an optional.
+void ClearShape(::onnx::TypeProto* type) {
+  while (type->has_sequence_type() || type->has_optional_type()) {
+    type = type->has_sequence_type()
+               ? type->mutable_sequence_type()->mutable_elem_type()
+               : type->mutable_optional_type()->mutable_elem_type();
   }
-  return 0;
+  if (type->has_tensor_type()) type->mutable_tensor_type()->clear_shape();
 }
 
 // The mutations of one site.
 class NodeMutator {
  public:
-  NodeMutator(const Site& site, const Sink& sink) : site_(site), sink_(sink) {}
+  NodeMutator(const Site& site, const Sink& sink) : site_(site), sink_(sink) {
+    Begin();
+    base_ = model_.SerializeAsString();
+  }
 
   void MutateAttribute(const Schema::AttributeRow& row);
   void MutateNode();
@@ -53,25 +51,61 @@ class NodeMutator {
   // Starts a mutation: the model with its node named.
   NodeProto* Begin() {
     model_ = site_.sample->model;
-    NodeProto* node = model_.mutable_graph()->mutable_node(site_.node);
-    node->set_name(kNodeName);
-    // A mutation may change shapes and yet be a good model.
-    for (auto& output : *model_.mutable_graph()->mutable_output()) {
-      if (!output.type().has_tensor_type()) continue;
-      output.mutable_type()->mutable_tensor_type()->clear_shape();
+    graph_ = model_.mutable_graph();
+    LeaveShapesOpen();
+    for (const Site::Step& step : site_.path) {
+      graph_ = SubgraphAt(graph_, step);
+      LeaveShapesOpen();
     }
-    model_.mutable_graph()->clear_value_info();
+    NodeProto* node = graph_->mutable_node(site_.node);
+    node->set_name(kNodeName);
     return node;
+  }
+  // A mutation may change shapes and yet be a good model.
+  void LeaveShapesOpen() {
+    for (auto& output : *graph_->mutable_output()) {
+      if (output.has_type()) ClearShape(output.mutable_type());
+    }
+    graph_->clear_value_info();
   }
   void Emit(std::string_view what, std::string_view attribute,
             std::string_view rule) {
-    EmitOf(kNodeName, what, attribute, rule);
+    const auto& outputs = graph_->node(site_.node).output();
+    EmitOf(kNodeName, what, attribute, rule, {outputs.begin(), outputs.end()});
   }
+  // `changed`: the values that the mutation changes.
   void EmitOf(std::string_view node, std::string_view what,
-              std::string_view attribute, std::string_view rule) {
-    sink_({StrCat(site_.schema->op_type, "-", site_.schema->since, "/", what),
+              std::string_view attribute, std::string_view rule,
+              std::set<std::string> changed = {}, bool of_input = false) {
+    sink_({StrCat(site_.schema->op_type, "-", site_.schema->since,
+                  site_.path.empty() ? "" : "/inner", "/", what),
            model_.SerializeAsString(), std::string(node),
-           std::string(attribute), std::string(rule)});
+           std::string(attribute), std::string(rule), base_,
+           Reached(std::move(changed), of_input)});
+  }
+  // What messages call the nodes that `changed` of the node's graph reach, in
+  // the graphs around it too.
+  std::vector<std::string> Reached(std::set<std::string> changed,
+                                   bool of_input) {
+    std::vector<std::string> titles;
+    GraphProto* graph = model_.mutable_graph();
+    for (const Site::Step& step : site_.path) {
+      const NodeProto& around = graph->node(step.node);
+      if (of_input) titles.push_back(TitleOf(around));
+      const auto& outputs = around.output();
+      std::ranges::copy(NodesReached(*graph, {outputs.begin(), outputs.end()}),
+                        std::back_inserter(titles));
+      graph = SubgraphAt(graph, step);
+    }
+    std::ranges::copy(NodesReached(*graph, std::move(changed)),
+                      std::back_inserter(titles));
+    return titles;
+  }
+  // A mutation of the graph input that the node reads. A subgraph's input is
+  // what the node around gives: that may be at fault.
+  void EmitInput(int i, std::string_view what, std::string_view rule = "") {
+    EmitOf(kNodeName, StrCat("input ", i, "/", what), "", rule,
+           {graph_->node(site_.node).input(i)}, /*of_input=*/true);
   }
   AttributeProto* Attribute(NodeProto* node, const Schema::AttributeRow& row);
   void OutOfRange(const Schema::AttributeRow& row);
@@ -82,7 +116,9 @@ class NodeMutator {
 
   const Site& site_;
   const Sink& sink_;
+  std::string base_;
   ModelProto model_;
+  GraphProto* graph_ = nullptr;  // the node's
 };
 
 // The node's attribute, added where it has none.
@@ -233,7 +269,7 @@ void NodeMutator::MutateAttribute(const Schema::AttributeRow& row) {
   Emit(StrCat(name, "/type field"), name, "the attribute has another type");
   attribute = Attribute(Begin(), row);
   AttributeProto copy = *attribute;
-  *model_.mutable_graph()->mutable_node(site_.node)->add_attribute() = copy;
+  *graph_->mutable_node(site_.node)->add_attribute() = copy;
   Emit(StrCat(name, "/twice"), name, "attributes have distinct names");
   OutOfRange(row);
 }
@@ -258,9 +294,8 @@ void NodeMutator::MutateNode() {
 }
 
 ::onnx::TypeProto_Tensor* NodeMutator::InputType(int i) {
-  GraphProto* graph = model_.mutable_graph();
-  for (auto& input : *graph->mutable_input()) {
-    if (input.name() == graph->node(site_.node).input(i) &&
+  for (auto& input : *graph_->mutable_input()) {
+    if (input.name() == graph_->node(site_.node).input(i) &&
         input.type().has_tensor_type()) {
       return input.mutable_type()->mutable_tensor_type();
     }
@@ -269,7 +304,6 @@ void NodeMutator::MutateNode() {
 }
 
 void NodeMutator::WrongTypes(int input, const Schema::Parameter& parameter) {
-  // The graph input may serve other nodes: then they are at fault, too.
   int left = 3;
   for (int type = 1; type <= static_cast<int>(ElementType::kInt4); ++type) {
     const auto element = static_cast<ElementType>(type);
@@ -286,14 +320,14 @@ void NodeMutator::WrongTypes(int input, const Schema::Parameter& parameter) {
     tensor->set_elem_type(type);
     // Where it is an initializer, too, the two disagree, which is no fault of
     // the node's.
-    const std::string& name = model_.graph().node(site_.node).input(input);
-    const auto& data = model_.graph().initializer();
+    const std::string& name = graph_->node(site_.node).input(input);
+    const auto& data = graph_->initializer();
     const bool by_rule =
-        model_.graph().node_size() == 1 &&
+        site_.path.empty() && graph_->node_size() == 1 &&
         std::none_of(data.begin(), data.end(),
                      [&](const auto& tensor) { return tensor.name() == name; });
-    Emit(StrCat("input ", input, "/of ", onnx::ElementName(element)), "",
-         by_rule ? "the operator does not take the type" : "");
+    EmitInput(input, StrCat("of ", onnx::ElementName(element)),
+              by_rule ? "the operator does not take the type" : "");
   }
 }
 
@@ -306,7 +340,7 @@ void NodeMutator::WrongShapes(int input) {
     for (const int64_t extent : {0, 97}) {
       Begin();
       InputType(input)->mutable_shape()->mutable_dim(i)->set_dim_value(extent);
-      Emit(StrCat("input ", input, "/dim ", i, " is ", extent), "", "");
+      EmitInput(input, StrCat("dim ", i, " is ", extent));
     }
   }
   for (const int other : {0, rank - 1, rank + 1}) {
@@ -315,7 +349,7 @@ void NodeMutator::WrongShapes(int input) {
     auto* shape = InputType(input)->mutable_shape();
     while (shape->dim_size() > other) shape->mutable_dim()->RemoveLast();
     while (shape->dim_size() < other) shape->add_dim()->set_dim_value(1);
-    Emit(StrCat("input ", input, "/rank ", other), "", "");
+    EmitInput(input, StrCat("rank ", other));
   }
 }
 
@@ -372,36 +406,10 @@ void NodeMutator::MutateOutputs() {
   Emit("output twice", "", "");
 }
 
-// Sites by operator version, the smallest model first.
-std::map<const Schema*, std::vector<Site>> FindSites(
-    const std::vector<Sample>& corpus) {
-  std::map<const Schema*, std::vector<Site>> sites;
-  for (const Sample& sample : corpus) {
-    const GraphProto& graph = sample.model.graph();
-    for (int i = 0; i < graph.node_size(); ++i) {
-      const NodeProto& node = graph.node(i);
-      const std::string domain =
-          node.domain() == "ai.onnx" ? "" : node.domain();
-      const auto schema = onnx::FindSchema(domain, node.op_type(),
-                                           OpsetOf(sample.model, domain));
-      if (schema.ok()) sites[*schema].push_back({&sample, i, *schema});
-    }
-  }
-  for (auto& [schema, found] : sites) {
-    // The corpus is one array, so that its order settles the rest.
-    std::sort(found.begin(), found.end(), [](const Site& a, const Site& b) {
-      return std::tuple(a.sample->model.ByteSizeLong(), a.sample, a.node) <
-             std::tuple(b.sample->model.ByteSizeLong(), b.sample, b.node);
-    });
-  }
-  return sites;
-}
-
 // The first site whose node has the attribute, else the first.
 const Site& SiteWith(const std::vector<Site>& sites, std::string_view name) {
   for (const Site& site : sites) {
-    for (const auto& attribute :
-         site.sample->model.graph().node(site.node).attribute()) {
+    for (const auto& attribute : NodeAt(site).attribute()) {
       if (attribute.name() == name) return site;
     }
   }
@@ -412,10 +420,12 @@ const Site& SiteWith(const std::vector<Site>& sites, std::string_view name) {
 
 void MutateNodes(const std::vector<Sample>& corpus, const Sink& sink) {
   // By name, not by address.
-  std::map<std::pair<std::string_view, int>, const std::vector<Site>*> ordered;
-  const auto sites = FindSites(corpus);
-  for (const auto& [schema, found] : sites) {
-    ordered[{schema->op_type, schema->since}] = &found;
+  std::map<std::tuple<std::string_view, int, bool>, const std::vector<Site>*>
+      ordered;
+  const Sites sites = FindSites(corpus);
+  for (const auto& [key, found] : sites) {
+    const auto& [schema, inner] = key;
+    ordered[{schema->op_type, schema->since, inner}] = &found;
   }
   for (const auto& [version, found] : ordered) {
     NodeMutator mutator(found->front(), sink);

@@ -14,12 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "onnx/onnx.pb.h"
+#include "encore/tests/onnx/corpus.h"
 
 namespace encore::tests {
-
-// What every mutated node is called, so that a message can be seen to name it.
-inline constexpr char kNodeName[] = "the_mutated_node";
 
 struct Mutation {
   // "Softmax-13/axis/retyped".
@@ -30,26 +27,33 @@ struct Mutation {
   // The rule of the standard that it breaks. Empty: it counts only where
   // another judge, onnx's checker, refuses it.
   std::string rule;
+  // The model before it was mutated: where the judge refuses that too, it says
+  // nothing of the mutation. Empty: a good one.
+  std::string base = {};
+  // Without a rule, what was changed may be right by itself and wrong for a
+  // node that depends on it: a message may then name one of these instead.
+  std::vector<std::string> reached = {};
 };
 
 // Takes mutations as they are made.
 using Sink = std::function<void(Mutation mutation)>;
 
-// A model of the corpus.
-struct Sample {
-  std::string name;
-  ::onnx::ModelProto model;
-};
-
-// The good models below `roots` that are small enough to be mutated often, in
-// the order of their names.
-std::vector<Sample> ReadCorpus(const std::vector<std::string>& roots);
-
 // Mutations of single nodes: every version of every operator in the corpus.
 void MutateNodes(const std::vector<Sample>& corpus, const Sink& sink);
 
-// Mutations of graphs, subgraphs, initializers and of the bytes themselves.
+// Mutations of graphs and subgraphs, and of the bytes themselves.
 void MutateModels(const std::vector<Sample>& corpus, const Sink& sink);
+
+// Mutations of initializers, sparse ones too, of external data, and of tensors
+// in attributes.
+void MutateData(const Sink& sink);
+
+// Mutations of functions and their calls.
+void MutateFunctions(const Sink& sink);
+
+// Of a sample for each operator that a model of the corpus begins with: names,
+// versions, inputs, and bytes.
+void MutateSamples(const std::vector<Sample>& corpus, const Sink& sink);
 
 }  // namespace encore::tests
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "encore/ir/import/onnx/check_node.h"
@@ -73,12 +74,47 @@ Status CheckNames(const Values& values, std::string_view what) {
   return OkStatus();
 }
 
-// Goes over graphs, which nest at most kMaxGraphDepth deep.
+// Domain, name and overload of functions.
+using FunctionKeys =
+    std::set<std::tuple<std::string_view, std::string_view, std::string_view>>;
+
+std::string_view DomainOf(std::string_view domain) {
+  return IsDefaultDomain(domain) ? "" : domain;
+}
+
+// Goes over graphs, which nest at most kMaxGraphDepth deep. Calls of functions
+// are not looked into.
 class GraphChecker {
  public:
-  explicit GraphChecker(const Model& model) : model_(model) {}
+  // `function`: the one that the nodes are in, if any.
+  GraphChecker(const Model& model, const FunctionKeys& functions,
+               const Function* function = nullptr)
+      : model_(model), functions_(functions), function_(function) {}
+
+  Status CheckFunction() {
+    std::vector<std::string_view> own;
+    for (const std::string_view input : function_->inputs) {
+      if (input.empty() || !Show(input, &own)) {
+        return InvalidArgumentError(StrCat("the name ", Quote(input),
+                                           " of an input is empty or given "
+                                           "twice"));
+      }
+    }
+    const std::set<std::string_view> inputs = visible_;
+    for (const Node& node : function_->nodes) {
+      const Status checked = Check(node, &own);
+      if (!checked.ok()) return Annotate(checked, NodeTitle(node));
+    }
+    for (const std::string_view output : function_->outputs) {
+      if (visible_.contains(output)) continue;
+      return InvalidArgumentError(
+          StrCat("output ", Quote(output), " is not produced by any node"));
+    }
+    return CheckOrder(function_->nodes, inputs);
+  }
 
   Status Check(const Graph& graph) {
+    graphs_.push_back(&graph);
     ENCORE_RETURN_IF_ERROR(CheckNames(graph.inputs, "input"));
     ENCORE_RETURN_IF_ERROR(CheckNames(graph.initializers, "initializer"));
     ENCORE_RETURN_IF_ERROR(CheckNames(graph.outputs, "output"));
@@ -93,6 +129,7 @@ class GraphChecker {
       if (!checked.ok()) return Annotate(checked, NodeTitle(node));
     }
     for (const std::string_view name : own) visible_.erase(name);
+    graphs_.pop_back();
     return OkStatus();
   }
 
@@ -104,11 +141,42 @@ class GraphChecker {
     return true;
   }
 
+  // Whether a node that is still to come, here or in a graph around, makes
+  // `name`. Only asked of models that are wrong: nodes are sorted.
+  bool ComesLater(std::string_view name) const {
+    return std::ranges::any_of(graphs_, [&](const Graph* graph) {
+      return std::ranges::any_of(graph->nodes, [&](const Node& node) {
+        return std::ranges::count(node.outputs, name) > 0;
+      });
+    });
+  }
+
+  // In subgraphs; of others CheckOrder says what is wrong.
+  Status CheckReads(const Node& node) const {
+    if (graphs_.size() < 2) return OkStatus();
+    for (const std::string_view input : node.inputs) {
+      if (input.empty() || visible_.contains(input) || ComesLater(input)) {
+        continue;
+      }
+      return InvalidArgumentError(
+          StrCat("input ", Quote(input),
+                 " is no input, no initializer and no node's output"));
+    }
+    return OkStatus();
+  }
+
   Status Check(const Node& node, std::vector<std::string_view>* own) {
-    ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
-    ENCORE_RETURN_IF_ERROR(CheckNode(*schema, node));
+    ENCORE_RETURN_IF_ERROR(CheckReads(node));
+    if (!functions_.contains(
+            {DomainOf(node.domain), node.op_type, node.overload})) {
+      ENCORE_ASSIGN_OR_RETURN(const Schema* schema, OperatorOf(node));
+      ENCORE_RETURN_IF_ERROR(CheckNode(*schema, node, function_));
+    }
     for (const Attribute& attribute : node.attributes) {
-      if (attribute.type != AttributeType::kGraph) continue;
+      if (attribute.type != AttributeType::kGraph ||
+          !attribute.ref_attr_name.empty()) {
+        continue;
+      }
       if (attribute.g == nullptr) {
         return InvalidArgumentError(
             StrCat("attribute ", attribute.name, " has no graph"));
@@ -126,7 +194,22 @@ class GraphChecker {
     return OkStatus();
   }
 
+  StatusOr<const Schema*> OperatorOf(const Node& node) const {
+    if (function_ == nullptr || node.opsets != nullptr) {
+      return SchemaOf(model_, node);
+    }
+    Node in_function;
+    in_function.domain = node.domain;
+    in_function.op_type = node.op_type;
+    in_function.opsets = &function_->opsets;
+    return SchemaOf(model_, in_function);
+  }
+
   const Model& model_;
+  const FunctionKeys& functions_;
+  const Function* function_;
+  // Those around a node, the innermost last.
+  std::vector<const Graph*> graphs_;
   // Names that nodes may read here.
   std::set<std::string_view> visible_;
 };
@@ -165,18 +248,34 @@ StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node) {
   return schema;
 }
 
+Status CheckFunctions(const Model& model) {
+  FunctionKeys keys;
+  for (const Function& function : model.functions) {
+    const std::string_view domain = DomainOf(function.domain);
+    if (!keys.emplace(domain, function.name, function.overload).second) {
+      return InvalidArgumentError(StrCat("function ", Quote(function.name),
+                                         " of the domain ", Quote(domain),
+                                         " is there twice"));
+    }
+  }
+  for (const Function& function : model.functions) {
+    Status checked = CheckImports(function.opsets);
+    if (checked.ok()) {
+      checked = GraphChecker(model, keys, &function).CheckFunction();
+    }
+    if (!checked.ok()) {
+      return Annotate(checked, StrCat("function ", Quote(function.name)));
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckModel(const Model& model) {
   if (!model.has_graph) {
     return InvalidArgumentError("no graph (no ONNX model, or an empty one)");
   }
   ENCORE_RETURN_IF_ERROR(CheckOpsets(model));
-  for (const Function& function : model.functions) {
-    const Status imports = CheckImports(function.opsets);
-    if (!imports.ok()) {
-      return Annotate(imports, StrCat("function ", Quote(function.name)));
-    }
-  }
-  return GraphChecker(model).Check(model.graph);
+  return GraphChecker(model, {}).Check(model.graph);
 }
 
 }  // namespace encore::onnx

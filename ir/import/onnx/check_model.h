@@ -20,7 +20,11 @@ int64_t OpsetOf(const Model& model, const Node& node);
 // not the standard's.
 StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node);
 
-// InvalidArgument or Unimplemented, naming the node where one is at fault.
+// Checks the model's functions, those that nothing calls too, before calls are
+// replaced. InvalidArgument or Unimplemented, naming the function and the node.
+Status CheckFunctions(const Model& model);
+
+// Checks all else, once calls are replaced; errors alike.
 Status CheckModel(const Model& model);
 
 }  // namespace encore::onnx

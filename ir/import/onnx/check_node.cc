@@ -84,7 +84,23 @@ int FieldOf(AttributeType type) {
   return index < std::size(kFields) ? kFields[index] : 0;
 }
 
-Status CheckAttribute(const Schema& schema, const Attribute& attribute) {
+// Of an attribute whose value is one of the call's.
+Status CheckReference(const Attribute& attribute, const Function* function) {
+  const std::string_view name = attribute.ref_attr_name;
+  if (function != nullptr &&
+      (std::ranges::count(function->attributes, name) > 0 ||
+       std::ranges::count(function->attribute_defaults, name,
+                          &Attribute::name) > 0)) {
+    return OkStatus();
+  }
+  return InvalidArgumentError(
+      StrCat("attribute ", attribute.name, " refers to the attribute ", name,
+             function == nullptr ? " of a function, but is in none"
+                                 : ", which the function does not have"));
+}
+
+Status CheckAttribute(const Schema& schema, const Attribute& attribute,
+                      const Function* function) {
   const auto row = std::find_if(
       schema.attributes.begin(), schema.attributes.end(),
       [&](const auto& known) { return known.name == attribute.name; });
@@ -93,6 +109,8 @@ Status CheckAttribute(const Schema& schema, const Attribute& attribute) {
         StrCat("attribute ", attribute.name, " is not one of the operator ",
                schema.op_type, " (version ", schema.since, ")"));
   }
+  const bool refers = !attribute.ref_attr_name.empty();
+  if (refers) ENCORE_RETURN_IF_ERROR(CheckReference(attribute, function));
   const auto type =
       attribute.type == AttributeType::kUndefined && attribute.values == 0
           ? row->type
@@ -108,18 +126,19 @@ Status CheckAttribute(const Schema& schema, const Attribute& attribute) {
                                        TypeName(type), ", which it says"));
   }
   const ValuesRow* values = FindValues(schema, attribute.name);
-  if (values == nullptr) return OkStatus();
+  if (values == nullptr || refers) return OkStatus();
   return CheckValue(*values, attribute, type);
 }
 
-Status CheckAttributes(const Schema& schema, const Node& node) {
+Status CheckAttributes(const Schema& schema, const Node& node,
+                       const Function* function) {
   std::set<std::string_view> given;
   for (const Attribute& attribute : node.attributes) {
     if (!given.insert(attribute.name).second) {
       return InvalidArgumentError(
           StrCat("attribute ", attribute.name, " is given twice"));
     }
-    ENCORE_RETURN_IF_ERROR(CheckAttribute(schema, attribute));
+    ENCORE_RETURN_IF_ERROR(CheckAttribute(schema, attribute, function));
   }
   for (const Schema::AttributeRow& row : schema.attributes) {
     if (row.required && !given.contains(row.name)) {
@@ -176,8 +195,9 @@ std::string TypeText(const ValueType& type) {
 
 }  // namespace
 
-Status CheckNode(const Schema& schema, const Node& node) {
-  ENCORE_RETURN_IF_ERROR(CheckAttributes(schema, node));
+Status CheckNode(const Schema& schema, const Node& node,
+                 const Function* function) {
+  ENCORE_RETURN_IF_ERROR(CheckAttributes(schema, node, function));
   ENCORE_RETURN_IF_ERROR(CheckCount(schema.inputs, node.inputs, "input"));
   return CheckCount(schema.outputs, node.outputs, "output");
 }

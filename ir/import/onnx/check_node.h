@@ -30,7 +30,10 @@ using TypeOfName =
 
 // InvalidArgument where the node's attributes, or the number of its inputs or
 // outputs, are not the operator's; the message names the attribute or input.
-Status CheckNode(const Schema& schema, const Node& node);
+// `function`, if any, is the one that the node is in: only there may an
+// attribute refer to one of the call's.
+Status CheckNode(const Schema& schema, const Node& node,
+                 const Function* function = nullptr);
 
 // InvalidArgument where an input is of a type that the operator does not take,
 // or inputs that share a type variable differ; the message names the input.

@@ -106,6 +106,10 @@ Status OneHot(NodeContext& context) {
   GraphBuilder& g = context.builder();
   Value indices = context.Input(0);
   const Value values = context.Input(2);
+  if (indices.rank() == 0) {
+    return NodeContext::Error(
+        "input indices is a scalar, expected rank 1 or more");
+  }
   ENCORE_ASSIGN_OR_RETURN(const Dim depth, Depth(context, &indices));
   const int rank = indices.rank() + 1;
   ENCORE_ASSIGN_OR_RETURN(const int64_t raw,

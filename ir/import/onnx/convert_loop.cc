@@ -371,6 +371,10 @@ Status Loop(NodeContext& context) {
         "attribute body has ", graph->inputs.size(), " inputs and ",
         graph->outputs.size(), " outputs for ", carried, " carried values"));
   }
+  if (context.HasInput(1)) {
+    ENCORE_RETURN_IF_ERROR(
+        CheckFormal(graph->inputs[1], context.Input(1).type()));
+  }
   ENCORE_ASSIGN_OR_RETURN(const Captures captures,
                           FindCaptures(context, {graph}));
   // A known, small number of trips is better taken one by one than with boxes.

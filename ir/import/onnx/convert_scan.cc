@@ -79,6 +79,11 @@ StatusOr<std::optional<std::vector<Value>>> MakeScan(
   const size_t symbols = g.graph().symbols().size();
   ENCORE_ASSIGN_OR_RETURN(Body body,
                           MakeBody(context, g, graph, captures, formals));
+  for (size_t i = 0; i < formals.size(); ++i) {
+    // Every trip has the same.
+    ENCORE_RETURN_IF_ERROR(CheckFormal(graph.inputs[i], formals[i].type,
+                                       !context.bodies().extents_given()));
+  }
   for (const Value& output : body.outputs) {
     if (!IsKnownOutside(output.shape(), symbols)) return std::nullopt;
   }

@@ -77,6 +77,9 @@ Status Compress(NodeContext& context) {
   GraphBuilder& g = context.builder();
   Value x = context.Input(0);
   Value condition = context.Input(1);
+  if (x.rank() == 0) {
+    return NodeContext::Error("input is a scalar, expected rank 1 or more");
+  }
   int64_t axis = 0;
   if (context.attributes().Has("axis")) {
     ENCORE_ASSIGN_OR_RETURN(const int64_t raw,

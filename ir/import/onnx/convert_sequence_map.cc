@@ -54,6 +54,8 @@ Graph MapWriter::LoopBody() {
   const std::string_view trip = Name("trip"), going = Name("going");
   const std::string_view still = Name("still");
   Graph loop = body_;
+  loop.value_infos.insert(loop.value_infos.end(), body_.inputs.begin(),
+                          body_.inputs.end());
   loop.inputs = {Info(trip), Info(going)};
   loop.outputs = {Info(still)};
   std::vector<Node> nodes = {MakeNode("Identity", {going}, {still})};

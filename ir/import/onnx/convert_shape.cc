@@ -14,6 +14,7 @@ namespace {
 // -1 once for "what is left", 0 for the input's own dim unless allowzero.
 Status Reshape(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_RETURN_IF_ERROR(context.CheckVector(1, "shape"));
   ENCORE_ASSIGN_OR_RETURN(const bool allow_zero,
                           context.attributes().Bool("allowzero", false));
   if (!IsKnown(context, 1)) return ReshapeByData(context, allow_zero);
@@ -218,6 +219,14 @@ Status Split(NodeContext& context) {
       return NodeContext::Error(StrCat("attribute num_outputs is ", parts,
                                        " for ", outputs, " outputs"));
     }
+    ENCORE_ASSIGN_OR_RETURN(const bool even,
+                            context.attributes().Bool("encore.even", false));
+    const Dim& extent = shape[axis];
+    if (even && extent.is_constant() && extent.constant() % parts != 0) {
+      return NodeContext::Misfit(StrCat("dim ", axis, " of the input is ",
+                                        extent, ", which ", parts,
+                                        " outputs do not share evenly"));
+    }
     // Equal parts; where they cannot be, the last one is smaller.
     const Dim part = FloorDiv(shape[axis] + (parts - 1), parts);
     sizes.assign(parts, part);
@@ -265,21 +274,29 @@ Status Tile(NodeContext& context) {
   return context.Output(0, context.Reshape(spread, std::move(flat)));
 }
 
+// REQUIRES that the node has the attribute.
+StatusOr<Literal> TensorAttribute(NodeContext& context, std::string_view name,
+                                  AttributeType type) {
+  ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
+                          context.attributes().TensorValue(name, type));
+  StatusOr<Literal> literal = ToLiteral(*tensor, context.source());
+  if (literal.ok()) return literal;
+  return Annotate(literal.status(), StrCat("attribute ", name));
+}
+
 Status Constant(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(0, 0));
   AttributeReader& attributes = context.attributes();
   Literal literal;
   bool is_weight = false;
   if (attributes.Has("value")) {
-    ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
-                            attributes.TensorValue("value"));
-    ENCORE_ASSIGN_OR_RETURN(literal, ToLiteral(*tensor, context.source()));
+    ENCORE_ASSIGN_OR_RETURN(
+        literal, TensorAttribute(context, "value", AttributeType::kTensor));
     is_weight = IsWeight(literal);
   } else if (attributes.Has("sparse_value")) {
     ENCORE_ASSIGN_OR_RETURN(
-        const Tensor* tensor,
-        attributes.TensorValue("sparse_value", AttributeType::kSparseTensor));
-    ENCORE_ASSIGN_OR_RETURN(literal, ToLiteral(*tensor, context.source()));
+        literal,
+        TensorAttribute(context, "sparse_value", AttributeType::kSparseTensor));
     is_weight = IsWeight(literal);
   } else if (attributes.Has("value_int")) {
     ENCORE_ASSIGN_OR_RETURN(const int64_t value,
@@ -317,11 +334,10 @@ Status Constant(NodeContext& context) {
 Status ConstantOfShape(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   ENCORE_RETURN_IF_ERROR(context.CheckVector(0, "input"));
-  ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
-                          context.attributes().TensorValue("value"));
   Literal value;
-  if (tensor != nullptr) {
-    ENCORE_ASSIGN_OR_RETURN(value, ToLiteral(*tensor, context.source()));
+  if (context.attributes().Has("value")) {
+    ENCORE_ASSIGN_OR_RETURN(
+        value, TensorAttribute(context, "value", AttributeType::kTensor));
     if (value.element_count() != 1) {
       return NodeContext::Error(StrCat("attribute value has ",
                                        value.element_count(),

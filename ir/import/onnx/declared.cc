@@ -20,22 +20,57 @@ std::string ShapeText(const std::vector<Dimension>& dims) {
   return StrCat("[", StrJoin(texts, ","), "]");
 }
 
+// A kind of values as text, before the dtype of their tensors.
+std::string_view KindText(HostKind kind) {
+  switch (kind) {
+    case HostKind::kNone:
+      return "a tensor of ";
+    case HostKind::kSequence:
+      return "a sequence of ";
+    case HostKind::kOptional:
+      return "an optional of ";
+    case HostKind::kOptionalSequence:
+      return "an optional sequence of ";
+  }
+  return "";
+}
+
 Status CheckDeclaredDType(std::string_view name, const Type& declared,
                           const TensorType& type) {
-  if (declared.kind != Type::Kind::kTensor || type.host != HostKind::kNone ||
-      declared.element_type == 0) {
-    return OkStatus();
+  if (declared.kind == Type::Kind::kNone) return OkStatus();
+  const std::optional<HostKind> kind = HostKindOf(declared.kind);
+  if (!kind) {
+    return UnimplementedError(
+        StrCat("value ", Quote(name), " is no tensor, sequence or optional"));
   }
+  if (*kind == type.host && declared.element_type == 0) return OkStatus();
   const StatusOr<DType> dtype = DTypeOf(declared.element_type);
   if (!dtype.ok()) {
     return Annotate(dtype.status(), StrCat("value ", Quote(name)));
   }
-  if (*dtype == type.dtype) return OkStatus();
-  return InvalidArgumentError(StrCat("value ", Quote(name), " is declared ",
-                                     *dtype, " but is ", type.dtype));
+  if (*kind == type.host && *dtype == type.dtype) return OkStatus();
+  const bool tensors = *kind == type.host && *kind == HostKind::kNone;
+  return InvalidArgumentError(StrCat(
+      "value ", Quote(name), " is declared ", tensors ? "" : KindText(*kind),
+      *dtype, " but is ", tensors ? "" : KindText(type.host), type.dtype));
 }
 
 }  // namespace
+
+std::optional<HostKind> HostKindOf(Type::Kind kind) {
+  switch (kind) {
+    case Type::Kind::kTensor:
+      return HostKind::kNone;
+    case Type::Kind::kSequence:
+      return HostKind::kSequence;
+    case Type::Kind::kOptional:
+      return HostKind::kOptional;
+    case Type::Kind::kOptionalSequence:
+      return HostKind::kOptionalSequence;
+    default:
+      return std::nullopt;
+  }
+}
 
 TensorType TypeOfBound(const Bound& bound) {
   if (bound.constant) return bound.constant->type();
@@ -62,13 +97,6 @@ Status Declared::Check(std::string_view name, const TensorType& type) const {
   return CheckDeclared(name, *found->second.type, type, found->second.extents);
 }
 
-Status Declared::CheckDType(std::string_view name,
-                            const TensorType& type) const {
-  const auto found = types_.find(name);
-  if (found == types_.end()) return OkStatus();
-  return CheckDeclaredDType(name, *found->second.type, type);
-}
-
 Status CheckDeclared(std::string_view name, const Type& declared,
                      const TensorType& type, bool extents) {
   ENCORE_RETURN_IF_ERROR(CheckDeclaredDType(name, declared, type));
@@ -80,14 +108,27 @@ Status CheckDeclared(std::string_view name, const Type& declared,
   bool fits = static_cast<int>(dims.size()) == type.shape.rank();
   for (size_t i = 0; fits && extents && i < dims.size(); ++i) {
     const Dim& dim = type.shape[static_cast<int>(i)];
-    // A dim of -1 or 0 is how some exporters say "any".
-    if (!dims[i].value || *dims[i].value <= 0 || !dim.is_constant()) continue;
+    // A dim of -1 is how some exporters say "any".
+    if (!dims[i].value || *dims[i].value == -1 || !dim.is_constant()) continue;
     fits = dim.constant() == *dims[i].value;
   }
   if (fits) return OkStatus();
   return InvalidArgumentError(StrCat("value ", Quote(name), " is declared ",
                                      ShapeText(dims), " but is ",
                                      type.ToString()));
+}
+
+StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {
+  const std::optional<HostKind> host = HostKindOf(info.type.kind);
+  if (!host) {
+    return UnimplementedError(StrCat("value ", Quote(info.name),
+                                     " is no tensor, sequence or optional"));
+  }
+  const StatusOr<DType> dtype = DTypeOf(info.type.element_type);
+  if (!dtype.ok()) {
+    return Annotate(dtype.status(), StrCat("value ", Quote(info.name)));
+  }
+  return TensorType{*dtype, Shape(), *host};
 }
 
 ElementShape DeclaredElements(const Type& type) {
@@ -98,6 +139,24 @@ ElementShape DeclaredElements(const Type& type) {
     declared.dims.push_back(known ? dimension.value : std::nullopt);
   }
   return declared;
+}
+
+Status WithAttributes(const Schema& schema, const Node& node, Status status) {
+  std::vector<std::string_view> given, defaults;
+  for (const Schema::AttributeRow& row : schema.attributes) {
+    const bool has =
+        std::ranges::find(node.attributes, row.name, &Attribute::name) !=
+        node.attributes.end();
+    (has ? given : defaults).push_back(row.name);
+  }
+  std::string what = "as its inputs";
+  if (!given.empty()) {
+    what += StrCat(", the attributes ", StrJoin(given, ", "));
+  }
+  if (!defaults.empty()) {
+    what += StrCat(", the defaults of ", StrJoin(defaults, ", "));
+  }
+  return Status(status.code(), StrCat(Message(status), ", ", what, " say"));
 }
 
 }  // namespace encore::onnx

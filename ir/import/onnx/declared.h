@@ -8,11 +8,19 @@
 
 #include "encore/ir/import/onnx/element_shape.h"
 #include "encore/ir/import/onnx/model.h"
+#include "encore/ir/import/onnx/schema.h"
 #include "encore/ir/import/onnx/scope.h"
 #include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {
+
+// The kind of host object that a declared type means; nothing for those that
+// Encore does not have, and for none.
+std::optional<HostKind> HostKindOf(Type::Kind kind);
+
+// The declared kind of a value and dtype of its tensors, as a scalar.
+StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info);
 
 // The type of what a name is bound to.
 TensorType TypeOfBound(const Bound& bound);
@@ -26,11 +34,9 @@ class Declared {
   // count: they do not where the caller has bound symbols.
   Declared(const Graph& graph, bool extents);
 
-  // InvalidArgument where the value of that name is of another dtype, rank or
-  // extent than declared.
+  // InvalidArgument where the value of that name is of another kind, dtype,
+  // rank or extent than declared.
   Status Check(std::string_view name, const TensorType& type) const;
-  // The same of the dtype alone.
-  Status CheckDType(std::string_view name, const TensorType& type) const;
 
  private:
   struct Declaration {
@@ -46,6 +52,10 @@ Status CheckDeclared(std::string_view name, const Type& declared,
 
 // What is declared of the tensors in a sequence or optional.
 ElementShape DeclaredElements(const Type& type);
+
+// `status`, which says that an output of the node is of another type than
+// declared, with the attributes that the node has, or leaves to their defaults.
+Status WithAttributes(const Schema& schema, const Node& node, Status status);
 
 }  // namespace encore::onnx
 

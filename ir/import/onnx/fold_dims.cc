@@ -66,6 +66,12 @@ Folded FoldGather(NodeContext& context) {
   return result;
 }
 
+// Whether `axes`, where they are given, name the axis of a vector.
+bool IsTheOnlyAxis(const std::optional<Ints>& axes) {
+  return !axes ||
+         (axes->size() == 1 && (axes->front() == 0 || axes->front() == -1));
+}
+
 Folded FoldSlice(NodeContext& context) {
   const auto data = Known(context, 0);
   const auto starts = KnownInts(context, 1), ends = KnownInts(context, 2);
@@ -77,7 +83,7 @@ Folded FoldSlice(NodeContext& context) {
   }
   const auto size = static_cast<int64_t>(data->dims.size());
   const int64_t step = steps ? steps->front() : 1;
-  if (step <= 0) return std::optional<KnownDims>();
+  if (step <= 0 || !IsTheOnlyAxis(axes)) return std::optional<KnownDims>();
   const auto clamp = [size](int64_t at) {
     return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
   };
@@ -91,6 +97,9 @@ Folded FoldSlice(NodeContext& context) {
 }
 
 Folded FoldConcat(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.attributes().RequiredInt("axis"));
+  if (!IsTheOnlyAxis(Ints{axis})) return std::optional<KnownDims>();
   KnownDims result;
   for (int i = 0; i < context.input_count(); ++i) {
     const auto part = Known(context, i);
@@ -100,29 +109,31 @@ Folded FoldConcat(NodeContext& context) {
     // Or a chain of these would double what it knows with each.
     if (result.dims.size() > kMaxKnownDims) return std::optional<KnownDims>();
   }
-  context.attributes().Ignore("axis");
   return result;
 }
 
-// Squeeze, Unsqueeze and Reshape between a scalar and a vector of one element,
-// Cast and Identity.
+// Squeeze from a vector of one element to a scalar, and Unsqueeze back.
 Folded FoldRankChange(NodeContext& context, bool scalar) {
   auto data = Known(context, 0);
-  if (!data || data->dims.size() != 1) return std::optional<KnownDims>();
+  if (!data || data->dims.size() != 1 || data->scalar == scalar ||
+      !IsTheOnlyAxis(KnownInts(context, 1))) {
+    return std::optional<KnownDims>();
+  }
   data->scalar = scalar;
   return data;
 }
 
 Folded FoldReshape(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckVector(1, "shape"));
   const auto data = Known(context, 0);
   const auto shape = KnownInts(context, 1);
   if (!data || !shape || shape->size() > 1) return std::optional<KnownDims>();
   const auto size = static_cast<int64_t>(data->dims.size());
-  if (shape->empty()) return FoldRankChange(context, true);
-  if (shape->front() != -1 && shape->front() != size) {
-    return std::optional<KnownDims>();
-  }
-  return std::optional(KnownDims{data->dims, false, data->dtype});
+  const bool fits = shape->empty() ? size == 1
+                                   : shape->front() == -1 ||
+                                         (shape->front() == size && size > 0);
+  if (!fits) return std::optional<KnownDims>();
+  return std::optional(KnownDims{data->dims, shape->empty(), data->dtype});
 }
 
 Folded FoldCast(NodeContext& context) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -153,7 +154,12 @@ class Call {
     for (const Attribute& attribute : function_.attribute_defaults) {
       attributes_.insert_or_assign(attribute.name, &attribute);
     }
+    std::set<std::string_view> given;
     for (const Attribute& attribute : node_.attributes) {
+      if (!given.insert(attribute.name).second) {
+        return InvalidArgumentError(
+            StrCat("attribute ", attribute.name, " is given twice"));
+      }
       const auto& known = function_.attributes;
       if (!attributes_.contains(attribute.name) &&
           std::find(known.begin(), known.end(), attribute.name) ==
@@ -233,8 +239,9 @@ class Call {
 
 class Inliner {
  public:
-  Inliner(const Functions& functions, FunctionNames* names)
-      : functions_(functions), names_(names) {}
+  Inliner(const Functions& functions, const OpsetImports& opsets,
+          FunctionNames* names)
+      : functions_(functions), opsets_(opsets), names_(names) {}
 
   // `depth` counts graphs.
   Status Expand(int depth, std::vector<Node>* nodes) {
@@ -266,6 +273,12 @@ class Inliner {
   // The next node last.
   Status Replace(const Function& function, const Node& node,
                  std::vector<Node>* pending) {
+    const OpsetImports& opsets = node.opsets ? *node.opsets : opsets_;
+    if (std::ranges::count(opsets, Normal(function.domain),
+                           &OpsetImport::domain) == 0) {
+      return InvalidArgumentError(StrCat(
+          "opset_import does not name the domain ", Quote(function.domain)));
+    }
     const auto [cost, added] = costs_.emplace(&function, Cost());
     if (added) AddCost(function.nodes, &cost->second);
     bytes_ += cost->second.bytes + node.name.size() * cost->second.names;
@@ -292,6 +305,7 @@ class Inliner {
   }
 
   const Functions& functions_;
+  const OpsetImports& opsets_;
   FunctionNames* names_;
   std::map<const Function*, Cost> costs_;
   size_t bytes_ = 0;
@@ -383,12 +397,11 @@ Status InlineFunctions(Model* model, FunctionNames* names) {
   Functions functions;
   for (const Function& function : model->functions) {
     const Key key(Normal(function.domain), function.name, function.overload);
-    if (!functions.emplace(key, &function).second) {
-      return InvalidArgumentError(StrCat(Title(function), " is there twice"));
-    }
+    functions.emplace(key, &function);
   }
   ENCORE_RETURN_IF_ERROR(CheckAcyclic(functions));
-  return Inliner(functions, names).Expand(0, &model->graph.nodes);
+  return Inliner(functions, model->opsets, names)
+      .Expand(0, &model->graph.nodes);
 }
 
 }  // namespace encore::onnx

@@ -32,7 +32,7 @@ StatusOr<std::vector<Node>> BranchInPlace(const Graph& branch, const Node& node,
                                           FunctionNames* names);
 
 // Replaces every call in the model's graph and its subgraphs. InvalidArgument
-// where functions are given twice or call themselves, and where a call has too
+// where functions call themselves, and where a call has too
 // many inputs or outputs or an unknown attribute; Unimplemented where calls
 // amount to more than kMaxInlinedBytes. Cost: what is there afterwards.
 Status InlineFunctions(Model* model, FunctionNames* names);

@@ -186,7 +186,7 @@ TEST(Functions, WrongCallsAreNamed) {
                                  .nodes = {Node("Frobnicate", {"x"}, {"y"})}});
   EXPECT_THAT(ErrorOf({.nodes = {CallOf("Broken", {"x"}, {"y"})},
                        .functions = {broken}}),
-              HasSubstr("\"Broken_node/Frobnicate_node\" (Frobnicate)"));
+              HasSubstr("function \"Broken\": node \"Frobnicate_node\""));
 }
 
 // 30 functions that call the next one twice are 2^30 nodes.

@@ -71,6 +71,9 @@ class Pass : public BodyImporter {
 
   Status BindInitializers(const Graph& graph, Scope& scope);
   Status BindInputs();
+  // `shape`: the one that is given for it by position, if any.
+  Status BindInput(const ValueInfo& input,
+                   const std::optional<std::vector<int64_t>>& shape);
   Status BindHostObject(const ValueInfo& input, const TensorType& type);
   StatusOr<Shape> InputShape(const ValueInfo& input);
   StatusOr<Dim> InputDim(const ValueInfo& input, int i);
@@ -78,6 +81,9 @@ class Pass : public BodyImporter {
                      Scope& scope);
   Status ImportNode(const Node& original, Scope& scope);
   Status CheckInputTypes(const Node& node, const Scope& scope);
+  // Against what the graph declares.
+  Status CheckOutputs(const Node& node, const Declared& declared,
+                      const Scope& scope);
   StatusOr<encore::Graph> Finish();
 
   const Model& model_;
@@ -125,7 +131,7 @@ StatusOr<Dim> Pass::InputDim(const ValueInfo& input, int i) {
   std::optional<int64_t> given;
   const auto shape = shapes_.find(std::string(input.name));
   if (shape != shapes_.end()) given = shape->second[i];
-  // A dim of -1 or 0 with a name is how some exporters say "any".
+  // A dim of -1 is how some exporters say "any".
   if (dimension.value && *dimension.value >= 0) {
     if (given && *given != *dimension.value) {
       return InvalidArgumentError(StrCat("input ", Quote(input.name), ": dim ",
@@ -133,6 +139,10 @@ StatusOr<Dim> Pass::InputDim(const ValueInfo& input, int i) {
                                          *given));
     }
     return Dim(*dimension.value);
+  }
+  if (dimension.value && *dimension.value < -1) {
+    return InvalidArgumentError(StrCat("input ", Quote(input.name), ": dim ", i,
+                                       " is ", *dimension.value));
   }
   extents_given_ |= given.has_value();
   const bool named = !dimension.param.empty() && dimension.param != "?";
@@ -182,33 +192,6 @@ StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
   return Shape(std::move(dims));
 }
 
-// The kind of a value and the dtype of its tensors.
-StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {
-  const auto host = [&]() -> std::optional<HostKind> {
-    switch (info.type.kind) {
-      case Type::Kind::kTensor:
-        return HostKind::kNone;
-      case Type::Kind::kSequence:
-        return HostKind::kSequence;
-      case Type::Kind::kOptional:
-        return HostKind::kOptional;
-      case Type::Kind::kOptionalSequence:
-        return HostKind::kOptionalSequence;
-      default:
-        return std::nullopt;
-    }
-  }();
-  if (!host) {
-    return UnimplementedError(StrCat("value ", Quote(info.name),
-                                     " is no tensor, sequence or optional"));
-  }
-  const StatusOr<DType> dtype = DTypeOf(info.type.element_type);
-  if (!dtype.ok()) {
-    return Annotate(dtype.status(), StrCat("value ", Quote(info.name)));
-  }
-  return TensorType{*dtype, Shape(), *host};
-}
-
 Status Pass::BindHostObject(const ValueInfo& input, const TensorType& type) {
   const std::string name(input.name);
   Value value;
@@ -237,47 +220,49 @@ Status Pass::BindHostObject(const ValueInfo& input, const TensorType& type) {
   return scope_.Bind(name, Bound{value, std::nullopt, std::nullopt});
 }
 
+// Against what the graph declares of the input.
+Status CheckInitializer(const ValueInfo& input, const TensorType& type) {
+  ENCORE_RETURN_IF_ERROR(TypeWithoutShape(input).status());
+  return CheckDeclared(input.name, input.type, type, /*extents=*/true);
+}
+
+Status Pass::BindInput(const ValueInfo& input,
+                       const std::optional<std::vector<int64_t>>& shape) {
+  if (shape) shapes_.emplace(input.name, *shape);
+  ENCORE_ASSIGN_OR_RETURN(TensorType type, TypeWithoutShape(input));
+  if (type.host != HostKind::kNone) return BindHostObject(input, type);
+  ENCORE_ASSIGN_OR_RETURN(type.shape, InputShape(input));
+  const auto constant = options_.constants.find(std::string(input.name));
+  if (constant != options_.constants.end()) {
+    if (constant->second.dtype() != type.dtype ||
+        constant->second.shape() != type.shape) {
+      return InvalidArgumentError(
+          StrCat("input ", Quote(input.name), " is ", constant->second.type(),
+                 ", the model declares ", type.dtype,
+                 type.shape.ToString(builder_.graph().symbols())));
+    }
+    return scope_.Bind(input.name,
+                       Bound{std::nullopt, constant->second, std::nullopt});
+  }
+  const Value value = builder_.Input(std::string(input.name), std::move(type));
+  ENCORE_RETURN_IF_ERROR(builder_.status());
+  return scope_.Bind(input.name, Bound{value, std::nullopt, std::nullopt});
+}
+
 Status Pass::BindInputs() {
   bindings_ = options_.bindings;
   shapes_ = options_.input_shapes;
+  const auto& shapes = options_.positional_shapes;
   size_t position = 0;
   for (const ValueInfo& input : model_.graph.inputs) {
     // Old files list initializers among the inputs.
-    if (const Bound* bound = scope_.Find(input.name)) {
-      const Status fits = CheckDeclared(input.name, input.type,
-                                        TypeOfBound(*bound), /*extents=*/true);
-      if (!fits.ok()) return WithReader(model_.graph, input.name, fits);
-      continue;
-    }
-    if (position < options_.positional_shapes.size()) {
-      const auto& shape = options_.positional_shapes[position++];
-      if (shape) shapes_.emplace(input.name, *shape);
-    }
-    ENCORE_ASSIGN_OR_RETURN(const TensorType type, TypeWithoutShape(input));
-    if (type.host != HostKind::kNone) {
-      ENCORE_RETURN_IF_ERROR(BindHostObject(input, type));
-      continue;
-    }
-    ENCORE_ASSIGN_OR_RETURN(Shape shape, InputShape(input));
-    const auto constant = options_.constants.find(std::string(input.name));
-    if (constant != options_.constants.end()) {
-      if (constant->second.dtype() != type.dtype ||
-          constant->second.shape() != shape) {
-        return InvalidArgumentError(
-            StrCat("input ", Quote(input.name), " is ", constant->second.type(),
-                   ", the model declares ", type.dtype,
-                   shape.ToString(builder_.graph().symbols())));
-      }
-      ENCORE_RETURN_IF_ERROR(scope_.Bind(
-          input.name, Bound{std::nullopt, constant->second, std::nullopt}));
-      continue;
-    }
-    const Value value =
-        builder_.Input(std::string(input.name),
-                       {type.dtype, std::move(shape), HostKind::kNone});
-    ENCORE_RETURN_IF_ERROR(builder_.status());
-    ENCORE_RETURN_IF_ERROR(
-        scope_.Bind(input.name, Bound{value, std::nullopt, std::nullopt}));
+    const Bound* bound = scope_.Find(input.name);
+    const Status status =
+        bound != nullptr
+            ? CheckInitializer(input, TypeOfBound(*bound))
+            : BindInput(input, position < shapes.size() ? shapes[position++]
+                                                        : std::nullopt);
+    if (!status.ok()) return WithReader(model_.graph, input.name, status);
   }
   for (const auto& [name, dims] : options_.input_shapes) {
     if (scope_.Find(name) == nullptr) {
@@ -356,13 +341,28 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
              : status;
 }
 
+Status Pass::CheckOutputs(const Node& node, const Declared& declared,
+                          const Scope& scope) {
+  for (const std::string_view output : node.outputs) {
+    const Bound* bound = scope.Find(output);
+    if (bound == nullptr) break;
+    if (bound->value && !bound->value->valid()) break;
+    const Status fits = declared.Check(output, TypeOfBound(*bound));
+    if (fits.ok()) continue;
+    ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
+    return WithAttributes(*schema, node, fits);
+  }
+  return OkStatus();
+}
+
 Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
                          Scope& scope) {
   for (const ValueInfo& input : graph.inputs) known.insert(input.name);
   for (const Tensor& tensor : graph.initializers) known.insert(tensor.name);
   ENCORE_RETURN_IF_ERROR(CheckOrder(graph.nodes, known));
-  const bool outermost = &graph == &model_.graph;
-  const Declared declared(graph, bindings_.empty() && shapes_.empty());
+  // Extents of bodies are often declared as they are in the first trip.
+  const bool extents = &graph == &model_.graph && !extents_given_;
+  const Declared declared(graph, extents);
   NodeQueue queue(graph, &queues_);
   while (const Node* next = queue.Take()) {
     const Node& node = *next;
@@ -376,13 +376,8 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
       imported = queue.Replace(context, imported);
       if (imported.ok()) continue;
     }
-    for (const std::string_view output : node.outputs) {
-      const Bound* bound = scope.Find(output);
-      if (!imported.ok() || bound == nullptr) break;
-      if (bound->value && !bound->value->valid()) break;
-      // Shapes of bodies are often declared as they are in the first trip.
-      imported = outermost ? declared.Check(output, TypeOfBound(*bound))
-                           : declared.CheckDType(output, TypeOfBound(*bound));
+    if (imported.ok()) {
+      imported = CheckOutputs(node, declared, scope);
     }
     if (!imported.ok()) return Annotate(imported, NodeTitle(node));
   }
@@ -424,6 +419,7 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                const ImportOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(Model model, ReadModel(bytes));
   FunctionNames names;
+  ENCORE_RETURN_IF_ERROR(CheckFunctions(model));
   ENCORE_RETURN_IF_ERROR(InlineFunctions(&model, &names));
   ENCORE_RETURN_IF_ERROR(CheckModel(model));
   const DataSource source{std::move(owner), folder,

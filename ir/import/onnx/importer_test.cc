@@ -64,6 +64,52 @@ TEST(OnnxImporter, BrokenGraphsAreRefused) {
               HasSubstr("2 inputs, expected 1"));
 }
 
+Proto Ints(std::string_view name, std::vector<int64_t> values) {
+  return Node("Constant", {}, {name}, {IntsAttribute("value_ints", values)});
+}
+
+// Shape arithmetic is folded, but only where the axes are right.
+TEST(OnnxImporter, AxesOfShapeArithmeticCount) {
+  const auto model = [](const Proto& last) {
+    return ModelText{.nodes = {Ints("zero", {0}), Ints("one", {1}),
+                               Ints("seven", {7}), Node("Shape", {"x"}, {"s"}),
+                               Node("Gather", {"s", "zero"}, {"d"}), last},
+                     .inputs = {TensorInput("x", {"N", "3"})}};
+  };
+  const auto unsqueezed =
+      ImportText(model(Node("Unsqueeze", {"d", "zero"}, {"y"})));
+  ASSERT_TRUE(unsqueezed.ok()) << unsqueezed.status();
+  EXPECT_EQ(unsqueezed->shape(unsqueezed->outputs()[0].value),
+            Shape(Dims{Dim(1), Dim(1)}));
+  for (const Proto& wrong :
+       {Node("Squeeze", {"d", "one"}, {"y"}),
+        Node("Unsqueeze", {"d", "seven"}, {"y"}),
+        Node("Slice", {"s", "zero", "one", "one"}, {"y"}),
+        Node("Concat", {"d", "d"}, {"y"}, {IntAttribute("axis", 1)})}) {
+    const auto graph = ImportText(model(wrong));
+    EXPECT_EQ(graph.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(Message(graph.status()), HasSubstr("ax"));
+  }
+}
+
+// Bodies say of what types their inputs are.
+TEST(OnnxImporter, InputsOfBodiesAreAsDeclared) {
+  Proto body;
+  body.Sub(1, Node("Identity", {"go"}, {"on"})).Bytes(2, "body");
+  body.Sub(11, TensorInput("i", {}, kInt64));
+  body.Sub(11, TensorInput("go", {}, kBool));
+  body.Sub(11, TensorInput("v", {"2", "3", "4"}));
+  for (const char* output : {"on", "v"}) {
+    body.Sub(12, Proto().Bytes(1, output));
+  }
+  EXPECT_THAT(
+      ErrorOf({.nodes = {Node(
+                   "Loop", {"", "", "x"}, {"y"},
+                   {Proto().Bytes(1, "body").Sub(6, body).Int(20, 5)})}}),
+      HasSubstr("(Loop): a subgraph's input: value \"v\" is declared "
+                "[2,3,4] but is f32[2,3]"));
+}
+
 TEST(OnnxImporter, NodesOutOfOrderAreNamed) {
   EXPECT_THAT(
       ErrorOf(

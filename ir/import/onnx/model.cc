@@ -14,16 +14,31 @@ namespace {
 // Readers of one message each: they take fields by number and skip those they
 // do not know. `depth` counts graphs.
 
+Status Read(Wire wire, int depth, Attribute* attribute);
+Status Read(Wire wire, int depth, Node* node);
 Status Read(Wire wire, int depth, Graph* graph);
+
+// Reads an attribute or a node; errors, those of what is in it too, name it.
+// The name, field `name`, may come after what is broken.
+template <typename Named>
+Status ReadNamed(Wire wire, int depth, int name, std::string_view what,
+                 Named* message) {
+  const Status status = Read(wire, depth, message);
+  if (status.ok()) return status;
+  while (wire.Next()) {
+    if (wire.field() == name) wire.Get(&message->name);
+  }
+  return Annotate(status, StrCat(what, " ", Quote(message->name)));
+}
 
 Status Read(Wire wire, std::pair<std::string_view, std::string_view>* entry) {
   while (wire.Next()) {
     switch (wire.field()) {
       case 1:
-        wire.Get(&entry->first);
+        wire.GetText(&entry->first);
         break;
       case 2:
-        wire.Get(&entry->second);
+        wire.GetText(&entry->second);
         break;
     }
   }
@@ -39,6 +54,9 @@ Status Read(Wire wire, Tensor* tensor) {
       case 2:
         wire.Get(&tensor->data_type);
         break;
+      case 3:
+        tensor->is_segment = true;
+        break;
       case 4:
         wire.Append(&tensor->float_data);
         break;
@@ -52,7 +70,7 @@ Status Read(Wire wire, Tensor* tensor) {
         wire.Append(&tensor->int64_data);
         break;
       case 8:
-        wire.Get(&tensor->name);
+        wire.GetText(&tensor->name);
         break;
       case 9:
         wire.Get(&tensor->raw_data);
@@ -111,7 +129,7 @@ Status Read(Wire wire, Dimension* dimension) {
         break;
       }
       case 2:
-        wire.Get(&dimension->param);
+        wire.GetText(&dimension->param);
         break;
     }
   }
@@ -190,7 +208,7 @@ Status Read(Wire wire, int depth, Attribute* attribute) {
     if (IsValueField(field)) attribute->values |= uint32_t{1} << field;
     switch (field) {
       case 1:
-        wire.Get(&attribute->name);
+        wire.GetText(&attribute->name);
         break;
       case 2:
         wire.Get(&attribute->f);
@@ -238,48 +256,48 @@ Status Read(Wire wire, int depth, Attribute* attribute) {
         break;
       }
       case 21:
-        wire.Get(&attribute->ref_attr_name);
+        wire.GetText(&attribute->ref_attr_name);
         break;
     }
   }
-  return Annotate(wire.status(), StrCat("attribute ", Quote(attribute->name)));
+  return wire.status();
 }
 
 Status Read(Wire wire, int depth, Node* node) {
   while (wire.Next()) {
     switch (wire.field()) {
       case 1:
-        wire.Append(&node->inputs);
+        wire.AppendText(&node->inputs);
         break;
       case 2:
-        wire.Append(&node->outputs);
+        wire.AppendText(&node->outputs);
         break;
       case 3:
-        wire.Get(&node->name);
+        wire.GetText(&node->name);
         break;
       case 4:
-        wire.Get(&node->op_type);
+        wire.GetText(&node->op_type);
         break;
       case 5:
-        ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), depth, &node->attributes.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), depth, 1, "attribute",
+                                         &node->attributes.emplace_back()));
         break;
       case 7:
-        wire.Get(&node->domain);
+        wire.GetText(&node->domain);
         break;
       case 8:
-        wire.Get(&node->overload);
+        wire.GetText(&node->overload);
         break;
     }
   }
-  return Annotate(wire.status(), StrCat("node ", Quote(node->name)));
+  return wire.status();
 }
 
 Status Read(Wire wire, ValueInfo* info) {
   while (wire.Next()) {
     switch (wire.field()) {
       case 1:
-        wire.Get(&info->name);
+        wire.GetText(&info->name);
         break;
       case 2:
         ENCORE_RETURN_IF_ERROR(ReadType(wire.Message(), &info->type));
@@ -297,11 +315,11 @@ Status Read(Wire wire, int depth, Graph* graph) {
   while (wire.Next()) {
     switch (wire.field()) {
       case 1:
-        ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), depth, &graph->nodes.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), depth, 3, "node",
+                                         &graph->nodes.emplace_back()));
         break;
       case 2:
-        wire.Get(&graph->name);
+        wire.GetText(&graph->name);
         break;
       case 5:
         ENCORE_RETURN_IF_ERROR(
@@ -332,7 +350,7 @@ Status Read(Wire wire, OpsetImport* opset) {
   while (wire.Next()) {
     switch (wire.field()) {
       case 1:
-        wire.Get(&opset->domain);
+        wire.GetText(&opset->domain);
         break;
       case 2:
         wire.Get(&opset->version);
@@ -355,34 +373,35 @@ Status Read(Wire wire, Function* function) {
   while (wire.Next()) {
     switch (wire.field()) {
       case 1:
-        wire.Get(&function->name);
+        wire.GetText(&function->name);
         break;
       case 4:
-        wire.Append(&function->inputs);
+        wire.AppendText(&function->inputs);
         break;
       case 5:
-        wire.Append(&function->outputs);
+        wire.AppendText(&function->outputs);
         break;
       case 6:
-        wire.Append(&function->attributes);
+        wire.AppendText(&function->attributes);
         break;
       case 7:
-        ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), 0, &function->nodes.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 0, 3, "node",
+                                         &function->nodes.emplace_back()));
         break;
       case 9:
         ENCORE_RETURN_IF_ERROR(
             Read(wire.Message(), &function->opsets.emplace_back()));
         break;
       case 10:
-        wire.Get(&function->domain);
+        wire.GetText(&function->domain);
         break;
       case 11:
-        ENCORE_RETURN_IF_ERROR(Read(
-            wire.Message(), 0, &function->attribute_defaults.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(
+            ReadNamed(wire.Message(), 0, 1, "attribute",
+                      &function->attribute_defaults.emplace_back()));
         break;
       case 13:
-        wire.Get(&function->overload);
+        wire.GetText(&function->overload);
         break;
     }
   }

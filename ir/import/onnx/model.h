@@ -74,6 +74,8 @@ struct Tensor {
   // Where data_location is EXTERNAL: keys location, offset, length, checksum.
   std::vector<std::pair<std::string_view, std::string_view>> external_data;
   bool is_external = false;
+  // Whether the data are a part of those of a larger tensor.
+  bool is_segment = false;
 };
 
 // Where the values of a sparse tensor are; the others are zero.

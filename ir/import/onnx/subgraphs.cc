@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "encore/ir/import/onnx/declared.h"
 #include "encore/ir/import/onnx/host_values.h"
 #include "encore/ir/import/onnx/node_order.h"
 #include "encore/ir/import/onnx/scope.h"
@@ -30,7 +31,7 @@ Status BindCaptures(const Scope& outer, const Captures& captures,
   return OkStatus();
 }
 
-Status CheckFormals(const Graph& graph, size_t count) {
+Status CheckCount(const Graph& graph, size_t count) {
   if (graph.inputs.size() == count) return OkStatus();
   return NodeContext::Error(StrCat("a subgraph has ", graph.inputs.size(),
                                    " inputs, expected ", count));
@@ -52,6 +53,12 @@ StatusOr<std::vector<Value>> OutputsOf(const Graph& graph, Scope& scope,
 }
 
 }  // namespace
+
+Status CheckFormal(const ValueInfo& input, const TensorType& type,
+                   bool extents) {
+  return Annotate(CheckDeclared(input.name, input.type, type, extents),
+                  "a subgraph's input");
+}
 
 StatusOr<Captures> FindCaptures(NodeContext& context,
                                 std::initializer_list<const Graph*> graphs) {
@@ -89,7 +96,7 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
       static_cast<size_t>(std::ranges::count_if(formals, [](const Formal& f) {
         return f.kind != Formal::Kind::kHidden;
       }));
-  ENCORE_RETURN_IF_ERROR(CheckFormals(graph, known));
+  ENCORE_RETURN_IF_ERROR(CheckCount(graph, known));
   Body body;
   body.builder = std::make_unique<GraphBuilder>(outer.graph().NewBody("body"),
                                                 context.builder().options());
@@ -108,6 +115,7 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
       ENCORE_ASSIGN_OR_RETURN(input,
                               Unbox(*body.builder, input, formal.elements));
     }
+    ENCORE_RETURN_IF_ERROR(CheckFormal(graph.inputs[i], input.type()));
     ENCORE_RETURN_IF_ERROR(scope.Bind(
         graph.inputs[i].name, Bound{input, std::nullopt, std::nullopt}));
   }
@@ -141,13 +149,14 @@ bool IsKnownOutside(const Shape& shape, size_t symbols) {
 
 StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
                                     std::span<const Value> formals) {
-  ENCORE_RETURN_IF_ERROR(CheckFormals(graph, formals.size()));
+  ENCORE_RETURN_IF_ERROR(CheckCount(graph, formals.size()));
   ENCORE_ASSIGN_OR_RETURN(const Captures captures,
                           FindCaptures(context, {&graph}));
   Scope scope(&context.builder(), context.scope().read_weights(),
               /*is_body=*/true);
   scope.ShareFacts(context.scope());
   for (size_t i = 0; i < formals.size(); ++i) {
+    ENCORE_RETURN_IF_ERROR(CheckFormal(graph.inputs[i], formals[i].type()));
     Bound bound{formals[i], std::nullopt, std::nullopt};
     if (const Literal* constant = formals[i].constant()) {
       bound.constant = *constant;

@@ -57,6 +57,12 @@ struct Formal {
   Kind kind = Kind::kPlain;
 };
 
+// InvalidArgument where an input of a subgraph is declared of another dtype,
+// rank or, if `extents`, extent than the node gives. A loop's extents are often
+// declared as they are in the first trip.
+Status CheckFormal(const ValueInfo& input, const TensorType& type,
+                   bool extents = false);
+
 // The body that `graph` is below a node of `outer`: its inputs are `formals`,
 // then come the captured tensors. What it gives in a box is still to be put
 // into one. Outputs of two ranks are refused, or with `mixed` left invalid.

@@ -143,6 +143,9 @@ StatusOr<Literal> FromTypedFields(const Tensor& tensor, DType dtype,
 
 StatusOr<Literal> ConvertDense(const Tensor& tensor, const DataSource& source) {
   ENCORE_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.data_type));
+  if (tensor.is_segment) {
+    return UnimplementedError("a tensor that comes in segments");
+  }
   if (tensor.dims.size() > kMaxRank) {
     return InvalidArgumentError(StrCat("rank ", tensor.dims.size()));
   }

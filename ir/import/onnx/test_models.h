@@ -119,6 +119,9 @@ inline StatusOr<encore::Graph> ImportText(const ModelText& text,
   graph.Sub(12, Proto().Bytes(1, text.output));
   Proto model;
   model.Int(1, 8).Sub(8, Proto().Bytes(1, "").Int(2, text.opset));
+  if (!text.functions.empty()) {
+    model.Sub(8, Proto().Bytes(1, "f").Int(2, 1));
+  }
   for (const Proto& function : text.functions) model.Sub(25, function);
   auto bytes = std::make_shared<const std::string>(model.Sub(7, graph).bytes());
   return Import(std::as_bytes(std::span(*bytes)), bytes, "", options);

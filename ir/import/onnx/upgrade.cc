@@ -170,12 +170,14 @@ Status SplitInput(Node& node, UpgradeStore& store) {
   return IntsToInput(node, "split", 1, store);
 }
 
-// From opset 18 on a split into equal parts says how many.
+// From opset 18 on a split into equal parts says how many, and the last of them
+// may be smaller.
 Status SplitCount(Node& node, UpgradeStore&) {
   if (node.inputs.size() < 2) {
     node.attributes.push_back({.name = "num_outputs",
                                .type = AttributeType::kInt,
                                .i = static_cast<int64_t>(node.outputs.size())});
+    SetFlag(node, "encore.even");
   }
   return OkStatus();
 }

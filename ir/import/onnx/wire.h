@@ -39,6 +39,9 @@ class Wire {
   // The field's value; the one before stays where the wire type is another,
   // which is an error.
   void Get(std::string_view* value);
+  // The same of a field that the format calls a string: an error where it is no
+  // UTF-8.
+  void GetText(std::string_view* value);
   void Get(float* value);
   void Get(double* value);
   template <typename T>
@@ -52,6 +55,7 @@ class Wire {
 
   // Appends a repeated field's value or, where it is packed, its values.
   void Append(std::vector<std::string_view>* values);
+  void AppendText(std::vector<std::string_view>* values);
   template <typename T>
     requires std::is_integral_v<T>
   void Append(std::vector<T>* values) {
