@@ -1,9 +1,10 @@
-// Operators that make tensors from positions: triangles, identities, one-hot
-// vectors, windows.
+// Operators that make tensors from nothing: constants, and from positions
+// triangles, identities, one-hot vectors, windows.
 
 #include <array>
 #include <numbers>
 
+#include "encore/ir/import/onnx/by_data.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
@@ -241,8 +242,86 @@ Status MelWeightMatrix(NodeContext& context) {
   return context.Output(0, g.Cast(weights, dtype));
 }
 
+// REQUIRES that the node has the attribute.
+StatusOr<Literal> TensorAttribute(NodeContext& context, std::string_view name,
+                                  AttributeType type) {
+  ENCORE_ASSIGN_OR_RETURN(const Tensor* tensor,
+                          context.attributes().TensorValue(name, type));
+  StatusOr<Literal> literal = ToLiteral(*tensor, context.source());
+  if (literal.ok()) return literal;
+  return Annotate(literal.status(), StrCat("attribute ", name));
+}
+
+Status Constant(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(0, 0));
+  AttributeReader& attributes = context.attributes();
+  Literal literal;
+  bool is_weight = false;
+  if (attributes.Has("value")) {
+    ENCORE_ASSIGN_OR_RETURN(
+        literal, TensorAttribute(context, "value", AttributeType::kTensor));
+    is_weight = IsWeight(literal);
+  } else if (attributes.Has("sparse_value")) {
+    ENCORE_ASSIGN_OR_RETURN(
+        literal,
+        TensorAttribute(context, "sparse_value", AttributeType::kSparseTensor));
+    is_weight = IsWeight(literal);
+  } else if (attributes.Has("value_int")) {
+    ENCORE_ASSIGN_OR_RETURN(const int64_t value,
+                            attributes.Int("value_int", 0));
+    literal = Literal::Scalar(value);
+  } else if (attributes.Has("value_ints")) {
+    ENCORE_ASSIGN_OR_RETURN(const Ints values,
+                            attributes.Ints("value_ints", {}));
+    literal = Literal::Vector<int64_t>(values);
+  } else if (attributes.Has("value_float")) {
+    ENCORE_ASSIGN_OR_RETURN(const float value,
+                            attributes.Float("value_float", 0));
+    literal = Literal::Scalar(value);
+  } else if (attributes.Has("value_floats")) {
+    ENCORE_ASSIGN_OR_RETURN(const auto values,
+                            attributes.Floats("value_floats"));
+    literal = Literal::Vector<float>(values);
+  } else if (attributes.Has("value_string")) {
+    ENCORE_ASSIGN_OR_RETURN(std::string value,
+                            attributes.String("value_string", ""));
+    literal = Literal::Strings({}, {std::move(value)});
+  } else if (attributes.Has("value_strings")) {
+    ENCORE_ASSIGN_OR_RETURN(std::vector<std::string> values,
+                            attributes.Strings("value_strings"));
+    const auto count = static_cast<int64_t>(values.size());
+    literal = Literal::Strings({count}, std::move(values));
+  } else {
+    return NodeContext::Error(
+        "attribute value (or another form of it) is missing");
+  }
+  return context.Output(
+      0, Bound{std::nullopt, std::move(literal), std::nullopt, is_weight});
+}
+
+Status ConstantOfShape(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_RETURN_IF_ERROR(context.CheckVector(0, "input"));
+  Literal value;
+  if (context.attributes().Has("value")) {
+    ENCORE_ASSIGN_OR_RETURN(
+        value, TensorAttribute(context, "value", AttributeType::kTensor));
+    if (value.element_count() != 1) {
+      return NodeContext::Error(StrCat("attribute value has ",
+                                       value.element_count(),
+                                       " elements, expected 1"));
+    }
+  }
+  const Value scalar = context.builder().Constant(value.Reshaped({}));
+  if (!IsKnown(context, 0)) return FillByData(context, scalar);
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(0, "shape"));
+  return context.Output(0, context.Fill(scalar, Shape(std::move(dims))));
+}
+
 constexpr Converter kConverters[] = {
     {"BlackmanWindow", Window<2>, Op::kCos},
+    {"Constant", Constant, Op::kConstant},
+    {"ConstantOfShape", ConstantOfShape, Op::kBroadcast},
     {"EyeLike", EyeLike, Op::kCompare},
     {"HammingWindow", Window<1>, Op::kCos},
     {"HannWindow", Window<0>, Op::kCos},
