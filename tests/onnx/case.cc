@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 
 #include "encore/ir/import/import.h"
 #include "encore/ir/import/mapped_file.h"
@@ -13,7 +12,6 @@
 #include "encore/ir/import/onnx/tensor_data.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/tests/skips.h"
 
 namespace encore::tests {
 namespace {
@@ -126,56 +124,17 @@ StatusOr<Signature> SignatureOf(const fs::path& model) {
   return signature;
 }
 
-struct Imported {
-  Graph graph;
-  // Positions of the model's inputs that the graph has.
-  std::vector<size_t> inputs;
-};
-
-// Suite and name of the case in `folder`, as tests/skips.txt has them.
-std::string NameOf(const fs::path& folder) {
-  return StrCat(folder.parent_path().filename().string(), "/",
-                folder.filename().string());
-}
-
-// The model with the shapes of the data. Of the cases that are listed as such,
-// the integer and scalar inputs are made constants; where that is not enough,
-// every input is.
-StatusOr<Imported> ImportFor(const fs::path& model,
-                             const std::vector<std::string>& names,
-                             const std::vector<Literal>& data) {
-  static const std::map<std::string, std::string> debian =
-      ReadSkips("onnx-by-data");
-  static const std::map<std::string, std::string> newer =
-      ReadSkips("onnx-1.16-by-data");
-  const bool made_constant =
-      (model.string().starts_with(NewerRoot()) ? newer : debian)
-          .contains(NameOf(model.parent_path()));
-  Status error;
-  for (int attempt = 0; attempt < (made_constant ? 3 : 1); ++attempt) {
-    ImportOptions options;
-    std::vector<size_t> inputs;
-    for (size_t i = 0; i < std::min(names.size(), data.size()); ++i) {
-      if (data[i].host() == HostKind::kNone) {
-        options.input_shapes[names[i]] = data[i].dims();
-      }
-      const bool argument = !IsFloat(data[i].dtype()) || data[i].rank() <= 1;
-      if (attempt == 2 || (attempt == 1 && argument)) {
-        options.constants.emplace(names[i], data[i]);
-      } else {
-        inputs.push_back(i);
-      }
+// The model with the shapes of the data.
+StatusOr<Graph> ImportFor(const fs::path& model,
+                          const std::vector<std::string>& names,
+                          const std::vector<Literal>& data) {
+  ImportOptions options;
+  for (size_t i = 0; i < std::min(names.size(), data.size()); ++i) {
+    if (data[i].host() == HostKind::kNone) {
+      options.input_shapes[names[i]] = data[i].dims();
     }
-    StatusOr<Graph> graph = ImportFile(model.string(), options);
-    if (graph.ok() && made_constant && attempt == 0) {
-      return FailedPreconditionError(
-          "is imported without constants now: take it out of "
-          "the cases by data in tests/skips.txt");
-    }
-    if (graph.ok()) return Imported{*std::move(graph), std::move(inputs)};
-    error = graph.status();
   }
-  return error;
+  return ImportFile(model.string(), options);
 }
 
 Status RunDataSet(const fs::path& model, const fs::path& folder,
@@ -188,12 +147,10 @@ Status RunDataSet(const fs::path& model, const fs::path& folder,
   for (size_t i = 0; i < std::min(signature.names.size(), data.size()); ++i) {
     data[i] = AsDeclared(data[i], signature.dtype(i));
   }
-  ENCORE_ASSIGN_OR_RETURN(const Imported imported,
+  ENCORE_ASSIGN_OR_RETURN(const Graph graph,
                           ImportFor(model, signature.names, data));
-  std::vector<Literal> inputs;
-  for (const size_t i : imported.inputs) inputs.push_back(data[i]);
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> outputs,
-                          execute(imported.graph, inputs));
+                          execute(graph, data));
   if (outputs.size() != expected.size()) {
     return FailedPreconditionError(
         StrCat(outputs.size(), " outputs, expected ", expected.size()));
