@@ -40,6 +40,24 @@ Status BatchStatistics(NodeContext& context, float momentum, DType dtype,
   return OkStatus();
 }
 
+// Until opset 9 statistics could be of each activation instead of each channel:
+// operands x [N, …], scale, bias, mean and variance, […].
+StatusOr<Value> NormalizeActivations(GraphBuilder& g,
+                                     const std::vector<Value>& operands,
+                                     double epsilon) {
+  const Value x = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) {
+    if (operands[i].rank() == x.rank() - 1) continue;
+    return NodeContext::Error(StrCat("input ", i, " is ", operands[i].type(),
+                                     ", attribute spatial is 0 and X is ",
+                                     x.type()));
+  }
+  const Value deviation = g.Sqrt(g.Add(operands[4], epsilon));
+  const Value scaled =
+      g.Mul(g.Div(g.Sub(x, operands[3]), deviation), operands[1]);
+  return g.Add(scaled, operands[2]);
+}
+
 Status BatchNormalization(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(5, 5));
   AttributeReader& attributes = context.attributes();
@@ -53,6 +71,14 @@ Status BatchNormalization(NodeContext& context) {
   const DType dtype = context.dtype(operands[0]);
   const DType statistics = context.dtype(operands[3]);
   for (Value& operand : operands) operand = CastTo(context, operand, dtype);
+  ENCORE_ASSIGN_OR_RETURN(const bool per_activation,
+                          attributes.Bool("encore.per_activation", false));
+  if (per_activation) {
+    ENCORE_ASSIGN_OR_RETURN(
+        const Value y,
+        NormalizeActivations(context.builder(), operands, epsilon));
+    return context.Output(0, y);
+  }
   for (size_t i = 1; i < operands.size(); ++i) {
     if (operands[0].rank() < 2 || operands[i].rank() != 1) continue;
     Agree(context, &operands[0], 1, &operands[i], 0);

@@ -1,6 +1,7 @@
 // TfIdfVectorizer: counts of n-grams from a pool.
 
 #include <algorithm>
+#include <numeric>
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/support/status_macros.h"
@@ -18,6 +19,7 @@ struct Grams {
 };
 
 struct Vectorizer {
+  std::vector<std::string> words;  // of strings: what items are numbers of
   int64_t most_skips = 0;
   int64_t columns = 0;
   std::string mode;
@@ -25,18 +27,35 @@ struct Vectorizer {
   std::vector<float> weights;  // per column; empty: 1
 };
 
+// The items of all n-grams, one after the other; of strings their numbers in
+// `words`, which are theirs without duplicates.
+StatusOr<Ints> ReadItems(NodeContext& context,
+                         std::vector<std::string>* words) {
+  AttributeReader& attributes = context.attributes();
+  if (context.Input(0).dtype() != DType::kString) {
+    return attributes.Ints("pool_int64s", {});
+  }
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> items,
+                          attributes.Strings("pool_strings"));
+  *words = items;
+  std::ranges::sort(*words);
+  words->erase(std::unique(words->begin(), words->end()), words->end());
+  Ints numbers;
+  for (const std::string& item : items) {
+    numbers.push_back(std::ranges::lower_bound(*words, item) - words->begin());
+  }
+  return numbers;
+}
+
 StatusOr<std::vector<Grams>> ReadPool(NodeContext& context, int64_t shortest,
-                                      int64_t longest) {
+                                      int64_t longest,
+                                      std::vector<std::string>* words) {
   AttributeReader& attributes = context.attributes();
   ENCORE_ASSIGN_OR_RETURN(const Ints starts,
                           attributes.RequiredInts("ngram_counts"));
   ENCORE_ASSIGN_OR_RETURN(const Ints indexes,
                           attributes.RequiredInts("ngram_indexes"));
-  ENCORE_ASSIGN_OR_RETURN(const Ints items, attributes.Ints("pool_int64s", {}));
-  if (attributes.Has("pool_strings")) {
-    return UnimplementedError(
-        "attribute pool_strings: n-grams of strings are not supported");
-  }
+  ENCORE_ASSIGN_OR_RETURN(const Ints items, ReadItems(context, words));
   std::vector<Grams> pool;
   size_t next = 0;
   const auto size = static_cast<int64_t>(items.size());
@@ -75,8 +94,8 @@ StatusOr<Vectorizer> ReadVectorizer(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(vectorizer.most_skips,
                           attributes.RequiredInt("max_skip_count"));
   ENCORE_ASSIGN_OR_RETURN(vectorizer.weights, attributes.Floats("weights"));
-  ENCORE_ASSIGN_OR_RETURN(vectorizer.pool,
-                          ReadPool(context, shortest, longest));
+  ENCORE_ASSIGN_OR_RETURN(
+      vectorizer.pool, ReadPool(context, shortest, longest, &vectorizer.words));
   ENCORE_ASSIGN_OR_RETURN(const Ints indexes,
                           attributes.RequiredInts("ngram_indexes"));
   for (const int64_t index : indexes) {
@@ -92,6 +111,23 @@ StatusOr<Vectorizer> ReadVectorizer(NodeContext& context) {
     return NodeContext::Error("an attribute is outside of its range");
   }
   return vectorizer;
+}
+
+// The number of each string among `words`; of others -1.
+Value NumbersOf(NodeContext& context, Value x, std::vector<std::string> words) {
+  GraphBuilder& g = context.builder();
+  const int rank = x.rank();
+  const auto count = static_cast<int64_t>(words.size());
+  Dims wide = x.shape().dims();
+  wide.push_back(count);
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  const Value all = g.Constant(Literal::Strings({count}, std::move(words)));
+  const Value same =
+      context.Emit(Op::kStringEqual, {g.Broadcast(x, Shape(wide), axes),
+                                      g.Broadcast(all, Shape(wide), {rank})});
+  const Value numbers = g.Add(g.Iota(DType::kI64, {count}, 0), 1);
+  return g.Sub(g.Sum(g.Mul(g.Cast(same, DType::kI64), numbers), {rank}), 1);
 }
 
 // How often each n-gram stands in the rows of x [B, n], its items `skip` + 1
@@ -121,11 +157,14 @@ Status TfIdfVectorizer(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const Vectorizer vectorizer, ReadVectorizer(context));
   Value x = context.Input(0);
   const bool is_vector = x.rank() == 1;
-  if (x.rank() < 1 || x.rank() > 2 || !IsInteger(x.dtype()) ||
+  const bool strings = x.dtype() == DType::kString;
+  if (x.rank() < 1 || x.rank() > 2 || !(strings || IsInteger(x.dtype())) ||
       !context.shape(x)[x.rank() - 1].is_constant()) {
     return NodeContext::Error(
-        StrCat("input is ", x.type(), ", expected [n] or [batch, n] integers"));
+        StrCat("input is ", x.type(),
+               ", expected [n] or [batch, n] integers or strings"));
   }
+  if (strings) x = NumbersOf(context, x, vectorizer.words);
   x = g.Cast(is_vector ? g.Unsqueeze(x, {0}) : x, DType::kI64);
   Value counts = g.Full({x.shape()[0], vectorizer.columns},
                         g.Scalar(DType::kI64, int64_t{0}));

@@ -40,7 +40,7 @@ std::vector<double> Compute(std::string_view op, int opset,
                             const std::vector<Operand>& operands,
                             const std::vector<Proto>& attributes = {},
                             std::vector<std::string_view> outputs = {"y"}) {
-  constexpr std::string_view kNames[] = {"a", "b", "c"};
+  constexpr std::string_view kNames[] = {"a", "b", "c", "d", "e"};
   ModelText text;
   text.opset = opset;
   text.inputs.clear();
@@ -97,6 +97,42 @@ TEST(Operators, CubicGridSampleTakesTapsToTheBorder) {
                       {StringAttribute("mode", "bicubic"),
                        StringAttribute("padding_mode", "border")}),
               Pointwise(FloatNear(1e-5), {3.973430, -0.312056}));
+}
+
+// Statistics of each activation: (x - mean) / sqrt(variance) * scale + bias.
+TEST(Operators, BatchNormalizationOfOpset7) {
+  EXPECT_THAT(
+      Compute("BatchNormalization", 7,
+              {{{2, 1, 2}, {1, 2, 3, 4}},
+               {{1, 2}, {2, 1}},
+               {{1, 2}, {0, 10}},
+               {{1, 2}, {1, 0}},
+               {{1, 2}, {4, 1}}},
+              {IntAttribute("spatial", 0), FloatAttribute("epsilon", 0)}),
+      ElementsAre(0, 12, 2, 14));
+}
+
+TEST(Operators, NGramsOfStrings) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"2", "4"}, 8)};
+  Proto pool;
+  pool.Bytes(1, "pool_strings");
+  for (const char* item : {"b", "a", "a", "b"}) pool.Bytes(9, item);
+  text.nodes = {Node(
+      "TfIdfVectorizer", {"x"}, {"y"},
+      {pool.Int(20, 8), StringAttribute("mode", "TF"),
+       IntsAttribute("ngram_counts", {0, 2}),
+       IntsAttribute("ngram_indexes", {1, 0, 2}),
+       IntAttribute("min_gram_length", 1), IntAttribute("max_gram_length", 2),
+       IntAttribute("max_skip_count", 1)})};
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const std::vector<Literal> arguments = {
+      Literal::Strings({2, 4}, {"a", "b", "a", "c", "", "a", "aa", "b"})};
+  const auto results = Evaluate(*graph, arguments);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ((*results)[0], Literal::FromValues<float>(
+                               {2, 3}, std::vector<float>{2, 1, 1, 1, 1, 1}));
 }
 
 TEST(Operators, DynamicQuantizeLinearOfZeros) {

@@ -230,11 +230,8 @@ Status OldBatchNorm(Node& node, UpgradeStore&) {
 Status DropSpatial(Node& node, UpgradeStore&) {
   AttributeReader reader(node);
   ENCORE_ASSIGN_OR_RETURN(const bool spatial, reader.Bool("spatial", true));
-  if (!spatial) {
-    return UnimplementedError(
-        "attribute spatial is 0: statistics per activation are not supported");
-  }
   RemoveAttribute(node, "spatial");
+  if (!spatial) SetFlag(node, "encore.per_activation");
   return OkStatus();
 }
 
