@@ -113,9 +113,9 @@ Status CheckDeclared(std::string_view name, const Type& declared,
     fits = dim.constant() == *dims[i].value;
   }
   if (fits) return OkStatus();
-  return InvalidArgumentError(StrCat("value ", Quote(name), " is declared ",
-                                     ShapeText(dims), " but is ",
-                                     type.ToString()));
+  return FailedPreconditionError(StrCat("value ", Quote(name), " is declared ",
+                                        ShapeText(dims), " but is ",
+                                        type.ToString()));
 }
 
 StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {

@@ -34,8 +34,9 @@ class Declared {
   // count: they do not where the caller has bound symbols.
   Declared(const Graph& graph, bool extents);
 
-  // InvalidArgument where the value of that name is of another kind, dtype,
-  // rank or extent than declared.
+  // InvalidArgument where the value of that name is of another kind or dtype
+  // than declared; FailedPrecondition where it is of another rank or extent: a
+  // branch that is not for the extents given is like that.
   Status Check(std::string_view name, const TensorType& type) const;
 
  private:

@@ -399,5 +399,31 @@ TEST(OnnxImporter, SubgraphsTakeWhatTheirNodeGives) {
   EXPECT_THAT(ErrorOf(text), HasSubstr("a subgraph has 1 inputs, expected 0"));
 }
 
+// An attribute that is a branch: what it declares of a value is false.
+Proto WronglyDeclaredBranch(std::string_view name) {
+  Proto graph;
+  graph.Sub(1, Node("Neg", {"x"}, {"w"}))
+      .Sub(1, Node("Neg", {"w"}, {"z"}))
+      .Bytes(2, "body")
+      .Sub(12, Proto().Bytes(1, "z"))
+      .Sub(13, TensorInput("w", {"1", "2", "3"}));
+  return Proto().Bytes(1, name).Sub(6, graph).Int(20, 5);
+}
+
+// A branch may be for inputs of other extents than those given, and is then
+// never taken; unless nothing is given.
+TEST(OnnxImporter, DeclarationsOfBranchesForOtherExtents) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"N", "3"}), TensorInput("c", {}, kBool)};
+  text.nodes = {
+      Node("If", {"c"}, {"y"},
+           {GraphAttribute("then_branch", {Node("Abs", {"x"}, {"t"})}, {"t"}),
+            WronglyDeclaredBranch("else_branch")})};
+  EXPECT_THAT(ErrorOf(text), HasSubstr("is declared [1,2,3]"));
+  ImportOptions options;
+  options.input_shapes["x"] = {2, 3};
+  EXPECT_EQ(ErrorOf(text, options), "no error");
+}
+
 }  // namespace
 }  // namespace encore::onnx
