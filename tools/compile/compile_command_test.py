@@ -194,10 +194,11 @@ class CompileTest(CommandTest):
         self.assertIn('nnn', text)
         self.assertLess(len(text), 5000)
         node = node.replace(b'n' * 10000, b'n').replace(b'\x1a\x90\x4e', b'\x1a\x01')
-        graph = b'\x0a' + bytes([len(node)]) + node + b'\x62\x03\x0a\x01y'
-        with open(path, 'wb') as file:
-            file.write(b'\x08\x08' + b'\x42\x02\x10\x11' + b'\x3a' + bytes([len(graph)]) + graph)
-        self.assertIn('node "n" (\\x1b[3\\xffém)', self.compile(model=path, code=2).stderr)
+        for broken, text in ((b'\xff', 'node "n": field 4: a string that is no UTF-8'), (b'!', 'node "n" (\\x1b[3!ém)')):
+            graph = b'\x0a' + bytes([len(node)]) + node.replace(b'\xff', broken) + b'\x62\x03\x0a\x01y'
+            with open(path, 'wb') as file:
+                file.write(b'\x08\x08' + b'\x42\x02\x10\x11' + b'\x3a' + bytes([len(graph)]) + graph)
+            self.assertIn(text, self.compile(model=path, code=2).stderr)
 
     def test_cache_verbs(self):
         empty = json.loads(self.verb('status', '--json').stdout)

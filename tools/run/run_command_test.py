@@ -183,10 +183,11 @@ class RunTest(CommandTest):
         self.assertIn('none.onnx', result.stderr)
         self.assertEqual(json.loads(result.stdout)['model'], self.model)
 
-    def test_names_that_are_no_text(self):
-        strange = files.model([('Relu', ['x'], ['NAME'])], [('x', [2], files.FLOAT)], [('NAME', [2], files.FLOAT)])
-        strange = self.write('strange.onnx', strange.replace(b'NAME', b'a\xff\n"'))
-        self.assertEqual(self.report(strange)['outputs'][0]['name'], 'a\ufffd\n"')
+    def test_names_that_are_no_words(self):
+        model = files.model([('Relu', ['x'], ['NAME'])], [('x', [2], files.FLOAT)], [('NAME', [2], files.FLOAT)])
+        self.assert_refused(self.write('strange.onnx', model.replace(b'NAME', b'a\xff\n"')), text='no UTF-8')
+        strange = self.write('strange.onnx', model.replace(b'NAME', b'\xc3\xa9\n"'))
+        self.assertEqual(self.report(strange)['outputs'][0]['name'], 'é\n"')
         self.report(strange, '--trace', self.path('trace.json'))
         with open(self.path('trace.json')) as file:
             json.load(file)
