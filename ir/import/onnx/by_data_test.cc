@@ -329,6 +329,20 @@ TEST(ByData, KnownAxisThatIsNone) {
   }
 }
 
+// What does not fit is an error of the node, whatever is computed from it.
+TEST(ByData, NothingIsReadOfWhatDoesNotFit) {
+  ModelText pad;
+  pad.inputs = {TensorInput("x", {"2", "3", "4"}),
+                TensorInput("a", {"6"}, kInt64)};
+  pad.nodes = {Node("Pad", {"x", "a", "x"}, {"y"})};
+  EXPECT_THAT(onnx::ErrorOf(pad), HasSubstr("Pad_node"));
+  ModelText hot;
+  hot.inputs = {TensorInput("x", {"9223372036854775807"}, kInt64),
+                TensorInput("a", {}, kInt64), TensorInput("b", {"2"})};
+  hot.nodes = {Node("OneHot", {"x", "a", "b"}, {"y"})};
+  EXPECT_THAT(onnx::ErrorOf(hot), HasSubstr("OneHot_node"));
+}
+
 // Positions are computed when it runs, not tabulated.
 TEST(ByData, LongReflection) {
   ModelText text;

@@ -125,6 +125,7 @@ Status OneHot(NodeContext& context) {
   const Value size = context.Reshape(g.DimValues({depth}), {});
   const Value wrapped = g.Select(g.Compare(indices, 0, Comparison::kLt),
                                  g.Add(indices, size), indices);
+  ENCORE_RETURN_IF_ERROR(g.status());
   Dims dims = context.shape(indices).dims();
   dims.insert(dims.begin() + axis, depth);
   const Shape shape(std::move(dims));

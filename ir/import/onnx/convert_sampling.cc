@@ -145,6 +145,7 @@ Status GridSample(NodeContext& context) {
     at = mode.align_corners
              ? g.Mul(g.Add(at, 1.0), g.Div(last, 2.0))
              : g.Div(g.Sub(g.Mul(g.Add(at, 1.0), g.Add(last, 1.0)), 1.0), 2.0);
+    ENCORE_RETURN_IF_ERROR(g.status());
     if (mode.interpolation == "nearest") at = g.Round(at);
     // The taps of a cubic curve are taken to the border one by one.
     if (mode.padding == Padding::kBorder && mode.interpolation != "cubic") {
@@ -263,6 +264,7 @@ Status DeformConv(NodeContext& context) {
                    {{2}, {2}}, {{0}, {1}});
   y = g.Transpose(y, {2, 0, 1, 3});
   y = g.Reshape(y, result);
+  ENCORE_RETURN_IF_ERROR(g.status());
   if (context.HasInput(3)) {
     const Value bias = context.Input(3);
     y = g.Add(y, g.Broadcast(bias, context.shape(y), {1}));

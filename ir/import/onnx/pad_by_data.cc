@@ -100,6 +100,7 @@ Status PadByData(NodeContext& context, std::string_view mode) {
   if (fills && context.HasInput(2))
     fill = context.Reshape(context.Input(2), {});
   for (int d = 0; d < rank; ++d) {
+    ENCORE_RETURN_IF_ERROR(g.status());
     if (IsNumber(lows[d], 0) && IsNumber(highs[d], 0)) continue;
     const Value at = g.Sub(sizes.CountTo(dims[d]), lows[d]);
     x = PadAxis(context, x, d, at, mode, fill);
@@ -125,6 +126,7 @@ StatusOr<Value> FitByData(NodeContext& context, Value x, const Ints& axes,
       x, sizes.Guard(x, StrCat("input ", name, " has a negative entry")));
   const Value zero = context.Scalar(x.dtype(), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
+    ENCORE_RETURN_IF_ERROR(g.status());
     const auto axis = static_cast<int>(axes[i]);
     Value at = sizes.CountTo(dims[i]);
     if (centred) {
