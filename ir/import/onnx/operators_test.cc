@@ -27,10 +27,6 @@ struct Operand {
   int type = kFloat;  // as TensorProto numbers it
 };
 
-Proto StringAttribute(std::string_view name, std::string_view value) {
-  return Proto().Bytes(1, name).Bytes(4, value).Int(20, 3);
-}
-
 Proto FloatAttribute(std::string_view name, float value) {
   return Proto().Bytes(1, name).Float(2, value).Int(20, 1);
 }

@@ -31,10 +31,6 @@ std::ostream& operator<<(std::ostream& out, const Call& call) {
              << call.nearest << " " << call.policy << " " << call.scales.size();
 }
 
-Proto StringAttribute(std::string_view name, std::string_view value) {
-  return Proto().Bytes(1, name).Bytes(4, value).Int(20, 3);
-}
-
 // A vector as an initializer.
 template <typename T>
 Proto Tensor(std::string_view name, const std::vector<T>& values, int dtype) {

@@ -14,10 +14,6 @@
 namespace encore::onnx {
 namespace {
 
-Proto StringAttribute(std::string_view name, std::string_view value) {
-  return Proto().Bytes(1, name).Bytes(4, value).Int(20, 3);
-}
-
 struct Operand {
   std::string_view name;
   std::vector<std::string> dims;

@@ -62,6 +62,10 @@ inline Proto IntAttribute(std::string_view name, int64_t value) {
   return Proto().Bytes(1, name).Int(3, value).Int(20, 2);
 }
 
+inline Proto StringAttribute(std::string_view name, std::string_view value) {
+  return Proto().Bytes(1, name).Bytes(4, value).Int(20, 3);
+}
+
 inline Proto IntsAttribute(std::string_view name, std::vector<int64_t> values) {
   Proto attribute;
   attribute.Bytes(1, name);

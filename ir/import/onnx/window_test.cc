@@ -14,10 +14,6 @@
 namespace encore::onnx {
 namespace {
 
-Proto StringAttribute(std::string_view name, std::string_view value) {
-  return Proto().Bytes(1, name).Bytes(4, value).Int(20, 3);
-}
-
 Literal Image(int64_t height, int64_t width) {
   Literal x(DType::kF32, {1, 2, height, width});
   for (int64_t i = 0; i < x.element_count(); ++i) {
