@@ -1,13 +1,10 @@
 #include "encore/cache/container.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <map>
 
 #include "encore/cache/container_format.h"
@@ -29,9 +26,10 @@ bool IsZero(std::span<const std::byte> bytes) {
 
 std::string_view Name(SectionType type) {
   constexpr std::string_view kNames[] = {
-      "?",     "headline", "stencil",  "constants", "compiled graph",
-      "blob",  "code",     "derived",  "names",     "weights",
-      "calls", "tensor",   "artifact", "text",      "measurements"};
+      "?",      "headline", "stencil",  "constants", "compiled graph",
+      "blob",   "code",     "derived",  "names",     "weights",
+      "calls",  "tensor",   "artifact", "text",      "measurements",
+      "address"};
   const auto i = static_cast<size_t>(type);
   return i < std::size(kNames) ? kNames[i] : kNames[0];
 }
@@ -39,31 +37,21 @@ std::string_view Name(SectionType type) {
 StatusOr<std::shared_ptr<const Container>> Container::Open(
     const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    const int error = errno;
-    const std::string message = StrCat(path, ": ", std::strerror(error));
-    return error == EACCES ? PermissionDeniedError(message)
-                           : NotFoundError(message);
-  }
+  if (fd < 0) return ReadError(path, errno);
+  return OfDescriptor(fd, path);
+}
+
+StatusOr<std::shared_ptr<const Container>> Container::OfDescriptor(
+    int fd, const std::string& path) {
   std::shared_ptr<Container> container(new Container);
   container->fd_ = fd;
   container->path_ = path;
-  struct stat info;
-  if (fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
-    return InvalidArgumentError(StrCat(path, S_ISDIR(info.st_mode)
-                                                 ? ": a folder, expected a file"
-                                                 : ": no regular file"));
+  ENCORE_ASSIGN_OR_RETURN(container->file_, MappedFile::OfDescriptor(fd, path));
+  container->bytes_ = container->file_->bytes();
+  if (container->bytes_.size() < kHeaderSize) {
+    return DataLossError(
+        StrCat(path, ": no container: ", container->bytes_.size(), " bytes"));
   }
-  ENCORE_ASSIGN_OR_RETURN(container->stamp_, StampOf(fd));
-  const size_t size = container->stamp_.size;
-  if (size < kHeaderSize) {
-    return DataLossError(StrCat(path, ": no container: ", size, " bytes"));
-  }
-  void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (mapped == MAP_FAILED) {
-    return InvalidArgumentError(StrCat(path, ": ", std::strerror(errno)));
-  }
-  container->bytes_ = {static_cast<const std::byte*>(mapped), size};
   ENCORE_RETURN_IF_ERROR(container->Parse());
   return container;
 }
@@ -78,11 +66,7 @@ StatusOr<std::shared_ptr<const Container>> Container::FromBytes(
 }
 
 Container::~Container() {
-  if (fd_ < 0) return;
-  if (!bytes_.empty()) {
-    munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  }
-  close(fd_);
+  if (fd_ >= 0) close(fd_);
 }
 
 Status Container::Parse() {
@@ -197,7 +181,7 @@ std::span<const std::byte> Container::Unverified(const Section& section) const {
 
 Status Container::CheckSize() const {
   if (fd_ < 0) return OkStatus();
-  ENCORE_ASSIGN_OR_RETURN(const FileStamp now, StampOf(fd_));
+  ENCORE_ASSIGN_OR_RETURN(const FileStamp now, StampOf(fd_, path_));
   if (now.size >= bytes_.size()) return OkStatus();
   return DataLossError(StrCat(path_, ": truncated to ", now.size,
                               " bytes while in use, expected ", bytes_.size()));

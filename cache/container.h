@@ -7,7 +7,7 @@
 // section. Read verifies a section's checksum before it hands the bytes out, so
 // a flipped bit is found before its value is used; the error names the section.
 // Unverified is for bulk data whose contents are known to be good by other
-// means (file_stamp.h).
+// means (ir/support/file_stamp.h).
 //
 // Any bytes are safe to open: sizes and offsets are checked before use, memory
 // is bounded by the size of the table. Containers are immutable and safe to
@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/cache/file_stamp.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::cache {
@@ -49,6 +49,7 @@ enum class SectionType : uint32_t {
   kArtifact = 12,      // what a backend keeps
   kText = 13,          // anything small under a caller's name
   kMeasurements = 14,  // what kernels were chosen by
+  kAddress = 15,       // of a store's entry: the kind and key it is kept under
 };
 std::string_view Name(SectionType type);
 
@@ -61,11 +62,13 @@ struct Section {
 
 class Container {
  public:
-  // Maps the file. NotFound and PermissionDenied as for any file,
-  // InvalidArgument for a folder or device, DataLoss for a file that is damaged
-  // or none of ours, FailedPrecondition for another version.
+  // Maps the file. Errors of MappedFile::Open; DataLoss for a file that is
+  // damaged or none of ours, FailedPrecondition for another version.
   static StatusOr<std::shared_ptr<const Container>> Open(
       const std::string& path);
+  // The same of a file that is open for reading; takes `fd` over.
+  static StatusOr<std::shared_ptr<const Container>> OfDescriptor(
+      int fd, const std::string& path);
   // Over bytes in memory; same errors.
   static StatusOr<std::shared_ptr<const Container>> FromBytes(
       std::string bytes);
@@ -95,8 +98,11 @@ class Container {
   Status CheckSize() const;
 
   size_t size() const { return bytes_.size(); }
-  // Of the file when it was opened; zeros for bytes in memory.
-  const FileStamp& stamp() const { return stamp_; }
+  // The mapped file; null for bytes in memory.
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+  // The file's descriptor, of which ownership and times can be asked whatever
+  // its path leads to by now; -1 for bytes in memory.
+  int descriptor() const { return fd_; }
 
  private:
   Container() = default;
@@ -108,7 +114,7 @@ class Container {
   std::string path_ = "container";
   std::string owned_;
   int fd_ = -1;
-  FileStamp stamp_;
+  std::shared_ptr<const MappedFile> file_;
   std::span<const std::byte> bytes_;
   std::vector<Section> sections_;
 };
@@ -144,9 +150,13 @@ class ContainerWriter {
   std::vector<Pending> pending_;
 };
 
-// Writes a container to `path`: a staging file beside it, synced, then renamed,
-// so that a reader sees the old file or the new one. Mode 0600 where it is new.
-Status WriteFile(const ContainerWriter& writer, const std::string& path);
+// Writes a container to `path` as a StagedFile, synced, so that a reader sees
+// the old file or the new one. Mode 0600. `staging_folder`:
+// StagedFile::Options. `check`, where given, is asked when all is written: its
+// error keeps the file from its place.
+Status WriteFile(const ContainerWriter& writer, const std::string& path,
+                 const std::string& staging_folder = "",
+                 const std::function<Status()>& check = nullptr);
 
 }  // namespace encore::cache
 

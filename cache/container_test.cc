@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/strings.h"
 #include "gtest/gtest.h"
 
@@ -108,7 +109,7 @@ TEST_F(ContainerFile, IsMappedAndLeavesNoStagingFile) {
   const auto container = Container::Open(path_);
   ASSERT_TRUE(container.ok()) << container.status();
   EXPECT_TRUE((*container)->VerifyAll().ok());
-  EXPECT_EQ((*container)->stamp(), *StampOf(path_));
+  EXPECT_EQ((*container)->file()->stamp(), *StampOf(path_));
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir_)) {
     files += entry.is_regular_file();

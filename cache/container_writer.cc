@@ -1,10 +1,6 @@
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
-#include <cerrno>
-#include <cstring>
 #include <map>
 
 #include "encore/cache/container.h"
@@ -37,26 +33,6 @@ std::string HeadChecksum(std::span<const std::byte> head) {
 namespace {
 
 using namespace container_format;  // NOLINT: layout constants
-
-Status WriteAll(int fd, std::span<const std::byte> piece) {
-  while (!piece.empty()) {
-    const ssize_t written = write(fd, piece.data(), piece.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      return ResourceExhaustedError(StrCat("write: ", std::strerror(errno)));
-    }
-    piece = piece.subspan(written);
-  }
-  return OkStatus();
-}
-
-// A device or pipe (`sync` false) has nothing to sync.
-Status WriteAndSync(int fd, const ContainerWriter& writer, bool sync) {
-  ENCORE_RETURN_IF_ERROR(writer.Write(
-      [fd](std::span<const std::byte> piece) { return WriteAll(fd, piece); }));
-  if (!sync || fsync(fd) == 0) return OkStatus();
-  return ResourceExhaustedError(StrCat("fsync: ", std::strerror(errno)));
-}
 
 }  // namespace
 
@@ -141,14 +117,16 @@ std::string ContainerWriter::ToBytes() const {
   return bytes;
 }
 
-Status WriteFile(const ContainerWriter& writer, const std::string& path) {
+Status WriteFile(const ContainerWriter& writer, const std::string& path,
+                 const std::string& staging_folder,
+                 const std::function<Status()>& check) {
   ENCORE_ASSIGN_OR_RETURN(StagedFile file,
-                          StagedFile::Create(path, S_IRUSR | S_IWUSR));
-  const int fd = open(file.staging().c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return WriteError(path, errno);
-  Status status = Annotate(WriteAndSync(fd, writer, !file.direct()), path);
-  if (close(fd) != 0 && status.ok()) status = WriteError(path, errno);
-  return status.ok() ? file.Commit() : status;
+                          StagedFile::Create(path, {.mode = S_IRUSR | S_IWUSR,
+                                                    .folder = staging_folder}));
+  ENCORE_RETURN_IF_ERROR(writer.Write(
+      [&](std::span<const std::byte> piece) { return file.Write(piece); }));
+  if (check) ENCORE_RETURN_IF_ERROR(check());
+  return file.Commit();
 }
 
 }  // namespace encore::cache

@@ -1,18 +1,29 @@
 // DiskStore: containers in a folder of the user's own, by kind and key.
 //
 //   FOLDER/v1/KIND/ab/abcdef….encore     entries
+//   FOLDER/v1/KIND/ab/abcdef….used       when one was last used (its time)
+//   FOLDER/v1/staging                    what is being written
 //   FOLDER/v1/locks, FOLDER/v1/bad       lock files, quarantined entries
 //
 // Entries are written to a staging file, synced and renamed, so that several
-// processes may share a folder: each sees whole entries only. The folder is
-// bounded; what was least recently used goes first. An entry that cannot be
-// read is put into quarantine and counts as not there.
+// processes may share a folder: each sees whole entries only. What a writer
+// that was killed left goes when a store is opened. The folder is bounded,
+// quarantined entries and staging files included; what was least recently used
+// goes first. Nothing changes an entry's times but writing it: a stamp that
+// stands for its contents holds as long as they do.
+//
+// Code is run from entries. So a store is the user's alone, entries are reached
+// through the folder that was examined when the store was opened (HeldFolder),
+// and each is examined by its own descriptor. An entry whose bytes are wrong
+// (DataLoss) is put into quarantine; one that merely cannot be read now is left
+// as it is.
 //
 // A store never breaks a compile: whatever fails is logged, once per reason,
 // and the call behaves as if there were no store. Thread-safe.
 #ifndef ENCORE_CACHE_DISK_STORE_H_
 #define ENCORE_CACHE_DISK_STORE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +34,7 @@
 #include <vector>
 
 #include "encore/cache/container.h"
+#include "encore/cache/held_folder.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 
@@ -49,18 +61,21 @@ class DiskStore {
   std::shared_ptr<const Container> Get(std::string_view kind,
                                        const Digest& key);
   bool Contains(std::string_view kind, const Digest& key) const;
-  // Keeps the container; false where it could not.
-  bool Put(std::string_view kind, const Digest& key,
-           const ContainerWriter& writer);
+  // Keeps the container, with a section that says where it belongs: a file that
+  // was moved to another key's place is damage. False where it could not.
+  bool Put(std::string_view kind, const Digest& key, ContainerWriter writer);
   // Takes an entry that turned out bad out of the way, and says so.
   void Quarantine(std::string_view kind, const Digest& key,
                   std::string_view reason);
 
   // Held as long as the object lives: no other thread or process works on the
-  // key. Null where locks do not work here; the work is then done twice at
-  // worst.
+  // key. Waits for one that does for at most `max_wait`, and says so after
+  // kSilentWait. Null where the wait was in vain or locks do not work here; the
+  // work is then done twice at worst.
   class Lock;
-  std::unique_ptr<Lock> LockKey(const Digest& key);
+  static constexpr std::chrono::seconds kSilentWait{2};
+  std::unique_ptr<Lock> LockKey(const Digest& key,
+                                std::chrono::milliseconds max_wait);
 
   struct Entry {
     std::string kind;
@@ -71,9 +86,9 @@ class DiskStore {
   };
   // Every entry, by kind and key.
   std::vector<Entry> List() const;
-  // Removes what was least recently used until at most `max_bytes` are left,
-  // and what writers that died left behind; returns how many entries went.
-  // Entries in use stay readable.
+  // Removes quarantined entries and then what was least recently used until at
+  // most `max_bytes` are left, and what writers that died left behind; returns
+  // how many entries went. Entries in use stay readable.
   int Collect(uint64_t max_bytes);
 
   struct Cleared {
@@ -89,14 +104,20 @@ class DiskStore {
   const Options& options() const { return options_; }
 
  private:
-  explicit DiskStore(Options options);
+  DiskStore(Options options, HeldFolder root);
   std::string PathOf(std::string_view kind, const Digest& key) const;
+  StatusOr<std::shared_ptr<const Container>> OpenEntry(std::string_view kind,
+                                                       const Digest& key) const;
+  Status WriteEntry(std::string_view kind, const std::string& path,
+                    const ContainerWriter& writer) const;
   void LogOnce(std::string_view reason, std::string_view line);
   void Grow(uint64_t bytes);
+  uint64_t TotalBytes(const std::vector<Entry>& entries) const;
   void RemoveLeftovers() const;
 
   const Options options_;
-  const std::string root_;
+  const HeldFolder held_;   // FOLDER/v1
+  const std::string root_;  // its path
   std::mutex mutex_;
   std::set<std::string, std::less<>> logged_;
   // Bytes in the folder as far as this process knows; -1: not counted yet.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encore/cache/ingredients.h"
+#include "encore/cache/trust.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
@@ -31,6 +32,8 @@ struct Compiled {
   std::string measurements;
   std::shared_ptr<const runtime::Executable> executable;
   FoundIn found_in = FoundIn::kCompiled;
+  // Of its code. Nothing that foreign code computed enters a store.
+  CodeOrigin origin = CodeOrigin::kOwn;
 };
 using CompiledPtr = std::shared_ptr<const Compiled>;
 

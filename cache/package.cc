@@ -180,7 +180,14 @@ Status WritePackage(const Package& package, const std::string& path) {
     tensors.Add(call.outputs, &calls);
   }
   writer.AddOwned(SectionType::kCalls, calls.Take());
-  return WriteFile(writer, path);
+  return WriteFile(writer, path, "", [&]() -> Status {
+    for (const auto& file : package.files) {
+      if (file->UnchangedSinceOpen()) continue;
+      return FailedPreconditionError(
+          StrCat(file->path(), " changed while it was packed; run again"));
+    }
+    return OkStatus();
+  });
 }
 
 StatusOr<Package> ReadPackage(const std::string& path) {
@@ -192,6 +199,7 @@ StatusOr<Package> ReadPackage(const std::string& path) {
 
 StatusOr<Package> ReadPackage(std::shared_ptr<const Container> container) {
   Package package;
+  if (container->file() != nullptr) package.files = {container->file()};
   ENCORE_ASSIGN_OR_RETURN(const auto headline,
                           container->Read(SectionType::kHeadline));
   package.ingredients.assign(reinterpret_cast<const char*>(headline.data()),

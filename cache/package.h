@@ -19,6 +19,7 @@
 
 #include "encore/cache/container.h"
 #include "encore/ir/literal.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/compiled_graph.h"
@@ -45,11 +46,16 @@ struct Package {
   // Bytes of the derived slots, in their order; empty where none are kept.
   std::vector<runtime::Blob> derived;
   std::vector<Call> calls;
+  // Files that weights or constants lie in: of what was read, the package's
+  // own; of what is to be written, those that must not have changed since.
+  MappedFiles files;
 
   Digest key() const { return Sha256Of(ingredients); }
 };
 
-// Whether the file is replaced or not there at all in case of an error.
+// In case of an error the file is as it was. FailedPrecondition where one of
+// package.files changed since it was opened: what was derived from it and its
+// own bytes might then be of two states.
 Status WritePackage(const Package& package, const std::string& path);
 
 // Every section is verified; weights, constants and derived slots stay mapped.

@@ -110,6 +110,7 @@ StatusOr<std::shared_ptr<const Loaded>> LoadPackage(
   auto compiled = std::make_shared<Compiled>();
   compiled->key = package.key();
   compiled->found_in = FoundIn::kPackage;
+  compiled->origin = CodeOrigin::kForeign;
   ENCORE_ASSIGN_OR_RETURN(compiled->ingredients,
                           DecodeIngredients(package.ingredients));
   ENCORE_ASSIGN_OR_RETURN(

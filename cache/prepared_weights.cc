@@ -1,11 +1,11 @@
 #include "encore/cache/prepared_weights.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
+#include "encore/cache/memo.h"
 #include "encore/cache/parameter_blobs.h"
-#include "encore/ir/stencil.h"
+#include "encore/cache/weight_identity.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -15,53 +15,18 @@ namespace {
 using runtime::Blob;
 
 constexpr std::string_view kWeightsKind = "weights";
-constexpr std::string_view kMemoKind = "memo";
 // Derived slots are mapped by whole pages where they are large.
 constexpr size_t kPage = 4096;
 
-// A text remembered under a key.
-std::optional<std::string> Recall(DiskStore& store, const Digest& key) {
-  const auto container = store.Get(kMemoKind, key);
-  if (container == nullptr) return std::nullopt;
-  const auto bytes = container->Read(SectionType::kText);
-  if (!bytes.ok()) {
-    store.Quarantine(kMemoKind, key, Message(bytes.status()));
-    return std::nullopt;
-  }
-  return std::string(reinterpret_cast<const char*>(bytes->data()),
-                     bytes->size());
-}
-
-void Remember(DiskStore& store, const Digest& key, std::string text) {
-  ContainerWriter writer;
-  writer.AddOwned(SectionType::kText, std::move(text));
-  store.Put(kMemoKind, key, writer);
-}
-
-// What the files' contents can be told by; nothing where that is not safe.
-std::optional<std::string> StampsOf(std::span<const std::string> files,
-                                    int64_t now_ns) {
-  if (files.empty()) return std::nullopt;
-  std::string stamps;
-  for (const std::string& file : files) {
-    const auto stamp = StampOf(file);
-    if (!stamp.ok() || !stamp->settled(now_ns)) return std::nullopt;
-    StrAppend(&stamps, stamp->ToString(), " ");
-  }
-  return stamps;
-}
-
-// Verifies an entry's derived sections unless that was done on this machine.
-// The store's folder is the user's own, where change times move with uses, so
-// they do not count.
+// Verifies an entry's sections unless that was done on this machine.
 Status VerifyOnce(const Container& container, DiskStore& store, bool always) {
-  FileStamp stamp = container.stamp();
-  stamp.changed_ns = 0;
-  const Digest memo = Sha256Of(StrCat("verified ", stamp.ToString()));
-  if (!always && Recall(store, memo) == "yes") return OkStatus();
-  const int64_t now = NowNs();
+  const MappedFile& file = *container.file();
+  const Digest memo = Sha256Of(StrCat("verified ", file.stamp().ToString()));
+  if (!always && ReadMemo(store, memo) == "yes") return OkStatus();
   ENCORE_RETURN_IF_ERROR(container.VerifyAll());
-  if (stamp.settled(now)) Remember(store, memo, "yes");
+  if (file.settled() && file.UnchangedSinceOpen()) {
+    WriteMemo(store, memo, "yes");
+  }
   return OkStatus();
 }
 
@@ -173,7 +138,10 @@ std::shared_ptr<const runtime::Weights> RestoreFrom(
   };
   auto weights = restore();
   if (!weights.ok()) {
-    store.Quarantine(kWeightsKind, entry, Message(weights.status()));
+    // Anything else is no fault of the entry's.
+    if (weights.status().code() == StatusCode::kDataLoss) {
+      store.Quarantine(kWeightsKind, entry, Message(weights.status()));
+    }
     return nullptr;
   }
   // The same weights may come from a file where they are aligned otherwise.
@@ -188,30 +156,6 @@ std::shared_ptr<const runtime::Weights> RestoreFrom(
 
 }  // namespace
 
-Digest WeightDigest(std::span<const Literal> weights,
-                    std::span<const std::string> files, const Digest& context,
-                    DiskStore* store) {
-  const auto stamps =
-      store != nullptr ? StampsOf(files, NowNs()) : std::nullopt;
-  Digest memo;
-  if (stamps) {
-    memo = Sha256Of(StrCat("digest ", context.ToHex(), " ", *stamps));
-    if (const auto text = Recall(*store, memo)) {
-      if (const auto digest = Digest::FromHex(*text)) return *digest;
-    }
-  }
-  Sha256 hash;
-  for (const Literal& literal : weights) {
-    hash.Update(LiteralDigest(literal).view());
-  }
-  const Digest digest = hash.Finish();
-  // The files may have changed while they were read.
-  if (stamps && StampsOf(files, NowNs()) == stamps) {
-    Remember(*store, memo, digest.ToHex());
-  }
-  return digest;
-}
-
 StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
     std::shared_ptr<const runtime::Executable> executable, const Digest& key,
     std::span<const Literal> parameters, const WeightOptions& options,
@@ -221,8 +165,8 @@ StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
   if (store == nullptr || !IsWorthKeeping(*executable, blobs)) {
     return runtime::Weights::Prepare(std::move(executable), blobs, threads);
   }
-  const Digest digest = WeightDigest(parameters, options.files, key, store);
-  const Digest entry = Sha256Of(StrCat(key.ToHex(), digest.ToHex()));
+  const WeightIdentity identity(parameters, options.files, store);
+  const Digest entry = Sha256Of(StrCat(key.ToHex(), identity.digest().ToHex()));
   if (auto weights = RestoreFrom(*store, entry, executable, blobs, options)) {
     *restored = true;
     return weights;
@@ -230,7 +174,9 @@ StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
   ENCORE_ASSIGN_OR_RETURN(
       std::shared_ptr<const runtime::Weights> weights,
       runtime::Weights::Prepare(executable, blobs, threads));
-  Keep(*weights, Moved(*weights, blobs), entry, *store);
+  if (identity.StillHolds()) {
+    Keep(*weights, Moved(*weights, blobs), entry, *store);
+  }
   return weights;
 }
 

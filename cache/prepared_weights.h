@@ -2,9 +2,10 @@
 // weights, kept as entries of their own, keyed by compiled graph and weight
 // digest and mapped from disk.
 //
-// Neither hashing the weights nor reading them is needed on a warm start: the
-// digest of weights that come from files is remembered by the files' stamps
-// (file_stamp.h), and so is that an entry's checksums were found right.
+// Neither hashing the weights nor reading them is needed on a warm start: their
+// digest is remembered (weight_identity.h), and so is that an entry's checksums
+// were found right. Nothing is kept of weights that changed while they were
+// prepared.
 #ifndef ENCORE_CACHE_PREPARED_WEIGHTS_H_
 #define ENCORE_CACHE_PREPARED_WEIGHTS_H_
 
@@ -15,6 +16,7 @@
 
 #include "encore/cache/disk_store.h"
 #include "encore/ir/literal.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/executable.h"
@@ -24,19 +26,12 @@
 namespace encore::cache {
 
 struct WeightOptions {
-  // The files that hold the weights and nothing but which decides them, given
-  // the graph; empty where that is not known.
-  std::vector<std::string> files;
+  // Files in which weights may lie; a weight in none of them is hashed at each
+  // start.
+  MappedFiles files;
   // Check the checksums of prepared weights whatever is remembered.
   bool verify = false;
 };
-
-// SHA-256 over dtype, shape and bytes of each, in order. Remembered in `store`
-// (may be null) under the stamps of `files` and `context`, which must tell what
-// the weights depend on beside the files.
-Digest WeightDigest(std::span<const Literal> weights,
-                    std::span<const std::string> files, const Digest& context,
-                    DiskStore* store);
 
 // The weights of `executable`, which was compiled under `key`: restored from
 // `store` where they are there, else prepared and kept. `parameters` in the

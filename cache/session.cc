@@ -89,6 +89,17 @@ struct Session::Flight {
   std::mutex mutex;
   std::condition_variable landed;
   std::optional<StatusOr<CompiledPtr>> result;
+
+  void Land(const StatusOr<CompiledPtr>& with) {
+    const std::lock_guard lock(mutex);
+    result = with;
+    landed.notify_all();
+  }
+  StatusOr<CompiledPtr> Wait() {
+    std::unique_lock lock(mutex);
+    landed.wait(lock, [&] { return result.has_value(); });
+    return *result;
+  }
 };
 
 Session::Session(SessionOptions options, runtime::ThreadPool* threads)
@@ -141,7 +152,7 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
   const Stopwatch time;
   ENCORE_ASSIGN_OR_RETURN(Wanted wanted, Want(graph, options));
   wanted.guess = FindGuess(options);
-  const auto before = memory_.GetAs<Compiled>(wanted.key.view());
+  const auto before = FromMemory(wanted);
   ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled, Obtain(wanted));
   Learn(wanted);
   const FoundIn found_in =
@@ -150,13 +161,14 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
     ENCORE_RETURN_IF_ERROR(Check(wanted, *compiled));
   }
   ENCORE_RETURN_IF_ERROR(wanted.parameters_status);
-  const bool keyed = !wanted.ingredients.unkeyable;
+  const bool keep =
+      !wanted.ingredients.unkeyable && compiled->origin == CodeOrigin::kOwn;
   bool restored = false;
   ENCORE_ASSIGN_OR_RETURN(
       std::shared_ptr<const runtime::Weights> weights,
       GetWeights(compiled->executable, WeightsKeyOf(*compiled),
-                 wanted.parameters, {options.weight_files, options_.verify},
-                 keyed ? options_.disk.get() : nullptr, threads_, &restored));
+                 wanted.parameters, {options.files, options_.verify},
+                 keep ? options_.disk.get() : nullptr, threads_, &restored));
   Count(restored ? &SessionStatistics::weights_restored
                  : &SessionStatistics::weights_prepared);
   auto loaded = std::make_shared<const Loaded>(
@@ -164,6 +176,16 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
   const std::lock_guard lock(mutex_);
   statistics_.load_ms += time.ms();
   return loaded;
+}
+
+CompiledPtr Session::FromMemory(const Wanted& wanted) {
+  auto found = memory_.GetAs<Compiled>(wanted.key.view());
+  return found != nullptr && wanted.IsMetBy(*found) ? found : nullptr;
+}
+
+void Session::ToMemory(const Wanted& wanted, const CompiledPtr& compiled) {
+  memory_.Put(wanted.key.view(), compiled,
+              FootprintOf(compiled->executable->graph()));
 }
 
 StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
@@ -180,7 +202,7 @@ StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
   bool mine = false;
   {
     const std::lock_guard lock(mutex_);
-    if (auto found = memory_.GetAs<Compiled>(wanted.key.view())) {
+    if (auto found = FromMemory(wanted)) {
       ++statistics_.memory_hits;
       return found;
     }
@@ -190,37 +212,40 @@ StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
     flight = entry;
   }
   if (!mine) {
-    std::unique_lock lock(flight->mutex);
-    flight->landed.wait(lock, [&] { return flight->result.has_value(); });
-    if (flight->result->ok()) Count(&SessionStatistics::memory_hits);
-    return *flight->result;
+    StatusOr<CompiledPtr> result = flight->Wait();
+    if (result.ok()) Count(&SessionStatistics::memory_hits);
+    return result;
   }
-  StatusOr<CompiledPtr> result = ObtainAlone(wanted);
-  {
-    const std::lock_guard lock(mutex_);
-    if (result.ok()) {
-      memory_.Put(wanted.key.view(), *result,
-                  FootprintOf((*result)->executable->graph()));
+  StatusOr<CompiledPtr> result =
+      InternalError("the compile that this one waited for ended unexpectedly");
+  // Also where an exception passes: those who wait, and those who come later,
+  // must not wait for ever.
+  const auto land = [&](void*) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (result.ok()) ToMemory(wanted, *result);
+      flights_.erase(wanted.key);
     }
-    flights_.erase(wanted.key);
-  }
-  const std::lock_guard lock(flight->mutex);
-  flight->result = result;
-  flight->landed.notify_all();
+    flight->Land(result);
+  };
+  const std::unique_ptr<void, decltype(land)> landing(this, land);
+  result = ObtainAlone(wanted);
   return result;
 }
 
 StatusOr<CompiledPtr> Session::ObtainAlone(const Wanted& wanted) {
   Plan plan;
   if (options_.disk == nullptr) return Compile(wanted, &plan);
-  if (CompiledPtr found = FromDisk(wanted)) return found;
+  Found found = FromDisk(wanted);
+  if (found.compiled != nullptr) return found.compiled;
   // Another process may be at it, and be done once the lock is free.
-  const auto lock = options_.disk->LockKey(wanted.key);
-  if (lock != nullptr) {
-    if (CompiledPtr found = FromDisk(wanted)) return found;
+  const auto lock = options_.disk->LockKey(wanted.key, options_.max_wait);
+  if (!found.keep) {
+    found = FromDisk(wanted);
+    if (found.compiled != nullptr) return found.compiled;
   }
   ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(wanted, &plan));
-  ToDisk(wanted, plan);
+  if (!found.keep) ToDisk(wanted, plan);
   return compiled;
 }
 
@@ -248,13 +273,32 @@ StatusOr<Session::Plan> Session::CompileGraph(const Wanted& wanted) {
   return plan;
 }
 
+// The graph that is compiled: without names, which it so cannot depend on, and
+// over copies of the constants, which nobody can change under the compiler.
+// Reading the stencil finds constants by their digests.
+StatusOr<Graph> Session::CanonicalGraph(const Wanted& wanted) {
+  std::vector<Literal> constants;
+  for (const Literal& constant : wanted.ingredients.constants) {
+    if (IsHost(constant.dtype())) {
+      constants.push_back(constant);
+      continue;
+    }
+    ENCORE_ASSIGN_OR_RETURN(
+        Literal copy,
+        Literal::Copy(constant.dtype(), constant.dims(), constant.bytes()));
+    constants.push_back(std::move(copy));
+  }
+  auto graph = ReadStencil(wanted.ingredients.stencil, constants);
+  if (graph.ok() || constants.empty()) return graph;
+  return FailedPreconditionError(
+      StrCat("a file of the model changed while it was read (",
+             Message(graph.status()), "); run again"));
+}
+
 StatusOr<Session::Plan> Session::CompileGraph(
     const Wanted& wanted, const backends::CompileOptions& options,
     backends::ArtifactStore* store) const {
-  // The canonical graph has no names: what is compiled cannot depend on them.
-  ENCORE_ASSIGN_OR_RETURN(
-      const Graph canonical,
-      ReadStencil(wanted.ingredients.stencil, wanted.ingredients.constants));
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, CanonicalGraph(wanted));
   ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph,
                           options_.compiler.compile(canonical, options, store));
   return Plan{std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
@@ -276,20 +320,28 @@ StatusOr<CompiledPtr> Session::MakeLoadable(const Plan& plan,
 
 CompiledPtr Session::Loadable(
     const Wanted& wanted, const Plan& plan,
-    std::shared_ptr<const runtime::Executable> executable, FoundIn found_in) {
+    std::shared_ptr<const runtime::Executable> executable, FoundIn found_in,
+    CodeOrigin origin) {
   return std::make_shared<const Compiled>(
       Compiled{wanted.key, wanted.ingredients, plan.measurements.Encode(),
-               std::move(executable), found_in});
+               std::move(executable), found_in, origin});
+}
+
+StatusOr<Session::Plan> Session::CompileRecorded(
+    const Wanted& wanted, const MeasurementTable& measurements) const {
+  RecordedStore store(measurements, artifacts_.get());
+  backends::CompileOptions options = wanted.options;
+  options.tune_seconds = 0;
+  ENCORE_ASSIGN_OR_RETURN(Plan plan, CompileGraph(wanted, options, &store));
+  plan.measurements = measurements;
+  return plan;
 }
 
 Status Session::Check(const Wanted& wanted, const Compiled& compiled) {
-  ENCORE_ASSIGN_OR_RETURN(MeasurementTable measurements,
+  ENCORE_ASSIGN_OR_RETURN(const MeasurementTable measurements,
                           MeasurementTable::Decode(compiled.measurements));
-  RecordedStore store(std::move(measurements), artifacts_.get());
-  backends::CompileOptions options = wanted.options;
-  options.tune_seconds = 0;
   ENCORE_ASSIGN_OR_RETURN(const Plan again,
-                          CompileGraph(wanted, options, &store));
+                          CompileRecorded(wanted, measurements));
   if (runtime::SerializeCompiledGraph(*again.graph) ==
       runtime::SerializeCompiledGraph(compiled.executable->graph())) {
     return OkStatus();

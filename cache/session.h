@@ -8,8 +8,17 @@
 // is in neither. What is compiled is the graph's canonical form (ir/stencil.h),
 // so that nothing that the key leaves out can reach the result: two models that
 // differ in names and weights share it. Compiles of one key are single-flight,
-// across threads and processes. An entry that is damaged, or was made for
-// something else, is compiled again.
+// across threads and processes; who waits for another process says so, and
+// compiles for itself after `max_wait`. An entry that is damaged, or was made
+// for something else, is compiled again. One that is sound and cannot be loaded
+// now (no memory, a library that does not load) is left as it is.
+//
+// What is kept is what the key names: constants are copied and compared with
+// the stencil's digests before they are compiled in, and weights that changed
+// while they were prepared are not kept.
+//
+// Foreign code (trust.h) enters a session by LoadPlan alone, stays in its
+// memory, and nothing that it computed enters a store.
 //
 // Sizes. Where `symbolic_sizes` is off, a graph with symbols is compiled once
 // per binding of them (exact specialization); the key is that of the
@@ -32,6 +41,7 @@
 #ifndef ENCORE_CACHE_SESSION_H_
 #define ENCORE_CACHE_SESSION_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,7 +61,9 @@
 #include "encore/cache/memory_store.h"
 #include "encore/cache/package.h"
 #include "encore/cache/prepared_weights.h"
+#include "encore/cache/trust.h"
 #include "encore/ir/graph.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/compiled_graph.h"
 #include "encore/runtime/device.h"
@@ -84,6 +96,8 @@ struct SessionOptions {
   bool check = false;
   // Look at every checksum, whatever is remembered.
   bool verify = false;
+  // How long to wait for another process that compiles the same graph.
+  std::chrono::milliseconds max_wait = std::chrono::minutes(2);
   Log log = LogToStderr;
 };
 
@@ -96,8 +110,11 @@ struct SessionStatistics {
 };
 
 struct LoadOptions {
-  // The files that the weights come from (prepared_weights.h).
-  std::vector<std::string> weight_files;
+  // What Anticipate was given; empty: nothing was anticipated.
+  std::string source;
+  // The files that hold weights, as the importer mapped them
+  // (weight_identity.h). A list that is not complete costs time alone.
+  MappedFiles files;
   // Values of the graph's symbols, where sizes are not symbolic: by number.
   std::vector<std::optional<int64_t>> sizes;
 };
@@ -112,12 +129,12 @@ class Session {
   StatusOr<std::shared_ptr<const Loaded>> Load(const Graph& graph,
                                                const LoadOptions& options = {});
 
-  // Starts to recall, on a thread of its own, what the last graph with these
-  // weight files was, for a caller who has yet to read the graph. The next Load
-  // with the same files takes it where the graph's key is that entry's;
+  // Starts to recall, on a thread of its own, what the last graph from `source`
+  // (a model's path) was, for a caller who has yet to read the graph. The next
+  // Load with the same source takes it where the graph's key is that entry's;
   // otherwise it is dropped, and what was loaded is the guess of the next time.
   // It never changes what Load gives. Nothing happens without a disk store.
-  void Anticipate(const std::vector<std::string>& weight_files);
+  void Anticipate(const std::string& source);
 
   // Loads for the inputs' sizes and runs once.
   StatusOr<std::vector<Literal>> Run(const Graph& graph,
@@ -131,14 +148,16 @@ class Session {
   std::optional<Digest> Get(std::string_view name);
   bool Contains(std::string_view name);
 
-  // Writes the graph's plan to a file of its own. LoadPlan takes it into this
-  // session, so that Load finds it: false, with a log line, where the file is
-  // not there or was made for another graph or target; DataLoss for a damaged
-  // one.
+  // Writes the graph's plan to a file of its own. LoadPlan makes this session's
+  // Load find it in memory: false, with a log line, where the file is not there
+  // or was made for another graph or target; DataLoss for a damaged one. With
+  // CodeTrust::kRun the file's plan and code are loaded, as foreign code;
+  // otherwise the graph is compiled, or recalled, with the kernels that the
+  // file's measurements chose, and nothing else of the file is used.
   Status SavePlan(const std::string& path, const Graph& graph,
                   const LoadOptions& options = {});
   StatusOr<bool> LoadPlan(const std::string& path, const Graph& graph,
-                          const LoadOptions& options = {});
+                          CodeTrust trust, const LoadOptions& options = {});
 
   // The graph as a package; with calls, a recording. A call without outputs
   // gets those of a replay. Record writes it. Where the plan is for another
@@ -159,6 +178,7 @@ class Session {
 
   SessionStatistics statistics() const;
   const SessionOptions& options() const { return options_; }
+  runtime::ThreadPool* threads() const { return threads_; }
 
  private:
   // A compile under way; whoever comes meanwhile waits for it.
@@ -176,6 +196,12 @@ class Session {
     std::vector<Literal> parameters;
     Status parameters_status;
     std::shared_ptr<Guess> guess;  // null: nobody guessed
+
+    // Whether `compiled` is of this, not merely of the same key.
+    bool IsMetBy(const Compiled& compiled) const {
+      return compiled.ingredients.parts == ingredients.parts &&
+             compiled.ingredients.stencil == ingredients.stencil;
+    }
   };
 
   StatusOr<Wanted> Want(const Graph& graph, const LoadOptions& options) const;
@@ -193,10 +219,19 @@ class Session {
     std::shared_ptr<const runtime::Executable> executable;
   };
 
+  // What the disk has: an entry that can be used; else whether there is one
+  // that is sound, and so is to stay.
+  struct Found {
+    CompiledPtr compiled;
+    bool keep = false;
+  };
+
   StatusOr<CompiledPtr> Obtain(const Wanted& wanted);
   StatusOr<CompiledPtr> ObtainAlone(const Wanted& wanted);
+  CompiledPtr FromMemory(const Wanted& wanted);
+  void ToMemory(const Wanted& wanted, const CompiledPtr& compiled);
   StatusOr<Plan> PlanOf(const Wanted& wanted);
-  CompiledPtr FromDisk(const Wanted& wanted);
+  Found FromDisk(const Wanted& wanted);
   StatusOr<Recalled> Recall(std::shared_ptr<const Container> container) const;
   // What the guess recalled, where it is what is wanted; once.
   std::optional<Recalled> Guessed(const Wanted& wanted) const;
@@ -205,18 +240,23 @@ class Session {
   void Learn(const Wanted& wanted);
   void ToDisk(const Wanted& wanted, const Plan& plan);
   StatusOr<CompiledPtr> Compile(const Wanted& wanted, Plan* plan);
+  static StatusOr<Graph> CanonicalGraph(const Wanted& wanted);
   // Compiles with the measurements that are kept, and makes others.
   StatusOr<Plan> CompileGraph(const Wanted& wanted);
   StatusOr<Plan> CompileGraph(const Wanted& wanted,
                               const backends::CompileOptions& options,
                               backends::ArtifactStore* store) const;
+  // Compiles with these measurements and no others.
+  StatusOr<Plan> CompileRecorded(const Wanted& wanted,
+                                 const MeasurementTable& measurements) const;
   StatusOr<std::shared_ptr<const runtime::Executable>> OnDevices(
       const Plan& plan) const;
   StatusOr<CompiledPtr> MakeLoadable(const Plan& plan, const Wanted& wanted,
                                      FoundIn found_in) const;
   static CompiledPtr Loadable(
       const Wanted& wanted, const Plan& plan,
-      std::shared_ptr<const runtime::Executable> executable, FoundIn found_in);
+      std::shared_ptr<const runtime::Executable> executable, FoundIn found_in,
+      CodeOrigin origin = CodeOrigin::kOwn);
   Status Check(const Wanted& wanted, const Compiled& compiled);
   void Count(int64_t SessionStatistics::* counter);
 
@@ -227,8 +267,8 @@ class Session {
   mutable std::mutex mutex_;
   std::map<Digest, std::shared_ptr<Flight>> flights_;
   SessionStatistics statistics_;
-  // By weight files. Last: what is under way uses the members above.
-  std::map<std::vector<std::string>, std::shared_ptr<Guess>> guesses_;
+  // By source. Last: what is under way uses the members above.
+  std::map<std::string, std::shared_ptr<Guess>> guesses_;
 };
 
 }  // namespace encore::cache

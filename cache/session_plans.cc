@@ -82,7 +82,7 @@ Status Session::SavePlan(const std::string& path, const Graph& graph,
 }
 
 StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
-                                 const LoadOptions& options) {
+                                 CodeTrust trust, const LoadOptions& options) {
   const auto none = [&](std::string_view why) {
     if (options_.log) options_.log(StrCat("no plan from ", path, ": ", why));
     return false;
@@ -98,12 +98,25 @@ StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
     return none(Message(fits));
   }
   ENCORE_RETURN_IF_ERROR(fits);
-  ENCORE_ASSIGN_OR_RETURN(Recalled recalled, Recall(*std::move(container)));
-  if (options_.disk != nullptr) ToDisk(wanted, recalled.plan);
-  memory_.Put(wanted.key.view(),
-              Loadable(wanted, recalled.plan, std::move(recalled.executable),
-                       FoundIn::kDisk),
-              1);
+  if (trust == CodeTrust::kRun) {
+    ENCORE_ASSIGN_OR_RETURN(Recalled recalled, Recall(*std::move(container)));
+    ToMemory(wanted,
+             Loadable(wanted, recalled.plan, std::move(recalled.executable),
+                      FoundIn::kDisk, CodeOrigin::kForeign));
+    return true;
+  }
+  ENCORE_ASSIGN_OR_RETURN(const MeasurementTable measurements,
+                          ReadEntryMeasurements(**container));
+  if (measurements.rows.empty()) {
+    ENCORE_RETURN_IF_ERROR(Obtain(wanted).status());
+    return true;
+  }
+  // What somebody else measured decides in this session alone.
+  ENCORE_ASSIGN_OR_RETURN(const Plan plan,
+                          CompileRecorded(wanted, measurements));
+  ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled,
+                          MakeLoadable(plan, wanted, FoundIn::kCompiled));
+  ToMemory(wanted, compiled);
   return true;
 }
 
@@ -118,6 +131,7 @@ StatusOr<Package> Session::Export(const Graph& graph,
   package.names = {wanted.names.inputs, wanted.names.outputs,
                    wanted.parameter_names, wanted.names.origins};
   package.parameters = wanted.parameters;
+  package.files = options.files;
   const auto load = Load(graph, options);
   if (load.status().code() == StatusCode::kFailedPrecondition &&
       calls.empty()) {

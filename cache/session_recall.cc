@@ -18,15 +18,13 @@ constexpr std::string_view kGuessKind = "guess";
 
 // Other options and other targets give the same model another key, and so a
 // guess of its own. A path that is relative means another file elsewhere.
-Digest GuessName(const std::vector<std::string>& weight_files,
+Digest GuessName(const std::string& source,
                  const backends::CompileOptions& options,
                  const Target& target) {
   KeyIngredients ingredients = IngredientsOf(Stencil(), options, target);
-  for (const std::string& file : weight_files) {
-    std::error_code error;
-    ingredients.parts.emplace_back(
-        "weights", std::filesystem::absolute(file, error).lexically_normal());
-  }
+  std::error_code error;
+  ingredients.parts.emplace_back(
+      "source", std::filesystem::absolute(source, error).lexically_normal());
   return KeyOf(ingredients);
 }
 
@@ -39,12 +37,12 @@ struct Session::Guess {
   std::future<std::optional<Recalled>> recalled;
 };
 
-void Session::Anticipate(const std::vector<std::string>& weight_files) {
+void Session::Anticipate(const std::string& source) {
   if (options_.disk == nullptr) return;
   const auto target = options_.compiler.target(options_.compile);
   if (!target.ok()) return;  // Load says so
   auto guess = std::make_shared<Guess>();
-  guess->name = GuessName(weight_files, options_.compile, *target);
+  guess->name = GuessName(source, options_.compile, *target);
   guess->key = ReadKeyEntry(*options_.disk, kGuessKind, guess->name);
   if (guess->key) {
     const auto recall = [this, key = *guess->key]() -> std::optional<Recalled> {
@@ -62,13 +60,13 @@ void Session::Anticipate(const std::vector<std::string>& weight_files) {
     }
   }
   const std::lock_guard lock(mutex_);
-  guesses_.insert_or_assign(weight_files, std::move(guess));
+  guesses_.insert_or_assign(source, std::move(guess));
 }
 
 std::shared_ptr<Session::Guess> Session::FindGuess(
     const LoadOptions& options) const {
   const std::lock_guard lock(mutex_);
-  const auto found = guesses_.find(options.weight_files);
+  const auto found = guesses_.find(options.source);
   return found == guesses_.end() ? nullptr : found->second;
 }
 
@@ -116,28 +114,38 @@ StatusOr<Session::Recalled> Session::Recall(
   return recalled;
 }
 
-CompiledPtr Session::FromDisk(const Wanted& wanted) {
+Session::Found Session::FromDisk(const Wanted& wanted) {
   std::optional<Recalled> recalled = Guessed(wanted);
   const auto container = recalled ? recalled->container
                                   : options_.disk->Get(kGraphKind, wanted.key);
-  if (container == nullptr) return nullptr;
-  Status status = CheckEntry(*container, wanted.ingredients);
+  if (container == nullptr) return {};
+  const Status fits = CheckEntry(*container, wanted.ingredients);
+  Status status = fits;
   if (status.ok() && !recalled) {
     auto now = Recall(container);
     if (now.ok()) recalled = *std::move(now);
     status = now.status();
   }
-  if (!status.ok()) {
+  if (!fits.ok() || status.code() == StatusCode::kDataLoss) {
     options_.disk->Quarantine(kGraphKind, wanted.key, Message(status));
-    return nullptr;
+    return {};
+  }
+  if (!status.ok()) {
+    if (options_.log) {
+      options_.log(
+          StrCat("a cache entry cannot be used now, it is left as it "
+                 "is: ",
+                 Message(status)));
+    }
+    return {nullptr, true};
   }
   if (wanted.options.tune_seconds > 0 &&
       recalled->plan.measurements.gaps() > 0) {
-    return nullptr;
+    return {};
   }
   Count(&SessionStatistics::disk_hits);
-  return Loadable(wanted, recalled->plan, std::move(recalled->executable),
-                  FoundIn::kDisk);
+  return {Loadable(wanted, recalled->plan, std::move(recalled->executable),
+                   FoundIn::kDisk)};
 }
 
 void Session::ToDisk(const Wanted& wanted, const Plan& plan) {

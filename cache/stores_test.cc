@@ -3,12 +3,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "encore/cache/disk_store.h"
 #include "encore/cache/memory_store.h"
+#include "encore/ir/support/file_stamp.h"
+#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/strings.h"
 #include "gtest/gtest.h"
 
@@ -155,20 +158,19 @@ TEST_F(DiskStoreTest, ClearRemovesEntriesDamagedOnesAndLeftovers) {
   ASSERT_TRUE(store->Put("named", key_, Writer("three")));
   store->Quarantine("named", key_, "a test");
   EXPECT_EQ(store->Bad().size(), 1u);
-  // What a writer that died an hour ago left, and what one is writing now.
+  // What a writer that died left, and what one is writing now.
   const std::string left = PathOf(*store) + ".1.0.tmp";
-  const std::string writing = PathOf(*store) + ".2.0.tmp";
   std::ofstream(left) << "x";
-  std::ofstream(writing) << "x";
-  fs::last_write_time(left,
-                      fs::file_time_type::clock::now() - std::chrono::hours(2));
+  const auto writing =
+      StagedFile::Create(PathOf(*store), {.folder = folder_ + "/v1/staging"});
+  ASSERT_TRUE(writing.ok());
   const DiskStore::Cleared cleared = store->Clear();
   EXPECT_EQ(cleared.entries.size(), 2u);
   EXPECT_EQ(cleared.bad, 1);
   EXPECT_TRUE(store->List().empty());
   EXPECT_TRUE(store->Bad().empty());
   EXPECT_FALSE(fs::exists(left));
-  EXPECT_TRUE(fs::exists(writing));
+  EXPECT_TRUE(fs::exists(writing->staging()));
   EXPECT_TRUE(store->Put("graph", key_, Writer("again")));
   EXPECT_NE(store->Get("graph", key_), nullptr);
 }
@@ -191,6 +193,94 @@ TEST_F(DiskStoreTest, TheLeastRecentlyUsedGoFirst) {
   EXPECT_TRUE(store->List().empty());
 }
 
+TEST_F(DiskStoreTest, WhatWasUsedLastStays) {
+  const auto store = Open();
+  const Digest other = Sha256Of("other");
+  ASSERT_TRUE(store->Put("graph", key_, Writer("one")));
+  ASSERT_TRUE(store->Put("graph", other, Writer("two")));
+  const auto ago = [&](int hours) {
+    return fs::file_time_type::clock::now() - std::chrono::hours(hours);
+  };
+  std::string used, unused;
+  for (const DiskStore::Entry& entry : store->List()) {
+    (entry.key == key_ ? used : unused) = entry.path;
+  }
+  fs::last_write_time(used, ago(2));
+  fs::last_write_time(unused, ago(1));
+  const auto stamp = StampOf(used);
+  ASSERT_NE(store->Get("graph", key_), nullptr);
+  // Using an entry does not change it.
+  EXPECT_EQ(*StampOf(used), *stamp);
+  EXPECT_EQ(store->Collect(fs::file_size(used)), 1);
+  EXPECT_TRUE(store->Contains("graph", key_));
+  EXPECT_FALSE(store->Contains("graph", other));
+  store->Clear();
+  size_t files = 0;
+  for (const auto& file : fs::recursive_directory_iterator(folder_)) {
+    files += file.is_regular_file();
+  }
+  EXPECT_EQ(files, 0u);
+}
+
+TEST_F(DiskStoreTest, TheBoundCountsWhatIsSetAsideAndBeingWritten) {
+  const auto store = Open(20'000);
+  ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
+  store->Quarantine("graph", key_, "a test");
+  ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
+  EXPECT_EQ(store->Bad().size(), 1u);
+  ASSERT_TRUE(store->Put("named", key_, Writer(std::string(8'000, 'x'))));
+  EXPECT_TRUE(store->Bad().empty());
+  EXPECT_TRUE(store->Contains("graph", key_));
+}
+
+TEST_F(DiskStoreTest, OpeningRemovesWhatAKilledWriterLeft) {
+  const auto store = Open();
+  const std::string staging = folder_ + "/v1/staging";
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto file = StagedFile::Create(folder_ + "/x", {.folder = staging});
+    kill(getpid(), SIGKILL);
+    _exit(file.ok());
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(std::distance(fs::directory_iterator(staging), {}), 1);
+  const auto living = StagedFile::Create(folder_ + "/x", {.folder = staging});
+  Open();
+  EXPECT_EQ(std::distance(fs::directory_iterator(staging), {}), 1);
+  EXPECT_TRUE(fs::exists(living->staging()));
+}
+
+TEST_F(DiskStoreTest, AStoreThatIsRemovedWhileInUseIsMadeAnew) {
+  const auto store = Open();
+  fs::remove_all(folder_);
+  EXPECT_TRUE(store->Put("graph", key_, Writer("text")));
+  EXPECT_NE(Open()->Get("graph", key_), nullptr);
+  EXPECT_TRUE(log_.empty());
+}
+
+// Through a link or from a file that others can write, nothing is read.
+TEST_F(DiskStoreTest, OnlyEntriesOfOnesOwnAreRead) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put("graph", key_, Writer("text")));
+  const std::string path = PathOf(*store);
+  fs::permissions(path, fs::perms::owner_all | fs::perms::group_write);
+  EXPECT_EQ(store->Get("graph", key_), nullptr);
+  fs::permissions(path, fs::perms::owner_read);
+  EXPECT_NE(store->Get("graph", key_), nullptr);
+  fs::rename(path, folder_ + "-elsewhere");
+  fs::create_symlink(folder_ + "-elsewhere", path);
+  EXPECT_EQ(store->Get("graph", key_), nullptr);
+  fs::remove(path);
+  fs::rename(folder_ + "-elsewhere", path);
+  const fs::path kind = fs::path(folder_) / "v1/graph";
+  fs::remove_all(folder_ + "-kind");
+  fs::rename(kind, folder_ + "-kind");
+  fs::create_directory_symlink(folder_ + "-kind", kind);
+  EXPECT_EQ(store->Get("graph", key_), nullptr);
+}
+
 TEST_F(DiskStoreTest, AnEvictedEntryInUseStaysReadable) {
   const auto store = Open();
   ASSERT_TRUE(store->Put("graph", key_, Writer("text")));
@@ -206,7 +296,7 @@ TEST_F(DiskStoreTest, OneThreadAtATimeHoldsAKey) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 50; ++i) {
-        const auto lock = store->LockKey(key_);
+        const auto lock = store->LockKey(key_, std::chrono::minutes(1));
         ASSERT_NE(lock, nullptr);
         EXPECT_EQ(inside.fetch_add(1), 0);
         inside.fetch_sub(1);
@@ -223,7 +313,8 @@ TEST_F(DiskStoreTest, SeveralProcesses) {
     for (int i = 0; i < 100; ++i) {
       const Digest key = Sha256Of(StrCat(i % 7));
       const std::string text = StrCat("text ", i % 7, std::string(2000, 'x'));
-      const auto lock = i % 2 == 0 ? store->LockKey(key) : nullptr;
+      const auto lock =
+          i % 2 == 0 ? store->LockKey(key, std::chrono::minutes(1)) : nullptr;
       if (!store->Put("graph", key, Writer(text))) return 1;
       const auto container = store->Get("graph", key);
       if (container != nullptr && TextOf(*container) != text) return 2;

@@ -5,7 +5,10 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
+#include "encore/cache/held_folder.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -14,45 +17,63 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Status CheckOwner(const fs::path& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) {
-    return PermissionDeniedError(StrCat(path.string(), " cannot be examined"));
+// The file `below`, reached from `folder` by folders that are owner-only.
+StatusOr<int> OpenBelow(HeldFolder folder, const fs::path& below) {
+  ENCORE_RETURN_IF_ERROR(CheckOwnerOnly(folder.descriptor(), folder.path()));
+  for (auto name = below.begin(); name != below.end(); ++name) {
+    if (std::next(name) == below.end()) return folder.OpenFile(name->string());
+    ENCORE_ASSIGN_OR_RETURN(folder, folder.OpenFolder(name->string()));
+    ENCORE_RETURN_IF_ERROR(CheckOwnerOnly(folder.descriptor(), folder.path()));
   }
-  if (info.st_uid != geteuid()) {
-    return PermissionDeniedError(
-        StrCat(path.string(), " belongs to another user"));
-  }
-  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return PermissionDeniedError(
-        StrCat(path.string(), " is open to other users"));
-  }
-  return OkStatus();
+  return InvalidArgumentError("an empty path");
 }
 
 }  // namespace
 
-Status CheckOwnerOnly(const std::string& path, const std::string& store) {
-  std::error_code error;
+Status CheckOwnerOnly(int fd, const std::string& path) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) {
+    return PermissionDeniedError(StrCat(path, " cannot be examined"));
+  }
+  if (info.st_uid != geteuid()) {
+    return PermissionDeniedError(StrCat(path, " belongs to another user"));
+  }
+  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return PermissionDeniedError(StrCat(path, " is open to other users"));
+  }
+  return OkStatus();
+}
+
+Status CheckLiesInStore(const Container& file, const std::string& path,
+                        const std::string& store) {
   if (store.empty()) return PermissionDeniedError("there is no store");
+  if (file.file() == nullptr) {
+    return PermissionDeniedError("it was read from memory");
+  }
+  // The names to go by. What they lead to is looked at on the way only.
+  std::error_code error;
   const fs::path root = fs::canonical(store, error);
   if (error) return PermissionDeniedError(StrCat("there is no store ", store));
-  const fs::path file = fs::canonical(path, error);
-  if (error || !fs::is_regular_file(file, error)) {
-    return PermissionDeniedError(StrCat(path, " is no regular file"));
-  }
-  const fs::path below = file.lexically_relative(root);
-  if (below.empty() || *below.begin() == ".." || *below.begin() == ".") {
+  const fs::path below = fs::canonical(path, error).lexically_relative(root);
+  if (error || below.empty() || *below.begin() == ".." ||
+      *below.begin() == ".") {
     return PermissionDeniedError(
         StrCat(path, " does not lie in the store ", store));
   }
-  ENCORE_RETURN_IF_ERROR(CheckOwner(root));
-  fs::path part = root;
-  for (const fs::path& name : below) {
-    part /= name;
-    ENCORE_RETURN_IF_ERROR(CheckOwner(part));
+  const auto found = [&]() -> StatusOr<FileStamp> {
+    ENCORE_ASSIGN_OR_RETURN(HeldFolder folder, HeldFolder::Open(root));
+    ENCORE_ASSIGN_OR_RETURN(const int fd, OpenBelow(std::move(folder), below));
+    auto stamp = StampOf(fd, path);
+    close(fd);
+    return stamp;
+  }();
+  if (!found.ok()) return PermissionDeniedError(Message(found.status()));
+  const FileStamp& mapped = file.file()->stamp();
+  if (found->device != mapped.device || found->inode != mapped.inode) {
+    return PermissionDeniedError(
+        StrCat(path, " was replaced while it was opened"));
   }
-  return OkStatus();
+  return CheckOwnerOnly(file.descriptor(), path);
 }
 
 }  // namespace encore::cache

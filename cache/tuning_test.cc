@@ -202,11 +202,14 @@ TEST_F(TuningTest, PlansInFilesKeepTheirMeasurements) {
   ASSERT_TRUE(session->SavePlan(path, Model()).ok());
   fs::remove_all(folder_);
   session = NewSession(60);
-  const auto loaded = session->LoadPlan(path, Model());
+  const auto loaded =
+      session->LoadPlan(path, Model(), CodeTrust::kCompileInstead);
   ASSERT_TRUE(loaded.ok() && *loaded) << loaded.status();
   EXPECT_EQ(Plan(*session), tuned);
-  EXPECT_EQ(Table().gaps(), 0);
-  EXPECT_EQ(session->statistics().misses, 0);
+  // What another machine measured decides in this session alone.
+  for (const DiskStore::Entry& entry : session->options().disk->List()) {
+    EXPECT_NE(entry.kind, kGraphKind);
+  }
 }
 
 TEST(MeasurementTable, BytesAndBack) {

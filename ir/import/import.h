@@ -18,6 +18,7 @@
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/shape.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 
 namespace encore {
@@ -36,8 +37,17 @@ struct ImportOptions {
   std::map<std::string, Literal> constants;
 };
 
-// The graph of the model at `path`, in the format that its name or first bytes
-// say.
+// A graph, and the files that its literals may lie in: the model's own and
+// those of external data, each as it was when it was mapped.
+struct ImportedModel {
+  Graph graph;
+  MappedFiles files;
+};
+
+// The model at `path`, in the format that its name or first bytes say.
+StatusOr<ImportedModel> ImportModel(const std::string& path,
+                                    const ImportOptions& options = {});
+// Its graph alone.
 StatusOr<Graph> ImportFile(const std::string& path,
                            const ImportOptions& options = {});
 

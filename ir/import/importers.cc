@@ -3,9 +3,9 @@
 #include <span>
 
 #include "encore/ir/import/import.h"
-#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/import/native/importer.h"
 #include "encore/ir/import/onnx/importer.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -17,7 +17,7 @@ struct Importer {
   StatusOr<Graph> (*import)(std::span<const std::byte> bytes,
                             std::shared_ptr<const void> owner,
                             const std::string& folder,
-                            const ImportOptions& options);
+                            const ImportOptions& options, MappedFiles* files);
   // Null where the format has none.
   StatusOr<std::map<std::string, std::string>> (*metadata)(
       std::span<const std::byte> bytes);
@@ -61,14 +61,22 @@ ModelTypes TypesOf(const Graph& graph) {
 
 StatusOr<Graph> ImportFile(const std::string& path,
                            const ImportOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(ImportedModel model, ImportModel(path, options));
+  return std::move(model.graph);
+}
+
+StatusOr<ImportedModel> ImportModel(const std::string& path,
+                                    const ImportOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
   ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
   const std::filesystem::path folder =
       std::filesystem::path(path).parent_path();
-  StatusOr<Graph> graph = importer->import(
-      file->bytes(), file, folder.empty() ? "." : folder.string(), options);
+  MappedFiles files = {file};
+  StatusOr<Graph> graph =
+      importer->import(file->bytes(), file,
+                       folder.empty() ? "." : folder.string(), options, &files);
   if (!graph.ok()) return Annotate(graph.status(), path);
-  return graph;
+  return ImportedModel{*std::move(graph), std::move(files)};
 }
 
 StatusOr<std::map<std::string, std::string>> ReadModelMetadata(

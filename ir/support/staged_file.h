@@ -1,7 +1,7 @@
 // StagedFile: a file that appears whole or not at all.
 //
 //   ENCORE_ASSIGN_OR_RETURN(StagedFile file, StagedFile::Create(path));
-//   … write to file.staging() …
+//   ENCORE_RETURN_IF_ERROR(file.Write(bytes));
 //   return file.Commit();
 //
 // What is written goes to a new file beside the target, which Commit renames;
@@ -10,10 +10,15 @@
 // target that is there and is no regular file (a device, a pipe) is written to
 // itself: a rename would put a file in its place.
 //
-// Each object has a name of its own, also among processes. Not thread-safe.
+// Staging files have random names, so that no two objects of any processes, in
+// whatever containers, meet in one, and are locked (flock) as long as their
+// writer lives: RemoveDeadStagedFiles tells by that what a killed process left.
+// Not thread-safe.
 #ifndef ENCORE_IR_SUPPORT_STAGED_FILE_H_
 #define ENCORE_IR_SUPPORT_STAGED_FILE_H_
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,31 +28,47 @@ namespace encore {
 
 class StagedFile {
  public:
-  // Makes the staging file, empty, with the mode bits `mode` less the umask.
-  // InvalidArgument where `path` is a folder, PermissionDenied where no file
-  // can be made there; both name `path`.
-  static StatusOr<StagedFile> Create(const std::string& path, int mode = 0666);
+  // How the name of every staging file ends.
+  static constexpr std::string_view kSuffix = ".tmp";
+
+  struct Options {
+    int mode = 0666;  // less the umask
+    // Where the staging file lies: a folder on the target's file system; empty
+    // for that of the target.
+    std::string folder = {};
+  };
+
+  // Makes the staging file, empty. InvalidArgument where `path` is a folder,
+  // else errors as WriteError's; all name `path`.
+  static StatusOr<StagedFile> Create(const std::string& path,
+                                     const Options& options);
+  static StatusOr<StagedFile> Create(const std::string& path) {
+    return Create(path, Options());
+  }
 
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&& other) = delete;
   // Removes what was not committed.
   ~StagedFile();
 
-  // Where to write.
+  // Appends. Errors as WriteError's, which name `path`.
+  Status Write(std::span<const std::byte> bytes);
+  // Where to write by other means, for libraries that want a path.
   const std::string& staging() const { return staging_; }
   // Whether the target is written to itself, so that Commit changes nothing.
   bool direct() const { return staging_ == target_; }
 
-  // Puts the file in its place. Call once, after writing and closing.
-  // ResourceExhausted where there is no space, else PermissionDenied; both name
-  // the path.
+  // Puts the file in its place, for good: file and folder are synced, so that a
+  // power cut afterwards leaves the new file and one before it the old one.
+  // Call once, after all writing. Errors as WriteError's, which name `path`.
   Status Commit();
 
  private:
-  StagedFile(std::string path, std::string target, std::string staging,
+  StagedFile(std::string path, std::string target, std::string staging, int fd,
              int registered);
 
   std::string path_, target_, staging_;
+  int fd_;  // -1: not open
   bool pending_ = true;
   // Where RemoveStagedFiles finds this one; -1: it does not.
   int registered_;
@@ -58,12 +79,16 @@ class StagedFile {
 // afterwards.
 void RemoveStagedFiles();
 
-// Writes `bytes` to `path` as above. Errors also where writing fails, which
-// name the path.
+// Removes staging files in `folder` whose writers are dead, whether they lie
+// there for their target's sake or by Options::folder; returns how many went.
+// Those of living writers stay, also where the file system has no locks.
+int RemoveDeadStagedFiles(const std::string& folder);
+
+// Writes `bytes` to `path` as above.
 Status WriteWholeFile(const std::string& path, std::string_view bytes);
 
-// The error of a failed call on `path`, from errno: ResourceExhausted where
-// there is no space, NotFound for a folder that is not there, else
+// The error of a failed call that writes `path`, from errno: ResourceExhausted
+// where there is no space, NotFound for a folder that is not there, else
 // PermissionDenied.
 Status WriteError(const std::string& path, int error);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +68,47 @@ TEST_F(StagedFileTest, OrNotAtAll) {
   }
   EXPECT_EQ(ReadAll(Path("a")), "old");
   EXPECT_EQ(FileCount(), 1u);
+}
+
+// In containers process ids repeat: what a killed process left must not be in
+// the way of another of the same id, whatever it is called.
+TEST_F(StagedFileTest, WhatAKilledWriterLeftIsInNobodysWay) {
+  const auto start = [&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int i = 0; i < 3; ++i) {
+        StatusOr<StagedFile> file = StagedFile::Create(Path("a"));
+        if (!file.ok()) _exit(1);
+        new StagedFile(*std::move(file));  // lost with the process
+      }
+      raise(SIGKILL);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+  };
+  start();
+  start();
+  EXPECT_EQ(FileCount(), 6u);
+  StatusOr<StagedFile> living = StagedFile::Create(Path("a"));
+  ASSERT_TRUE(living.ok());
+  ASSERT_TRUE(living->Write(std::as_bytes(std::span("new", 3))).ok());
+  EXPECT_EQ(RemoveDeadStagedFiles(folder_), 6);
+  EXPECT_TRUE(living->Commit().ok());
+  EXPECT_EQ(ReadAll(Path("a")), "new");
+  EXPECT_EQ(FileCount(), 1u);
+  EXPECT_EQ(RemoveDeadStagedFiles(Path("none")), 0);
+}
+
+TEST_F(StagedFileTest, StagesInAnotherFolder) {
+  fs::create_directory(Path("staging"));
+  StatusOr<StagedFile> file =
+      StagedFile::Create(Path("a"), {.folder = Path("staging")});
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(fs::path(file->staging()).parent_path(), Path("staging"));
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_TRUE(fs::exists(Path("a")));
+  EXPECT_TRUE(fs::is_empty(Path("staging")));
 }
 
 TEST_F(StagedFileTest, StagedFilesGoWithASignal) {
@@ -149,7 +192,8 @@ TEST_F(StagedFileTest, AFullDiskIsNoSuccess) {
 TEST_F(StagedFileTest, TheModeIsAsAsked) {
   const mode_t before = umask(022);
   EXPECT_TRUE(WriteWholeFile(Path("open"), "x").ok());
-  StatusOr<StagedFile> closed = StagedFile::Create(Path("closed"), 0600);
+  StatusOr<StagedFile> closed =
+      StagedFile::Create(Path("closed"), {.mode = 0600});
   ASSERT_TRUE(closed.ok() && closed->Commit().ok());
   umask(before);
   EXPECT_EQ(fs::status(Path("open")).permissions(), fs::perms(0644));

@@ -119,7 +119,7 @@ Status Run(char** arguments) {
   ENCORE_ASSIGN_OR_RETURN(const ModelSource source,
                           OpenModel(model, {}, given));
   cache::LoadOptions load;
-  load.weight_files = {model};
+  load.files = source.files;
   ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(source.graph, load));
   ENCORE_ASSIGN_OR_RETURN(auto replayer, loaded->NewReplayer());
   const double load_ms = MicrosecondsSince(begin) / 1000;

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/case.h"
 #include "encore/tests/skips.h"

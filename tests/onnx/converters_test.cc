@@ -6,8 +6,8 @@
 #include <string>
 
 #include "encore/ir/import/import.h"
-#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/import/onnx/model.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/tests/onnx/case.h"
 #include "gtest/gtest.h"
 

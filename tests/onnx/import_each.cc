@@ -14,8 +14,8 @@
 #include <string>
 
 #include "encore/ir/import/import.h"
-#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/import/onnx/importer.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/verifier.h"
 
 namespace encore::tests {

@@ -40,7 +40,7 @@ Status WriteWhole(const std::string& path, const std::string& bytes) {
   return WriteWholeFile(path, bytes);
 }
 
-StatusOr<Graph> Import(const CompileRequest& request) {
+StatusOr<ImportedModel> Import(const CompileRequest& request) {
   ImportOptions options;
   options.bindings = request.bindings;
   for (const auto& [name, tensor] : request.given.inputs) {
@@ -51,9 +51,10 @@ StatusOr<Graph> Import(const CompileRequest& request) {
   for (const Literal& tensor : request.given.positional_inputs) {
     options.positional_shapes.push_back(ExtentsOf(tensor));
   }
-  ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(request.model, options));
-  ENCORE_RETURN_IF_ERROR(CheckGiven(graph, request.given));
-  return graph;
+  ENCORE_ASSIGN_OR_RETURN(ImportedModel model,
+                          ImportModel(request.model, options));
+  ENCORE_RETURN_IF_ERROR(CheckGiven(model.graph, request.given));
+  return model;
 }
 
 // Gives parameters without data generated values: a graph written by hand has
@@ -110,10 +111,12 @@ Status WithOpenShape(const Status& status, const Graph& graph) {
 }
 
 // Everything beyond the graph.
-Status CompileAndWrite(const CompileRequest& request, const Graph& graph,
-                       cache::Session& session, CompileReport* report) {
+Status CompileAndWrite(const CompileRequest& request,
+                       const ImportedModel& model, cache::Session& session,
+                       CompileReport* report) {
+  const Graph& graph = model.graph;
   cache::LoadOptions load;
-  load.weight_files = {request.model};
+  load.files = model.files;
   if (request.explain) {
     ENCORE_ASSIGN_OR_RETURN(report->explanation,
                             session.ExplainMiss(graph, load));
@@ -153,7 +156,8 @@ StatusOr<CompileReport> CompileModel(const CompileRequest& request,
   report.output = request.output;
   report.target = session.options().compile.target;
   const Clock::time_point begin = Clock::now();
-  ENCORE_ASSIGN_OR_RETURN(Graph graph, Import(request));
+  ENCORE_ASSIGN_OR_RETURN(ImportedModel model, Import(request));
+  Graph& graph = model.graph;
   report.import_ms = MillisecondsSince(begin);
   report.nodes = graph.node_count();
   if (request.stop_after == Stage::kImport) {
@@ -169,7 +173,7 @@ StatusOr<CompileReport> CompileModel(const CompileRequest& request,
   } else {
     report.stage = request.stop_after == Stage::kLower ? "lower" : "all";
     ENCORE_RETURN_IF_ERROR(FillParameters(&graph, request.seed));
-    ENCORE_RETURN_IF_ERROR(CompileAndWrite(request, graph, session, &report));
+    ENCORE_RETURN_IF_ERROR(CompileAndWrite(request, model, session, &report));
   }
   std::error_code error;
   const auto bytes = std::filesystem::file_size(request.output, error);

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "encore/ir/import/mapped_file.h"
+#include "encore/ir/support/mapped_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

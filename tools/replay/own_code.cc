@@ -12,7 +12,8 @@ StatusOr<std::shared_ptr<const cache::Loaded>> LoadOwnCode(
     runtime::ThreadPool* threads) {
   ENCORE_RETURN_IF_ERROR(CheckReplayable(file));
   if (!request.trust) {
-    const Status own = cache::CheckOwnerOnly(file.path, request.machine.cache);
+    const Status own = cache::CheckLiesInStore(*file.container, file.path,
+                                               request.machine.cache);
     if (!own.ok()) {
       return PermissionDeniedError(StrCat(
           file.path, ": its code runs only from a store of your own, and ",

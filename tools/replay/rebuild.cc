@@ -20,7 +20,7 @@ StatusOr<std::shared_ptr<const cache::Loaded>> Rebuild(
   cache::Session session(
       cache::StandardSessionOptions(options, request.machine.cache), threads);
   cache::LoadOptions load;
-  load.weight_files = {file.path};
+  load.files = file.package.files;
   ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph, load));
   return loaded->WithNames(cache::NamesOf(file.package));
 }

@@ -15,13 +15,14 @@ StatusOr<ModelSource> OpenPackage(const std::string& path) {
   ENCORE_ASSIGN_OR_RETURN(cache::Package package, cache::ReadPackage(path));
   auto graph = cache::NamedGraphOf(package);
   if (!graph.ok()) return Annotate(graph.status(), path);
-  ModelSource source{*std::move(graph), {}};
-  for (cache::Package::Call& call : package.calls) {
+  ModelSource source{*std::move(graph), {}, package.files, nullptr};
+  for (const cache::Package::Call& call : package.calls) {
     GivenTensors given;
-    given.positional_inputs = std::move(call.inputs);
-    given.positional_expected = std::move(call.outputs);
+    given.positional_inputs = call.inputs;
+    given.positional_expected = call.outputs;
     source.calls.push_back(std::move(given));
   }
+  source.package = std::make_shared<const cache::Package>(std::move(package));
   return source;
 }
 
@@ -43,8 +44,9 @@ StatusOr<ModelSource> OpenModel(const std::string& path,
   for (const Literal& tensor : given.positional_inputs) {
     options.positional_shapes.push_back(ExtentsOf(tensor));
   }
-  ENCORE_ASSIGN_OR_RETURN(Graph graph, ImportFile(path, options));
-  return ModelSource{std::move(graph), {}};
+  ENCORE_ASSIGN_OR_RETURN(ImportedModel model, ImportModel(path, options));
+  return ModelSource{
+      std::move(model.graph), {}, std::move(model.files), nullptr};
 }
 
 }  // namespace encore::tools

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "encore/cache/package.h"
 #include "encore/ir/graph.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 #include "encore/tools/run/inputs.h"
 
@@ -21,6 +24,10 @@ struct ModelSource {
   Graph graph;
   // Of a recording. Positional, in the order of the signature.
   std::vector<GivenTensors> calls;
+  // Those that weights may lie in, as they were mapped.
+  MappedFiles files;
+  // What a package has beside its graph; null for a model.
+  std::shared_ptr<const cache::Package> package;
 };
 
 // Symbols are bound by name, or by the shapes of the tensors given.

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "encore/cache/package_loader.h"
 #include "encore/ir/graph.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
@@ -59,6 +60,9 @@ class LoadedModel {
     return request_.repeat > 0 || request_.seconds > 0 ||
            !request_.trace.empty() || !request_.record.empty();
   }
+  // Makes loaded_: from the package, where its code may be run, else from the
+  // graph.
+  Status LoadGraph(const cache::Package* trusted);
   Status Bind(size_t call);
   // The outputs of a call, whose carried inputs are taken from `before`.
   StatusOr<std::vector<Literal>> Call(size_t call,
@@ -78,14 +82,15 @@ class LoadedModel {
 
 Status LoadedModel::Load(RunReport* report) {
   const Clock::time_point begin = Clock::now();
-  load_options_.weight_files = {request_.model};
-  session_.Anticipate(load_options_.weight_files);
+  load_options_.source = request_.model;
+  session_.Anticipate(load_options_.source);
   Progress progress(StrCat("loading ", report->model));
   ENCORE_ASSIGN_OR_RETURN(
       ModelSource source,
       OpenModel(request_.model, request_.bindings, request_.calls[0]));
   report->import_ms = MillisecondsSince(begin);
   graph_ = std::move(source.graph);
+  load_options_.files = std::move(source.files);
   calls_ = request_.calls;
   if (calls_.size() == 1 && IsEmpty(calls_[0]) && !source.calls.empty()) {
     calls_ = std::move(source.calls);
@@ -101,20 +106,38 @@ Status LoadedModel::Load(RunReport* report) {
     inputs_.push_back(std::move(inputs));
   }
   progress.SetLabel(StrCat("compiling ", report->model));
-  if (request_.trust && IsPackage(request_.model)) {
-    ENCORE_RETURN_IF_ERROR(
-        session_.LoadPlan(request_.model, *graph_, load_options_).status());
-  }
   const cache::SessionStatistics before = session_.statistics();
-  ENCORE_ASSIGN_OR_RETURN(loaded_, session_.Load(*graph_, load_options_));
+  ENCORE_RETURN_IF_ERROR(
+      LoadGraph(request_.trust ? source.package.get() : nullptr));
   ENCORE_ASSIGN_OR_RETURN(replayer_, loaded_->NewReplayer());
   report->load_ms = MillisecondsSince(begin);
   const cache::SessionStatistics after = session_.statistics();
   report->compile_ms = after.compile_ms - before.compile_ms;
-  report->cached =
-      session_.options().disk != nullptr && after.uncached == before.uncached;
+  report->cached = session_.options().disk != nullptr &&
+                   after.uncached == before.uncached &&
+                   loaded_->found_in() != cache::FoundIn::kPackage;
   report->found_in = loaded_->found_in();
   Describe(report);
+  return OkStatus();
+}
+
+// A package's own code serves that package alone, never the session's other
+// models.
+Status LoadedModel::LoadGraph(const cache::Package* trusted) {
+  if (trusted != nullptr) {
+    auto own = cache::LoadPackage(*trusted, session_.options().compiler.devices,
+                                  session_.threads());
+    if (own.ok()) {
+      loaded_ = *std::move(own);
+      return OkStatus();
+    }
+    // For another machine, or for a backend that is not here.
+    if (own.status().code() != StatusCode::kFailedPrecondition &&
+        own.status().code() != StatusCode::kNotFound) {
+      return own.status();
+    }
+  }
+  ENCORE_ASSIGN_OR_RETURN(loaded_, session_.Load(*graph_, load_options_));
   return OkStatus();
 }
 

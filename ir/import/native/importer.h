@@ -21,11 +21,11 @@ namespace encore::native {
 StatusOr<Graph> ImportText(std::span<const std::byte> bytes,
                            std::shared_ptr<const void> owner,
                            const std::string& folder,
-                           const ImportOptions& options);
+                           const ImportOptions& options, MappedFiles* files);
 StatusOr<Graph> ImportProto(std::span<const std::byte> bytes,
                             std::shared_ptr<const void> owner,
                             const std::string& folder,
-                            const ImportOptions& options);
+                            const ImportOptions& options, MappedFiles* files);
 
 }  // namespace encore::native
 

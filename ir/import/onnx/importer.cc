@@ -416,7 +416,8 @@ StatusOr<encore::Graph> Pass::Run() {
 StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner,
                                const std::string& folder,
-                               const ImportOptions& options) {
+                               const ImportOptions& options,
+                               MappedFiles* files) {
   ENCORE_ASSIGN_OR_RETURN(Model model, ReadModel(bytes));
   FunctionNames names;
   ENCORE_RETURN_IF_ERROR(CheckFunctions(model));
@@ -434,6 +435,9 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
     if (pass.needs_restart() && read_weights.size() > before) continue;
     if (graph.status().code() == StatusCode::kFailedPrecondition) {
       return InvalidArgumentError(Message(graph.status()));
+    }
+    for (const auto& [path, file] : source.known->files) {
+      if (files != nullptr) files->push_back(file);
     }
     return graph;
   }

@@ -18,7 +18,8 @@ namespace encore::onnx {
 // and outputs are the model's; a symbolic dim becomes a symbol of its name
 // (letters, digits and _ kept, others replaced by _), an unnamed one
 // <input>_<dim>. External data is looked for in `folder`; empty means that
-// there is none.
+// there is none. Its files, as they were mapped, are added to `files` (may be
+// null).
 //
 // InvalidArgument where the model breaks the standard, Unimplemented where
 // Encore does not know an operator, a domain, or a form of one: the message
@@ -26,7 +27,8 @@ namespace encore::onnx {
 StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner,
                                const std::string& folder,
-                               const ImportOptions& options);
+                               const ImportOptions& options,
+                               MappedFiles* files = nullptr);
 
 // The model's metadata_props; of several with one key the last counts.
 StatusOr<std::map<std::string, std::string>> Metadata(

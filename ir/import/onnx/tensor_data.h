@@ -9,9 +9,9 @@
 #include <string>
 
 #include "encore/ir/dtype.h"
-#include "encore/ir/import/mapped_file.h"
 #include "encore/ir/import/onnx/model.h"
 #include "encore/ir/literal.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {

@@ -1,4 +1,4 @@
-#include "encore/cache/file_stamp.h"
+#include "encore/ir/support/file_stamp.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 
 #include "encore/ir/support/strings.h"
 
-namespace encore::cache {
+namespace encore {
 namespace {
 
 int64_t Nanoseconds(const timespec& time) {
@@ -35,16 +35,13 @@ std::string FileStamp::ToString() const {
 StatusOr<FileStamp> StampOf(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0) return FromStat(info);
-  const int error = errno;
-  const std::string message = StrCat(path, ": ", std::strerror(error));
-  return error == EACCES ? PermissionDeniedError(message)
-                         : NotFoundError(message);
+  return ReadError(path, errno);
 }
 
-StatusOr<FileStamp> StampOf(int fd) {
+StatusOr<FileStamp> StampOf(int fd, const std::string& path) {
   struct stat info;
   if (fstat(fd, &info) == 0) return FromStat(info);
-  return InternalError(StrCat("fstat: ", std::strerror(errno)));
+  return ReadError(path, errno);
 }
 
 int64_t NowNs() {
@@ -53,4 +50,30 @@ int64_t NowNs() {
   return Nanoseconds(now);
 }
 
-}  // namespace encore::cache
+Status ReadError(const std::string& path, int error) {
+  const std::string message = StrCat(path, ": ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return NotFoundError(message);
+    case EACCES:
+    case EPERM:
+      return PermissionDeniedError(message);
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EAGAIN:
+      return ResourceExhaustedError(message);
+    case ELOOP:
+    case ENAMETOOLONG:
+    case EINVAL:
+    case EISDIR:
+    case ENODEV:
+    case EOVERFLOW:
+      return InvalidArgumentError(message);
+    default:
+      return MakeStatus(StatusCode::kUnavailable, message);
+  }
+}
+
+}  // namespace encore

@@ -1,0 +1,52 @@
+// WeightIdentity: which values a set of weights has, told without reading those
+// that lie in files which did not change.
+//
+// The digest of the values names what was made from them. It is remembered in a
+// store under where the bytes lie: for a weight in a mapped file that file's
+// stamp, as it was when the file was opened, and the weight's place in it; for
+// any other weight the digest of its bytes. So a warm start hashes no file, and
+// nothing but the bytes themselves can stand for them: not a path, not the list
+// of files that a caller knows of, which only saves work.
+#ifndef ENCORE_CACHE_WEIGHT_IDENTITY_H_
+#define ENCORE_CACHE_WEIGHT_IDENTITY_H_
+
+#include <optional>
+#include <span>
+
+#include "encore/cache/disk_store.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/mapped_file.h"
+#include "encore/ir/support/sha256.h"
+
+namespace encore::cache {
+
+class WeightIdentity {
+ public:
+  // `weights` and `files` outlive the object. `store` (may be null) remembers.
+  // Cost: a lookup where all weights lie in files that are remembered, else a
+  // pass over their bytes.
+  WeightIdentity(std::span<const Literal> weights, const MappedFiles& files,
+                 DiskStore* store);
+
+  // SHA-256 over dtype, dims and bytes of each, in order.
+  const Digest& digest() const { return digest_; }
+
+  // Whether the bytes are still those that the digest is of, so that what was
+  // made from them since may be kept under it. A pass over the bytes again
+  // where a file was not settled when it was opened.
+  bool StillHolds() const;
+
+ private:
+  // By which a digest is remembered; nothing where no weight lies in a file.
+  std::optional<Digest> PlaceKey();
+  Digest Hash() const;
+
+  const std::span<const Literal> weights_;
+  // Those of the files that weights lie in, by address.
+  MappedFiles files_;
+  Digest digest_;
+};
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_WEIGHT_IDENTITY_H_

@@ -1,0 +1,65 @@
+#include "encore/ir/support/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore {
+namespace {
+
+// Closes a descriptor at the end of a scope.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(
+    const std::string& path) {
+  // A pipe would have the caller wait for a writer.
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0) return ReadError(path, errno);
+  return OfDescriptor(file.fd, path);
+}
+
+StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OfDescriptor(
+    int fd, const std::string& path) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return ReadError(path, errno);
+  if (!S_ISREG(info.st_mode)) {
+    return InvalidArgumentError(StrCat(path, S_ISDIR(info.st_mode)
+                                                 ? ": a folder, expected a file"
+                                                 : ": no regular file"));
+  }
+  const int64_t now = NowNs();
+  ENCORE_ASSIGN_OR_RETURN(const FileStamp stamp, StampOf(fd, path));
+  const std::byte* data = nullptr;
+  if (stamp.size > 0) {
+    void* mapped = mmap(nullptr, stamp.size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapped == MAP_FAILED) return ReadError(path, errno);
+    data = static_cast<const std::byte*>(mapped);
+  }
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, stamp, now, data));
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), stamp_.size);
+}
+
+bool MappedFile::UnchangedSinceOpen() const {
+  const auto now = StampOf(path_);
+  return now.ok() && *now == stamp_;
+}
+
+}  // namespace encore
