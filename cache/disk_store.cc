@@ -129,6 +129,19 @@ void LogToStderr(std::string_view line) {
                line.data());
 }
 
+Status CheckAddress(const Container& container, std::string_view kind,
+                    const Digest& key) {
+  if (container.Find(SectionType::kAddress) == nullptr) {
+    return NotFoundError("an entry of an earlier release");
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto address,
+                          container.Read(SectionType::kAddress));
+  const std::string_view text(reinterpret_cast<const char*>(address.data()),
+                              address.size());
+  if (text == AddressOf(kind, key)) return OkStatus();
+  return DataLossError(StrCat("section address: it belongs at ", Quote(text)));
+}
+
 DiskStore::DiskStore(Options options, HeldFolder root)
     : options_(std::move(options)),
       held_(std::move(root)),
@@ -171,17 +184,8 @@ StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
     return own;
   }
   ENCORE_ASSIGN_OR_RETURN(auto container, Container::OfDescriptor(fd, path));
-  if (container->Find(SectionType::kAddress) == nullptr) {
-    return NotFoundError(StrCat(path, ": of an earlier release"));
-  }
-  ENCORE_ASSIGN_OR_RETURN(const auto address,
-                          container->Read(SectionType::kAddress));
-  if (AddressOf(kind, key) ==
-      std::string_view(reinterpret_cast<const char*>(address.data()),
-                       address.size())) {
-    return container;
-  }
-  return DataLossError(StrCat(path, ": an entry of another place"));
+  ENCORE_RETURN_IF_ERROR(CheckAddress(*container, kind, key));
+  return container;
 }
 
 std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,

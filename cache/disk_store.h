@@ -124,6 +124,12 @@ class DiskStore {
   int64_t known_bytes_ = -1;
 };
 
+// Whether an entry stands where it was written to: DataLoss for one that was
+// moved to another key's place, NotFound for one that does not say where it
+// belongs.
+Status CheckAddress(const Container& container, std::string_view kind,
+                    const Digest& key);
+
 class DiskStore::Lock {
  public:
   ~Lock();

@@ -1,6 +1,7 @@
 #include "encore/tools/cache/verify_entry.h"
 
 #include "encore/cache/container.h"
+#include "encore/cache/disk_store.h"
 #include "encore/cache/entry.h"
 #include "encore/cache/ingredients.h"
 #include "encore/ir/support/status_macros.h"
@@ -34,6 +35,11 @@ std::vector<std::string> VerifyEntry(const cache::DiskStore::Entry& entry) {
   for (const cache::Section& section : (*container)->sections()) {
     const Status status = (*container)->Verify(section);
     if (!status.ok()) problems.push_back(Message(status));
+  }
+  const Status address =
+      cache::CheckAddress(**container, entry.kind, entry.key);
+  if (problems.empty() && address.code() == StatusCode::kDataLoss) {
+    problems.push_back(Message(Annotate(address, entry.path)));
   }
   if (problems.empty() && entry.kind == "graph") {
     const Status status = VerifyGraph(*container, entry.key);

@@ -41,6 +41,15 @@ def tensor(values, dims, dtype=FLOAT, name=''):
             _field(9, struct.pack('<%d%s' % (len(values), _FORMAT[dtype]), *values)))
 
 
+def external_tensor(location, dims, dtype=FLOAT, name='', offset=0):
+    """A TensorProto whose data lie in the file `location` beside the model."""
+    def entry(key, value):
+        return _field(13, _field(1, key) + _field(2, value))
+    return (b''.join(_field(1, dim) for dim in dims) + _field(2, dtype) + _field(8, name) +
+            entry('location', location) + entry('offset', str(offset)) + entry('length', str(4 * _size(dims))) +
+            _field(14, 1))
+
+
 def _value(name, dims, dtype):
     shape = b''.join(_field(1, _field(1, dim) if isinstance(dim, int) else _field(2, dim)) for dim in dims)
     return _field(1, name) + _field(2, _field(1, _field(1, dtype) + _field(2, shape)))
