@@ -56,8 +56,8 @@ StatusOr<HeldFolder> OpenOwn(StatusOr<HeldFolder> folder) {
   if (!folder.ok()) return PermissionDeniedError(Message(folder.status()));
   const Status own = CheckOwnerOnly(folder->descriptor(), folder->path());
   if (own.ok()) return folder;
-  return PermissionDeniedError(
-      StrCat(Message(own), "; a folder of one's own of mode 700 can be used"));
+  return PermissionDeniedError(StrCat(
+      Message(own), "; a folder of one's own can be used, after chmod 700"));
 }
 
 std::string UsedPath(const std::string& entry) {
