@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 
 #include "encore/cache/container_format.h"
 #include "encore/ir/support/bytes.h"
@@ -76,36 +75,40 @@ Status Container::Parse() {
   if (bytes_.size() < kHeaderSize) return damaged("truncated");
   ByteReader header(bytes_.first(kHeaderSize));
   if (header.Raw(kMagic.size()) != kMagic) return damaged("no container");
-  const uint64_t version = header.Fixed64();
+  version_ = header.Fixed64();
   const uint64_t count = header.Fixed64();
   const uint64_t size = header.Fixed64();
-  if (count > kMaxSections ||
-      bytes_.size() - kHeaderSize < count * kEntrySize) {
+  if (count > (bytes_.size() - kHeaderSize) / kEntrySize) {
     return damaged("truncated, or an impossible number of sections");
   }
   const auto head = bytes_.first(kHeaderSize + count * kEntrySize);
   const std::string_view stored = header.Raw(kChecksumSize);
-  if (stored != HeadChecksum(head)) return damaged("checksum mismatch");
-  if (version != kContainerVersion) {
-    return FailedPreconditionError(StrCat(path_, ": container version ",
-                                          version, ", expected ",
-                                          kContainerVersion));
+  if (stored != AsText(HeadChecksum(head))) return damaged("checksum mismatch");
+  if (version_ != 1 && version_ != 2) {
+    return FailedPreconditionError(
+        StrCat(path_, ": container version ", version_, ", expected 1 or 2"));
+  }
+  if (version_ != VersionOf(count)) {
+    return damaged(StrCat("version ", version_, " with ", count, " sections"));
   }
   if (size != bytes_.size()) {
     return damaged(StrCat(bytes_.size(), " bytes, expected ", size));
   }
-  return ParseTable(static_cast<uint32_t>(count));
+  return ParseTable(count);
 }
 
-Status Container::ParseTable(uint32_t count) {
+Status Container::ParseTable(uint64_t count) {
   ByteReader table(bytes_.subspan(kHeaderSize, count * kEntrySize));
   uint64_t end = kHeaderSize + count * kEntrySize;
-  std::map<SectionType, uint32_t> counts;
   sections_.reserve(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    Section section;
-    section.type = static_cast<SectionType>(table.Fixed64());
-    section.index = counts[section.type]++;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t type = table.Fixed64();
+    if (type > UINT32_MAX) {
+      return DataLossError(StrCat(path_, ": section ", i, ": type ", type));
+    }
+    Section section{static_cast<SectionType>(type)};
+    std::vector<size_t>& places = by_type_[section.type];
+    section.index = places.size();
     section.offset = table.Fixed64();
     section.length = table.Fixed64();
     const std::string_view checksum = table.Raw(kChecksumSize);
@@ -116,40 +119,43 @@ Status Container::ParseTable(uint32_t count) {
       return DataLossError(
           StrCat(Describe(section), ": lies outside the file"));
     }
-    ENCORE_RETURN_IF_ERROR(CheckGap(end, section.offset, Describe(section)));
+    if (!IsGap(end, section.offset)) {
+      return DataLossError(
+          StrCat(Describe(section), ": the gap before it is not empty"));
+    }
     end = section.offset + section.length;
+    places.push_back(sections_.size());
     sections_.push_back(section);
   }
   if (end == bytes_.size()) return OkStatus();
   return DataLossError(StrCat(path_, ": bytes after the last section"));
 }
 
-// Gaps are shorter than the largest alignment.
-Status Container::CheckGap(uint64_t begin, uint64_t end,
-                           std::string_view before) const {
-  if (end - begin < kMaxAlignment && IsZero(bytes_.subspan(begin, end - begin)))
-    return OkStatus();
-  return DataLossError(StrCat(before, ": the gap before it is not empty"));
+// Gaps are shorter than the largest alignment, and zeros.
+bool Container::IsGap(uint64_t begin, uint64_t end) const {
+  return end - begin < kMaxAlignment &&
+         IsZero(bytes_.subspan(begin, end - begin));
 }
 
 std::string Container::Describe(const Section& section) const {
   return StrCat(path_, ": section ", Name(section.type), " ", section.index);
 }
 
-const Section* Container::Find(SectionType type, uint32_t index) const {
-  for (const Section& section : sections_) {
-    if (section.type == type && section.index == index) return &section;
+const Section* Container::Find(SectionType type, uint64_t index) const {
+  const auto places = by_type_.find(type);
+  if (places == by_type_.end() || index >= places->second.size()) {
+    return nullptr;
   }
-  return nullptr;
+  return &sections_[places->second[index]];
 }
 
 size_t Container::Count(SectionType type) const {
-  return std::count_if(sections_.begin(), sections_.end(),
-                       [&](const Section& s) { return s.type == type; });
+  const auto places = by_type_.find(type);
+  return places == by_type_.end() ? 0 : places->second.size();
 }
 
 StatusOr<std::span<const std::byte>> Container::Read(SectionType type,
-                                                     uint32_t index) const {
+                                                     uint64_t index) const {
   const Section* section = Find(type, index);
   if (section == nullptr) {
     return NotFoundError(
@@ -161,10 +167,7 @@ StatusOr<std::span<const std::byte>> Container::Read(SectionType type,
 
 Status Container::Verify(const Section& section) const {
   ENCORE_RETURN_IF_ERROR(CheckSize());
-  const std::string_view stored(
-      reinterpret_cast<const char*>(section.checksum.data()),
-      section.checksum.size());
-  if (Checksum(Unverified(section)) == stored) return OkStatus();
+  if (ChecksumOf(Unverified(section)) == section.checksum) return OkStatus();
   return DataLossError(StrCat(Describe(section), ": checksum mismatch"));
 }
 

@@ -9,9 +9,10 @@
 // Unverified is for bulk data whose contents are known to be good by other
 // means (ir/support/file_stamp.h).
 //
-// Any bytes are safe to open: sizes and offsets are checked before use, memory
-// is bounded by the size of the table. Containers are immutable and safe to
-// share between threads.
+// Any bytes are safe to open: sizes and offsets are checked before use, time
+// and memory are bounded by the size of the table. There may be as many
+// sections as a file has room for; finding one of n takes O(log n). Containers
+// are immutable and safe to share between threads.
 #ifndef ENCORE_CACHE_CONTAINER_H_
 #define ENCORE_CACHE_CONTAINER_H_
 
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,9 +31,6 @@
 #include "encore/ir/support/status.h"
 
 namespace encore::cache {
-
-inline constexpr uint32_t kContainerVersion = 1;
-inline constexpr size_t kMaxSections = 1 << 16;
 
 // What a section holds. Values are stored: rows are only added.
 enum class SectionType : uint32_t {
@@ -55,7 +54,7 @@ std::string_view Name(SectionType type);
 
 struct Section {
   SectionType type;
-  uint32_t index = 0;  // among the sections of its type
+  uint64_t index = 0;  // among the sections of its type
   uint64_t offset = 0, length = 0;
   std::array<uint8_t, 16> checksum = {};
 };
@@ -79,14 +78,14 @@ class Container {
 
   std::span<const Section> sections() const { return sections_; }
   // Null where there is none.
-  const Section* Find(SectionType type, uint32_t index = 0) const;
+  const Section* Find(SectionType type, uint64_t index = 0) const;
   size_t Count(SectionType type) const;
 
   // The bytes, once their checksum is right: DataLoss otherwise, NotFound where
   // there is no such section. Cost: one pass over the section. The span lives
   // as long as the container.
   StatusOr<std::span<const std::byte>> Read(SectionType type,
-                                            uint32_t index = 0) const;
+                                            uint64_t index = 0) const;
   Status Verify(const Section& section) const;
   // Every section.
   Status VerifyAll() const;
@@ -103,12 +102,14 @@ class Container {
   // The file's descriptor, of which ownership and times can be asked whatever
   // its path leads to by now; -1 for bytes in memory.
   int descriptor() const { return fd_; }
+  // Of the format, as the file says it.
+  uint64_t version() const { return version_; }
 
  private:
   Container() = default;
   Status Parse();
-  Status ParseTable(uint32_t count);
-  Status CheckGap(uint64_t begin, uint64_t end, std::string_view before) const;
+  Status ParseTable(uint64_t count);
+  bool IsGap(uint64_t begin, uint64_t end) const;
   std::string Describe(const Section& section) const;
 
   std::string path_ = "container";
@@ -116,10 +117,14 @@ class Container {
   int fd_ = -1;
   std::shared_ptr<const MappedFile> file_;
   std::span<const std::byte> bytes_;
+  uint64_t version_ = 0;
   std::vector<Section> sections_;
+  // Places in sections_, by index.
+  std::map<SectionType, std::vector<size_t>> by_type_;
 };
 
-// Collects sections and writes them in order.
+// Collects sections and writes them in order. What no file can hold is an error
+// of whoever writes, never a failed check.
 class ContainerWriter {
  public:
   // `bytes` must stay until the writer has written. `alignment`: of the offset
@@ -130,11 +135,14 @@ class ContainerWriter {
   void AddOwned(SectionType type, std::string bytes, size_t alignment = 64);
 
   // Calls sink(piece) for successive pieces of the file until one fails; that
-  // status is returned.
+  // status is returned. ResourceExhausted, without a call, for more than
+  // 2^63 - 1 bytes. Cost: one pass over the bytes for their checksums, another
+  // for the sink.
   using Sink = std::function<Status(std::span<const std::byte>)>;
   Status Write(const Sink& sink) const;
-  std::string ToBytes() const;
-  // The size of the file.
+  StatusOr<std::string> ToBytes() const;
+  // The size of the file; the largest uint64_t where no file can hold it. Cost:
+  // O(sections).
   uint64_t size() const;
 
  private:
@@ -144,8 +152,10 @@ class ContainerWriter {
     size_t alignment;
     std::shared_ptr<const std::string> owner;
   };
-  std::vector<Section> Layout() const;
-  std::string Head(const std::vector<Section>& sections) const;
+  // Calls place(offset) for each section; returns the size as above.
+  template <typename Place>
+  uint64_t LayOut(const Place& place) const;
+  std::string Head(std::span<const uint64_t> offsets, uint64_t size) const;
 
   std::vector<Pending> pending_;
 };

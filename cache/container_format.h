@@ -2,9 +2,10 @@
 #ifndef ENCORE_CACHE_CONTAINER_FORMAT_H_
 #define ENCORE_CACHE_CONTAINER_FORMAT_H_
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace encore::cache::container_format {
@@ -22,10 +23,23 @@ inline constexpr size_t kEntrySize = 40;
 inline constexpr size_t kMinAlignment = 64;
 inline constexpr size_t kMaxAlignment = 4096;
 
+// The version of a file with that many sections: programs that know version 1
+// alone take no more than these.
+inline constexpr uint64_t kMostOfVersion1 = uint64_t{1} << 16;
+inline constexpr uint64_t VersionOf(uint64_t sections) {
+  return sections <= kMostOfVersion1 ? 1 : 2;
+}
+
 // XXH3, 128 bits, in its canonical (big-endian) form.
-std::string Checksum(std::span<const std::byte> bytes);
-// Over header and table with the checksum itself taken as zeros.
-std::string HeadChecksum(std::span<const std::byte> head);
+using Checksum = std::array<uint8_t, kChecksumSize>;
+Checksum ChecksumOf(std::span<const std::byte> bytes);
+// Of header and table with the checksum itself taken as zeros. REQUIRES a whole
+// header.
+Checksum HeadChecksum(std::span<const std::byte> head);
+
+inline std::string_view AsText(const Checksum& checksum) {
+  return {reinterpret_cast<const char*>(checksum.data()), checksum.size()};
+}
 
 }  // namespace encore::cache::container_format
 

@@ -33,8 +33,8 @@ std::string Signed(std::string bytes) {
   if (bytes.size() < kHeaderSize) return bytes;
   ByteWriter head;
   head.Raw(kMagic);
-  head.Fixed64(kContainerVersion);
   const uint64_t count = static_cast<uint8_t>(bytes[16]) % 16;
+  head.Fixed64(VersionOf(count));
   head.Fixed64(count);
   head.Fixed64(bytes.size());
   bytes.replace(0, head.str().size(), head.str());
@@ -48,10 +48,12 @@ std::string Signed(std::string bytes) {
     if (offset > bytes.size() || length > bytes.size() - offset) continue;
     bytes.replace(
         entry + 24, kChecksumSize,
-        Checksum(std::as_bytes(std::span(bytes)).subspan(offset, length)));
+        AsText(ChecksumOf(
+            std::as_bytes(std::span(bytes)).subspan(offset, length))));
   }
-  bytes.replace(kChecksumAt, kChecksumSize,
-                HeadChecksum(std::as_bytes(std::span(bytes)).first(table)));
+  bytes.replace(
+      kChecksumAt, kChecksumSize,
+      AsText(HeadChecksum(std::as_bytes(std::span(bytes)).first(table))));
   return bytes;
 }
 

@@ -1,7 +1,8 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include <map>
+#include <limits>
+#include <memory>
 
 #include "encore/cache/container.h"
 #include "encore/cache/container_format.h"
@@ -13,19 +14,37 @@
 
 namespace encore::cache {
 namespace container_format {
+namespace {
 
-std::string Checksum(std::span<const std::byte> bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+Checksum Canonical(const XXH128_hash_t& hash) {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, hash);
-  return std::string(reinterpret_cast<const char*>(canonical.digest),
-                     sizeof(canonical.digest));
+  Checksum checksum;
+  static_assert(sizeof(checksum) == sizeof(canonical.digest));
+  std::memcpy(checksum.data(), canonical.digest, sizeof(checksum));
+  return checksum;
 }
 
-std::string HeadChecksum(std::span<const std::byte> head) {
-  std::string copy(reinterpret_cast<const char*>(head.data()), head.size());
-  copy.replace(kChecksumAt, kChecksumSize, kChecksumSize, '\0');
-  return Checksum(std::as_bytes(std::span(copy)));
+struct FreeState {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+
+}  // namespace
+
+Checksum ChecksumOf(std::span<const std::byte> bytes) {
+  return Canonical(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+Checksum HeadChecksum(std::span<const std::byte> head) {
+  static constexpr std::byte kZeros[kChecksumSize] = {};
+  const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
+  ENCORE_CHECK(state != nullptr);
+  XXH3_128bits_reset(state.get());
+  const auto after = head.subspan(kChecksumAt + kChecksumSize);
+  XXH3_128bits_update(state.get(), head.data(), kChecksumAt);
+  XXH3_128bits_update(state.get(), kZeros, kChecksumSize);
+  XXH3_128bits_update(state.get(), after.data(), after.size());
+  return Canonical(XXH3_128bits_digest(state.get()));
 }
 
 }  // namespace container_format
@@ -33,6 +52,41 @@ std::string HeadChecksum(std::span<const std::byte> head) {
 namespace {
 
 using namespace container_format;  // NOLINT: layout constants
+
+// What a file's size is counted in (off_t).
+constexpr uint64_t kMaxFileSize = std::numeric_limits<int64_t>::max();
+constexpr uint64_t kNoFileSize = std::numeric_limits<uint64_t>::max();
+
+Status TooLarge() {
+  return ResourceExhaustedError("more bytes than a file can have");
+}
+
+// Appends to a file. Small pieces are gathered: a file of many sections takes
+// no system call for each.
+class FileSink {
+ public:
+  explicit FileSink(StagedFile* file) : file_(file) {}
+
+  Status Append(std::span<const std::byte> piece) {
+    if (gathered_.size() + piece.size() > kGathered) {
+      ENCORE_RETURN_IF_ERROR(Flush());
+      if (piece.size() > kGathered) return file_->Write(piece);
+    }
+    gathered_.insert(gathered_.end(), piece.begin(), piece.end());
+    return OkStatus();
+  }
+  Status Flush() {
+    ENCORE_RETURN_IF_ERROR(file_->Write(gathered_));
+    gathered_.clear();
+    return OkStatus();
+  }
+
+ private:
+  static constexpr size_t kGathered = size_t{1} << 16;
+
+  StagedFile* const file_;
+  std::vector<std::byte> gathered_;
+};
 
 }  // namespace
 
@@ -50,67 +104,68 @@ void ContainerWriter::AddOwned(SectionType type, std::string bytes,
   pending_.back().owner = std::move(owner);
 }
 
-std::vector<Section> ContainerWriter::Layout() const {
-  ENCORE_CHECK_LE(pending_.size(), kMaxSections);
-  std::vector<Section> sections;
-  std::map<SectionType, uint32_t> counts;
+template <typename Place>
+uint64_t ContainerWriter::LayOut(const Place& place) const {
+  // The sections are in memory, so that their number times 40 fits.
   uint64_t end = kHeaderSize + pending_.size() * kEntrySize;
   for (const Pending& pending : pending_) {
     const uint64_t offset =
-        (end + pending.alignment - 1) / pending.alignment * pending.alignment;
-    sections.push_back({pending.type,
-                        counts[pending.type]++,
-                        offset,
-                        pending.bytes.size(),
-                        {}});
+        (end + pending.alignment - 1) & ~uint64_t{pending.alignment - 1};
+    // Neither sum overflows: `end` was at most kMaxFileSize.
+    if (offset > kMaxFileSize || pending.bytes.size() > kMaxFileSize - offset) {
+      return kNoFileSize;
+    }
+    place(offset);
     end = offset + pending.bytes.size();
   }
-  return sections;
+  return end;
 }
 
 uint64_t ContainerWriter::size() const {
-  const std::vector<Section> sections = Layout();
-  if (sections.empty()) return kHeaderSize;
-  return sections.back().offset + sections.back().length;
+  return LayOut([](uint64_t) {});
 }
 
-std::string ContainerWriter::Head(const std::vector<Section>& sections) const {
+std::string ContainerWriter::Head(std::span<const uint64_t> offsets,
+                                  uint64_t size) const {
   ByteWriter head;
   head.Raw(kMagic);
-  head.Fixed64(kContainerVersion);
-  head.Fixed64(sections.size());
-  head.Fixed64(size());
+  head.Fixed64(VersionOf(offsets.size()));
+  head.Fixed64(offsets.size());
+  head.Fixed64(size);
   head.Raw(std::string(kHeaderSize - kChecksumAt, '\0'));
-  for (size_t i = 0; i < sections.size(); ++i) {
-    head.Fixed64(static_cast<uint64_t>(sections[i].type));
-    head.Fixed64(sections[i].offset);
-    head.Fixed64(sections[i].length);
-    head.Raw(Checksum(pending_[i].bytes));
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    head.Fixed64(static_cast<uint64_t>(pending_[i].type));
+    head.Fixed64(offsets[i]);
+    head.Fixed64(pending_[i].bytes.size());
+    head.Raw(AsText(ChecksumOf(pending_[i].bytes)));
   }
   std::string bytes = head.Take();
   bytes.replace(kChecksumAt, kChecksumSize,
-                HeadChecksum(std::as_bytes(std::span(bytes))));
+                AsText(HeadChecksum(std::as_bytes(std::span(bytes)))));
   return bytes;
 }
 
 Status ContainerWriter::Write(const Sink& sink) const {
   static constexpr std::byte kZeros[kMaxAlignment] = {};
-  const std::vector<Section> sections = Layout();
-  const std::string head = Head(sections);
+  std::vector<uint64_t> offsets;
+  offsets.reserve(pending_.size());
+  const uint64_t size =
+      LayOut([&](uint64_t offset) { offsets.push_back(offset); });
+  if (size == kNoFileSize) return TooLarge();
+  const std::string head = Head(offsets, size);
   ENCORE_RETURN_IF_ERROR(sink(std::as_bytes(std::span(head))));
   uint64_t end = head.size();
-  for (size_t i = 0; i < sections.size(); ++i) {
-    ENCORE_RETURN_IF_ERROR(
-        sink(std::span(kZeros).first(sections[i].offset - end)));
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    ENCORE_RETURN_IF_ERROR(sink(std::span(kZeros).first(offsets[i] - end)));
     ENCORE_RETURN_IF_ERROR(sink(pending_[i].bytes));
-    end = sections[i].offset + sections[i].length;
+    end = offsets[i] + pending_[i].bytes.size();
   }
   return OkStatus();
 }
 
-std::string ContainerWriter::ToBytes() const {
+StatusOr<std::string> ContainerWriter::ToBytes() const {
   std::string bytes;
-  ENCORE_CHECK_OK(Write([&](std::span<const std::byte> piece) {
+  ENCORE_RETURN_IF_ERROR(Write([&](std::span<const std::byte> piece) {
     bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
     return OkStatus();
   }));
@@ -120,11 +175,16 @@ std::string ContainerWriter::ToBytes() const {
 Status WriteFile(const ContainerWriter& writer, const std::string& path,
                  const std::string& staging_folder,
                  const std::function<Status()>& check) {
+  if (writer.size() == kNoFileSize) return Annotate(TooLarge(), path);
   ENCORE_ASSIGN_OR_RETURN(StagedFile file,
                           StagedFile::Create(path, {.mode = S_IRUSR | S_IWUSR,
                                                     .folder = staging_folder}));
-  ENCORE_RETURN_IF_ERROR(writer.Write(
-      [&](std::span<const std::byte> piece) { return file.Write(piece); }));
+  FileSink sink(&file);
+  ENCORE_RETURN_IF_ERROR(
+      writer.Write([&sink](std::span<const std::byte> piece) {
+        return sink.Append(piece);
+      }));
+  ENCORE_RETURN_IF_ERROR(sink.Flush());
   if (check) ENCORE_RETURN_IF_ERROR(check());
   return file.Commit();
 }

@@ -1,6 +1,8 @@
 #include "encore/cache/loaded.h"
 
 #include <deque>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "encore/ir/support/status_macros.h"
@@ -22,12 +24,15 @@ StatusOr<Literal> TakeOutput(const Slot& slot,
                         static_cast<size_t>(output.bytes)});
 }
 
-// What the caller calls the nodes of a step.
+// What the caller calls the nodes of a step, each once: what a node was made
+// into has its name.
 std::string OriginsOf(const runtime::Step* step, const Loaded::Names& names) {
   std::vector<std::string> origins;
+  std::set<std::string_view> known;
   if (step != nullptr) {
     for (const uint32_t number : step->origins) {
-      if (number < names.origins.size() && !names.origins[number].empty()) {
+      if (number < names.origins.size() && !names.origins[number].empty() &&
+          known.insert(names.origins[number]).second) {
         origins.push_back(Quote(names.origins[number]));
       }
     }
@@ -44,6 +49,13 @@ std::shared_ptr<const Loaded> Loaded::WithNames(Names names) const {
 
 StatusOr<std::unique_ptr<runtime::Replayer>> Loaded::NewReplayer() const {
   return runtime::Replayer::Create(compiled_->executable, weights_, threads_);
+}
+
+Status Loaded::Replay(runtime::Replayer& replayer,
+                      runtime::Profiler* profiler) const {
+  const Status status = replayer.Replay(profiler);
+  if (status.ok()) return status;
+  return Annotate(status, OriginsOf(replayer.failed_step(), names_));
 }
 
 StatusOr<std::vector<Literal>> Loaded::Run(
@@ -81,9 +93,7 @@ StatusOr<std::vector<Literal>> Loaded::Run(
     }
     if (!bound.ok()) return Annotate(bound, what);
   }
-  if (const Status status = replayer.Replay(); !status.ok()) {
-    return Annotate(status, OriginsOf(replayer.failed_step(), names_));
-  }
+  ENCORE_RETURN_IF_ERROR(Replay(replayer));
   std::vector<Literal> outputs;
   for (size_t i = 0; i < graph().outputs.size(); ++i) {
     ENCORE_ASSIGN_OR_RETURN(

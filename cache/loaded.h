@@ -15,6 +15,7 @@
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/executable.h"
+#include "encore/runtime/profiler.h"
 #include "encore/runtime/replayer.h"
 #include "encore/runtime/thread_pool.h"
 #include "encore/runtime/weights.h"
@@ -60,10 +61,16 @@ class Loaded {
 
   StatusOr<std::unique_ptr<runtime::Replayer>> NewReplayer() const;
 
+  // Replays a replayer of this graph. An error begins with the caller's names
+  // of the nodes that the step at fault computes, where there is one.
+  Status Replay(runtime::Replayer& replayer,
+                runtime::Profiler* profiler = nullptr) const;
+
   // One call; the outputs in order, as copies. InvalidArgument where inputs do
   // not fit, naming the input.
   StatusOr<std::vector<Literal>> Run(std::span<const Literal> inputs) const;
-  // The same on a replayer of this graph.
+  // The same on a replayer of this graph, whose inputs have to be bound anew
+  // afterwards, also where the call failed: they were in memory of its own.
   StatusOr<std::vector<Literal>> Run(runtime::Replayer& replayer,
                                      std::span<const Literal> inputs) const;
 

@@ -129,7 +129,7 @@ class TensorReader {
 
   const SectionType bytes_type_;
   const std::shared_ptr<const Container> container_;
-  uint32_t next_ = 0;
+  uint64_t next_ = 0;
 };
 
 void WriteTexts(const std::vector<std::string>& texts, ByteWriter* out) {
@@ -225,7 +225,7 @@ StatusOr<Package> ReadPackage(std::shared_ptr<const Container> container) {
   ENCORE_ASSIGN_OR_RETURN(package.constants, weights.ReadList(constants));
   ENCORE_ASSIGN_OR_RETURN(package.parameters, weights.ReadList(constants));
   ENCORE_RETURN_IF_ERROR(Complete(constants, SectionType::kConstants));
-  for (uint32_t i = 0; container->Find(SectionType::kDerived, i); ++i) {
+  for (uint64_t i = 0; i < container->Count(SectionType::kDerived); ++i) {
     ENCORE_ASSIGN_OR_RETURN(const auto bytes,
                             container->Read(SectionType::kDerived, i));
     package.derived.push_back({bytes, container, false});

@@ -71,7 +71,7 @@ TEST_F(PackageTest, EveryFlippedByteIsDetected) {
     for (const Section& section : (*container)->sections()) {
       copy.Add(section.type, (*container)->Unverified(section));
     }
-    good = copy.ToBytes();
+    good = *copy.ToBytes();
   }
   ASSERT_TRUE(ReadPackage(*Container::FromBytes(good)).ok());
   for (size_t i = 0; i < good.size(); ++i) {
@@ -99,7 +99,7 @@ TEST_F(PackageTest, MalformedSectionsAreRefused) {
         if (&section == &changed) bytes = bytes.first(size);
         copy.Add(section.type, bytes);
       }
-      EXPECT_FALSE(ReadPackage(*Container::FromBytes(copy.ToBytes())).ok())
+      EXPECT_FALSE(ReadPackage(*Container::FromBytes(*copy.ToBytes())).ok())
           << Name(changed.type) << " " << size;
     }
   }

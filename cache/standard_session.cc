@@ -44,8 +44,9 @@ Compiler StandardCompiler() {
 
 SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
                                       const std::string& folder,
-                                      uint64_t max_bytes) {
+                                      uint64_t max_bytes, Log log) {
   SessionOptions session;
+  session.log = std::move(log);
   std::vector<std::string> unused;
   session.compile = backends::UsedOptions(options, &unused);
   for (const std::string& name : unused) {
@@ -54,8 +55,8 @@ SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
   }
   session.compiler = StandardCompiler();
   if (folder.empty()) return session;
-  StatusOr<std::shared_ptr<DiskStore>> disk =
-      DiskStore::Open({.folder = folder, .max_bytes = max_bytes});
+  StatusOr<std::shared_ptr<DiskStore>> disk = DiskStore::Open(
+      {.folder = folder, .max_bytes = max_bytes, .log = session.log});
   if (disk.ok()) {
     session.disk = *std::move(disk);
   } else {

@@ -17,10 +17,11 @@ Compiler StandardCompiler();
 
 // Options of a session with the standard compiler. `folder` is where entries
 // are kept, empty for nowhere, and holds at most `max_bytes`; one that cannot
-// be used is logged and left out.
+// be used is logged and left out. `log` is the session's and the store's.
 SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
                                       const std::string& folder,
-                                      uint64_t max_bytes = uint64_t{8} << 30);
+                                      uint64_t max_bytes = uint64_t{8} << 30,
+                                      Log log = LogToStderr);
 
 }  // namespace encore::cache
 

@@ -1,5 +1,6 @@
 #include "encore/runtime/compiled_graph_text.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -22,13 +23,18 @@ std::string List(std::span<const SlotId> slots) {
       ")");
 }
 
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  }
-  return out + '"';
+// A word of the file's as it is, or quoted where it could be taken for another
+// thing. Of hostile files words are any bytes.
+std::string Word(std::string_view text) {
+  const auto plain = [](char c) {
+    return c > ' ' && c <= '~' && c != '"' && c != '\\' && c != ',';
+  };
+  return !text.empty() && std::ranges::all_of(text, plain) ? std::string(text)
+                                                           : Quote(text);
+}
+
+std::string ProgramName(const Program& program) {
+  return StrCat(Word(program.backend), ":", Word(program.entry));
 }
 
 struct StepPrinter {
@@ -44,9 +50,9 @@ struct StepPrinter {
   }
   std::string operator()(const Launch& op) const {
     const Program& program = graph.program(op.program);
-    std::string out = StrCat("launch ", program.backend, ":", program.entry,
-                             " #", op.program.value(), " ", List(op.reads),
-                             " -> ", List(op.writes));
+    std::string out =
+        StrCat("launch ", ProgramName(program), " #", op.program.value(), " ",
+               List(op.reads), " -> ", List(op.writes));
     if (!op.args.empty())
       StrAppend(&out, " args [", StrJoin(op.args, ", "), "]");
     for (const Launch::InPlace& pair : op.in_place) {
@@ -99,13 +105,17 @@ std::string SlotText(const CompiledGraph& graph, uint32_t number) {
 std::string ProgramText(const CompiledGraph& graph, uint32_t number) {
   const Program& program = graph.programs[number];
   std::string out =
-      StrCat("  #", number, " ", program.backend, ":", program.entry, ", ",
-             program.reads, " reads, ", program.writes, " writes");
+      StrCat("  #", number, " ", ProgramName(program), ", ", program.reads,
+             " reads, ", program.writes, " writes");
   if (program.artefact.valid()) {
     StrAppend(&out, ", blob ", program.artefact.value());
   }
   if (!program.requirements.empty()) {
-    StrAppend(&out, ", requires ", StrJoin(program.requirements, " "));
+    StrAppend(&out, ", requires ",
+              StrJoin(program.requirements, " ",
+                      [](std::string* text, const std::string& requirement) {
+                        text->append(Word(requirement));
+                      }));
   }
   return out;
 }
@@ -117,7 +127,7 @@ std::string StepText(const CompiledGraph& graph, const Step& step,
   std::string out = std::visit(StepPrinter{graph}, step.op);
   for (const uint32_t origin : step.origins) {
     const std::string name = origin_name ? origin_name(origin) : "";
-    StrAppend(&out, " @", name.empty() ? StrCat("#", origin) : Quoted(name));
+    StrAppend(&out, " @", name.empty() ? StrCat("#", origin) : Quote(name));
   }
   return out;
 }
@@ -127,8 +137,8 @@ std::string CompiledGraphText(const CompiledGraph& graph,
   std::string out;
   for (size_t d = 0; d < graph.devices.size(); ++d) {
     const DeviceInfo& device = graph.devices[d];
-    StrAppend(&out, "device ", d, " ", device.backend, ":", device.ordinal,
-              " pool ", device.pool.value(), "\n");
+    StrAppend(&out, "device ", d, " ", Word(device.backend), ":",
+              device.ordinal, " pool ", device.pool.value(), "\n");
   }
   for (size_t s = 0; s < graph.symbols.size(); ++s) {
     const SymbolInfo& symbol = graph.symbols[s];

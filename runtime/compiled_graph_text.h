@@ -1,5 +1,6 @@
 // Compiled graphs as text, for people: slots, programs and the steps of every
-// plan. There is no way back; compiled_graph_io.h keeps them.
+// plan. There is no way back; compiled_graph_io.h keeps them. Names, which may
+// be any bytes, are quoted, so that the text is lines of printable ASCII.
 #ifndef ENCORE_RUNTIME_COMPILED_GRAPH_TEXT_H_
 #define ENCORE_RUNTIME_COMPILED_GRAPH_TEXT_H_
 

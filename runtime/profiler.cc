@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/utf8.h"
 
 namespace encore::runtime {
 namespace {
@@ -33,19 +34,23 @@ struct StepNamer {
   }
 };
 
-// A JSON string; names may hold any bytes, those outside ASCII are kept.
+// A JSON string. Names may hold any bytes: what is no UTF-8 becomes U+FFFD,
+// bytes outside ASCII are kept otherwise.
 std::string JsonString(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (byte < 0x20) {
-      out += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
+  while (!text.empty()) {
+    const auto [length, code] = FirstUtf8Character(text);
+    if (length == 0) {
+      out += "\\ufffd";
+    } else if (code == '"' || code == '\\') {
+      out += {'\\', static_cast<char>(code)};
+    } else if (code < 0x20) {
+      out += {'\\', 'u', '0', '0', kHex[code >> 4], kHex[code & 15]};
     } else {
-      out += c;
+      out += text.substr(0, length);
     }
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out + '"';
 }

@@ -97,19 +97,15 @@ Status Replayer::BindInput(size_t i, const void* data, int64_t bytes,
     return InvalidArgumentError(
         StrCat("no input ", i, ", the graph has ", inputs_.size()));
   }
-  Port& port = inputs_[i];
+  const Port& port = inputs_[i];
+  const TensorType& type = executable_->graph().slot(port.slot).type;
+  // Without dims they are the shape's own, where that is constant.
+  if (dims.empty() && type.shape.is_constant()) dims = port.dims;
+  ENCORE_RETURN_IF_ERROR(CheckDims(i, dims));
   int64_t expected = port.static_bytes;
-  if (!dims.empty() || expected < 0) {
-    if (!std::ranges::equal(port.dims, dims)) {
-      ENCORE_RETURN_IF_ERROR(CheckDims(i, dims));
-      port.dims.assign(dims.begin(), dims.end());
-      symbols_changed_ = true;
-    }
-  }
   if (expected < 0) {
     const std::optional<int64_t> count = ElementCount(dims);
-    const DType dtype = executable_->graph().slot(port.slot).type.dtype;
-    expected = count ? ByteSize(dtype, *count).value_or(-1) : -1;
+    expected = count ? ByteSize(type.dtype, *count).value_or(-1) : -1;
   }
   if (port.is_host_object || bytes != expected ||
       reinterpret_cast<uintptr_t>(data) % port.alignment != 0 ||
@@ -119,11 +115,7 @@ Status Replayer::BindInput(size_t i, const void* data, int64_t bytes,
                port.alignment, ", its buffer has ", bytes,
                port.is_host_object ? " (a host object)" : ""));
   }
-  if (port.data == nullptr && port.bytes == 0) --unbound_inputs_;
-  port.data = data;
-  port.bytes = std::max<int64_t>(bytes, 1);  // bound, if empty
-  frame_.SetAddress(port.slot, const_cast<void*>(data));
-  bindings_changed_ = true;
+  SetInput(i, data, dims);
   return OkStatus();
 }
 
@@ -131,23 +123,29 @@ Status Replayer::BindInput(size_t i, const HostObject* object) {
   if (i >= inputs_.size() || !inputs_[i].is_host_object || object == nullptr) {
     return InvalidArgumentError(StrCat("input ", i, " is no host object"));
   }
-  Port& port = inputs_[i];
-  const TensorType& type = executable_->graph().slot(port.slot).type;
+  const TensorType& type = executable_->graph().slot(inputs_[i].slot).type;
   const Literal& value = object->value;
   if (value.dtype() != type.dtype || value.host() != type.host) {
     return InvalidArgumentError(StrCat("input ", i, " is ", type.ToString(),
                                        ", not ", value.type().ToString()));
   }
-  if (!std::ranges::equal(port.dims, value.dims())) {
-    ENCORE_RETURN_IF_ERROR(CheckDims(i, value.dims()));
-    port.dims = value.dims();
+  ENCORE_RETURN_IF_ERROR(CheckDims(i, value.dims()));
+  SetInput(i, object, value.dims());
+  return OkStatus();
+}
+
+void Replayer::SetInput(size_t i, const void* data,
+                        std::span<const int64_t> dims) {
+  Port& port = inputs_[i];
+  if (!std::ranges::equal(port.dims, dims)) {
+    port.dims.assign(dims.begin(), dims.end());
     symbols_changed_ = true;
   }
-  if (port.data == nullptr) --unbound_inputs_;
-  port.data = object;
+  if (!port.is_bound) --unbound_inputs_;
+  port.is_bound = true;
+  port.data = data;
   bindings_changed_ = true;
-  frame_.SetAddress(port.slot, const_cast<HostObject*>(object));
-  return OkStatus();
+  frame_.SetAddress(port.slot, const_cast<void*>(data));
 }
 
 Status Replayer::BindOutput(size_t i, void* data, int64_t bytes) {
@@ -156,11 +154,12 @@ Status Replayer::BindOutput(size_t i, void* data, int64_t bytes) {
         StrCat("no output ", i, " that a buffer can hold"));
   }
   Port& port = outputs_[i];
+  const int64_t least = std::max<int64_t>(port.static_bytes, 0);
   if (reinterpret_cast<uintptr_t>(data) % port.alignment != 0 ||
-      (data != nullptr && bytes < port.static_bytes)) {
-    return InvalidArgumentError(
-        StrCat("output ", i, " takes ", port.static_bytes, " bytes aligned to ",
-               port.alignment, ", its buffer has ", bytes));
+      (data != nullptr && bytes < least)) {
+    return InvalidArgumentError(StrCat("output ", i, " takes ", least,
+                                       " bytes aligned to ", port.alignment,
+                                       ", its buffer has ", bytes));
   }
   port.data = data;
   port.bytes = bytes;
@@ -255,7 +254,7 @@ Status Replayer::CheckOverlap() {
 Status Replayer::Settle() {
   if (unbound_inputs_ > 0) {
     size_t i = 0;
-    while (inputs_[i].data != nullptr || inputs_[i].bytes != 0) ++i;
+    while (inputs_[i].is_bound) ++i;
     return FailedPreconditionError(StrCat("input ", i, " is not bound"));
   }
   if (symbols_changed_) ENCORE_RETURN_IF_ERROR(SettleSymbols());

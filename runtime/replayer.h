@@ -5,9 +5,11 @@
 //   replayer->BindOutput(0, y, sizeof(y));
 //   replayer->Replay();
 //
-// Bindings stay until they are changed. Executable and weights are shared; each
-// replayer has bindings and temporaries of its own, so many replay at once,
-// each on its own thread. A replayer itself belongs to one thread at a time.
+// Bindings stay until they are changed; a Bind that fails changes nothing, and
+// the next Replay does what it would have done without it. Executable and
+// weights are shared; each replayer has bindings and temporaries of its own, so
+// many replay at once, each on its own thread. A replayer itself belongs to one
+// thread at a time.
 //
 // Replay allocates no heap memory, takes no lock and looks nothing up, once the
 // symbols have the values of the replay before. An Allocate of run-time size is
@@ -93,9 +95,10 @@ class Replayer {
     int64_t static_bytes = -1;  // -1: depends on symbols
     bool is_host_object = false;
     bool run_time_sized = false;
-    // The binding.
+    // The binding. An empty input may be bound to null.
+    bool is_bound = false;  // of an input
     const void* data = nullptr;
-    int64_t bytes = 0;
+    int64_t bytes = 0;  // of an output
     std::vector<int64_t> dims;
     // An output's memory of the replayer's.
     void* own = nullptr;
@@ -111,6 +114,8 @@ class Replayer {
   Status Init();
   Port MakePort(SlotId slot) const;
   Status CheckDims(size_t i, std::span<const int64_t> dims) const;
+  // Binds what has been checked.
+  void SetInput(size_t i, const void* data, std::span<const int64_t> dims);
   // What a replay after new bindings has to do first.
   Status Settle();
   Status SettleSymbols();

@@ -3,13 +3,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "encore/ir/support/strings.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -26,42 +27,8 @@ std::string MissingVerb(const CLI::App& app, int argc, char** argv) {
                 "; there are: ", StrJoin(names, ", "));
 }
 
-// Bytes of the UTF-8 character that `text` begins with; 0 where it is none.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-  };
-  const size_t length = byte(0) < 0x80   ? 1
-                        : byte(0) < 0xc2 ? 0
-                        : byte(0) < 0xe0 ? 2
-                        : byte(0) < 0xf0 ? 3
-                        : byte(0) < 0xf5 ? 4
-                                         : 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
-// `message` as a terminal may show it: names of a file may hold any bytes, and
-// be of any length.
-std::string Printable(std::string_view message) {
-  constexpr size_t kMost = 4000;
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (size_t i = 0, length; i < message.size(); i += length) {
-    if (out.size() > kMost) return out + "…";
-    length = CharacterLength(message.substr(i));
-    const auto byte = static_cast<unsigned char>(message[i]);
-    if (length == 0 || (byte < 0x20 && byte != '\n') || byte == 0x7f) {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-      length = 1;
-    } else {
-      out += message.substr(i, length);
-    }
-  }
-  return out;
-}
+// Of a message at most: names in it may be of any length.
+constexpr size_t kMostOfMessage = 4000;
 
 }  // namespace
 
@@ -71,15 +38,20 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv) {
                           static_cast<int>(CLI::ExitCodes::RequiredError) &&
                       app.get_require_subcommand_min() > 0 &&
                       app.get_subcommands().empty();
-    return StrCat(app.get_name(), ": ",
-                  verb ? MissingVerb(app, argc, argv) : error.what(),
-                  "\nRun with --help for more information.\n");
+    return StrCat(
+        app.get_name(), ": ",
+        PrintableName(verb ? MissingVerb(app, argc, argv) : error.what()),
+        "\nRun with --help for more information.\n");
   });
   try {
     app.parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUnusableInput;
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    Print(out.str());
+    PrintError(err.str());
+    return code == 0 ? kExitOk : kExitUnusableInput;
   }
 }
 
@@ -110,17 +82,21 @@ CLI::Validator WholeNumber(int64_t least) {
 }
 
 int Fail(const CLI::App& app, const Status& status) {
-  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(),
-               Printable(Message(status)).c_str());
+  std::string message = Message(status);
+  if (message.size() > kMostOfMessage) {
+    size_t end = kMostOfMessage;
+    // A character has at most four bytes.
+    for (int i = 0; i < 3 && (message[end] & 0xc0) == 0x80; ++i) --end;
+    message.replace(end, std::string::npos, "…");
+  }
+  PrintError(StrCat(app.get_name(), ": ", PrintableName(message), "\n"));
   return ExitCodeOf(status);
 }
 
 int ExitCodeOfOutput(const char* program, int code) {
-  std::cout.flush();
-  const bool failed =
-      std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!failed || code != kExitOk) return code;
-  std::fprintf(stderr, "%s: standard output cannot be written\n", program);
+  PrintError(StrCat(program, ": standard output cannot be written\n"));
   return kExitUnusableInput;
 }
 
@@ -136,6 +112,7 @@ int ExitCodeOf(const Status& status) {
     case StatusCode::kDataLoss:
     case StatusCode::kPermissionDenied:
     case StatusCode::kResourceExhausted:
+    case StatusCode::kUnavailable:
       return kExitUnusableInput;
     default:
       return kExitOurFault;

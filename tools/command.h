@@ -35,14 +35,15 @@ CLI::Validator NonNegativeNumber();
 CLI::Validator WholeNumber(int64_t least = 0);
 
 // 0, 2 for what the user can be wrong about or the machine lacks (permission,
-// space), 3 for the rest.
+// space, a device that reads), 3 for the rest.
 int ExitCodeOf(const Status& status);
 
 // What to end with after a verb's `code`: 2, with a message, where that is 0
 // but standard output did not take all that was printed (a full disk).
 int ExitCodeOfOutput(const char* program, int code);
 
-// Prints "encore VERB: message" on standard error and returns ExitCodeOf it.
+// Prints "encore VERB: message" on standard error, in one line, as terminal.h
+// does, and returns ExitCodeOf it.
 int Fail(const CLI::App& app, const Status& status);
 
 }  // namespace encore::tools

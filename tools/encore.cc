@@ -1,23 +1,27 @@
 // The `encore` program: finds the verb and hands over.
 
-#include <cstdio>
 #include <new>
+#include <string>
 #include <string_view>
 
+#include "encore/ir/support/strings.h"
 #include "encore/tools/commands.h"
 #include "encore/tools/signals.h"
+#include "encore/tools/terminal.h"
 
 namespace {
 
-void PrintUsage(std::FILE* out) {
-  std::fprintf(out, "usage: encore COMMAND [ARG]...\n\n");
+std::string Usage() {
+  std::string text = "usage: encore COMMAND [ARG]...\n\n";
   for (const encore::tools::Command& command : encore::tools::Commands()) {
-    std::fprintf(out, "  %-10s %s\n", command.name, command.summary);
+    std::string name = command.name;
+    name.resize(10, ' ');
+    encore::StrAppend(&text, "  ", name, " ", command.summary, "\n");
   }
-  std::fprintf(out,
-               "\nencore COMMAND --help tells a command's arguments.\n"
-               "Exit codes: 0 ok, 1 mismatch, 2 unusable input or arguments, "
-               "3 a fault of ours.\n");
+  return text +
+         "\nencore COMMAND --help tells a command's arguments.\n"
+         "Exit codes: 0 ok, 1 mismatch, 2 unusable input or arguments, "
+         "3 a fault of ours.\n";
 }
 
 // What the user asks for may need more memory than there is.
@@ -25,7 +29,8 @@ int Run(const encore::tools::Command& command, int argc, char** argv) {
   try {
     return encore::tools::ExitCodeOfOutput("encore", command.main(argc, argv));
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "encore %s: out of memory\n", command.name);
+    encore::tools::PrintError(
+        encore::StrCat("encore ", command.name, ": out of memory\n"));
     return encore::tools::kExitUnusableInput;
   }
 }
@@ -37,13 +42,13 @@ int main(int argc, char** argv) {
   encore::tools::CleanUpOnSignals();
   const std::string_view verb = argc > 1 ? argv[1] : "help";
   if (verb == "help"sv || verb == "--help"sv || verb == "-h"sv) {
-    PrintUsage(stdout);
+    encore::tools::Print(Usage());
     return encore::tools::ExitCodeOfOutput("encore", encore::tools::kExitOk);
   }
   for (const encore::tools::Command& command : encore::tools::Commands()) {
     if (verb == command.name) return Run(command, argc - 1, argv + 1);
   }
-  std::fprintf(stderr, "encore: no command \"%s\"\n", argv[1]);
-  PrintUsage(stderr);
+  encore::tools::PrintError(encore::StrCat("encore: no command ",
+                                           encore::Quote(verb), "\n", Usage()));
   return encore::tools::kExitUnusableInput;
 }

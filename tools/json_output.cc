@@ -1,15 +1,15 @@
 #include "encore/tools/json_output.h"
 
 #include <filesystem>
-#include <iostream>
 #include <system_error>
 
 #include "encore/ir/support/strings.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 
 std::string ToLine(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return object.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 void JsonOutput::AddFlag(CLI::App& app) {
@@ -32,8 +32,10 @@ Status JsonOutput::Open() {
   if (!wanted() || on_stdout()) return OkStatus();
   std::error_code error;
   char first = '{';
-  if (std::filesystem::is_regular_file(path_, error)) {
-    std::ifstream(path_).get(first);
+  if (std::filesystem::is_regular_file(path_, error) &&
+      std::filesystem::file_size(path_, error) > 0) {
+    // What cannot be read is not known to be JSON.
+    if (!std::ifstream(path_).get(first)) first = '\0';
   }
   if (first != '{') {
     return InvalidArgumentError(
@@ -51,8 +53,9 @@ Status JsonOutput::status() const {
 
 void JsonOutput::Write(const Json& object) {
   if (!wanted()) return;
-  std::ostream& out = on_stdout() ? std::cout : file_;
-  failed_ |= !(out << ToLine(object) << "\n" << std::flush);
+  const std::string line = ToLine(object) + "\n";
+  failed_ |=
+      on_stdout() ? !WriteData(line).ok() : !(file_ << line << std::flush);
 }
 
 }  // namespace encore::tools

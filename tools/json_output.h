@@ -13,8 +13,8 @@ namespace encore::tools {
 
 using Json = nlohmann::ordered_json;
 
-// A line's text, without the line's end. Text that is no UTF-8 has its bad
-// bytes replaced.
+// A line's text, without the line's end, in ASCII: other characters are
+// escaped, and bad bytes of text that is no UTF-8 replaced.
 std::string ToLine(const Json& object);
 
 class JsonOutput {
@@ -31,6 +31,7 @@ class JsonOutput {
   // Whether JSON was asked for; whether it takes standard output, which then
   // has nothing else.
   bool wanted() const { return !path_.empty(); }
+  const std::string& path() const { return path_; }
   bool on_stdout() const { return path_ == "-"; }
 
   // One object a line.

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "encore/ir/support/strings.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -35,7 +36,7 @@ void WipeLine() {
 
 std::string ProgressText(std::string_view label, int64_t done, int64_t total,
                          double seconds, int width) {
-  std::string text(label);
+  std::string text = PrintableName(label);
   if (total > 0) {
     done = std::clamp<int64_t>(done, 0, total);
     const double fraction =
@@ -47,7 +48,11 @@ std::string ProgressText(std::string_view label, int64_t done, int64_t total,
     StrAppend(&text, " ", done);
   }
   StrAppend(&text, " ", static_cast<int64_t>(seconds), " s");
-  if (static_cast<int>(text.size()) > width) text.resize(std::max(width, 0));
+  if (static_cast<int>(text.size()) > width) {
+    size_t end = static_cast<size_t>(std::max(width, 0));
+    while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+    text.resize(end);
+  }
   return text;
 }
 

@@ -58,8 +58,8 @@ class Progress {
   std::thread painter_;
 };
 
-// The bar as text of at most `width` columns: label, bar or nothing where
-// `total` is 0, what is done, and the seconds so far.
+// The bar as text of at most `width` bytes: label (PrintableName), bar or
+// nothing where `total` is 0, what is done, and the seconds so far.
 std::string ProgressText(std::string_view label, int64_t done, int64_t total,
                          double seconds, int width);
 

@@ -7,6 +7,7 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -81,7 +82,7 @@ StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags) {
                           ParseByteCount(flags.machine.cache_size));
   compile.threads = threads;
   cache::SessionOptions options = cache::StandardSessionOptions(
-      compile, flags.no_cache ? "" : flags.machine.cache, max_bytes);
+      compile, flags.no_cache ? "" : flags.machine.cache, max_bytes, PrintLog);
   options.check = flags.check_cache;
   options.verify = flags.verify;
   return std::make_unique<ToolSession>(threads, std::move(options));

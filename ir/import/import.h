@@ -70,6 +70,10 @@ struct ModelTypes {
 // Converts no node; errors as above.
 StatusOr<ModelTypes> ReadModelTypes(const std::string& path);
 
+// The files that ImportFile reads: `path`, then those of external data, each
+// once, which need not be there. Converts no node; errors as above.
+StatusOr<std::vector<std::string>> ReadModelFiles(const std::string& path);
+
 }  // namespace encore
 
 #endif  // ENCORE_IR_IMPORT_IMPORT_H_

@@ -23,12 +23,15 @@ struct Importer {
       std::span<const std::byte> bytes);
   // Null where importing the graph is as cheap.
   StatusOr<ModelTypes> (*types)(std::span<const std::byte> bytes);
+  // Null where models are one file.
+  StatusOr<std::vector<std::string>> (*data_files)(
+      std::span<const std::byte> bytes, const std::string& folder);
 };
 
 constexpr Importer kImporters[] = {
-    {".onnx", onnx::Import, onnx::Metadata, onnx::Types},
-    {".txt", native::ImportText, nullptr, nullptr},
-    {".pb", native::ImportProto, nullptr, nullptr},
+    {".onnx", onnx::Import, onnx::Metadata, onnx::Types, onnx::DataFiles},
+    {".txt", native::ImportText, nullptr, nullptr, nullptr},
+    {".pb", native::ImportProto, nullptr, nullptr, nullptr},
 };
 
 StatusOr<const Importer*> ImporterOf(const std::string& path) {
@@ -40,6 +43,12 @@ StatusOr<const Importer*> ImporterOf(const std::string& path) {
       StrJoin(kImporters, ", ", [](std::string* out, const Importer& importer) {
         out->append(importer.extension);
       })));
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::filesystem::path folder =
+      std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
 }
 
 ModelTypes TypesOf(const Graph& graph) {
@@ -69,12 +78,9 @@ StatusOr<ImportedModel> ImportModel(const std::string& path,
                                     const ImportOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
   ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  const std::filesystem::path folder =
-      std::filesystem::path(path).parent_path();
   MappedFiles files = {file};
   StatusOr<Graph> graph =
-      importer->import(file->bytes(), file,
-                       folder.empty() ? "." : folder.string(), options, &files);
+      importer->import(file->bytes(), file, FolderOf(path), options, &files);
   if (!graph.ok()) return Annotate(graph.status(), path);
   return ImportedModel{*std::move(graph), std::move(files)};
 }
@@ -101,6 +107,17 @@ StatusOr<ModelTypes> ReadModelTypes(const std::string& path) {
   auto types = importer->types(file->bytes());
   if (!types.ok()) return Annotate(types.status(), path);
   return types;
+}
+
+StatusOr<std::vector<std::string>> ReadModelFiles(const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  std::vector<std::string> files = {path};
+  if (importer->data_files == nullptr) return files;
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  const auto data = importer->data_files(file->bytes(), FolderOf(path));
+  if (!data.ok()) return Annotate(data.status(), path);
+  files.insert(files.end(), data->begin(), data->end());
+  return files;
 }
 
 }  // namespace encore

@@ -1,7 +1,6 @@
 #include "encore/tools/cache/cache_command.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -15,9 +14,11 @@
 #include "encore/ir/support/strings.h"
 #include "encore/tools/cache/verify_entry.h"
 #include "encore/tools/command.h"
+#include "encore/tools/command_files.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/machine_flags.h"
 #include "encore/tools/progress.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -46,7 +47,7 @@ StatusOr<std::shared_ptr<DiskStore>> OpenStore(const Flags& flags) {
   ENCORE_ASSIGN_OR_RETURN(const uint64_t max_bytes,
                           ParseByteCount(flags.machine.cache_size));
   return DiskStore::Open(
-      {.folder = flags.machine.cache, .max_bytes = max_bytes});
+      {.folder = flags.machine.cache, .max_bytes = max_bytes, .log = PrintLog});
 }
 
 Entries List(const DiskStore* store) {
@@ -82,9 +83,9 @@ Json SumsJson(const std::map<std::string, Sum>& sums) {
 void PrintSums(const std::map<std::string, Sum>& sums) {
   for (const auto& [kind, sum] : sums) {
     if (kind.empty()) continue;
-    std::printf("  %-9s %6lld entries %14llu bytes\n", kind.c_str(),
-                static_cast<long long>(sum.entries),
-                static_cast<unsigned long long>(sum.bytes));
+    Printf("  %-9s %6lld entries %14llu bytes\n", PrintableName(kind).c_str(),
+           static_cast<long long>(sum.entries),
+           static_cast<unsigned long long>(sum.bytes));
   }
 }
 
@@ -104,10 +105,11 @@ StatusOr<int> StatusVerb(Flags& flags) {
   json["kinds"] = SumsJson(sums);
   flags.json.Write(json);
   if (flags.quiet()) return kExitOk;
-  std::printf(
+  Printf(
       "%s: %s%lld entries, %llu of at most %llu bytes, %zu damaged ones "
       "set aside\n",
-      flags.machine.cache.c_str(), store == nullptr ? "not made yet; " : "",
+      PrintableName(flags.machine.cache).c_str(),
+      store == nullptr ? "not made yet; " : "",
       static_cast<long long>(sums.at("").entries),
       static_cast<unsigned long long>(sums.at("").bytes),
       static_cast<unsigned long long>(max_bytes), bad);
@@ -130,9 +132,9 @@ StatusOr<int> ListVerb(Flags& flags) {
   for (const DiskStore::Entry& entry : List(store.get())) {
     flags.json.Write(EntryJson(entry));
     if (flags.quiet()) continue;
-    std::printf("%-9s %s %12llu bytes\n", entry.kind.c_str(),
-                entry.key.ToHex().c_str(),
-                static_cast<unsigned long long>(entry.bytes));
+    Printf("%-9s %s %12llu bytes\n", PrintableName(entry.kind).c_str(),
+           entry.key.ToHex().c_str(),
+           static_cast<unsigned long long>(entry.bytes));
   }
   return kExitOk;
 }
@@ -161,9 +163,12 @@ StatusOr<int> VerifyVerb(Flags& flags) {
   json["damaged"] = damaged;
   flags.json.Write(json);
   if (!flags.quiet()) {
-    std::printf("%s: %zu entries, %zu damaged\n", flags.machine.cache.c_str(),
-                entries.size(), damaged.size());
-    for (const std::string& text : texts) std::printf("  %s\n", text.c_str());
+    Printf("%s: %zu entries, %zu damaged\n",
+           PrintableName(flags.machine.cache).c_str(), entries.size(),
+           damaged.size());
+    for (const std::string& text : texts) {
+      Printf("  %s\n", PrintableName(text).c_str());
+    }
   }
   return damaged.empty() ? kExitOk : kExitMismatch;
 }
@@ -182,10 +187,10 @@ StatusOr<int> ClearVerb(Flags& flags) {
   flags.json.Write(json);
   if (!cleared.kept.empty()) return PermissionDeniedError(cleared.kept);
   if (flags.quiet()) return kExitOk;
-  std::printf("%s: removed %lld entries, %llu bytes, and %d damaged ones\n",
-              flags.machine.cache.c_str(),
-              static_cast<long long>(sums.at("").entries),
-              static_cast<unsigned long long>(sums.at("").bytes), cleared.bad);
+  Printf("%s: removed %lld entries, %llu bytes, and %d damaged ones\n",
+         PrintableName(flags.machine.cache).c_str(),
+         static_cast<long long>(sums.at("").entries),
+         static_cast<unsigned long long>(sums.at("").bytes), cleared.bad);
   PrintSums(sums);
   return kExitOk;
 }
@@ -229,7 +234,8 @@ StatusOr<int> ExplainVerb(Flags& flags) {
   json["difference"] = difference ? Json(*difference) : Json(nullptr);
   flags.json.Write(json);
   if (!flags.quiet()) {
-    std::printf("%s\n", difference ? difference->c_str() : "the same key");
+    Printf("%s\n",
+           difference ? PrintableName(*difference).c_str() : "the same key");
   }
   return difference ? kExitMismatch : kExitOk;
 }
@@ -270,9 +276,12 @@ int CacheMain(int argc, char** argv) {
         "input or arguments, 3 a fault of ours.");
   }
   if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
-  if (const Status opened = flags.json.Open(); !opened.ok()) {
-    return Fail(app, opened);
-  }
+  CommandFiles files;
+  files.WritesData("--json", flags.json.path());
+  for (const std::string& key : flags.keys) files.Reads("the file", key);
+  Status ready = files.CheckApart();
+  if (ready.ok()) ready = flags.json.Open();
+  if (!ready.ok()) return Fail(app, ready);
   for (const Verb& verb : kVerbs) {
     if (!app.got_subcommand(verb.name)) continue;
     const StatusOr<int> exit_code = verb.run(flags);

@@ -4,10 +4,14 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/tools/command.h"
+#include "encore/tools/command_files.h"
 #include "encore/tools/compile/compile_model.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/progress.h"
+#include "encore/tools/run/inputs.h"
+#include "encore/tools/run/model_source.h"
 #include "encore/tools/session_flags.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -88,9 +92,25 @@ Status SetWanted(const Flags& flags, CompileRequest* request) {
   return OkStatus();
 }
 
+// What is written must be apart from what is read.
+Status CheckFiles(const Flags& flags) {
+  CommandFiles files;
+  files.WritesData("-o", flags.request.output);
+  files.WritesData("--json", flags.json.path());
+  AddGivenFiles(flags.given, &files);
+  files.Reads("the model", flags.request.model);
+  if (files.replaces_any()) {
+    for (const std::string& file : FilesOfModel(flags.request.model)) {
+      files.Reads("a file of the model", file);
+    }
+  }
+  return files.CheckApart();
+}
+
 Status Compile(Flags& flags) {
   CompileRequest& request = flags.request;
   ENCORE_RETURN_IF_ERROR(SetWanted(flags, &request));
+  ENCORE_RETURN_IF_ERROR(CheckFiles(flags));
   ENCORE_RETURN_IF_ERROR(flags.json.Open());
   ENCORE_ASSIGN_OR_RETURN(request.bindings, ParseBindings(flags.bindings));
   ENCORE_ASSIGN_OR_RETURN(request.given,
@@ -103,9 +123,9 @@ Status Compile(Flags& flags) {
   if (!report.ok()) return report.status();
   flags.json.Write(ToJson(*report));
   if (!flags.json.on_stdout() && request.output != "-") {
-    std::printf("%s", ToText(*report).c_str());
+    Print(ToText(*report));
   } else if (request.explain) {
-    std::fprintf(stderr, "%s", ToText(*report).c_str());
+    PrintError(ToText(*report));
   }
   return flags.json.status();
 }

@@ -1,7 +1,6 @@
 #include "encore/tools/compile/compile_model.h"
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -17,6 +16,8 @@
 #include "encore/ir/text/printer.h"
 #include "encore/runtime/compiled_graph_text.h"
 #include "encore/tools/io/generate.h"
+#include "encore/tools/run/model_source.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -30,14 +31,7 @@ double MillisecondsSince(Clock::time_point begin) {
 
 // Writes a file whole or not at all; - is standard output.
 Status WriteWhole(const std::string& path, const std::string& bytes) {
-  if (path == "-") {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
-        std::fflush(stdout) == 0) {
-      return OkStatus();
-    }
-    return ResourceExhaustedError("standard output cannot be written");
-  }
-  return WriteWholeFile(path, bytes);
+  return path == "-" ? WriteData(bytes) : WriteWholeFile(path, bytes);
 }
 
 StatusOr<ImportedModel> Import(const CompileRequest& request) {
@@ -206,14 +200,16 @@ Json ToJson(const CompileReport& report) {
 
 std::string ToText(const CompileReport& report) {
   std::string out =
-      StrCat(report.model, " -> ", report.output, ": ", report.nodes, " nodes");
+      StrCat(PrintableName(report.model), " -> ", PrintableName(report.output),
+             ": ", report.nodes, " nodes");
   if (report.found_in) {
     const bool miss = report.found_in == cache::FoundIn::kCompiled;
     StrAppend(&out, ", ", report.steps, " steps, ",
               miss ? "compiled" : "found in the cache", "; ",
               report.output_bytes, " bytes\n");
     if (report.explanation) {
-      StrAppend(&out, "  cache miss: ", *report.explanation, "\n");
+      StrAppend(&out, "  cache miss: ", PrintableName(*report.explanation),
+                "\n");
     }
   } else {
     out += '\n';

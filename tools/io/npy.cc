@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
-#include <system_error>
+#include <set>
 
+#include "encore/ir/support/file_stamp.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -20,6 +19,10 @@ namespace encore::tools {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+
+// Of a tensor's name: an archive has 16 bits for its length and ".npy".
+constexpr size_t kMostOfName = 65'535 - 4;
+constexpr size_t kShownOfName = 100;
 
 // NumPy's type of a dtype, and back ("<f4").
 std::string DescrOf(DType dtype) {
@@ -196,23 +199,16 @@ Literal FromNpyType(const Literal& literal, DType dtype) {
 }
 
 StatusOr<Literal> ReadNpy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error)) {
-    return NotFoundError(StrCat(path, " cannot be read"));
-  }
-  const std::string bytes((std::istreambuf_iterator<char>(file)),
-                          std::istreambuf_iterator<char>());
-  auto literal = DecodeNpy(bytes);
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  const auto bytes = file->bytes();
+  auto literal =
+      DecodeNpy({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (literal.ok()) return literal;
   return Annotate(literal.status(), path);
 }
 
 StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path) {
-  std::error_code missing;
-  if (!std::filesystem::exists(path, missing)) {
-    return NotFoundError(StrCat(path, ": there is no such file"));
-  }
+  ENCORE_RETURN_IF_ERROR(StampOf(path).status());
   const std::unique_ptr<void, CloseUnzip> archive(unzOpen64(path.c_str()));
   unz_global_info64 info;
   if (archive == nullptr ||
@@ -233,18 +229,28 @@ StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path) {
     if (!literal.ok())
       return Annotate(literal.status(), StrCat(path, ": ", name));
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    tensors.emplace(name, *std::move(literal));
+    if (!tensors.emplace(name, *std::move(literal)).second) {
+      return DataLossError(StrCat(path, ": has ", Quote(name), " twice"));
+    }
   }
   return tensors;
 }
 
 Status WriteTensors(const std::string& path,
                     std::span<const std::pair<std::string, Literal>> tensors) {
+  std::set<std::string_view> names;
   for (const auto& [name, literal] : tensors) {
-    if (literal.host() == HostKind::kNone && !IsHost(literal.dtype())) continue;
-    return UnimplementedError(StrCat(path, ": ", Quote(name), " is ",
-                                     literal.type(),
-                                     ", which .npz files cannot hold"));
+    if (literal.host() != HostKind::kNone || IsHost(literal.dtype())) {
+      return UnimplementedError(StrCat(path, ": ", Quote(name), " is ",
+                                       literal.type(),
+                                       ", which .npz files cannot hold"));
+    }
+    if (!names.insert(name).second || name.size() > kMostOfName ||
+        name.find('\0') != std::string::npos) {
+      return UnimplementedError(
+          StrCat(path, ": ", Quote(name.substr(0, kShownOfName)),
+                 " is the name of two, or none that .npz files can hold"));
+    }
   }
   ENCORE_ASSIGN_OR_RETURN(StagedFile file, StagedFile::Create(path));
   zipFile archive = zipOpen64(file.staging().c_str(), APPEND_STATUS_CREATE);

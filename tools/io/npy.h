@@ -28,7 +28,8 @@ StatusOr<Literal> ReadNpy(const std::string& path);
 StatusOr<std::map<std::string, Literal>> ReadTensors(const std::string& path);
 
 // Writes an .npz file, whole or not at all. Unimplemented for strings,
-// sequences and optionals.
+// sequences and optionals, and where two names are the same or one has a NUL or
+// more than 65,531 bytes: what is written can be read.
 Status WriteTensors(const std::string& path,
                     std::span<const std::pair<std::string, Literal>> tensors);
 

@@ -183,10 +183,10 @@ Status WriteOnnxValue(const std::string& path, const std::string& name,
 
 Status SaveValues(const std::string& path,
                   std::span<const std::pair<std::string, Literal>> values) {
-  if (!path.ends_with('/') && !std::filesystem::is_directory(path)) {
+  std::error_code error;
+  if (!path.ends_with('/') && !std::filesystem::is_directory(path, error)) {
     return WriteTensors(path, values);
   }
-  std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return WriteError(path, error.value());
   for (size_t i = 0; i < values.size(); ++i) {

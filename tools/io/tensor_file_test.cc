@@ -82,6 +82,42 @@ TEST(TensorFile, StringsAreRefused) {
       StatusCode::kUnimplemented);
 }
 
+TEST(TensorFile, NamesThatAnArchiveWouldLoseAreRefused) {
+  const Literal x = Literal::FromValues<float>({1}, {1});
+  const std::string path = TempPath("n.npz");
+  for (const std::string& name :
+       {std::string("a\0b", 3), std::string(65'532, 'n')}) {
+    EXPECT_EQ(WriteTensors(path, {{{name, x}}}).code(),
+              StatusCode::kUnimplemented);
+  }
+  EXPECT_EQ(WriteTensors(path, {{{"a", x}, {"b", x}, {"a", x}}}).code(),
+            StatusCode::kUnimplemented);
+  EXPECT_EQ(ReadTensors(path).status().code(), StatusCode::kNotFound);
+  const std::string longest(65'531, 'n');
+  ASSERT_TRUE(WriteTensors(path, {{{longest, x}}}).ok());
+  EXPECT_TRUE(ReadTensors(path)->contains(longest));
+}
+
+// An archive may have one name twice; the second is not dropped in silence.
+TEST(TensorFile, NamesThatStandTwiceAreAnError) {
+  const Literal x = Literal::FromValues<float>({1}, {1});
+  ASSERT_TRUE(WriteTensors(TempPath("w.npz"), {{{"aa", x}, {"bb", x}}}).ok());
+  std::ifstream in(TempPath("w.npz"), std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  for (size_t at = 0; (at = bytes.find("bb.npy", at)) != std::string::npos;) {
+    bytes.replace(at, 2, "aa");
+  }
+  std::ofstream(TempPath("w.npz"), std::ios::binary) << bytes;
+  EXPECT_EQ(ReadTensors(TempPath("w.npz")).status().code(),
+            StatusCode::kDataLoss);
+}
+
+TEST(TensorFile, WhatIsNoFileIsNotRead) {
+  EXPECT_EQ(ReadNpy("/dev/zero").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadNpy(TempPath("")).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
 TEST(TensorFile, LongNamesRoundTrip) {
   const std::string name(60'000, 'n');
   const Literal x = Literal::FromValues<float>({1}, {1});

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: format, size budgets, include order and layers.
+"""Checks what the compiler does not: format, size budgets, include order, layers and what writes to a terminal.
 
-  lint.py --check format|budgets|includes|layers ROOT
+  lint.py --check format|budgets|includes|layers|output ROOT
 
 Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
 line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
@@ -138,7 +138,25 @@ def check_layers(root):
             yield f'BUILD.bazel:1: {group} is {sorted(users)}, but the layers say {sorted(wanted)}'
 
 
-CHECKS = {'format': check_format, 'budgets': check_budgets, 'includes': check_includes, 'layers': check_layers}
+# Writes text as it is, which names of files may be part of.
+RAW_OUTPUT = re.compile(r'\bstd::(cout|cerr|clog)\b|\b(v?f?printf|f?puts|f?putc|putchar|fwrite)\(')
+MAY_WRITE = ('tools/terminal.cc', 'tools/progress.cc', 'tools/testing/forge_package.cc')
+
+
+def check_output(root):
+    """The tools say what they say through tools/terminal.h, which lets nothing through that a terminal obeys."""
+    for path in sources(root):
+        name = os.path.relpath(path, root)
+        if not name.startswith('tools/') or name in MAY_WRITE or name.endswith('_test.cc'):
+            continue
+        with open(path, encoding='utf-8') as file:
+            for number, line in enumerate(file, 1):
+                if RAW_OUTPUT.search(line.split('//')[0]):
+                    yield f'{path}:{number}: writes text as it is; use tools/terminal.h'
+
+
+CHECKS = {'format': check_format, 'budgets': check_budgets, 'includes': check_includes, 'layers': check_layers,
+          'output': check_output}
 
 
 def main():

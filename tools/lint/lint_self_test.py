@@ -57,6 +57,14 @@ class LintTest(unittest.TestCase):
         self.assertEqual(len(self.findings('budgets', {'ir/a.cc': body})), 1)
         self.assertEqual(self.findings('budgets', {'ir/a.cc': body.replace('  x();\n', '', 1)}), [])
 
+    def test_output(self):
+        for text in ('std::printf("x");', '  std::fputs(x, stderr);', 'out = &std::cout;', 'fwrite(a, 1, n, stdout);'):
+            files = {'tools/a/b.cc': text + '\n', 'tools/terminal.cc': text + '\n', 'ir/a.cc': text + '\n'}
+            self.assertEqual(self.findings('output', files),
+                             ['tools/a/b.cc:1: writes text as it is; use tools/terminal.h'])
+        self.assertEqual(self.findings('output', {'tools/a.cc': 'Printf("x");  // as std::printf(\n'
+                                                                'std::snprintf(a, n, "x");\n'}), [])
+
     def test_format(self):
         self.assertEqual(self.findings('format', {'ir/a.cc': 'int  x;\n'}),
                          ['ir/a.cc:1:4: not formatted; run clang-format-19 -i on the file'])

@@ -1,12 +1,12 @@
 #include "encore/tools/ops/ops_command.h"
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "encore/tools/command.h"
 #include "encore/tools/ops/op_reference.h"
 #include "encore/tools/ops/op_table.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 
@@ -26,7 +26,7 @@ int OpsMain(int argc, char** argv) {
   const std::string text = markdown ? OpReferenceMarkdown(ops, onnx)
                            : json   ? OpReferenceJson(ops, onnx)
                                     : OpReferenceText(ops);
-  std::fputs(text.c_str(), stdout);
+  Print(text);
   return kExitOk;
 }
 

@@ -18,6 +18,7 @@
 #include "encore/opt/egraph/program/driver.h"
 #include "encore/opt/egraph/program/executor.h"
 #include "encore/tools/command.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -63,7 +64,7 @@ void PrintStats(const egg::ExecutorStats& stats, double cpu_seconds) {
       ", \"seconds\": ", stats.seconds, ", \"peak_bytes\": ", stats.peak_bytes,
       ", \"stop\": ", Quote(stats.stop), ", \"cpu_seconds\": ", cpu_seconds,
       "}}\n");
-  std::fputs(line.c_str(), stdout);
+  Print(line);
 }
 
 }  // namespace
@@ -110,15 +111,13 @@ int EgraphMain(int argc, char** argv) {
   options.interrupt = &g_interrupted;
   const std::clock_t begin = std::clock();
   const egg::ProgramResult result =
-      egg::RunProgramFile(path, ReadFile, options, [](std::string_view output) {
-        std::fwrite(output.data(), 1, output.size(), stdout);
-      });
+      egg::RunProgramFile(path, ReadFile, options, Print);
   if (print_stats && result.stats.has_value()) {
     PrintStats(*result.stats, CpuSecondsSince(begin));
   }
   std::fflush(stdout);
   if (!result.message.empty()) {
-    std::fprintf(stderr, "%s\n", result.message.c_str());
+    PrintError(result.message + "\n");
   }
   return static_cast<int>(result.outcome);
 }

@@ -1,26 +1,25 @@
 #include "encore/tools/opt/extract_command.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/opt/extract/egraph_json.h"
 #include "encore/opt/extract/extract.h"
 #include "encore/tools/command.h"
+#include "encore/tools/command_files.h"
+#include "encore/tools/progress.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -44,31 +43,13 @@ struct Arguments {
   std::string output = "-";
 };
 
-// A line that keeps itself up to date on a terminal; nothing elsewhere.
-class ProgressLine {
- public:
-  explicit ProgressLine(std::string file)
-      : file_(std::move(file)), shown_(isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() {
-    if (drawn_) std::fprintf(stderr, "\r\033[K");
+std::string LabelOf(const std::string& file, const ex::Progress& progress) {
+  std::string label = StrCat(file, ": cost ", progress.cost);
+  if (progress.lower_bound) {
+    StrAppend(&label, ", bound ", *progress.lower_bound);
   }
-  void Update(const ex::Progress& progress) {
-    if (!shown_) return;
-    drawn_ = true;
-    std::string line = StrCat(file_, ": ", static_cast<int>(progress.seconds),
-                              " s, cost ", progress.cost);
-    if (progress.lower_bound) {
-      StrAppend(&line, ", bound ", *progress.lower_bound);
-    }
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
-    std::fflush(stderr);
-  }
-
- private:
-  std::string file_;
-  bool shown_;
-  bool drawn_ = false;
-};
+  return label;
+}
 
 // The result of one file as a JSON object.
 StatusOr<std::string> ExtractFile(const std::string& file,
@@ -79,8 +60,10 @@ StatusOr<std::string> ExtractFile(const std::string& file,
   options.work = arguments.work;
   options.seed = arguments.seed;
   options.interrupt = &g_interrupted;
-  ProgressLine line(file);
-  options.progress = [&](const ex::Progress& p) { line.Update(p); };
+  Progress progress(file);
+  options.progress = [&](const ex::Progress& p) {
+    progress.SetLabel(LabelOf(file, p));
+  };
   ENCORE_ASSIGN_OR_RETURN(const ex::NamedProblem named,
                           ex::ReadEgraphJson(file));
   StatusOr<ex::Result> result = ex::Extract(named.problem, options);
@@ -92,6 +75,12 @@ StatusOr<std::string> ExtractFile(const std::string& file,
 }
 
 StatusOr<std::string> ExtractFiles(const Arguments& arguments) {
+  CommandFiles files;
+  files.WritesData("-o", arguments.output);
+  for (const std::string& file : arguments.files) {
+    files.Reads("the e-graph", file);
+  }
+  ENCORE_RETURN_IF_ERROR(files.CheckApart());
   std::string text = "{\"results\": [";
   bool first = true;
   for (const std::string& file : arguments.files) {
@@ -103,14 +92,7 @@ StatusOr<std::string> ExtractFiles(const Arguments& arguments) {
 }
 
 Status Write(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    std::cout << text << std::flush;
-    if (std::cout) return OkStatus();
-    return ResourceExhaustedError("standard output cannot be written");
-  }
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (out << text << std::flush) return OkStatus();
-  return NotFoundError(StrCat(path, ": cannot be written"));
+  return path == "-" ? WriteData(text) : WriteWholeFile(path, text);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -13,15 +12,16 @@
 #include "encore/tools/replay/calls.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-StatusOr<double> Microseconds(runtime::Replayer& replayer) {
+StatusOr<double> Microseconds(const BoundReplayer& bound) {
   const Clock::time_point begin = Clock::now();
-  ENCORE_RETURN_IF_ERROR(replayer.Replay());
+  ENCORE_RETURN_IF_ERROR(bound.Replay());
   return std::chrono::duration<double, std::micro>(Clock::now() - begin)
       .count();
 }
@@ -32,8 +32,9 @@ struct PairedTimes {
 
 // Replays by turns, in changing order, so that what disturbs the machine
 // disturbs both.
-StatusOr<PairedTimes> Measure(const ReplayFlags& flags, runtime::Replayer& file,
-                              runtime::Replayer* baseline) {
+StatusOr<PairedTimes> Measure(const ReplayFlags& flags,
+                              const BoundReplayer& file,
+                              const BoundReplayer* baseline) {
   for (int64_t i = 0; i < flags.warmup; ++i) {
     ENCORE_RETURN_IF_ERROR(file.Replay());
     if (baseline != nullptr) ENCORE_RETURN_IF_ERROR(baseline->Replay());
@@ -93,12 +94,13 @@ Json LatencyJson(const Latency& latency) {
           {"p99", latency.p99}};
 }
 
-void Print(const std::string& path, const Latency& latency, int64_t runs) {
-  std::printf(
+void PrintLatency(const std::string& path, const Latency& latency,
+                  int64_t runs) {
+  Printf(
       "%s: %lld runs: min %.2f us, median %.2f us, p90 %.2f us, "
       "p99 %.2f us\n",
-      path.c_str(), static_cast<long long>(runs), latency.min, latency.median,
-      latency.p90, latency.p99);
+      PrintableName(path).c_str(), static_cast<long long>(runs), latency.min,
+      latency.median, latency.p90, latency.p99);
 }
 
 }  // namespace
@@ -115,8 +117,7 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
   }
   ENCORE_ASSIGN_OR_RETURN(
       const PairedTimes times,
-      Measure(flags, *bound.replayer,
-              baseline ? baseline->replayer.get() : nullptr));
+      Measure(flags, bound, baseline ? &*baseline : nullptr));
   const Latency latency = times.file.Percentiles();
   Json json;
   json["file"] = path;
@@ -125,7 +126,7 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
   json["latency_us"] = LatencyJson(latency);
   json["arena_bytes"] = bound.replayer->arena_bytes();
   json["baseline"] = nullptr;
-  if (!context.quiet()) Print(path, latency, times.file.count());
+  if (!context.quiet()) PrintLatency(path, latency, times.file.count());
   if (baseline) {
     const Latency base = times.baseline.Percentiles();
     const Ratio ratio = RatioOf(times);
@@ -136,8 +137,8 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
         {"ratio",
          {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}}};
     if (!context.quiet()) {
-      Print(flags.baseline, base, times.baseline.count());
-      std::printf(
+      PrintLatency(flags.baseline, base, times.baseline.count());
+      Printf(
           "  takes %.3f times as long as the baseline "
           "(95 %%: %.3f to %.3f)\n",
           ratio.median, ratio.low, ratio.high);

@@ -8,6 +8,7 @@
 #include "encore/tools/io/generate.h"
 #include "encore/tools/io/npy.h"
 #include "encore/tools/run/compare.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -70,7 +71,7 @@ void ReportCall(const ReplayFlags& flags, const cache::Loaded& loaded,
   for (size_t i = 0; i < report->outputs.size(); ++i) {
     const std::string& name = loaded.names().outputs[i];
     const Literal& value = report->outputs[i];
-    StrAppend(&report->text, "  ", name, ": ", value.type());
+    StrAppend(&report->text, "  ", PrintableName(name), ": ", value.type());
     if (call.outputs.empty()) {
       outputs.push_back(OutputJson(name, value, nullptr));
     } else {
@@ -132,8 +133,13 @@ StatusOr<CallsReport> MakeCalls(const ReplayFlags& flags,
   return report;
 }
 
+Status BoundReplayer::Replay(runtime::Profiler* profiler) const {
+  return Annotate(loaded->Replay(*replayer, profiler), path);
+}
+
 StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file) {
   BoundReplayer bound;
+  bound.path = file.path;
   ENCORE_ASSIGN_OR_RETURN(
       bound.loaded,
       context.host.load(file, context.flags.load, &context.threads));

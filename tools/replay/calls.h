@@ -11,6 +11,7 @@
 #include "encore/cache/package.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "encore/runtime/profiler.h"
 #include "encore/runtime/replayer.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/replay/replay_context.h"
@@ -39,9 +40,13 @@ StatusOr<CallsReport> MakeCalls(const ReplayFlags& flags,
 
 // A replayer with the first call's inputs bound, and what they are bound to.
 struct BoundReplayer {
+  std::string path;
   std::vector<Literal> inputs;
   std::shared_ptr<const cache::Loaded> loaded;
   std::unique_ptr<runtime::Replayer> replayer;
+
+  // An error names the file and the node.
+  Status Replay(runtime::Profiler* profiler = nullptr) const;
 };
 StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file);
 

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <utility>
 
 #include "encore/ir/support/status_macros.h"
@@ -8,6 +7,7 @@
 #include "encore/tools/command.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -49,7 +49,7 @@ StatusOr<int> ReplayDump(ReplayContext& context, const std::string& path) {
     context.flags.json.Write(json);
   }
   if (!context.quiet()) {
-    std::fputs(runtime::CompiledGraphText(graph, origin_name).c_str(), stdout);
+    Print(runtime::CompiledGraphText(graph, origin_name));
   }
   return kExitOk;
 }

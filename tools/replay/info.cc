@@ -1,5 +1,4 @@
 #include <array>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "encore/tools/command.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -47,9 +47,15 @@ Json PortsJson(const CompiledGraph& graph, std::span<const SlotId> slots,
                const std::vector<std::string>& names) {
   Json ports = Json::array();
   for (size_t i = 0; i < slots.size(); ++i) {
-    const TensorType& type = graph.slot(slots[i]).type;
     Json json;
     json["name"] = i < names.size() ? Json(names[i]) : Json(nullptr);
+    if (slots[i].value() >= graph.slots.size()) {
+      json["dtype"] = nullptr;
+      json["shape"] = nullptr;
+      ports.push_back(std::move(json));
+      continue;
+    }
+    const TensorType& type = graph.slot(slots[i]).type;
     json["dtype"] = std::string(Name(type.dtype));
     json["shape"] = type.shape.is_constant() ? Json(type.shape.ConstantDims())
                                              : Json(type.shape.ToString());
@@ -69,10 +75,11 @@ Json CountSteps(const runtime::Plan& plan) {
 
 // Bytes of the arenas that a plan allocates, by pool.
 Json ArenasJson(const CompiledGraph& graph) {
-  std::map<uint32_t, int64_t> bytes;
+  // Unsigned: of a damaged plan sizes may be any.
+  std::map<uint32_t, uint64_t> bytes;
   for (const runtime::Slot& slot : graph.slots) {
     if (slot.is_arena && slot.bytes.is_constant()) {
-      bytes[slot.pool.value()] += slot.bytes.constant();
+      bytes[slot.pool.value()] += static_cast<uint64_t>(slot.bytes.constant());
     }
   }
   Json json = Json::array();
@@ -140,14 +147,14 @@ Json InfoJson(const ReplayFile& file) {
   Json json;
   json["file"] = file.path;
   json["kind"] = Name(file.kind);
-  json["version"] = cache::kContainerVersion;
+  json["version"] = file.container->version();
   json["bytes"] = file.container->size();
   json["key"] = file.ingredients ? Json(package.key().ToHex()) : Json(nullptr);
-  json["ingredients"] = file.ingredients ? Json::object() : Json(nullptr);
+  json["ingredients"] = nullptr;
   if (file.ingredients) {
-    for (const auto& [name, value] : file.ingredients->parts) {
-      json["ingredients"][name] = value;
-    }
+    // At once: each insertion of a name would look through those before it.
+    const auto& parts = file.ingredients->parts;
+    json["ingredients"] = Json::object_t(parts.begin(), parts.end());
   }
   json["sections"] = SectionsJson(*file.container);
   if (!file.has_plan()) return json;
@@ -173,48 +180,50 @@ Json InfoJson(const ReplayFile& file) {
 }
 
 void PrintPorts(const char* what, const Json& ports) {
+  const auto text = [](const Json& value) {
+    return value.is_null() ? "-" : PrintableName(value.get<std::string>());
+  };
   for (const Json& port : ports) {
-    std::printf(
-        "  %-10s %s: %s%s\n", what,
-        port["name"].is_null() ? "-" : port["name"].get<std::string>().c_str(),
-        port["dtype"].get<std::string>().c_str(), port["shape"].dump().c_str());
+    Printf("  %-10s %s: %s%s\n", what, text(port["name"]).c_str(),
+           text(port["dtype"]).c_str(), port["shape"].dump().c_str());
   }
 }
 
 void PrintInfo(const ReplayFile& file, const Json& json) {
-  std::printf("%s: %s, version %u, %zu bytes\n", file.path.c_str(),
-              Name(file.kind), cache::kContainerVersion,
-              file.container->size());
+  Printf("%s: %s, version %llu, %zu bytes\n", PrintableName(file.path).c_str(),
+         Name(file.kind),
+         static_cast<unsigned long long>(file.container->version()),
+         file.container->size());
   if (file.ingredients) {
-    std::printf("  key        %s\n", json["key"].get<std::string>().c_str());
+    Printf("  key        %s\n", json["key"].get<std::string>().c_str());
     for (const auto& [name, value] : file.ingredients->parts) {
-      std::printf("    %s = %s\n", name.c_str(), value.c_str());
+      Printf("    %s = %s\n", PrintableName(name).c_str(),
+             PrintableName(value).c_str());
     }
   }
   for (const Json& section : json["sections"]) {
-    std::printf("  section    %-14s %5u  at %10llu  %10llu bytes  %s\n",
-                section["type"].get<std::string>().c_str(),
-                section["index"].get<unsigned>(),
-                section["offset"].get<unsigned long long>(),
-                section["bytes"].get<unsigned long long>(),
-                section["checksum"].get<std::string>().c_str());
+    Printf("  section    %-14s %5llu  at %10llu  %10llu bytes  %s\n",
+           section["type"].get<std::string>().c_str(),
+           section["index"].get<unsigned long long>(),
+           section["offset"].get<unsigned long long>(),
+           section["bytes"].get<unsigned long long>(),
+           section["checksum"].get<std::string>().c_str());
   }
   if (!file.has_plan()) return;
   PrintPorts("input", json["inputs"]);
   PrintPorts("output", json["outputs"]);
   const Json& plan = json["plan"];
-  std::printf("  parameters %zu, %s bytes; derived %s bytes; calls %s\n",
-              json["parameters"].size(), json["weight_bytes"].dump().c_str(),
-              json["derived_bytes"].dump().c_str(),
-              json["calls"].dump().c_str());
-  std::printf("  slots      %s\n", plan["slots"].dump().c_str());
-  std::printf("  prepare    %s\n", plan["prepare"].dump().c_str());
-  std::printf("  run        %s\n", plan["run"].dump().c_str());
-  std::printf("  arenas     %s\n", plan["arenas"].dump().c_str());
-  std::printf("  programs   %s\n",
-              plan["programs"]
-                  .dump(-1, ' ', false, Json::error_handler_t::replace)
-                  .c_str());
+  Printf("  parameters %zu, %s bytes; derived %s bytes; calls %s\n",
+         json["parameters"].size(), json["weight_bytes"].dump().c_str(),
+         json["derived_bytes"].dump().c_str(), json["calls"].dump().c_str());
+  Printf("  slots      %s\n", plan["slots"].dump().c_str());
+  Printf("  prepare    %s\n", plan["prepare"].dump().c_str());
+  Printf("  run        %s\n", plan["run"].dump().c_str());
+  Printf("  arenas     %s\n", plan["arenas"].dump().c_str());
+  Printf("  programs   %s\n",
+         plan["programs"]
+             .dump(-1, ' ', false, Json::error_handler_t::replace)
+             .c_str());
 }
 
 }  // namespace

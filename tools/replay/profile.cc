@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "encore/ir/support/staged_file.h"
@@ -10,6 +9,7 @@
 #include "encore/tools/replay/calls.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -64,16 +64,17 @@ Json RowJson(const StepRow& row) {
 }
 
 void PrintRows(const std::vector<StepRow>& rows) {
-  std::printf("  %7s %10s %10s  %-9s %-24s %s\n", "share", "mean us", "min us",
-              "plan:step", "what", "origin");
+  Printf("  %7s %10s %10s  %-9s %-24s %s\n", "share", "mean us", "min us",
+         "plan:step", "what", "origin");
   for (const StepRow& row : rows) {
     const std::string place =
         StrCat(row.total.plan.value(), ":", row.total.step);
-    std::printf("  %6.2f%% %10.2f %10.2f  %-9s %-24s %s\n", row.share * 100,
-                static_cast<double>(row.total.total_ns) / 1000 /
-                    static_cast<double>(row.total.runs),
-                static_cast<double>(row.total.min_ns) / 1000, place.c_str(),
-                row.what.c_str(), StrJoin(row.origins, " ").c_str());
+    Printf("  %6.2f%% %10.2f %10.2f  %-9s %-24s %s\n", row.share * 100,
+           static_cast<double>(row.total.total_ns) / 1000 /
+               static_cast<double>(row.total.runs),
+           static_cast<double>(row.total.min_ns) / 1000, place.c_str(),
+           PrintableName(row.what).c_str(),
+           PrintableName(StrJoin(row.origins, " ")).c_str());
   }
 }
 
@@ -84,12 +85,12 @@ StatusOr<int> ReplayProfile(ReplayContext& context, const std::string& path) {
   ENCORE_ASSIGN_OR_RETURN(const ReplayFile file, OpenReplayFile(path));
   ENCORE_ASSIGN_OR_RETURN(const BoundReplayer bound, Bind(context, file));
   for (int64_t i = 0; i < flags.warmup; ++i) {
-    ENCORE_RETURN_IF_ERROR(bound.replayer->Replay());
+    ENCORE_RETURN_IF_ERROR(bound.Replay());
   }
   const runtime::CompiledGraph& graph = bound.loaded->graph();
   runtime::Profiler profiler(kMostRecords);
   for (int64_t i = 0; i < std::max<int64_t>(flags.repeat, 1); ++i) {
-    ENCORE_RETURN_IF_ERROR(bound.replayer->Replay(&profiler));
+    ENCORE_RETURN_IF_ERROR(bound.Replay(&profiler));
   }
   const std::vector<std::string>& names = bound.loaded->names().origins;
   const auto totals = profiler.Totals();
@@ -111,7 +112,7 @@ StatusOr<int> ReplayProfile(ReplayContext& context, const std::string& path) {
     context.flags.json.Write(json);
   }
   if (!context.quiet()) {
-    std::printf("%s: %u replays\n", path.c_str(), profiler.replays());
+    Printf("%s: %u replays\n", PrintableName(path).c_str(), profiler.replays());
     PrintRows(rows);
   }
   return kExitOk;

@@ -5,6 +5,8 @@
 #include "encore/cache/session.h"
 #include "encore/cache/standard_session.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/tools/machine_flags.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -17,8 +19,12 @@ StatusOr<std::shared_ptr<const cache::Loaded>> Rebuild(
   ENCORE_ASSIGN_OR_RETURN(backends::CompileOptions options,
                           cache::OptionsOf(file.package));
   options.threads = threads->size();
+  ENCORE_ASSIGN_OR_RETURN(const uint64_t max_bytes,
+                          ParseByteCount(request.machine.cache_size));
   cache::Session session(
-      cache::StandardSessionOptions(options, request.machine.cache), threads);
+      cache::StandardSessionOptions(options, request.machine.cache, max_bytes,
+                                    PrintLog),
+      threads);
   cache::LoadOptions load;
   load.files = file.package.files;
   ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph, load));

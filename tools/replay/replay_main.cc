@@ -1,8 +1,11 @@
 #include "encore/tools/replay/replay_main.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
+#include "encore/tools/command_files.h"
 #include "encore/tools/replay/replay_context.h"
 #include "encore/tools/replay/verbs.h"
 
@@ -93,12 +96,29 @@ void AddMeasureFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
   }
 }
 
+// What is written must be apart from what is read, and of one file.
+Status CheckFiles(const ReplayFlags& flags) {
+  for (const auto& [flag, path] :
+       {std::pair("--save", &flags.save), std::pair("--trace", &flags.trace)}) {
+    if (path->empty() || flags.files.size() == 1) continue;
+    return InvalidArgumentError(StrCat(flag, " takes exactly one file"));
+  }
+  CommandFiles files;
+  files.Writes("--save", flags.save);
+  files.Writes("--trace", flags.trace);
+  files.WritesData("--json", flags.json.path());
+  for (const std::string& path : flags.files) files.Reads("the file", path);
+  for (const std::string& input : flags.inputs) files.ReadsInput(input);
+  files.Reads("--baseline", flags.baseline);
+  return files.CheckApart();
+}
+
 // The verb on each file; the exit code is that of the worst.
 int RunVerb(const CLI::App& app, const Verb& verb, const ReplayHost& host,
             ReplayFlags& flags) {
-  if (const Status opened = flags.json.Open(); !opened.ok()) {
-    return Fail(app, opened);
-  }
+  Status ready = CheckFiles(flags);
+  if (ready.ok()) ready = flags.json.Open();
+  if (!ready.ok()) return Fail(app, ready);
   const StatusOr<int> thread_count = ThreadCount(flags.load.machine);
   if (!thread_count.ok()) return Fail(app, thread_count.status());
   runtime::ThreadPool threads(*thread_count);

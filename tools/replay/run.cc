@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "encore/ir/support/status_macros.h"
@@ -9,6 +8,7 @@
 #include "encore/tools/replay/calls.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 
@@ -36,12 +36,12 @@ StatusOr<int> ReplayRun(ReplayContext& context, const std::string& path) {
     context.flags.json.Write(json);
   }
   if (!context.quiet()) {
-    std::printf("%s: %zu calls, code from %s, ready in %.1f ms\n%s",
-                path.c_str(), calls.size(),
-                source == "package" ? "the file"
-                : source == "hit"   ? "the cache"
-                                    : "a compile",
-                load_ms, made->text.c_str());
+    Printf("%s: %zu calls, code from %s, ready in %.1f ms\n%s",
+           PrintableName(path).c_str(), calls.size(),
+           source == "package" ? "the file"
+           : source == "hit"   ? "the cache"
+                               : "a compile",
+           load_ms, made->text.c_str());
   }
   if (!context.flags.save.empty()) {
     std::vector<std::pair<std::string, Literal>> tensors;

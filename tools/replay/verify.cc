@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <utility>
 
 #include "encore/cache/package_loader.h"
@@ -9,6 +8,7 @@
 #include "encore/tools/replay/calls.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -71,14 +71,15 @@ void WriteJson(ReplayContext& context, const std::string& path,
   context.flags.json.Write(json);
 }
 
-void Print(const ReplayContext& context, const std::string& path,
-           const Findings& findings) {
+void PrintFindings(const ReplayContext& context, const std::string& path,
+                   const Findings& findings) {
   if (context.quiet()) return;
-  std::printf("%s: %zu sections, plan %s, %zu calls replayed: %s\n",
-              path.c_str(), findings.sections.size(), findings.plan.c_str(),
-              findings.calls.size(), findings.problems.empty() ? "ok" : "BAD");
+  Printf("%s: %zu sections, plan %s, %zu calls replayed: %s\n",
+         PrintableName(path).c_str(), findings.sections.size(),
+         PrintableName(findings.plan).c_str(), findings.calls.size(),
+         findings.problems.empty() ? "ok" : "BAD");
   for (const std::string& problem : findings.problems) {
-    std::printf("  %s\n", problem.c_str());
+    Printf("  %s\n", PrintableName(problem).c_str());
   }
 }
 
@@ -123,7 +124,7 @@ StatusOr<int> ReplayVerify(ReplayContext& context, const std::string& path) {
     return status;
   }
   WriteJson(context, path, findings);
-  Print(context, path, findings);
+  PrintFindings(context, path, findings);
   return findings.exit_code;
 }
 

@@ -18,6 +18,7 @@
 #include "encore/tools/run/answers.h"
 #include "encore/tools/run/call_file.h"
 #include "encore/tools/run/report.h"
+#include "encore/tools/terminal.h"
 #include "nlohmann/json.hpp"
 
 namespace encore::tools {
@@ -48,15 +49,19 @@ StatusOr<std::string> FileType(const std::string& model, Calls calls) {
   std::ifstream file(path);
   const auto config = nlohmann::json::parse(file, nullptr, false);
   const Guess best = BestOfRows(calls[0][0])[0];
-  if (!config.is_object() || !config.contains("target_labels_space")) {
+  if (!config.is_object() || !config.contains("target_labels_space") ||
+      !config["target_labels_space"].is_array()) {
     return DataLossError(StrCat(path, ": no target_labels_space"));
   }
   const auto& labels = config["target_labels_space"];
   if (static_cast<size_t>(best.index) >= labels.size()) {
     return DataLossError(StrCat(path, ": too few labels"));
   }
-  return StrCat(labels[best.index].get<std::string>(), " (",
-                Percent(best.score), ")");
+  const auto& label = labels[best.index];
+  if (!label.is_string()) {
+    return DataLossError(StrCat(path, ": a label that is no text"));
+  }
+  return StrCat(label.get<std::string>(), " (", Percent(best.score), ")");
 }
 
 StatusOr<std::string> RecognizedText(const std::string& model, Calls calls) {
@@ -199,16 +204,17 @@ StatusOr<std::string> ModelFile(const Example& example) {
   });
   if (!wheels.empty()) {
     const fs::path file = wheels.back() / example.path;
-    if (fs::exists(file)) return file.string();
+    std::error_code error;
+    if (fs::exists(file, error)) return file.string();
   }
   return NotFoundError(StrCat("the model ", example.name, " is not in ", folder,
                               "; ./encore setup fetches it"));
 }
 
 StatusOr<bool> RunExamples(const RunRequest& request, cache::Session& session,
-                           std::ostream& out, const ReportSink& sink) {
+                           TextSink print, const ReportSink& sink) {
   ENCORE_ASSIGN_OR_RETURN(const std::string folder, ExamplesFolder());
-  out << TableHead();
+  print(TableHead());
   bool ok = true;
   for (const Example& example : kExamples) {
     RunRequest one = request;
@@ -233,15 +239,16 @@ StatusOr<bool> RunExamples(const RunRequest& request, cache::Session& session,
     }
     ENCORE_ASSIGN_OR_RETURN(const RunReport report, RunModel(one, session));
     ok &= report.ok();
-    out << ToRow(report);
+    print(ToRow(report));
     Calls rest = report.values;
     for (size_t i = 0; i < files.size() && !rest.empty(); ++i) {
       ENCORE_ASSIGN_OR_RETURN(const std::string answer,
                               example.answer(one.model, rest.first(counts[i])));
       rest = rest.subspan(counts[i]);
-      out << "    " << files[i].stem().string() << ": " << answer << "\n";
+      print(StrCat("    ", PrintableName(files[i].stem().string()), ": ",
+                   answer, "\n"));
     }
-    out.flush();
+    std::fflush(stdout);
     ENCORE_RETURN_IF_ERROR(sink(report));
   }
   return ok;

@@ -7,9 +7,9 @@
 #define ENCORE_TOOLS_RUN_EXAMPLES_H_
 
 #include <functional>
-#include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/cache/session.h"
@@ -38,14 +38,16 @@ StatusOr<std::string> ExamplesFolder();
 // The model's file. NotFound where set-up did not unpack it.
 StatusOr<std::string> ModelFile(const Example& example);
 
+// Takes text for a person; Print or PrintError.
+using TextSink = void (*)(std::string_view text);
 // Called with each example's report.
 using ReportSink = std::function<Status(const RunReport& report)>;
 
 // Runs each example with the rest of `request` as it is, prints a table and
-// the answers to `out`, and hands the reports to `sink`. Returns whether all
-// outputs are as expected.
+// the answers with `print`, and hands the reports to `sink`. Returns whether
+// all outputs are as expected.
 StatusOr<bool> RunExamples(const RunRequest& request, cache::Session& session,
-                           std::ostream& out, const ReportSink& sink);
+                           TextSink print, const ReportSink& sink);
 
 }  // namespace encore::tools
 

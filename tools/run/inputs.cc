@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "encore/ir/import/import.h"
@@ -32,17 +34,27 @@ TensorType TypeNamed(const Values& values, std::string_view name) {
 }
 
 // PREFIX_0.pb, PREFIX_1.pb, … of a folder.
+std::vector<std::string> Numbered(const std::string& folder,
+                                  std::string_view prefix) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (size_t i = 0;; ++i) {
+    std::string path = StrCat(folder, "/", prefix, "_", i, ".pb");
+    if (!std::filesystem::exists(path, error)) return paths;
+    paths.push_back(std::move(path));
+  }
+}
+
 StatusOr<std::vector<Literal>> ReadNumbered(const std::string& folder,
                                             std::string_view prefix,
                                             const Values& types) {
   std::vector<Literal> values;
-  for (size_t i = 0;; ++i) {
-    const std::string path = StrCat(folder, "/", prefix, "_", i, ".pb");
-    if (!std::filesystem::exists(path)) return values;
+  for (const std::string& path : Numbered(folder, prefix)) {
     ENCORE_ASSIGN_OR_RETURN(Literal value,
-                            ReadOnnxValue(path, TypeAt(types, i)));
+                            ReadOnnxValue(path, TypeAt(types, values.size())));
     values.push_back(std::move(value));
   }
+  return values;
 }
 
 Status ReadInput(const std::string& input, const ModelTypes& types,
@@ -88,8 +100,9 @@ Status CheckFits(const Graph& graph, const Graph::Argument& argument,
 Status CheckNames(std::string_view kind,
                   std::span<const std::string_view> names,
                   const NamedTensors& given, size_t count) {
+  const std::set<std::string_view> known(names.begin(), names.end());
   for (const auto& [name, tensor] : given) {
-    if (std::ranges::find(names, name) == names.end()) {
+    if (!known.contains(name)) {
       return InvalidArgumentError(
           StrCat("the model has no ", kind, " ", Quote(name)));
     }
@@ -101,6 +114,17 @@ Status CheckNames(std::string_view kind,
 }
 
 }  // namespace
+
+void AddGivenFiles(const GivenFiles& given, CommandFiles* files) {
+  for (const std::string& input : given.inputs) files->ReadsInput(input);
+  files->Reads("--expect", given.expect);
+  if (given.data.empty()) return;
+  for (const char* prefix : {"input", "output"}) {
+    for (const std::string& path : Numbered(given.data, prefix)) {
+      files->Reads("--data", path);
+    }
+  }
+}
 
 StatusOr<GivenTensors> ReadGivenTensors(const GivenFiles& files,
                                         const std::string& model) {
@@ -149,7 +173,9 @@ std::optional<std::vector<int64_t>> ExtentsOf(const Literal& value) {
 }
 
 Literal Convert(const Literal& literal, DType dtype) {
-  if (literal.dtype() == dtype) return literal;
+  if (literal.dtype() == dtype || IsHost(literal.dtype()) || IsHost(dtype)) {
+    return literal;
+  }
   Literal converted(dtype, literal.dims());
   for (int64_t i = 0; i < literal.element_count(); ++i) {
     if (IsFloat(dtype)) {

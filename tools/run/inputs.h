@@ -12,6 +12,7 @@
 #include "encore/ir/graph.h"
 #include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "encore/tools/command_files.h"
 
 namespace encore::tools {
 
@@ -30,7 +31,8 @@ struct GivenTensors {
   bool convert = false;
 };
 
-// The same values in another dtype, rounded where need be. REQUIRES no strings.
+// The same values in another dtype, rounded where need be. Where one of both is
+// strings, the tensor as it is.
 Literal Convert(const Literal& literal, DType dtype);
 
 // Where tensors are given: --input (NAME=FILE or FILE.npz), --data and
@@ -39,6 +41,9 @@ struct GivenFiles {
   std::vector<std::string> inputs;
   std::string data, expect;
 };
+
+// Adds the files that ReadGivenTensors reads.
+void AddGivenFiles(const GivenFiles& given, CommandFiles* files);
 
 // Reads them, for the model at that path: it says which .pb files have
 // sequences or optionals. Errors name the flag's value and what is wrong with

@@ -30,6 +30,14 @@ StatusOr<ModelSource> OpenPackage(const std::string& path) {
 
 bool IsPackage(const std::string& path) { return path.ends_with(".encore"); }
 
+std::vector<std::string> FilesOfModel(const std::string& path) {
+  if (!IsPackage(path)) {
+    auto files = ReadModelFiles(path);
+    if (files.ok()) return *std::move(files);
+  }
+  return {path};
+}
+
 StatusOr<ModelSource> OpenModel(const std::string& path,
                                 const std::map<std::string, int64_t>& bindings,
                                 const GivenTensors& given) {

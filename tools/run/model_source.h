@@ -20,6 +20,10 @@ namespace encore::tools {
 // Whether the path names a package (or recording): by its ending, .encore.
 bool IsPackage(const std::string& path);
 
+// The files that OpenModel reads at that path: itself, then those of external
+// data. Itself alone where it cannot be read.
+std::vector<std::string> FilesOfModel(const std::string& path);
+
 struct ModelSource {
   Graph graph;
   // Of a recording. Positional, in the order of the signature.

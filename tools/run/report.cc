@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "encore/ir/support/strings.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -77,8 +78,8 @@ Json ToJson(const RunReport& report) {
 
 std::string ToText(const RunReport& report) {
   std::string out =
-      StrCat(report.model, "\n  ", CacheText(report), ", ready in ",
-             Fixed(report.load_ms, 1), " ms (import ",
+      StrCat(PrintableName(report.model), "\n  ", CacheText(report),
+             ", ready in ", Fixed(report.load_ms, 1), " ms (import ",
              Fixed(report.import_ms, 1), " ms, compile ",
              Fixed(report.compile_ms, 1), " ms), ", report.steps, " steps\n");
   if (report.latency) {
@@ -90,7 +91,7 @@ std::string ToText(const RunReport& report) {
               " MiB\n");
   }
   for (const OutputReport& output : report.outputs) {
-    StrAppend(&out, "  ", output.name, ": ", output.type);
+    StrAppend(&out, "  ", PrintableName(output.name), ": ", output.type);
     if (output.difference) {
       StrAppend(
           &out,
@@ -122,7 +123,8 @@ std::string ToRow(const RunReport& report) {
   }
   for (const OutputReport& output : report.outputs) {
     if (!output.difference || output.difference->ok) continue;
-    check = StrCat("WRONG: ", output.name, ": ", output.difference->text);
+    check = StrCat("WRONG: ", PrintableName(output.name), ": ",
+                   output.difference->text);
   }
   const Latency latency = report.latency.value_or(Latency());
   char line[256];

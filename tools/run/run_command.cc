@@ -1,8 +1,9 @@
 #include "encore/tools/run/run_command.h"
 
 #include <algorithm>
-#include <iostream>
+#include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,14 +11,17 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
+#include "encore/tools/command_files.h"
 #include "encore/tools/io/onnx_value.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/run/call_file.h"
 #include "encore/tools/run/examples.h"
 #include "encore/tools/run/inputs.h"
+#include "encore/tools/run/model_source.h"
 #include "encore/tools/run/report.h"
 #include "encore/tools/run/run_model.h"
 #include "encore/tools/session_flags.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -141,6 +145,36 @@ Status CheckFlags(const Flags& flags) {
   return OkStatus();
 }
 
+// Whether SaveValues may write a file of that name into a folder.
+bool IsSaved(std::string_view name) {
+  constexpr std::string_view kBegin = "output_", kEnd = ".pb";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  name.remove_prefix(kBegin.size());
+  name.remove_suffix(std::min(name.size(), kEnd.size()));
+  return !name.empty() &&
+         name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// What is written must be apart from what is read.
+Status CheckFiles(const Flags& flags) {
+  CommandFiles files;
+  files.Writes("--save", flags.save);
+  files.WritesInto("--save", flags.save, IsSaved);
+  files.Writes("--trace", flags.request.trace);
+  files.Writes("--record", flags.request.record);
+  files.WritesData("--json", flags.json.path());
+  AddGivenFiles(flags.given, &files);
+  files.Reads("--calls", flags.calls);
+  for (const std::string& model : flags.models) {
+    files.Reads("the model", model);
+    if (!files.replaces_any()) continue;
+    for (const std::string& file : FilesOfModel(model)) {
+      files.Reads("a file of the model", file);
+    }
+  }
+  return files.CheckApart();
+}
+
 StatusOr<RunReport> RunOne(Flags& flags, cache::Session& session) {
   if (flags.calls.empty()) {
     ENCORE_ASSIGN_OR_RETURN(flags.request.calls[0],
@@ -155,6 +189,7 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
                          : flags.models.empty() ? kExampleReplays
                                                 : 1;
   ENCORE_RETURN_IF_ERROR(CheckFlags(flags));
+  ENCORE_RETURN_IF_ERROR(CheckFiles(flags));
   ENCORE_RETURN_IF_ERROR(flags.json.Open());
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
   ENCORE_ASSIGN_OR_RETURN(flags.request.bindings,
@@ -163,7 +198,7 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
     ENCORE_ASSIGN_OR_RETURN(flags.request.calls, ReadCalls(flags.calls));
   }
   // Nothing but JSON goes where JSON goes.
-  std::ostream& out = flags.json.on_stdout() ? std::cerr : std::cout;
+  const TextSink print = flags.json.on_stdout() ? PrintError : Print;
   const auto write_json = [&](const RunReport& report) {
     flags.json.Write(ToJson(report));
     return flags.json.status();
@@ -171,7 +206,7 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
   if (flags.models.empty()) {
     ENCORE_ASSIGN_OR_RETURN(
         const bool ok,
-        RunExamples(flags.request, tool->session, out, write_json));
+        RunExamples(flags.request, tool->session, print, write_json));
     return ok ? kExitOk : kExitMismatch;
   }
   int exit_code = kExitOk;
@@ -183,7 +218,8 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
       continue;
     }
     ENCORE_RETURN_IF_ERROR(write_json(*report));
-    if (!flags.json.on_stdout()) out << ToText(*report) << std::flush;
+    if (!flags.json.on_stdout()) print(ToText(*report));
+    std::fflush(stdout);
     if (!flags.save.empty()) {
       ENCORE_RETURN_IF_ERROR(SaveOutputs(flags.save, *report));
     }

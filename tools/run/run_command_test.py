@@ -164,7 +164,7 @@ class RunTest(CommandTest):
             self.assert_refused(self.model, '--input', bad, text=text)
         unknown = self.write('unknown.npz', files.npz({'z': files.npy(X, [2, 3])}))
         self.assert_refused(self.model, '--expect', unknown, text='no output "z"')
-        self.assert_refused(self.model, '--expect', self.path('none.npz'), text='none.npz: there is no such file')
+        self.assert_refused(self.model, '--expect', self.path('none.npz'), text='none.npz: No such file')
 
     def test_bad_models(self):
         self.assert_refused(self.path('none.onnx'), text='none.onnx')
@@ -176,6 +176,13 @@ class RunTest(CommandTest):
             self.assert_refused(self.write('cut.onnx', model[:length]), text='cut.onnx')
         strange = files.model([('Frobnicate', ['x'], ['y'])], [('x', [2], files.FLOAT)], [('y', [2], files.FLOAT)])
         self.assert_refused(self.write('strange.onnx', strange), text='Frobnicate')
+
+    def test_numbers_for_strings(self):
+        model = self.write('strings.txt', 'graph g(%x: string[2]) -> string[2] { return %x }')
+        calls = {name: self.write(name + '.npz', files.npz({entry: files.npy([1, 2], [2])}))
+                 for name, entry in (('in', 'in/x'), ('out', 'out/x'))}
+        self.assert_refused(model, '--calls', calls['in'], text='"x" is string[2], the tensor given is f32[2]')
+        self.assert_refused(model, '--calls', calls['out'], text='no output "x"')
 
     def test_one_bad_model_does_not_hide_the_others(self):
         result = self.run_tool(self.path('none.onnx'), self.model, '--json', '-')
@@ -195,6 +202,22 @@ class RunTest(CommandTest):
     def test_what_does_not_fit_the_memory(self):
         for size in (10 ** 12, 2 ** 60, 2 ** 62, 2 ** 63 - 1):
             self.assert_refused(self.write('big.onnx', files.affine(rows='N')), '--bind', 'N=%d' % size, text='')
+
+    def test_a_fault_at_run_time_names_the_node(self):
+        model = self.write('range.onnx', files.model(
+            [('Neg', ['a'], ['limit']), ('Range', ['start', 'limit', 'delta'], ['y'])],
+            [(name, [], files.FLOAT) for name in ('start', 'a', 'delta')], [('y', ['n'], files.FLOAT)]))
+        inputs = []
+        for name, value in (('start', 0.0), ('a', -5.0), ('delta', 0.0)):
+            path = self.write(name + '.npy', files.npy([value], []))
+            inputs += ['--input', '%s=%s' % (name, path)]
+        for flags in ([], ['--repeat', '0', '--trace', self.path('trace')],
+                      ['--repeat', '0', '--record', self.path('r.encore')]):
+            for target in ('ref', 'cpu'):
+                result = self.run_tool(model, *inputs, *flags, target=target)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertRegex(result.stderr, '^encore run: node "[^:]*"range_1"')
+                self.assertEqual(result.stderr.count('"range_1"'), 1)
 
     # Measuring.
 

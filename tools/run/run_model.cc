@@ -178,7 +178,7 @@ Status LoadedModel::Measure(RunReport* report) {
   Progress progress(StrCat("replaying ", report->model),
                     timed ? 0 : request_.warmup + request_.repeat);
   for (int64_t i = 0; i < request_.warmup; ++i) {
-    ENCORE_RETURN_IF_ERROR(replayer_->Replay());
+    ENCORE_RETURN_IF_ERROR(loaded_->Replay(*replayer_));
     progress.Advance();
   }
   Times times;
@@ -190,7 +190,7 @@ Status LoadedModel::Measure(RunReport* report) {
   };
   while (!enough()) {
     const Clock::time_point start = Clock::now();
-    ENCORE_RETURN_IF_ERROR(replayer_->Replay());
+    ENCORE_RETURN_IF_ERROR(loaded_->Replay(*replayer_));
     times.Add(MillisecondsSince(start) * 1000);
     progress.Advance();
   }
@@ -249,7 +249,7 @@ Status LoadedModel::Check(RunReport* report) {
 Status LoadedModel::Trace() {
   ENCORE_RETURN_IF_ERROR(Bind(0));
   runtime::Profiler profiler;
-  ENCORE_RETURN_IF_ERROR(replayer_->Replay(&profiler));
+  ENCORE_RETURN_IF_ERROR(loaded_->Replay(*replayer_, &profiler));
   const auto& origins = loaded_->names().origins;
   return Annotate(
       WriteWholeFile(request_.trace,

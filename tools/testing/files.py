@@ -76,6 +76,18 @@ def affine(rows=2):
                  [tensor([1, 2, 3, 4, 5, 6], [3, 2], name='w'), tensor([-10, 1], [2], name='b')])
 
 
+# What affine_outside has beside it: w, then b, at no multiple of their elements' size.
+AFFINE_WEIGHTS = b'\0' + struct.pack('<8f', 1, 2, 3, 4, 5, 6, -10, 1)
+
+
+def affine_outside(location):
+    """affine(), its weights in the file `location` beside it."""
+    return model([('MatMul', ['x', 'w'], ['p']), ('Add', ['p', 'b'], ['s']), ('Relu', ['s'], ['y'])],
+                 [('x', [2, 3], FLOAT)], [('y', [2, 2], FLOAT)],
+                 [external_tensor(location, [3, 2], name='w', offset=1),
+                  external_tensor(location, [2], name='b', offset=25)])
+
+
 def affine_of(x):
     return [max(0.0, sum(x[3 * row + k] * (1 + 2 * k + column) for k in range(3)) + (-10, 1)[column])
             for row in range(len(x) // 3) for column in range(2)]

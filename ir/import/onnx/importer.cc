@@ -11,6 +11,7 @@
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/declared.h"
 #include "encore/ir/import/onnx/element_shape.h"
+#include "encore/ir/import/onnx/external_files.h"
 #include "encore/ir/import/onnx/fold_dims.h"
 #include "encore/ir/import/onnx/functions.h"
 #include "encore/ir/import/onnx/host_values.h"
@@ -451,6 +452,12 @@ StatusOr<std::map<std::string, std::string>> Metadata(
     metadata.insert_or_assign(std::string(key), std::string(value));
   }
   return metadata;
+}
+
+StatusOr<std::vector<std::string>> DataFiles(std::span<const std::byte> bytes,
+                                             const std::string& folder) {
+  ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
+  return ExternalFiles(model, folder);
 }
 
 StatusOr<ModelTypes> Types(std::span<const std::byte> bytes) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "encore/ir/graph.h"
 #include "encore/ir/import/import.h"
@@ -33,6 +34,10 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
 // The model's metadata_props; of several with one key the last counts.
 StatusOr<std::map<std::string, std::string>> Metadata(
     std::span<const std::byte> bytes);
+
+// The paths of the model's files of external data in `folder`.
+StatusOr<std::vector<std::string>> DataFiles(std::span<const std::byte> bytes,
+                                             const std::string& folder);
 
 // Types of the inputs that have no initializer, and of the outputs.
 StatusOr<ModelTypes> Types(std::span<const std::byte> bytes);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
+#include "encore/ir/import/onnx/external_files.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -37,31 +37,6 @@ constexpr std::pair<ElementType, DType> kDTypes[] = {
     {ElementType::kInt4, DType::kI4},
 };
 
-// The file of external data, which must lie in the model's folder.
-StatusOr<std::string> ExternalPath(std::string_view location,
-                                   const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::path(location);
-  // The file system would take what comes before a NUL.
-  bool escapes = path.is_absolute() || location.empty() ||
-                 location.find('\0') != std::string_view::npos;
-  for (const auto& part : path) escapes |= part == "..";
-  if (escapes || folder.empty()) {
-    return InvalidArgumentError(StrCat("external data ", Quote(location),
-                                       " lies outside the model's folder"));
-  }
-  // A link must not lead out either.
-  std::error_code error;
-  const auto root = std::filesystem::weakly_canonical(folder, error);
-  const auto full = std::filesystem::weakly_canonical(root / path, error);
-  const auto [end, unused] =
-      std::mismatch(root.begin(), root.end(), full.begin(), full.end());
-  if (error || end != root.end()) {
-    return InvalidArgumentError(StrCat("external data ", Quote(location),
-                                       " lies outside the model's folder"));
-  }
-  return full.string();
-}
-
 StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const std::string& path,
                                                      const DataSource& source) {
   if (source.known == nullptr) return MappedFile::Open(path);
@@ -74,10 +49,8 @@ StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const std::string& path,
 
 StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
                               const DataSource& source) {
-  std::string_view location;
   std::optional<int64_t> offset = 0, length;
   for (const auto& [key, value] : tensor.external_data) {
-    if (key == "location") location = value;
     if (key == "offset") offset = ParseInt64(value);
     if (key == "length") {
       length = ParseInt64(value);
@@ -86,7 +59,7 @@ StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
     }
   }
   ENCORE_ASSIGN_OR_RETURN(const std::string path,
-                          ExternalPath(location, source.folder));
+                          ExternalFile(tensor, source.folder));
   ENCORE_ASSIGN_OR_RETURN(const auto file, OpenOnce(path, source));
   const auto size = static_cast<int64_t>(file->bytes().size());
   if (!offset || *offset < 0 || *offset > size) {

@@ -3,33 +3,9 @@
 #include <bit>
 
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/utf8.h"
 
 namespace encore::onnx {
-namespace {
-
-// Source: The Unicode Standard, table 3-7 (well-formed byte sequences).
-bool IsUtf8(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  for (size_t i = 0; i < text.size();) {
-    const uint8_t first = byte(i);
-    if (first < 0x80) {
-      ++i;
-      continue;
-    }
-    const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (first < 0xc2 || first > 0xf4 || text.size() - i < length) return false;
-    // What the second byte may be; all others are 80..BF.
-    uint8_t least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    uint8_t most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-    for (size_t k = 1; k < length; ++k, least = 0x80, most = 0xbf) {
-      if (byte(i + k) < least || byte(i + k) > most) return false;
-    }
-    i += length;
-  }
-  return true;
-}
-
-}  // namespace
 
 bool Wire::TakeVarint(std::string_view* from, uint64_t* value) {
   *value = 0;
