@@ -10,6 +10,7 @@
 #include "encore/cache/session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/thread.h"
 
 namespace encore::cache {
 namespace {
@@ -54,7 +55,7 @@ void Session::Anticipate(const std::string& source) {
       return *std::move(recalled);
     };
     try {
-      guess->recalled = std::async(std::launch::async, recall);
+      guess->recalled = std::async(std::launch::async, InThread(recall));
     } catch (const std::system_error&) {
       // No thread to be had: Load does it all.
     }

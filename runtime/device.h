@@ -83,8 +83,12 @@ class Device {
 
   // A kernel per request, in order. Programs that share an artefact get it
   // loaded once; what is loaded lives as long as one of the kernels. May use
-  // `threads`. FailedPrecondition names a requirement that this machine does
-  // not meet, DataLoss an artefact that is not what it should be.
+  // `threads`. DataLoss says that a program or an artefact is not what was
+  // compiled, which no machine could load; nothing else says so. What this
+  // machine, or this process, cannot do is FailedPrecondition (a CPU feature or
+  // a library that is not there, or a library that cannot be loaded, with what
+  // the dynamic linker says) or ResourceExhausted (memory): the same bytes may
+  // load elsewhere, or later.
   virtual StatusOr<std::vector<std::unique_ptr<Kernel>>> Load(
       std::span<const LoadRequest> requests, ThreadPool* threads) = 0;
 

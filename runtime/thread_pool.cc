@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/thread.h"
 
 namespace encore::runtime {
 namespace {
@@ -49,7 +50,7 @@ ThreadPool::ThreadPool(int threads) : size_(threads) {
   threads_.reserve(threads - 1);
   for (int helper = 0; helper < threads - 1; ++helper) {
     try {
-      threads_.emplace_back([this, helper] { Help(helper); });
+      threads_.emplace_back(InThread([this, helper] { Help(helper); }));
     } catch (const std::system_error&) {
       break;
     }

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/thread.h"
 #include "encore/tools/terminal.h"
 
 namespace encore::tools {
@@ -59,7 +60,7 @@ std::string ProgressText(std::string_view label, int64_t done, int64_t total,
 Progress::Progress(std::string_view label, int64_t total)
     : total_(total), begin_(std::chrono::steady_clock::now()), label_(label) {
   if (isatty(STDERR_FILENO) != 1) return;
-  painter_ = std::thread([this] {
+  painter_ = std::thread(InThread([this] {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kQuiet, [this] { return ending_; });
     while (!ending_) {
@@ -67,7 +68,7 @@ Progress::Progress(std::string_view label, int64_t total)
       changed_.wait_for(lock, kInterval, [this] { return ending_; });
     }
     if (drawn_) WipeLine();
-  });
+  }));
 }
 
 Progress::~Progress() {

@@ -3,6 +3,8 @@
 import json
 import os
 import pty
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +25,13 @@ graph large(%x: f32[8192], %w: param f32[2048,8192] = f32[2048,8192] 1) -> f32[2
 }
 '''
 SMALL = 'graph small(%x: f32[4]) -> f32[4] { %y = neg(%x) return %y }'
+
+
+def products(count):
+    """A model of so many kernels that differ, each of which is compiled by itself."""
+    weights = ', '.join(f'%w{i}: param f32[{i},{i + 1}] = f32[{i},{i + 1}] 1' for i in range(5, 5 + count))
+    steps = '\n'.join(f'  %x{i + 1} = dot_general(%x{i}, %w{i}) {{contract = [1]x[0]}}' for i in range(5, 5 + count))
+    return f'graph products(%x5: f32[4,5], {weights}) -> f32[4,{5 + count}] {{\n{steps}\n  return %x{5 + count}\n}}\n'
 
 
 class SignalsTest(CommandTest):
@@ -71,6 +80,54 @@ class SignalsTest(CommandTest):
         report = json.loads(self.run_tool('run', model, *flags, '--repeat', '0', '--json', '-'))
         self.assertEqual(report['cache'], 'hit')
         self.run_tool('cache', 'verify')
+
+    def test_signals_while_compiling_leave_nothing(self):
+        model = self.write('products.txt', products(16))
+        temporary = self.path('temporary')
+        os.mkdir(temporary)
+        self.environment['TMPDIR'] = temporary
+        flags = ('--target', 'cpu', '--repeat', '0', '--cache', self.cache)
+        begin = time.monotonic()
+        self.run_tool('run', model, *flags)
+        whole = time.monotonic() - begin
+        chance = random.Random(1)
+        codes = set()
+        for _ in range(40):
+            shutil.rmtree(self.cache)
+            number = chance.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
+                                    signal.SIGALRM, signal.SIGXCPU, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
+            process = subprocess.Popen([TOOL, 'run', model, *flags], env=self.environment, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True)
+            time.sleep(chance.uniform(0.05, 1) * whole)
+            process.send_signal(number)
+            _, error = process.communicate(timeout=60)
+            codes.add(process.returncode)
+            if process.returncode == 3:
+                self.assertIn(f'ended by signal {number:d} from process {os.getpid()}', error)
+            else:  # it had ended, or was not in main yet
+                self.assertIn(process.returncode, (0, -number), error)
+            self.assertEqual(self.staged(), [])
+            self.assertEqual(os.listdir(temporary), [])
+            os.makedirs(self.cache, exist_ok=True)
+        self.assertIn(3, codes)
+
+    def test_an_abort_from_outside(self):
+        """Also while code is generated, and after that."""
+        model = self.write('products.txt', products(16))
+        for delay in (0, 0.02, 3):
+            process = subprocess.Popen([TOOL, 'run', model, '--target', 'cpu', '--seconds', '60', '--no-cache'],
+                                       env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            end = time.monotonic() + 60
+            loaded = False
+            while not loaded:
+                self.assertLess(time.monotonic(), end)
+                with open(f'/proc/{process.pid}/maps') as file:
+                    loaded = 'libencore_cpu_codegen.so' in file.read()
+            time.sleep(delay)
+            process.send_signal(signal.SIGABRT)
+            _, error = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, error),
+                             (3, f'encore: ended by signal {signal.SIGABRT:d} from process {os.getpid()}\n'))
 
     def test_a_signal_that_is_ignored_stays_so(self):
         model = self.write('small.txt', SMALL)

@@ -45,9 +45,22 @@ std::optional<VendorMatch> FindVendor(const KernelRequest& request) {
   return MatchVendor(*request.region, request.weights);
 }
 
+// Whether the library computes this, or should but cannot be loaded: compiling
+// then says why. A plan without it would be kept under the key of one with it.
+bool VendorComputes(VendorMatch* match) {
+  switch (CompleteVendor(match->pack, &match->program).code()) {
+    case StatusCode::kOk:
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kResourceExhausted:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool HasVendor(const KernelRequest& request) {
   std::optional<VendorMatch> match = FindVendor(request);
-  return match && CompleteVendor(match->pack, &match->program).ok();
+  return match && VendorComputes(&*match);
 }
 
 void AddVendor(const KernelRequest& request, int threads,
@@ -73,7 +86,7 @@ void AddVendor(const KernelRequest& request, int threads,
   }
   const bool first =
       (generated - vendor) * kLaunchesPerLoad >= candidate.load_seconds &&
-      CompleteVendor(match->pack, &match->program).ok();
+      VendorComputes(&*match);
   candidates->insert(first ? candidates->begin() : candidates->end(),
                      std::move(candidate));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/candidates.h"
+#include "encore/backends/cpu/codegen/compiler.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/device.h"
@@ -26,7 +27,7 @@ class Cpu : public Backend {
     CpuInfo cpu = HostCpu();
     cpu.isa = IsaOf(options);
     return {{"cpu", cpu.Fingerprint()},
-            {"codegen", "2"},
+            {"codegen", CodegenId()},
             {"onednn", MayUseVendor(options) ? VendorVersion() : "none"},
             {"threads",
              options.deterministic ? "any" : StrCat(ThreadsOf(options))}};

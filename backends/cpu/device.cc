@@ -108,7 +108,7 @@ StatusOr<Function> FindFunction(const LoadRequest& request,
   const std::string& name = request.program->entry;
   const void* entry = image->Find(name);
   if (entry == nullptr) {
-    return NotFoundError(StrCat("the image has no kernel ", name));
+    return DataLossError(StrCat("the image has no kernel ", name));
   }
   return Function{image,
                   reinterpret_cast<KernelFunction>(const_cast<void*>(entry))};

@@ -13,9 +13,9 @@
 namespace encore::backends::cpu {
 
 // Load's errors: DataLoss for images and params that are not what they should
-// be, FailedPrecondition for a CPU feature or a helper that is missing,
-// NotFound for an entry that the image does not have. Cost of Load: a copy of
-// each image.
+// be, and for an entry that the image does not have; FailedPrecondition for a
+// CPU feature, a helper or a library that is missing or cannot be loaded;
+// ResourceExhausted without memory. Cost of Load: a copy of each image.
 std::unique_ptr<runtime::Device> NewCpuDevice();
 
 // The same; NotFound for any ordinal but 0.

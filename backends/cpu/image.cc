@@ -3,13 +3,26 @@
 #include <elf.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstring>
 
+#include "encore/backends/cpu/elf/elf_bytes.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "xxhash.h"
 
 namespace encore::backends::cpu {
+
+// Where things lie; all tables are within the bytes.
+struct ImageLayout {
+  uint64_t code_end = 0;  // the one executable segment is [0, code_end)
+  uint64_t dynamic = 0, dynamic_size = 0;
+  uint64_t symbols = 0, symbol_count = 0;
+  uint64_t strings = 0;
+  uint64_t buckets = 0, bucket_count = 0;
+  uint64_t chains = 0;  // a number for each symbol
+};
+
 namespace {
 
 constexpr size_t kMaxImageBytes = size_t{1} << 30;
@@ -18,62 +31,20 @@ Status Bad(std::string_view what) {
   return DataLossError(StrCat("not an image of generated code: ", what));
 }
 
-// Reads fixed-size records out of bytes of unknown origin.
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  size_t size() const { return bytes_.size(); }
-  bool Contains(uint64_t offset, uint64_t size) const {
-    return offset <= bytes_.size() && size <= bytes_.size() - offset;
+Status CheckHeader(const ElfBytes& reader) {
+  const auto header = reader.Header();
+  if (!header || header->e_type != ET_DYN) {
+    return Bad("no shared object for x86-64");
   }
-  // REQUIRES that the record lies within.
-  template <typename T>
-  T At(uint64_t offset) const {
-    T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof(T));
-    return value;
-  }
-  // The zero-terminated text at `offset`; nothing where it does not end.
-  std::optional<std::string_view> Text(uint64_t offset) const {
-    if (offset >= bytes_.size()) return std::nullopt;
-    const char* begin = reinterpret_cast<const char*>(bytes_.data()) + offset;
-    const size_t limit = bytes_.size() - offset;
-    const void* end = std::memchr(begin, 0, limit);
-    if (end == nullptr) return std::nullopt;
-    return std::string_view(begin, static_cast<const char*>(end) - begin);
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
-// Where things lie; all tables are within the bytes.
-struct Layout {
-  uint64_t code_end = 0;  // the one executable segment is [0, code_end)
-  uint64_t dynamic = 0, dynamic_size = 0;
-  uint64_t symbols = 0, symbol_count = 0;
-  uint64_t strings = 0;
-};
-
-Status CheckHeader(const Reader& reader) {
-  if (!reader.Contains(0, sizeof(Elf64_Ehdr))) return Bad("too short");
-  const auto header = reader.At<Elf64_Ehdr>(0);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return Bad("no ELF");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64 ||
-      header.e_type != ET_DYN) {
-    return Bad("not a shared object for x86-64");
-  }
-  if (header.e_phentsize != sizeof(Elf64_Phdr) ||
-      !reader.Contains(header.e_phoff,
-                       uint64_t{header.e_phnum} * sizeof(Elf64_Phdr))) {
+  if (header->e_phentsize != sizeof(Elf64_Phdr) ||
+      !reader.ContainsTable(header->e_phoff, header->e_phnum,
+                            sizeof(Elf64_Phdr))) {
     return Bad("program headers outside the file");
   }
   return OkStatus();
 }
 
-Status ReadSegments(const Reader& reader, Layout* layout) {
+Status ReadSegments(const ElfBytes& reader, ImageLayout* layout) {
   const auto header = reader.At<Elf64_Ehdr>(0);
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     const auto segment =
@@ -111,7 +82,31 @@ Status ReadSegments(const Reader& reader, Layout* layout) {
   return OkStatus();
 }
 
-Status ReadDynamic(const Reader& reader, Layout* layout) {
+// Which says how many symbols there are.
+Status ReadHashTable(const ElfBytes& reader, uint64_t hash,
+                     ImageLayout* layout) {
+  constexpr uint64_t kWord = sizeof(uint32_t);
+  if (!reader.Contains(hash, 2 * kWord) || hash == 0) {
+    return Bad("no symbol hash table");
+  }
+  layout->bucket_count = reader.At<uint32_t>(hash);
+  layout->symbol_count = reader.At<uint32_t>(hash + kWord);
+  layout->buckets = hash + 2 * kWord;
+  layout->chains = layout->buckets + layout->bucket_count * kWord;
+  if (!reader.ContainsTable(layout->buckets,
+                            layout->bucket_count + layout->symbol_count,
+                            kWord)) {
+    return Bad("a symbol hash table outside the file");
+  }
+  if (!reader.ContainsTable(layout->symbols, layout->symbol_count,
+                            sizeof(Elf64_Sym))) {
+    return Bad("symbols outside the file");
+  }
+  if (layout->strings >= reader.size()) return Bad("names outside the file");
+  return OkStatus();
+}
+
+Status ReadDynamic(const ElfBytes& reader, ImageLayout* layout) {
   uint64_t hash = 0;
   for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= layout->dynamic_size;
        at += sizeof(Elf64_Dyn)) {
@@ -139,21 +134,12 @@ Status ReadDynamic(const Reader& reader, Layout* layout) {
         return Bad(StrCat("a dynamic entry of type ", entry.d_tag));
     }
   }
-  if (!reader.Contains(hash, 2 * sizeof(uint32_t)) || hash == 0) {
-    return Bad("no symbol hash table");
-  }
-  layout->symbol_count = reader.At<uint32_t>(hash + sizeof(uint32_t));
-  if (!reader.Contains(layout->symbols,
-                       layout->symbol_count * sizeof(Elf64_Sym))) {
-    return Bad("symbols outside the file");
-  }
-  if (layout->strings >= reader.size()) return Bad("names outside the file");
-  return OkStatus();
+  return ReadHashTable(reader, hash, layout);
 }
 
 // What a symbol is called, once it is known to be a function in the code.
-StatusOr<std::string_view> CheckSymbol(const Reader& reader,
-                                       const Layout& layout,
+StatusOr<std::string_view> CheckSymbol(const ElfBytes& reader,
+                                       const ImageLayout& layout,
                                        const Elf64_Sym& symbol) {
   if (symbol.st_shndx == SHN_UNDEF) return Bad("an undefined symbol");
   if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) {
@@ -169,10 +155,10 @@ StatusOr<std::string_view> CheckSymbol(const Reader& reader,
   return *name;
 }
 
-StatusOr<Layout> ReadLayout(const Reader& reader) {
+StatusOr<ImageLayout> ReadLayout(const ElfBytes& reader) {
   if (reader.size() > kMaxImageBytes) return Bad("too long");
   ENCORE_RETURN_IF_ERROR(CheckHeader(reader));
-  Layout layout;
+  ImageLayout layout;
   ENCORE_RETURN_IF_ERROR(ReadSegments(reader, &layout));
   ENCORE_RETURN_IF_ERROR(ReadDynamic(reader, &layout));
   for (uint64_t i = 1; i < layout.symbol_count; ++i) {
@@ -183,53 +169,74 @@ StatusOr<Layout> ReadLayout(const Reader& reader) {
   return layout;
 }
 
+// The offset of the function `name`; 0 where there is none. REQUIRES the bytes
+// that the layout was read from.
+uint64_t FindFunction(const ElfBytes& reader, const ImageLayout& layout,
+                      std::string_view name) {
+  if (layout.bucket_count == 0) return 0;
+  uint64_t at =
+      layout.buckets + ElfHash(name) % layout.bucket_count * sizeof(uint32_t);
+  // A chain may lead round in a circle.
+  for (uint64_t steps = 0; steps < layout.symbol_count; ++steps) {
+    const auto number = reader.At<uint32_t>(at);
+    if (number == STN_UNDEF || number >= layout.symbol_count) return 0;
+    const auto symbol =
+        reader.At<Elf64_Sym>(layout.symbols + number * sizeof(Elf64_Sym));
+    if (reader.Text(layout.strings + uint64_t{symbol.st_name}) == name) {
+      return symbol.st_value;
+    }
+    at = layout.chains + number * sizeof(uint32_t);
+  }
+  return 0;
+}
+
 }  // namespace
 
 uint64_t ImageDigest(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
+Image::Image(std::byte* data, size_t size) : data_(data), size_(size) {}
+
+Image::~Image() { munmap(data_, size_); }
+
 Status Image::Verify(std::span<const std::byte> bytes) {
-  return ReadLayout(Reader(bytes)).status();
+  return ReadLayout(ElfBytes(bytes)).status();
 }
 
 StatusOr<std::shared_ptr<const Image>> Image::Load(
     std::span<const std::byte> bytes, std::optional<uint64_t> digest) {
   if (bytes.empty() || bytes.size() > kMaxImageBytes) return Bad("its size");
+  const auto no_memory = [&] {
+    return ResourceExhaustedError(
+        StrCat("no memory for ", bytes.size(),
+               " bytes of generated code: ", std::strerror(errno)));
+  };
   void* data = mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
-    return ResourceExhaustedError("no memory for generated code");
-  }
-  const std::shared_ptr<const Image> image(
+  if (data == MAP_FAILED) return no_memory();
+  const std::shared_ptr<Image> image(
       new Image(static_cast<std::byte*>(data), bytes.size()));
   std::memcpy(data, bytes.data(), bytes.size());
   const std::span<const std::byte> copy(image->data_, image->size_);
   if (digest && ImageDigest(copy) != *digest) {
     return DataLossError("generated code has changed since it was compiled");
   }
-  ENCORE_RETURN_IF_ERROR(Verify(copy));
+  ENCORE_ASSIGN_OR_RETURN(ImageLayout layout, ReadLayout(ElfBytes(copy)));
+  image->layout_ = std::make_unique<const ImageLayout>(layout);
   if (mprotect(data, bytes.size(), PROT_READ | PROT_EXEC) != 0) {
+    if (errno == ENOMEM) return no_memory();
     return FailedPreconditionError(
-        "the system does not let generated code run (mprotect)");
+        StrCat("the system does not let generated code run (mprotect): ",
+               std::strerror(errno)));
   }
   return image;
 }
 
-Image::~Image() { munmap(data_, size_); }
-
 const void* Image::Find(std::string_view name) const {
-  const Reader reader({data_, size_});
-  const StatusOr<Layout> layout = ReadLayout(reader);
-  if (!layout.ok()) return nullptr;
-  for (uint64_t i = 1; i < layout->symbol_count; ++i) {
-    const auto symbol =
-        reader.At<Elf64_Sym>(layout->symbols + i * sizeof(Elf64_Sym));
-    if (reader.Text(layout->strings + uint64_t{symbol.st_name}) == name) {
-      return data_ + symbol.st_value;
-    }
-  }
-  return nullptr;
+  const uint64_t offset =
+      FindFunction(ElfBytes({data_, size_}), *layout_, name);
+  return offset == 0 ? nullptr : data_ + offset;
 }
 
 }  // namespace encore::backends::cpu

@@ -26,11 +26,15 @@ namespace encore::backends::cpu {
 // XXH3 of an image's bytes.
 uint64_t ImageDigest(std::span<const std::byte> bytes);
 
+struct ImageLayout;
+
 // Thread-safe once loaded.
 class Image {
  public:
-  // DataLoss says what is wrong with `bytes`; ResourceExhausted without memory.
-  // Without `digest` the bytes are taken as they are.
+  // DataLoss says what is wrong with `bytes`. ResourceExhausted without memory
+  // and FailedPrecondition where the system lets no code run that was not in a
+  // file; neither says anything of `bytes`. Without `digest` the bytes are
+  // taken as they are.
   static StatusOr<std::shared_ptr<const Image>> Load(
       std::span<const std::byte> bytes, std::optional<uint64_t> digest);
 
@@ -41,17 +45,18 @@ class Image {
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
-  // Address of the function `name`; null where there is none. Cost: linear in
-  // the number of functions.
+  // Address of the function `name`; null where there is none. Cost: a look-up
+  // in the image's hash table.
   const void* Find(std::string_view name) const;
 
   int64_t size() const { return static_cast<int64_t>(size_); }
 
  private:
-  Image(std::byte* data, size_t size) : data_(data), size_(size) {}
+  Image(std::byte* data, size_t size);
 
   std::byte* data_;
   size_t size_;
+  std::unique_ptr<const ImageLayout> layout_;
 };
 
 }  // namespace encore::backends::cpu

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "encore/ir/support/thread.h"
 #include "interfaces/highs_c_api.h"
 
 // The bytes of the shared library, see the BUILD file.
@@ -272,13 +273,13 @@ MipOutcome SolveMip(MipModel model, std::vector<double> start,
   call->watch.limits.interrupt = &call->interrupted;
   std::atomic<int>& running = TheStragglers().running;
   ++running;
-  std::thread thread([call, &running] {
+  std::thread thread(InThread([call, &running] {
     MipOutcome outcome = RunSolver(call->model, call->start, &call->watch);
     --running;
     const std::lock_guard lock(call->mutex);
     call->outcome = std::move(outcome);
     call->finished.notify_one();
-  });
+  }));
   std::unique_lock lock(call->mutex);
   const auto latest = *limits.deadline + kGrace;
   while (!call->outcome && std::chrono::steady_clock::now() < latest) {

@@ -154,22 +154,30 @@ folder_repository = repository_rule(
 
 _LOAD = 'load("@rules_cc//cc:defs.bzl", "cc_library", "cc_proto_library")\n'
 
+_LLVM_COMPONENTS = ["asmparser", "passes", "x86codegen"]
+
 _LLVM_BUILD = _LOAD + """
+# LLVM for x86-64, of archives: whoever links it carries all of what generates its code.
 cc_library(
-    name = "llvm",
+    name = "x86",
     hdrs = glob(["include/**/*.h", "include/**/*.def", "include/**/*.inc"]),
     includes = ["include"],
-    linkopts = ["-L/usr/lib/llvm-19/lib", "-lLLVM-19"],
+    linkopts = {linkopts},
     visibility = ["//visibility:public"],
-)
-
-cc_library(
-    name = "lld",
-    linkopts = ["-L/usr/lib/llvm-19/lib", "-l:liblldELF.a", "-l:liblldCommon.a", "-l:libz.a", "-l:libzstd.a"],
-    visibility = ["//visibility:public"],
-    deps = [":llvm"],
 )
 """
+
+def _llvm_repository_impl(rctx):
+    config = ["llvm-config-19", "--link-static"]
+    folder = _ask(rctx, config + ["--libdir"], ", which installs llvm-19-dev")
+    libraries = _ask(rctx, config + ["--libs"] + _LLVM_COMPONENTS, "") + ["-lz", "-lzstd"]
+    include = _ask(rctx, config + ["--includedir"], "")[0]
+    for name in ["llvm", "llvm-c"]:
+        rctx.symlink(include + "/" + name, "include/" + name)
+    linkopts = ["-L" + folder[0]] + ["-l:lib%s.a" % word[2:] for word in libraries]
+    rctx.file("BUILD.bazel", _LLVM_BUILD.format(linkopts = linkopts))
+
+llvm_repository = repository_rule(implementation = _llvm_repository_impl)
 
 _ONEDNN_BUILD = _LOAD + """
 # The headers alone, for code that loads the library itself.
@@ -228,16 +236,7 @@ _ONEDNN_VERSION = "2023.2.0"
 
 def _declare_folders(existing):
     if "llvm" not in existing:
-        folder_repository(
-            name = "llvm",
-            base = "/usr/lib/llvm-19/include",
-            build = _LLVM_BUILD,
-            links = {
-                "include/lld": "lld",
-                "include/llvm": "llvm",
-                "include/llvm-c": "llvm-c",
-            },
-        )
+        llvm_repository(name = "llvm")
     if "onnx" not in existing:
         folder_repository(
             name = "onnx",

@@ -2,14 +2,24 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
-#include <cstring>
+#include <exception>
 #include <filesystem>
+#include <memory>
+#include <new>
+#include <string_view>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include "encore/backends/cpu/codegen/module_abi.h"
+#include "encore/backends/cpu/elf/image_linker.h"
+#include "encore/backends/cpu/elf/library_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/thread.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -27,44 +37,106 @@ constexpr char kPasses[] =
 struct Module {
   decltype(&encore_codegen_compile) compile = nullptr;
   decltype(&encore_codegen_free) free = nullptr;
-  decltype(&encore_codegen_version) version = nullptr;
 };
 
-// `root`/<repository>/backends/cpu/codegen/<library>, whatever the repository.
-void AddRunfiles(const fs::path& root, std::vector<fs::path>* places) {
-  places->push_back(root / "encore" / kFolder / kLibrary);
-  std::error_code error;
-  for (fs::directory_iterator entry(root, error), end; !error && entry != end;
-       entry.increment(error)) {
-    places->push_back(entry->path() / kFolder / kLibrary);
-    places->push_back(entry->path() / "external/encore" / kFolder / kLibrary);
+// Looks at one place after the other, and no further than the first that has
+// the module.
+class Search {
+ public:
+  bool Run() {
+    if (const char* path = std::getenv("ENCORE_CODEGEN")) return Try(path);
+    for (const char* variable : {"RUNFILES_DIR", "TEST_SRCDIR"}) {
+      const char* root = std::getenv(variable);
+      if (root != nullptr && TryRunfiles(root)) return true;
+    }
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (error) return false;
+    if (TryRunfiles(program.string() + ".runfiles")) return true;
+    const fs::path folder = program.parent_path();
+    if (Try(folder / kLibrary)) return true;
+    for (fs::path up = folder; up.has_relative_path(); up = up.parent_path()) {
+      if (TryRepository(up)) return true;
+    }
+    return false;
   }
+
+  const fs::path& found() const { return found_; }
+  const std::vector<std::string>& places() const { return places_; }
+
+ private:
+  bool Try(const fs::path& place) {
+    places_.push_back(place.string());
+    std::error_code error;
+    if (!fs::exists(place, error)) return false;
+    found_ = place;
+    return true;
+  }
+  bool TryRepository(const fs::path& folder) {
+    return Try(folder / kFolder / kLibrary) ||
+           Try(folder / "external/encore" / kFolder / kLibrary);
+  }
+  // `root`/<repository>/backends/cpu/codegen/<library>, whatever the
+  // repository.
+  bool TryRunfiles(const fs::path& root) {
+    if (Try(root / "encore" / kFolder / kLibrary)) return true;
+    std::error_code error;
+    for (fs::directory_iterator entry(root, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (TryRepository(entry->path())) return true;
+    }
+    return false;
+  }
+
+  fs::path found_;
+  std::vector<std::string> places_;
+};
+
+// The module's file, as it is when first asked for.
+struct ModuleFile {
+  Search search;
+  bool found = false;
+  std::string id;
+};
+
+std::string IdOf(const fs::path& path) {
+  const LibraryFile file = ReadLibraryFile(path.string());
+  const std::string_view version =
+      file.Note(ENCORE_CODEGEN_NOTE_OWNER, ENCORE_CODEGEN_NOTE_TYPE);
+  return StrCat(version.empty() ? "unknown" : version, " ", file.id);
 }
 
-std::vector<fs::path> Places() {
-  if (const char* path = std::getenv("ENCORE_CODEGEN")) return {path};
-  std::vector<fs::path> places;
-  for (const char* variable : {"RUNFILES_DIR", "TEST_SRCDIR"}) {
-    if (const char* path = std::getenv(variable)) AddRunfiles(path, &places);
-  }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return places;
-  AddRunfiles(program.string() + ".runfiles", &places);
-  const fs::path folder = program.parent_path();
-  places.push_back(folder / kLibrary);
-  for (fs::path up = folder; up.has_relative_path(); up = up.parent_path()) {
-    places.push_back(up / kFolder / kLibrary);
-    places.push_back(up / "external/encore" / kFolder / kLibrary);
-  }
-  return places;
+const ModuleFile& TheFile() {
+  static const auto* const file = [] {
+    auto* found = new ModuleFile;
+    found->found = found->search.Run();
+    found->id = found->found ? IdOf(found->search.found()) : "none";
+    return found;
+  }();
+  return *file;
 }
 
-StatusOr<Module> OpenModule(const fs::path& path) {
+StatusOr<Module> OpenModule() {
+  const ModuleFile& file = TheFile();
+  if (!file.found) {
+    return NotFoundError(StrCat(
+        "the code generator ", kLibrary,
+        " is not there; it belongs beside the program, or ENCORE_CODEGEN says "
+        "where it is. Looked for: ",
+        StrJoin(file.search.places(), ", ")));
+  }
+  const fs::path& path = file.search.found();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return FailedPreconditionError(
         StrCat("the code generator cannot be loaded: ", dlerror()));
+  }
+  // The key of what is compiled names the one that was looked at.
+  if (IdOf(path) != file.id) {
+    return FailedPreconditionError(
+        StrCat(path.string(),
+               " has been replaced since the program started; start it "
+               "again"));
   }
   const auto abi = reinterpret_cast<decltype(&encore_codegen_abi)>(
       dlsym(library, "encore_codegen_abi"));
@@ -73,81 +145,107 @@ StatusOr<Module> OpenModule(const fs::path& path) {
       dlsym(library, "encore_codegen_compile"));
   module.free = reinterpret_cast<decltype(module.free)>(
       dlsym(library, "encore_codegen_free"));
-  module.version = reinterpret_cast<decltype(module.version)>(
-      dlsym(library, "encore_codegen_version"));
   if (abi == nullptr || abi() != ENCORE_CODEGEN_ABI || !module.compile ||
-      !module.free || !module.version) {
+      !module.free) {
     return FailedPreconditionError(
         StrCat(path.string(), " is not the code generator of this release"));
   }
   return module;
 }
 
-StatusOr<Module> FindModule() {
-  const std::vector<fs::path> places = Places();
-  std::error_code error;
-  for (const fs::path& place : places) {
-    if (fs::exists(place, error)) return OpenModule(place);
-  }
-  return NotFoundError(StrCat(
-      "the code generator ", kLibrary,
-      " is not there; it belongs beside the program, or ENCORE_CODEGEN says "
-      "where it is. Looked for: ",
-      StrJoin(places, ", ", [](std::string* out, const fs::path& place) {
-        out->append(place.string());
-      })));
-}
-
 const StatusOr<Module>& TheModule() {
-  static const auto* const module = new StatusOr<Module>(FindModule());
+  static const auto* const module = new StatusOr<Module>(OpenModule());
   return *module;
 }
 
-StatusOr<std::string> Run(std::span<const std::string> modules, Isa isa,
-                          int threads, bool assembly) {
-  if (!TheModule().ok()) return TheModule().status();
-  if (isa == Isa::kNone) {
-    return FailedPreconditionError(
-        "this CPU has no AVX2 and FMA, which generated code needs");
-  }
-  std::vector<EncoreCodegenText> texts;
-  for (const std::string& module : modules) {
-    texts.push_back({module.data(), module.size()});
-  }
+Status NoMemory() {
+  return ResourceExhaustedError(
+      "memory ran out while kernels were compiled; fewer threads need less of "
+      "it");
+}
+
+// What the code generator makes of one module.
+StatusOr<std::string> CompileOne(const Module& generator,
+                                 const std::string& text, Isa isa,
+                                 bool assembly) {
   EncoreCodegenRequest request = {};
   request.cpu = isa == Isa::kAvx512 ? "x86-64-v4" : "x86-64-v3";
   request.features = isa == Isa::kAvx512 ? "-prefer-256-bit" : "";
   request.passes = kPasses;
-  request.threads = threads;
-  request.module_count = texts.size();
-  request.modules = texts.data();
+  request.module = text.data();
+  request.module_size = text.size();
   request.emit_assembly = assembly;
   EncoreCodegenResult result = {};
-  const int failed = TheModule()->compile(&request, &result);
-  std::string text(result.data, result.size);
-  TheModule()->free(&result);
-  if (failed) return InternalError(StrCat("generated code: ", text));
-  return text;
+  const int code = generator.compile(&request, &result);
+  const std::unique_ptr<EncoreCodegenResult, decltype(generator.free)> freed(
+      &result, generator.free);
+  if (code == kEncoreCodegenNoMemory) return NoMemory();
+  const std::string_view made(result.data, result.size);
+  if (code == kEncoreCodegenOk) return std::string(made);
+  return InternalError(StrCat("generated code: ", made));
+}
+
+StatusOr<Module> GeneratorFor(Isa isa) {
+  if (isa == Isa::kNone) {
+    return FailedPreconditionError(
+        "this CPU has no AVX2 and FMA, which generated code needs");
+  }
+  return TheModule();
+}
+
+// Calls work() here and on up to `helpers` threads besides.
+template <typename Work>
+void RunOnThreads(size_t helpers, const Work& work) {
+  std::vector<std::thread> threads;
+  try {
+    while (threads.size() < helpers) {
+      threads.emplace_back(InThread([&work] { work(); }));
+    }
+  } catch (const std::exception&) {  // no thread or no memory to be had
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
 
+StatusOr<std::vector<std::string>> CompileObjects(
+    std::span<const std::string> modules, Isa isa, int threads) {
+  ENCORE_ASSIGN_OR_RETURN(const Module generator, GeneratorFor(isa));
+  std::vector<StatusOr<std::string>> made(modules.size(), NoMemory());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < modules.size();) {
+      try {
+        made[i] = CompileOne(generator, modules[i], isa, /*assembly=*/false);
+      } catch (const std::bad_alloc&) {
+        // It stays at NoMemory.
+      }
+    }
+  };
+  const auto wanted = static_cast<size_t>(std::max(threads, 1));
+  const size_t busy = std::min(wanted, std::max<size_t>(modules.size(), 1));
+  RunOnThreads(busy - 1, work);
+  std::vector<std::string> objects;
+  for (StatusOr<std::string>& object : made) {
+    ENCORE_RETURN_IF_ERROR(object.status());
+    objects.push_back(*std::move(object));
+  }
+  return objects;
+}
+
 StatusOr<std::vector<std::byte>> CompileImage(
     std::span<const std::string> modules, Isa isa, int threads) {
-  ENCORE_ASSIGN_OR_RETURN(const std::string text,
-                          Run(modules, isa, threads, /*assembly=*/false));
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> objects,
+                          CompileObjects(modules, isa, threads));
+  return LinkImage(objects);
 }
 
 StatusOr<std::string> CompileToAssembly(const std::string& module, Isa isa) {
-  return Run({&module, 1}, isa, /*threads=*/1, /*assembly=*/true);
+  ENCORE_ASSIGN_OR_RETURN(const Module generator, GeneratorFor(isa));
+  return CompileOne(generator, module, isa, /*assembly=*/true);
 }
 
-StatusOr<std::string> CodegenVersion() {
-  if (!TheModule().ok()) return TheModule().status();
-  return std::string(TheModule()->version());
-}
+const std::string& CodegenId() { return TheFile().id; }
 
 }  // namespace encore::backends::cpu

@@ -1,5 +1,6 @@
 // CompileImage: LLVM IR in, an image of machine code out, by way of the code
-// generator module, which the first call loads.
+// generator module, which the first call loads, and of our own linker
+// (../elf/image_linker.h). All of it happens in memory: no file is written.
 //
 // The module, libencore_cpu_codegen.so, is looked for
 //   1. at the path in the environment variable ENCORE_CODEGEN, and only there
@@ -23,15 +24,23 @@ namespace encore::backends::cpu {
 
 // One image with all functions of `modules`, whose names are unique over all.
 // Compiles on `threads` threads. Deterministic, thread-safe. NotFound says
-// where the module was looked for; Internal is a fault in the modules.
+// where the module was looked for, FailedPrecondition why it cannot be loaded;
+// ResourceExhausted: memory ran out. Internal is a fault in `modules`.
 StatusOr<std::vector<std::byte>> CompileImage(
+    std::span<const std::string> modules, Isa isa, int threads);
+
+// The same before linking: an object file of each.
+StatusOr<std::vector<std::string>> CompileObjects(
     std::span<const std::string> modules, Isa isa, int threads);
 
 // The same as assembly, for people.
 StatusOr<std::string> CompileToAssembly(const std::string& module, Isa isa);
 
-// "19.1.7", or the error of loading.
-StatusOr<std::string> CodegenVersion();
+// The target's ingredient: LLVM's version and the id of the module that would
+// be loaded, "19.1.7 3fb8…", or "none". Read from the file, which stays
+// unloaded; asked once. A module whose file has changed since then is not
+// loaded.
+const std::string& CodegenId();
 
 }  // namespace encore::backends::cpu
 

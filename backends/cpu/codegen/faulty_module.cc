@@ -1,6 +1,10 @@
 // A code generator that fails, for tests of what is said then: with a message,
-// or as ENCORE_FAULT says: "abort" as a broken invariant does, "overflow" as
-// recursion without end.
+// or as ENCORE_FAULT says: "memory" as one that has none left, "abort" as a
+// broken invariant does, "overflow" as recursion without end, "helper overflow"
+// as such recursion in a thread that helps, while the first one waits, and
+// "wait" as work that takes a minute.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -24,20 +28,20 @@ __attribute__((visibility("default"))) int encore_codegen_abi() {
   return ENCORE_CODEGEN_ABI;
 }
 
-__attribute__((visibility("default"))) const char* encore_codegen_version() {
-  return "faulty";
-}
-
 __attribute__((visibility("default"))) int encore_codegen_compile(
     const EncoreCodegenRequest*, EncoreCodegenResult* result) {
-  const char* fault = std::getenv("ENCORE_FAULT");
-  if (fault != nullptr && std::string_view(fault) == "abort") std::abort();
-  if (fault != nullptr && std::string_view(fault) == "overflow") {
-    return Recurse(1 << 30, fault);
-  }
+  const char* text = std::getenv("ENCORE_FAULT");
+  const std::string_view fault = text == nullptr ? "" : text;
+  *result = {};
+  if (fault == "memory") return kEncoreCodegenNoMemory;
+  if (fault == "abort") std::abort();
+  if (fault == "helper overflow" && getpid() != gettid())
+    Recurse(1 << 30, text);
+  if (fault == "wait" || fault == "helper overflow") sleep(60);
+  if (fault == "overflow") return Recurse(1 << 30, text);
   result->data = strdup("made to fail");
   result->size = std::strlen(result->data);
-  return 1;
+  return kEncoreCodegenFault;
 }
 
 __attribute__((visibility("default"))) void encore_codegen_free(

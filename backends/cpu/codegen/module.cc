@@ -1,21 +1,13 @@
 // The only file of Encore's CPU backend that sees LLVM.
 #include "llvm/IR/Module.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <mutex>
-#include <optional>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <vector>
 
 #include "encore/backends/cpu/codegen/module_abi.h"
-#include "lld/Common/Driver.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/AsmParser/Parser.h"
@@ -25,16 +17,26 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
-LLD_HAS_DRIVER(elf)
-
 namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
+
+// As the linker wants a note to be.
+struct Note {
+  uint32_t owner_bytes = sizeof(owner);
+  uint32_t text_bytes = sizeof(text);
+  uint32_t type = ENCORE_CODEGEN_NOTE_TYPE;
+  alignas(4) char owner[sizeof(ENCORE_CODEGEN_NOTE_OWNER)] =
+      ENCORE_CODEGEN_NOTE_OWNER;
+  alignas(4) char text[sizeof(LLVM_VERSION_STRING)] = LLVM_VERSION_STRING;
+};
+[[gnu::section(".note.encore.llvm"), gnu::used]] constexpr Note kNote;
 
 // Text is a result's bytes or what went wrong.
 struct Outcome {
@@ -64,146 +66,86 @@ std::unique_ptr<llvm::TargetMachine> NewTargetMachine(
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
-llvm::Error Optimize(llvm::Module& module, llvm::TargetMachine& machine,
-                     llvm::StringRef passes) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager manager;
-  if (llvm::Error error = builder.parsePassPipeline(manager, passes)) {
-    return error;
-  }
-  manager.run(module, modules);
-  return llvm::Error::success();
-}
-
-Outcome CompileModule(const EncoreCodegenRequest& request,
-                      const EncoreCodegenText& text) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic diagnostic;
-  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
-      llvm::StringRef(text.data, text.size), diagnostic, context);
-  if (module == nullptr) return Failure(Describe(diagnostic));
-  std::string error;
-  llvm::raw_string_ostream error_stream(error);
-  if (llvm::verifyModule(*module, &error_stream)) return Failure(error);
-  const auto machine = NewTargetMachine(request, &error);
-  if (machine == nullptr) return Failure(error);
-  module->setTargetTriple(kTriple);
-  module->setDataLayout(machine->createDataLayout());
-  if (llvm::Error problem = Optimize(*module, *machine, request.passes)) {
-    return Failure(llvm::toString(std::move(problem)));
-  }
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager emitter;
-  const auto kind = request.emit_assembly ? llvm::CodeGenFileType::AssemblyFile
-                                          : llvm::CodeGenFileType::ObjectFile;
-  if (machine->addPassesToEmitFile(emitter, stream, nullptr, kind)) {
-    return Failure("the target cannot emit this kind of file");
-  }
-  emitter.run(*module);
-  return {true, std::string(object.begin(), object.end())};
-}
-
-// A file in memory with a path that the linker can open.
-class MemoryFile {
+// One module on its way. All that LLVM builds is a member, so that nothing of
+// it is taken apart where memory runs out in the middle.
+class Compilation {
  public:
-  explicit MemoryFile(std::string_view bytes)
-      : descriptor_(memfd_create("encore", MFD_CLOEXEC)) {
-    while (ok() && !bytes.empty()) {
-      const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
-      if (written <= 0) {
-        Close();
-        return;
-      }
-      bytes.remove_prefix(written);
-    }
-  }
-  ~MemoryFile() { Close(); }
-  MemoryFile(MemoryFile&& other) : descriptor_(other.descriptor_) {
-    other.descriptor_ = -1;
-  }
+  explicit Compilation(const EncoreCodegenRequest& request)
+      : request_(request) {}
 
-  bool ok() const { return descriptor_ >= 0; }
-  std::string path() const {
-    return "/proc/self/fd/" + std::to_string(descriptor_);
+  Outcome Run() {
+    llvm::SMDiagnostic diagnostic;
+    module_ = llvm::parseAssemblyString(
+        llvm::StringRef(request_.module, request_.module_size), diagnostic,
+        context_);
+    if (module_ == nullptr) return Failure(Describe(diagnostic));
+    std::string error;
+    llvm::raw_string_ostream error_stream(error);
+    if (llvm::verifyModule(*module_, &error_stream)) return Failure(error);
+    machine_ = NewTargetMachine(request_, &error);
+    if (machine_ == nullptr) return Failure(error);
+    module_->setTargetTriple(kTriple);
+    module_->setDataLayout(machine_->createDataLayout());
+    if (llvm::Error problem = Optimize()) {
+      return Failure(llvm::toString(std::move(problem)));
+    }
+    return Emit();
   }
 
  private:
-  void Close() {
-    if (ok()) close(descriptor_);
-    descriptor_ = -1;
+  struct Optimizer {
+    explicit Optimizer(llvm::TargetMachine* machine) : builder(machine) {
+      builder.registerModuleAnalyses(modules);
+      builder.registerCGSCCAnalyses(components);
+      builder.registerFunctionAnalyses(functions);
+      builder.registerLoopAnalyses(loops);
+      builder.crossRegisterProxies(loops, functions, components, modules);
+    }
+    llvm::PassBuilder builder;
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager components;
+    llvm::ModuleAnalysisManager modules;
+    llvm::ModulePassManager passes;
+  };
+
+  llvm::Error Optimize() {
+    optimizer_ = std::make_unique<Optimizer>(machine_.get());
+    if (llvm::Error error = optimizer_->builder.parsePassPipeline(
+            optimizer_->passes, request_.passes)) {
+      return error;
+    }
+    optimizer_->passes.run(*module_, optimizer_->modules);
+    optimizer_.reset();
+    return llvm::Error::success();
   }
-  int descriptor_;
+
+  Outcome Emit() {
+    const auto kind = request_.emit_assembly
+                          ? llvm::CodeGenFileType::AssemblyFile
+                          : llvm::CodeGenFileType::ObjectFile;
+    if (machine_->addPassesToEmitFile(emitter_, stream_, nullptr, kind)) {
+      return Failure("the target cannot emit this kind of file");
+    }
+    emitter_.run(*module_);
+    return {true, std::string(object_.begin(), object_.end())};
+  }
+
+  const EncoreCodegenRequest& request_;
+  llvm::LLVMContext context_;
+  std::unique_ptr<llvm::Module> module_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::unique_ptr<Optimizer> optimizer_;
+  llvm::SmallVector<char, 0> object_;
+  llvm::raw_svector_ostream stream_{object_};
+  llvm::legacy::PassManager emitter_;
 };
 
-Outcome ReadAll(const char* path) {
-  FILE* file = fopen(path, "rb");
-  if (file == nullptr) return Failure("the linker wrote no image");
-  std::string bytes;
-  char buffer[1 << 16];
-  while (const size_t size = fread(buffer, 1, sizeof(buffer), file)) {
-    bytes.append(buffer, size);
-  }
-  const bool failed = ferror(file) != 0;
-  fclose(file);
-  if (failed) return Failure("the image cannot be read back");
-  return {true, std::move(bytes)};
-}
-
-Outcome RunLinker(const std::vector<std::string>& inputs) {
-  static std::mutex mutex;  // the linker has global state
-  const std::lock_guard<std::mutex> lock(mutex);
-  // The linker renames a finished file to its output, so that needs a folder.
-  char folder[] = "/tmp/encore-link-XXXXXX";
-  if (mkdtemp(folder) == nullptr) return Failure("no temporary folder");
-  const std::string output = std::string(folder) + "/image";
-  std::vector<std::string> words = {
-      "ld.lld",          "-shared",           "-nostdlib",
-      "-Bsymbolic",      "--hash-style=sysv", "--no-rosegment",
-      "--strip-all",     "--no-undefined",    "--gc-sections",
-      "--build-id=none", "--threads=1"};
-  for (const char* option : {"noseparate-code", "norelro", "rodynamic", "defs",
-                             "text", "max-page-size=4096"}) {
-    words.insert(words.end(), {"-z", option});
-  }
-  words.insert(words.end(), {"-o", output});
-  words.insert(words.end(), inputs.begin(), inputs.end());
-  std::vector<const char*> arguments;
-  for (const std::string& word : words) arguments.push_back(word.c_str());
-  std::string messages;
-  llvm::raw_string_ostream stream(messages);
-  const lld::Result result =
-      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  Outcome outcome = result.retCode == 0
-                        ? ReadAll(output.c_str())
-                        : Failure("linking failed: " + messages);
-  unlink(output.c_str());
-  rmdir(folder);
-  return outcome;
-}
-
-Outcome Link(const std::vector<Outcome>& objects) {
-  std::vector<MemoryFile> files;
-  std::vector<std::string> paths;
-  for (const Outcome& object : objects) {
-    files.emplace_back(object.text);
-    if (!files.back().ok()) return Failure("no memory for an object file");
-    paths.push_back(files.back().path());
-  }
-  return RunLinker(paths);
-}
-
-Outcome Compile(const EncoreCodegenRequest& request) {
+void Initialize() {
   static const bool initialized = [] {
+    // This LLVM is the module's own. Where it would abort for lack of memory:
+    llvm::install_bad_alloc_error_handler(
+        [](void*, const char*, bool) { throw std::bad_alloc(); });
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
@@ -211,25 +153,15 @@ Outcome Compile(const EncoreCodegenRequest& request) {
     return true;
   }();
   (void)initialized;
-  std::vector<Outcome> objects(request.module_count);
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < objects.size();) {
-      objects[i] = CompileModule(request, request.modules[i]);
-    }
-  };
-  std::vector<std::thread> helpers;
-  const size_t threads =
-      std::min<size_t>(std::max(request.threads, 1), objects.size());
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
-  Outcome assembly{true, ""};
-  for (const Outcome& object : objects) {
-    if (!object.ok) return object;
-    if (request.emit_assembly) assembly.text += object.text;
-  }
-  return request.emit_assembly ? assembly : Link(objects);
+}
+
+// Not deleted where Run throws.
+Outcome Compile(const EncoreCodegenRequest& request) {
+  Initialize();
+  auto* const compilation = new Compilation(request);
+  Outcome outcome = compilation->Run();
+  delete compilation;
+  return outcome;
 }
 
 }  // namespace
@@ -240,23 +172,23 @@ __attribute__((visibility("default"))) int encore_codegen_abi(void) {
   return ENCORE_CODEGEN_ABI;
 }
 
-__attribute__((visibility("default"))) const char* encore_codegen_version(
-    void) {
-  return LLVM_VERSION_STRING;
-}
-
 __attribute__((visibility("default"))) int encore_codegen_compile(
     const EncoreCodegenRequest* request, EncoreCodegenResult* result) {
-  const Outcome outcome = Compile(*request);
-  result->size = outcome.text.size();
-  result->data = new char[outcome.text.size() + 1];
-  std::memcpy(result->data, outcome.text.c_str(), outcome.text.size() + 1);
-  return outcome.ok ? 0 : 1;
+  *result = {};
+  try {
+    const Outcome outcome = Compile(*request);
+    result->data = new char[outcome.text.size()];
+    result->size = outcome.text.size();
+    std::memcpy(result->data, outcome.text.data(), outcome.text.size());
+    return outcome.ok ? kEncoreCodegenOk : kEncoreCodegenFault;
+  } catch (const std::bad_alloc&) {
+    return kEncoreCodegenNoMemory;
+  }
 }
 
 __attribute__((visibility("default"))) void encore_codegen_free(
     EncoreCodegenResult* result) {
   delete[] result->data;
-  result->data = nullptr;
+  *result = {};
 }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/elf/library_file.h"
 #include "encore/backends/cpu/vendor/small_blocks.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -50,14 +51,33 @@ std::vector<fs::path> Places() {
   return places;
 }
 
-// The first place that has the file; empty: none.
-fs::path Find() {
-  std::error_code error;
-  for (const fs::path& place : Places()) {
-    if (fs::exists(place, error)) return place;
-  }
-  return {};
+// The library's file, as it is when first asked for.
+struct VendorFile {
+  fs::path path;  // the first place that has it; empty: none
+  std::string version;
+};
+
+std::string VersionOf(const fs::path& path) {
+  if (path.empty()) return "none";
+  return StrCat(kVersion, " ", ReadLibraryFile(path.string()).id);
 }
+
+const VendorFile& TheFile() {
+  static const auto* const file = [] {
+    auto* found = new VendorFile;
+    std::error_code error;
+    for (const fs::path& place : Places()) {
+      if (!fs::exists(place, error)) continue;
+      found->path = place;
+      break;
+    }
+    found->version = VersionOf(found->path);
+    return found;
+  }();
+  return *file;
+}
+
+constexpr char kRemedy[] = "; ENCORE_ONEDNN=none goes on without it";
 
 // The widest instructions that the library may use, as the target says.
 dnnl_cpu_isa_t MaxIsa() {
@@ -73,7 +93,7 @@ dnnl_cpu_isa_t MaxIsa() {
 }
 
 StatusOr<const VendorLibrary*> Load() {
-  const fs::path path = Find();
+  const fs::path& path = TheFile().path;
   if (path.empty()) {
     return NotFoundError(StrCat(
         "oneDNN ", kVersion, " is not there: ", kFile,
@@ -82,7 +102,13 @@ StatusOr<const VendorLibrary*> Load() {
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     return FailedPreconditionError(
-        StrCat("oneDNN cannot be loaded: ", dlerror()));
+        StrCat("oneDNN cannot be loaded: ", dlerror(), kRemedy));
+  }
+  // The key of what is compiled names the one that was looked at.
+  if (VersionOf(path) != TheFile().version) {
+    return FailedPreconditionError(
+        StrCat(path.string(),
+               " has been replaced since the program started; start it again"));
   }
   auto* const library = new VendorLibrary;
   bool complete = true;
@@ -98,14 +124,14 @@ StatusOr<const VendorLibrary*> Load() {
   bind(library->omp_get_max_threads, "omp_get_max_threads");
   if (!complete) {
     return FailedPreconditionError(
-        StrCat(path.string(), " is not oneDNN with OpenMP"));
+        StrCat(path.string(), " is not oneDNN with OpenMP", kRemedy));
   }
   const dnnl_version_t* const version = library->version();
   const std::string found =
       StrCat(version->major, ".", version->minor, ".", version->patch);
   if (found != kVersion) {
-    return FailedPreconditionError(
-        StrCat(path.string(), " is oneDNN ", found, ", wanted is ", kVersion));
+    return FailedPreconditionError(StrCat(path.string(), " is oneDNN ", found,
+                                          ", wanted is ", kVersion, kRemedy));
   }
   // Fails where somebody else in the process has used the library before; it is
   // then as wide as it is.
@@ -113,7 +139,8 @@ StatusOr<const VendorLibrary*> Load() {
   ENCORE_RETURN_IF_ERROR(
       ToStatus(*library, library->engine_create(&library->engine, dnnl_cpu, 0),
                "engine"));
-  ENCORE_RETURN_IF_ERROR(small_blocks::Recycle(handle));
+  ENCORE_RETURN_IF_ERROR(
+      Annotate(small_blocks::Recycle(handle), path.string()));
   loaded = true;
   return library;
 }
@@ -127,7 +154,7 @@ std::string_view VendorRequirement() {
 
 Status CheckVendorRequirement(std::string_view requirement) {
   if (!IsVendorRequirement(requirement)) return OkStatus();
-  if (requirement == VendorRequirement() && VendorVersion() != "none") {
+  if (requirement == VendorRequirement() && !TheFile().path.empty()) {
     return OkStatus();
   }
   return FailedPreconditionError(
@@ -136,11 +163,7 @@ Status CheckVendorRequirement(std::string_view requirement) {
              " belongs beside the program, or ENCORE_ONEDNN says where it is"));
 }
 
-const std::string& VendorVersion() {
-  static const auto* const version =
-      new std::string(Find().empty() ? "none" : kVersion);
-  return *version;
-}
+const std::string& VendorVersion() { return TheFile().version; }
 
 StatusOr<const VendorLibrary*> LoadVendorLibrary() {
   static const auto* const library = new StatusOr<const VendorLibrary*>(Load());
@@ -152,6 +175,9 @@ bool VendorLibraryIsLoaded() { return loaded; }
 Status ToStatus(const VendorLibrary& library, dnnl_status_t status,
                 std::string_view what) {
   if (status == dnnl_success) return OkStatus();
+  if (status == dnnl_out_of_memory) {
+    return ResourceExhaustedError(StrCat("oneDNN: ", what, ": no memory"));
+  }
   return InternalError(
       StrCat("oneDNN: ", what, ": ", library.status2str(status)));
 }

@@ -72,18 +72,22 @@ inline bool IsVendorRequirement(std::string_view requirement) {
   return requirement.substr(0, 7) == "onednn=";
 }
 
-// The target's ingredient: "3.2.0" where the library is found, else "none".
-// Looks for a file, loads nothing; asked once.
+// The target's ingredient: the version that is wanted and the id of the file
+// that would be loaded (../elf/library_file.h), "3.2.0 3fb8…", or "none". Reads
+// the file's head, loads nothing; asked once. A library whose file has changed
+// since then is not loaded.
 const std::string& VendorVersion();
 
-// The library, loaded by the first call. NotFound says where it was looked for,
-// FailedPrecondition what is wrong with the one that is there. Thread-safe.
+// The library, loaded by the first call. NotFound says where it belongs,
+// FailedPrecondition what is wrong with the one that is there, such as what the
+// dynamic linker says of it. Thread-safe.
 StatusOr<const VendorLibrary*> LoadVendorLibrary();
 
 // Whether a LoadVendorLibrary has succeeded.
 bool VendorLibraryIsLoaded();
 
-// Internal, with what the library says, where `status` is not success.
+// ResourceExhausted without memory, else Internal with what the library says,
+// where `status` is not success.
 Status ToStatus(const VendorLibrary& library, dnnl_status_t status,
                 std::string_view what);
 

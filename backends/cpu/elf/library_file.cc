@@ -1,0 +1,156 @@
+#include "encore/backends/cpu/elf/library_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "encore/backends/cpu/elf/elf_bytes.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+// Header, program headers and the build id are usually within the first page.
+constexpr size_t kHeadBytes = 4096;
+constexpr size_t kMaxSegments = 64;
+constexpr size_t kMaxNoteBytes = 64 << 10;
+
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string& path)
+      : number_(
+            open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  std::optional<struct stat> RegularFile() const {
+    struct stat info;
+    if (number_ < 0 || fstat(number_, &info) != 0 || !S_ISREG(info.st_mode)) {
+      return std::nullopt;
+    }
+    return info;
+  }
+
+  // As many of `size` bytes as there are.
+  std::vector<std::byte> Read(uint64_t offset, size_t size) const {
+    std::vector<std::byte> bytes(size);
+    size_t filled = 0;
+    while (filled < size) {
+      const ssize_t got = pread(number_, bytes.data() + filled, size - filled,
+                                static_cast<off_t>(offset + filled));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      filled += static_cast<size_t>(got);
+    }
+    bytes.resize(filled);
+    return bytes;
+  }
+
+ private:
+  const int number_;
+};
+
+// One range of a file, of which the beginning has been read.
+std::vector<std::byte> Range(const Descriptor& file,
+                             const std::vector<std::byte>& head,
+                             uint64_t offset, size_t size) {
+  if (!ElfBytes(head).Contains(offset, size)) return file.Read(offset, size);
+  const auto begin = head.begin() + static_cast<ptrdiff_t>(offset);
+  return {begin, begin + static_cast<ptrdiff_t>(size)};
+}
+
+void ReadNotes(const ElfBytes& bytes, uint64_t alignment,
+               std::vector<ElfNote>* notes) {
+  const auto round_up = [alignment](uint64_t value) {
+    return (value + alignment - 1) / alignment * alignment;
+  };
+  uint64_t at = 0;
+  while (bytes.Contains(at, sizeof(Elf64_Nhdr))) {
+    const auto header = bytes.At<Elf64_Nhdr>(at);
+    const uint64_t owner = at + sizeof(Elf64_Nhdr);
+    const uint64_t text = round_up(owner + header.n_namesz);
+    if (!bytes.Contains(owner, header.n_namesz) ||
+        !bytes.Contains(text, header.n_descsz)) {
+      return;
+    }
+    std::string_view name = bytes.Text(owner, header.n_namesz);
+    if (name.ends_with('\0')) name.remove_suffix(1);
+    notes->push_back({std::string(name), header.n_type,
+                      std::string(bytes.Text(text, header.n_descsz))});
+    at = round_up(text + header.n_descsz);
+  }
+}
+
+std::vector<ElfNote> AllNotes(const Descriptor& file) {
+  std::vector<ElfNote> notes;
+  const std::vector<std::byte> head = file.Read(0, kHeadBytes);
+  const auto header = ElfBytes(head).Header();
+  if (!header || header->e_phentsize != sizeof(Elf64_Phdr) ||
+      header->e_phnum > kMaxSegments) {
+    return notes;
+  }
+  const size_t table_bytes = header->e_phnum * sizeof(Elf64_Phdr);
+  const std::vector<std::byte> table =
+      Range(file, head, header->e_phoff, table_bytes);
+  const ElfBytes segments(table);
+  for (uint64_t at = 0; segments.Contains(at, sizeof(Elf64_Phdr));
+       at += sizeof(Elf64_Phdr)) {
+    const auto segment = segments.At<Elf64_Phdr>(at);
+    if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxNoteBytes) continue;
+    const std::vector<std::byte> bytes =
+        Range(file, head, segment.p_offset, segment.p_filesz);
+    ReadNotes(ElfBytes(bytes), segment.p_align == 8 ? 8 : 4, &notes);
+  }
+  return notes;
+}
+
+std::string InHexadecimal(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view LibraryFile::Note(std::string_view owner,
+                                   uint32_t type) const {
+  const auto found =
+      std::find_if(notes.begin(), notes.end(), [&](const ElfNote& note) {
+        return note.owner == owner && note.type == type;
+      });
+  if (found == notes.end()) return {};
+  const std::string_view text = found->bytes;
+  return text.substr(0, text.find('\0'));
+}
+
+LibraryFile ReadLibraryFile(const std::string& path) {
+  const Descriptor file(path);
+  const auto info = file.RegularFile();
+  if (!info) return {"unreadable", {}};
+  LibraryFile library = {"", AllNotes(file)};
+  for (const ElfNote& note : library.notes) {
+    if (note.owner != ELF_NOTE_GNU || note.type != NT_GNU_BUILD_ID) continue;
+    library.id = InHexadecimal(note.bytes);
+  }
+  if (library.id.empty()) {
+    library.id = StrCat(info->st_size, "-", info->st_mtim.tv_sec, ".",
+                        info->st_mtim.tv_nsec);
+  }
+  return library;
+}
+
+}  // namespace encore::backends::cpu
