@@ -195,6 +195,53 @@ TEST_P(HostObjects, SplitsAndNormalizesStrings) {
                       {Literal::Strings({2}, {"", " "})}});
 }
 
+// Scanned backward along the last dim and stacked in both directions, beside
+// numbers.
+TEST_P(HostObjects, ScansStrings) {
+  GraphBuilder g;
+  const Value operands[] = {g.Input("start", {DType::kString, {2}}),
+                            g.Input("x", {DType::kString, {2, 3}}),
+                            g.Input("n", {DType::kI32, {3}}),
+                            g.Input("end", {DType::kString, {2}})};
+  const Values results =
+      g.Scan(operands,
+             [](GraphBuilder& body, std::span<const Value> in) {
+               const Value next = body.Node1(Op::kStringConcat, {in[0], in[1]});
+               const Value ended = body.Node1(Op::kStringConcat, {next, in[3]});
+               return Values{next, next, body.Mul(in[2], 2), ended};
+             },
+             {.carried = 1,
+              .captures = 1,
+              .scan_axes = {1, 0, 1, 0, 0},
+              .directions = {1, 0, 1, 0, 0}});
+  const auto graph = g.Build({{"last", results[0]},
+                              {"backward", results[1]},
+                              {"numbers", results[2]},
+                              {"forward", results[3]}});
+  ExpectEqual(graph, {{Literal::Strings({2}, {"<", "["}),
+                       Literal::Strings({2, 3}, {"a", "b", "c", "d", "", "f"}),
+                       Literal::FromValues<int32_t>({3}, {1, 2, 3}),
+                       Literal::Strings({2}, {">", "]"})}});
+}
+
+TEST_P(HostObjects, LoopsStackStrings) {
+  GraphBuilder g;
+  const Value trips = g.Input("trips", {DType::kI64, {}});
+  const Value x = g.Input("x", {DType::kString, {2}});
+  const Dim count = g.Symbol("count", 0, 64, /*at_run_time=*/true);
+  const Values results = g.Loop(
+      trips, g.Constant(Literal::Scalar(true)), {&x, 1},
+      [](GraphBuilder& body, std::span<const Value> in) {
+        const Value twice = body.Node1(Op::kStringConcat, {in[2], in[2]});
+        return Values{in[1], twice, in[2], in[0]};
+      },
+      {.carried = 1, .trips = {count}});
+  const auto graph = g.Build(
+      {{"last", results[0]}, {"strings", results[1]}, {"numbers", results[2]}});
+  const Literal strings = Literal::Strings({2}, {"a", ""});
+  ExpectEqual(graph, {{Index(3), strings}, {Index(0), strings}});
+}
+
 TEST_P(HostObjects, NumbersAreWrittenAndRead) {
   GraphBuilder g;
   const Value x = g.Input("x", {DType::kString, {3}});

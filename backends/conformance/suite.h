@@ -2,9 +2,13 @@
 //
 // ConformanceTest runs each op of the table, in each dtype that its row and the
 // backend both name, on edge shapes (scalars, extents of 0, 1 and primes,
-// broadcasts), against the evaluator. DifferentialTest runs random graphs, as
-// they are and fused, on the backend and half of it on ref with Copy steps
-// between. A backend instantiates them in a file of its own:
+// broadcasts). Results are right where they lie within the bounds of bounds.h:
+// what f32 arithmetic may lose, and one rounding. An op without cases in a
+// dtype (cases.h) fails, and so does one whose right results could be replaced
+// by 0 or by what is 1 % off (mutants.h). DifferentialTest runs random graphs,
+// of f32 and of f16 and bf16 in turn, as they are and fused, on the backend and
+// half of it on ref with Copy steps between. A backend instantiates them in a
+// file of its own:
 //
 //   INSTANTIATE_TEST_SUITE_P(Ref, ConformanceTest, OpsOf("ref"), OpName);
 //   INSTANTIATE_TEST_SUITE_P(Ref, DifferentialTest, SeedsOf("ref"), SeedName);

@@ -1,18 +1,20 @@
-// Generated kernels against the region interpreter: every candidate of the
-// region of each graph below, on one thread and on two.
+// Generated kernels against the bounds of conformance/bounds.h: every candidate
+// of the region of each graph below, on one thread and on two.
 #include <cmath>
 #include <cstring>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "encore/backends/conformance/bounds.h"
 #include "encore/backends/cpu/cpu_backend.h"
 #include "encore/backends/region/build.h"
-#include "encore/backends/region/interpreter.h"
 #include "encore/backends/region/text.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/float_formats.h"
 #include "encore/ir/graph.h"
+#include "encore/ir/literal.h"
+#include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
 #include "encore/runtime/device.h"
@@ -36,71 +38,30 @@ int64_t Count(const Operand& operand) {
   return count;
 }
 
-// Reads and writes elements as numbers.
-double Get(DType dtype, const std::byte* at) {
-  const auto as = [at](auto value) {
-    std::memcpy(&value, at, sizeof(value));
-    return static_cast<double>(value);
-  };
-  switch (dtype) {
-    case DType::kBool:
-      return as(uint8_t{});
-    case DType::kI8:
-      return as(int8_t{});
-    case DType::kI16:
-      return as(int16_t{});
-    case DType::kI32:
-      return as(int32_t{});
-    case DType::kI64:
-      return as(int64_t{});
-    case DType::kU8:
-      return as(uint8_t{});
-    case DType::kF32:
-      return as(float{});
-    case DType::kF64:
-      return as(double{});
-    default: {
-      uint16_t bits;
-      std::memcpy(&bits, at, 2);
-      return DecodeFloat(dtype, bits);
-    }
-  }
-}
-
-void Put(DType dtype, double number, std::byte* at) {
-  const auto as = [at](auto value) { std::memcpy(at, &value, sizeof(value)); };
-  switch (dtype) {
-    case DType::kBool:
-      return as(static_cast<uint8_t>(number > 0));
-    case DType::kI8:
-      return as(static_cast<int8_t>(number));
-    case DType::kI16:
-      return as(static_cast<int16_t>(number));
-    case DType::kI32:
-      return as(static_cast<int32_t>(number));
-    case DType::kI64:
-      return as(static_cast<int64_t>(number));
-    case DType::kU8:
-      return as(static_cast<uint8_t>(std::abs(number)));
-    case DType::kF32:
-      return as(static_cast<float>(number));
-    case DType::kF64:
-      return as(number);
-    default:
-      return as(EncodeFloat(dtype, number));
-  }
-}
-
-Bytes RandomData(const Operand& operand, uint32_t seed) {
-  const int64_t count = Count(operand), size = BitWidth(operand.dtype) / 8;
-  Bytes bytes(count * size + 64);
-  for (int64_t i = 0; i < count; ++i) {
+// Floats in [-1, 1), integers in [-5, 5).
+Literal RandomData(const TensorType& type, uint32_t seed) {
+  Literal literal(type.dtype, type.shape.ConstantDims());
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
     seed = seed * 1664525 + 1013904223;
     const double unit = (seed >> 8) * 0x1p-24 * 2 - 1;
-    Put(operand.dtype, IsFloat(operand.dtype) ? unit : std::floor(unit * 5),
-        &bytes[i * size]);
+    literal.SetDouble(i, IsFloat(type.dtype) ? unit : std::floor(unit * 5));
   }
+  return literal;
+}
+
+// The literal's bytes, and some that kernels may read but not use.
+Bytes Padded(const Literal& literal) {
+  Bytes bytes(literal.bytes().begin(), literal.bytes().end());
+  bytes.resize(bytes.size() + 64);
   return bytes;
+}
+
+Literal Unpadded(const Operand& operand, const Bytes& bytes) {
+  const auto literal =
+      Literal::Copy(operand.dtype, Shape(operand.dims).ConstantDims(),
+                    std::span(bytes).first(bytes.size() - 64));
+  ENCORE_CHECK_OK(literal.status());
+  return *literal;
 }
 
 runtime::Program ToProgram(const KernelProgram& kernel) {
@@ -157,60 +118,71 @@ std::vector<Bytes> RunCandidate(const Region& region,
   return outputs;
 }
 
-double Tolerance(DType dtype) {
-  if (dtype == DType::kF64) return 1e-11;
-  if (dtype == DType::kF32) return 2e-5;
-  return dtype == DType::kF16 ? 4e-3 : 2e-2;
+// A graph's region on data.
+struct Problem {
+  BuiltRegion built;
+  KernelRequest request;
+  std::vector<Bytes> inputs;
+  std::vector<Bounds> bounds;  // of the region's outputs
+};
+
+void MakeProblem(const Graph& graph, const std::vector<Literal>& arguments,
+                 Problem* problem) {
+  problem->built = BuildWhole(graph);
+  const BuiltRegion& built = problem->built;
+  problem->request.region = &built.region;
+  for (const ValueId input : built.inputs) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (graph.arguments()[i].value != input) continue;
+      problem->request.weights.push_back(graph.arguments()[i].is_parameter);
+      problem->inputs.push_back(Padded(arguments[i]));
+    }
+  }
+  ASSERT_EQ(problem->inputs.size(), built.inputs.size());
+  const auto bounds = EvaluateBounds(graph, arguments);
+  ASSERT_TRUE(bounds.ok()) << bounds.status();
+  for (const ValueId output : built.outputs) {
+    for (size_t i = 0; i < bounds->size(); ++i) {
+      if (graph.outputs()[i].value != output) continue;
+      problem->bounds.push_back((*bounds)[i]);
+    }
+  }
+  ASSERT_EQ(problem->bounds.size(), built.outputs.size());
 }
 
-void Check(const std::string& text) {
+void ExpectWithin(const Region& region, const std::vector<Bytes>& outputs,
+                  const std::vector<Bounds>& bounds) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto difference =
+        Difference(Unpadded(region.outputs[i], outputs[i]), bounds[i]);
+    ASSERT_FALSE(difference.has_value()) << *difference;
+  }
+}
+
+// On random data where no arguments are given.
+void Check(const std::string& text, std::vector<Literal> arguments = {}) {
   SCOPED_TRACE(text);
   StatusOr<Graph> graph = ParseGraph(text);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const BuiltRegion built = BuildWhole(*graph);
-  const Region& region = built.region;
-  SCOPED_TRACE(ToText(region));
-  KernelRequest request{&region, {}, {}};
-  std::vector<Bytes> inputs, expected;
-  std::vector<Buffer> in, out;
-  for (size_t i = 0; i < region.inputs.size(); ++i) {
-    bool weight = false;
-    for (const Graph::Argument& argument : graph->arguments()) {
-      if (argument.value == built.inputs[i]) weight = argument.is_parameter;
-    }
-    request.weights.push_back(weight);
-    inputs.push_back(RandomData(region.inputs[i], 17 + i));
+  for (size_t i = arguments.size(); i < graph->arguments().size(); ++i) {
+    const TensorType& type = graph->type(graph->arguments()[i].value);
+    arguments.push_back(RandomData(type, static_cast<uint32_t>(17 + i)));
   }
-  for (Bytes& bytes : inputs) {
-    in.push_back({bytes.data(), static_cast<int64_t>(bytes.size())});
-  }
-  for (const Operand& output : region.outputs) {
-    expected.emplace_back(Count(output) * BitWidth(output.dtype) / 8 + 64);
-    out.push_back(
-        {expected.back().data(), static_cast<int64_t>(expected.back().size())});
-  }
-  const Status status = Interpret(region, {}, in, out);
-  ASSERT_TRUE(status.ok()) << status;
+  Problem problem;
+  MakeProblem(*graph, arguments, &problem);
+  if (testing::Test::HasFatalFailure()) return;
+  const auto& [built, request, inputs, bounds] = problem;
+  SCOPED_TRACE(ToText(built.region));
   const auto candidates = CpuBackend()->Candidates(request, Generated());
   ASSERT_FALSE(candidates.empty());
   for (const Candidate& candidate : candidates) {
     SCOPED_TRACE(candidate.kernel);
-    const auto got = RunCandidate(region, {request, candidate}, inputs, 1);
-    EXPECT_TRUE(got == RunCandidate(region, {request, candidate}, inputs, 2))
+    const auto got =
+        RunCandidate(built.region, {request, candidate}, inputs, 1);
+    EXPECT_TRUE(got ==
+                RunCandidate(built.region, {request, candidate}, inputs, 2))
         << "not the same bits on two threads";
-    for (size_t o = 0; o < got.size(); ++o) {
-      const DType dtype = region.outputs[o].dtype;
-      const int64_t size = BitWidth(dtype) / 8;
-      for (int64_t i = 0; i < Count(region.outputs[o]); ++i) {
-        const double a = Get(dtype, &got[o][i * size]);
-        const double b = Get(dtype, &expected[o][i * size]);
-        if (std::isnan(a) && std::isnan(b)) continue;
-        if (a == b) continue;
-        const double limit =
-            IsFloat(dtype) ? Tolerance(dtype) * (1 + std::abs(b)) : 0;
-        ASSERT_LE(std::abs(a - b), limit) << "element " << i;
-      }
-    }
+    ExpectWithin(built.region, got, bounds);
   }
 }
 
@@ -328,6 +300,37 @@ TEST(Kernels, Casts) {
       Check(StrCat("graph g(%x: ", from, "[37]) -> ", to,
                    "[37] {\n  %y = cast(%x) {dtype = ", to,
                    "}\n  return %y\n}"));
+    }
+  }
+}
+
+// Numbers beside those that are halfway between two elements of `to`: by less
+// than an f32 can say.
+std::vector<double> BesideTies(DType from, DType to) {
+  std::vector<double> values;
+  const double half = Epsilon(to) / 2;
+  const double scale = IsFloat(from) ? 1 : to == DType::kF16 ? 0x1p13 : 0x1p30;
+  const double little = IsFloat(from) ? 0x1p-40 : 1;
+  for (const double tie : {1 + half, 1 + 3 * half, 1.5 + half, 2 - half}) {
+    for (const double off : {-little, 0.0, little}) {
+      values.push_back(tie * scale + off);
+      if (!IsUnsigned(from)) values.push_back(-values.back());
+    }
+  }
+  return values;
+}
+
+TEST(Kernels, CastsRoundOnce) {
+  for (const DType from :
+       {DType::kF64, DType::kI32, DType::kU32, DType::kI64, DType::kU64}) {
+    for (const DType to : {DType::kF16, DType::kBF16, DType::kF32}) {
+      const std::vector<double> values = BesideTies(from, to);
+      const auto count = static_cast<int64_t>(values.size());
+      Literal argument(from, {count});
+      for (int64_t i = 0; i < count; ++i) argument.SetDouble(i, values[i]);
+      Check(StrCat("graph g(%x: ", from, "[", count, "]) -> ", to, "[", count,
+                   "] {\n  %y = cast(%x) {dtype = ", to, "}\n  return %y\n}"),
+            {argument});
     }
   }
 }

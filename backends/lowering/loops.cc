@@ -42,37 +42,137 @@ DType WholeBytes(DType dtype) {
   return dtype;
 }
 
-// A scan whose elements travel as whole bytes.
-Values MakeScan(GraphBuilder& g, Values operands,
-                const GraphBuilder::Body& body, ScanAttrs attrs) {
-  const auto carried = static_cast<size_t>(attrs.carried);
-  const size_t captures = operands.size() - attrs.captures;
-  std::vector<DType> elements, stacked;
-  for (size_t i = carried; i < captures; ++i) {
-    elements.push_back(operands[i].dtype());
-    operands[i] = g.Cast(operands[i], WholeBytes(elements.back()));
-  }
-  Values results = g.Scan(
-      operands,
-      [&](GraphBuilder& inner, ValueSpan in) {
-        Values inputs(in.begin(), in.end());
-        for (size_t i = 0; i < elements.size(); ++i) {
-          inputs[carried + i] = inner.Cast(in[carried + i], elements[i]);
-        }
-        Values outputs = body(inner, inputs);
-        for (size_t k = carried; k < outputs.size(); ++k) {
-          stacked.push_back(outputs[k].dtype());
-          outputs[k] = inner.Cast(outputs[k], WholeBytes(stacked.back()));
-        }
-        return outputs;
-      },
-      std::move(attrs));
-  for (size_t k = carried; k < results.size(); ++k) {
-    if (!results[k].valid()) continue;
-    results[k] = g.Cast(results[k], stacked[k - carried]);
-  }
-  return results;
+// An empty sequence for what is stacked.
+Value EmptySequence(GraphBuilder& g, DType dtype) {
+  return g.Node(Op::kSequence, {}, ElementTypeAttrs{dtype})[0];
 }
+
+// `sequence` with `value` at its end, or at its beginning.
+Value Longer(GraphBuilder& g, Value sequence, Value value, bool at_front) {
+  const Value at = at_front ? g.Scalar(DType::kI64, int64_t{0})
+                            : g.Node1(Op::kSequenceLength, {sequence});
+  return g.Node1(Op::kSequenceInsert, {sequence, value, at});
+}
+
+Value StackedSequence(GraphBuilder& g, Value sequence, Dims dims) {
+  return g.Node1(
+      Op::kSequenceConcat, {sequence},
+      SequenceConcatAttrs{/*axis=*/0, /*stack=*/true, std::move(dims)});
+}
+
+// A scan in the form that plans have. 4-bit elements travel as whole bytes.
+// Strings, which a plan neither slices nor stacks, are captured whole and taken
+// by the number of the trip; what the trips give of them is carried in a
+// sequence.
+class PlanScan {
+ public:
+  // `stacked`: the dtypes of what is stacked.
+  PlanScan(GraphBuilder& g, ScanAttrs attrs, std::vector<DType> stacked)
+      : g_(g), attrs_(std::move(attrs)), stacked_(std::move(stacked)) {}
+
+  Values Make(ValueSpan operands, const GraphBuilder::Body& body) && {
+    const auto carried = static_cast<size_t>(attrs_.carried);
+    const size_t end = operands.size() - attrs_.captures;
+    const ValueSpan elements = operands.subspan(carried, end - carried);
+    attrs_.directions.resize(elements.size() + stacked_.size());
+    length_ = elements[0].shape()[0];
+    Values sequences, scanned, captures(operands.begin() + end, operands.end());
+    ScanAttrs attrs = attrs_;
+    attrs.directions.resize(elements.size());
+    for (const Value& whole : elements) {
+      elements_.push_back(whole.dtype());
+      if (IsHost(whole.dtype())) {
+        scanned.push_back(g_.Iota(DType::kI64, {length_}, 0));
+        captures.push_back(whole);
+      } else {
+        scanned.push_back(g_.Cast(whole, WholeBytes(whole.dtype())));
+      }
+    }
+    for (size_t k = 0; k < stacked_.size(); ++k) {
+      if (IsHost(stacked_[k])) {
+        sequences.push_back(EmptySequence(g_, stacked_[k]));
+      } else {
+        attrs.directions.push_back(attrs_.directions[elements.size() + k]);
+      }
+    }
+    attrs.scan_axes.assign(attrs.directions.size(), 0);
+    attrs.carried += static_cast<int64_t>(sequences.size());
+    attrs.captures = static_cast<int64_t>(captures.size());
+    const Values results = g_.Scan(
+        Joined({operands.first(carried), sequences, scanned, captures}),
+        [&](GraphBuilder& inner, ValueSpan in) {
+          return Outputs(inner, in.subspan(carried, sequences.size()),
+                         body(inner, Inputs(inner, in, sequences.size())));
+        },
+        attrs);
+    return Results(results, sequences.size());
+  }
+
+ private:
+  // What the body takes, of what the plan's scan gives.
+  Values Inputs(GraphBuilder& inner, ValueSpan in, size_t sequences) const {
+    const auto carried = static_cast<size_t>(attrs_.carried);
+    const ValueSpan scanned = in.subspan(carried + sequences, elements_.size());
+    const ValueSpan captures =
+        in.subspan(carried + sequences + elements_.size());
+    Values inputs(in.begin(), in.begin() + carried);
+    auto whole = captures.begin() + attrs_.captures;
+    for (size_t i = 0; i < elements_.size(); ++i) {
+      inputs.push_back(IsHost(elements_[i])
+                           ? inner.Take(*whole++, scanned[i], 0)
+                           : inner.Cast(scanned[i], elements_[i]));
+    }
+    inputs.insert(inputs.end(), captures.begin(),
+                  captures.begin() + attrs_.captures);
+    return inputs;
+  }
+
+  // What the plan's scan takes, of what the body gives: carried values,
+  // sequences, stacked ones.
+  Values Outputs(GraphBuilder& inner, ValueSpan sequences,
+                 const Values& outputs) {
+    const auto carried = static_cast<size_t>(attrs_.carried);
+    Values longer, stacked;
+    for (size_t k = 0; k < stacked_.size(); ++k) {
+      const Value& output = outputs[carried + k];
+      if (!IsHost(stacked_[k])) {
+        stacked.push_back(inner.Cast(output, WholeBytes(stacked_[k])));
+        continue;
+      }
+      const bool backward = attrs_.directions[elements_.size() + k] != 0;
+      if (output.valid()) shapes_.push_back(output.shape().dims());
+      longer.push_back(
+          Longer(inner, sequences[longer.size()], output, backward));
+    }
+    return Joined({ValueSpan(outputs).first(carried), longer, stacked});
+  }
+
+  // The results of the scan, of those of the plan's.
+  Values Results(const Values& results, size_t sequences) const {
+    const auto carried = static_cast<size_t>(attrs_.carried);
+    if (!g_.status().ok()) return Values(carried + stacked_.size());
+    Values all(results.begin(), results.begin() + carried);
+    size_t sequence = 0, tensor = carried + sequences;
+    for (const DType dtype : stacked_) {
+      if (!IsHost(dtype)) {
+        all.push_back(g_.Cast(results[tensor++], dtype));
+        continue;
+      }
+      Dims dims = shapes_[sequence];
+      dims.insert(dims.begin(), length_);
+      all.push_back(
+          StackedSequence(g_, results[carried + sequence++], std::move(dims)));
+    }
+    return all;
+  }
+
+  GraphBuilder& g_;
+  ScanAttrs attrs_;
+  const std::vector<DType> stacked_;
+  std::vector<DType> elements_;
+  Dim length_;
+  std::vector<Dims> shapes_;  // of an element of each sequence
+};
 
 // The results of `node` where no trip is made: what is carried, and nothing
 // stacked.
@@ -82,7 +182,8 @@ Values WithoutTrips(GraphBuilder& g, const Graph& from, NodeId node,
   for (int i = static_cast<int>(carried.size()); i < from.result_count(node);
        ++i) {
     const TensorType& type = from.type(from.result(node, i));
-    results.push_back(g.BroadcastTo(g.Scalar(type.dtype, 0.0), type.shape));
+    const Value zero = g.Constant(Literal(type.dtype, {}));
+    results.push_back(g.BroadcastTo(zero, type.shape));
   }
   return results;
 }
@@ -129,8 +230,7 @@ Values MakeWhile(GraphBuilder& g, const LoopParts& loop,
                          loop.trips};
   Values sequences;
   for (const TensorType& type : stacked) {
-    sequences.push_back(
-        g.Node(Op::kSequence, {}, ElementTypeAttrs{type.dtype})[0]);
+    sequences.push_back(EmptySequence(g, type.dtype));
   }
   const Values values = Joined({start, loop.carried, sequences, loop.captures});
   const size_t carried = loop.carried_count();
@@ -145,9 +245,8 @@ Values MakeWhile(GraphBuilder& g, const LoopParts& loop,
     const Value next[] = {body.Add(in[0], 1), outputs[0], in[2]};
     Values longer;
     for (size_t k = carried; k < states; ++k) {
-      const Value length = body.Node1(Op::kSequenceLength, {in[3 + k]});
       longer.push_back(
-          body.Node1(Op::kSequenceInsert, {in[3 + k], outputs[1 + k], length}));
+          Longer(body, in[3 + k], outputs[1 + k], /*at_front=*/false));
     }
     return Joined({next, ValueSpan(outputs).subspan(1, carried), longer,
                    in.subspan(3 + states)});
@@ -176,7 +275,12 @@ Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop, Value trips) {
   ScanAttrs attrs;
   attrs.carried = static_cast<int64_t>(carried);
   attrs.captures = static_cast<int64_t>(loop.captures.size());
-  return MakeScan(g, operands, body, std::move(attrs));
+  std::vector<DType> stacked;
+  const std::span outputs(loop.body.outputs());
+  for (const Graph::Output& output : outputs.subspan(1 + carried)) {
+    stacked.push_back(loop.body.dtype(output.value));
+  }
+  return PlanScan(g, std::move(attrs), std::move(stacked)).Make(operands, body);
 }
 
 Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
@@ -203,9 +307,7 @@ Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
   results.erase(results.begin());
   for (size_t k = 0; k < stacked.size(); ++k) {
     Value& result = results[carried + k];
-    result = g.Node1(Op::kSequenceConcat, {result},
-                     SequenceConcatAttrs{/*axis=*/0, /*stack=*/true,
-                                         stacked[k].shape.dims()});
+    result = StackedSequence(g, result, stacked[k].shape.dims());
   }
   return results;
 }
@@ -237,12 +339,16 @@ Values LowerScan(GraphBuilder& g, const Graph& from, NodeId node,
     whole = g.Transpose(whole, Moved(whole.rank(), attrs.scan_axes[i], false));
   }
   const Ints axes(attrs.scan_axes.begin() + scanned, attrs.scan_axes.end());
-  std::fill(attrs.scan_axes.begin(), attrs.scan_axes.end(), 0);
+  std::vector<DType> stacked;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    stacked.push_back(
+        from.dtype(from.result(node, static_cast<int>(carried + k))));
+  }
   const Graph& body = from.bodies(node)[0];
-  Values results = MakeScan(
-      g, inputs,
-      [&](GraphBuilder& inner, ValueSpan in) { return Apply(inner, body, in); },
-      std::move(attrs));
+  Values results = PlanScan(g, std::move(attrs), std::move(stacked))
+                       .Make(inputs, [&](GraphBuilder& inner, ValueSpan in) {
+                         return Apply(inner, body, in);
+                       });
   for (size_t k = 0; k < axes.size() && carried + k < results.size(); ++k) {
     Value& whole = results[carried + k];
     if (axes[k] == 0 || !whole.valid()) continue;

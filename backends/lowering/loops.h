@@ -9,8 +9,10 @@
 //     counts the trips, the scan makes them again and stacks. Bodies have no
 //     side effects, so the second time gives the same;
 //   * in that case, where the body finds out sizes, which can be said once
-//   only,
-//     a while that carries sequences, to which each trip appends.
+//     only, a while that carries sequences, to which each trip appends.
+// Strings are no bytes that a scan could slice or stack: what is scanned of
+// them is taken by the number of the trip, what is stacked is carried in a
+// sequence.
 #ifndef ENCORE_BACKENDS_LOWERING_LOOPS_H_
 #define ENCORE_BACKENDS_LOWERING_LOOPS_H_
 

@@ -35,25 +35,46 @@ Value RoundTo(IrBuilder& b, DType dtype, const Value& value) {
   return FromMemory(b, dtype, ToMemory(b, dtype, value));
 }
 
+// f64 to f32, so that rounding the result to fewer bits rounds x once: toward
+// zero, with the last bit set where that loses something.
+// Source: S. Boldo, G. Melquiond, When double rounding is odd, 2005.
+Value RoundToOdd(IrBuilder& b, const Value& x) {
+  const Value nearest = b.Convert("fptrunc", x, Elem::kF32);
+  const Value back = b.Convert("fpext", nearest, Elem::kF64);
+  const Value bits = b.Bitcast(nearest, Elem::kI32);
+  const Value one = IrBuilder::Int(bits.type, 1);
+  const Value beyond =
+      b.Compare("ogt", b.Intrinsic("fabs", {back}), b.Intrinsic("fabs", {x}));
+  const Value toward_zero = b.Select(beyond, b.Binary("sub", bits, one), bits);
+  const Value odd = b.Select(b.Compare("one", back, x),
+                             b.Binary("or", toward_zero, one), toward_zero);
+  return b.Bitcast(odd, Elem::kF32);
+}
+
+// A number in the compute form of a float dtype that it is then rounded to.
+Value ToCompute(IrBuilder& b, DType from, DType to, const Value& x) {
+  const Elem elem = ComputeElem(to);
+  // f32 does not hold these, and rounding to it may end halfway between two
+  // elements of `to`.
+  const bool halfway = BitWidth(to) < 32 && BitWidth(from) >= 32;
+  if (IsFloat(from)) {
+    if (from == DType::kF64 && halfway) return RoundToOdd(b, x);
+    const int have = ElemBits(x.type.elem), want = ElemBits(elem);
+    if (have == want) return x;
+    return b.Convert(have < want ? "fpext" : "fptrunc", x, elem);
+  }
+  const char* convert = IsSigned(from) ? "sitofp" : "uitofp";
+  if (halfway) return RoundToOdd(b, b.Convert(convert, x, Elem::kF64));
+  return b.Convert(convert, x, elem);
+}
+
 Value EmitCast(IrBuilder& b, DType from, DType to, const Value& x) {
   const Elem elem = ComputeElem(to);
   if (to == DType::kBool) {
     if (from == DType::kBool) return x;
     return b.Compare(IsFloat(from) ? "une" : "ne", x, IrBuilder::Zero(x.type));
   }
-  if (IsFloat(to)) {
-    Value wide = x;
-    if (IsFloat(from)) {
-      if (ElemBits(x.type.elem) < ElemBits(elem)) {
-        wide = b.Convert("fpext", x, elem);
-      } else if (ElemBits(x.type.elem) > ElemBits(elem)) {
-        wide = b.Convert("fptrunc", x, elem);
-      }
-    } else {
-      wide = b.Convert(IsSigned(from) ? "sitofp" : "uitofp", x, elem);
-    }
-    return RoundTo(b, to, wide);
-  }
+  if (IsFloat(to)) return RoundTo(b, to, ToCompute(b, from, to, x));
   if (IsFloat(from)) {
     return b.ConvertIntrinsic(IsSigned(to) ? "fptosi.sat" : "fptoui.sat", x,
                               elem);
