@@ -35,6 +35,16 @@ class Times {
   double min_ = std::numeric_limits<double>::infinity();
 };
 
+// The median of values drawn independently from one distribution, whichever,
+// and its 95 % confidence interval by the binomial distribution of how many
+// values lie below it; infinite where there are fewer than 6. The benchmarks'
+// scripts compute the same (tests/benchmarks/paired.py).
+struct MedianInterval {
+  double low = 0, median = 0, high = 0;
+};
+// REQUIRES !values.empty().
+MedianInterval MedianWithInterval(std::vector<double> values);
+
 }  // namespace encore::tools
 
 #endif  // ENCORE_TOOLS_LATENCY_H_

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compares `encore egraph` with egglog and egg on the math microbenchmark, in one run.
 
-    python3 tests/benchmarks/egraph.py --venv ~/egglog-venv --encore bazel-bin/tools/encore
+    ./encore bench egraph [--egg tests/benchmarks/egg/target/release/math] [--rounds 5]
 
-makes the virtual environment (outside the repository) where it is missing. All sides parse the program and run it on
-one thread, in turns; minimum and median of --rounds are printed as rows of tests/benchmarks/results/egraph.md.
-egglog's figure is of the call that parses and runs the program in an interpreter that is up already. Beside it stands
-the same of encore: `cpu_seconds` of --stats, from before the file is read until the program has run. egg is measured as
-a whole process, where its program was built (`cargo build --release` in tests/benchmarks/egg) and named by --egg; beside
-it stands the whole process of encore, its start and end included.
+All sides read and parse the program and run it on one thread, each round in processes of their own, in turns whose order
+changes; rounds in which the machine was disturbed are dropped for all (rounds.py), and the table says how many. CPU time,
+minimum / median. Two things are compared, each with the same ends on both sides: the call, from before the file is read until
+the program has run and its graph is gone, which egglog makes in an interpreter that is up already and encore reports as
+`cpu_seconds` of --stats; and the whole process, of egg where its program was built (`cargo build --release` in
+tests/benchmarks/egg) and of encore. Versions are those that the programs say they have.
 """
 
 import argparse
@@ -20,6 +20,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+import device
+import rounds
 
 EGGLOG = "egglog==13.2.0"
 ITERATIONS = (8, 10, 11)
@@ -63,18 +66,19 @@ PROGRAM = """
 (run {iterations})
 """
 
-# Times one run; `parse_and_run_program` in older releases, two calls in this one.
+# `parse_and_run_program` in older releases, two calls in this one.
 PEER = """
 import json, sys, time
 from egglog.bindings import EGraph
-text = open(sys.argv[1]).read()
+cpu = time.process_time()
 graph = EGraph()
-wall, cpu = time.perf_counter(), time.process_time()
+text = open(sys.argv[1]).read()
 if hasattr(graph, "parse_and_run_program"):
     graph.parse_and_run_program(text)
 else:
     graph.run_program(*graph.parse_program(text))
-print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu]))
+del graph
+print(json.dumps(time.process_time() - cpu))
 """
 
 
@@ -108,53 +112,97 @@ def egg_program():
     return "\n".join(lines) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--venv", required=True, help="virtual environment with egglog; made where missing")
-    parser.add_argument("--encore", default="bazel-bin/tools/encore")
-    parser.add_argument("--egg", help="egg's program: tests/benchmarks/egg/target/release/math")
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    python = os.path.join(options.venv, "bin", "python")
+def egglog_python(venv):
+    """The interpreter of the environment that has egglog, made where it is missing, and egglog's version."""
+    python = os.path.join(venv, "bin", "python")
     if not os.path.exists(python):
-        subprocess.run([sys.executable, "-m", "venv", options.venv], check=True)
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    find = [python, "-c", "import importlib.metadata as m; print(m.version('egglog'))"]
+    found = subprocess.run(find, capture_output=True, text=True).stdout.strip()
+    if found != EGGLOG.split("==")[1]:
         subprocess.run([python, "-m", "pip", "install", "-q", EGGLOG], check=True)
-    version = subprocess.run(
-        [python, "-c", "import importlib.metadata as m; print(m.version('egglog'))"],
-        check=True, capture_output=True, text=True).stdout.strip()
-    print(f"egglog {version}; minimum / median of {options.rounds} rounds in turns, ms of CPU time, both with parsing\n")
+        found = subprocess.run(find, check=True, capture_output=True, text=True).stdout.strip()
+    return python, found
+
+
+class Sides:
+    """One turn of each program on one file. encore's gives (CPU seconds of the process, of the call, its statistics)."""
+
+    def __init__(self, encore, python, egg, path, egg_path, iterations):
+        self.encore, self.python, self.egg = encore, python, egg
+        self.path, self.egg_path, self.iterations = path, egg_path, iterations
+
+    def check(self, program, counts):
+        if tuple(counts) != COUNTS[self.iterations]:
+            sys.exit(f"wrong counts of {program} after {self.iterations} iterations: {counts}")
+
+    def run_encore(self):
+        cpu, output = cpu_seconds([self.encore, "egraph", self.path, "--stats"])
+        stats = json.loads(output.strip().splitlines()[-1])["stats"]
+        self.check("encore", (stats["enodes"], stats["classes"]))
+        return cpu, stats["cpu_seconds"], stats
+
+    def run_egglog(self):
+        return float(subprocess.run([self.python, "-c", PEER, self.path], check=True, capture_output=True,
+                                    text=True).stdout)
+
+    def run_egg(self):
+        cpu, output = cpu_seconds([self.egg, self.egg_path, str(self.iterations)])
+        self.check("egg", map(int, output.split()))
+        return cpu
+
+    def turns(self):
+        return {"encore": self.run_encore, "egglog": self.run_egglog, **({"egg": self.run_egg} if self.egg else {})}
+
+
+def row(iterations, settled, egg):
+    processes, calls, stats = zip(*settled.of("encore"))
+    egglog, eggs = settled.of("egglog"), settled.of("egg") if egg else []
+    cells = [str(iterations), milliseconds(egglog), milliseconds(calls), ratio(egglog, calls)]
+    cells += [milliseconds(eggs)] * egg + [milliseconds(processes)] + ([ratio(eggs, processes)] if egg else [])
+    cells += [ratio(egglog, processes), f"{stats[-1]['peak_bytes'] / stats[-1]['enodes']:.1f}", str(len(settled.rounds)),
+              rounds.reasons(settled.dropped) + " (all)" * settled.disturbed]
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(options, python, egg):
     columns = ["iterations", "egglog, call", "encore, call", "ratio"]
-    columns += ["egg, process"] * bool(options.egg) + ["encore, process"] + ["ratio"] * bool(options.egg)
-    columns += ["egglog, call / encore, process", "bytes per e-node, peak"]
-    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
+    columns += ["egg, process"] * egg + ["encore, process"] + ["ratio"] * egg
+    columns += ["egglog, call / encore, process", "bytes per e-node, peak", "rounds", "dropped rounds"]
+    yield "| " + " | ".join(columns) + " |"
+    yield "|---" * len(columns) + "|"
+    measured, machine = [], rounds.Machine()
     with tempfile.TemporaryDirectory() as folder:
-        egg_file = os.path.join(folder, "math.egg_rules")
-        with open(egg_file, "w") as file:
+        egg_path = os.path.join(folder, "math.egg_rules")
+        with open(egg_path, "w") as file:
             file.write(egg_program())
         for iterations in ITERATIONS:
             path = os.path.join(folder, f"math{iterations}.egg")
             with open(path, "w") as file:
                 file.write(PROGRAM.replace("{iterations}", str(iterations)))
-            theirs, calls, ours, eggs = [], [], [], []
-            for _ in range(options.rounds):
-                cpu, output = cpu_seconds([options.encore, "egraph", path, "--stats"])
-                ours.append(cpu)
-                stats = json.loads(output.strip().splitlines()[-1])["stats"]
-                calls.append(stats["cpu_seconds"])
-                if (stats["enodes"], stats["classes"]) != COUNTS[iterations]:
-                    sys.exit(f"wrong counts after {iterations} iterations: {stats}")
-                peer = subprocess.run([python, "-c", PEER, path], check=True, capture_output=True, text=True).stdout
-                theirs.append(json.loads(peer)[1])
-                if options.egg:
-                    cpu, output = cpu_seconds([options.egg, egg_file, str(iterations)])
-                    eggs.append(cpu)
-                    if tuple(map(int, output.split())) != COUNTS[iterations]:
-                        sys.exit(f"wrong counts of egg after {iterations} iterations: {output}")
-            cells = [str(iterations), milliseconds(theirs), milliseconds(calls), ratio(theirs, calls)]
-            cells += ([milliseconds(eggs)] if options.egg else []) + [milliseconds(ours)]
-            cells += ([ratio(eggs, ours)] if options.egg else []) + [ratio(theirs, ours)]
-            cells += [f"{stats['peak_bytes'] / stats['enodes']:.1f}"]
-            print("| " + " | ".join(cells) + " |", flush=True)
+            sides = Sides(options.encore, python, options.egg, path, egg_path, iterations)
+            measured.append((iterations, rounds.Rounds(sides.turns(), machine)))
+            measured[-1][1].run_until(options.rounds, 3 * options.rounds)
+    for iterations, taken in measured:
+        yield row(iterations, taken.settle(), egg)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--venv", required=True, help="virtual environment with egglog; made where missing")
+    parser.add_argument("--encore", default="bazel-bin/tools/encore")
+    parser.add_argument("--egg", help="egg's program: tests/benchmarks/egg/target/release/math")
+    parser.add_argument("--rounds", type=int, default=5, help="undisturbed ones; at most three times as many are taken")
+    options = parser.parse_args()
+    python, version = egglog_python(options.venv)
+    said = [f"egglog {version}"]
+    if options.egg:
+        said.append("egg " + subprocess.run([options.egg, "--version"], check=True, capture_output=True,
+                                            text=True).stdout.strip())
+    print(f"{' and '.join(said)} on {device.name()}; minimum / median of rounds in turns, ms of CPU time; ratios are of "
+          "minima\n")
+    for text in table(options, python, bool(options.egg)):
+        print(text, flush=True)
 
 
 if __name__ == "__main__":

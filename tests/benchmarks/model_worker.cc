@@ -3,16 +3,23 @@
 //
 //   model_worker MODEL INPUTS.npz THREADS CACHE
 //
-//   (ready)     {"compile_ms":…, "load_ms":…, "steps":…, "arena_bytes":…,
-//                "live_bytes":…}
+//   (ready)     {"compile_ms":…, "load_ms":…, "base_mib":…, "steps":…,
+//                "arena_bytes":…, "live_bytes":…}
 //   time N      N calls, host to host: {"us":[…]}
 //   save FILE   the outputs of the last call to an .npz: {}
 //   (end of input)
+//
+// load_ms is from threads and session to where the first call can be made;
+// base_mib the process's peak memory before. One call is made before the first
+// that is timed.
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/options.h"
@@ -85,11 +92,25 @@ class Calls {
   const std::vector<Literal> inputs_;
 };
 
+// The most memory that the process has had, in MiB.
+double PeakMebibytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    int64_t kibibytes = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %" SCNd64, &kibibytes) == 1) {
+      return static_cast<double>(kibibytes) / 1024;
+    }
+  }
+  return 0;
+}
+
 Status Serve(const Graph& graph, Calls& calls) {
   std::string verb;
+  bool called = false;
   while (std::cin >> verb) {
     std::string argument;
     std::cin >> argument;
+    if (!std::exchange(called, true)) ENCORE_RETURN_IF_ERROR(calls.Call());
     if (verb == "time") {
       ENCORE_ASSIGN_OR_RETURN(const std::string answer,
                               calls.Time(ParseInt64(argument).value_or(1)));
@@ -110,12 +131,13 @@ Status Run(char** arguments) {
       static_cast<int>(ParseInt64(arguments[3]).value_or(1));
   ENCORE_ASSIGN_OR_RETURN(const GivenTensors given,
                           ReadGivenTensors({{arguments[2]}, "", ""}, model));
+  const double base_mib = PeakMebibytes();
+  const Clock::time_point begin = Clock::now();
   backends::CompileOptions options;
   options.threads = thread_count;
   runtime::ThreadPool threads(thread_count);
   cache::Session session(cache::StandardSessionOptions(options, arguments[4]),
                          &threads);
-  const Clock::time_point begin = Clock::now();
   ENCORE_ASSIGN_OR_RETURN(const ModelSource source,
                           OpenModel(model, {}, given));
   cache::LoadOptions load;
@@ -124,7 +146,7 @@ Status Run(char** arguments) {
   ENCORE_ASSIGN_OR_RETURN(auto replayer, loaded->NewReplayer());
   const double load_ms = MicrosecondsSince(begin) / 1000;
   const auto& compiled = loaded->graph();
-  std::cout << StrCat("{\"load_ms\":", load_ms,
+  std::cout << StrCat("{\"load_ms\":", load_ms, ",\"base_mib\":", base_mib,
                       ",\"compile_ms\":", session.statistics().compile_ms,
                       ",\"steps\":", compiled.plan(compiled.run).steps.size(),
                       ",\"arena_bytes\":", replayer->arena_bytes(),

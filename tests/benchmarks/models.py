@@ -1,111 +1,60 @@
 """Measures whole models in Encore and in peers, in one run, and writes the tables.
 
-    ./encore bench models [--models NAME…|--group GROUP…] [--programs onnxruntime openvino] [--rounds 5]
-                          [--results FILE.json] [--output PAGE.md]
+    ./encore bench models [--models NAME…|--group GROUP…] [--programs onnxruntime openvino] [--rounds 5] [--cold 3]
+                          [--starts 15] [--results FILE.json] [--output PAGE.md]
 
-The models are the rows of zoo/table.py. For each, one process per program, all alive at once, measured in
-turns. Before and after each turn a loop of fixed work is timed; turns around which it took over 1.15 times
-its best of the whole run are dropped as disturbed (the page says how many; where all were, the three least
-disturbed stay). A call is host to host, binding included; peers have their inputs bound beforehand and are
-called from Python, which costs them below 10 us.
+The models are the rows of zoo/table.py. For each, one process per program, all alive at once, measured in turns by the
+same rules: as many rounds, as many calls in a turn (what the slowest program makes of TURN_US), the same statistics. A round in
+which the machine was disturbed is dropped for all programs (rounds.py) and another one taken, until --rounds are left or three
+times as many were taken; the page says how many were dropped and by how much they were disturbed, and marks a row all of whose
+rounds were. A call is host to host, inputs bound beforehand, outputs in memory that stays; Encore binds its inputs anew in
+each call. Peers are called from Python, which costs them below 10 us.
 
-Cold: import, compile and prepare with an empty cache. Warm, for Encore: `encore run MODEL --repeat 0`, a whole
-new process from exec to exit, everything cached; for peers, making a session of what they kept, in a new
-process, imports apart. Error: largest difference from ONNX Runtime without optimizations, as a fraction of
-the output's largest value; a program agrees where every element is within 1e-4 + 1e-3 of its size.
+Cold: from having the program's code in memory until the first call can be made, with an empty cache: import, compile, prepare.
+Warm: the same in a new process with everything cached. Both without the process's own start and its imports, the same number
+of times for each program, in turns; before warm starts are measured each program makes one that does not count. Exec to exit:
+`encore run MODEL --repeat 0` as a whole process, which is what the goals are of. Memory: the peak of the process, and what of it
+was there before the model was opened (for peers, Python and its modules). Error: largest difference from ONNX Runtime without
+optimizations, as a fraction of the output's largest value; a program agrees where every element is within 1e-4 + 1e-3 of its
+size.
 
-With --results, rows are kept in that file, those of other models and programs from earlier runs with them,
-and the page shows them all, each model with its date and load.
+With --results, rows are kept in that file, those of other models and programs from earlier runs with them, and the page shows
+them all, each model with its date and load.
 """
 import argparse
 import datetime
 import json
 import os
-import platform
+import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
-import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(HERE, 'zoo'))
 
+import device  # noqa: E402
 import make  # noqa: E402 (zoo/)
 import page  # noqa: E402
+import rounds  # noqa: E402
 import table  # noqa: E402 (zoo/)
+import worker  # noqa: E402
 
 TOOL = os.path.join(ROOT, 'bazel-bin', 'tools', 'encore')
 WORKER = os.path.join(ROOT, 'bazel-bin', 'tests', 'benchmarks', 'model_worker')
 TURN_US = 400e3
-DISTURBED = 1.15
+LEAST_CALLS, MOST_CALLS = 3, 5000
 RTOL, ATOL = 1e-3, 1e-4
+PROCESS = 'encore, exec to exit'
 
 
-def calibrate():
-    """Seconds that a fixed piece of work takes, the best of three."""
-    best = float('inf')
-    for _ in range(3):
-        begin = time.perf_counter()
-        sum(i * i for i in range(60000))
-        best = min(best, time.perf_counter() - begin)
-    return best
-
-
-class Failed(Exception):
-    pass
-
-
-class Worker:
-    """A process that has one model loaded in one program. Failed where the program cannot run it."""
-
-    def __init__(self, program, model, folder, threads, kept):
-        self.program, self.model = program, model
-        paths = [os.path.join(folder, 'model.onnx'), os.path.join(folder, 'inputs.npz'), str(threads), kept]
-        command = ([WORKER] if program == 'encore' else
-                   [sys.executable, os.path.join(HERE, 'peer_worker.py'), program]) + paths
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.ready = self.answer()
-        self.turns = []  # (calibration, times in us)
-        self.per_turn = 1
-
-    def answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise Failed('%s: %s ended with %s' % (self.model, self.program, self.process.wait()))
-        return json.loads(line)
-
-    def ask(self, text):
-        self.process.stdin.write(text + '\n')
-        self.process.stdin.flush()
-        return self.answer()
-
-    def warm_up(self):
-        first = min(self.ask('time 3')['us'])
-        self.per_turn = int(min(max(TURN_US / first, 3), 5000))
-
-    def turn(self):
-        before = calibrate()
-        times = self.ask('time %d' % self.per_turn)['us']
-        self.turns.append((max(before, calibrate()), times))
-
-    def peak_mib(self):
-        with open('/proc/%d/status' % self.process.pid) as file:
-            return next(int(line.split()[1]) for line in file if line.startswith('VmHWM')) / 1024
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def compare(worker, folder, scratch):
+def compare(process, folder, scratch):
     """(error, whether the program agrees)."""
     path = os.path.join(scratch, 'out.npz')
-    worker.ask('save ' + path)
+    process.ask('save ' + path)
     expected, actual = np.load(os.path.join(folder, 'expected.npz')), np.load(path)
     worst, agrees = 0.0, True
     for name in expected.files:
@@ -116,104 +65,120 @@ def compare(worker, folder, scratch):
     return worst, agrees
 
 
-def spawn_ms(command, environment):
-    """A process from exec to exit."""
-    begin = time.perf_counter()
-    process = os.posix_spawn(command[0], command, environment,
-                             file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
-    _, status = os.waitpid(process, 0)
-    if status != 0:
-        raise SystemExit('%s failed' % ' '.join(command))
-    return (time.perf_counter() - begin) * 1e3
+def calls_per_turn(slowest_us):
+    return int(min(max(TURN_US / slowest_us, LEAST_CALLS), MOST_CALLS))
 
 
-def sizes_are_known(path):
-    """Whether the model says the size of every input."""
-    graph = onnx.load(path, load_external_data=False).graph
-    return all(dim.HasField('dim_value') for value in graph.input for dim in value.type.tensor_type.shape.dim)
+def figures(prefix, settled, side):
+    """What a row says of times in milliseconds."""
+    least, median = rounds.least_and_median(settled.of(side))
+    return {prefix + '_ms': least, prefix + '_median_ms': median, prefix + '_runs': len(settled.rounds),
+            prefix + '_dropped': rounds.reasons(settled.dropped), prefix + '_disturbed': settled.disturbed}
 
 
-def warm_ms(program, model, folder, threads, kept, times=15):
-    """Minimum and median of warm starts."""
-    if program == 'encore':
-        path = os.path.join(folder, 'model.onnx')
-        command = [TOOL, 'run', path, '--repeat', '0', '--threads', str(threads)]
-        if not sizes_are_known(path):
-            command += ['--input', os.path.join(folder, 'inputs.npz')]
-        environment = {**os.environ, 'ENCORE_CACHE': kept}
-        spawn_ms(command, environment)
-        found = [spawn_ms(command, environment) for _ in range(times)]
-    else:
-        found = []
-        for _ in range(3):
-            worker = Worker(program, model, folder, threads, kept)
-            found.append(worker.ready['load_ms'])
-            worker.end()
-    return min(found), statistics.median(found)
+class Model:
+    """One model in all programs. Rounds are settled once the whole run is known."""
 
+    def __init__(self, name, arguments, machine, scratch):
+        self.name, self.arguments, self.machine, self.scratch = name, arguments, machine, scratch
+        self.folder = make.make(name, arguments.zoo)
+        self.failed = set()
+        self.kept = {}  # where each program keeps what it made
+        self.workers, self.said = {}, {}
+        self.cold = self.calls = self.warm = None
+        self.load = 0.0  # of the machine, after all was measured
 
-def start(program, model, folder, threads, kept):
-    os.makedirs(kept, mode=0o700)
-    try:
-        worker = Worker(program, model, folder, threads, kept)
-        worker.warm_up()
-        return worker
-    except Failed as failed:
-        print(failed, file=sys.stderr)
-        return None
+    def process(self, program, kept):
+        """A new process that has the model; None, and no further try, where the program cannot run it."""
+        if program in self.failed:
+            return None
+        paths = [self.folder + '/model.onnx', self.folder + '/inputs.npz', str(self.arguments.threads), kept]
+        command = [WORKER] if program == 'encore' else [sys.executable, os.path.join(HERE, 'peer_worker.py'), program]
+        try:
+            return worker.Worker(command + paths, '%s: %s' % (self.name, program))
+        except worker.Failed as failed:
+            print(failed, file=sys.stderr)
+            self.failed.add(program)
+            return None
 
+    def load_cold(self, program):
+        """Milliseconds with an empty cache. The process stays until the next one."""
+        if program in self.workers:
+            self.workers.pop(program).end()
+            shutil.rmtree(self.kept[program])
+        self.kept[program] = tempfile.mkdtemp(dir=self.scratch)
+        process = self.process(program, self.kept[program])
+        if process is None:
+            return None
+        self.workers[program] = process
+        return process.ready['load_ms']
 
-def measure_model(model, arguments, scratch):
-    """The rows of one model, with all turns; times are taken out of them once the whole run is known."""
-    folder = make.make(model, arguments.zoo)
-    programs = ['encore'] + arguments.programs
-    kept = {program: os.path.join(scratch, model, program) for program in programs}
-    workers = {program: start(program, model, folder, arguments.threads, kept[program]) for program in programs}
-    for _ in range(arguments.rounds):
-        for worker in filter(None, workers.values()):
-            worker.turn()
-    rows = []
-    for program, worker in workers.items():
-        row = {'model': model, 'program': program, 'threads': arguments.threads,
-               'date': str(datetime.date.today()), 'load': os.getloadavg()[0], 'device': device(),
-               'fails': worker is None}
-        rows.append(row)
-        if worker is None:
-            continue
-        error, agrees = compare(worker, folder, scratch)
-        row.update(version=worker.ready.pop('version', ''), cold_ms=worker.ready['load_ms'], error=error,
-                   agrees=agrees, peak_mib=worker.peak_mib(), ready=worker.ready, turns=worker.turns)
-        worker.end()
-    # Files that are younger than two seconds are not remembered by their stamps.
-    time.sleep(2.1)
-    for row in rows:
-        if not row['fails']:
-            row['warm_ms'], row['warm_median_ms'] = warm_ms(row['program'], model, folder, arguments.threads,
-                                                            kept[row['program']])
-    return rows
+    def first_calls(self, program):
+        """Microseconds of the best of a few; None where the program cannot make them."""
+        try:
+            return min(self.workers[program].times(LEAST_CALLS))
+        except worker.Failed as failed:
+            print(failed, file=sys.stderr)
+            self.failed.add(program)
+            del self.workers[program]
+            return None
 
+    def load_warm(self, program):
+        process = self.process(program, self.kept[program])
+        if process is None:
+            raise worker.Failed('%s: %s runs cold, and not warm' % (self.name, program))
+        process.end()
+        return process.ready['load_ms']
 
-def settle_times(rows):
-    """Replaces each row's turns by the times of those that nothing disturbed."""
-    rows = [row for row in rows if not row['fails']]
-    best = min(calibration for row in rows for calibration, _ in row['turns'])
-    for row in rows:
-        turns = row.pop('turns')
-        kept = [times for calibration, times in turns if calibration <= DISTURBED * best]
-        row['turns'], row['dropped'] = len(turns), len(turns) - len(kept)
-        if not kept:
-            kept = [times for _, times in sorted(turns, key=lambda turn: turn[0])[:3]]
-        row['min_us'] = min(min(times) for times in kept)
-        row['median_us'] = statistics.median(statistics.median(times) for times in kept)
+    def turns(self, turn, programs):
+        return rounds.Rounds({program: lambda program=program: turn(program) for program in programs}, self.machine)
 
+    def measure(self):
+        self.cold = self.turns(self.load_cold, ['encore'] + self.arguments.programs)
+        for _ in range(self.arguments.cold):
+            self.cold.run()
+        first = {program: self.first_calls(program) for program in list(self.workers)}
+        if not self.workers:
+            return
+        calls = calls_per_turn(max(us for us in first.values() if us))
+        self.calls = self.turns(lambda program: rounds.least_and_median(self.workers[program].times(calls)), self.workers)
+        self.calls.run_until(self.arguments.rounds, 3 * self.arguments.rounds)
+        for program, process in self.workers.items():
+            error, agrees = compare(process, self.folder, self.scratch)
+            self.said[program] = {'error': error, 'agrees': agrees, 'peak_mib': process.peak_mib(),
+                                  'version': process.ready.pop('version', ''), 'base_mib': process.ready.pop('base_mib'),
+                                  'ready': process.ready, 'calls': calls}
+            process.end()
+        worker.let_files_age()
+        self.measure_warm()
+        self.load = os.getloadavg()[0]
 
-def device():
-    with open('/proc/cpuinfo') as file:
-        text = file.read()
-    name = next((line.split(':')[1].strip() for line in text.splitlines() if line.startswith('model name')),
-                platform.processor())
-    isa = 'AVX-512' if ' avx512f' in text else 'AVX2' if ' avx2' in text else platform.machine()
-    return '%s, %s' % (name, isa)
+    def measure_warm(self):
+        self.warm = self.turns(self.load_warm, self.said)
+        if 'encore' in self.said:
+            starts = worker.Starts(TOOL, self.folder + '/model.onnx', self.folder + '/inputs.npz',
+                                   self.arguments.threads, self.kept['encore'])
+            self.warm.turns[PROCESS] = starts.milliseconds
+        for turn in self.warm.turns.values():
+            turn()
+        for _ in range(self.arguments.starts):
+            self.warm.run()
+
+    def figures(self, program):
+        calls, warm = self.calls.settle(), self.warm.settle()
+        least, medians = zip(*calls.of(program))
+        return {**self.said[program], 'min_us': min(least), 'median_us': statistics.median(medians),
+                'rounds': len(calls.rounds), 'dropped': rounds.reasons(calls.dropped), 'disturbed': calls.disturbed,
+                **figures('cold', self.cold.settle(), program), **figures('warm', warm, program),
+                **(figures('process', warm, PROCESS) if program == 'encore' else {})}
+
+    def rows(self):
+        for program in ['encore'] + self.arguments.programs:
+            row = {'model': self.name, 'program': program, 'threads': self.arguments.threads,
+                   'date': str(datetime.date.today()), 'load': self.load, 'device': device.name(),
+                   'fails': program not in self.said}
+            row.update({} if row['fails'] else self.figures(program))
+            yield row
 
 
 def merged(rows, path):
@@ -242,17 +207,20 @@ def main():
     parser.add_argument('--programs', nargs='*', default=['onnxruntime', 'openvino'],
                         choices=['onnxruntime', 'openvino'])
     parser.add_argument('--threads', type=int, default=2)
-    parser.add_argument('--rounds', type=int, default=5)
+    parser.add_argument('--rounds', type=int, default=5, help='undisturbed ones; at most three times as many are taken')
+    parser.add_argument('--cold', type=int, default=3, help='cold starts of each program')
+    parser.add_argument('--starts', type=int, default=15, help='warm starts of each program')
     parser.add_argument('--zoo', default=make.OUT, help='where models are made')
     parser.add_argument('--results', help='where rows are kept')
     parser.add_argument('--output', help='the page; standard output without it')
     arguments = parser.parse_args()
-    rows = []
-    for model in arguments.models or table.names(*arguments.group):
+    machine, measured = rounds.Machine(), []
+    for name in arguments.models or table.names(*arguments.group):
         with tempfile.TemporaryDirectory() as scratch:
-            rows += measure_model(model, arguments, scratch)
-        print('measured', model, file=sys.stderr)
-    settle_times(rows)
+            measured.append(Model(name, arguments, machine, scratch))
+            measured[-1].measure()
+        print('measured', name, file=sys.stderr)
+    rows = [row for model in measured for row in model.rows()]
     text = page.render(merged(rows, arguments.results))
     if arguments.output:
         with open(arguments.output, 'w') as file:

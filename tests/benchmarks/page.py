@@ -1,14 +1,12 @@
-"""The page of results.md, made of the rows that models.py measures."""
+"""The page of results.md, made of the rows that models.py measures and of what replay.py measured."""
 import json
 import math
 import os
-import subprocess
 
 import table  # zoo/, which models.py puts on the path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-REPLAYER = os.path.join(ROOT, 'bazel-bin', 'runtime', 'replayer_benchmark')
+REPLAY = os.path.join(HERE, 'results', 'replay.json')
 WARM_GOALS = {'resnet50': 30, 'bert_base': 30, 'gpt2_decode': 30}
 TRAINED = ('magika', 'basic_pitch', 'ppocrv4_det', 'ppocrv4_rec', 'ppocrv4_cls')
 OVERHEAD = table.names('overhead')
@@ -21,75 +19,140 @@ def shown(us):
     return '%.1f us' % us if us < 1000 else '%.2f ms' % (us / 1000)
 
 
-def ratios(by_model, peers):
-    """One line a model: times, and Encore's beside the best peer's."""
-    lines = ['| model | encore | %s | best peer / encore | error | agrees |' % ' | '.join(peers),
-             '|---|---|%s---|---|---|' % ('---|' * len(peers))]
-    gains = []
-    for model, programs in by_model.items():
-        encore = programs['encore']
-        times = [programs[peer]['min_us'] for peer in peers if peer in programs and not programs[peer]['fails']]
-        cells = [shown(programs[name]['min_us']) if name in programs and not programs[name]['fails'] else
-                 'fails' if name in programs else '' for name in ['encore'] + peers]
-        if encore['fails']:
-            lines.append('| %s | %s | | | no |' % (model, ' | '.join(cells)))
-            continue
-        gain = min(times) / encore['min_us'] if times else None
-        gains += [gain] if gain and model not in OVERHEAD else []
-        lines.append('| %s | %s | %s | %.1e | %s |' % (model, ' | '.join(cells), '%.2f' % gain if gain else '',
-                                                      encore['error'], 'yes' if encore['agrees'] else 'no'))
-    if gains:
-        mean = math.exp(sum(map(math.log, gains)) / len(gains))
-        lines += ['', 'Geometric mean of the best peer / encore: %.2f over %d models, those of overhead apart; ahead on '
-                  '%d; the least %.2f.' % (mean, len(gains), sum(gain > 1 for gain in gains), min(gains))]
+def line(cells):
+    return '| %s |' % ' | '.join(cells)
+
+
+def head(cells):
+    return [line(cells), '|' + '---|' * len(cells)]
+
+
+def runs(programs, name):
+    return name in programs and not programs[name]['fails']
+
+
+def time_of(programs, name):
+    """A program's time, with what has to be said of it beside it: (!) it does not agree, * all of its rounds were disturbed."""
+    if not runs(programs, name):
+        return 'fails' if name in programs else ''
+    row = programs[name]
+    return shown(row['min_us']) + ' (!)' * (not row['agrees']) + ' *' * row['disturbed']
+
+
+def gain_of(programs, peers):
+    """(the best peer's time as a multiple of Encore's, how many peers ran); None for the first where one side did not."""
+    times = [programs[peer]['min_us'] for peer in peers if runs(programs, peer)]
+    gain = min(times) / programs['encore']['min_us'] if times and runs(programs, 'encore') else None
+    return gain, len(times)
+
+
+def mean_text(gains, of):
+    mean = math.exp(sum(map(math.log, gains)) / len(gains))
+    return '* %s: %.2f over %d models; ahead on %d; the least %.2f.' % (
+        of, mean, len(gains), sum(gain > 1 for gain in gains), min(gains))
+
+
+def means(by_model, peers):
+    """The geometric means over all models with a ratio, and over those that no peer runs alone."""
+    rated = {model: gain_of(programs, peers) for model, programs in by_model.items() if model not in OVERHEAD}
+    every = [gain for gain, _ in rated.values() if gain]
+    several = [gain for gain, count in rated.values() if gain and count > 1]
+    if not every:
+        return []
+    lines = ['', 'Geometric mean of the best peer / encore, models of overhead apart:', '', mean_text(every, 'all')]
+    alone = [model for model, (gain, count) in rated.items() if gain and count == 1]
+    if several:
+        lines.append(mean_text(several, 'those that at least two peers run%s' %
+                               (' (without %s)' % ', '.join(alone) if alone else '')))
+    for reason, models in (
+            ('Encore fails', [model for model in rated if not runs(by_model[model], 'encore')]),
+            ('no peer runs it', [model for model, (_, count) in rated.items() if not count])):
+        if models:
+            lines.append('* in no mean, because %s: %s.' % (reason, ', '.join(models)))
     return lines
 
 
+def ratios(by_model, peers):
+    """One line a model: times, and Encore's beside the best peer's."""
+    lines = head(['model', 'encore'] + peers + ['best peer / encore', 'error', 'agrees'])
+    for model, programs in by_model.items():
+        encore, gain = programs['encore'], gain_of(programs, peers)[0]
+        said = ['', 'no'] if encore['fails'] else ['%.1e' % encore['error'], 'yes' if encore['agrees'] else 'no']
+        lines.append(line([model] + [time_of(programs, name) for name in ['encore'] + peers] +
+                          ['%.2f' % gain if gain else ''] + said))
+    lines += ['', 'Peers are called from Python, which costs them below 10 us: it counts beside times under 1 ms.']
+    of = {'*': ('all rounds of the row were disturbed, and the least disturbed ones are shown', 'disturbed', True),
+          '(!)': ('does not agree with what is expected', 'agrees', False)}
+    for mark, (text, field, value) in of.items():
+        if any(row.get(field) is value for programs in by_model.values() for row in programs.values()):
+            lines.append('%s: %s.' % (mark, text))
+    return lines + means(by_model, peers)
+
+
+def times_of(row, prefix):
+    """Minimum (median) of how many, in ms; what was dropped."""
+    if prefix + '_ms' not in row:
+        return ''
+    dropped = row[prefix + '_dropped']
+    return '%.1f (%.1f) of %d%s' % (row[prefix + '_ms'], row[prefix + '_median_ms'], row[prefix + '_runs'],
+                                    ', dropped ' + dropped if dropped else '')
+
+
+def memory(row):
+    return '%.0f (%s)' % (row['peak_mib'], '%.0f' % row['base_mib'] if 'base_mib' in row else '?')
+
+
 def details(rows):
-    lines = ['| model | program | version | min | median | cold, ms | warm, ms (median) | peak, MiB | error | '
-             'turns (dropped) | load |', '|---|---|---|---|---|---|---|---|---|---|---|']
+    lines = head(['model', 'program', 'version', 'threads', 'device', 'min', 'median', 'rounds', 'dropped rounds',
+                  'cold, ms: min (median)', 'warm, ms', 'exec to exit, warm, ms', 'peak, MiB (before the model)', 'error',
+                  'agrees', 'date', 'load'])
     for row in rows:
+        start = [row['model'], row['program']]
+        end = [row['date'], '%.1f' % row['load']]
         if row['fails']:
-            lines.append('| %s | %s | | fails | | | | | | | %.1f |' % (row['model'], row['program'], row['load']))
+            lines.append(line(start + ['', str(row['threads']), row['device'], 'fails'] + [''] * 9 + end))
             continue
-        lines.append('| %s | %s | %s | %s | %s | %.0f | %.1f (%.1f) | %.0f | %.1e | %d (%d) | %.1f |' % (
-            row['model'], row['program'], row['version'] or 'this', shown(row['min_us']), shown(row['median_us']),
-            row['cold_ms'], row['warm_ms'], row['warm_median_ms'], row['peak_mib'], row['error'], row['turns'],
-            row['dropped'], row['load']))
+        lines.append(line(start + [
+            row['version'] or 'this', str(row['threads']), row['device'], shown(row['min_us']), shown(row['median_us']),
+            str(row['rounds']), row['dropped'] + ' (all)' * row['disturbed'], times_of(row, 'cold'), times_of(row, 'warm'),
+            times_of(row, 'process'), memory(row), '%.1e' % row['error'], 'yes' if row['agrees'] else 'no'] + end))
     return lines
 
 
 def goals(by_model):
-    lines = ['| model | latency / ONNX Runtime | goal | cold, s | goal | warm, ms | goal | arena / live bytes | goal |',
-             '|---|---|---|---|---|---|---|---|---|']
+    lines = head(['model', 'latency / ONNX Runtime', 'goal', 'cold, s', 'goal', 'warm, exec to exit, ms', 'goal',
+                  'arena / live bytes', 'goal'])
     for model, programs in by_model.items():
-        row, peer = programs['encore'], programs.get('onnxruntime')
+        row, trained = programs['encore'], model in TRAINED
         if row['fails']:
             continue
-        trained = model in TRAINED
-        lines.append('| %s | %s | %s | %.2f | %s | %.1f | %s | %.3f | 1.05 |' % (
-            model, '%.2f' % (row['min_us'] / peer['min_us']) if peer and not peer['fails'] else '',
-            '2' if trained else '', row['cold_ms'] / 1e3, '3' if trained else '', row['warm_ms'],
-            WARM_GOALS.get(model, ''), row['ready']['arena_bytes'] / max(row['ready']['live_bytes'], 1)))
+        peer = '%.2f' % (row['min_us'] / programs['onnxruntime']['min_us']) if runs(programs, 'onnxruntime') else ''
+        lines.append(line([
+            model, peer, '2' if trained else '', '%.2f' % (row['cold_ms'] / 1e3), '3' if trained else '',
+            '%.1f' % row['process_ms'], str(WARM_GOALS.get(model, '')),
+            '%.3f' % (row['ready']['arena_bytes'] / max(row['ready']['live_bytes'], 1)), '1.05']))
     return lines
 
 
+def unequal(by_model):
+    """Where the programs of a model had different numbers of runs."""
+    lines = []
+    for field, what in (('rounds', 'rounds'), ('cold_runs', 'cold starts'), ('warm_runs', 'warm starts')):
+        models = [model for model, programs in by_model.items()
+                  if len({row.get(field) for row in programs.values() if not row['fails']}) > 1]
+        if models:
+            lines.append('Of different number for the programs of one model, so to be compared with care: the %s of %s.' % (
+                what, 'all' if len(models) == len(by_model) else ', '.join(models)))
+    return [''] + lines if lines else []
+
+
 def replay():
-    """Costs of steps and calls, from the runtime's own benchmark, five repetitions, minimum."""
-    if not os.path.exists(REPLAYER):
+    if not os.path.exists(REPLAY):
         return []
-    out = subprocess.run([REPLAYER, '--benchmark_format=json', '--benchmark_repetitions=5', '--benchmark_min_time=0.1'],
-                         check=True, capture_output=True, text=True).stdout
-    best = {}
-    for run in json.loads(out)['benchmarks']:
-        if run['run_type'] == 'iteration':
-            best[run['name']] = min(best.get(run['name'], float('inf')), run['real_time'])
-    step = (best['BM_ThousandSteps/1'] - best['BM_ThousandCallsByHand']) / 1000
-    return ['', '## Replay', '', '    ./encore bench replay', '', '| figure | ns | goal |', '|---|---|---|',
-            '| a step of a thousand, beyond the same kernel called in a loop by hand | %.1f | 50 |' % step,
-            '| the kernel called by hand | %.1f | |' % (best['BM_ThousandCallsByHand'] / 1000),
-            '| a call of a one-step graph, binding included, 1 thread | %.0f | 1,000 |' % best['BM_OneAdd/1'],
-            '| the same, 2 threads | %.0f | 1,000 |' % best['BM_OneAdd/2']]
+    with open(REPLAY) as file:
+        kept = json.load(file)
+    return ['', '## Replay', '', '    ./encore bench replay --results tests/benchmarks/results/replay.json', '',
+            '%s, %s.' % (kept['date'], kept['device']), ''] + kept['lines']
 
 
 def render(rows):
@@ -107,5 +170,5 @@ def render(rows):
                                   ' and '.join(sorted({row['device'] for row in rows})), rows[0]['threads']),
              disturbed, '', '## Encore and the best peer', ''] + ratios(by_model, peers)
     lines += ['', '## Encore against the goals', ''] + goals(by_model)
-    lines += ['', '## All rows', ''] + details(rows) + replay()
+    lines += ['', '## All rows', ''] + details(rows) + unequal(by_model) + replay()
     return '\n'.join(lines) + '\n'

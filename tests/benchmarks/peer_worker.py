@@ -3,7 +3,9 @@
     peer_worker.py onnxruntime|openvino MODEL INPUTS.npz THREADS FOLDER
 
 Commands and answers are those of model_worker.cc. FOLDER is where a peer may keep what it makes of a model; the
-first line says how long it took to make it ("load_ms") and, in a second process with the same folder, to use it.
+first line says how long it took to make it ("load_ms"), until the first call can be made, and in a second process with
+the same folder to use it; and what memory the process had taken before ("base_mib"). One call is made before the first
+that is timed; its outputs' memory is then every call's.
 """
 import json
 import os
@@ -14,11 +16,13 @@ import numpy as np
 
 
 class OnnxRuntime:
-    def __init__(self, model, inputs, threads, folder):
+    def __init__(self):
         import onnxruntime
         self.version = onnxruntime.__version__
+
+    def load(self, model, inputs, threads, folder):
+        import onnxruntime
         kept = os.path.join(folder, 'optimized.onnx')
-        begin = time.perf_counter()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 3
@@ -30,13 +34,19 @@ class OnnxRuntime:
                 options.optimized_model_filepath = kept
         self.session = onnxruntime.InferenceSession(kept if os.path.exists(kept) else model, options,
                                                     providers=['CPUExecutionProvider'])
-        self.load_ms = (time.perf_counter() - begin) * 1e3
         self.names = [output.name for output in self.session.get_outputs()]
         self.binding = self.session.io_binding()
         for name, value in inputs.items():
             self.binding.bind_cpu_input(name, value)
         for name in self.names:
             self.binding.bind_output(name)
+
+    def first_call(self):
+        self.call()
+        values = self.binding.get_outputs()
+        self.binding.clear_binding_outputs()
+        for name, value in zip(self.names, values):
+            self.binding.bind_ortvalue_output(name, value)
 
     def call(self):
         self.session.run_with_iobinding(self.binding)
@@ -46,21 +56,25 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    def __init__(self, model, inputs, threads, folder):
+    def __init__(self):
         import openvino
         self.version = openvino.__version__.split('-')[0]
-        begin = time.perf_counter()
+
+    def load(self, model, inputs, threads, folder):
+        import openvino
         core = openvino.Core()
         settings = {'PERFORMANCE_HINT': 'LATENCY', 'INFERENCE_PRECISION_HINT': 'f32',
                     'INFERENCE_NUM_THREADS': threads, 'NUM_STREAMS': 1}
         if folder:
             settings['CACHE_DIR'] = folder
         compiled = core.compile_model(model, 'CPU', settings)
-        self.load_ms = (time.perf_counter() - begin) * 1e3
         self.names = [output.get_any_name() for output in compiled.outputs]
         self.request = compiled.create_infer_request()
         for name, value in inputs.items():
             self.request.set_tensor(name, openvino.Tensor(value))
+
+    def first_call(self):
+        self.call()
 
     def call(self):
         self.request.infer()
@@ -69,12 +83,24 @@ class OpenVino:
         return {name: self.request.get_output_tensor(i).data.copy() for i, name in enumerate(self.names)}
 
 
+def peak_mib():
+    with open('/proc/self/status') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('VmHWM')) / 1024
+
+
 def main():
     program, model, inputs, threads, folder = sys.argv[1:]
-    peer = {'onnxruntime': OnnxRuntime, 'openvino': OpenVino}[program](
-        model, dict(np.load(inputs)), int(threads), folder)
-    print(json.dumps({'load_ms': peer.load_ms, 'version': peer.version}), flush=True)
+    peer, given = {'onnxruntime': OnnxRuntime, 'openvino': OpenVino}[program](), dict(np.load(inputs))
+    base = peak_mib()
+    begin = time.perf_counter()
+    peer.load(model, given, int(threads), folder)
+    load_ms = (time.perf_counter() - begin) * 1e3
+    print(json.dumps({'load_ms': load_ms, 'base_mib': base, 'version': peer.version}), flush=True)
+    called = False
     for line in sys.stdin:
+        if not called:
+            peer.first_call()
+            called = True
         verb, argument = line.split(maxsplit=1)
         answer = {}
         if verb == 'time':

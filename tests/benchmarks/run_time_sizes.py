@@ -4,8 +4,9 @@
   run_time_sizes.py TOOL [--rows 1000] [--repeat 200] [--rounds 5] [--threads 1]
 
 Each graph takes the first N of 4096 rows of 256 floats, N being an input or a constant, and computes with
-them. Both plans run in turns; the table has the least time of each and their ratio, and the time of a plan
-that does nothing but take the rows.
+them. Both plans run in turns, in changing order; rounds in which the machine was disturbed are dropped for both
+(rounds.py). The table has the least time of each and their ratio, and the time of a plan that does nothing but take
+the rows.
 """
 import argparse
 import json
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+
+import rounds
 
 ROWS, COLUMNS = 4096, 256
 
@@ -74,7 +77,7 @@ def main():
     parser.add_argument('tool')
     parser.add_argument('--rows', type=int, default=1000)
     parser.add_argument('--repeat', type=int, default=200)
-    parser.add_argument('--rounds', type=int, default=5)
+    parser.add_argument('--rounds', type=int, default=5, help='undisturbed ones; at most three times as many are taken')
     parser.add_argument('--threads', type=int, default=1)
     parser.add_argument('--only', default='')
     options = parser.parse_args()
@@ -91,20 +94,21 @@ def main():
                 sys.exit('%s: %s' % (name, run.stderr))
             return json.loads(run.stdout)['latency_us']['min']
 
-        print('%-12s %12s %12s %7s' % ('', 'known, us', 'found, us', 'ratio'))
+        machine = rounds.Machine()
+        print('%-12s %12s %12s %7s  %s' % ('', 'known, us', 'found, us', 'ratio', 'dropped rounds'))
         for name, lines, result in GRAPHS:
             if options.only not in name:
                 continue
             for suffix, rows in (('known', options.rows), ('found', None)):
                 with open(os.path.join(folder, '%s_%s.txt' % (name, suffix)), 'w', encoding='utf-8') as file:
                     file.write(text(lines, result, rows))
-            times = {}
-            for _ in range(options.rounds):
-                for suffix in ('known', 'found'):
-                    file = '%s_%s.txt' % (name, suffix)
-                    times[suffix] = min(times.get(suffix, float('inf')), best(file))
-            print('%-12s %12.1f %12.1f %7.2f' % (name, times['known'], times['found'],
-                                                 times['found'] / times['known']), flush=True)
+            taken = rounds.Rounds({suffix: lambda file='%s_%s.txt' % (name, suffix): best(file)
+                                   for suffix in ('known', 'found')}, machine)
+            taken.run_until(options.rounds, 3 * options.rounds)
+            settled = taken.settle()
+            known, found = min(settled.of('known')), min(settled.of('found'))
+            print('%-12s %12.1f %12.1f %7.2f  %s%s' % (name, known, found, found / known, rounds.reasons(settled.dropped),
+                                                       ' (all)' * settled.disturbed), flush=True)
 
 
 if __name__ == '__main__':

@@ -38,10 +38,9 @@ class DataMutator {
   // The weights as a Constant node's.
   TensorProto* ConstantValue();
   void Emit(std::string_view what, std::string_view rule,
-            std::string_view node = kNodeName,
-            std::string_view attribute = "") {
-    sink_({StrCat("data/", what), model_.SerializeAsString(), std::string(node),
-           std::string(attribute), std::string(rule)});
+            Fault fault = {.node = kNodeName}) {
+    sink_({StrCat("data/", what), model_.SerializeAsString(), std::move(fault),
+           std::string(rule)});
   }
 
   const Sink& sink_;
@@ -83,20 +82,21 @@ void DataMutator::MutateInitializer() {
   Emit("initializer/2^64 elements", "data are as long as dims say");
   weights = Weights();
   for (int i = 0; i < 2000; ++i) weights->add_dims(1);
-  Emit("initializer/rank 2001", "", kNodeName);
+  Emit("initializer/rank 2001", "");
   for (const int type : {0, 8, 99, -1}) {
     Weights()->set_data_type(type);
     Emit(StrCat("initializer/type ", type), "the data are floats");
   }
   Weights()->set_data_type(TensorProto::INT32);
-  Emit("initializer/type of the data", "inputs are of one type", kNodeName);
+  Emit("initializer/type of the data", "inputs are of one type");
   weights = Weights();
   weights->clear_name();
-  Emit("initializer/without a name", "names are not empty", "");
+  Emit("initializer/without a name", "names are not empty",
+       {.field = "initializer #0"});
   weights = Weights();
   weights->mutable_segment()->set_begin(0);
   weights->mutable_segment()->set_end(100);
-  Emit("initializer/segment", "tensors are whole", kNodeName);
+  Emit("initializer/segment", "tensors are whole");
 }
 
 void DataMutator::ExternalWeights(const Entries& entries) {
@@ -232,7 +232,8 @@ TensorProto* DataMutator::ConstantValue() {
 
 void DataMutator::MutateConstant() {
   const auto emit = [&](std::string_view what, std::string_view rule) {
-    Emit(StrCat("constant/", what), rule, kNodeName, "value");
+    Emit(StrCat("constant/", what), rule,
+         {.node = kNodeName, .attribute = "value"});
   };
   for (const size_t size : {0, 11, 13}) {
     ConstantValue()->set_raw_data(std::string(size, '\0'));

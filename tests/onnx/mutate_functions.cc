@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 
 #include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/base_models.h"
@@ -86,10 +87,9 @@ class FunctionMutator {
     node->set_name(kNodeName);
     return node;
   }
-  void Emit(std::string_view what, std::string_view rule,
-            std::string_view node = "", std::string_view attribute = "") {
+  void Emit(std::string_view what, std::string_view rule, Fault fault) {
     sink_({StrCat("function/", what), model_.SerializeAsString(),
-           std::string(node), std::string(attribute), std::string(rule)});
+           std::move(fault), std::string(rule)});
   }
 
   const Sink& sink_;
@@ -98,43 +98,47 @@ class FunctionMutator {
 
 void FunctionMutator::MutateCall() {
   Call()->add_input("x");
-  Emit("call/more inputs", "the function takes one", kNodeName);
+  Emit("call/more inputs", "the function takes one", {.node = kNodeName});
   Call()->add_output("z");
-  Emit("call/more outputs", "the function has one", kNodeName);
+  Emit("call/more outputs", "the function has one", {.node = kNodeName});
   Call()->clear_input();
-  Emit("call/no inputs", "the function reads its input", kNodeName);
+  Emit("call/no inputs", "the function reads its input", {.node = kNodeName});
   AttributeProto* attribute = Call()->add_attribute();
   attribute->set_name("frobnicate");
   attribute->set_type(AttributeProto::INT);
   attribute->set_i(1);
   Emit("call/unknown attribute", "the function has no such attribute",
-       kNodeName, "frobnicate");
+       {.node = kNodeName, .attribute = "frobnicate"});
   NodeProto* call = Call();
   *call->add_attribute() = call->attribute(0);
-  Emit("call/attribute twice", "attributes have distinct names", kNodeName,
-       "alpha");
+  Emit("call/attribute twice", "attributes have distinct names",
+       {.node = kNodeName, .attribute = "alpha"});
   attribute = Call()->mutable_attribute(0);
   attribute->set_type(AttributeProto::INT);
   attribute->clear_f();
   attribute->set_i(1);
-  Emit("call/attribute retyped", "alpha is a float", kNodeName, "alpha");
+  Emit("call/attribute retyped", "alpha is a float",
+       {.node = kNodeName, .attribute = "alpha"});
   Call()->set_op_type("G");
-  Emit("call/of nothing", "there is no such function", kNodeName);
+  Emit("call/of nothing", "there is no such function", {.node = kNodeName});
   Call()->mutable_attribute(0)->set_ref_attr_name("alpha");
-  Emit("call/reference", "references are in functions", kNodeName, "alpha");
+  Emit("call/reference", "references are in functions",
+       {.node = kNodeName, .attribute = "alpha"});
   Call();
   model_.mutable_opset_import()->RemoveLast();
-  Emit("call/domain not imported", "domains of nodes are imported", kNodeName);
+  Emit("call/domain not imported", "domains of nodes are imported",
+       {.node = kNodeName});
   call = Call();
   call->set_op_type("LeakyRelu");
   call->clear_domain();
   call->mutable_attribute(0)->set_ref_attr_name("alpha");
-  Emit("reference outside", "references are in functions", kNodeName, "alpha");
+  Emit("reference outside", "references are in functions",
+       {.node = kNodeName, .attribute = "alpha"});
 }
 
 void FunctionMutator::MutateBody(bool called) {
   const auto emit = [&](std::string_view what, std::string_view rule) {
-    Emit(StrCat(called ? "" : "uncalled/", what), rule, "F");
+    Emit(StrCat(called ? "" : "uncalled/", what), rule, {.value = "F"});
   };
   FunctionProto* function = Function(called);
   *model_.add_functions() = *function;
@@ -161,8 +165,8 @@ void FunctionMutator::MutateBody(bool called) {
 void FunctionMutator::MutateNodes(bool called) {
   const auto emit = [&](std::string_view what, std::string_view rule,
                         std::string_view attribute = "") {
-    Emit(StrCat(called ? "" : "uncalled/", "node/", what), rule, kNodeName,
-         attribute);
+    Emit(StrCat(called ? "" : "uncalled/", "node/", what), rule,
+         {.node = kNodeName, .attribute = std::string(attribute)});
   };
   Inner(called, 0)->set_op_type("Frobnicate");
   emit("unknown operator", "the standard has no such operator");

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/base_models.h"
@@ -31,17 +32,17 @@ class ModelMutator {
     model_ = Chain();
     return model_.mutable_graph();
   }
-  void Emit(std::string_view what, std::string_view rule,
-            std::string_view node = "", std::string_view attribute = "") {
-    sink_({StrCat("model/", what), model_.SerializeAsString(),
-           std::string(node), std::string(attribute), std::string(rule),
-           base_});
+  void Emit(std::string_view what, std::string_view rule, Fault fault) {
+    sink_({StrCat("model/", what), model_.SerializeAsString(), std::move(fault),
+           std::string(rule), base_});
   }
   void EmitBytes(std::string_view what, std::string bytes) {
     // Protobuf's own parser is the judge.
     ModelProto parsed;
     if (parsed.ParseFromString(bytes)) return;
-    sink_({StrCat("bytes/", what), std::move(bytes), "", "",
+    sink_({StrCat("bytes/", what),
+           std::move(bytes),
+           {},
            "protobuf cannot parse it"});
   }
   struct Branch {
@@ -58,74 +59,81 @@ class ModelMutator {
 
 void ModelMutator::MutateGraph() {
   Begin()->mutable_node(0)->set_input(1, "y");
-  Emit("cyclic", "graphs are acyclic", kNodeName);
+  Emit("cyclic", "graphs are acyclic", {.node = kNodeName});
   Begin()->mutable_node(0)->set_input(1, "a");
-  Emit("reads itself", "graphs are acyclic", kNodeName);
+  Emit("reads itself", "graphs are acyclic", {.node = kNodeName});
   GraphProto* graph = Begin();
   graph->mutable_node()->SwapElements(0, 1);
-  Emit("unsorted", "nodes are sorted topologically");
+  Emit("unsorted", "nodes are sorted topologically", {.node = "Relu_2"});
   graph = Begin();
   *graph->add_node() = graph->node(0);
-  Emit("output made twice", "names are given once", kNodeName);
+  Emit("output made twice", "names are given once", {.node = kNodeName});
   Begin()->mutable_node(0)->set_output(0, "x");
-  Emit("output named as an input", "names are given once", kNodeName);
+  Emit("output named as an input", "names are given once", {.node = kNodeName});
   Begin()->mutable_node(0)->set_output(0, "w");
-  Emit("output named as an initializer", "names are given once", kNodeName);
+  Emit("output named as an initializer", "names are given once",
+       {.node = kNodeName});
   graph = Begin();
   *graph->add_input() = graph->input(0);
-  Emit("input twice", "names are given once");
+  Emit("input twice", "names are given once", {.value = "x"});
   graph = Begin();
   *graph->add_initializer() = graph->initializer(0);
-  Emit("initializer twice", "names are given once");
+  Emit("initializer twice", "names are given once", {.value = "w"});
   graph = Begin();
   *graph->add_output() = graph->output(0);
-  Emit("output twice", "");
+  Emit("output twice", "", {.value = "y"});
   Begin()->clear_output();
-  Emit("no outputs", "");
+  Emit("no outputs", "", {.field = "outputs"});
   Begin()->mutable_output(0)->set_name("nobody_makes_this");
-  Emit("output of nobody", "outputs are made by nodes");
+  Emit("output of nobody", "outputs are made by nodes",
+       {.value = "nobody_makes_this"});
   Begin()->clear_initializer();
   Emit("initializer missing", "values are made before they are read",
-       kNodeName);
+       {.node = kNodeName});
   Begin()->clear_input();
-  Emit("input missing", "values are made before they are read", kNodeName);
+  Emit("input missing", "values are made before they are read",
+       {.node = kNodeName});
   Begin()->mutable_input(0)->clear_name();
-  Emit("input without a name", "names are not empty");
+  Emit("input without a name", "names are not empty", {.field = "input #0"});
   Begin()->mutable_input(0)->clear_type();
-  Emit("input without a type", "inputs have types");
+  Emit("input without a type", "inputs have types", {.value = "x"});
   Begin()->clear_name();
-  Emit("graph without a name", "");
+  Emit("graph without a name", "", {.field = "graph"});
   Begin()->mutable_node(0)->set_domain("com.frobnicate");
-  Emit("unknown domain", "nobody defines the domain", kNodeName);
+  Emit("unknown domain", "nobody defines the domain", {.node = kNodeName});
   Begin();
   model_.clear_graph();
-  Emit("no graph", "a model has a graph");
+  Emit("no graph", "a model has a graph", {.field = "graph"});
 }
 
 void ModelMutator::MutateVersions() {
   Begin();
   model_.clear_opset_import();
-  Emit("no opset_import", "a model imports opsets");
+  Emit("no opset_import", "a model imports opsets", {.field = "opset_import"});
   Begin();
   model_.mutable_opset_import(0)->set_domain("frobnicate");
-  Emit("default domain not imported", "domains of nodes are imported");
+  Emit("default domain not imported", "domains of nodes are imported",
+       {.node = kNodeName, .field = "opset_import"});
   for (const int64_t version : {int64_t{0}, int64_t{-1}, int64_t{1} << 40}) {
     Begin();
     model_.mutable_opset_import(0)->set_version(version);
-    Emit(StrCat("opset ", version), "there is no such opset");
+    Emit(StrCat("opset ", version), "there is no such opset",
+         {.field = StrCat("opset ", version)});
   }
   for (const int64_t version : {int64_t{0}, int64_t{-1}, int64_t{1} << 40}) {
     Begin();
     model_.set_ir_version(version);
-    Emit(StrCat("ir_version ", version), "there is no such format");
+    Emit(StrCat("ir_version ", version), "there is no such format",
+         {.field = StrCat("ir_version ", version)});
   }
   Begin();
   model_.clear_ir_version();
-  Emit("no ir_version", "ir_version is required");
+  Emit("no ir_version", "ir_version is required", {.field = "ir_version"});
   Begin();
   *model_.add_opset_import() = model_.opset_import(0);
   model_.mutable_opset_import(1)->set_version(3);
-  Emit("opset imported twice", "a domain is imported once");
+  Emit("opset imported twice", "a domain is imported once",
+       {.field = "opset_import"});
 }
 
 void ModelMutator::MutateDeclarations() {
@@ -134,23 +142,27 @@ void ModelMutator::MutateDeclarations() {
   };
   for (const int type : {0, 7, 8, 99, -1}) {
     tensor()->set_elem_type(type);
-    Emit(StrCat("output/type ", type), type == 7 ? "Relu makes floats" : "");
+    Emit(StrCat("output/type ", type), type == 7 ? "Relu makes floats" : "",
+         {.node = "Relu_2", .value = "y"});
   }
   tensor()->mutable_shape()->add_dim()->set_dim_value(1);
-  Emit("output/rank 3", "Relu keeps the shape");
+  Emit("output/rank 3", "Relu keeps the shape",
+       {.node = "Relu_2", .value = "y"});
   tensor()->mutable_shape()->mutable_dim(1)->set_dim_value(4);
-  Emit("output/dim 4", "Relu keeps the shape");
+  Emit("output/dim 4", "Relu keeps the shape",
+       {.node = "Relu_2", .value = "y"});
   const auto input = [&] {
     return Begin()->mutable_input(0)->mutable_type()->mutable_tensor_type();
   };
   for (const int type : {0, 8, 99, -1}) {
     input()->set_elem_type(type);
-    Emit(StrCat("input/type ", type), "Add takes numbers");
+    Emit(StrCat("input/type ", type), "Add takes numbers",
+         {.node = kNodeName, .value = "x"});
   }
   for (const int64_t dim :
        {int64_t{-1}, int64_t{4}, std::numeric_limits<int64_t>::min()}) {
     input()->mutable_shape()->mutable_dim(1)->set_dim_value(dim);
-    Emit(StrCat("input/dim ", dim), "dims broadcast", "");
+    Emit(StrCat("input/dim ", dim), "dims broadcast", {.node = kNodeName});
   }
   const auto middle = [&] {
     auto* info = Begin()->add_value_info();
@@ -158,9 +170,9 @@ void ModelMutator::MutateDeclarations() {
     return info->mutable_type()->mutable_tensor_type();
   };
   middle()->set_elem_type(7);
-  Emit("value/type", "Add makes floats", kNodeName);
+  Emit("value/type", "Add makes floats", {.node = kNodeName});
   middle()->mutable_shape()->add_dim()->set_dim_value(1);
-  Emit("value/rank", "Add keeps the shape", kNodeName);
+  Emit("value/rank", "Add keeps the shape", {.node = kNodeName});
 }
 
 // `levels` models of If, one in another, as bytes: protobuf's own writer would
@@ -225,7 +237,7 @@ void ModelMutator::MutateBranch(const Branch& branch) {
                                     .name();
   const auto emit = [&](std::string_view what, std::string_view rule) {
     Emit(StrCat("subgraph/", branch.title, "/", attribute, "/", what), rule,
-         kNodeName);
+         {.node = kNodeName});
   };
   begin();
   base_ = model_.SerializeAsString();
@@ -265,7 +277,9 @@ void ModelMutator::MutateSubgraphs() {
   for (const int levels : {100, 1000, 10000}) {
     // The file is not a protobuf message any parser must take: nesting is
     // limited.
-    sink_({StrCat("subgraph/nested ", levels), NestedIfs(levels), "", "",
+    sink_({StrCat("subgraph/nested ", levels),
+           NestedIfs(levels),
+           {.node = kNodeName, .attribute = "then_branch"},
            "protobuf limits nesting to 100 messages"});
   }
 }
@@ -292,9 +306,9 @@ void ModelMutator::MutateBytes() {
   EmitBytes("tag without end", std::string(100, '\xff'));
   EmitBytes("field 0", std::string("\x00\x01", 2));
   EmitBytes("group", std::string("\x0b\x0b\x0b", 3));
-  sink_({"bytes/empty", "", "", "", "a model has a graph"});
-  sink_({"bytes/text", std::string(2000, 'a'), "", "", "no protobuf message"});
-  sink_({"bytes/zeros", std::string(4096, '\0'), "", "", "field 0"});
+  sink_({"bytes/empty", "", {.field = "graph"}, "a model has a graph"});
+  sink_({"bytes/text", std::string(2000, 'a'), {}, "no protobuf message"});
+  sink_({"bytes/zeros", std::string(4096, '\0'), {}, "field 0"});
 }
 
 }  // namespace

@@ -71,17 +71,19 @@ class NodeMutator {
   void Emit(std::string_view what, std::string_view attribute,
             std::string_view rule) {
     const auto& outputs = graph_->node(site_.node).output();
-    EmitOf(kNodeName, what, attribute, rule, {outputs.begin(), outputs.end()});
+    EmitOf(what, attribute, rule,
+           Reached({outputs.begin(), outputs.end()}, /*of_input=*/false));
   }
-  // `changed`: the values that the mutation changes.
-  void EmitOf(std::string_view node, std::string_view what,
-              std::string_view attribute, std::string_view rule,
-              std::set<std::string> changed = {}, bool of_input = false) {
+  // `reached`: the nodes that the mutation may make wrong, this one apart.
+  void EmitOf(std::string_view what, std::string_view attribute,
+              std::string_view rule, std::vector<std::string> reached) {
     sink_({StrCat(site_.schema->op_type, "-", site_.schema->since,
                   site_.path.empty() ? "" : "/inner", "/", what),
-           model_.SerializeAsString(), std::string(node),
-           std::string(attribute), std::string(rule), base_,
-           Reached(std::move(changed), of_input)});
+           model_.SerializeAsString(),
+           {kNodeName, std::string(attribute), "", ""},
+           std::string(rule),
+           base_,
+           std::move(reached)});
   }
   // What messages call the nodes that `changed` of the node's graph reach, in
   // the graphs around it too.
@@ -104,8 +106,8 @@ class NodeMutator {
   // A mutation of the graph input that the node reads. A subgraph's input is
   // what the node around gives: that may be at fault.
   void EmitInput(int i, std::string_view what, std::string_view rule = "") {
-    EmitOf(kNodeName, StrCat("input ", i, "/", what), "", rule,
-           {graph_->node(site_.node).input(i)}, /*of_input=*/true);
+    EmitOf(StrCat("input ", i, "/", what), "", rule,
+           Reached({graph_->node(site_.node).input(i)}, /*of_input=*/true));
   }
   AttributeProto* Attribute(NodeProto* node, const Schema::AttributeRow& row);
   void OutOfRange(const Schema::AttributeRow& row);
@@ -289,7 +291,7 @@ void NodeMutator::MutateNode() {
   Begin();
   if (site_.schema->since > 1) {
     for (auto& import : *model_.mutable_opset_import()) import.set_version(1);
-    EmitOf("", "older opset", "", "");
+    EmitOf("older opset", "", "", TitlesOf(model_.graph()));
   }
 }
 

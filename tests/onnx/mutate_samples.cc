@@ -2,6 +2,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/base_models.h"
@@ -30,6 +31,7 @@ class SampleMutator {
 
   void MutateNames();
   void MutateText();
+  void MutateUnnamed();
   void MutateInputs();
   void MutateVersions();
   void MutateBytes();
@@ -43,16 +45,18 @@ class SampleMutator {
   NodeProto* Node() { return Begin()->mutable_node(0); }
   // The graph input i as a tensor with a shape; null where it is none.
   ::onnx::TypeProto_Tensor* InputType(int i);
-  void Emit(std::string_view what, std::string_view rule,
-            std::string_view node = "") {
+  void Emit(std::string_view what, std::string_view rule, Fault fault) {
     sink_({StrCat("sample/", title_, "/", what), model_.SerializeAsString(),
-           std::string(node), "", std::string(rule), base_});
+           std::move(fault), std::string(rule), base_});
   }
   void EmitBytes(std::string_view what, std::string bytes) {
     ModelProto parsed;
     if (parsed.ParseFromString(bytes)) return;
-    sink_({StrCat("sample/", title_, "/", what), std::move(bytes), "", "",
-           "protobuf cannot parse it", base_});
+    sink_({StrCat("sample/", title_, "/", what),
+           std::move(bytes),
+           {},
+           "protobuf cannot parse it",
+           base_});
   }
 
   const Sample& sample_;
@@ -65,54 +69,78 @@ class SampleMutator {
 void SampleMutator::MutateNames() {
   GraphProto* graph = Begin();
   *graph->add_node() = graph->node(0);
-  Emit("node twice", "names are given once", kNodeName);
+  Emit("node twice", "names are given once", {.node = kNodeName});
   graph = Begin();
   if (graph->input_size() > 0) {
     *graph->add_input() = graph->input(0);
-    Emit("input twice", "names are given once");
+    Emit("input twice", "names are given once",
+         {.value = graph->input(0).name()});
     graph = Begin();
     graph->mutable_node(0)->set_output(0, graph->input(0).name());
-    Emit("output named as an input", "names are given once", kNodeName);
+    Emit("output named as an input", "names are given once",
+         {.node = kNodeName});
     Begin()->mutable_input(0)->clear_name();
-    Emit("input without a name", "names are not empty");
+    Emit("input without a name", "names are not empty", {.field = "input #0"});
   }
   graph = Begin();
   *graph->add_output() = graph->output(0);
-  Emit("output twice", "names are given once");
+  Emit("output twice", "names are given once",
+       {.value = graph->output(0).name()});
   Begin()->clear_output();
-  Emit("no outputs", "a graph has outputs");
+  Emit("no outputs", "a graph has outputs", {.field = "outputs"});
   Begin()->mutable_output(0)->set_name("nobody_makes_this");
-  Emit("output of nobody", "outputs are made by nodes");
+  Emit("output of nobody", "outputs are made by nodes",
+       {.value = "nobody_makes_this"});
   for (int i = 0; i < Node()->input_size(); ++i) {
     if (Node()->input(i).empty()) continue;
     NodeProto* node = Node();
     node->set_input(i, node->output(0));
     Emit(StrCat("input ", i, " reads the output"), "graphs are acyclic",
-         kNodeName);
+         {.node = kNodeName});
   }
 }
 
 void SampleMutator::MutateText() {
   const std::string_view rule = "strings are UTF-8";
   Node()->set_name(std::string(kNodeName) + kNoText);
-  Emit("text/node", rule, kNodeName);
+  Emit("text/node", rule, {.node = kNodeName});
   Node()->set_op_type(kNoText);
-  Emit("text/op_type", rule, kNodeName);
+  Emit("text/op_type", rule, {.node = kNodeName});
   Node()->set_domain(kNoText);
-  Emit("text/domain", rule, kNodeName);
+  Emit("text/domain", rule, {.node = kNodeName});
   Node()->set_output(0, kNoText);
-  Emit("text/output", rule, kNodeName);
+  Emit("text/output", rule, {.node = kNodeName});
   Node()->add_input(kNoText);
-  Emit("text/input", rule, kNodeName);
+  Emit("text/input", rule, {.node = kNodeName});
   Node()->add_attribute()->set_name(kNoText);
-  Emit("text/attribute", rule, kNodeName);
+  Emit("text/attribute", rule, {.node = kNodeName});
   Begin()->set_name(kNoText);
-  Emit("text/graph", rule);
+  Emit("text/graph", rule, {.field = "graph"});
   Begin()->mutable_output(0)->set_name(kNoText);
-  Emit("text/graph output", rule);
+  Emit("text/graph output", rule, {.field = "output #0"});
   Begin();
   model_.mutable_opset_import(0)->set_domain(kNoText);
-  Emit("text/opset", rule);
+  Emit("text/opset", rule, {.field = "opset_import"});
+}
+
+// The node without a name: messages then have another title for it.
+void SampleMutator::MutateUnnamed() {
+  const auto unnamed = [&] {
+    NodeProto* node = Node();
+    node->clear_name();
+    node->set_op_type("Frobnicate");
+    return node;
+  };
+  const std::string_view rule = "the standard has no such operator";
+  const std::string output = unnamed()->output(0);
+  if (!output.empty()) {
+    Emit("unnamed/with outputs", rule,
+         {.node = StrCat("node ", Quote(output), " (Frobnicate)")});
+  }
+  unnamed()->clear_output();
+  Emit("unnamed/without outputs", rule, {.node = "node #0 (Frobnicate)"});
+  unnamed()->set_op_type(kNoText);
+  Emit("unnamed/text", "strings are UTF-8", {.node = "node #0"});
 }
 
 ::onnx::TypeProto_Tensor* SampleMutator::InputType(int i) {
@@ -124,28 +152,32 @@ void SampleMutator::MutateText() {
 }
 
 void SampleMutator::MutateInputs() {
+  const auto input = [&](int i) { return model_.graph().input(i).name(); };
   for (int i = 0; i < Begin()->input_size(); ++i) {
     Begin()->mutable_input(i)->clear_type();
-    Emit(StrCat("input ", i, "/no type"), "inputs have types");
+    Emit(StrCat("input ", i, "/no type"), "inputs have types",
+         {.value = input(i)});
     if (InputType(i) == nullptr) continue;
     for (const int type : {0, 99, -1}) {
       InputType(i)->set_elem_type(type);
-      Emit(StrCat("input ", i, "/type ", type), "there is no such type");
+      Emit(StrCat("input ", i, "/type ", type), "there is no such type",
+           {.value = input(i)});
     }
     if (InputType(i)->shape().dim_size() == 0) continue;
     for (const int64_t dim : {int64_t{-2}, std::numeric_limits<int64_t>::min(),
                               std::numeric_limits<int64_t>::max()}) {
       InputType(i)->mutable_shape()->mutable_dim(0)->set_dim_value(dim);
       Emit(StrCat("input ", i, "/dim ", dim),
-           dim < 0 ? "dims are not negative" : "");
+           dim < 0 ? "dims are not negative" : "", {.value = input(i)});
     }
     auto* shape = InputType(i)->mutable_shape();
     while (shape->dim_size() < 4) shape->add_dim();
     for (auto& dim : *shape->mutable_dim()) dim.set_dim_value(int64_t{1} << 40);
-    Emit(StrCat("input ", i, "/2^160 elements"), "elements can be counted");
+    Emit(StrCat("input ", i, "/2^160 elements"), "elements can be counted",
+         {.value = input(i)});
     shape = InputType(i)->mutable_shape();
     while (shape->dim_size() < 1000) shape->add_dim()->set_dim_value(1);
-    Emit(StrCat("input ", i, "/rank 1000"), "");
+    Emit(StrCat("input ", i, "/rank 1000"), "", {.value = input(i)});
   }
 }
 
@@ -158,17 +190,20 @@ void SampleMutator::MutateVersions() {
     for (auto& import : *model_.mutable_opset_import()) {
       if (import.domain().empty()) import.set_version(version);
     }
-    Emit(StrCat("opset ", version), "there is no such opset");
+    Emit(StrCat("opset ", version), "there is no such opset",
+         {.field = StrCat("opset ", version)});
     Begin();
     model_.set_ir_version(version);
-    Emit(StrCat("ir_version ", version), "there is no such format");
+    Emit(StrCat("ir_version ", version), "there is no such format",
+         {.field = StrCat("ir_version ", version)});
   }
   Begin();
   model_.clear_opset_import();
-  Emit("no opset_import", "a model imports opsets");
+  Emit("no opset_import", "a model imports opsets", {.field = "opset_import"});
   Begin();
   *model_.add_opset_import() = model_.opset_import(0);
-  Emit("opset imported twice", "a domain is imported once");
+  Emit("opset imported twice", "a domain is imported once",
+       {.field = "opset_import"});
 }
 
 void SampleMutator::MutateBytes() {
@@ -206,6 +241,7 @@ void MutateSamples(const std::vector<Sample>& corpus, const Sink& sink) {
     SampleMutator mutator(*sample, sink);
     mutator.MutateNames();
     mutator.MutateText();
+    mutator.MutateUnnamed();
     mutator.MutateInputs();
     mutator.MutateVersions();
     mutator.MutateBytes();

@@ -18,12 +18,21 @@
 
 namespace encore::tests {
 
+// What a message about a mutation has to name: all of these that are not empty.
+// Where all are, the bytes themselves are at fault, and it has to say at which
+// byte of the file.
+struct Fault {
+  std::string node = {};       // a node's title, or a part of it
+  std::string attribute = {};  // a node's
+  std::string value = {};  // an input's, output's, initializer's or function's
+  std::string field = {};  // of the model, as messages call it: "ir_version"
+};
+
 struct Mutation {
   // "Softmax-13/axis/retyped".
   std::string name;
   std::string bytes;
-  // What a message has to name; empty where no node or attribute is at fault.
-  std::string node, attribute;
+  Fault fault;
   // The rule of the standard that it breaks. Empty: it counts only where
   // another judge, onnx's checker, refuses it.
   std::string rule;

@@ -93,8 +93,27 @@ Sites FindSites(const std::vector<Sample>& corpus) {
 }
 
 std::string TitleOf(const NodeProto& node) {
-  const bool unnamed = node.name().empty() && node.output_size() > 0;
-  return unnamed ? node.output(0) : node.name();
+  std::string title = node.name();
+  for (const std::string& output : node.output()) {
+    if (title.empty()) title = output;
+  }
+  return title;
+}
+
+std::vector<std::string> TitlesOf(const GraphProto& graph) {
+  std::vector<std::string> titles;
+  std::vector<const GraphProto*> work = {&graph};
+  while (!work.empty()) {
+    const GraphProto& next = *work.back();
+    work.pop_back();
+    for (const NodeProto& node : next.node()) {
+      titles.push_back(TitleOf(node));
+      for (const AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) work.push_back(&attribute.g());
+      }
+    }
+  }
+  return titles;
 }
 
 std::vector<std::string> NodesReached(const GraphProto& graph,

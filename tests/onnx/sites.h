@@ -44,6 +44,9 @@ Sites FindSites(const std::vector<Sample>& corpus);
 // What messages call a node.
 std::string TitleOf(const ::onnx::NodeProto& node);
 
+// What messages call the nodes of `graph` and of the graphs in it.
+std::vector<std::string> TitlesOf(const ::onnx::GraphProto& graph);
+
 // What messages call the nodes of `graph` that read one of `values`, or what is
 // computed from one.
 std::vector<std::string> NodesReached(const ::onnx::GraphProto& graph,

@@ -3,7 +3,7 @@
 //   write_mutations OUT CORPUS...
 // OUT/models has them one after another, OUT/index.json an object a line:
 // offset and size, those of its base where it has one, name, node, attribute,
-// rule, reached (see mutations.h).
+// value, field, rule, reached (see mutations.h).
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -46,11 +46,15 @@ int Write(const std::string& folder, const std::vector<std::string>& roots) {
   const Sink sink = [&](Mutation mutation) {
     if (!mutation.base.empty()) seen.insert(mutation.base);
     if (!seen.insert(mutation.bytes).second) return;
-    nlohmann::json row{
-        {"offset", write(mutation.bytes)}, {"size", mutation.bytes.size()},
-        {"name", mutation.name},           {"node", mutation.node},
-        {"attribute", mutation.attribute}, {"rule", mutation.rule},
-        {"reached", mutation.reached}};
+    nlohmann::json row{{"offset", write(mutation.bytes)},
+                       {"size", mutation.bytes.size()},
+                       {"name", mutation.name},
+                       {"node", mutation.fault.node},
+                       {"attribute", mutation.fault.attribute},
+                       {"value", mutation.fault.value},
+                       {"field", mutation.fault.field},
+                       {"rule", mutation.rule},
+                       {"reached", mutation.reached}};
     if (!mutation.base.empty()) {
       if (!bases.contains(mutation.base)) {
         bases[mutation.base] = write(mutation.base);

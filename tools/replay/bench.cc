@@ -1,8 +1,8 @@
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -67,24 +67,13 @@ StatusOr<PairedTimes> Measure(const ReplayFlags& flags,
   return times;
 }
 
-// The median of the pairs' ratios and its 95 % confidence interval, from the
-// binomial distribution of ranks.
-struct Ratio {
-  double median = 1, low = 1, high = 1;
-};
-Ratio RatioOf(const PairedTimes& times) {
+// Of the pairs' ratios.
+MedianInterval RatioOf(const PairedTimes& times) {
   std::vector<double> ratios;
   for (size_t i = 0; i < times.file.kept().size(); ++i) {
     ratios.push_back(times.file.kept()[i] / times.baseline.kept()[i]);
   }
-  std::sort(ratios.begin(), ratios.end());
-  const double count = static_cast<double>(ratios.size());
-  const double spread = 1.96 * std::sqrt(count) / 2;
-  const auto at = [&](double rank) {
-    return ratios[static_cast<size_t>(std::clamp(rank, 0.0, count - 1))];
-  };
-  return {at(count / 2), at(std::floor(count / 2 - spread)),
-          at(std::ceil(count / 2 + spread))};
+  return MedianWithInterval(std::move(ratios));
 }
 
 Json LatencyJson(const Latency& latency) {
@@ -129,7 +118,7 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
   if (!context.quiet()) PrintLatency(path, latency, times.file.count());
   if (baseline) {
     const Latency base = times.baseline.Percentiles();
-    const Ratio ratio = RatioOf(times);
+    const MedianInterval ratio = RatioOf(times);
     json["baseline"] = {
         {"file", flags.baseline},
         {"source", SourceText(*baseline->loaded)},
@@ -138,10 +127,14 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
          {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}}}};
     if (!context.quiet()) {
       PrintLatency(flags.baseline, base, times.baseline.count());
-      Printf(
-          "  takes %.3f times as long as the baseline "
-          "(95 %%: %.3f to %.3f)\n",
-          ratio.median, ratio.low, ratio.high);
+      Printf("  takes %.3f times as long as the baseline ", ratio.median);
+      if (std::isfinite(ratio.low)) {
+        Printf("(95 %%: %.3f to %.3f)
+", ratio.low, ratio.high);
+      } else {
+        Printf("(too few runs for an interval)
+");
+      }
     }
   }
   context.flags.json.Write(json);

@@ -129,6 +129,10 @@ class ReplayTest(unittest.TestCase):
         ratio = report['baseline']['ratio']
         self.assertLessEqual(ratio['low'], ratio['median'])
         self.assertLessEqual(ratio['median'], ratio['high'])
+        few = ('bench', self.package, '--repeat', '3', '--baseline', self.recording)
+        ratio = self.json_of(self.replay(*few, '--json'))['baseline']['ratio']
+        self.assertEqual((ratio['low'], ratio['high']), (None, None))
+        self.assertIn('too few runs for an interval', self.replay(*few).stdout)
 
     def test_profile_tells_time_and_origin_of_steps(self):
         trace = self.path('trace.json')

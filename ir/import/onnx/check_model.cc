@@ -43,7 +43,8 @@ Status CheckImports(const OpsetImports& opsets) {
 Status CheckOpsets(const Model& model) {
   if (model.ir_version < 1) {
     return InvalidArgumentError(
-        StrCat("ir_version is ", model.ir_version, " or missing"));
+        StrCat("ir_version ", model.ir_version,
+               " is none that there is, or stands for none given"));
   }
   if (model.ir_version > kNewestIrVersion) {
     return UnimplementedError(StrCat("ir_version ", model.ir_version,
@@ -64,7 +65,8 @@ Status CheckNames(const Values& values, std::string_view what) {
   std::set<std::string_view> names;
   for (const auto& value : values) {
     if (value.name.empty()) {
-      return InvalidArgumentError(StrCat("an ", what, " has no name"));
+      return InvalidArgumentError(
+          StrCat(what, " #", &value - values.data(), " has no name"));
     }
     if (!names.insert(value.name).second) {
       return InvalidArgumentError(StrCat("the name ", Quote(value.name),

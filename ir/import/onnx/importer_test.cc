@@ -237,6 +237,51 @@ TEST(OnnxImporter, EveryTruncationIsAnErrorOrAModel) {
   }
 }
 
+// Of a file whose graph is `graph`.
+std::string ErrorOfGraph(const Proto& graph, std::string* bytes) {
+  *bytes = Proto()
+               .Int(1, 8)
+               .Sub(8, Proto().Bytes(1, "").Int(2, 13))
+               .Sub(7, graph)
+               .bytes();
+  auto owner = std::make_shared<const std::string>(*bytes);
+  const auto result = Import(std::as_bytes(std::span(*owner)), owner, "", {});
+  return result.ok() ? "no error" : encore::Message(result.status());
+}
+
+TEST(OnnxImporter, BrokenFieldsAreNamedWithTheirByte) {
+  const Proto good = Proto().Bytes(1, "x").Bytes(2, "y").Bytes(4, "Relu");
+  std::string bytes;
+  const std::string of_node = ErrorOfGraph(
+      Proto().Sub(1, good).Sub(1, Proto().Bytes(1, "y").Bytes(4, "\xff")),
+      &bytes);
+  EXPECT_EQ(of_node,
+            StrCat("node #1: field 4: a string that is no UTF-8 (byte ",
+                   bytes.find("\x22\x01\xff"), ")"));
+  // The name comes after what is broken.
+  const std::string of_type = ErrorOfGraph(
+      Proto().Sub(12, Proto().Sub(2, Proto().Int(1, 77)).Bytes(1, "z")),
+      &bytes);
+  EXPECT_EQ(of_type,
+            StrCat("output \"z\": field 1: wire type 0, expected 2 (byte ",
+                   bytes.find("\x08\x4d"), ")"));
+  const std::string of_tensor =
+      ErrorOfGraph(Proto().Sub(5, Proto().Bytes(8, "\xff")), &bytes);
+  EXPECT_EQ(of_tensor,
+            StrCat("initializer \"\\xff\": field 8: a string that is "
+                   "no UTF-8 (byte ",
+                   bytes.find("\x42\x01\xff"), ")"));
+}
+
+TEST(OnnxImporter, NodesWithoutNamesHaveTitles) {
+  const Proto good = Proto().Bytes(1, "x").Bytes(2, "z").Bytes(4, "Relu");
+  EXPECT_THAT(ErrorOf({.nodes = {good, Proto().Bytes(2, "").Bytes(2, "y").Bytes(
+                                           4, "Frobnicate")}}),
+              HasSubstr("node \"y\" (Frobnicate): "));
+  EXPECT_THAT(ErrorOf({.nodes = {good, Proto().Bytes(4, "Frobnicate")}}),
+              HasSubstr("node #1 (Frobnicate): "));
+}
+
 TEST(OnnxImporter, SymbolicDimsAreSymbolsUnlessBound) {
   const ModelText text = {.nodes = {Node("Relu", {"x"}, {"y"})},
                           .inputs = {TensorInput("x", {"batch.size", "3"})}};

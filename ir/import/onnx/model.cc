@@ -17,18 +17,42 @@ namespace {
 Status Read(Wire wire, int depth, Attribute* attribute);
 Status Read(Wire wire, int depth, Node* node);
 Status Read(Wire wire, int depth, Graph* graph);
+Status Read(Wire wire, Function* function);
+Status Read(Wire wire, Tensor* tensor);
+Status Read(Wire wire, ValueInfo* info);
 
-// Reads an attribute or a node; errors, those of what is in it too, name it.
-// The name, field `name`, may come after what is broken.
-template <typename Named>
-Status ReadNamed(Wire wire, int depth, int name, std::string_view what,
-                 Named* message) {
-  const Status status = Read(wire, depth, message);
+// Readers for ReadNamed: of messages in which graphs may be, and of others.
+auto Nested(int depth) {
+  return [depth](Wire wire, auto* message) {
+    return Read(std::move(wire), depth, message);
+  };
+}
+constexpr auto Flat = [](Wire wire, auto* message) {
+  return Read(std::move(wire), message);
+};
+
+// Appends a message; errors, those of what is in it too, name it, by its number
+// where it has no name. The name, field `name`, may come after what is broken.
+template <typename Named, typename Reader>
+Status ReadNamed(Wire wire, int name, std::string_view what,
+                 std::vector<Named>* messages, const Reader& read) {
+  const size_t position = messages->size();
+  Named& message = messages->emplace_back();
+  const Status status = read(wire, &message);
   if (status.ok()) return status;
   while (wire.Next()) {
-    if (wire.field() == name) wire.Get(&message->name);
+    if (wire.field() == name) wire.Get(&message.name);
   }
-  return Annotate(status, StrCat(what, " ", Quote(message->name)));
+  return Annotate(status, StrCat(what, " ",
+                                 message.name.empty() ? StrCat("#", position)
+                                                      : Quote(message.name)));
+}
+
+// Nodes know their places.
+Status ReadNode(Wire wire, int depth, std::vector<Node>* nodes) {
+  ENCORE_RETURN_IF_ERROR(ReadNamed(wire, 3, "node", nodes, Nested(depth)));
+  nodes->back().position = nodes->size() - 1;
+  return OkStatus();
 }
 
 Status Read(Wire wire, std::pair<std::string_view, std::string_view>* entry) {
@@ -94,7 +118,7 @@ Status Read(Wire wire, Tensor* tensor) {
       }
     }
   }
-  return Annotate(wire.status(), StrCat("tensor ", Quote(tensor->name)));
+  return wire.status();
 }
 
 // A SparseTensorProto.
@@ -116,7 +140,7 @@ Status ReadSparse(Wire wire, Tensor* tensor) {
   }
   layout->value_dims = std::exchange(tensor->dims, std::move(dims));
   tensor->sparse = std::move(layout);
-  return Annotate(wire.status(), StrCat("tensor ", Quote(tensor->name)));
+  return wire.status();
 }
 
 Status Read(Wire wire, Dimension* dimension) {
@@ -279,8 +303,8 @@ Status Read(Wire wire, int depth, Node* node) {
         wire.GetText(&node->op_type);
         break;
       case 5:
-        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), depth, 1, "attribute",
-                                         &node->attributes.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 1, "attribute",
+                                         &node->attributes, Nested(depth)));
         break;
       case 7:
         wire.GetText(&node->domain);
@@ -304,7 +328,7 @@ Status Read(Wire wire, ValueInfo* info) {
         break;
     }
   }
-  return Annotate(wire.status(), StrCat("value ", Quote(info->name)));
+  return wire.status();
 }
 
 Status Read(Wire wire, int depth, Graph* graph) {
@@ -315,31 +339,30 @@ Status Read(Wire wire, int depth, Graph* graph) {
   while (wire.Next()) {
     switch (wire.field()) {
       case 1:
-        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), depth, 3, "node",
-                                         &graph->nodes.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNode(wire.Message(), depth, &graph->nodes));
         break;
       case 2:
         wire.GetText(&graph->name);
         break;
       case 5:
-        ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), &graph->initializers.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 8, "initializer",
+                                         &graph->initializers, Flat));
         break;
       case 11:
         ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), &graph->inputs.emplace_back()));
+            ReadNamed(wire.Message(), 1, "input", &graph->inputs, Flat));
         break;
       case 12:
         ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), &graph->outputs.emplace_back()));
+            ReadNamed(wire.Message(), 1, "output", &graph->outputs, Flat));
         break;
       case 13:
         ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), &graph->value_infos.emplace_back()));
+            ReadNamed(wire.Message(), 1, "value", &graph->value_infos, Flat));
         break;
       case 15:
-        ENCORE_RETURN_IF_ERROR(
-            ReadSparse(wire.Message(), &graph->initializers.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 0, "initializer",
+                                         &graph->initializers, ReadSparse));
         break;
     }
   }
@@ -385,8 +408,7 @@ Status Read(Wire wire, Function* function) {
         wire.AppendText(&function->attributes);
         break;
       case 7:
-        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 0, 3, "node",
-                                         &function->nodes.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNode(wire.Message(), 0, &function->nodes));
         break;
       case 9:
         ENCORE_RETURN_IF_ERROR(
@@ -396,9 +418,9 @@ Status Read(Wire wire, Function* function) {
         wire.GetText(&function->domain);
         break;
       case 11:
-        ENCORE_RETURN_IF_ERROR(
-            ReadNamed(wire.Message(), 0, 1, "attribute",
-                      &function->attribute_defaults.emplace_back()));
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 1, "attribute",
+                                         &function->attribute_defaults,
+                                         Nested(0)));
         break;
       case 13:
         wire.GetText(&function->overload);
@@ -406,7 +428,7 @@ Status Read(Wire wire, Function* function) {
     }
   }
   Sort(&function->opsets);
-  return Annotate(wire.status(), StrCat("function ", Quote(function->name)));
+  return wire.status();
 }
 
 std::string_view AsText(std::span<const std::byte> bytes) {
@@ -436,7 +458,7 @@ StatusOr<Model> ReadModel(std::span<const std::byte> bytes) {
         break;
       case 25:
         ENCORE_RETURN_IF_ERROR(
-            Read(wire.Message(), &model.functions.emplace_back()));
+            ReadNamed(wire.Message(), 1, "function", &model.functions, Flat));
         break;
     }
   }
@@ -468,7 +490,8 @@ StatusOr<std::vector<Tensor>> ReadSequence(std::span<const std::byte> bytes) {
   Wire wire(AsText(bytes));
   while (wire.Next()) {
     if (wire.field() == 3) {
-      ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &tensors.emplace_back()));
+      ENCORE_RETURN_IF_ERROR(
+          ReadNamed(wire.Message(), 8, "tensor", &tensors, Flat));
     } else if (wire.field() > 3) {
       return UnimplementedError("a sequence of anything but tensors");
     }

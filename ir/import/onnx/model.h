@@ -159,6 +159,8 @@ struct Node {
   std::vector<Attribute> attributes;
   // Those of the function that the node was in; null for the model's.
   const OpsetImports* opsets = nullptr;
+  // Among the nodes of its graph or function, as the file has them.
+  size_t position = 0;
 };
 
 struct ValueInfo {
@@ -191,7 +193,8 @@ struct Model {
 };
 
 // Reads `bytes`, which must outlive the model. InvalidArgument where they are
-// no ModelProto; the message names the field at fault.
+// no ModelProto; the message names the field at fault and the byte that it
+// begins at.
 StatusOr<Model> ReadModel(std::span<const std::byte> bytes);
 
 // The model's metadata_props in their order, without reading its graph; errors

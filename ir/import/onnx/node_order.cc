@@ -29,8 +29,12 @@ void CollectCaptures(const Graph& graph, std::set<std::string_view>* captured) {
 
 std::string NodeTitle(const Node& node) {
   std::string_view name = node.name;
-  if (name.empty() && !node.outputs.empty()) name = node.outputs[0];
-  return StrCat("node ", Quote(name), " (", node.op_type, ")");
+  for (const std::string_view output : node.outputs) {
+    if (name.empty()) name = output;
+  }
+  return StrCat("node ",
+                name.empty() ? StrCat("#", node.position) : Quote(name), " (",
+                node.op_type, ")");
 }
 
 std::vector<std::string_view> NamesRead(const Node& node) {

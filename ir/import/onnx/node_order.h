@@ -12,7 +12,8 @@
 
 namespace encore::onnx {
 
-// "node "conv1" (Conv)"; a node without a name is named by its first output.
+// "node "conv1" (Conv)"; a node without a name is named by its first output,
+// one without outputs by its place in its graph, "node #3 (Conv)".
 std::string NodeTitle(const Node& node);
 
 // `known` holds the names of arguments and initializers. InvalidArgument where

@@ -29,7 +29,9 @@ bool Wire::TakeFixed(int size) {
 
 void Wire::Fail(std::string_view message) {
   if (!status_.ok()) return;
-  status_ = InvalidArgumentError(StrCat("field ", field_, ": ", message));
+  status_ = InvalidArgumentError(
+      StrCat(field_ > 0 ? StrCat("field ", field_, ": ") : "", message,
+             " (byte ", begin_ - origin_, ")"));
   rest_ = {};
 }
 
@@ -41,9 +43,11 @@ bool Wire::Expect(Type type) {
 
 bool Wire::Next() {
   if (rest_.empty() || !status_.ok()) return false;
+  begin_ = rest_.data();
+  field_ = 0;
   uint64_t tag;
   if (!TakeVarint(&rest_, &tag) || tag >> 3 == 0 || tag >> 32 != 0) {
-    Fail("a broken tag (no ONNX model, or a damaged one)");
+    Fail("a broken tag: no ONNX model, or a damaged one");
     return false;
   }
   field_ = static_cast<int>(tag >> 3);
@@ -97,7 +101,7 @@ void Wire::Get(double* value) {
 }
 
 Wire Wire::Message() {
-  return Expect(kBytes) ? Wire(bytes_) : Wire(std::string_view());
+  return Wire(Expect(kBytes) ? bytes_ : std::string_view(), origin_);
 }
 
 void Wire::Append(std::vector<std::string_view>* values) {

@@ -8,9 +8,10 @@
 //
 // A field that is not taken is skipped. The first error (a length that leaves
 // the message, a broken varint, a value of another wire type) ends the loop and
-// stays in status(). Generated parsers copy every bytes field, which for a
-// model means copying its weights; that is why there is a reader of our own
-// here.
+// stays in status(), with the byte at which its field begins, counted from the
+// start of the outermost message. Generated parsers copy every bytes field,
+// which for a model means copying its weights; that is why there is a reader of
+// our own here.
 //
 // Source: https://protobuf.dev/programming-guides/encoding
 #ifndef ENCORE_IR_IMPORT_ONNX_WIRE_H_
@@ -28,11 +29,11 @@ namespace encore::onnx {
 
 class Wire {
  public:
-  explicit Wire(std::string_view bytes) : rest_(bytes) {}
+  explicit Wire(std::string_view bytes) : Wire(bytes, bytes.data()) {}
 
   // Moves to the next field; false at the end and after an error.
   bool Next();
-  int field() const { return field_; }
+  int field() const { return field_; }  // 0 before the first
   // OK, or InvalidArgument with the first error.
   const Status& status() const { return status_; }
 
@@ -88,6 +89,10 @@ class Wire {
   }
 
  private:
+  // A message within one that begins at `origin`.
+  Wire(std::string_view bytes, const char* origin)
+      : rest_(bytes), origin_(origin), begin_(bytes.data()) {}
+
   enum Type : int { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
   static bool TakeVarint(std::string_view* from, uint64_t* value);
@@ -96,6 +101,8 @@ class Wire {
   void Fail(std::string_view message);
 
   std::string_view rest_;
+  const char* origin_;  // where the outermost message begins
+  const char* begin_;   // where the current field does
   int field_ = 0;
   int type_ = kVarint;
   // The current value: a varint or fixed number, or bytes.

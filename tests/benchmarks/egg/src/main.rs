@@ -1,6 +1,7 @@
 //! egg on a file of rules (`LHS => RHS`) and start terms, a line each: `math FILE ITERATIONS`.
 //!
 //! Every rule runs on everything in every iteration, as egglog's `run` does. Prints the numbers of e-nodes and classes.
+//! `math --version` prints the version of egg that it was built with.
 
 use std::time::Duration;
 
@@ -23,6 +24,10 @@ fn rule(number: usize, left: &str, right: &str) -> Rewrite<Math, ()> {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).map(String::as_str) == Some("--version") {
+        println!("{}", env!("EGG_VERSION"));
+        return;
+    }
     let [_, path, iterations] = &arguments[..] else { panic!("usage: math FILE ITERATIONS") };
     let text = std::fs::read_to_string(path).expect("a file");
     let mut rules = vec![];
