@@ -129,11 +129,9 @@ StatusOr<int> ReplayBench(ReplayContext& context, const std::string& path) {
       PrintLatency(flags.baseline, base, times.baseline.count());
       Printf("  takes %.3f times as long as the baseline ", ratio.median);
       if (std::isfinite(ratio.low)) {
-        Printf("(95 %%: %.3f to %.3f)
-", ratio.low, ratio.high);
+        Printf("(95 %%: %.3f to %.3f)\n", ratio.low, ratio.high);
       } else {
-        Printf("(too few runs for an interval)
-");
+        Printf("(too few runs for an interval)\n");
       }
     }
   }
