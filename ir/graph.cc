@@ -140,7 +140,11 @@ StatusOr<ValueId> Graph::AddArgument(Op op, Argument argument, TensorType type,
         StrCat("two arguments are named ", Quote(argument.name)));
   }
   const Status possible = CheckType(type, symbols());
-  if (!possible.ok()) return Annotate(possible, argument.name);
+  if (!possible.ok()) {
+    return Annotate(possible,
+                    StrCat(argument.is_parameter ? "parameter " : "input ",
+                           Quote(argument.name)));
+  }
   const NodeId node = Append(op, {}, NoneAttrs(), {&type, 1}, {origin, {}});
   argument.value = result(node);
   argument_names_.insert(argument.name);

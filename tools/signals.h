@@ -8,13 +8,14 @@ namespace encore::tools {
 // From now on
 //   * signals that end a process (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE and
 //     the like), where they are not ignored, remove staging files, wipe the
-//     progress bar and then end the process as they would have: a shell sees 128
+//     progress bar and then end the process as they would have: a shell sees
+//     128
 //     + the signal's number. A verb that ends in an orderly way by itself may
 //     replace the handler;
 //   * SIGABRT (a check that failed, an exception that nobody caught), SIGBUS,
-//     and SIGSEGV, SIGILL and SIGFPE unless a sanitizer has taken them, clean up
-//     likewise, say what happened, and by whom where another process sent the
-//     signal, and end the process with exit code 3, in whatever thread they
+//     and SIGSEGV, SIGILL and SIGFPE unless a sanitizer has taken them, clean
+//     up likewise, say what happened, and by whom where another process sent
+//     the signal, and end the process with exit code 3, in whatever thread they
 //     come, also where its stack has overflowed: threads started through
 //     ir/support/thread.h have a stack for this;
 //   * SIGBUS for a mapped file that somebody made shorter ends it with exit

@@ -77,8 +77,7 @@ std::optional<Literal> ExactLiteral(const Interval& x) {
   if (!IsFloat(x.dtype)) return x.low;
   Literal literal = InDType(x.low, x.dtype);
   bool same = true;
-  Changed(
-      x.low, InDType(literal, DType::kF64), [](double*, double*) {}, &same);
+  Changed(x.low, InDType(literal, DType::kF64), [](double*, double*) {}, &same);
   if (!same) return std::nullopt;
   return literal;
 }

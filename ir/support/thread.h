@@ -5,7 +5,8 @@
 // thread's has overflowed, the program gives with SetThreadMain.
 //
 //   std::thread helper(InThread([&] { Work(); }));
-//   std::future<int> result = std::async(std::launch::async, InThread(Compute));
+//   std::future<int> result = std::async(std::launch::async,
+//   InThread(Compute));
 #ifndef ENCORE_IR_SUPPORT_THREAD_H_
 #define ENCORE_IR_SUPPORT_THREAD_H_
 

@@ -37,9 +37,9 @@ TEST_F(ThreadTest, RunsInTheProgramsMain) {
 }
 
 TEST_F(ThreadTest, ReturnsWhatTheFunctionReturnsAndThrows) {
-  auto value = std::async(std::launch::async, InThread([] {
-                            return std::make_unique<int>(inside);
-                          }));
+  auto value =
+      std::async(std::launch::async,
+                 InThread([] { return std::make_unique<int>(inside); }));
   EXPECT_EQ(*value.get(), 1);
   auto thrown = std::async(std::launch::async, InThread([]() -> int {
                              throw std::runtime_error("as it is");

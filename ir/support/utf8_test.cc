@@ -25,8 +25,10 @@ TEST(Utf8, EveryCodePointIsReadAndSurrogatesAreNone) {
     const std::string bytes = Encode(code);
     const bool valid = code < 0x110000 && (code < 0xd800 || code > 0xdfff);
     const Utf8Character found = FirstUtf8Character(bytes + "x");
-    ASSERT_EQ(found.length, valid ? bytes.size() : 0) << std::hex << code;
-    ASSERT_EQ(found.code, valid ? code : 0);
+    ASSERT_EQ(found.length, valid ? bytes.size() : 0)
+        << std::hex << static_cast<uint32_t>(code);
+    ASSERT_EQ(static_cast<uint32_t>(found.code),
+              static_cast<uint32_t>(valid ? code : 0));
     ASSERT_EQ(IsUtf8(bytes), valid);
     ASSERT_FALSE(bytes.size() > 1 && IsUtf8(bytes.substr(0, bytes.size() - 1)));
   }

@@ -21,7 +21,8 @@ class Worker:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise Failed('%s: ended with %s' % (self.title, self.process.wait()))
+            self.end()
+            raise Failed('%s: ended with %s' % (self.title, self.process.returncode))
         return json.loads(line)
 
     def ask(self, text):
@@ -29,7 +30,7 @@ class Worker:
             self.process.stdin.write(text + '\n')
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # the missing answer says so
+            pass  # no answer will come
         return self.answer()
 
     def times(self, calls):
@@ -41,7 +42,10 @@ class Worker:
             return next(int(line.split()[1]) for line in file if line.startswith('VmHWM')) / 1024
 
     def end(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # what was not sent is of no use
         self.process.stdout.close()
         self.process.wait()
 

@@ -107,6 +107,16 @@ def import_all(program, mutations, folder):
     return [(int(code), float(milliseconds), int(peak), message) for code, milliseconds, peak, message in results]
 
 
+def look_at_bases(program, mutations, folder):
+    """Says of each mutation what its base is refused for, which then is one that Encore does not support, and its bytes."""
+    bases = sorted({place_of_base(mutation) for mutation in mutations} - {(None, None)})
+    results = import_all(program, [{'offset': offset, 'size': size} for offset, size in bases], folder)
+    refused = {base: message for base, (code, _, _, message) in zip(bases, results) if code != 0}
+    for mutation in mutations:
+        mutation['unsupported'] = refused.get(place_of_base(mutation), '')
+        mutation['bytes'] = read_model(folder, *place(mutation))
+
+
 def run(command):
     """(exit code, seconds, stderr) of a command."""
     begin = time.monotonic()
@@ -125,9 +135,13 @@ def has_word(message, word):
     return re.search(rf'(?<!\w){re.escape(word)}(?!\w)', message) is not None
 
 
-def has_byte(message, size):
+def has_byte(message, mutation):
+    """Says at which byte, or names, where a field is now one that the importer does not read, what is missing by it."""
     found = re.search(r'\(byte (\d+)\)', message)
-    return found is not None and int(found.group(1)) <= size
+    if found is not None:
+        return int(found.group(1)) <= mutation['size']
+    missing = re.search(r'(?:input|output) "([^"]+)" is (?:not produced|no input)', message)
+    return missing is not None and missing.group(1).encode() in mutation['bytes']
 
 
 # What is demanded of a message, where the mutation says what it is.
@@ -140,15 +154,19 @@ DEMANDS = {'node': lambda message, node: node in message,
 def demand(mutation):
     """What a message about it has to name, in words."""
     given = [what for what in DEMANDS if mutation[what]]
-    reached = ' or a node that depends on it' if mutation['reached'] and not mutation['rule'] else ''
-    return ' and '.join(given) + reached if given else 'byte'
+    others = ' or a node that depends on it' if mutation['reached'] and not mutation['rule'] else ''
+    if mutation['unsupported'] and given and not mutation['node']:
+        others += ' or what its base is refused for, which Encore does not support'
+    return ' and '.join(given) + others if given else 'byte'
 
 
 def names(message, mutation):
     if not mutation['rule'] and any(f'node {quoted(node)} ' in message for node in mutation['reached']):
         return True
     if demand(mutation) == 'byte':
-        return has_byte(message, mutation['size'])
+        return has_byte(message, mutation)
+    if mutation['unsupported'] and not mutation['node'] and mutation['unsupported'] in message:
+        return True
     return all(meets(message, mutation[what]) for what, meets in DEMANDS.items() if mutation[what])
 
 
@@ -200,6 +218,7 @@ def main():
         subprocess.run([write, folder, SUITE, newer], check=True)
         with open(os.path.join(folder, 'index.json')) as file:
             mutations = [json.loads(line) for line in file]
+        look_at_bases(program, mutations, folder)
         begin = time.monotonic()
         judge_all(mutations, script, folder)
         for mutation in mutations:

@@ -3,10 +3,12 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/base_models.h"
 #include "encore/tests/onnx/mutations.h"
+#include "encore/tests/onnx/sites.h"
 
 namespace encore::tests {
 namespace {
@@ -45,9 +47,16 @@ class SampleMutator {
   NodeProto* Node() { return Begin()->mutable_node(0); }
   // The graph input i as a tensor with a shape; null where it is none.
   ::onnx::TypeProto_Tensor* InputType(int i);
-  void Emit(std::string_view what, std::string_view rule, Fault fault) {
+  void Emit(std::string_view what, std::string_view rule, Fault fault,
+            std::vector<std::string> reached = {}) {
     sink_({StrCat("sample/", title_, "/", what), model_.SerializeAsString(),
-           std::move(fault), std::string(rule), base_});
+           std::move(fault), std::string(rule), base_, std::move(reached)});
+  }
+  // A mutation of graph input i.
+  void EmitInput(int i, std::string_view what, std::string_view rule) {
+    const std::string name = model_.graph().input(i).name();
+    Emit(StrCat("input ", i, "/", what), rule, {.value = name},
+         NodesReached(model_.graph(), {name}));
   }
   void EmitBytes(std::string_view what, std::string bytes) {
     ModelProto parsed;
@@ -117,7 +126,7 @@ void SampleMutator::MutateText() {
   Begin()->set_name(kNoText);
   Emit("text/graph", rule, {.field = "graph"});
   Begin()->mutable_output(0)->set_name(kNoText);
-  Emit("text/graph output", rule, {.field = "output #0"});
+  Emit("text/graph output", rule, {.field = StrCat("output ", Quote(kNoText))});
   Begin();
   model_.mutable_opset_import(0)->set_domain(kNoText);
   Emit("text/opset", rule, {.field = "opset_import"});
@@ -152,32 +161,27 @@ void SampleMutator::MutateUnnamed() {
 }
 
 void SampleMutator::MutateInputs() {
-  const auto input = [&](int i) { return model_.graph().input(i).name(); };
   for (int i = 0; i < Begin()->input_size(); ++i) {
     Begin()->mutable_input(i)->clear_type();
-    Emit(StrCat("input ", i, "/no type"), "inputs have types",
-         {.value = input(i)});
+    EmitInput(i, "no type", "inputs have types");
     if (InputType(i) == nullptr) continue;
     for (const int type : {0, 99, -1}) {
       InputType(i)->set_elem_type(type);
-      Emit(StrCat("input ", i, "/type ", type), "there is no such type",
-           {.value = input(i)});
+      EmitInput(i, StrCat("type ", type), "there is no such type");
     }
     if (InputType(i)->shape().dim_size() == 0) continue;
     for (const int64_t dim : {int64_t{-2}, std::numeric_limits<int64_t>::min(),
                               std::numeric_limits<int64_t>::max()}) {
       InputType(i)->mutable_shape()->mutable_dim(0)->set_dim_value(dim);
-      Emit(StrCat("input ", i, "/dim ", dim),
-           dim < 0 ? "dims are not negative" : "", {.value = input(i)});
+      EmitInput(i, StrCat("dim ", dim), dim < 0 ? "dims are not negative" : "");
     }
     auto* shape = InputType(i)->mutable_shape();
     while (shape->dim_size() < 4) shape->add_dim();
     for (auto& dim : *shape->mutable_dim()) dim.set_dim_value(int64_t{1} << 40);
-    Emit(StrCat("input ", i, "/2^160 elements"), "elements can be counted",
-         {.value = input(i)});
+    EmitInput(i, "2^160 elements", "elements can be counted");
     shape = InputType(i)->mutable_shape();
     while (shape->dim_size() < 1000) shape->add_dim()->set_dim_value(1);
-    Emit(StrCat("input ", i, "/rank 1000"), "", {.value = input(i)});
+    EmitInput(i, "rank 1000", "");
   }
 }
 

@@ -218,10 +218,10 @@ class CompileTest(CommandTest):
         self.verb('explain', 'ffff', graphs[0]['key'], code=2)
         self.verb('verify')
         with open(graphs[0]['path'], 'r+b') as file:
-            file.seek(-1, os.SEEK_END)
-            last = file.read(1)
-            file.seek(-1, os.SEEK_END)
-            file.write(bytes([last[0] ^ 1]))
+            content = bytearray(file.read())
+            content[content.rindex(b'graph/') - 64] ^= 1  # of the section before the last, which is the address
+            file.seek(0)
+            file.write(content)
         report = json.loads(self.verb('verify', '--json', code=1).stdout)
         self.assertEqual([entry['key'] for entry in report['damaged']], [graphs[0]['key']])
         self.assertIn('compiled graph', report['damaged'][0]['problems'][0])

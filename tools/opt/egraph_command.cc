@@ -117,7 +117,7 @@ int EgraphMain(int argc, char** argv) {
   }
   std::fflush(stdout);
   if (!result.message.empty()) {
-    PrintError(result.message + "\n");
+    PrintError(PrintableName(result.message) + "\n");
   }
   return static_cast<int>(result.outcome);
 }

@@ -87,6 +87,58 @@ void DeleteBlock(void* block) {
   real_delete(block);
 }
 
+using Allocate = int (*)(void**, size_t, size_t);
+Allocate real_allocate = nullptr;
+Delete real_free = nullptr;
+
+// Buffers that were given back; null where there is none.
+std::array<std::atomic<void*>, kKeptBuffers> buffers = {};
+
+// A kept buffer that holds so many bytes and not many more.
+void* TakeBuffer(size_t alignment, size_t bytes) {
+  for (std::atomic<void*>& slot : buffers) {
+    if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+    void* const buffer = slot.exchange(nullptr, std::memory_order_acquire);
+    if (buffer == nullptr) continue;
+    const size_t room = malloc_usable_size(buffer);
+    if (room >= bytes && room / 2 <= bytes &&
+        reinterpret_cast<uintptr_t>(buffer) % alignment == 0) {
+      return buffer;
+    }
+    void* none = nullptr;
+    if (!slot.compare_exchange_strong(none, buffer,
+                                      std::memory_order_release)) {
+      real_free(buffer);
+    }
+  }
+  return nullptr;
+}
+
+int AllocateBuffer(void** buffer, size_t alignment, size_t bytes) {
+  if (Scope::is_open() && bytes > kMostBytes) {
+    if (void* const kept_buffer = TakeBuffer(alignment, bytes)) {
+      *buffer = kept_buffer;
+      return 0;
+    }
+  }
+  return real_allocate(buffer, alignment, bytes);
+}
+
+void FreeBuffer(void* buffer) {
+  if (buffer != nullptr && Scope::is_open() &&
+      malloc_usable_size(buffer) > kMostBytes) {
+    for (std::atomic<void*>& slot : buffers) {
+      void* none = nullptr;
+      if (slot.load(std::memory_order_relaxed) == nullptr &&
+          slot.compare_exchange_strong(none, buffer,
+                                       std::memory_order_release)) {
+        return;
+      }
+    }
+  }
+  real_free(buffer);
+}
+
 // Where the relocation tables of a loaded library are.
 struct Tables {
   const ElfW(Sym) * symbols = nullptr;
@@ -152,6 +204,18 @@ Status Write(const Tables& tables, void** slot, void* function) {
   return OkStatus();
 }
 
+// Leads the library's buffers to ours, where both calls can be.
+Status RecycleBuffers(const link_map& map, const Tables& tables) {
+  void** const allocate = SlotOf(map, tables, "posix_memalign");
+  void** const free = SlotOf(map, tables, "free");
+  if (allocate == nullptr || free == nullptr) return OkStatus();
+  real_allocate = reinterpret_cast<Allocate>(*allocate);
+  real_free = reinterpret_cast<Delete>(*free);
+  ENCORE_RETURN_IF_ERROR(
+      Write(tables, free, reinterpret_cast<void*>(&FreeBuffer)));
+  return Write(tables, allocate, reinterpret_cast<void*>(&AllocateBuffer));
+}
+
 }  // namespace
 
 thread_local constinit bool Scope::open_ = false;
@@ -165,6 +229,7 @@ Status Recycle(void* handle) {
   if (tables.symbols == nullptr || tables.names == nullptr) {
     return FailedPreconditionError("a library without symbols");
   }
+  ENCORE_RETURN_IF_ERROR(RecycleBuffers(*map, tables));
   void** const news = SlotOf(*map, tables, "_Znwm");
   void** const deletes = SlotOf(*map, tables, "_ZdlPv");
   if (news == nullptr || deletes == nullptr || !IsStandard(*news) ||
