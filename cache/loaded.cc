@@ -1,9 +1,11 @@
 #include "encore/cache/loaded.h"
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -40,6 +42,34 @@ std::string OriginsOf(const runtime::Step* step, const Loaded::Names& names) {
   return origins.empty() ? "replay" : StrCat("node ", StrJoin(origins, ", "));
 }
 
+bool Writes(const runtime::Step& step, runtime::SlotId slot) {
+  if (const auto* copy = std::get_if<runtime::Copy>(&step.op)) {
+    return copy->dst == slot;
+  }
+  const auto* launch = std::get_if<runtime::Launch>(&step.op);
+  return launch != nullptr && std::ranges::count(launch->writes, slot) > 0;
+}
+
+// The step whose origins say what `step` is about: a copy has none, it moves
+// what another step of its plan made. `step` itself where there is no other.
+const runtime::Step* MakerOf(const runtime::CompiledGraph& graph,
+                             const runtime::Step* step) {
+  for (const runtime::Plan& plan : graph.plans) {
+    const auto& steps = plan.steps;
+    if (step == nullptr || steps.empty() || step < &steps.front() ||
+        step > &steps.back()) {
+      continue;
+    }
+    for (auto at = step; step->origins.empty() && at != &steps.front();) {
+      const auto* copy = std::get_if<runtime::Copy>(&step->op);
+      if (copy == nullptr) break;
+      if (Writes(*--at, copy->src)) step = at;
+    }
+    break;
+  }
+  return step;
+}
+
 }  // namespace
 
 std::shared_ptr<const Loaded> Loaded::WithNames(Names names) const {
@@ -55,7 +85,8 @@ Status Loaded::Replay(runtime::Replayer& replayer,
                       runtime::Profiler* profiler) const {
   const Status status = replayer.Replay(profiler);
   if (status.ok()) return status;
-  return Annotate(status, OriginsOf(replayer.failed_step(), names_));
+  return Annotate(status,
+                  OriginsOf(MakerOf(graph(), replayer.failed_step()), names_));
 }
 
 StatusOr<std::vector<Literal>> Loaded::Run(
