@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "encore/cache/container_format.h"
 #include "encore/cache/memo.h"
 #include "encore/ir/stencil.h"
 #include "encore/ir/support/bytes.h"
@@ -59,11 +60,11 @@ std::optional<Digest> WeightIdentity::PlaceKey() {
     const auto file = FileOf(bytes, files_);
     key.Varint(static_cast<uint64_t>(file - files_.begin()));
     if (file == files_.end()) {
-      key.Raw(LiteralDigest(weight).view());
-      continue;
+      key.Raw(container_format::AsText(container_format::ChecksumOf(bytes)));
+    } else {
+      used[file - files_.begin()] = true;
+      key.Varint(static_cast<uint64_t>(bytes.data() - (*file)->bytes().data()));
     }
-    used[file - files_.begin()] = true;
-    key.Varint(static_cast<uint64_t>(bytes.data() - (*file)->bytes().data()));
     key.Byte(static_cast<uint8_t>(weight.dtype()));
     key.Varint(weight.dims().size());
     for (const int64_t dim : weight.dims()) {
@@ -74,7 +75,7 @@ std::optional<Digest> WeightIdentity::PlaceKey() {
   for (const auto& file : files_) key.String(file->stamp().ToString());
   size_t i = 0;
   std::erase_if(files_, [&](const auto&) { return !used[i++]; });
-  if (files_.empty()) return std::nullopt;
+  if (weights_.empty()) return std::nullopt;
   return Sha256Of(StrCat("weights ", key.Take()));
 }
 

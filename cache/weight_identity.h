@@ -4,9 +4,12 @@
 // The digest of the values names what was made from them. It is remembered in a
 // store under where the bytes lie: for a weight in a mapped file that file's
 // stamp, as it was when the file was opened, and the weight's place in it; for
-// any other weight the digest of its bytes. So a warm start hashes no file, and
-// nothing but the bytes themselves can stand for them: not a path, not the list
-// of files that a caller knows of, which only saves work.
+// any other weight (one that the importer had to convert) the checksum that
+// containers have, XXH3 in 128 bits, over all of its bytes: a twentieth of what
+// SHA-256 takes, and as safe against chance, not against an adversary who makes
+// the user's weights. So a warm start hashes no file, and nothing but the bytes
+// can stand for them: not a path, not the list of files that a caller knows of,
+// which only saves work.
 #ifndef ENCORE_CACHE_WEIGHT_IDENTITY_H_
 #define ENCORE_CACHE_WEIGHT_IDENTITY_H_
 
@@ -23,8 +26,8 @@ namespace encore::cache {
 class WeightIdentity {
  public:
   // `weights` and `files` outlive the object. `store` (may be null) remembers.
-  // Cost: a lookup where all weights lie in files that are remembered, else a
-  // pass over their bytes.
+  // Cost: a lookup where the digest is remembered, and a pass over the bytes of
+  // the weights that lie in no file; else a pass over all bytes.
   WeightIdentity(std::span<const Literal> weights, const MappedFiles& files,
                  DiskStore* store);
 
@@ -37,7 +40,7 @@ class WeightIdentity {
   bool StillHolds() const;
 
  private:
-  // By which a digest is remembered; nothing where no weight lies in a file.
+  // By which a digest is remembered; nothing where there are no weights.
   std::optional<Digest> PlaceKey();
   Digest Hash() const;
 
