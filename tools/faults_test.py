@@ -98,6 +98,8 @@ class FaultsTest(CommandTest):
 
     def test_few_descriptors(self):
         """However few there are, it runs or says what it lacks."""
+        if 'UBSAN_OPTIONS' in os.environ:
+            self.skipTest('the check of virtual tables needs descriptors of its own and fails without')
         codes = set()
         for descriptors in range(4, 20):
             done = self.start('run', self.model, '--target', 'cpu', before=limit(NOFILE=descriptors))

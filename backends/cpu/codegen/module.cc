@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 
-// As the linker wants a note to be.
+// As the linker wants a note to be. A sanitizer's padding would be part of it.
 struct Note {
   uint32_t owner_bytes = sizeof(owner);
   uint32_t text_bytes = sizeof(text);
@@ -36,7 +36,8 @@ struct Note {
       ENCORE_CODEGEN_NOTE_OWNER;
   alignas(4) char text[sizeof(LLVM_VERSION_STRING)] = LLVM_VERSION_STRING;
 };
-[[gnu::section(".note.encore.llvm"), gnu::used]] constexpr Note kNote;
+[[gnu::section(".note.encore.llvm"), gnu::used,
+  clang::no_sanitize("address")]] constexpr Note kNote;
 
 // Text is a result's bytes or what went wrong.
 struct Outcome {
