@@ -2,8 +2,8 @@
 //
 // The module is LLVM behind one function: LLVM IR as text in, a relocatable
 // object file out. It carries its own LLVM, so that its build id
-// (../elf/library_file.h) stands for all that generates code; the note below says
-// which LLVM that is. It is loaded with dlopen and only on a cache miss,
+// (../elf/library_file.h) stands for all that generates code; the note below
+// says which LLVM that is. It is loaded with dlopen and only on a cache miss,
 // because loading it costs a process some milliseconds; compiler.h is its
 // client, and nobody else includes this file but the module.
 //
