@@ -21,12 +21,12 @@
 #include "encore/backends/artifact_store.h"
 #include "encore/backends/options.h"
 #include "encore/backends/region/region.h"
-#include "encore/ir/dim.h"
-#include "encore/ir/dtype.h"
-#include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/compiled_graph.h"
-#include "encore/runtime/device.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/ir/types/shape.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 

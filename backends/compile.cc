@@ -4,17 +4,17 @@
 
 #include "encore/backends/lowering/emit.h"
 #include "encore/backends/lowering/kernels.h"
-#include "encore/backends/lowering/loops.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
 #include "encore/backends/lowering/size_checks.h"
-#include "encore/backends/lowering/strings.h"
-#include "encore/ir/decompose.h"
-#include "encore/ir/stencil.h"
-#include "encore/ir/subpixel.h"
+#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/runtime/assign_memory.h"
-#include "encore/runtime/plan_verifier.h"
+#include "encore/ir/transform/decompose.h"
+#include "encore/opt/passes/loops.h"
+#include "encore/opt/passes/strings.h"
+#include "encore/opt/passes/subpixel.h"
+#include "encore/runtime/plan/assign_memory.h"
+#include "encore/runtime/plan/plan_verifier.h"
 
 namespace encore::backends {
 

@@ -9,7 +9,8 @@
 // kernel wants. The compiled graph holds constants, but no parameter's data.
 //
 // Symbols. CompiledGraph symbol i is graph symbol i. Where a backend takes no
-// symbolic sizes the graph must be specialized first (ir/specialize.h).
+// symbolic sizes the graph must be specialized first
+// (ir/transform/specialize.h).
 //
 // Origins of steps are node numbers of the stencil.
 #ifndef ENCORE_BACKENDS_COMPILE_H_
@@ -20,15 +21,15 @@
 #include "encore/backends/artifact_store.h"
 #include "encore/backends/backend.h"
 #include "encore/backends/options.h"
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/compiled_graph.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 
 // The graph that Compile lowers: every composite as primitives, transposed
 // convolutions without zeros. Names and origins stay. Errors as of DecomposeAll
-// (ir/decompose.h).
+// (ir/transform/decompose.h).
 StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options);
 
 // Nodes go to the backend that options.target names, but for those that

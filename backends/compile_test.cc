@@ -7,9 +7,9 @@
 #include "encore/backends/backends.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/options.h"
-#include "encore/ir/evaluator.h"
+#include "encore/ir/eval/evaluator.h"
 #include "encore/ir/text/parser.h"
-#include "encore/runtime/compiled_graph_io.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {

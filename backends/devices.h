@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "encore/ir/support/status.h"
-#include "encore/runtime/compiled_graph.h"
-#include "encore/runtime/device.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 

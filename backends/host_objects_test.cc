@@ -6,8 +6,8 @@
 #include "encore/backends/backends.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/conformance/target_test.h"
-#include "encore/ir/builder.h"
-#include "encore/ir/evaluator.h"
+#include "encore/ir/build/builder.h"
+#include "encore/ir/eval/evaluator.h"
 #include "encore/ir/support/strings.h"
 #include "gtest/gtest.h"
 

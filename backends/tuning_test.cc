@@ -11,10 +11,10 @@
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/measurement.h"
-#include "encore/ir/random_graph.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/testing/random_graph.h"
 #include "encore/ir/text/parser.h"
-#include "encore/runtime/compiled_graph_io.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {

@@ -13,7 +13,7 @@
 
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/thread.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "encore/tools/command.h"
 #include "encore/tools/signals.h"
 #include "gtest/gtest.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "encore/cache/cache_folder.h"
+#include "encore/cache/store/cache_folder.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::tools {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "encore/backends/options.h"
-#include "encore/cache/standard_session.h"
+#include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "encore/cache/session.h"
+#include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "encore/tools/machine_flags.h"
 
 namespace encore::tools {

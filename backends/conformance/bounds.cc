@@ -6,12 +6,12 @@
 #include "encore/backends/conformance/interval.h"
 #include "encore/backends/conformance/interval_control_flow.h"
 #include "encore/backends/conformance/interval_ops.h"
-#include "encore/ir/decompose.h"
-#include "encore/ir/evaluator.h"
-#include "encore/ir/specialize.h"
+#include "encore/ir/eval/evaluator.h"
+#include "encore/ir/graph/symbol_binding.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/symbol_binding.h"
+#include "encore/ir/transform/decompose.h"
+#include "encore/ir/transform/specialize.h"
 
 namespace encore::backends {
 namespace {

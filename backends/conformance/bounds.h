@@ -30,9 +30,9 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::backends {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/builder.h"
-#include "encore/ir/float_formats.h"
+#include "encore/ir/build/builder.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
+#include "encore/ir/types/float_formats.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {

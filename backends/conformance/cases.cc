@@ -6,11 +6,11 @@
 #include <random>
 #include <utility>
 
-#include "encore/ir/builder.h"
-#include "encore/ir/evaluator.h"
-#include "encore/ir/random_graph.h"
+#include "encore/ir/build/builder.h"
+#include "encore/ir/eval/evaluator.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/ir/testing/random_graph.h"
 
 namespace encore::backends {
 namespace {

@@ -1,5 +1,5 @@
 // The cases of the conformance suite: graphs and arguments on which an op is
-// tested in one dtype, made from the op table by ir/random_graph.h.
+// tested in one dtype, made from the op table by ir/testing/random_graph.h.
 #ifndef ENCORE_BACKENDS_CONFORMANCE_CASES_H_
 #define ENCORE_BACKENDS_CONFORMANCE_CASES_H_
 
@@ -9,12 +9,12 @@
 
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/conformance/mutants.h"
-#include "encore/ir/dtype.h"
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
-#include "encore/ir/op.h"
-#include "encore/ir/shape.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::backends {
 

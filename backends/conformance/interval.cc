@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "encore/ir/float_formats.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends {
 namespace {

@@ -15,8 +15,8 @@
 #include <optional>
 #include <vector>
 
-#include "encore/ir/dtype.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::backends {
 

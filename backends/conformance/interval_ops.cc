@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/evaluator.h"
-#include "encore/ir/float_formats.h"
+#include "encore/ir/eval/evaluator.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends {
 namespace {

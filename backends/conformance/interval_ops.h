@@ -39,10 +39,10 @@
 #include <span>
 
 #include "encore/backends/conformance/interval.h"
-#include "encore/ir/attributes.h"
-#include "encore/ir/op.h"
-#include "encore/ir/shape.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::backends {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "encore/backends/conformance/interval.h"
-#include "encore/ir/float_formats.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends {
 namespace {

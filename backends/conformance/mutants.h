@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "encore/backends/conformance/bounds.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::backends {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "encore/backends/conformance/cases.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/op.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {

@@ -9,11 +9,11 @@
 #include "encore/backends/host/device.h"
 #include "encore/backends/host/program.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/runtime/executable.h"
-#include "encore/runtime/host_object.h"
-#include "encore/runtime/replayer.h"
-#include "encore/runtime/thread_pool.h"
-#include "encore/runtime/weights.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/host_object.h"
+#include "encore/runtime/replay/replayer.h"
+#include "encore/runtime/replay/weights.h"
 
 namespace encore::backends {
 

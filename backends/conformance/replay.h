@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "encore/backends/backend.h"
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/compiled_graph.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 

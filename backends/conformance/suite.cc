@@ -11,11 +11,11 @@
 #include "encore/backends/conformance/cases.h"
 #include "encore/backends/conformance/mutants.h"
 #include "encore/backends/conformance/replay.h"
-#include "encore/ir/decompose.h"
-#include "encore/ir/random_graph.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/random_graph.h"
 #include "encore/ir/text/printer.h"
-#include "encore/runtime/compiled_graph_io.h"
+#include "encore/ir/transform/decompose.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 
 namespace encore::backends {
 namespace {

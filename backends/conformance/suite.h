@@ -20,7 +20,7 @@
 #include <string_view>
 
 #include "encore/backends/options.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/op.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {

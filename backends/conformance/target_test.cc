@@ -6,8 +6,8 @@
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
 #include "encore/backends/conformance/replay.h"
-#include "encore/ir/evaluator.h"
-#include "encore/runtime/compiled_graph_io.h"
+#include "encore/ir/eval/evaluator.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 
 namespace encore::backends {
 

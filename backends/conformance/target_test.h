@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/compiled_graph.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/plan/compiled_graph.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {

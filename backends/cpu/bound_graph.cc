@@ -6,9 +6,9 @@
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
 #include "encore/ir/support/check.h"
-#include "encore/runtime/device.h"
-#include "encore/runtime/executable.h"
-#include "encore/runtime/weights.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/weights.h"
 
 namespace encore::backends::cpu {
 namespace {

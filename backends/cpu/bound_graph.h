@@ -11,11 +11,11 @@
 
 #include "encore/backends/cpu/vendor/program.h"
 #include "encore/backends/options.h"
-#include "encore/ir/graph.h"
-#include "encore/runtime/compiled_graph.h"
-#include "encore/runtime/profiler.h"
-#include "encore/runtime/replayer.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/replay/profiler.h"
+#include "encore/runtime/replay/replayer.h"
 
 namespace encore::backends::cpu {
 

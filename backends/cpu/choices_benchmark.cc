@@ -18,8 +18,8 @@
 #include "encore/ir/import/import.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/profiler.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/replay/profiler.h"
 
 namespace encore::backends::cpu {
 namespace {

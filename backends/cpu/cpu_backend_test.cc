@@ -11,8 +11,8 @@
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/options.h"
 #include "encore/backends/region/region.h"
-#include "encore/runtime/device.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {

@@ -15,7 +15,7 @@
 #include "encore/backends/region/interpreted_kernel.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/host_device.h"
+#include "encore/runtime/device/host_device.h"
 
 namespace encore::backends::cpu {
 namespace {

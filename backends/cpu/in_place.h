@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/codegen/flat_region.h"
-#include "encore/runtime/compiled_graph.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends::cpu {
 

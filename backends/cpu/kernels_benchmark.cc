@@ -13,12 +13,12 @@
 #include "dnnl.hpp"
 #include "encore/backends/cpu/cpu_backend.h"
 #include "encore/backends/region/build.h"
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
-#include "encore/runtime/device.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
 
 namespace encore::backends::cpu {
 namespace {

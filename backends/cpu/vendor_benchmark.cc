@@ -19,11 +19,11 @@
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/program.h"
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
 
 namespace encore::backends::cpu {
 namespace {

@@ -18,11 +18,11 @@
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/program.h"
-#include "encore/ir/random_graph.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/random_graph.h"
 #include "encore/ir/text/parser.h"
-#include "encore/runtime/device.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {

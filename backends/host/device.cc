@@ -7,7 +7,7 @@
 #include "encore/backends/host/program.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/host_device.h"
+#include "encore/runtime/device/host_device.h"
 
 namespace encore::backends::host {
 namespace {

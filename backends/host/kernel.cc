@@ -7,11 +7,11 @@
 
 #include "encore/backends/host/program.h"
 #include "encore/ir/host/host_ops.h"
-#include "encore/ir/infer.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/ops/infer.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/host_object.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/replay/host_object.h"
 
 namespace encore::backends::host {
 namespace {

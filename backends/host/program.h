@@ -20,10 +20,10 @@
 #include <span>
 #include <vector>
 
-#include "encore/ir/attributes.h"
-#include "encore/ir/op.h"
-#include "encore/ir/shape.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::backends::host {
 

@@ -7,7 +7,7 @@
 #include "encore/backends/lowering/emitter.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/sizes.h"
+#include "encore/runtime/plan/sizes.h"
 
 namespace encore::backends {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "encore/backends/host/program.h"
 #include "encore/backends/lowering/emitter.h"
-#include "encore/ir/size_finders.h"
+#include "encore/ir/graph/size_finders.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/fusion.h"
-#include "encore/ir/stencil.h"
+#include "encore/backends/lowering/fusion.h"
+#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/sizes.h"
+#include "encore/runtime/plan/sizes.h"
 
 namespace encore::backends {
 namespace {

@@ -14,11 +14,11 @@
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
-#include "encore/ir/size_finders.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/graph/size_finders.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/compiled_graph.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 

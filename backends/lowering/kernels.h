@@ -15,7 +15,7 @@
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/region/build.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/compiled_graph.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 

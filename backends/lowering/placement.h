@@ -9,8 +9,8 @@
 
 #include "encore/backends/backend.h"
 #include "encore/backends/options.h"
-#include "encore/ir/graph.h"
-#include "encore/ir/stencil.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends {

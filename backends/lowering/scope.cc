@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "encore/backends/fusion.h"
-#include "encore/ir/stencil.h"
+#include "encore/backends/lowering/fusion.h"
+#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 

@@ -10,7 +10,7 @@
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/options.h"
 #include "encore/backends/region/build.h"
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/builder.h"
-#include "encore/ir/infer.h"
-#include "encore/ir/rewrite.h"
+#include "encore/ir/build/builder.h"
+#include "encore/ir/ops/infer.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/sizes.h"
+#include "encore/ir/transform/rewrite.h"
+#include "encore/runtime/plan/sizes.h"
 
 namespace encore::backends {
 namespace {

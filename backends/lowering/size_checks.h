@@ -7,7 +7,7 @@
 #ifndef ENCORE_BACKENDS_LOWERING_SIZE_CHECKS_H_
 #define ENCORE_BACKENDS_LOWERING_SIZE_CHECKS_H_
 
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends {

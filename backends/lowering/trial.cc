@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstring>
 
-#include "encore/ir/dtype.h"
-#include "encore/ir/shape.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/runtime/compiled_graph.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/ir/types/shape.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "encore/backends/backend.h"
 #include "encore/backends/options.h"
-#include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/device.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
 
 namespace encore::backends {
 

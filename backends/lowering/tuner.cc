@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "encore/backends/lowering/trial.h"
-#include "encore/ir/dtype.h"
-#include "encore/ir/float_formats.h"
-#include "encore/ir/literal.h"
-#include "encore/ir/shape.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/ir/types/float_formats.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::backends {
 namespace {

@@ -10,7 +10,7 @@
 #include "encore/backends/backend.h"
 #include "encore/backends/measurement.h"
 #include "encore/backends/options.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
 
 namespace encore::backends {
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "encore/ir/support/status.h"
-#include "encore/runtime/device.h"
+#include "encore/runtime/device/device.h"
 
 namespace encore::backends::ref {
 

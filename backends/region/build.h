@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "encore/backends/region/region.h"
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 
 namespace encore::backends {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "encore/backends/region/verify.h"
-#include "encore/ir/dim_codec.h"
 #include "encore/ir/support/bytes.h"
+#include "encore/ir/types/dim_codec.h"
 
 namespace encore::backends {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "encore/backends/region/scalar.h"
-#include "encore/ir/shape.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::backends {
 namespace {

@@ -39,11 +39,11 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/attributes.h"
-#include "encore/ir/dim.h"
-#include "encore/ir/dtype.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/typed_id.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/dtype.h"
 
 namespace encore::backends {
 

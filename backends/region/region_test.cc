@@ -8,10 +8,10 @@
 #include "encore/backends/region/text.h"
 #include "encore/backends/region/verify.h"
 #include "encore/backends/region/whole_region.h"
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
+#include "encore/ir/types/literal.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "encore/ir/float_formats.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends {
 namespace {

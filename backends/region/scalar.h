@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <span>
 
-#include "encore/ir/attributes.h"
-#include "encore/ir/dtype.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
+#include "encore/ir/types/dtype.h"
 
 namespace encore::backends {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "encore/backends/region/scalar.h"
-#include "encore/ir/literal.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::backends {
 namespace {

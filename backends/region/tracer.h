@@ -18,7 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "encore/backends/region/affine.h"
 #include "encore/backends/region/region.h"
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 
 namespace encore::backends {
 

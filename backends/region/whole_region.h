@@ -3,7 +3,7 @@
 #define ENCORE_BACKENDS_REGION_WHOLE_REGION_H_
 
 #include "encore/backends/region/build.h"
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 
 namespace encore::backends {
 

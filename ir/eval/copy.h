@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "encore/ir/literal.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::eval {
 

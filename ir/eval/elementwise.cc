@@ -5,8 +5,8 @@
 
 #include "encore/ir/eval/families.h"
 #include "encore/ir/eval/numbers.h"
-#include "encore/ir/float_formats.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::eval {
 namespace {

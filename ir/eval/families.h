@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "encore/ir/attributes.h"
-#include "encore/ir/literal.h"
-#include "encore/ir/op.h"
-#include "encore/ir/shape.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::eval {
 
@@ -54,7 +54,7 @@ struct EvalContext {
 #define ENCORE_OP(Kind, mnemonic, level, signature, dtypes, Attrs, Family, \
                   traits, summary)                                         \
   Results Evaluate##Family(const EvalContext& context);
-#include "encore/ir/ops.def"
+#include "encore/ir/ops/ops.def"
 #undef ENCORE_OP
 
 }  // namespace encore::eval

@@ -7,8 +7,8 @@
 #include <map>
 #include <sstream>
 
-#include "encore/ir/builder.h"
-#include "encore/ir/evaluator.h"
+#include "encore/ir/build/builder.h"
+#include "encore/ir/eval/evaluator.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore {

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "encore/ir/float_formats.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::eval {
 namespace {

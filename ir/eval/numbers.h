@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "encore/ir/attributes.h"
-#include "encore/ir/dtype.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::eval {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "encore/ir/eval/families.h"
-#include "encore/ir/float_formats.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::eval {
 namespace {

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/attributes.h"
-#include "encore/ir/literal.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::host {
 

@@ -15,11 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
-#include "encore/ir/shape.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore {
 

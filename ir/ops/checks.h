@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/infer.h"
-#include "encore/ir/shape.h"
+#include "encore/ir/ops/infer.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::ops {
 

@@ -10,9 +10,9 @@
 
 #include <vector>
 
-#include "encore/ir/infer.h"
-#include "encore/ir/shape.h"
+#include "encore/ir/ops/infer.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::ops {
 
@@ -21,7 +21,7 @@ using Types = StatusOr<std::vector<TensorType>>;
 #define ENCORE_OP(Kind, mnemonic, level, signature, dtypes, Attrs, Family, \
                   traits, summary)                                         \
   Types Infer##Family(const InferContext& context);
-#include "encore/ir/ops.def"
+#include "encore/ir/ops/ops.def"
 #undef ENCORE_OP
 
 }  // namespace encore::ops

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore {

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "encore/ir/proto/graph_proto.h"
-#include "encore/ir/round_trip.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/testing/round_trip.h"
 
 // Any bytes are refused or give a graph for which the laws hold.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/equal.h"
+#include "encore/ir/graph/equal.h"
 #include "encore/ir/proto/graph.pb.h"
-#include "encore/ir/random_graph.h"
-#include "encore/ir/round_trip.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/testing/random_graph.h"
+#include "encore/ir/testing/round_trip.h"
 #include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 

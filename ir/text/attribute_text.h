@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "encore/ir/attributes.h"
+#include "encore/ir/ops/attributes.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/text/lexer.h"
 #include "encore/ir/text/types.h"

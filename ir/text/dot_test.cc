@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "encore/ir/random_graph.h"
+#include "encore/ir/testing/random_graph.h"
 #include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/float_formats.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/types.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::text {
 namespace {

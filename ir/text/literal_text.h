@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <string>
 
-#include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/text/lexer.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::text {
 

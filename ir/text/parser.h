@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore {

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "encore/ir/round_trip.h"
-#include "encore/ir/stencil.h"
+#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/testing/round_trip.h"
 #include "encore/ir/text/parser.h"
 
 // Any text is refused or gives a graph for which the laws hold; any bytes are

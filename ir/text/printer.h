@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 
 namespace encore {
 

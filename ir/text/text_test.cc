@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/equal.h"
-#include "encore/ir/stencil.h"
+#include "encore/ir/graph/equal.h"
+#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
 #include "encore/ir/text/printer.h"

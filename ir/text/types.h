@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/dim.h"
-#include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/text/lexer.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::text {
 

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "encore/opt/egraph/analysis.h"
-#include "encore/opt/egraph/dag_cost.h"
-#include "encore/opt/egraph/egraph.h"
-#include "encore/opt/egraph/pattern.h"
-#include "encore/opt/egraph/runner.h"
-#include "encore/opt/egraph/schedulers.h"
+#include "encore/opt/egraph/core/analysis.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/match/pattern.h"
+#include "encore/opt/egraph/run/dag_cost.h"
+#include "encore/opt/egraph/run/runner.h"
+#include "encore/opt/egraph/run/schedulers.h"
 #include "gtest/gtest.h"
 
 using namespace encore;          // NOLINT(build/namespaces)

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "encore/opt/egraph/dag_cost.h"
-#include "encore/opt/egraph/runner.h"
-#include "encore/opt/egraph/schedulers.h"
+#include "encore/opt/egraph/run/dag_cost.h"
+#include "encore/opt/egraph/run/runner.h"
+#include "encore/opt/egraph/run/schedulers.h"
+#include "encore/opt/egraph/run/tree_cost.h"
 #include "encore/opt/egraph/testing/math_language.h"
-#include "encore/opt/egraph/tree_cost.h"
 #include "gtest/gtest.h"
 
 namespace encore::egraph {

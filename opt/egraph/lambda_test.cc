@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "encore/ir/support/strings.h"
-#include "encore/opt/egraph/runner.h"
-#include "encore/opt/egraph/schedulers.h"
+#include "encore/opt/egraph/run/runner.h"
+#include "encore/opt/egraph/run/schedulers.h"
 #include "encore/opt/egraph/testing/lambda_language.h"
 #include "gtest/gtest.h"
 

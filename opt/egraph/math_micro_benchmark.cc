@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "benchmark/benchmark.h"
-#include "encore/opt/egraph/egraph.h"
-#include "encore/opt/egraph/runner.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/run/runner.h"
 #include "encore/opt/egraph/testing/math_language.h"
 
 namespace encore::egraph {

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "encore/opt/egraph/egraph.h"
-#include "encore/opt/egraph/runner.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/run/runner.h"
 #include "encore/opt/egraph/testing/math_language.h"
 #include "gtest/gtest.h"
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/evaluator.h"
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/eval/evaluator.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/literal.h"
 #include "encore/tools/run/inputs.h"
 #include "encore/tools/run/model_source.h"
 

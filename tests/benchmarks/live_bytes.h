@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "encore/runtime/compiled_graph.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore {
 

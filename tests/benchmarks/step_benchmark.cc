@@ -22,12 +22,12 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
-#include "encore/runtime/compiled_graph.h"
-#include "encore/runtime/device.h"
-#include "encore/runtime/executable.h"
-#include "encore/runtime/replayer.h"
-#include "encore/runtime/thread_pool.h"
-#include "encore/runtime/weights.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/replayer.h"
+#include "encore/runtime/replay/weights.h"
 
 namespace encore {
 namespace {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "encore/opt/egraph/dag_cost.h"
-#include "encore/opt/egraph/egraph.h"
-#include "encore/opt/egraph/pattern.h"
-#include "encore/opt/egraph/rule.h"
-#include "encore/opt/egraph/runner.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/match/pattern.h"
+#include "encore/opt/egraph/match/rule.h"
+#include "encore/opt/egraph/run/dag_cost.h"
+#include "encore/opt/egraph/run/runner.h"
 #include "encore/opt/extract/extract.h"
 #include "encore/opt/extract/problem.h"
 

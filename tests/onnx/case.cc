@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "encore/ir/import/import.h"
-#include "encore/ir/import/onnx/model.h"
-#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

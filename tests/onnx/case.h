@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 #include "gtest/gtest.h"
 
 namespace encore::tests {

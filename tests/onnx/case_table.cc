@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/strings.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "encore/ir/import/import.h"
-#include "encore/ir/import/onnx/model.h"
+#include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/tests/onnx/case.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 // ONNX's own cases through the importer and the reference evaluator.
 
-#include "encore/ir/evaluator.h"
+#include "encore/ir/eval/evaluator.h"
 
 #include <map>
 #include <string>

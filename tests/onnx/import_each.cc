@@ -13,10 +13,10 @@
 #include <memory>
 #include <string>
 
+#include "encore/ir/graph/verifier.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/mapped_file.h"
-#include "encore/ir/verifier.h"
 
 namespace encore::tests {
 namespace {

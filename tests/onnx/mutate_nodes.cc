@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "encore/ir/import/onnx/schema.h"
+#include "encore/ir/import/onnx/format/schema.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/base_models.h"
 #include "encore/tests/onnx/mutations.h"

@@ -3,8 +3,8 @@
 // shapes, broken graphs, broken bytes.
 //
 // Which attributes and types an operator has is the standard's own table
-// (encore/ir/import/onnx/schema.h), so that every operator a corpus has is
-// covered by construction. Deterministic: the same corpus gives the same
+// (encore/ir/import/onnx/format/schema.h), so that every operator a corpus has
+// is covered by construction. Deterministic: the same corpus gives the same
 // mutations in the same order.
 #ifndef ENCORE_TESTS_ONNX_MUTATIONS_H_
 #define ENCORE_TESTS_ONNX_MUTATIONS_H_

@@ -1,5 +1,5 @@
 // The round-trip laws on every graph that ONNX's cases give.
-#include "encore/ir/round_trip.h"
+#include "encore/ir/testing/round_trip.h"
 
 #include <string>
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "encore/backends/options.h"
-#include "encore/cache/session.h"
-#include "encore/cache/standard_session.h"
-#include "encore/ir/evaluator.h"
+#include "encore/cache/session/session.h"
+#include "encore/cache/session/standard_session.h"
+#include "encore/ir/eval/evaluator.h"
 
 namespace encore::tests {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/graph.h"
-#include "encore/ir/literal.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "gtest/gtest.h"
 
 namespace encore::tests {

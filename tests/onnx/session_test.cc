@@ -2,7 +2,7 @@
 // replayed, then recalled from the cache by a second session and replayed
 // again.
 
-#include "encore/cache/session.h"
+#include "encore/cache/session/session.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,10 +10,10 @@
 #include <string>
 
 #include "encore/backends/options.h"
-#include "encore/cache/standard_session.h"
+#include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "encore/tests/onnx/case.h"
 #include "encore/tests/skips.h"
 #include "gtest/gtest.h"

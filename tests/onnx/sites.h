@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/import/onnx/schema.h"
+#include "encore/ir/import/onnx/format/schema.h"
 #include "encore/tests/onnx/corpus.h"
 #include "onnx/onnx.pb.h"
 

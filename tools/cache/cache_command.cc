@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "encore/cache/container.h"
-#include "encore/cache/disk_store.h"
-#include "encore/cache/entry.h"
-#include "encore/cache/key.h"
+#include "encore/cache/key/key.h"
+#include "encore/cache/store/container.h"
+#include "encore/cache/store/disk_store.h"
+#include "encore/cache/store/entry.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/cache/verify_entry.h"

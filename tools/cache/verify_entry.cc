@@ -1,12 +1,12 @@
 #include "encore/tools/cache/verify_entry.h"
 
-#include "encore/cache/container.h"
-#include "encore/cache/disk_store.h"
-#include "encore/cache/entry.h"
-#include "encore/cache/ingredients.h"
+#include "encore/cache/key/ingredients.h"
+#include "encore/cache/store/container.h"
+#include "encore/cache/store/disk_store.h"
+#include "encore/cache/store/entry.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/runtime/compiled_graph_io.h"
-#include "encore/runtime/plan_verifier.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
+#include "encore/runtime/plan/plan_verifier.h"
 
 namespace encore::tools {
 namespace {

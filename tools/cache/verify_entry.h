@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/cache/disk_store.h"
+#include "encore/cache/store/disk_store.h"
 
 namespace encore::tools {
 

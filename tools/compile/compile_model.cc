@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "encore/backends/compile.h"
-#include "encore/cache/loaded.h"
-#include "encore/ir/graph.h"
+#include "encore/cache/package/loaded.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/proto/graph_proto.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
-#include "encore/runtime/compiled_graph_text.h"
+#include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/tools/io/generate.h"
 #include "encore/tools/run/model_source.h"
 #include "encore/tools/terminal.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "encore/cache/session.h"
+#include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/run/inputs.h"

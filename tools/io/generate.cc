@@ -6,9 +6,9 @@
 #include <random>
 #include <string>
 
-#include "encore/ir/dtype.h"
-#include "encore/ir/shape.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::tools {
 namespace {

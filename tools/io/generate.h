@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::tools {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::tools {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/import/onnx/model.h"
-#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"

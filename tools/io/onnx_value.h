@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "encore/ir/literal.h"
-#include "encore/ir/shape.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::tools {
 

@@ -1,7 +1,7 @@
 #include "encore/tools/io/tensor_file.h"
 
-#include "encore/ir/import/onnx/model.h"
-#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "encore/ir/literal.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 #include "encore/tools/io/npy.h"
 
 namespace encore::tools {

@@ -35,11 +35,11 @@ class LintTest(unittest.TestCase):
             return result.stdout.splitlines()
 
     def test_layers(self):
-        self.assertEqual(self.findings('layers', {'cache/a.cc': '#include "encore/ir/graph.h"\n'}), [])
+        self.assertEqual(self.findings('layers', {'cache/a.cc': '#include "encore/ir/graph/graph.h"\n'}), [])
         self.assertEqual(self.findings('layers', {'ir/a.cc': '#include "encore/opt/b.h"\n'}),
                          ['ir/a.cc:1: ir may not include opt/b.h'])
-        self.assertEqual(self.findings('layers', {'runtime/a.h': '#include "encore/ir/dim.h"\n#include "encore/ir/op.h"\n'}),
-                         ['runtime/a.h:2: runtime may not include ir/op.h'])
+        self.assertEqual(self.findings('layers', {'runtime/a.h': '#include "encore/ir/types/dim.h"\n#include "encore/ir/ops/op.h"\n'}),
+                         ['runtime/a.h:2: runtime may not include ir/ops/op.h'])
         wide = {**GROUPS, 'opt_users': 'ir opt backends cache tools tests'}
         self.assertIn('opt_users is', self.findings('layers', {}, wide)[0])
 

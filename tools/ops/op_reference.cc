@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/attributes.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/strings.h"
 #include "nlohmann/json.hpp"
 
@@ -125,7 +125,7 @@ Json AttributesJson(const OpInfo& info) {
 std::string OpReferenceMarkdown(std::span<const OpEntry> ops,
                                 std::span<const OnnxEntry> onnx) {
   std::string out =
-      "# Operators\n\n`bazel-bin/tools/encore ops --markdown > ir/OPS.md` "
+      "# Operators\n\n`bazel-bin/tools/encore ops --markdown > ir/ops/OPS.md` "
       "writes this page anew. The signature's `T` is the same dtype wherever "
       "it stands, `seq` a sequence of it, `I` is i32 or i64, `A` anything, "
       "`attr` the attribute dtype; "

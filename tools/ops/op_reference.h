@@ -11,7 +11,7 @@ namespace encore::tools {
 
 // Every operator: level, signature, dtypes, attributes with their types,
 // backends, ONNX names, and what it computes; then the ONNX operators with
-// their opsets. ir/OPS.md is this text; a test keeps it current.
+// their opsets. ir/ops/OPS.md is this text; a test keeps it current.
 std::string OpReferenceMarkdown(std::span<const OpEntry> ops,
                                 std::span<const OnnxEntry> onnx);
 

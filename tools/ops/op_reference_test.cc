@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "encore/ir/op.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/ops/op_table.h"
 #include "gtest/gtest.h"
@@ -20,11 +20,11 @@ const std::vector<OpEntry>& Ops() {
 }
 
 TEST(OpReference, ThePageIsCurrent) {
-  std::ifstream file("ir/OPS.md");
+  std::ifstream file("ir/ops/OPS.md");
   std::stringstream page;
   page << file.rdbuf();
   EXPECT_EQ(page.str(), OpReferenceMarkdown(Ops(), MakeOnnxTable()))
-      << "run: bazel-bin/tools/encore ops --markdown > ir/OPS.md";
+      << "run: bazel-bin/tools/encore ops --markdown > ir/ops/OPS.md";
 }
 
 TEST(OpReference, HasEveryOp) {

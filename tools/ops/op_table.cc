@@ -10,10 +10,10 @@
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/model.h"
-#include "encore/ir/import/onnx/upgrade.h"
-#include "encore/ir/random_graph.h"
+#include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/import/onnx/format/upgrade.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/random_graph.h"
 
 namespace encore::tools {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/dtype.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/op.h"
+#include "encore/ir/types/dtype.h"
 
 namespace encore::tools {
 

@@ -17,7 +17,7 @@ int OpsMain(int argc, char** argv) {
       "encore ops");
   bool markdown = false, json = false;
   app.add_flag("--markdown", markdown,
-               "the reference with attributes and opsets, as in ir/OPS.md");
+               "the reference with attributes and opsets, as in ir/ops/OPS.md");
   app.add_flag("--json", json, "all of it as one JSON object")
       ->excludes("--markdown");
   if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "encore/cache/loaded.h"
-#include "encore/cache/package.h"
-#include "encore/ir/literal.h"
+#include "encore/cache/package/loaded.h"
+#include "encore/cache/package/package.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/profiler.h"
-#include "encore/runtime/replayer.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/replay/profiler.h"
+#include "encore/runtime/replay/replayer.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/replay/replay_context.h"
 #include "encore/tools/replay/replay_file.h"

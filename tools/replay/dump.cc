@@ -2,8 +2,8 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/compiled_graph_text.h"
-#include "encore/runtime/plan_verifier.h"
+#include "encore/runtime/plan/compiled_graph_text.h"
+#include "encore/runtime/plan/plan_verifier.h"
 #include "encore/tools/command.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"

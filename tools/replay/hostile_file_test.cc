@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "encore/cache/ingredients.h"
-#include "encore/cache/package.h"
+#include "encore/cache/key/ingredients.h"
+#include "encore/cache/package/package.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/test_device.h"
+#include "encore/runtime/testing/test_device.h"
 #include "encore/tools/command.h"
 #include "encore/tools/replay/replay_main.h"
 #include "gmock/gmock.h"

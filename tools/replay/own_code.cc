@@ -1,6 +1,6 @@
 #include "encore/backends/devices.h"
-#include "encore/cache/package_loader.h"
-#include "encore/cache/trust.h"
+#include "encore/cache/package/package_loader.h"
+#include "encore/cache/store/trust.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/replay/replay_host.h"

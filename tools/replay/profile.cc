@@ -4,7 +4,7 @@
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/profiler.h"
+#include "encore/runtime/replay/profiler.h"
 #include "encore/tools/command.h"
 #include "encore/tools/replay/calls.h"
 #include "encore/tools/replay/replay_file.h"

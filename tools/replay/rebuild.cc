@@ -1,9 +1,9 @@
 #include "encore/tools/replay/rebuild.h"
 
-#include "encore/cache/package_graph.h"
-#include "encore/cache/package_loader.h"
-#include "encore/cache/session.h"
-#include "encore/cache/standard_session.h"
+#include "encore/cache/package/package_graph.h"
+#include "encore/cache/package/package_loader.h"
+#include "encore/cache/session/session.h"
+#include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/tools/machine_flags.h"
 #include "encore/tools/terminal.h"

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "encore/cache/loaded.h"
+#include "encore/cache/package/loaded.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/replay_host.h"
 

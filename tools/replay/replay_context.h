@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/runtime/thread_pool.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "encore/tools/json_output.h"
 #include "encore/tools/replay/replay_host.h"
 

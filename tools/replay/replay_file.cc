@@ -5,7 +5,7 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/compiled_graph_io.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 
 namespace encore::tools {
 namespace {

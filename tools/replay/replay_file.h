@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "encore/cache/container.h"
-#include "encore/cache/ingredients.h"
-#include "encore/cache/package.h"
+#include "encore/cache/key/ingredients.h"
+#include "encore/cache/package/package.h"
+#include "encore/cache/store/container.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::tools {

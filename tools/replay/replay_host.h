@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "encore/cache/loaded.h"
-#include "encore/ir/literal.h"
+#include "encore/cache/package/loaded.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/thread_pool.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/device/thread_pool.h"
 #include "encore/tools/machine_flags.h"
 #include "encore/tools/replay/replay_file.h"
 

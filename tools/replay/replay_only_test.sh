@@ -6,7 +6,7 @@ dependencies=$1 binary=$2
 failed=0
 fail() { echo "replay_only: $*" >&2; failed=1; }
 
-grep -q '^//runtime:replayer$' "$dependencies" || fail "$dependencies is no list of its dependencies"
+grep -q '^//runtime/replay:replayer$' "$dependencies" || fail "$dependencies is no list of its dependencies"
 forbidden='^//opt|^//ir:(graph|builder|evaluator|stencil|simplify)$|^//ir/(text|import|proto|eval)[/:]'
 forbidden+='|^//backends:(compile|backends|backend)$|^//backends/(lowering|cpu/codegen)[/:]|^//backends/(cpu:cpu|ref:ref)$'
 forbidden+='|^//cache:(session|key|standard_session)$|^@(llvm|onnx|com_google_protobuf|highs)//'

@@ -1,9 +1,9 @@
 #include <utility>
 
-#include "encore/cache/package_loader.h"
+#include "encore/cache/package/package_loader.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/plan_verifier.h"
+#include "encore/runtime/plan/plan_verifier.h"
 #include "encore/tools/command.h"
 #include "encore/tools/replay/calls.h"
 #include "encore/tools/replay/replay_file.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/literal.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::tools {
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include "encore/ir/literal.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/literal.h"
 #include "encore/tools/io/tensor_file.h"
 
 namespace encore::tools {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "encore/ir/literal.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::tools {
 

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/cache/session.h"
-#include "encore/ir/literal.h"
+#include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 #include "encore/tools/run/run_model.h"
 
 namespace encore::tools {

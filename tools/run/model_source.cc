@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "encore/cache/package.h"
-#include "encore/cache/package_graph.h"
+#include "encore/cache/package/package.h"
+#include "encore/cache/package/package_graph.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

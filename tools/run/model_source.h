@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "encore/cache/package.h"
-#include "encore/ir/graph.h"
+#include "encore/cache/package/package.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 #include "encore/tools/run/inputs.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/cache/session.h"
+#include "encore/cache/session/session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"

@@ -8,13 +8,13 @@
 #include <span>
 #include <utility>
 
-#include "encore/cache/package_loader.h"
-#include "encore/ir/graph.h"
+#include "encore/cache/package/package_loader.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/host_object.h"
-#include "encore/runtime/profiler.h"
+#include "encore/runtime/replay/host_object.h"
+#include "encore/runtime/replay/profiler.h"
 #include "encore/tools/io/npy.h"
 #include "encore/tools/progress.h"
 #include "encore/tools/run/model_source.h"

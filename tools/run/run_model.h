@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "encore/cache/session.h"
-#include "encore/ir/literal.h"
+#include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 #include "encore/tools/latency.h"
 #include "encore/tools/run/compare.h"
 #include "encore/tools/run/inputs.h"

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "encore/cache/package.h"
+#include "encore/cache/package/package.h"
 #include "encore/ir/support/status.h"
 
 int main(int argc, char** argv) {

@@ -12,7 +12,7 @@
 
 #include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/schedule.h"
-#include "encore/ir/dim.h"
+#include "encore/ir/types/dim.h"
 
 namespace encore::backends::cpu {
 

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "encore/backends/cpu/codegen/math.h"
-#include "encore/ir/float_formats.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends::cpu {
 namespace {

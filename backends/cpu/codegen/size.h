@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "encore/ir/dim.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/dim.h"
 
 namespace encore::backends::cpu {
 

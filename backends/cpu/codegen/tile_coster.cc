@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "encore/ir/dim.h"
-#include "encore/ir/op.h"
+#include "encore/ir/ops/op.h"
+#include "encore/ir/types/dim.h"
 
 namespace encore::backends::cpu {
 namespace {

@@ -19,7 +19,7 @@
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/vendor/program.h"
 #include "encore/ir/support/status.h"
-#include "encore/runtime/device.h"
+#include "encore/runtime/device/device.h"
 
 namespace encore::backends::cpu {
 

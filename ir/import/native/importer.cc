@@ -4,12 +4,12 @@
 #include <string_view>
 #include <utility>
 
+#include "encore/ir/graph/symbol_binding.h"
 #include "encore/ir/proto/graph_proto.h"
-#include "encore/ir/specialize.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/symbol_binding.h"
 #include "encore/ir/text/parser.h"
+#include "encore/ir/transform/specialize.h"
 
 namespace encore::native {
 namespace {

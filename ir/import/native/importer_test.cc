@@ -1,7 +1,7 @@
 #include <fstream>
 #include <vector>
 
-#include "encore/ir/equal.h"
+#include "encore/ir/graph/equal.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/proto/graph_proto.h"
 #include "encore/ir/text/parser.h"

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/import/onnx/context.h"
-#include "encore/ir/op.h"
+#include "encore/ir/import/onnx/scope/context.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {

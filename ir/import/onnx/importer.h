@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/graph.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/support/status.h"
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
+#include "encore/ir/graph/verifier.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/check.h"
-#include "encore/ir/verifier.h"
 
 // Any bytes are refused or give a graph that the verifier passes. ONNX's own
 // models make a good corpus:

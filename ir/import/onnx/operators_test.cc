@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/evaluator.h"
-#include "encore/ir/import/onnx/tensor_data.h"
+#include "encore/ir/eval/evaluator.h"
+#include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/import/onnx/test_models.h"
-#include "encore/ir/literal.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/literal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

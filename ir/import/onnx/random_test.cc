@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/ir/evaluator.h"
+#include "encore/ir/eval/evaluator.h"
 #include "encore/ir/import/onnx/test_models.h"
 #include "gtest/gtest.h"
 

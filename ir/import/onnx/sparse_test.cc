@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/evaluator.h"
+#include "encore/ir/eval/evaluator.h"
 #include "encore/ir/import/onnx/test_models.h"
-#include "encore/ir/literal.h"
+#include "encore/ir/types/literal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -5,8 +5,8 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/match/query.h"
 #include "encore/opt/egraph/program/rule_lowering.h"
-#include "encore/opt/egraph/query.h"
 
 namespace encore::opt::program {
 namespace {

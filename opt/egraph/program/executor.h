@@ -23,15 +23,15 @@
 #include <vector>
 
 #include "encore/ir/support/status.h"
-#include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/match/rule.h"
+#include "encore/opt/egraph/match/term_text.h"
 #include "encore/opt/egraph/program/ast.h"
 #include "encore/opt/egraph/program/diagnostics.h"
 #include "encore/opt/egraph/program/explanations.h"
 #include "encore/opt/egraph/program/language_map.h"
-#include "encore/opt/egraph/rule.h"
-#include "encore/opt/egraph/runner.h"
-#include "encore/opt/egraph/term_text.h"
-#include "encore/opt/egraph/tree_cost.h"
+#include "encore/opt/egraph/run/runner.h"
+#include "encore/opt/egraph/run/tree_cost.h"
 
 namespace encore::opt::program {
 

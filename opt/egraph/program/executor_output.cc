@@ -5,8 +5,8 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/opt/egraph/dag_cost.h"
 #include "encore/opt/egraph/program/executor.h"
+#include "encore/opt/egraph/run/dag_cost.h"
 
 namespace encore::opt::program {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "encore/ir/support/status_macros.h"
-#include "encore/opt/egraph/explain.h"
-#include "encore/opt/egraph/explain_check.h"
-#include "encore/opt/egraph/language.h"
+#include "encore/opt/egraph/core/language.h"
+#include "encore/opt/egraph/explain/explain.h"
+#include "encore/opt/egraph/explain/explain_check.h"
 #include "encore/opt/egraph/program/language_map.h"
 
 namespace encore::opt::program {

@@ -6,7 +6,7 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/core/egraph.h"
 
 namespace encore::opt::program {
 namespace {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "encore/ir/support/status.h"
-#include "encore/opt/egraph/ids.h"
-#include "encore/opt/egraph/language.h"
-#include "encore/opt/egraph/literals.h"
+#include "encore/opt/egraph/core/ids.h"
+#include "encore/opt/egraph/core/language.h"
+#include "encore/opt/egraph/core/literals.h"
 #include "encore/opt/egraph/program/ast.h"
 #include "encore/opt/egraph/program/primitives.h"
 

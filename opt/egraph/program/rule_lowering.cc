@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "encore/opt/egraph/literals.h"
+#include "encore/opt/egraph/core/literals.h"
 
 namespace encore::opt::program {
 namespace {

@@ -12,12 +12,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "encore/ir/support/status.h"
-#include "encore/opt/egraph/egraph.h"
-#include "encore/opt/egraph/ids.h"
-#include "encore/opt/egraph/language.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/core/ids.h"
+#include "encore/opt/egraph/core/language.h"
+#include "encore/opt/egraph/match/rule.h"
 #include "encore/opt/egraph/program/ast.h"
 #include "encore/opt/egraph/program/language_map.h"
-#include "encore/opt/egraph/rule.h"
 
 namespace encore::opt::program {
 

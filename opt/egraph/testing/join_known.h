@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "encore/ir/support/status.h"
-#include "encore/opt/egraph/egraph.h"
+#include "encore/opt/egraph/core/egraph.h"
 
 namespace encore::egraph {
 

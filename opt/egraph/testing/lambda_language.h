@@ -12,10 +12,10 @@
 #include <variant>
 #include <vector>
 
-#include "encore/opt/egraph/analysis.h"
-#include "encore/opt/egraph/egraph.h"
-#include "encore/opt/egraph/pattern.h"
-#include "encore/opt/egraph/rule.h"
+#include "encore/opt/egraph/core/analysis.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/match/pattern.h"
+#include "encore/opt/egraph/match/rule.h"
 
 namespace encore::egraph {
 

@@ -1,0 +1,122 @@
+#include "encore/cache/package/package_graph.h"
+
+#include <charconv>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "encore/cache/key/ingredients.h"
+#include "encore/ir/graph/stencil.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+namespace {
+
+using backends::CompileOptions;
+
+// The inverse of OptionText in key.cc; false where `text` is no such value.
+bool ReadOption(std::string_view text, bool* value) {
+  *value = text == "true";
+  return *value || text == "false";
+}
+bool ReadOption(std::string_view text, int64_t* value) {
+  const auto number = ParseInt64(text);
+  if (number) *value = *number;
+  return number.has_value();
+}
+bool ReadOption(std::string_view text, double* value) {
+  text = text.substr(0, text.find(' '));
+  return std::from_chars(text.data(), text.data() + text.size(), *value).ec ==
+         std::errc();
+}
+bool ReadOption(std::string_view text, std::string* value) {
+  *value = text;
+  return true;
+}
+bool ReadOption(std::string_view text, backends::Precision* value) {
+  const auto parsed = backends::ParsePrecision(text);
+  if (parsed) *value = *parsed;
+  return parsed.has_value();
+}
+bool ReadOption(std::string_view text, backends::CpuKernels* value) {
+  const auto parsed = backends::ParseCpuKernels(text);
+  if (parsed) *value = *parsed;
+  return parsed.has_value();
+}
+bool ReadOption(std::string_view text, backends::Rewrites* value) {
+  const auto parsed = backends::ParseRewrites(text);
+  if (parsed) *value = *parsed;
+  return parsed.has_value();
+}
+StatusOr<KeyIngredients> IngredientsOf(const Package& package) {
+  auto ingredients = DecodeIngredients(package.ingredients);
+  if (ingredients.ok()) return ingredients;
+  return DataLossError(
+      StrCat("package: headline: ", Message(ingredients.status())));
+}
+
+StatusOr<Graph> ReadGraph(const Package& package, const StencilNames& names) {
+  ENCORE_ASSIGN_OR_RETURN(const KeyIngredients ingredients,
+                          IngredientsOf(package));
+  auto graph = ReadStencil(ingredients.stencil, package.constants, names);
+  if (!graph.ok()) {
+    return DataLossError(StrCat("package: graph: ", Message(graph.status())));
+  }
+  size_t next = 0;
+  for (size_t i = 0; i < graph->arguments().size(); ++i) {
+    const Graph::Argument& argument = graph->arguments()[i];
+    if (!argument.is_parameter) continue;
+    if (next == package.parameters.size() ||
+        package.parameters[next].type() != graph->type(argument.value)) {
+      return DataLossError(
+          StrCat("package: parameter ", next, " is not of the graph's type"));
+    }
+    graph->set_parameter_data(static_cast<int>(i), package.parameters[next++]);
+  }
+  if (next != package.parameters.size()) {
+    return DataLossError(StrCat("package: ", package.parameters.size(),
+                                " parameters, the graph has ", next));
+  }
+  return graph;
+}
+
+}  // namespace
+
+StatusOr<Graph> GraphOf(const Package& package) {
+  return ReadGraph(package, {});
+}
+
+StatusOr<Graph> NamedGraphOf(const Package& package) {
+  return ReadGraph(package, {package.names.inputs, package.names.parameters,
+                             package.names.outputs, package.names.origins});
+}
+
+StatusOr<CompileOptions> OptionsOf(const Package& package) {
+  ENCORE_ASSIGN_OR_RETURN(const KeyIngredients ingredients,
+                          IngredientsOf(package));
+  const std::map<std::string_view, std::string_view> parts(
+      ingredients.parts.begin(), ingredients.parts.end());
+  CompileOptions options;
+  Status status;
+  backends::VisitOptions(
+      options, [&](const backends::OptionInfo& info, auto& value) {
+        const auto part = parts.find(StrCat("option.", info.name));
+        if (!info.in_key || part == parts.end()) return;
+        if (!ReadOption(part->second, &value)) {
+          status = DataLossError(
+              StrCat("package: option ", info.name, ": ", Quote(part->second)));
+        }
+      });
+  ENCORE_RETURN_IF_ERROR(status);
+  // The device that is not asked for by placement comes first (compile.h).
+  if (!package.graph->devices.empty()) {
+    const runtime::DeviceInfo& device = package.graph->devices[0];
+    options.target = device.ordinal == 0
+                         ? device.backend
+                         : StrCat(device.backend, ":", device.ordinal);
+  }
+  return options;
+}
+
+}  // namespace encore::cache

@@ -1,0 +1,46 @@
+// Prepared weights: what a compiled graph's prepare plan made of one set of
+// weights, kept as entries of their own, keyed by compiled graph and weight
+// digest and mapped from disk.
+//
+// Neither hashing the weights nor reading them is needed on a warm start: their
+// digest is remembered (weight_identity.h), and so is that an entry's checksums
+// were found right. Nothing is kept of weights that changed while they were
+// prepared.
+#ifndef ENCORE_CACHE_SESSION_PREPARED_WEIGHTS_H_
+#define ENCORE_CACHE_SESSION_PREPARED_WEIGHTS_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/cache/store/disk_store.h"
+#include "encore/ir/support/mapped_file.h"
+#include "encore/ir/support/sha256.h"
+#include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/weights.h"
+
+namespace encore::cache {
+
+struct WeightOptions {
+  // Files in which weights may lie; a weight in none of them is hashed at each
+  // start.
+  MappedFiles files;
+  // Check the checksums of prepared weights whatever is remembered.
+  bool verify = false;
+};
+
+// The weights of `executable`, which was compiled under `key`: restored from
+// `store` where they are there, else prepared and kept. `parameters` in the
+// order of the signature. `*restored` says which.
+StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
+    std::shared_ptr<const runtime::Executable> executable, const Digest& key,
+    std::span<const Literal> parameters, const WeightOptions& options,
+    DiskStore* store, runtime::ThreadPool* threads, bool* restored);
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_SESSION_PREPARED_WEIGHTS_H_

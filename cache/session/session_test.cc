@@ -1,0 +1,262 @@
+#include "encore/cache/session/session.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "encore/cache/session/session_test_fixture.h"
+
+namespace encore::cache {
+namespace {
+
+TEST_F(SessionTest, OneCompiledGraphServesEveryNameAndEveryWeights) {
+  const auto session = NewSession();
+  EXPECT_EQ(First(*session, Model(1)), 9);
+  EXPECT_EQ(First(*session, Model(2, 4, "other")), 8);
+  EXPECT_EQ(compiler_.compiles(), 1);
+  EXPECT_EQ(session->statistics().misses, 1);
+  EXPECT_EQ(session->statistics().memory_hits, 1);
+  EXPECT_EQ(First(*session, Model(1, 5)), 9);
+  EXPECT_EQ(compiler_.compiles(), 2);
+}
+
+TEST_F(SessionTest, NamesAreTheCallersOwn) {
+  const auto session = NewSession();
+  const auto a = session->Load(Model(1)), b = session->Load(Model(1, 4, "b"));
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ((*a)->names().outputs[0], "fc");
+  EXPECT_EQ((*b)->names().outputs[0], "b");
+  const uint32_t origin =
+      (*b)->graph().plan((*b)->graph().run).steps.back().origins[0];
+  EXPECT_EQ((*b)->names().origins[origin], "b/sub");
+  EXPECT_EQ((*a)->names().origins[origin], "fc/sub");
+}
+
+TEST_F(SessionTest, AnotherProcessRecallsPlanAndWeights) {
+  EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+  const auto session = NewSession();
+  EXPECT_EQ(First(*session, Model(3)), 7);
+  EXPECT_EQ(compiler_.compiles(), 1);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+  EXPECT_EQ(session->statistics().weights_restored, 1);
+  EXPECT_EQ(First(*session, Model(4)), 6);
+  EXPECT_EQ(session->statistics().weights_prepared, 1);
+}
+
+TEST_F(SessionTest, AnticipatesWhatTheFilesGaveLast) {
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+  EXPECT_EQ(compiler_.loads(), 1);
+  auto session = NewSession();
+  EXPECT_EQ(FirstAnticipated(*session, Model(3)), 7);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+  EXPECT_EQ(compiler_.loads(), 2);  // the guess was right, and all of the work
+  // Another graph in the same file: the guess is dropped, and learned anew.
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3, 5)), 7);
+  session = NewSession();
+  const int before = compiler_.loads();
+  EXPECT_EQ(FirstAnticipated(*session, Model(3, 5)), 7);
+  EXPECT_EQ(compiler_.loads(), before + 1);
+  EXPECT_EQ(compiler_.compiles(), 2);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+}
+
+TEST_F(SessionTest, AGuessChangesNothing) {
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+  // Nobody takes it; the session ends while it is under way.
+  NewSession()->Anticipate("model.onnx");
+  // Twice; for other files; with no folder.
+  auto session = NewSession();
+  session->Anticipate("model.onnx");
+  session->Anticipate("other.onnx");
+  EXPECT_EQ(FirstAnticipated(*session, Model(3)), 7);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
+  EXPECT_EQ(FirstAnticipated(*NewSession(/*disk=*/false), Model(3)), 7);
+  // What it names is gone.
+  fs::remove(EntryPath("graph"));
+  EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+  EXPECT_EQ(compiler_.compiles(), 3);
+}
+
+// Whatever bit of an entry flips, the answer is right.
+TEST_F(SessionTest, DamagedEntriesAreNoticedAndMadeAgain) {
+  for (const std::string_view kind : {"graph", "weights", "memo", "guess"}) {
+    EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+    const std::string path = EntryPath(kind);
+    if (path.empty()) continue;  // weights changed a moment ago: no memo
+    const int64_t size = static_cast<int64_t>(fs::file_size(path));
+    for (int64_t at = 0; at < size; at += std::max<int64_t>(1, size / 40)) {
+      EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+      Flip(path, at);
+      EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7)
+          << kind << " " << at;
+    }
+    fs::resize_file(path, size / 2);
+    EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+    fs::resize_file(path, 0);
+    EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
+  }
+}
+
+TEST_F(SessionTest, AStoreThatFailsBreaksNothing) {
+  const auto session = NewSession();
+  for (const char* kind : {"graph", "weights", "memo"}) {
+    std::ofstream(StrCat(folder_, "/v1/", kind)) << "in the way";
+  }
+  EXPECT_EQ(First(*session, Model(3)), 7);
+  EXPECT_EQ(First(*NewSession(/*disk=*/false), Model(3)), 7);
+}
+
+TEST_F(SessionTest, ThreadsCompileAKeyOnce) {
+  const auto session = NewSession();
+  const Graph graph = Model(3);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(First(*session, graph), 7); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(compiler_.compiles(), 1);
+}
+
+TEST_F(SessionTest, AFailedCompileIsAnErrorAndNotKept) {
+  const auto session = NewSession();
+  compiler_.broken = true;
+  EXPECT_EQ(Message(session->Load(Model(3)).status()), "broken");
+  compiler_.broken = false;
+  EXPECT_EQ(First(*session, Model(3)), 7);
+}
+
+TEST_F(SessionTest, SessionsOfOneFolderCompileAKeyOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(First(*NewSession(), Model(3)), 7); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(compiler_.compiles(), 1);
+}
+
+TEST_F(SessionTest, SymbolsAreSpecializedToTheInputs) {
+  const auto session = NewSession();
+  const Graph graph = Parse(
+      "symbols N in [1, 8] graph g(%x: f32[N], %w: param f32[4] = f32[4] 1) {"
+      "  %v = reshape(%x) {shape = [4]} %y = sub(%v, %w) return %y }");
+  Literal x(DType::kF32, {9});
+  EXPECT_FALSE(session->Run(graph, {&x, 1}).ok()) << "out of bounds";
+  x = Literal(DType::kF32, {5});
+  EXPECT_FALSE(session->Run(graph, {&x, 1}).ok()) << "does not fit the reshape";
+  EXPECT_EQ(First(*session, graph), 9);
+  EXPECT_EQ(First(*session, graph), 9);
+  EXPECT_EQ(compiler_.compiles(), 1);
+}
+
+TEST_F(SessionTest, CheckModeComparesOnAHit) {
+  EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+  EXPECT_TRUE(NewSession(true, /*check=*/true)->Load(Model(3)).ok());
+  compiler_.different = true;
+  const auto loaded = NewSession(true, /*check=*/true)->Load(Model(3));
+  EXPECT_EQ(loaded.status().code(), StatusCode::kInternal);
+}
+
+TEST_F(SessionTest, NamedEntries) {
+  const auto session = NewSession();
+  EXPECT_FALSE(session->Contains("mine"));
+  const auto key = session->Put("mine", Model(3));
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_EQ(session->Get("mine"), *key);
+  EXPECT_TRUE(NewSession()->Contains("mine"));
+  Disk()->Collect(0);
+  EXPECT_FALSE(NewSession()->Contains("mine"));
+}
+
+TEST_F(SessionTest, RecordsCalls) {
+  const std::string path = folder_ + "-recording.encore";
+  const auto session = NewSession();
+  const std::vector<Package::Call> calls = {
+      {{Literal::FromValues<float>({4}, {1, 2, 3, 4})}, {}}};
+  ASSERT_TRUE(session->Record(path, Model(3), calls).ok());
+  const auto package = ReadPackage(path);
+  ASSERT_TRUE(package.ok()) << package.status();
+  EXPECT_EQ(package->key(), session->Load(Model(3)).value()->compiled().key);
+  EXPECT_EQ(package->names.parameters, std::vector<std::string>{"w"});
+  EXPECT_EQ(package->parameters[0].AsDouble(0), 3);
+  EXPECT_EQ(package->derived.size(), 1u);
+  ASSERT_EQ(package->calls.size(), 1u);
+  EXPECT_EQ(package->calls[0].outputs[0],
+            Literal::FromValues<float>({4}, {-2, -1, 0, 1}));
+}
+
+TEST_F(SessionTest, RecordsSeveralCallsAndKeepsGivenOutputs) {
+  const std::string path = folder_ + "-calls.encore";
+  const auto x = [](float value) {
+    return Literal::FromValues<float>({4}, {value, value, value, value});
+  };
+  // The second call's outputs are given, and wrong: what is given is kept.
+  const std::vector<Package::Call> calls = {
+      {{x(1)}, {}}, {{x(2)}, {x(100)}}, {{x(3)}, {}}};
+  ASSERT_TRUE(NewSession()->Record(path, Model(3), calls).ok());
+  const auto package = ReadPackage(path);
+  ASSERT_TRUE(package.ok()) << package.status();
+  ASSERT_EQ(package->calls.size(), 3u);
+  EXPECT_EQ(package->calls[0].outputs, std::vector<Literal>{x(-2)});
+  EXPECT_EQ(package->calls[1].outputs, std::vector<Literal>{x(100)});
+  EXPECT_EQ(package->calls[2].inputs, std::vector<Literal>{x(3)});
+  EXPECT_EQ(package->calls[2].outputs, std::vector<Literal>{x(0)});
+}
+
+TEST_F(SessionTest, PlansForAnotherMachineAreExportedAndNotRun) {
+  Compiler compiler = compiler_.compiler();
+  compiler.devices = [](const CompiledGraph&)
+      -> StatusOr<std::vector<std::shared_ptr<runtime::Device>>> {
+    return FailedPreconditionError("no such machine");
+  };
+  SessionOptions options;
+  options.compiler = compiler;
+  options.log = Logger();
+  Session session(std::move(options), &threads_);
+  EXPECT_FALSE(session.Load(Model(3)).ok());
+  const auto package = session.Export(Model(3), {});
+  ASSERT_TRUE(package.ok()) << package.status();
+  EXPECT_TRUE(package->derived.empty());
+  EXPECT_EQ(package->graph->slots.size(), 4u);
+  const std::vector<Package::Call> calls = {{{Literal(DType::kF32, {4})}, {}}};
+  EXPECT_EQ(session.Export(Model(3), calls).status().code(),
+            StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SessionTest, PackagesOutliveTheirSession) {
+  auto session = NewSession();
+  const auto package = session->Export(Model(3), {});
+  ASSERT_TRUE(package.ok()) << package.status();
+  session.reset();
+  ASSERT_EQ(package->derived.size(), 1u);
+  float first = 0;
+  ASSERT_EQ(package->derived[0].bytes.size(), 4 * sizeof(first));
+  std::memcpy(&first, package->derived[0].bytes.data(), sizeof(first));
+  EXPECT_EQ(first, -3);
+}
+
+TEST_F(SessionTest, ExplainsAMiss) {
+  const auto session = NewSession();
+  EXPECT_EQ(*session->ExplainMiss(Model(3)), std::nullopt);
+  EXPECT_EQ(First(*session, Model(3)), 7);
+  EXPECT_EQ(*session->ExplainMiss(Model(5)), std::nullopt);
+  const auto why = *session->ExplainMiss(Model(3, 6));
+  ASSERT_TRUE(why.has_value());
+  EXPECT_NE(why->find("types differ"), std::string::npos) << *why;
+}
+
+TEST_F(SessionTest, ErrorsNameTheInputOrParameter) {
+  const auto session = NewSession();
+  Graph graph = Model(1);
+  const Literal wrong(DType::kI32, {4});
+  EXPECT_NE(Message(session->Run(graph, {&wrong, 1}).status()).find("input x"),
+            std::string::npos);
+  EXPECT_NE(Message(session->Run(graph, {}).status()).find("input x"),
+            std::string::npos);
+  graph.set_parameter_data(1, std::nullopt);
+  EXPECT_NE(Message(session->Load(graph).status()).find("parameter w"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace encore::cache

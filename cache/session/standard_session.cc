@@ -1,0 +1,68 @@
+#include "encore/cache/session/standard_session.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/backend.h"
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
+#include "encore/backends/devices.h"
+#include "encore/cache/store/disk_store.h"
+#include "encore/ir/support/status.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+
+Compiler StandardCompiler() {
+  Compiler compiler;
+  compiler.compile = [](const Graph& graph,
+                        const backends::CompileOptions& options,
+                        backends::ArtifactStore* store) {
+    return backends::Compile(graph, options, backends::AllBackends(), store);
+  };
+  compiler.devices = backends::NewDevices;
+  compiler.target =
+      [](const backends::CompileOptions& options) -> StatusOr<Target> {
+    ENCORE_ASSIGN_OR_RETURN(const backends::Backend* backend,
+                            backends::FindBackend(options.target));
+    Target target = backend->Target(options);
+    // Parts may be placed on any of the others.
+    if (options.placement.empty()) return target;
+    for (const backends::Backend* other : backends::AllBackends()) {
+      if (other == backend) continue;
+      for (auto& ingredient : other->Target(options)) {
+        target.push_back(std::move(ingredient));
+      }
+    }
+    return target;
+  };
+  return compiler;
+}
+
+SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
+                                      const std::string& folder,
+                                      uint64_t max_bytes, Log log) {
+  SessionOptions session;
+  session.log = std::move(log);
+  std::vector<std::string> unused;
+  session.compile = backends::UsedOptions(options, &unused);
+  for (const std::string& name : unused) {
+    session.log(StrCat("option ", name, ": nothing depends on it for target ",
+                       options.target, " yet; going on without"));
+  }
+  session.compiler = StandardCompiler();
+  if (folder.empty()) return session;
+  StatusOr<std::shared_ptr<DiskStore>> disk = DiskStore::Open(
+      {.folder = folder, .max_bytes = max_bytes, .log = session.log});
+  if (disk.ok()) {
+    session.disk = *std::move(disk);
+  } else {
+    session.log(StrCat("nothing is kept on disk: ", Message(disk.status())));
+  }
+  return session;
+}
+
+}  // namespace encore::cache

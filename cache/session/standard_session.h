@@ -1,0 +1,28 @@
+// Encore's own compiler for sessions: the backends that are built in, and a
+// store in the user's cache folder.
+#ifndef ENCORE_CACHE_SESSION_STANDARD_SESSION_H_
+#define ENCORE_CACHE_SESSION_STANDARD_SESSION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "encore/backends/options.h"
+#include "encore/cache/session/session.h"
+
+namespace encore::cache {
+
+// Compiles with backends::AllBackends() for the target that the options name.
+// NotFound, when asked for a target that is not there, names those that are.
+Compiler StandardCompiler();
+
+// Options of a session with the standard compiler. `folder` is where entries
+// are kept, empty for nowhere, and holds at most `max_bytes`; one that cannot
+// be used is logged and left out. `log` is the session's and the store's.
+SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
+                                      const std::string& folder,
+                                      uint64_t max_bytes = uint64_t{8} << 30,
+                                      Log log = LogToStderr);
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_SESSION_STANDARD_SESSION_H_

@@ -1,0 +1,232 @@
+// What measurements of kernels do to entries, with Encore's own compiler.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/backends/measurement.h"
+#include "encore/cache/session/standard_session.h"
+#include "encore/cache/store/artifact_store.h"
+#include "encore/cache/store/container.h"
+#include "encore/cache/store/disk_store.h"
+#include "encore/cache/store/entry.h"
+#include "encore/cache/store/measurement_table.h"
+#include "encore/ir/build/builder.h"
+#include "encore/ir/eval/evaluator.h"
+#include "encore/ir/support/check.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
+#include "gtest/gtest.h"
+
+namespace encore::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+Literal Values(std::vector<int64_t> dims, int salt) {
+  Literal literal(DType::kF32, std::move(dims));
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
+    literal.SetDouble(i, std::sin(static_cast<double>(i * 7 + salt)));
+  }
+  return literal;
+}
+
+Graph Model() {
+  GraphBuilder g("model");
+  const Value x = g.Input("x", {DType::kF32, {48, 192}});
+  const Literal data = Values({192, 80}, 3);
+  const Value w = g.Parameter("w", data.type(), data);
+  return *g.Build({{"y", g.Relu(g.MatMul(x, w))}});
+}
+
+class TuningTest : public testing::Test {
+ protected:
+  TuningTest()
+      : folder_(StrCat(
+            std::getenv("TEST_TMPDIR"), "/",
+            testing::UnitTest::GetInstance()->current_test_info()->name())) {}
+
+  // A fresh session that tunes for so long; what it says goes to log_.
+  std::unique_ptr<Session> NewSession(double seconds, bool check = false) {
+    backends::CompileOptions compile;
+    compile.threads = 2;
+    compile.tune_seconds = seconds;
+    SessionOptions options = StandardSessionOptions(compile, folder_);
+    options.check = check;
+    log_.clear();
+    options.log = [this](std::string_view line) { log_ += StrCat(line, "\n"); };
+    return std::make_unique<Session>(std::move(options), &threads_);
+  }
+  // The compiled graph, after a call that was right.
+  std::string Plan(Session& session) {
+    const Graph graph = Model();
+    const Literal x = Values({48, 192}, 5);
+    const auto loaded = session.Load(graph);
+    ENCORE_CHECK_OK(loaded.status());
+    const auto actual = (*loaded)->Run({&x, 1});
+    ENCORE_CHECK_OK(actual.status());
+    const Literal expected = (*Evaluate(graph, {&x, 1}))[0];
+    for (int64_t i = 0; i < expected.element_count(); ++i) {
+      EXPECT_NEAR((*actual)[0].AsDouble(i), expected.AsDouble(i), 1e-4);
+    }
+    const auto bytes = runtime::SerializeCompiledGraph((*loaded)->graph());
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  std::vector<DiskStore::Entry> Entries(std::string_view kind) {
+    std::vector<DiskStore::Entry> entries;
+    for (const DiskStore::Entry& entry :
+         (*DiskStore::Open({.folder = folder_}))->List()) {
+      if (entry.kind == kind) entries.push_back(entry);
+    }
+    return entries;
+  }
+  MeasurementTable Table() {
+    const auto container = Container::Open(Entries("graph").at(0).path);
+    ENCORE_CHECK_OK(container.status());
+    const auto table = ReadEntryMeasurements(**container);
+    ENCORE_CHECK_OK(table.status());
+    return *table;
+  }
+
+  const std::string folder_;
+  runtime::ThreadPool threads_{2};
+  std::string log_;
+};
+
+TEST_F(TuningTest, TunesWhatWasCompiledWithoutAndIsRecalled) {
+  Plan(*NewSession(0));
+  EXPECT_EQ(log_, "");
+  EXPECT_EQ(Table().gaps(), 1);
+  EXPECT_TRUE(Entries("artifact").empty());
+
+  auto session = NewSession(60);
+  const std::string tuned = Plan(*session);
+  EXPECT_EQ(session->statistics().disk_hits, 0);
+  EXPECT_NE(log_.find("1 kernels measured"), std::string::npos) << log_;
+  EXPECT_EQ(Table().gaps(), 0);
+  EXPECT_EQ(Entries("artifact").size(), 1u);
+  EXPECT_EQ(Entries("graph").size(), 1u);
+
+  for (const double seconds : {0.0, 60.0}) {
+    session = NewSession(seconds);
+    EXPECT_EQ(Plan(*session), tuned);
+    EXPECT_EQ(session->statistics().disk_hits, 1);
+    EXPECT_EQ(log_, "");
+  }
+  // A compile that finds no entry uses what is measured.
+  fs::remove(Entries("graph").at(0).path);
+  session = NewSession(0);
+  EXPECT_EQ(Plan(*session), tuned);
+  EXPECT_EQ(session->statistics().misses, 1);
+  EXPECT_EQ(Table().gaps(), 0);
+}
+
+TEST_F(TuningTest, TooLittleTimeLeavesTheEntry) {
+  const std::string plain = Plan(*NewSession(0));
+  EXPECT_EQ(Plan(*NewSession(1e-9)), plain);
+  EXPECT_EQ(log_,
+            "tune: 0 kernels measured, 0 of them changed, 1 left to measure\n");
+  EXPECT_EQ(Table().gaps(), 1);
+}
+
+// Weights that were prepared for one kernel are not given to another.
+TEST_F(TuningTest, OtherChoicesUnderTheSameKey) {
+  Plan(*NewSession(60));
+  const MeasurementTable table = Table();
+  const auto& [key, bytes] = *table.rows.begin();
+  const auto measured = backends::DecodeMeasurement(*bytes);
+  ASSERT_TRUE(measured.has_value());
+  std::set<std::string> plans;
+  for (size_t i = 0; i < measured->timings.size(); ++i) {
+    backends::Measurement other = *measured;
+    for (backends::Measurement::Timing& timing : other.timings) {
+      timing = {timing.kernel, 2, 0};
+    }
+    other.timings[i].seconds = 1;
+    const std::string encoded = backends::EncodeMeasurement(other);
+    DiskArtifactStore(*DiskStore::Open({.folder = folder_}))
+        .Put(backends::kMeasurementKind, key,
+             std::as_bytes(std::span(encoded)));
+    fs::remove(Entries("graph").at(0).path);
+    const std::string plan = Plan(*NewSession(0));
+    EXPECT_EQ(Plan(*NewSession(0)), plan);
+    EXPECT_TRUE(plans.insert(plan).second) << other.timings[i].kernel;
+  }
+}
+
+// An entry keeps what it was compiled with: other measurements made meanwhile
+// do not make it wrong.
+TEST_F(TuningTest, CheckModeCompilesWithTheEntrysMeasurements) {
+  Plan(*NewSession(0));
+  auto session = NewSession(60);
+  ASSERT_TRUE(session->Load(Model()).ok());
+  for (const double seconds : {0.0, 60.0}) {
+    ASSERT_TRUE(NewSession(seconds, /*check=*/true)->Load(Model()).ok());
+  }
+  for (const DiskStore::Entry& entry : Entries("artifact")) {
+    fs::remove(entry.path);
+  }
+  EXPECT_TRUE(NewSession(0, /*check=*/true)->Load(Model()).ok());
+}
+
+TEST_F(TuningTest, DamagedMeasurementsAreMadeAgain) {
+  Plan(*NewSession(60));
+  for (const std::string_view kind : {"artifact", "graph"}) {
+    const std::string path = Entries(kind).at(0).path;
+    const auto size = static_cast<int64_t>(fs::file_size(path));
+    for (int64_t at = 0; at < size; at += 1 + size / 9) {
+      if (kind == "artifact") fs::remove(Entries("graph").at(0).path);
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekg(at);
+      const char byte = static_cast<char>(file.get() ^ 8);
+      file.seekp(at);
+      file.put(byte);
+      file.close();
+      Plan(*NewSession(kind == "artifact" && at > size / 2 ? 60 : 0));
+      Plan(*NewSession(60));
+      EXPECT_EQ(Table().gaps(), 0) << kind << " " << at;
+    }
+  }
+}
+
+TEST_F(TuningTest, PlansInFilesKeepTheirMeasurements) {
+  const std::string path = folder_ + "-plan.encore";
+  auto session = NewSession(60);
+  const std::string tuned = Plan(*session);
+  ASSERT_TRUE(session->SavePlan(path, Model()).ok());
+  fs::remove_all(folder_);
+  session = NewSession(60);
+  const auto loaded =
+      session->LoadPlan(path, Model(), CodeTrust::kCompileInstead);
+  ASSERT_TRUE(loaded.ok() && *loaded) << loaded.status();
+  EXPECT_EQ(Plan(*session), tuned);
+  // What another machine measured decides in this session alone.
+  for (const DiskStore::Entry& entry : session->options().disk->List()) {
+    EXPECT_NE(entry.kind, kGraphKind);
+  }
+}
+
+TEST(MeasurementTable, BytesAndBack) {
+  MeasurementTable table;
+  EXPECT_EQ(table.Encode(), "");
+  table.rows["a"];
+  table.rows["b"].emplace(MeasurementTable::Bytes(3));
+  const std::string bytes = table.Encode();
+  const auto again = MeasurementTable::Decode(bytes);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->rows, table.rows);
+  EXPECT_EQ(again->gaps(), 1);
+  for (size_t size = 1; size < bytes.size(); ++size) {
+    EXPECT_FALSE(MeasurementTable::Decode(bytes.substr(0, size)).ok()) << size;
+  }
+  EXPECT_FALSE(MeasurementTable::Decode(bytes + "x").ok());
+}
+
+}  // namespace
+}  // namespace encore::cache

@@ -1,0 +1,51 @@
+#include "encore/cache/store/artifact_store.h"
+
+#include <string>
+
+#include "encore/cache/key/compiler_id.h"
+#include "encore/ir/support/bytes.h"
+
+namespace encore::cache {
+namespace {
+
+constexpr std::string_view kKind = "artifact";
+
+// What an artefact is stored under, whole: compared when it is read.
+std::string Identity(std::string_view kind, std::string_view key) {
+  ByteWriter out;
+  out.String(CompilerId());
+  out.String(kind);
+  out.String(key);
+  return out.Take();
+}
+
+}  // namespace
+
+std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
+    std::string_view kind, std::string_view key) {
+  const std::string identity = Identity(kind, key);
+  const Digest digest = Sha256Of(identity);
+  const auto container = store_->Get(kKind, digest);
+  if (container == nullptr) return std::nullopt;
+  const auto headline = container->Read(SectionType::kHeadline);
+  const auto bytes = container->Read(SectionType::kArtifact);
+  if (headline.ok() && bytes.ok() &&
+      std::string_view(reinterpret_cast<const char*>(headline->data()),
+                       headline->size()) == identity) {
+    return std::vector<std::byte>(bytes->begin(), bytes->end());
+  }
+  store_->Quarantine(kKind, digest, "an artefact that cannot be read");
+  return std::nullopt;
+}
+
+void DiskArtifactStore::Put(std::string_view kind, std::string_view key,
+                            std::span<const std::byte> bytes) {
+  std::string identity = Identity(kind, key);
+  const Digest digest = Sha256Of(identity);
+  ContainerWriter writer;
+  writer.AddOwned(SectionType::kHeadline, std::move(identity));
+  writer.Add(SectionType::kArtifact, bytes);
+  store_->Put(kKind, digest, writer);
+}
+
+}  // namespace encore::cache

@@ -1,0 +1,173 @@
+// Container: the `.encore` file, a list of typed, aligned sections, each with
+// its length and checksum (bytes in cache/README.md).
+//
+// Cache entries, packages and recordings are containers; they differ in which
+// sections they have. A container is mapped, not read: opening one checks its
+// header, its table and that the gaps between sections are zero, and touches no
+// section. Read verifies a section's checksum before it hands the bytes out, so
+// a flipped bit is found before its value is used; the error names the section.
+// Unverified is for bulk data whose contents are known to be good by other
+// means (ir/support/file_stamp.h).
+//
+// Any bytes are safe to open: sizes and offsets are checked before use, time
+// and memory are bounded by the size of the table. There may be as many
+// sections as a file has room for; finding one of n takes O(log n). Containers
+// are immutable and safe to share between threads.
+#ifndef ENCORE_CACHE_STORE_CONTAINER_H_
+#define ENCORE_CACHE_STORE_CONTAINER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/support/mapped_file.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::cache {
+
+// What a section holds. Values are stored: rows are only added.
+enum class SectionType : uint32_t {
+  kHeadline = 1,       // key, kind and description of the file
+  kStencil = 2,        // bytes of the graph
+  kConstants = 3,      // constants that the stencil has as digests
+  kCompiledGraph = 4,  // plans, slots, programs; without blobs
+  kBlob = 5,           // constants and kernel data of the compiled graph
+  kCode = 6,           // as kBlob, executable
+  kDerived = 7,        // what the prepare plan made
+  kNames = 8,          // names of the signature and origins
+  kWeights = 9,        // a parameter's data
+  kCalls = 10,         // inputs and expected outputs of calls
+  kTensor = 11,        // the bytes of one of them
+  kArtifact = 12,      // what a backend keeps
+  kText = 13,          // anything small under a caller's name
+  kMeasurements = 14,  // what kernels were chosen by
+  kAddress = 15,       // of a store's entry: the kind and key it is kept under
+};
+std::string_view Name(SectionType type);
+
+struct Section {
+  SectionType type;
+  uint64_t index = 0;  // among the sections of its type
+  uint64_t offset = 0, length = 0;
+  std::array<uint8_t, 16> checksum = {};
+};
+
+class Container {
+ public:
+  // Maps the file. Errors of MappedFile::Open; DataLoss for a file that is
+  // damaged or none of ours, FailedPrecondition for another version.
+  static StatusOr<std::shared_ptr<const Container>> Open(
+      const std::string& path);
+  // The same of a file that is open for reading; takes `fd` over.
+  static StatusOr<std::shared_ptr<const Container>> OfDescriptor(
+      int fd, const std::string& path);
+  // Over bytes in memory; same errors.
+  static StatusOr<std::shared_ptr<const Container>> FromBytes(
+      std::string bytes);
+
+  ~Container();
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+
+  std::span<const Section> sections() const { return sections_; }
+  // Null where there is none.
+  const Section* Find(SectionType type, uint64_t index = 0) const;
+  size_t Count(SectionType type) const;
+
+  // The bytes, once their checksum is right: DataLoss otherwise, NotFound where
+  // there is no such section. Cost: one pass over the section. The span lives
+  // as long as the container.
+  StatusOr<std::span<const std::byte>> Read(SectionType type,
+                                            uint64_t index = 0) const;
+  Status Verify(const Section& section) const;
+  // Every section.
+  Status VerifyAll() const;
+  // The bytes as they are.
+  std::span<const std::byte> Unverified(const Section& section) const;
+
+  // DataLoss where the file has become shorter since it was opened: touching
+  // the mapping would then fault.
+  Status CheckSize() const;
+
+  size_t size() const { return bytes_.size(); }
+  // The mapped file; null for bytes in memory.
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+  // The file's descriptor, of which ownership and times can be asked whatever
+  // its path leads to by now; -1 for bytes in memory.
+  int descriptor() const { return fd_; }
+  // Of the format, as the file says it.
+  uint64_t version() const { return version_; }
+
+ private:
+  Container() = default;
+  Status Parse();
+  Status ParseTable(uint64_t count);
+  bool IsGap(uint64_t begin, uint64_t end) const;
+  std::string Describe(const Section& section) const;
+
+  std::string path_ = "container";
+  std::string owned_;
+  int fd_ = -1;
+  std::shared_ptr<const MappedFile> file_;
+  std::span<const std::byte> bytes_;
+  uint64_t version_ = 0;
+  std::vector<Section> sections_;
+  // Places in sections_, by index.
+  std::map<SectionType, std::vector<size_t>> by_type_;
+};
+
+// Collects sections and writes them in order. What no file can hold is an error
+// of whoever writes, never a failed check.
+class ContainerWriter {
+ public:
+  // `bytes` must stay until the writer has written. `alignment`: of the offset
+  // in the file, a power of two from 64 to 4096.
+  void Add(SectionType type, std::span<const std::byte> bytes,
+           size_t alignment = 64);
+  // As above, keeping the bytes.
+  void AddOwned(SectionType type, std::string bytes, size_t alignment = 64);
+
+  // Calls sink(piece) for successive pieces of the file until one fails; that
+  // status is returned. ResourceExhausted, without a call, for more than
+  // 2^63 - 1 bytes. Cost: one pass over the bytes for their checksums, another
+  // for the sink.
+  using Sink = std::function<Status(std::span<const std::byte>)>;
+  Status Write(const Sink& sink) const;
+  StatusOr<std::string> ToBytes() const;
+  // The size of the file; the largest uint64_t where no file can hold it. Cost:
+  // O(sections).
+  uint64_t size() const;
+
+ private:
+  struct Pending {
+    SectionType type;
+    std::span<const std::byte> bytes;
+    size_t alignment;
+    std::shared_ptr<const std::string> owner;
+  };
+  // Calls place(offset) for each section; returns the size as above.
+  template <typename Place>
+  uint64_t LayOut(const Place& place) const;
+  std::string Head(std::span<const uint64_t> offsets, uint64_t size) const;
+
+  std::vector<Pending> pending_;
+};
+
+// Writes a container to `path` as a StagedFile, synced, so that a reader sees
+// the old file or the new one. Mode 0600. `staging_folder`:
+// StagedFile::Options. `check`, where given, is asked when all is written: its
+// error keeps the file from its place.
+Status WriteFile(const ContainerWriter& writer, const std::string& path,
+                 const std::string& staging_folder = "",
+                 const std::function<Status()>& check = nullptr);
+
+}  // namespace encore::cache
+
+#endif  // ENCORE_CACHE_STORE_CONTAINER_H_

@@ -1,0 +1,415 @@
+#include "encore/cache/store/disk_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "encore/cache/store/trust.h"
+#include "encore/ir/support/file_stamp.h"
+#include "encore/ir/support/staged_file.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = ".encore";
+constexpr std::string_view kUsedSuffix = ".used";
+// Quarantined entries beyond these go.
+constexpr size_t kMaxBad = 16;
+// Uses closer together than this are not written down.
+constexpr int64_t kUseGranularityNs = 60'000'000'000;
+
+// Makes a folder for the user alone.
+Status MakeFolder(const std::string& path) {
+  if (mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return OkStatus();
+  return WriteError(path, errno);
+}
+
+// Makes the store's folders where they are not there.
+Status MakeFolders(const std::string& folder, const std::string& root) {
+  const fs::path parent = fs::path(folder).parent_path();
+  std::error_code error;
+  if (!parent.empty()) fs::create_directories(parent, error);
+  for (const std::string& path :
+       {folder, root, root + "/locks", root + "/bad", root + "/staging"}) {
+    ENCORE_RETURN_IF_ERROR(MakeFolder(path));
+  }
+  return OkStatus();
+}
+
+// Opens a folder that is to be the user's own.
+StatusOr<HeldFolder> OpenOwn(StatusOr<HeldFolder> folder) {
+  if (!folder.ok()) return PermissionDeniedError(Message(folder.status()));
+  const Status own = CheckOwnerOnly(folder->descriptor(), folder->path());
+  if (own.ok()) return folder;
+  return PermissionDeniedError(StrCat(
+      Message(own), "; a folder of one's own can be used, after chmod 700"));
+}
+
+std::string UsedPath(const std::string& entry) {
+  return entry.substr(0, entry.size() - kSuffix.size()) +
+         std::string(kUsedSuffix);
+}
+
+int64_t ModifiedNs(const struct stat& info) {
+  return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
+// Writes down that an entry, written at `written_ns`, is used now: beside it,
+// since the entry's own times tell whether its contents changed.
+void RecordUse(const std::string& entry, int64_t written_ns) {
+  const int64_t now = NowNs();
+  if (now - written_ns < kUseGranularityNs) return;
+  const std::string used = UsedPath(entry);
+  struct stat info;
+  const bool there = stat(used.c_str(), &info) == 0;
+  if (there && now - ModifiedNs(info) < kUseGranularityNs) return;
+  if (there && utimensat(AT_FDCWD, used.c_str(), nullptr, 0) == 0) return;
+  const int fd =
+      open(used.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd >= 0) close(fd);
+}
+
+// What an entry says of where it belongs.
+std::string AddressOf(std::string_view kind, const Digest& key) {
+  return StrCat(kind, "/", key.ToHex());
+}
+
+// Removes an entry and what is written down of it.
+bool RemoveEntry(const std::string& path) {
+  if (unlink(path.c_str()) != 0) return false;
+  (void)unlink(UsedPath(path).c_str());
+  return true;
+}
+
+// The sum of the sizes of a folder's files.
+uint64_t FolderBytes(const std::string& folder) {
+  uint64_t total = 0;
+  std::error_code error;
+  for (fs::directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
+    const auto size = file->file_size(error);
+    if (!error) total += size;
+  }
+  return total;
+}
+
+// Removes the oldest files of a folder beyond `keep`.
+void KeepNewest(const std::string& folder, size_t keep) {
+  std::error_code error;
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    files.emplace_back(entry.last_write_time(error), entry.path());
+  }
+  if (files.size() <= keep) return;
+  std::sort(files.begin(), files.end());
+  for (size_t i = 0; i + keep < files.size(); ++i) {
+    fs::remove(files[i].second, error);
+  }
+}
+
+}  // namespace
+
+void LogToStderr(std::string_view line) {
+  std::fprintf(stderr, "encore: %.*s\n", static_cast<int>(line.size()),
+               line.data());
+}
+
+Status CheckAddress(const Container& container, std::string_view kind,
+                    const Digest& key) {
+  if (container.Find(SectionType::kAddress) == nullptr) {
+    return NotFoundError("an entry of an earlier release");
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto address,
+                          container.Read(SectionType::kAddress));
+  const std::string_view text(reinterpret_cast<const char*>(address.data()),
+                              address.size());
+  if (text == AddressOf(kind, key)) return OkStatus();
+  return DataLossError(StrCat("section address: it belongs at ", Quote(text)));
+}
+
+DiskStore::DiskStore(Options options, HeldFolder root)
+    : options_(std::move(options)),
+      held_(std::move(root)),
+      root_(held_.path()) {}
+
+StatusOr<std::shared_ptr<DiskStore>> DiskStore::Open(Options options) {
+  const std::string root = options.folder + "/v1";
+  ENCORE_RETURN_IF_ERROR(MakeFolders(options.folder, root));
+  ENCORE_ASSIGN_OR_RETURN(const HeldFolder folder,
+                          OpenOwn(HeldFolder::Open(options.folder)));
+  ENCORE_ASSIGN_OR_RETURN(HeldFolder held, OpenOwn(folder.OpenFolder("v1")));
+  RemoveDeadStagedFiles(root + "/staging");
+  return std::shared_ptr<DiskStore>(
+      new DiskStore(std::move(options), std::move(held)));
+}
+
+std::string DiskStore::PathOf(std::string_view kind, const Digest& key) const {
+  const std::string hex = key.ToHex();
+  return StrCat(root_, "/", kind, "/", hex.substr(0, 2), "/", hex, kSuffix);
+}
+
+void DiskStore::LogOnce(std::string_view reason, std::string_view line) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!logged_.emplace(reason).second) return;
+  }
+  if (options_.log) options_.log(line);
+}
+
+StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
+    std::string_view kind, const Digest& key) const {
+  const std::string hex = key.ToHex();
+  ENCORE_ASSIGN_OR_RETURN(const HeldFolder of_kind, held_.OpenFolder(kind));
+  ENCORE_ASSIGN_OR_RETURN(const HeldFolder folder,
+                          of_kind.OpenFolder(hex.substr(0, 2)));
+  ENCORE_ASSIGN_OR_RETURN(const int fd, folder.OpenFile(StrCat(hex, kSuffix)));
+  const std::string path = PathOf(kind, key);
+  if (const Status own = CheckOwnerOnly(fd, path); !own.ok()) {
+    close(fd);
+    return own;
+  }
+  ENCORE_ASSIGN_OR_RETURN(auto container, Container::OfDescriptor(fd, path));
+  ENCORE_RETURN_IF_ERROR(CheckAddress(*container, kind, key));
+  return container;
+}
+
+std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
+                                                const Digest& key) {
+  auto container = OpenEntry(kind, key);
+  if (container.ok()) {
+    RecordUse(PathOf(kind, key), (*container)->file()->stamp().modified_ns);
+    return *std::move(container);
+  }
+  switch (container.status().code()) {
+    case StatusCode::kNotFound:
+      break;
+    case StatusCode::kDataLoss:
+      Quarantine(kind, key, Message(container.status()));
+      break;
+    default:
+      LogOnce("read",
+              StrCat("cannot read the cache: ", Message(container.status())));
+  }
+  return nullptr;
+}
+
+bool DiskStore::Contains(std::string_view kind, const Digest& key) const {
+  return access(PathOf(kind, key).c_str(), R_OK) == 0;
+}
+
+Status DiskStore::WriteEntry(std::string_view kind, const std::string& path,
+                             const ContainerWriter& writer) const {
+  ENCORE_RETURN_IF_ERROR(MakeFolder(StrCat(root_, "/", kind)));
+  ENCORE_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
+  return WriteFile(writer, path, root_ + "/staging");
+}
+
+bool DiskStore::Put(std::string_view kind, const Digest& key,
+                    ContainerWriter writer) {
+  if (writer.size() > options_.max_bytes) return false;
+  writer.AddOwned(SectionType::kAddress, AddressOf(kind, key));
+  const std::string path = PathOf(kind, key);
+  Status status = WriteEntry(kind, path, writer);
+  if (status.code() == StatusCode::kNotFound) {
+    // Somebody removed the store, or a part of it.
+    status = MakeFolders(options_.folder, root_);
+    if (status.ok()) status = WriteEntry(kind, path, writer);
+  }
+  if (!status.ok()) {
+    LogOnce("write",
+            StrCat("going on without writing the cache: ", Message(status)));
+    return false;
+  }
+  Grow(writer.size());
+  return true;
+}
+
+uint64_t DiskStore::TotalBytes(const std::vector<Entry>& entries) const {
+  uint64_t total =
+      FolderBytes(root_ + "/bad") + FolderBytes(root_ + "/staging");
+  for (const Entry& entry : entries) total += entry.bytes;
+  return total;
+}
+
+void DiskStore::Grow(uint64_t bytes) {
+  uint64_t total = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (known_bytes_ < 0) {
+      known_bytes_ = static_cast<int64_t>(TotalBytes(List()));
+    } else {
+      known_bytes_ += static_cast<int64_t>(bytes);
+    }
+    total = static_cast<uint64_t>(known_bytes_);
+    if (total > options_.max_bytes) known_bytes_ = -1;
+  }
+  // Some room more, so that not every entry that follows collects again.
+  if (total > options_.max_bytes) Collect(options_.max_bytes / 10 * 9);
+}
+
+void DiskStore::Quarantine(std::string_view kind, const Digest& key,
+                           std::string_view reason) {
+  const std::string bad = root_ + "/bad";
+  const std::string to = StrCat(bad, "/", kind, "-", key.ToHex(), kSuffix);
+  const std::string from = PathOf(kind, key);
+  if (rename(from.c_str(), to.c_str()) != 0) (void)unlink(from.c_str());
+  KeepNewest(bad, kMaxBad);
+  LogOnce(StrCat("bad ", from),
+          StrCat("a damaged cache entry was set aside: ", reason));
+}
+
+std::unique_ptr<DiskStore::Lock> DiskStore::LockKey(
+    const Digest& key, std::chrono::milliseconds max_wait) {
+  using Clock = std::chrono::steady_clock;
+  const std::string path = StrCat(root_, "/locks/", key.ToHex());
+  const Clock::time_point begin = Clock::now();
+  auto pause = std::chrono::milliseconds(1);
+  bool said = false;
+  for (;;) {
+    const int fd =
+        open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0) break;
+    const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    const int error = errno;
+    // Whoever held it may have removed the file: then the lock is on nothing.
+    const auto mine = StampOf(fd, path), there = StampOf(path);
+    if (locked && mine.ok() && there.ok() && mine->inode == there->inode) {
+      return std::unique_ptr<Lock>(new Lock(fd, path));
+    }
+    close(fd);
+    if (locked || error == EINTR) continue;
+    errno = error;
+    if (error != EWOULDBLOCK) break;
+    const auto waited = Clock::now() - begin;
+    const auto limit =
+        std::chrono::duration_cast<std::chrono::seconds>(max_wait).count();
+    if (waited >= max_wait) {
+      LogOnce("waited", StrCat("another process has been compiling the same "
+                               "graph for more than ",
+                               limit, " s; not waiting any longer"));
+      return nullptr;
+    }
+    if (waited >= kSilentWait && !std::exchange(said, true) && options_.log) {
+      options_.log(
+          StrCat("another process is compiling the same graph; "
+                 "waiting for it, at most ",
+                 limit, " s in all"));
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::milliseconds(50));
+  }
+  LogOnce("lock", StrCat("cannot lock ", path, ": ", std::strerror(errno)));
+  return nullptr;
+}
+
+DiskStore::Lock::~Lock() {
+  (void)unlink(path_.c_str());
+  close(fd_);
+}
+
+std::vector<DiskStore::Entry> DiskStore::List() const {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (fs::recursive_directory_iterator file(root_, error), end;
+       !error && file != end; file.increment(error)) {
+    const fs::path& path = file->path();
+    const auto key = Digest::FromHex(path.stem().string());
+    struct stat info, used;
+    if (!key || path.extension() != kSuffix || stat(path.c_str(), &info) != 0) {
+      continue;
+    }
+    int64_t used_ns = ModifiedNs(info);
+    if (stat(UsedPath(path).c_str(), &used) == 0) {
+      used_ns = std::max(used_ns, ModifiedNs(used));
+    }
+    entries.push_back({path.parent_path().parent_path().filename(), *key, path,
+                       static_cast<uint64_t>(info.st_size), used_ns});
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.kind, a.key) < std::tie(b.kind, b.key);
+  });
+  return entries;
+}
+
+void DiskStore::RemoveLeftovers() const {
+  std::error_code error;
+  std::vector<std::string> folders = {root_}, alone;
+  for (fs::recursive_directory_iterator file(root_, error), end;
+       !error && file != end; file.increment(error)) {
+    const fs::path& path = file->path();
+    if (file->is_directory(error)) folders.push_back(path);
+    if (path.extension() == kUsedSuffix &&
+        !fs::exists(fs::path(path).replace_extension(kSuffix), error)) {
+      alone.push_back(path);
+    }
+  }
+  for (const std::string& folder : folders) RemoveDeadStagedFiles(folder);
+  for (const std::string& path : alone) (void)unlink(path.c_str());
+}
+
+std::vector<std::string> DiskStore::Bad() const {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(root_ + "/bad", error)) {
+    files.push_back(file.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+DiskStore::Cleared DiskStore::Clear() {
+  Cleared cleared;
+  const auto remove = [&](const std::string& path) {
+    if (RemoveEntry(path)) return true;
+    if (errno != ENOENT && cleared.kept.empty()) {
+      cleared.kept = StrCat(path, ": ", std::strerror(errno));
+    }
+    return false;
+  };
+  for (Entry& entry : List()) {
+    if (remove(entry.path)) cleared.entries.push_back(std::move(entry));
+  }
+  for (const std::string& file : Bad()) cleared.bad += remove(file);
+  RemoveLeftovers();
+  const std::lock_guard lock(mutex_);
+  known_bytes_ = -1;
+  return cleared;
+}
+
+int DiskStore::Collect(uint64_t max_bytes) {
+  RemoveLeftovers();
+  std::vector<Entry> entries = List();
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.used_ns, a.path) < std::tie(b.used_ns, b.path);
+  });
+  uint64_t total = TotalBytes(entries);
+  if (total > max_bytes) {
+    KeepNewest(root_ + "/bad", 0);
+    total = TotalBytes(entries);
+  }
+  int removed = 0;
+  for (const Entry& entry : entries) {
+    if (total <= max_bytes) break;
+    if (!RemoveEntry(entry.path)) continue;
+    total -= entry.bytes;
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace encore::cache

@@ -1,0 +1,333 @@
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "encore/cache/store/disk_store.h"
+#include "encore/cache/store/memory_store.h"
+#include "encore/ir/support/file_stamp.h"
+#include "encore/ir/support/staged_file.h"
+#include "encore/ir/support/strings.h"
+#include "gtest/gtest.h"
+
+namespace encore::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::shared_ptr<const std::string> Value(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+TEST(MemoryStore, KeepsWhatWasUsedLast) {
+  MemoryStore store(16 * 100);  // 100 bytes a shard
+  store.Put("a", Value("1"), 10);
+  ASSERT_NE(store.Get("a"), nullptr);
+  EXPECT_EQ(*store.GetAs<std::string>("a"), "1");
+  store.Put("a", Value("2"), 20);
+  EXPECT_EQ(*store.GetAs<std::string>("a"), "2");
+  EXPECT_EQ(store.bytes(), 20);
+  store.Put("big", Value("3"), 101);
+  EXPECT_EQ(store.Get("big"), nullptr);
+  for (int i = 0; i < 1000; ++i) {
+    store.Put(StrCat("key", i), Value("x"), 30);
+  }
+  EXPECT_LE(store.bytes(), 1600);
+  EXPECT_GT(store.evictions(), 900);
+  EXPECT_NE(store.Get("key999"), nullptr);
+  store.Erase("key999");
+  EXPECT_EQ(store.Get("key999"), nullptr);
+  store.Clear();
+  EXPECT_EQ(store.bytes(), 0);
+}
+
+TEST(MemoryStore, ManyThreads) {
+  MemoryStore store(16 * 200);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&store, t] {
+      for (int i = 0; i < 2000; ++i) {
+        const std::string key = StrCat("key", (i * 7 + t) % 50);
+        store.Put(key, Value(key), 20);
+        const auto value = store.GetAs<std::string>(key);
+        if (value != nullptr) EXPECT_EQ(*value, key);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+class DiskStoreTest : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(folder_); }
+  void TearDown() override {
+    std::error_code error;
+    fs::permissions(folder_, fs::perms::owner_all, error);
+  }
+
+  std::shared_ptr<DiskStore> Open(uint64_t max_bytes = 1 << 20) {
+    auto store =
+        DiskStore::Open({folder_, max_bytes, [this](std::string_view line) {
+                           log_.emplace_back(line);
+                         }});
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *store;
+  }
+  static ContainerWriter Writer(std::string text) {
+    ContainerWriter writer;
+    writer.AddOwned(SectionType::kText, std::move(text));
+    return writer;
+  }
+  static std::string TextOf(const Container& container) {
+    const auto bytes = container.Read(SectionType::kText);
+    EXPECT_TRUE(bytes.ok());
+    return std::string(reinterpret_cast<const char*>(bytes->data()),
+                       bytes->size());
+  }
+  std::string PathOf(const DiskStore& store) { return store.List().at(0).path; }
+
+  const std::string folder_ = StrCat(testing::TempDir(), "/store");
+  const Digest key_ = Sha256Of("key");
+  std::vector<std::string> log_;
+};
+
+TEST_F(DiskStoreTest, KeepsEntriesForTheUserAlone) {
+  {
+    const auto store = Open();
+    EXPECT_EQ(store->Get("graph", key_), nullptr);
+    EXPECT_TRUE(store->Put("graph", key_, Writer("one")));
+    EXPECT_TRUE(store->Put("graph", key_, Writer("two")));
+  }
+  const auto store = Open();
+  ASSERT_NE(store->Get("graph", key_), nullptr);
+  EXPECT_EQ(TextOf(*store->Get("graph", key_)), "two");
+  EXPECT_TRUE(store->Contains("graph", key_));
+  EXPECT_EQ(store->Get("other", key_), nullptr);
+  ASSERT_EQ(store->List().size(), 1u);
+  EXPECT_EQ(store->List()[0].kind, "graph");
+  struct stat info;
+  ASSERT_EQ(stat(folder_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(DiskStoreTest, AFolderThatIsOpenToOthersIsRefused) {
+  fs::create_directories(folder_);
+  fs::permissions(folder_, fs::perms::owner_all | fs::perms::others_write);
+  EXPECT_EQ(DiskStore::Open({.folder = folder_}).status().code(),
+            StatusCode::kPermissionDenied);
+  EXPECT_FALSE(DiskStore::Open({.folder = "/proc/none/cache"}).ok());
+  std::ofstream(folder_ + "-file") << "x";
+  EXPECT_FALSE(DiskStore::Open({.folder = folder_ + "-file"}).ok());
+}
+
+TEST_F(DiskStoreTest, ADamagedEntryIsSetAsideAndCanBeWrittenAgain) {
+  const auto store = Open();
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(store->Put("graph", key_, Writer("text")));
+    std::fstream file(PathOf(*store), std::ios::in | std::ios::out);
+    file.seekp(20);
+    file.put('x');
+    file.close();
+    EXPECT_EQ(store->Get("graph", key_), nullptr);
+    EXPECT_FALSE(store->Contains("graph", key_));
+  }
+  EXPECT_EQ(log_.size(), 1u);
+  EXPECT_TRUE(store->List().empty());
+}
+
+TEST_F(DiskStoreTest, FailuresAreLoggedOnceAndBreakNothing) {
+  const auto store = Open();
+  // A file where the folder of the kind should be: fails for root too.
+  std::ofstream(folder_ + "/v1/graph") << "in the way";
+  EXPECT_FALSE(store->Put("graph", key_, Writer("text")));
+  EXPECT_FALSE(store->Put("graph", key_, Writer("text")));
+  EXPECT_EQ(store->Get("graph", key_), nullptr);
+  EXPECT_EQ(log_.size(), 1u) << log_.back();
+}
+
+TEST_F(DiskStoreTest, ClearRemovesEntriesDamagedOnesAndLeftovers) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put("graph", key_, Writer("one")));
+  ASSERT_TRUE(store->Put("memo", key_, Writer("two")));
+  ASSERT_TRUE(store->Put("named", key_, Writer("three")));
+  store->Quarantine("named", key_, "a test");
+  EXPECT_EQ(store->Bad().size(), 1u);
+  // What a writer that died left, and what one is writing now.
+  const std::string left = PathOf(*store) + ".1.0.tmp";
+  std::ofstream(left) << "x";
+  const auto writing =
+      StagedFile::Create(PathOf(*store), {.folder = folder_ + "/v1/staging"});
+  ASSERT_TRUE(writing.ok());
+  const DiskStore::Cleared cleared = store->Clear();
+  EXPECT_EQ(cleared.entries.size(), 2u);
+  EXPECT_EQ(cleared.bad, 1);
+  EXPECT_TRUE(store->List().empty());
+  EXPECT_TRUE(store->Bad().empty());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(writing->staging()));
+  EXPECT_TRUE(store->Put("graph", key_, Writer("again")));
+  EXPECT_NE(store->Get("graph", key_), nullptr);
+}
+
+TEST_F(DiskStoreTest, TheLeastRecentlyUsedGoFirst) {
+  const auto store = Open(20'000);
+  std::vector<Digest> keys;
+  for (int i = 0; i < 30; ++i) {
+    keys.push_back(Sha256Of(StrCat(i)));
+    ASSERT_TRUE(store->Put("graph", keys[i], Writer(std::string(1000, 'x'))));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  uint64_t total = 0;
+  for (const DiskStore::Entry& entry : store->List()) total += entry.bytes;
+  EXPECT_LE(total, 20'000u);
+  EXPECT_TRUE(store->Contains("graph", keys[29]));
+  EXPECT_FALSE(store->Contains("graph", keys[0]));
+  EXPECT_FALSE(store->Put("graph", key_, Writer(std::string(30'000, 'x'))));
+  EXPECT_GT(store->Collect(0), 10);
+  EXPECT_TRUE(store->List().empty());
+}
+
+TEST_F(DiskStoreTest, WhatWasUsedLastStays) {
+  const auto store = Open();
+  const Digest other = Sha256Of("other");
+  ASSERT_TRUE(store->Put("graph", key_, Writer("one")));
+  ASSERT_TRUE(store->Put("graph", other, Writer("two")));
+  const auto ago = [&](int hours) {
+    return fs::file_time_type::clock::now() - std::chrono::hours(hours);
+  };
+  std::string used, unused;
+  for (const DiskStore::Entry& entry : store->List()) {
+    (entry.key == key_ ? used : unused) = entry.path;
+  }
+  fs::last_write_time(used, ago(2));
+  fs::last_write_time(unused, ago(1));
+  const auto stamp = StampOf(used);
+  ASSERT_NE(store->Get("graph", key_), nullptr);
+  // Using an entry does not change it.
+  EXPECT_EQ(*StampOf(used), *stamp);
+  EXPECT_EQ(store->Collect(fs::file_size(used)), 1);
+  EXPECT_TRUE(store->Contains("graph", key_));
+  EXPECT_FALSE(store->Contains("graph", other));
+  store->Clear();
+  size_t files = 0;
+  for (const auto& file : fs::recursive_directory_iterator(folder_)) {
+    files += file.is_regular_file();
+  }
+  EXPECT_EQ(files, 0u);
+}
+
+TEST_F(DiskStoreTest, TheBoundCountsWhatIsSetAsideAndBeingWritten) {
+  const auto store = Open(20'000);
+  ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
+  store->Quarantine("graph", key_, "a test");
+  ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
+  EXPECT_EQ(store->Bad().size(), 1u);
+  ASSERT_TRUE(store->Put("named", key_, Writer(std::string(8'000, 'x'))));
+  EXPECT_TRUE(store->Bad().empty());
+  EXPECT_TRUE(store->Contains("graph", key_));
+}
+
+TEST_F(DiskStoreTest, OpeningRemovesWhatAKilledWriterLeft) {
+  const auto store = Open();
+  const std::string staging = folder_ + "/v1/staging";
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto file = StagedFile::Create(folder_ + "/x", {.folder = staging});
+    kill(getpid(), SIGKILL);
+    _exit(file.ok());
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(std::distance(fs::directory_iterator(staging), {}), 1);
+  const auto living = StagedFile::Create(folder_ + "/x", {.folder = staging});
+  Open();
+  EXPECT_EQ(std::distance(fs::directory_iterator(staging), {}), 1);
+  EXPECT_TRUE(fs::exists(living->staging()));
+}
+
+TEST_F(DiskStoreTest, AStoreThatIsRemovedWhileInUseIsMadeAnew) {
+  const auto store = Open();
+  fs::remove_all(folder_);
+  EXPECT_TRUE(store->Put("graph", key_, Writer("text")));
+  EXPECT_NE(Open()->Get("graph", key_), nullptr);
+  EXPECT_TRUE(log_.empty());
+}
+
+// Through a link or from a file that others can write, nothing is read.
+TEST_F(DiskStoreTest, OnlyEntriesOfOnesOwnAreRead) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put("graph", key_, Writer("text")));
+  const std::string path = PathOf(*store);
+  fs::permissions(path, fs::perms::owner_all | fs::perms::group_write);
+  EXPECT_EQ(store->Get("graph", key_), nullptr);
+  fs::permissions(path, fs::perms::owner_read);
+  EXPECT_NE(store->Get("graph", key_), nullptr);
+  fs::rename(path, folder_ + "-elsewhere");
+  fs::create_symlink(folder_ + "-elsewhere", path);
+  EXPECT_EQ(store->Get("graph", key_), nullptr);
+  fs::remove(path);
+  fs::rename(folder_ + "-elsewhere", path);
+  const fs::path kind = fs::path(folder_) / "v1/graph";
+  fs::remove_all(folder_ + "-kind");
+  fs::rename(kind, folder_ + "-kind");
+  fs::create_directory_symlink(folder_ + "-kind", kind);
+  EXPECT_EQ(store->Get("graph", key_), nullptr);
+}
+
+TEST_F(DiskStoreTest, AnEvictedEntryInUseStaysReadable) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put("graph", key_, Writer("text")));
+  const auto container = store->Get("graph", key_);
+  store->Collect(0);
+  EXPECT_EQ(TextOf(*container), "text");
+}
+
+TEST_F(DiskStoreTest, OneThreadAtATimeHoldsAKey) {
+  const auto store = Open();
+  std::atomic<int> inside = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        const auto lock = store->LockKey(key_, std::chrono::minutes(1));
+        ASSERT_NE(lock, nullptr);
+        EXPECT_EQ(inside.fetch_add(1), 0);
+        inside.fetch_sub(1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Two processes write and read the same entries under locks and without.
+TEST_F(DiskStoreTest, SeveralProcesses) {
+  const auto work = [this] {
+    const auto store = Open(50'000);
+    for (int i = 0; i < 100; ++i) {
+      const Digest key = Sha256Of(StrCat(i % 7));
+      const std::string text = StrCat("text ", i % 7, std::string(2000, 'x'));
+      const auto lock =
+          i % 2 == 0 ? store->LockKey(key, std::chrono::minutes(1)) : nullptr;
+      if (!store->Put("graph", key, Writer(text))) return 1;
+      const auto container = store->Get("graph", key);
+      if (container != nullptr && TextOf(*container) != text) return 2;
+    }
+    return log_.empty() ? 0 : 3;
+  };
+  const pid_t child = fork();
+  if (child == 0) _exit(work());
+  EXPECT_EQ(work(), 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace encore::cache

@@ -1,0 +1,79 @@
+#include "encore/ir/graph/size_finders.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace encore {
+namespace {
+
+// Nesting is at most kMaxDimDepth.
+template <typename Visit>
+void ForEachSymbol(const Dim& dim, const Visit& visit) {
+  for (const Dim::Term& term : dim.terms()) {
+    for (const Dim::Factor& factor : term.factors) {
+      if (factor.op == Dim::Op::kSymbol) {
+        visit(factor.symbol);
+      } else {
+        ForEachSymbol(*factor.a, visit);
+        ForEachSymbol(*factor.b, visit);
+      }
+    }
+  }
+}
+
+// Bodies nest at most kMaxBodyDepth deep.
+template <typename Visit>
+void ForEachSymbol(const Graph& graph, NodeId node, const Visit& visit) {
+  for (int i = 0; i < graph.result_count(node); ++i) {
+    for (const Dim& dim : graph.shape(graph.result(node, i)).dims()) {
+      ForEachSymbol(dim, visit);
+    }
+  }
+  VisitFields(graph.attributes(node), [&](std::string_view, const auto& field,
+                                          const auto&) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, Dims>) {
+      for (const Dim& dim : field) ForEachSymbol(dim, visit);
+    }
+  });
+  for (const Graph& body : graph.bodies(node)) {
+    for (const NodeId inner : Nodes(body)) ForEachSymbol(body, inner, visit);
+  }
+}
+
+}  // namespace
+
+SizeFinders::SizeFinders(const Graph& graph) : graph_(graph) {
+  const std::span<const Symbol> symbols = graph.symbols();
+  if (std::ranges::none_of(symbols, &Symbol::at_run_time)) return;
+  finders_.resize(symbols.size());
+  for (const NodeId node : Nodes(graph)) {
+    if (!graph.info(node).has(kFindsSizes)) continue;
+    for (int i = 0; i < graph.result_count(node); ++i) {
+      for (const Dim& dim : graph.shape(graph.result(node, i)).dims()) {
+        const auto symbol = dim.symbol();
+        if (!symbol || !symbols[*symbol].at_run_time) continue;
+        if (!finders_[*symbol].valid()) finders_[*symbol] = node;
+      }
+    }
+  }
+}
+
+bool SizeFinders::Finds(NodeId node, const Dim& dim) const {
+  bool finds = false;
+  ForEachSymbol(dim, [&](uint32_t symbol) { finds |= Of(symbol) == node; });
+  return finds;
+}
+
+std::vector<NodeId> SizeFinders::NeededBy(NodeId node) const {
+  std::vector<NodeId> needed;
+  if (empty()) return needed;
+  ForEachSymbol(graph_, node, [&](uint32_t symbol) {
+    const NodeId finder = Of(symbol);
+    if (finder.valid() && finder < node) needed.push_back(finder);
+  });
+  std::ranges::sort(needed);
+  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  return needed;
+}
+
+}  // namespace encore

@@ -1,0 +1,301 @@
+#include <algorithm>
+
+#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/shapes/agree.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::onnx {
+namespace {
+
+template <Op kOp>
+Status Unary(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  return context.Output(0, context.Emit(kOp, {context.Input(0)}));
+}
+
+// Of integers in f32, and cut off.
+Status Erf(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  GraphBuilder& g = context.builder();
+  const Value x = context.Input(0);
+  if (!IsInteger(x.dtype())) return context.Output(0, g.Erf(x));
+  return context.Output(0, g.Cast(g.Erf(g.Cast(x, DType::kF32)), x.dtype()));
+}
+
+// The two inputs in one shape. Models before opset 7 line the second up at an
+// axis.
+StatusOr<std::vector<Value>> Operands(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  Value a = context.Input(0), b = context.Input(1);
+  if (context.attributes().Has("encore.axis")) {
+    ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
+                            context.attributes().Int("encore.axis", 0));
+    const int64_t rank = context.rank(a);
+    ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                            context.Axis(raw, rank, "attribute axis"));
+    Dims dims = context.shape(b).dims();
+    while (static_cast<int64_t>(dims.size()) + axis < rank) dims.push_back(1);
+    b = context.Reshape(b, std::move(dims));
+  }
+  return Together(context, {a, b});
+}
+
+template <Op kOp>
+Status Binary(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> operands, Operands(context));
+  return context.Output(0, context.Emit(kOp, operands));
+}
+
+template <Comparison kDirection>
+Status Compare(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> operands, Operands(context));
+  if (kDirection == Comparison::kEq && IsHost(operands[0].dtype())) {
+    return context.Output(0, context.Emit(Op::kStringEqual, operands));
+  }
+  return context.Output(
+      0, context.Emit(Op::kCompare, operands, CompareAttrs{kDirection}));
+}
+
+// Sum, Max, Min and Mean of any number of operands, in pairs from the left.
+StatusOr<Value> Combine(NodeContext& context, Op op) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, INT16_MAX));
+  const std::vector<Value> inputs = context.Inputs();
+  Value result = inputs[0];
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    result = context.Emit(op, Together(context, {result, inputs[i]}));
+  }
+  return result;
+}
+
+template <Op kOp>
+Status Variadic(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const Value result, Combine(context, kOp));
+  return context.Output(0, result);
+}
+
+Status Mean(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const Value sum, Combine(context, Op::kAdd));
+  const Value count =
+      context.Fill(context.Scalar(context.dtype(sum), context.input_count()),
+                   context.shape(sum));
+  return context.Output(0, context.Emit(Op::kDiv, {sum, count}));
+}
+
+// The exponent may be of another type than the base, whose type the result has.
+Status Pow(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  Value base = context.Input(0), exponent = context.Input(1);
+  const DType result = context.dtype(base);
+  if (context.attributes().Has("encore.axis") ||
+      context.dtype(exponent) == result) {
+    return Binary<Op::kPow>(context);
+  }
+  const DType compute = IsFloat(context.dtype(exponent)) && !IsFloat(result)
+                            ? context.dtype(exponent)
+                            : result;
+  const auto cast = [&](Value value, DType to) {
+    return context.dtype(value) == to ? value
+                                      : context.builder().Cast(value, to);
+  };
+  const Value power = context.Emit(
+      Op::kPow,
+      Together(context, {cast(base, compute), cast(exponent, compute)}));
+  return context.Output(0, cast(power, result));
+}
+
+// fmod = 0 takes the sign of the divisor, fmod = 1 that of the dividend.
+Status Mod(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const bool fmod,
+                          context.attributes().Bool("fmod", false));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> operands, Operands(context));
+  const Value remainder = context.Emit(Op::kRem, operands);
+  if (fmod || IsUnsigned(context.dtype(remainder))) {
+    return context.Output(0, remainder);
+  }
+  const Value zero = context.Fill(context.Scalar(context.dtype(remainder), 0),
+                                  context.shape(remainder));
+  const auto negative = [&](Value value) {
+    return context.Emit(Op::kCompare, {value, zero},
+                        CompareAttrs{Comparison::kLt});
+  };
+  const Value wrong_sign = context.Emit(
+      Op::kAnd,
+      {context.Emit(Op::kCompare, {remainder, zero},
+                    CompareAttrs{Comparison::kNe}),
+       context.Emit(Op::kXor, {negative(remainder), negative(operands[1])})});
+  const Value shifted = context.Emit(Op::kAdd, {remainder, operands[1]});
+  return context.Output(
+      0, context.Emit(Op::kSelect, {wrong_sign, shifted, remainder}));
+}
+
+Status BitShift(NodeContext& context) {
+  ENCORE_ASSIGN_OR_RETURN(const std::string direction,
+                          context.attributes().String("direction", ""));
+  if (direction != "LEFT" && direction != "RIGHT") {
+    return NodeContext::Error(StrCat("attribute direction is ",
+                                     Quote(direction),
+                                     ", expected LEFT or RIGHT"));
+  }
+  return direction == "LEFT" ? Binary<Op::kShiftLeft>(context)
+                             : Binary<Op::kShiftRight>(context);
+}
+
+Status IsInf(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const bool positive,
+                          context.attributes().Bool("detect_positive", true));
+  ENCORE_ASSIGN_OR_RETURN(const bool negative,
+                          context.attributes().Bool("detect_negative", true));
+  const Value x = context.Input(0);
+  const Value infinite = context.Emit(Op::kIsInf, {x});
+  if (positive && negative) return context.Output(0, infinite);
+  const Value zero =
+      context.Fill(context.Scalar(context.dtype(x), 0), context.shape(x));
+  const Comparison side = positive ? Comparison::kGt : Comparison::kLt;
+  Value wanted = context.Emit(Op::kCompare, {x, zero}, CompareAttrs{side});
+  if (!positive && !negative) {
+    wanted = context.Emit(Op::kAnd, {wanted, context.Emit(Op::kNot, {wanted})});
+  }
+  return context.Output(0, context.Emit(Op::kAnd, {infinite, wanted}));
+}
+
+Status Where(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
+  return context.Output(
+      0, context.Emit(Op::kSelect,
+                      Together(context, {context.Input(0), context.Input(1),
+                                         context.Input(2)})));
+}
+
+// `saturate` says something of 8-bit floats only.
+CastAttrs CastTo(DType dtype, bool saturate) {
+  return {dtype, saturate && IsFloat(dtype) && BitWidth(dtype) == 8};
+}
+
+// `x` in another dtype, strings included.
+Value Converted(NodeContext& context, Value x, DType to, bool saturate) {
+  if (IsHost(to) && IsHost(x.dtype())) return x;
+  if (IsHost(to)) return context.Emit(Op::kStringFormat, {x});
+  if (IsHost(x.dtype())) {
+    return context.Emit(Op::kStringParse, {x}, ElementTypeAttrs{to});
+  }
+  return context.Emit(Op::kCast, {x}, CastTo(to, saturate));
+}
+
+Status Cast(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t to,
+                          context.attributes().RequiredInt("to"));
+  ENCORE_ASSIGN_OR_RETURN(const bool saturate,
+                          context.attributes().Bool("saturate", true));
+  if (to < 0 || to > INT32_MAX) {
+    return NodeContext::Error(StrCat("attribute to is ", to));
+  }
+  const StatusOr<DType> dtype = DTypeOf(static_cast<int32_t>(to));
+  if (!dtype.ok()) return Annotate(dtype.status(), "attribute to");
+  return context.Output(0,
+                        Converted(context, context.Input(0), *dtype, saturate));
+}
+
+Status CastLike(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  ENCORE_ASSIGN_OR_RETURN(const bool saturate,
+                          context.attributes().Bool("saturate", true));
+  return context.Output(
+      0, Converted(context, context.Input(0), context.dtype(context.Input(1)),
+                   saturate));
+}
+
+Status Clip(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 3));
+  Value x = context.Input(0);
+  // First up to the lower bound: where the bounds cross, the upper one wins.
+  const Op ops[] = {Op::kMax, Op::kMin};
+  for (int i = 0; i < 2; ++i) {
+    if (!context.HasInput(1 + i)) continue;
+    Value bound = context.Input(1 + i);
+    if (context.rank(bound) != 0) bound = context.Reshape(bound, {});
+    // What was an attribute is f32.
+    if (bound.dtype() != x.dtype()) {
+      bound = context.builder().Cast(bound, x.dtype());
+    }
+    x = context.Emit(ops[i], {x, context.Fill(bound, context.shape(x))});
+  }
+  return context.Output(0, x);
+}
+
+// A value under another name.
+Status Identity(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  const std::string_view name = context.node().inputs[0];
+  const Bound* bound = context.scope().Find(name);
+  // A weight stays one value under both names.
+  if (bound->constant && !bound->is_weight) return context.Output(0, *bound);
+  if (bound->dims) return context.Output(0, *bound);
+  return context.Output(0, context.Input(0));
+}
+
+constexpr Converter kConverters[] = {
+    {"Abs", Unary<Op::kAbs>, Op::kAbs},
+    {"Acos", Unary<Op::kAcos>, Op::kAcos},
+    {"Acosh", Unary<Op::kAcosh>, Op::kAcosh},
+    {"Add", Binary<Op::kAdd>, Op::kAdd},
+    {"And", Binary<Op::kAnd>, Op::kAnd},
+    {"Asin", Unary<Op::kAsin>, Op::kAsin},
+    {"Asinh", Unary<Op::kAsinh>, Op::kAsinh},
+    {"Atan", Unary<Op::kAtan>, Op::kAtan},
+    {"Atanh", Unary<Op::kAtanh>, Op::kAtanh},
+    {"BitShift", BitShift, Op::kShiftLeft},
+    {"BitwiseAnd", Binary<Op::kAnd>, Op::kAnd},
+    {"BitwiseNot", Unary<Op::kNot>, Op::kNot},
+    {"BitwiseOr", Binary<Op::kOr>, Op::kOr},
+    {"BitwiseXor", Binary<Op::kXor>, Op::kXor},
+    {"Cast", Cast, Op::kCast},
+    {"CastLike", CastLike, Op::kCast},
+    {"Ceil", Unary<Op::kCeil>, Op::kCeil},
+    {"Clip", Clip, Op::kMin},
+    {"Cos", Unary<Op::kCos>, Op::kCos},
+    {"Cosh", Unary<Op::kCosh>, Op::kCosh},
+    {"Div", Binary<Op::kDiv>, Op::kDiv},
+    {"Equal", Compare<Comparison::kEq>, Op::kCompare},
+    {"Erf", Erf, Op::kErf},
+    {"Exp", Unary<Op::kExp>, Op::kExp},
+    {"Floor", Unary<Op::kFloor>, Op::kFloor},
+    {"Greater", Compare<Comparison::kGt>, Op::kCompare},
+    {"GreaterOrEqual", Compare<Comparison::kGe>, Op::kCompare},
+    {"Identity", Identity},
+    {"IsInf", IsInf, Op::kIsInf},
+    {"IsNaN", Unary<Op::kIsNan>, Op::kIsNan},
+    {"Less", Compare<Comparison::kLt>, Op::kCompare},
+    {"LessOrEqual", Compare<Comparison::kLe>, Op::kCompare},
+    {"Log", Unary<Op::kLog>, Op::kLog},
+    {"Max", Variadic<Op::kMax>, Op::kMax},
+    {"Mean", Mean, Op::kAdd},
+    {"Min", Variadic<Op::kMin>, Op::kMin},
+    {"Mod", Mod, Op::kRem},
+    {"Mul", Binary<Op::kMul>, Op::kMul},
+    {"Neg", Unary<Op::kNeg>, Op::kNeg},
+    {"Not", Unary<Op::kNot>, Op::kNot},
+    {"Or", Binary<Op::kOr>, Op::kOr},
+    {"Pow", Pow, Op::kPow},
+    {"Reciprocal", Unary<Op::kReciprocal>, Op::kReciprocal},
+    {"Round", Unary<Op::kRound>, Op::kRound},
+    {"Sigmoid", Unary<Op::kLogistic>, Op::kLogistic},
+    {"Sign", Unary<Op::kSign>, Op::kSign},
+    {"Sin", Unary<Op::kSin>, Op::kSin},
+    {"Sinh", Unary<Op::kSinh>, Op::kSinh},
+    {"Sqrt", Unary<Op::kSqrt>, Op::kSqrt},
+    {"Sub", Binary<Op::kSub>, Op::kSub},
+    {"Sum", Variadic<Op::kAdd>, Op::kAdd},
+    {"Tan", Unary<Op::kTan>, Op::kTan},
+    {"Tanh", Unary<Op::kTanh>, Op::kTanh},
+    {"Where", Where, Op::kSelect},
+    {"Xor", Binary<Op::kXor>, Op::kXor},
+};
+
+}  // namespace
+
+std::span<const Converter> ElementwiseConverters() { return kConverters; }
+
+}  // namespace encore::onnx

@@ -1,0 +1,33 @@
+// The order in which the nodes of an ONNX graph can be imported.
+#ifndef ENCORE_IR_IMPORT_ONNX_FORMAT_NODE_ORDER_H_
+#define ENCORE_IR_IMPORT_ONNX_FORMAT_NODE_ORDER_H_
+
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// "node "conv1" (Conv)"; a node without a name is named by its first output,
+// one without outputs by its place in its graph, "node #3 (Conv)".
+std::string NodeTitle(const Node& node);
+
+// `known` holds the names of arguments and initializers. InvalidArgument where
+// a name has no source or is produced twice, nodes depend on each other in a
+// circle, or one comes before another that it reads; the message names a node.
+Status CheckOrder(std::span<const Node> nodes,
+                  const std::set<std::string_view>& known);
+
+// Every name that `node` reads: its inputs, and what its subgraphs capture.
+std::vector<std::string_view> NamesRead(const Node& node);
+
+// Every name that `graph` reads from the graphs around it.
+std::set<std::string_view> CapturesOf(const Graph& graph);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_FORMAT_NODE_ORDER_H_

@@ -1,0 +1,65 @@
+// The operators of the ONNX standard as data: every version of each, with its
+// inputs, outputs, attributes and their types.
+//
+// schemas.def is written by export_schemas.py from the onnx package; a row is
+// parsed on first use. Thread-safe: schemas never change.
+#ifndef ENCORE_IR_IMPORT_ONNX_FORMAT_SCHEMA_H_
+#define ENCORE_IR_IMPORT_ONNX_FORMAT_SCHEMA_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::onnx {
+
+// Types of values: for each kind a bit per element type.
+struct TypeSet {
+  enum Kind { kTensor, kSequence, kOptional, kOptionalSequence, kKinds };
+  std::array<uint32_t, kKinds> elements = {};
+
+  bool Contains(Kind kind, ElementType element) const {
+    return elements[kind] >> static_cast<int>(element) & 1;
+  }
+};
+
+// One version of an operator.
+struct Schema {
+  struct Parameter {
+    enum class Option { kSingle, kOptional, kVariadic };
+    std::string_view name;
+    // Its variable or, where it has none, the set's name.
+    std::string_view variable;
+    TypeSet types;
+    Option option = Option::kSingle;
+    // Of a variadic one: how many at least, and whether all are of one type.
+    int least = 1;
+    bool homogeneous = true;
+  };
+  struct AttributeRow {
+    std::string_view name;
+    AttributeType type = AttributeType::kUndefined;
+    bool required = false;
+  };
+  std::string_view op_type;
+  int since = 0;
+  std::vector<Parameter> inputs, outputs;
+  std::vector<AttributeRow> attributes;
+};
+
+// The operator as `opset` of its domain has it. NotFound where the standard has
+// no such operator at that opset, or has deprecated it; the message says which.
+// Only domains that IsKnownDomain() have any.
+StatusOr<const Schema*> FindSchema(std::string_view domain,
+                                   std::string_view op_type, int64_t opset);
+bool IsKnownDomain(std::string_view domain);
+
+// onnx.proto's name of an element type, in small letters.
+std::string_view ElementName(ElementType type);
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_FORMAT_SCHEMA_H_

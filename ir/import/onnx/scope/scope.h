@@ -1,0 +1,164 @@
+// Scope: what the names of an ONNX graph stand for while it is imported.
+//
+// A name is bound to a tensor in the graph under construction, or to something
+// better known: a constant, or a short vector of dims (shape arithmetic over
+// symbols). What is better known becomes a node only when somebody asks for a
+// tensor.
+//
+// Weights (initializers and large constants) are parameters of the graph unless
+// a converter reads their value: a compiled graph must not depend on a
+// parameter's value, so a weight that was read is a constant everywhere. Where
+// reading comes after use, the import starts again with that weight known to be
+// a constant.
+#ifndef ENCORE_IR_IMPORT_ONNX_SCOPE_SCOPE_H_
+#define ENCORE_IR_IMPORT_ONNX_SCOPE_SCOPE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/build/builder.h"
+#include "encore/ir/import/onnx/scope/element_shape.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
+
+namespace encore::onnx {
+
+// Longer integer vectors are data, not shapes.
+inline constexpr int64_t kMaxKnownDims = 64;
+
+// What decides a model's structure is computed in at most this many nodes from
+// weights of at most so many elements.
+inline constexpr size_t kMaxStructureNodes = 4096;
+inline constexpr int64_t kMaxStructureElements = 4096;
+
+// A vector of dims, or one dim as a scalar, as a tensor of i64 or i32.
+struct KnownDims {
+  Dims dims;
+  bool scalar = false;
+  DType dtype = DType::kI64;
+};
+
+struct Bound {
+  // The tensor in the graph, once there is one.
+  std::optional<Value> value;
+  std::optional<Literal> constant;
+  std::optional<KnownDims> dims;
+  // Whether `constant` is weight data and so better a parameter.
+  bool is_weight = false;
+};
+
+// A size that a node finds out, and 0, 1, … below it, which that node gives.
+struct FoundSize {
+  Dim dim;
+  Value numbers;
+  // Whether it is 0 where the number makes no sense and a guard says so.
+  bool guarded = false;
+};
+
+// Whether a tensor of the model is weight data rather than an argument of the
+// model's structure: floats or bytes that are no scalar.
+bool IsWeight(const Literal& literal);
+
+// Unimplemented: an If gives a value in one rank or another, see mixed_ranks.h.
+Status MixedRanks(std::string_view message);
+// Whether a status is one of these, and not yet annotated.
+bool IsMixedRanks(const Status& status);
+
+// Names of weights that converters read.
+using ReadWeights = std::set<std::string, std::less<>>;
+
+class Scope {
+ public:
+  // `builder` makes the nodes of this scope's graph; both pointers outlive the
+  // scope. A subgraph has a scope of its own, in which what it captures is
+  // bound anew; weights of its own are constants, because a body has no
+  // parameters.
+  Scope(GraphBuilder* builder, ReadWeights* read_weights, bool is_body = false)
+      : builder_(builder), read_weights_(read_weights), is_body_(is_body) {}
+
+  // Binds a name. InvalidArgument where it is bound in this scope already: ONNX
+  // is SSA.
+  Status Bind(std::string_view name, Bound bound);
+
+  // What the name is bound to; null where it is not.
+  const Bound* Find(std::string_view name) const;
+
+  // The name as a tensor of this scope's graph. REQUIRES a bound name.
+  Value Tensor(std::string_view name);
+
+  // The value of a name that is known at compile time, else nothing. Reading a
+  // weight makes it a constant; see needs_restart().
+  std::optional<Literal> Constant(std::string_view name);
+
+  // The name as dims: of a constant integer vector or scalar, or of shape
+  // arithmetic.
+  std::optional<KnownDims> AsDims(std::string_view name);
+
+  // Makes constants of the weights that the tensor `name` is computed from,
+  // where they are few and small and it depends on nothing else: what is
+  // computed from constants is known. See needs_restart().
+  void ReadWeightsBehind(std::string_view name);
+
+  // A name whose value has one rank or another: it is not bound.
+  void AddMixed(std::string_view name) { mixed_.emplace(name); }
+  bool IsMixed(std::string_view name) const { return mixed_.contains(name); }
+
+  // Whether the name, an output of the graph, is bound: InvalidArgument where
+  // no node gives it, MixedRanks where it has two.
+  Status CheckOutput(std::string_view name) const;
+
+  // Whether a weight was read after it had become a parameter.
+  bool needs_restart() const { return needs_restart_; }
+  // What a subgraph's scope found out.
+  void AddRestart(const Scope& inner) {
+    needs_restart_ |= inner.needs_restart_;
+  }
+
+  // What is known of the tensors in a host object of this scope's graph.
+  const ElementShape& Elements(Value object) {
+    return elements_->Of(builder_->graph(), object.id());
+  }
+  void SetElements(Value object, ElementShape shape) {
+    elements_->Set(object, std::move(shape));
+  }
+  // The size that an i64 scalar of this scope's graph says, where a node has
+  // found it out; else null.
+  const FoundSize* FindSize(Value size) const {
+    const auto found = sizes_->find(size.id());
+    return found == sizes_->end() ? nullptr : &found->second;
+  }
+  void AddSize(Value size, FoundSize found) {
+    sizes_->emplace(size.id(), std::move(found));
+  }
+
+  // For a scope of the same graph.
+  void ShareFacts(const Scope& other) {
+    elements_ = other.elements_;
+    sizes_ = other.sizes_;
+  }
+
+  GraphBuilder& builder() { return *builder_; }
+  ReadWeights* read_weights() { return read_weights_; }
+
+ private:
+  GraphBuilder* builder_;
+  ReadWeights* read_weights_;
+  bool is_body_;
+  std::map<std::string, Bound, std::less<>> names_;
+  std::set<std::string, std::less<>> mixed_;
+  std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
+  std::shared_ptr<std::map<ValueId, FoundSize>> sizes_ =
+      std::make_shared<std::map<ValueId, FoundSize>>();
+  bool needs_restart_ = false;
+};
+
+}  // namespace encore::onnx
+
+#endif  // ENCORE_IR_IMPORT_ONNX_SCOPE_SCOPE_H_

@@ -1,0 +1,43 @@
+// A graph made anew, node by node, through a builder: what transformations
+// share.
+#ifndef ENCORE_IR_TRANSFORM_REWRITE_H_
+#define ENCORE_IR_TRANSFORM_REWRITE_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "encore/ir/build/builder.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/support/status.h"
+
+namespace encore {
+
+// What takes the place of a node in the new graph: its results; or nothing,
+// which copies the node. `operands` are the new graph's.
+using NodeRewrite = std::function<std::optional<std::vector<Value>>(
+    GraphBuilder& builder, const Graph& graph, NodeId node,
+    std::span<const Value> operands)>;
+
+// The graph of rewritten nodes, in bodies as well: same name, symbols,
+// signature and origins; dead nodes are left out. Each node passes through the
+// builder, so that with the default options the result is simplified too.
+StatusOr<Graph> RewriteGraph(const Graph& graph, const NodeRewrite& rewrite,
+                             const BuilderOptions& options = {});
+
+// The nodes of `graph` in `builder`, with `inputs` for its arguments: its
+// outputs. REQUIRES a graph that shares the builder's symbols and inputs of the
+// arguments' types. `rewrite` may be null.
+StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
+                                         const Graph& graph,
+                                         std::span<const Value> inputs,
+                                         const NodeRewrite& rewrite);
+
+// The graph with the builder's local rewrites and without dead nodes.
+StatusOr<Graph> Simplify(const Graph& graph,
+                         const BuilderOptions& options = {});
+
+}  // namespace encore
+
+#endif  // ENCORE_IR_TRANSFORM_REWRITE_H_

@@ -1,0 +1,171 @@
+#include "encore/runtime/replay/executable.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/device/warm_pool.h"
+#include "encore/runtime/plan/plan_verifier.h"
+
+namespace encore::runtime {
+namespace {
+
+// What all programs of a device need, loaded in one request.
+Status LoadOn(const CompiledGraph& graph, DeviceId id, Device* device,
+              std::span<const DeviceId> device_of, ThreadPool* threads,
+              std::vector<std::unique_ptr<Kernel>>* kernels) {
+  std::vector<LoadRequest> requests;
+  std::vector<uint32_t> programs;
+  for (uint32_t p = 0; p < graph.programs.size(); ++p) {
+    if (device_of[p] != id) continue;
+    const Program& program = graph.programs[p];
+    LoadRequest request{&program, {}};
+    if (program.artefact.valid()) {
+      request.artefact = graph.blobs[program.artefact.value()].bytes;
+    }
+    requests.push_back(request);
+    programs.push_back(p);
+  }
+  if (requests.empty()) return OkStatus();
+  ENCORE_ASSIGN_OR_RETURN(auto loaded, device->Load(requests, threads));
+  if (loaded.size() != requests.size()) {
+    return InternalError(StrCat("device ", device->backend(), " loaded ",
+                                loaded.size(), " of ", requests.size(),
+                                " programs"));
+  }
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    (*kernels)[programs[i]] = std::move(loaded[i]);
+  }
+  return OkStatus();
+}
+
+// The storage that each slot which the run plan or a plan below it names lies
+// in, as slots' numbers.
+std::vector<bool> StorageOfRun(const CompiledGraph& graph) {
+  std::vector<bool> used(graph.slots.size());
+  const auto use = [&](SlotId slot) {
+    while (graph.slot(slot).base.valid()) slot = graph.slot(slot).base;
+    used[slot.value()] = true;
+  };
+  const auto use_all = [&](std::span<const SlotId> slots) {
+    for (const SlotId slot : slots) use(slot);
+  };
+  use_all(graph.outputs);
+  std::vector<PlanId> plans = {graph.run};
+  while (!plans.empty()) {
+    const PlanId id = plans.back();
+    plans.pop_back();
+    for (const Step& step : graph.plan(id).steps) {
+      if (const auto* launch = std::get_if<Launch>(&step.op)) {
+        use_all(launch->reads);
+        use_all(launch->writes);
+      } else if (const auto* copy = std::get_if<Copy>(&step.op)) {
+        use(copy->src);
+      } else if (const auto* invoke = std::get_if<Invoke>(&step.op)) {
+        use_all(invoke->reads);
+        plans.insert(plans.end(), invoke->plans.begin(), invoke->plans.end());
+      }
+    }
+  }
+  return used;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const Executable>> Executable::Load(
+    std::shared_ptr<const CompiledGraph> graph,
+    std::vector<std::shared_ptr<Device>> devices, ThreadPool* threads) {
+  ENCORE_RETURN_IF_ERROR(VerifyPlan(*graph));
+  if (devices.size() != graph->devices.size()) {
+    return InvalidArgumentError(StrCat("the graph has ", graph->devices.size(),
+                                       " devices, given are ", devices.size()));
+  }
+  for (size_t d = 0; d < devices.size(); ++d) {
+    const std::string& backend = graph->devices[d].backend;
+    if (devices[d] == nullptr || devices[d]->backend() != backend) {
+      return InvalidArgumentError(
+          StrCat("device ", d, " must be of backend ", backend));
+    }
+  }
+  std::shared_ptr<Executable> executable(new Executable);
+  executable->graph_ = std::move(graph);
+  executable->devices_ = std::move(devices);
+  ENCORE_RETURN_IF_ERROR(executable->LoadKernels(threads));
+  ENCORE_RETURN_IF_ERROR(executable->PlaceConstants());
+  const CompiledGraph& loaded = *executable->graph_;
+  const std::vector<bool> used = StorageOfRun(loaded);
+  for (const SlotId parameter : loaded.parameters) {
+    executable->replay_reads_.push_back(used[parameter.value()]);
+  }
+  const auto flatten = [&](PlanId plan) {
+    return FlattenPlan(loaded, plan, executable->kernels_,
+                       executable->devices_);
+  };
+  executable->run_ = flatten(loaded.run);
+  if (loaded.prepare.valid()) {
+    executable->prepare_ =
+        std::make_unique<ReplayCode>(flatten(loaded.prepare));
+  }
+  return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+Status Executable::LoadKernels(ThreadPool* threads) {
+  const CompiledGraph& graph = *graph_;
+  kernels_.resize(graph.programs.size());
+  // A program is loaded on the device that launches it; VerifyPlan has seen to
+  // it that there is one only.
+  std::vector<DeviceId> device_of(graph.programs.size());
+  for (const Plan& plan : graph.plans) {
+    for (const Step& step : plan.steps) {
+      const auto* launch = std::get_if<Launch>(&step.op);
+      if (launch == nullptr) continue;
+      device_of[launch->program.value()] = launch->device;
+    }
+  }
+  for (uint32_t d = 0; d < devices_.size(); ++d) {
+    ENCORE_RETURN_IF_ERROR(LoadOn(graph, DeviceId(d), devices_[d].get(),
+                                  device_of, threads, &kernels_));
+  }
+  return OkStatus();
+}
+
+Status Executable::PlaceConstants() {
+  for (uint32_t s = 0; s < graph_->slots.size(); ++s) {
+    const Slot& slot = graph_->slots[s];
+    if (slot.role == SlotRole::kDerived) derived_.push_back(SlotId(s));
+    if (slot.role != SlotRole::kConstant) continue;
+    const std::byte* bytes =
+        graph_->blobs[slot.blob.value()].bytes.data() + slot.blob_offset;
+    // Replays only read constants.
+    void* address = const_cast<std::byte*>(bytes);
+    if (Device* device = pool_device(slot.pool); device != nullptr) {
+      const int64_t size = slot.bytes.constant();
+      ENCORE_ASSIGN_OR_RETURN(address, device->Allocate(size));
+      constants_.push_back(SlotId(s));
+      constant_addresses_.push_back(address);
+      ENCORE_RETURN_IF_ERROR(
+          device->CopyFromHost(address, bytes, size, nullptr));
+    } else {
+      constants_.push_back(SlotId(s));
+      constant_addresses_.push_back(address);
+    }
+  }
+  return OkStatus();
+}
+
+Executable::~Executable() {
+  for (size_t i = 0; i < constant_addresses_.size(); ++i) {
+    const Slot& slot = graph_->slot(constants_[i]);
+    Device* device = pool_device(slot.pool);
+    if (device == nullptr) continue;
+    device->Deallocate(constant_addresses_[i], slot.bytes.constant());
+  }
+}
+
+Device* Executable::pool_device(PoolId pool) const {
+  const DeviceId device = graph_->pools[pool.value()].device;
+  return device.valid() ? devices_[device.value()].get() : nullptr;
+}
+
+}  // namespace encore::runtime

@@ -1,0 +1,66 @@
+// Executable: a compiled graph whose programs are loaded on this machine's
+// devices, ready for any number of replayers. Immutable and safe to share
+// between threads.
+#ifndef ENCORE_RUNTIME_REPLAY_EXECUTABLE_H_
+#define ENCORE_RUNTIME_REPLAY_EXECUTABLE_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "encore/ir/support/status.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/replay/replay_code.h"
+
+namespace encore::runtime {
+
+class Executable {
+ public:
+  // Verifies `graph` (plan_verifier.h), loads its programs and puts its
+  // constants where they are read. devices[i] stands for graph.devices[i] and
+  // must be of its backend. Errors: InvalidArgument for a graph that does not
+  // verify, and what Device::Load gives.
+  // Cost: linear in the graph's steps, plus loading each artefact once.
+  static StatusOr<std::shared_ptr<const Executable>> Load(
+      std::shared_ptr<const CompiledGraph> graph,
+      std::vector<std::shared_ptr<Device>> devices, ThreadPool* threads);
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  const CompiledGraph& graph() const { return *graph_; }
+  std::span<const std::shared_ptr<Device>> devices() const { return devices_; }
+  const ReplayCode& run() const { return run_; }
+  // Null where the graph derives nothing.
+  const ReplayCode* prepare() const { return prepare_.get(); }
+  // Slots of role kDerived, in the order of their numbers.
+  std::span<const SlotId> derived() const { return derived_; }
+  // Whether a replay may read parameter i of the signature; others are for the
+  // prepare plan alone.
+  bool replay_reads(size_t parameter) const { return replay_reads_[parameter]; }
+  // Slots of role kConstant and, beside them, where their bytes are.
+  std::span<const SlotId> constants() const { return constants_; }
+  void* constant_address(size_t i) const { return constant_addresses_[i]; }
+  // The device of a pool; null for host memory.
+  Device* pool_device(PoolId pool) const;
+
+ private:
+  Executable() = default;
+  Status LoadKernels(ThreadPool* threads);
+  Status PlaceConstants();
+
+  std::shared_ptr<const CompiledGraph> graph_;
+  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // per program
+  ReplayCode run_;
+  std::unique_ptr<ReplayCode> prepare_;
+  std::vector<SlotId> derived_, constants_;
+  std::vector<bool> replay_reads_;  // by parameter
+  std::vector<void*> constant_addresses_;
+};
+
+}  // namespace encore::runtime
+
+#endif  // ENCORE_RUNTIME_REPLAY_EXECUTABLE_H_

@@ -1,0 +1,125 @@
+// Frame: the state of one replay of a ReplayCode: addresses, sizes, symbols'
+// values, memory of its own; and the loop that runs the operations.
+//
+// Replayer and Weights are made of it; they check what callers give. A frame
+// belongs to one thread at a time; frames of one code run at once.
+#ifndef ENCORE_RUNTIME_REPLAY_FRAME_H_
+#define ENCORE_RUNTIME_REPLAY_FRAME_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/device/warm_pool.h"
+#include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/replay/host_object.h"
+#include "encore/runtime/replay/profiler.h"
+#include "encore/runtime/replay/replay_code.h"
+
+namespace encore::runtime {
+
+class Frame {
+ public:
+  // All arguments outlive the frame.
+  Frame(const CompiledGraph& graph, const ReplayCode& code,
+        std::span<const std::shared_ptr<Device>> devices, ThreadPool* threads);
+  ~Frame();
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  // Makes the devices' queues; to be called once, first.
+  Status Init();
+
+  // Values of the symbols; the caller writes those of input dims.
+  std::span<int64_t> symbols() { return symbols_; }
+
+  // Evaluates every size under the symbols and makes memory of the frame's own.
+  // Before the first Run and whenever a symbol has another value.
+  // InvalidArgument where a size makes no sense under these values.
+  Status Resize();
+
+  // Sets where the storage of `slot` (which has its own) is.
+  void SetAddress(SlotId slot, void* address);
+  void* address(SlotId slot) const { return addresses_[slot.value()]; }
+  int64_t bytes(SlotId slot) const { return bytes_[slot.value()]; }
+
+  // Lets the Allocate of an output of run-time size take this buffer; null: the
+  // frame's own memory, valid until the next Run.
+  void SetRunTimeBuffer(SlotId slot, void* data, int64_t capacity);
+
+  // Runs all steps. An error names the step. REQUIRES Resize, and an address
+  // for every external slot. `profiler` may be null.
+  Status Run(Profiler* profiler);
+
+  // The step at which the last Run failed; nothing where it did not.
+  const std::optional<ReplayCode::StepRef>& fault() const { return fault_; }
+
+  // Times that memory for an Allocate of run-time size came from a device.
+  int64_t warm_pool_misses() const;
+  // Bytes of memory that the frame owns and keeps.
+  int64_t owned_bytes() const;
+
+ private:
+  struct Block {
+    void* data = nullptr;
+    int64_t bytes = 0;
+    bool external = false;
+  };
+
+  template <bool kProfiled>
+  Status Loop(Profiler* profiler);
+  Status Execute(const ReplayOp& op, uint32_t* next);
+  Status Copy(const ReplayOp& op);
+  Status AllocateRunTime(const ReplayOp& op);
+  void DeallocateRunTime(SlotId slot, PoolId pool);
+  Status ReadSymbol(const ReplayOp& op);
+  StatusOr<int64_t> ReadSelector(const ReplayOp& op);
+  Status StartLoop(const ReplayOp& op);
+  void SetElements(const ReplayCode::Loop& loop, int64_t trip);
+  Status Select(const ReplayOp& op, uint32_t* next);
+  Status Synchronize();
+  Status Fault(const ReplayOp& op, const Status& status);
+
+  // One that is not `whole` may have no value yet, and is 0 then.
+  Status EvaluateSlot(SlotId slot, bool whole);
+  Status EvaluateArg(uint32_t arg, bool whole);
+  Status AllocateOwned();
+  // Whether everything in the storage of `slot` lies within its bytes.
+  Status CheckMembers(SlotId slot) const;
+  Device* PoolDevice(PoolId pool) const;
+
+  const CompiledGraph& graph_;
+  const ReplayCode& code_;
+  std::span<const std::shared_ptr<Device>> devices_;
+  ThreadPool* threads_;
+
+  // Per entry of the code's table.
+  std::vector<void*> table_;
+  std::vector<int64_t> sizes_;
+  std::vector<int64_t> args_;
+  std::vector<int64_t> symbols_;
+  // Per slot: size, offset into its storage, address.
+  std::vector<int64_t> bytes_, offsets_;
+  std::vector<void*> addresses_;
+  std::vector<int64_t> trips_;  // per loop: trips done
+
+  std::vector<std::unique_ptr<HostObject>> objects_;
+  std::vector<Literal> empty_;   // as code_.moved: what is left there
+  std::vector<Block> owned_;     // as code_.owned
+  std::vector<Block> run_time_;  // per slot; sized only where there are any
+  std::vector<Block> offered_;   // the same: the caller's buffers
+  std::vector<std::unique_ptr<WarmPool>> warm_pools_;  // per pool
+  std::vector<std::unique_ptr<Queue>> queues_;         // per device
+  bool has_queues_ = false;
+  std::optional<ReplayCode::StepRef> fault_;
+};
+
+}  // namespace encore::runtime
+
+#endif  // ENCORE_RUNTIME_REPLAY_FRAME_H_

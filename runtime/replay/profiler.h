@@ -1,0 +1,81 @@
+// Profiler: what each step of some replays took.
+//
+// Handed to Replayer::Replay; without one, replaying measures nothing. Records
+// go to memory reserved beforehand, so that profiling does not allocate either;
+// what comes after the reserved memory is full is counted and dropped. Belongs
+// to one thread at a time.
+#ifndef ENCORE_RUNTIME_REPLAY_PROFILER_H_
+#define ENCORE_RUNTIME_REPLAY_PROFILER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/runtime/plan/compiled_graph.h"
+
+namespace encore::runtime {
+
+class Profiler {
+ public:
+  struct Record {
+    PlanId plan;
+    uint32_t step = 0;                 // in that plan
+    uint32_t replay = 0;               // counts the replays under this profiler
+    int64_t begin_ns = 0, end_ns = 0;  // since the profiler was made
+  };
+  // All executions of one step.
+  struct StepTotal {
+    PlanId plan;
+    uint32_t step = 0;
+    int64_t runs = 0, total_ns = 0, min_ns = 0, max_ns = 0;
+  };
+
+  explicit Profiler(size_t most_records = size_t{1} << 16);
+
+  // For the replay loop.
+  int64_t Now() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now() - start_)
+        .count();
+  }
+  void StartReplay() { ++replays_; }
+  void Add(PlanId plan, uint32_t step, int64_t begin_ns, int64_t end_ns) {
+    if (records_.size() == records_.capacity()) {
+      ++dropped_;
+      return;
+    }
+    records_.push_back({plan, step, replays_ - 1, begin_ns, end_ns});
+  }
+
+  std::span<const Record> records() const { return records_; }
+  int64_t dropped() const { return dropped_; }
+  uint32_t replays() const { return replays_; }
+
+  // Longest total first; ties in the order of plans and steps.
+  std::vector<StepTotal> Totals() const;
+
+  // The name of a stencil node, or an empty string.
+  using OriginName = std::function<std::string(uint32_t)>;
+
+  // The records in the Trace Event Format (JSON), which Perfetto and
+  // chrome://tracing open. `graph` is the one that was replayed.
+  std::string ChromeTrace(const CompiledGraph& graph,
+                          const OriginName& origin_name = {}) const;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+  std::vector<Record> records_;
+  uint32_t replays_ = 0;
+  int64_t dropped_ = 0;
+};
+
+// "launch cpu:matmul", "copy", …: what a step is, in a few words.
+std::string StepName(const CompiledGraph& graph, const Step& step);
+
+}  // namespace encore::runtime
+
+#endif  // ENCORE_RUNTIME_REPLAY_PROFILER_H_

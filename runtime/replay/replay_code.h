@@ -1,0 +1,111 @@
+// ReplayCode: a plan flattened for replay: one tight array of operations, with
+// control flow as jumps, over a table of addresses.
+//
+// Built once per plan when an executable is loaded, then shared and immutable.
+// Each Frame has its own address table with this layout. What a slot's address
+// must be written to when it changes is precomputed here, so that binding costs
+// what is used and replaying looks nothing up.
+#ifndef ENCORE_RUNTIME_REPLAY_REPLAY_CODE_H_
+#define ENCORE_RUNTIME_REPLAY_REPLAY_CODE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "encore/ir/types/dim.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/plan/compiled_graph.h"
+
+namespace encore::runtime {
+
+struct ReplayOp {
+  enum class Code : uint8_t {
+    kEnd,
+    kLaunch,       // kernel; buffers at entry a; args at b
+    kCopyHost,     // entry a (dst) = entry a + 1 (src)
+    kCopyIn,       // the same through `copier`: host to pool,
+    kCopyOut,      //   pool to host,
+    kCopyWithin,   //   within the pool
+    kCopyObject,   // host objects
+    kMoveObject,   // the same; moved[c] is left empty
+    kAllocate,     // slot a, pool b, bytes in args at c
+    kDeallocate,   // slot a, pool b
+    kReadSymbol,   // symbol a from entry b
+    kSelect,       // to targets[b + selector at entry a], c targets
+    kJumpIfFalse,  // to op b unless the selector at entry a is true
+    kJump,         // to op b
+    kLoopStart,    // loop a
+    kLoopTest,     // loop a: to op b when its trips are done, else set elements
+    kLoopNext,     // loop a: count, to op b
+  };
+  Code code = Code::kEnd;
+  DType selector_type = DType::kBool;
+  uint16_t device = 0;
+  uint32_t step = 0;  // index into ReplayCode::steps
+  uint32_t a = 0, b = 0, c = 0;
+  const Kernel* kernel = nullptr;
+  Device* copier = nullptr;
+};
+
+struct ReplayCode {
+  // A step of the graph: what faults and profiles name.
+  struct StepRef {
+    PlanId plan;
+    uint32_t step = 0;
+  };
+  struct Loop {
+    uint32_t trips_arg = 0;
+    std::vector<Invoke::Scanned> scanned;
+  };
+  // Flat lists per slot: of slot s, items[begin[s]] up to items[begin[s + 1]].
+  struct PerSlot {
+    std::vector<uint32_t> begin, items;
+    std::span<const uint32_t> operator[](SlotId slot) const {
+      const uint32_t first = begin[slot.value()];
+      return {items.data() + first, begin[slot.value() + 1] - first};
+    }
+  };
+
+  std::vector<ReplayOp> ops;
+  std::vector<StepRef> steps;
+  std::vector<SlotId> entries;    // slot of each entry of the address table
+  std::vector<Dim> args;          // what each arg is computed from
+  std::vector<uint32_t> targets;  // of kSelect
+  std::vector<Loop> loops;
+  std::vector<SlotId> moved;  // host objects that kMoveObject leaves empty
+  PerSlot uses;               // entries that hold the slot's address
+  // Of a slot with storage: itself and what lies in it, but for the elements of
+  // scans, which lie somewhere else in each trip and nowhere without trips.
+  PerSlot members;
+  // Slots with storage of the frame's own that lasts: arenas and Allocate steps
+  // of sizes known when inputs are bound.
+  std::vector<SlotId> owned;
+  // Slots whose size and offset matter here.
+  std::vector<SlotId> slots;
+  // What is computed from a run-time symbol. What is computed from several is
+  // whole once the last of them is read: before, it may be no number at all.
+  template <typename Id>
+  struct Dependent {
+    Id id;
+    bool whole;
+  };
+  struct Dependents {
+    std::vector<Dependent<SlotId>> slots;
+    std::vector<Dependent<uint32_t>> args;
+  };
+  std::vector<Dependents> dependents;  // by symbol
+};
+
+// The slot whose storage `slot` lies in; `slot` itself where it has its own.
+SlotId StorageOf(const CompiledGraph& graph, SlotId slot);
+
+// REQUIRES a graph that VerifyPlan accepts, a kernel per program and a device
+// per DeviceInfo.
+ReplayCode FlattenPlan(const CompiledGraph& graph, PlanId plan,
+                       std::span<const std::unique_ptr<Kernel>> kernels,
+                       std::span<const std::shared_ptr<Device>> devices);
+
+}  // namespace encore::runtime
+
+#endif  // ENCORE_RUNTIME_REPLAY_REPLAY_CODE_H_

@@ -1,0 +1,303 @@
+#include "encore/runtime/replay/replayer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "encore/ir/support/check.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/types/dtype.h"
+#include "encore/runtime/device/warm_pool.h"
+#include "encore/runtime/plan/sizes.h"
+
+namespace encore::runtime {
+
+Replayer::Replayer(std::shared_ptr<const Executable> executable,
+                   std::shared_ptr<const Weights> weights, ThreadPool* threads)
+    : executable_(std::move(executable)),
+      weights_(std::move(weights)),
+      frame_(executable_->graph(), executable_->run(), executable_->devices(),
+             threads) {}
+
+StatusOr<std::unique_ptr<Replayer>> Replayer::Create(
+    std::shared_ptr<const Executable> executable,
+    std::shared_ptr<const Weights> weights, ThreadPool* threads) {
+  ENCORE_CHECK(weights != nullptr &&
+               &weights->executable() == executable.get());
+  std::unique_ptr<Replayer> replayer(
+      new Replayer(std::move(executable), std::move(weights), threads));
+  ENCORE_RETURN_IF_ERROR(replayer->Init());
+  return replayer;
+}
+
+Replayer::~Replayer() {
+  for (const Port& port : outputs_) {
+    if (port.own == nullptr) continue;
+    const Slot& slot = executable_->graph().slot(port.slot);
+    DeallocateOn(executable_->pool_device(slot.pool), port.own, port.own_bytes);
+  }
+}
+
+Replayer::Port Replayer::MakePort(SlotId id) const {
+  const CompiledGraph& graph = executable_->graph();
+  const Slot& slot = graph.slot(id);
+  Port port;
+  port.slot = id;
+  port.is_host_object = slot.is_host_object();
+  port.alignment = std::max(1, BitWidth(slot.type.dtype) / 8);
+  port.run_time_sized = IsRunTimeSized(graph, slot.bytes);
+  if (slot.bytes.is_constant()) port.static_bytes = slot.bytes.constant();
+  if (slot.type.shape.is_constant()) {
+    port.dims = slot.type.shape.ConstantDims();
+  }
+  return port;
+}
+
+Status Replayer::Init() {
+  const CompiledGraph& graph = executable_->graph();
+  ENCORE_RETURN_IF_ERROR(frame_.Init());
+  for (const SlotId slot : graph.inputs) inputs_.push_back(MakePort(slot));
+  for (const SlotId slot : graph.outputs) outputs_.push_back(MakePort(slot));
+  ranges_.reserve(inputs_.size() + outputs_.size());
+  unbound_inputs_ = inputs_.size();
+  for (size_t i = 0; i < executable_->constants().size(); ++i) {
+    frame_.SetAddress(executable_->constants()[i],
+                      executable_->constant_address(i));
+  }
+  for (size_t i = 0; i < graph.parameters.size(); ++i) {
+    frame_.SetAddress(graph.parameters[i], weights_->parameters()[i]);
+  }
+  for (size_t i = 0; i < executable_->derived().size(); ++i) {
+    frame_.SetAddress(executable_->derived()[i], weights_->derived()[i]);
+  }
+  if (graph.symbols.empty()) {
+    ENCORE_RETURN_IF_ERROR(frame_.Resize());
+    symbols_changed_ = false;
+  }
+  return OkStatus();
+}
+
+Status Replayer::CheckDims(size_t i, std::span<const int64_t> dims) const {
+  const Slot& slot = executable_->graph().slot(inputs_[i].slot);
+  const std::vector<Dim>& expected = slot.type.shape.dims();
+  bool fits = dims.size() == expected.size();
+  for (size_t d = 0; fits && d < dims.size(); ++d) {
+    fits = dims[d] >= 0 &&
+           (!expected[d].is_constant() || expected[d].constant() == dims[d]);
+  }
+  if (fits) return OkStatus();
+  return InvalidArgumentError(StrCat("input ", i, " is ", slot.type.ToString(),
+                                     ", its buffer has dims [",
+                                     StrJoin(dims, ","), "]"));
+}
+
+Status Replayer::BindInput(size_t i, const void* data, int64_t bytes,
+                           std::span<const int64_t> dims) {
+  if (i >= inputs_.size()) {
+    return InvalidArgumentError(
+        StrCat("no input ", i, ", the graph has ", inputs_.size()));
+  }
+  const Port& port = inputs_[i];
+  const TensorType& type = executable_->graph().slot(port.slot).type;
+  // Without dims they are the shape's own, where that is constant.
+  if (dims.empty() && type.shape.is_constant()) dims = port.dims;
+  ENCORE_RETURN_IF_ERROR(CheckDims(i, dims));
+  int64_t expected = port.static_bytes;
+  if (expected < 0) {
+    const std::optional<int64_t> count = ElementCount(dims);
+    expected = count ? ByteSize(type.dtype, *count).value_or(-1) : -1;
+  }
+  if (port.is_host_object || bytes != expected ||
+      reinterpret_cast<uintptr_t>(data) % port.alignment != 0 ||
+      (data == nullptr && bytes > 0)) {
+    return InvalidArgumentError(
+        StrCat("input ", i, " takes ", expected, " bytes aligned to ",
+               port.alignment, ", its buffer has ", bytes,
+               port.is_host_object ? " (a host object)" : ""));
+  }
+  SetInput(i, data, dims);
+  return OkStatus();
+}
+
+Status Replayer::BindInput(size_t i, const HostObject* object) {
+  if (i >= inputs_.size() || !inputs_[i].is_host_object || object == nullptr) {
+    return InvalidArgumentError(StrCat("input ", i, " is no host object"));
+  }
+  const TensorType& type = executable_->graph().slot(inputs_[i].slot).type;
+  const Literal& value = object->value;
+  if (value.dtype() != type.dtype || value.host() != type.host) {
+    return InvalidArgumentError(StrCat("input ", i, " is ", type.ToString(),
+                                       ", not ", value.type().ToString()));
+  }
+  ENCORE_RETURN_IF_ERROR(CheckDims(i, value.dims()));
+  SetInput(i, object, value.dims());
+  return OkStatus();
+}
+
+void Replayer::SetInput(size_t i, const void* data,
+                        std::span<const int64_t> dims) {
+  Port& port = inputs_[i];
+  if (!std::ranges::equal(port.dims, dims)) {
+    port.dims.assign(dims.begin(), dims.end());
+    symbols_changed_ = true;
+  }
+  if (!port.is_bound) --unbound_inputs_;
+  port.is_bound = true;
+  port.data = data;
+  bindings_changed_ = true;
+  frame_.SetAddress(port.slot, const_cast<void*>(data));
+}
+
+Status Replayer::BindOutput(size_t i, void* data, int64_t bytes) {
+  if (i >= outputs_.size() || outputs_[i].is_host_object) {
+    return InvalidArgumentError(
+        StrCat("no output ", i, " that a buffer can hold"));
+  }
+  Port& port = outputs_[i];
+  const int64_t least = std::max<int64_t>(port.static_bytes, 0);
+  if (reinterpret_cast<uintptr_t>(data) % port.alignment != 0 ||
+      (data != nullptr && bytes < least)) {
+    return InvalidArgumentError(StrCat("output ", i, " takes ", least,
+                                       " bytes aligned to ", port.alignment,
+                                       ", its buffer has ", bytes));
+  }
+  port.data = data;
+  port.bytes = bytes;
+  bindings_changed_ = true;
+  return OkStatus();
+}
+
+Status Replayer::SettleSymbols() {
+  const CompiledGraph& graph = executable_->graph();
+  const std::span<int64_t> symbols = frame_.symbols();
+  for (size_t s = 0; s < symbols.size(); ++s) {
+    const SymbolInfo& info = graph.symbols[s];
+    if (info.source != SymbolInfo::Source::kInputDim) continue;
+    const int64_t value = inputs_[info.index].dims[info.element];
+    if (value < info.lower || value > info.upper) {
+      return InvalidArgumentError(
+          StrCat("dim ", info.element, " of input ", info.index, " is ", value,
+                 ", it must lie in [", info.lower, ", ", info.upper, "]"));
+    }
+    symbols[s] = value;
+  }
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const std::vector<Dim>& dims =
+        graph.slot(inputs_[i].slot).type.shape.dims();
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const std::optional<int64_t> value = dims[d].Evaluate(symbols);
+      if (value == inputs_[i].dims[d]) continue;
+      return InvalidArgumentError(
+          StrCat("dim ", d, " of input ", i, " is ", inputs_[i].dims[d],
+                 ", the other inputs make it ", value.value_or(-1)));
+    }
+  }
+  ENCORE_RETURN_IF_ERROR(frame_.Resize());
+  symbols_changed_ = false;
+  return OkStatus();
+}
+
+Status Replayer::SettleOutput(Port& port) {
+  if (port.is_host_object) return OkStatus();
+  if (port.run_time_sized) {
+    frame_.SetRunTimeBuffer(port.slot, const_cast<void*>(port.data),
+                            port.bytes);
+    return OkStatus();
+  }
+  const int64_t bytes = frame_.bytes(port.slot);
+  if (port.data != nullptr) {
+    if (port.bytes < bytes) {
+      return InvalidArgumentError(
+          StrCat("output in slot ", port.slot.value(), " takes ", bytes,
+                 " bytes, its buffer has ", port.bytes));
+    }
+    frame_.SetAddress(port.slot, const_cast<void*>(port.data));
+    return OkStatus();
+  }
+  if (port.own == nullptr || port.own_bytes < bytes) {
+    Device* device =
+        executable_->pool_device(executable_->graph().slot(port.slot).pool);
+    if (port.own != nullptr) DeallocateOn(device, port.own, port.own_bytes);
+    port.own = nullptr;
+    ENCORE_ASSIGN_OR_RETURN(port.own, AllocateOn(device, bytes));
+    port.own_bytes = bytes;
+  }
+  frame_.SetAddress(port.slot, port.own);
+  return OkStatus();
+}
+
+Status Replayer::CheckOverlap() {
+  ranges_.clear();  // within its reserved memory
+  const auto add = [this](const Port& port, int64_t bytes, bool is_output) {
+    if (port.data == nullptr || port.is_host_object || bytes <= 0) return;
+    const auto begin = reinterpret_cast<uintptr_t>(port.data);
+    ranges_.push_back({begin, begin + bytes, is_output});
+  };
+  for (const Port& port : inputs_) add(port, frame_.bytes(port.slot), false);
+  for (const Port& port : outputs_) {
+    add(port, port.run_time_sized ? port.bytes : frame_.bytes(port.slot), true);
+  }
+  std::ranges::sort(ranges_, {}, &Range::begin);
+  uintptr_t end = 0, output_end = 0;
+  for (const Range& range : ranges_) {
+    if (range.begin < output_end || (range.is_output && range.begin < end)) {
+      return InvalidArgumentError(
+          "the buffer of an output overlaps that of an input or of another "
+          "output");
+    }
+    end = std::max(end, range.end);
+    if (range.is_output) output_end = std::max(output_end, range.end);
+  }
+  return OkStatus();
+}
+
+Status Replayer::Settle() {
+  if (unbound_inputs_ > 0) {
+    size_t i = 0;
+    while (inputs_[i].is_bound) ++i;
+    return FailedPreconditionError(StrCat("input ", i, " is not bound"));
+  }
+  if (symbols_changed_) ENCORE_RETURN_IF_ERROR(SettleSymbols());
+  for (Port& port : outputs_) ENCORE_RETURN_IF_ERROR(SettleOutput(port));
+  ENCORE_RETURN_IF_ERROR(CheckOverlap());
+  bindings_changed_ = false;
+  return OkStatus();
+}
+
+Status Replayer::Replay(Profiler* profiler) {
+  if (!poison_.ok()) [[unlikely]] {
+    return FailedPreconditionError(
+        StrCat("an earlier replay failed: ", Message(poison_)));
+  }
+  if (bindings_changed_ || symbols_changed_) {
+    ENCORE_RETURN_IF_ERROR(Settle());
+  }
+  Status status = frame_.Run(profiler);
+  if (!status.ok()) poison_ = status;
+  return status;
+}
+
+const Step* Replayer::failed_step() const {
+  const auto& fault = frame_.fault();
+  if (!fault) return nullptr;
+  return &executable_->graph().plan(fault->plan).steps[fault->step];
+}
+
+Replayer::Output Replayer::output(size_t i) {
+  ENCORE_CHECK_LT(i, outputs_.size());
+  Port& port = outputs_[i];
+  const Slot& slot = executable_->graph().slot(port.slot);
+  if (port.is_host_object) {
+    return {
+        nullptr, 0, {}, static_cast<HostObject*>(frame_.address(port.slot))};
+  }
+  const std::vector<Dim>& dims = slot.type.shape.dims();
+  port.dims.resize(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    port.dims[d] = dims[d].Evaluate(frame_.symbols()).value_or(0);
+  }
+  return {frame_.address(port.slot), frame_.bytes(port.slot), port.dims,
+          nullptr};
+}
+
+}  // namespace encore::runtime

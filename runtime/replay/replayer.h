@@ -1,0 +1,138 @@
+// Replayer: binds inputs and outputs to an executable and replays it.
+//
+//   auto replayer = *Replayer::Create(executable, weights, &pool);
+//   replayer->BindInput(0, x, sizeof(x));  // the caller's memory, no copy
+//   replayer->BindOutput(0, y, sizeof(y));
+//   replayer->Replay();
+//
+// Bindings stay until they are changed; a Bind that fails changes nothing, and
+// the next Replay does what it would have done without it. Executable and
+// weights are shared; each replayer has bindings and temporaries of its own, so
+// many replay at once, each on its own thread. A replayer itself belongs to one
+// thread at a time.
+//
+// Replay allocates no heap memory, takes no lock and looks nothing up, once the
+// symbols have the values of the replay before. An Allocate of run-time size is
+// the exception: it is served by a pool that is warm after the first replays
+// (warm_pool_misses). Kernels that make values of host objects allocate those;
+// copying and moving such objects does not.
+//
+// Faults. A failing step makes Replay return its error, naming the step; this
+// replayer then refuses to go on, while others of the executable are untouched.
+#ifndef ENCORE_RUNTIME_REPLAY_REPLAYER_H_
+#define ENCORE_RUNTIME_REPLAY_REPLAYER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "encore/ir/support/status.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/frame.h"
+#include "encore/runtime/replay/host_object.h"
+#include "encore/runtime/replay/profiler.h"
+#include "encore/runtime/replay/weights.h"
+
+namespace encore::runtime {
+
+class Replayer {
+ public:
+  // `weights` is of `executable`; `threads` outlives the replayer.
+  static StatusOr<std::unique_ptr<Replayer>> Create(
+      std::shared_ptr<const Executable> executable,
+      std::shared_ptr<const Weights> weights, ThreadPool* threads);
+  ~Replayer();
+  Replayer(const Replayer&) = delete;
+  Replayer& operator=(const Replayer&) = delete;
+
+  // Binds input i (of graph.inputs) to memory of the slot's pool, which must
+  // stay valid and unchanged through the replays that read it. `dims` may be
+  // left out where the shape is constant. InvalidArgument where dims or bytes
+  // do not fit the input, or `data` is not aligned to its element.
+  Status BindInput(size_t i, const void* data, int64_t bytes,
+                   std::span<const int64_t> dims = {});
+  // For inputs that are host objects, of the input's type; the object stays
+  // valid and unchanged likewise.
+  Status BindInput(size_t i, const HostObject* object);
+
+  // Binds output i to memory that Replay writes: at least the output's size;
+  // aligned as inputs are; apart from inputs and other outputs. Outputs that
+  // are not bound, or bound to null, go to memory of the replayer's.
+  Status BindOutput(size_t i, void* data, int64_t bytes);
+
+  // FailedPrecondition where an input is not bound or an earlier replay failed;
+  // InvalidArgument where the bound shapes contradict each other, or buffers
+  // overlap or are too small. These leave the replayer usable.
+  Status Replay(Profiler* profiler = nullptr);
+
+  struct Output {
+    const void* data = nullptr;  // in the slot's pool
+    int64_t bytes = 0;
+    std::span<const int64_t> dims;
+    const HostObject* object = nullptr;  // of a host object; else null
+  };
+  // What the last Replay wrote, valid until the next Replay or BindOutput.
+  // REQUIRES a successful Replay.
+  Output output(size_t i);
+
+  // The step at which a Replay failed, whose origins say what it computes; null
+  // where none did.
+  const Step* failed_step() const;
+
+  const Executable& executable() const { return *executable_; }
+  int64_t warm_pool_misses() const { return frame_.warm_pool_misses(); }
+  // Bytes of arenas and other lasting temporaries.
+  int64_t arena_bytes() const { return frame_.owned_bytes(); }
+
+ private:
+  // What is known of an input or output from the graph.
+  struct Port {
+    SlotId slot;
+    int64_t alignment = 1;
+    int64_t static_bytes = -1;  // -1: depends on symbols
+    bool is_host_object = false;
+    bool run_time_sized = false;
+    // The binding. An empty input may be bound to null.
+    bool is_bound = false;  // of an input
+    const void* data = nullptr;
+    int64_t bytes = 0;  // of an output
+    std::vector<int64_t> dims;
+    // An output's memory of the replayer's.
+    void* own = nullptr;
+    int64_t own_bytes = 0;
+  };
+  struct Range {
+    uintptr_t begin = 0, end = 0;
+    bool is_output = false;
+  };
+
+  Replayer(std::shared_ptr<const Executable> executable,
+           std::shared_ptr<const Weights> weights, ThreadPool* threads);
+  Status Init();
+  Port MakePort(SlotId slot) const;
+  Status CheckDims(size_t i, std::span<const int64_t> dims) const;
+  // Binds what has been checked.
+  void SetInput(size_t i, const void* data, std::span<const int64_t> dims);
+  // What a replay after new bindings has to do first.
+  Status Settle();
+  Status SettleSymbols();
+  Status SettleOutput(Port& port);
+  Status CheckOverlap();
+
+  std::shared_ptr<const Executable> executable_;
+  std::shared_ptr<const Weights> weights_;
+  Frame frame_;
+  std::vector<Port> inputs_, outputs_;
+  std::vector<Range> ranges_;
+  size_t unbound_inputs_ = 0;
+  bool symbols_changed_ = true;
+  bool bindings_changed_ = true;
+  Status poison_;
+};
+
+}  // namespace encore::runtime
+
+#endif  // ENCORE_RUNTIME_REPLAY_REPLAYER_H_
