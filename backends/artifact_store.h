@@ -19,7 +19,7 @@ class ArtifactStore {
   virtual ~ArtifactStore() = default;
 
   // What was put under (kind, key), the same bytes, or nothing. `kind` names
-  // the sort of artefact ("cpu/kernel"), `key` must say everything that the
+  // the sort of artifact ("cpu/kernel"), `key` must say everything that the
   // bytes depend on beside the compiler's identity, which the store adds.
   virtual std::optional<std::vector<std::byte>> Get(std::string_view kind,
                                                     std::string_view key) = 0;

@@ -55,10 +55,10 @@ struct Candidate {
   std::vector<Layout> inputs, outputs;
 };
 
-// One kernel of a compiled module, in terms of runtime::Program.
+// One kernel of a compiled module, in terms of runtime::KernelBinary.
 struct KernelProgram {
-  // Number of the artefact in CompiledModule::artefacts; -1: none.
-  int artefact = -1;
+  // Number of the artifact in CompiledModule::artifacts; -1: none.
+  int artifact = -1;
   std::string entry;
   std::vector<std::byte> params;
   std::vector<std::string> requirements;
@@ -84,13 +84,13 @@ struct CompiledKernel {
   std::vector<runtime::Launch::InPlace> in_place;
 };
 
-struct Artefact {
+struct Artifact {
   std::vector<std::byte> bytes;
   bool executable = false;
 };
 
 struct CompiledModule {
-  std::vector<Artefact> artefacts;
+  std::vector<Artifact> artifacts;
   std::vector<CompiledKernel> kernels;  // one per request
 };
 

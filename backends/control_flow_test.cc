@@ -61,7 +61,7 @@ TEST_P(ControlFlow, ConsumersOfStackedResults) {
   ExpectEqual(graph, {{Count(0)}, {Count(5)}, {Count(1)}, {Count(64)}});
 }
 
-// The condition ends the loop: how many trips there are is found out first.
+// The condition ends the loop: how many trips there are is data-dependent.
 TEST_P(ControlFlow, LoopThatItsConditionEnds) {
   GraphBuilder g;
   const Value limit = g.Input("limit", {DType::kI64, {}});
@@ -197,8 +197,8 @@ TEST_P(ControlFlow, AGuardEndsTheReplayWithItsMessage) {
       choice, operands,
       [](GraphBuilder& body, std::span<const Value> in) {
         return Values{
-            body.Add(body.Node1(Op::kGuard, {in[0], body.Sub(in[1], 4)},
-                                GuardAttrs{"the limit is below 5"}),
+            body.Add(body.Node1(Op::kAssertion, {in[0], body.Sub(in[1], 4)},
+                                AssertionAttrs{"the limit is below 5"}),
                      1)};
       },
       [](GraphBuilder&, std::span<const Value> in) { return Values{in[0]}; });
@@ -230,10 +230,10 @@ TEST_P(ControlFlow, GuardsOrderWhatUsesASize) {
   const Value fits = g.Cast(
       g.Compare(g.Mul(dim(0), dim(1)), 24, Comparison::kEq), DType::kI64);
   const Value known =
-      g.Node1(Op::kGuard,
+      g.Node1(Op::kAssertion,
               {x, fits, g.Node1(Op::kCountUp, {dim(0)}, CountUpAttrs{{rows}}),
                g.Node1(Op::kCountUp, {dim(1)}, CountUpAttrs{{columns}})},
-              GuardAttrs{"24 elements have another shape"});
+              AssertionAttrs{"24 elements have another shape"});
   const Value y = g.Reshape(known, {rows, columns});
   const auto graph = g.Build(
       {{"turned", g.Transpose(g.Mul(y, 3), {1, 0})}, {"sum", g.Sum(y, {1})}});
@@ -261,12 +261,12 @@ TEST_P(ControlFlow, ComputedValuesTakeAShapeThatIsFoundOut) {
   const Value rest = g.Div(24, g.Max(n, 1));
   const Value fits = g.Compare(g.Mul(n, rest), 24, Comparison::kEq);
   const Value known =
-      g.Node1(Op::kGuard,
+      g.Node1(Op::kAssertion,
               {g.Cumulative(x, {Combiner::kSum, 0, false, false}),
                g.Cast(fits, DType::kI64),
                g.Node1(Op::kCountUp, {n}, CountUpAttrs{{rows}}),
                g.Node1(Op::kCountUp, {rest}, CountUpAttrs{{columns}})},
-              GuardAttrs{"24 elements have another shape"});
+              AssertionAttrs{"24 elements have another shape"});
   const Value y = g.Reshape(known, {rows, columns});
   const auto graph =
       g.Build({{"running", g.Cumulative(y, {Combiner::kSum, 1, false, false})},
@@ -276,16 +276,16 @@ TEST_P(ControlFlow, ComputedValuesTakeAShapeThatIsFoundOut) {
   ExpectEqual(graph, {{data, Count(4)}, {data, Count(24)}, {data, Count(1)}});
 }
 
-// The first `n` rows of x, an i32[1200, 6], whose number is found out.
+// The first `n` rows of x, an i32[1200, 6], whose number is data-dependent.
 Value FirstRows(GraphBuilder& g, Value x, Value n, const Dim& rows) {
   const Value numbers = g.Node1(Op::kCountUp, {n}, CountUpAttrs{{rows}});
   const Value known =
-      g.Node1(Op::kGuard, {x, g.Scalar(DType::kI64, int64_t{1}), numbers},
-              GuardAttrs{});
+      g.Node1(Op::kAssertion, {x, g.Scalar(DType::kI64, int64_t{1}), numbers},
+              AssertionAttrs{});
   return g.Slice(known, {0, 0}, {rows, 6});
 }
 
-// Every template of kernel on sizes that are found out, vectors' tails and
+// Every template of kernel on data-dependent sizes, vectors' tails and
 // several partitions among them.
 TEST_P(ControlFlow, KernelsOfRunTimeSizes) {
   GraphBuilder g;
@@ -326,7 +326,7 @@ TEST_P(ControlFlow, KernelsOfRunTimeSizes) {
   ExpectEqual(graph, calls);
 }
 
-// Trips see parts, and give parts, of a size that was found out before.
+// Trips see parts, and give parts, of a data-dependent size.
 TEST_P(ControlFlow, PartsOfRunTimeSize) {
   GraphBuilder g;
   const Value x = g.Input("x", {DType::kI32, {1200, 6}});

@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<Value>;
 
-constexpr TensorType kIndex{DType::kI64, Shape(), HostKind::kNone};
+constexpr TensorType kIndex{DType::kI64, Shape(), ValueKind::kTensor};
 
 class HostObjects : public TargetTest {
  protected:
@@ -40,7 +40,7 @@ Literal SequenceOf(std::vector<Literal> elements) {
   return Literal::Sequence(DType::kF32, std::move(elements));
 }
 
-constexpr TensorType kSequence{DType::kF32, Shape(), HostKind::kSequence};
+constexpr TensorType kSequence{DType::kF32, Shape(), ValueKind::kSequence};
 
 // What is taken out has a size of its own in each call.
 TEST_P(HostObjects, TakesElementsOfSizesFoundOut) {
@@ -71,7 +71,7 @@ TEST_P(HostObjects, TakesElementsOfSizesFoundOut) {
 }
 
 // Only the size of what is taken out is used, not the tensor.
-TEST_P(HostObjects, FindsSizesThatNothingElseNeeds) {
+TEST_P(HostObjects, DefinesSymbolsThatNothingElseNeeds) {
   GraphBuilder g;
   const Value sequence = g.Input("s", kSequence);
   const Dim size = g.Symbol("size", 0, 64, /*at_run_time=*/true);
@@ -138,16 +138,16 @@ TEST_P(HostObjects, BranchesGiveSequences) {
 TEST_P(HostObjects, OptionalsMayHaveNoValue) {
   GraphBuilder g;
   const Value tensor =
-      g.Input("t", {DType::kF32, Shape(), HostKind::kOptional});
+      g.Input("t", {DType::kF32, Shape(), ValueKind::kOptional});
   const Value sequence =
-      g.Input("s", {DType::kF32, Shape(), HostKind::kOptionalSequence});
+      g.Input("s", {DType::kF32, Shape(), ValueKind::kOptionalSequence});
   const Value has = g.Node1(Op::kOptionalHas, {sequence});
   const Value value = g.Node1(Op::kOptionalGet, {tensor}, ElementAttrs{{2}});
   const auto graph =
       g.Build({{"has", has}, {"negated", g.Neg(value)}, {"same", sequence}});
-  const Literal absent = Literal::Absent(DType::kF32, HostKind::kOptional);
+  const Literal absent = Literal::Absent(DType::kF32, ValueKind::kOptional);
   const Literal none =
-      Literal::Absent(DType::kF32, HostKind::kOptionalSequence);
+      Literal::Absent(DType::kF32, ValueKind::kOptionalSequence);
   const Literal two = Literal::Optional(Floats({1, 2}));
   ExpectEqual(graph, {{two, none},
                       {two, Literal::Optional(SequenceOf({}))},

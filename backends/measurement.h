@@ -3,7 +3,7 @@
 //
 // A compile with tune_seconds makes them (lowering/tuner.h) and keeps each in
 // its ArtifactStore; every later compile, with or without tune_seconds, finds
-// them there and chooses by them. They are the only artefacts that what is
+// them there and chooses by them. They are the only artifacts that what is
 // compiled depends on: given the same ones, Compile gives the same bytes.
 #ifndef ENCORE_BACKENDS_MEASUREMENT_H_
 #define ENCORE_BACKENDS_MEASUREMENT_H_

@@ -21,7 +21,7 @@ std::string Usage() {
   return text +
          "\nencore COMMAND --help tells a command's arguments.\n"
          "Exit codes: 0 ok, 1 mismatch, 2 unusable input or arguments, "
-         "3 a fault of ours.\n";
+         "3 an internal error.\n";
 }
 
 // What the user asks for may need more memory than there is.

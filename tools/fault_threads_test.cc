@@ -21,7 +21,7 @@
 namespace encore::tools {
 namespace {
 
-constexpr char kReport[] = "a fault of ours .* please report";
+constexpr char kReport[] = "an internal error .* please report";
 
 // A sanitizer has the signals of the processor.
 bool SegvIsTaken() {
@@ -109,7 +109,7 @@ TEST_F(FaultThreadsDeathTest, AnAbortInAThreadCleansUp) {
         StatusOr<StagedFile> file = StagedFile::Create(path);
         std::thread(InThread([] { std::abort(); })).join();
       },
-      kOurFault, "a fault of ours .abort.; please report");
+      kOurFault, "an internal error .abort.; please report");
   for (const auto& entry :
        std::filesystem::directory_iterator(testing::TempDir())) {
     EXPECT_EQ(entry.path().filename().string().find("target"),

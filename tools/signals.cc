@@ -71,8 +71,8 @@ extern "C" void ExitOnFault(int signal, siginfo_t* info, void*) {
     Say("encore: a file became shorter while it was read\n");
     _exit(kExitUnusableInput);
   } else {
-    Say(signal == SIGABRT ? "encore: a fault of ours (abort)"
-                          : "encore: a fault of ours (a signal of the "
+    Say(signal == SIGABRT ? "encore: an internal error (abort)"
+                          : "encore: an internal error (a signal of the "
                             "processor)");
     Say("; please report it with the model and the command line\n");
   }

@@ -1,5 +1,5 @@
 // Ending by a signal (Ctrl-C, a closed terminal, kill, a file that is cut off
-// while it is mapped) or by a fault of ours leaves nothing behind.
+// while it is mapped) or by an internal error leaves nothing behind.
 #ifndef ENCORE_TOOLS_SIGNALS_H_
 #define ENCORE_TOOLS_SIGNALS_H_
 

@@ -154,10 +154,10 @@ std::optional<std::string> Difference(const Literal& actual,
   if (actual.type() != expected.type()) {
     return StrCat("type ", actual.type(), ", expected ", expected.type());
   }
-  if (expected.host() != HostKind::kNone) {
+  if (expected.kind() != ValueKind::kTensor) {
     return HostDifference(actual, bounds);
   }
-  if (IsHost(expected.dtype())) {
+  if (IsString(expected.dtype())) {
     if (actual == expected) return std::nullopt;
     return "other strings";
   }

@@ -90,7 +90,7 @@ bool EveryValue(const Graph& graph,
 }
 
 bool NeedsCases(Op op, DType dtype) {
-  if (op == Op::kParameter) return !IsHost(dtype);
+  if (op == Op::kParameter) return !IsString(dtype);
   return op != Op::kCustom;
 }
 

@@ -14,16 +14,16 @@ namespace {
 // `like`, a host object, with other elements of `dtype`.
 Literal Rebuilt(const Literal& like, DType dtype,
                 std::vector<Literal> elements) {
-  if (like.host() == HostKind::kSequence) {
+  if (like.kind() == ValueKind::kSequence) {
     return Literal::Sequence(dtype, std::move(elements));
   }
-  if (elements.empty()) return Literal::Absent(dtype, like.host());
+  if (elements.empty()) return Literal::Absent(dtype, like.kind());
   return Literal::Optional(std::move(elements[0]));
 }
 
 // The same values, rounded to another float dtype.
 Literal InDType(const Literal& x, DType dtype) {
-  if (x.host() != HostKind::kNone) {
+  if (x.kind() != ValueKind::kTensor) {
     std::vector<Literal> elements;
     for (const Literal& element : x.elements()) {
       elements.push_back(InDType(element, dtype));
@@ -41,7 +41,7 @@ using Change = std::function<void(double* low, double* high)>;
 
 std::pair<Literal, Literal> Changed(const Literal& low, const Literal& high,
                                     const Change& change, bool* exact) {
-  if (low.host() != HostKind::kNone) {
+  if (low.kind() != ValueKind::kTensor) {
     std::vector<Literal> lows, highs;
     for (size_t i = 0; i < low.elements().size(); ++i) {
       auto [l, h] =

@@ -21,7 +21,8 @@ StatusOr<Interval> Moved(Op op, const Attributes& attributes,
                          std::span<const Interval> operands,
                          std::vector<int64_t> dims) {
   const TensorType type{operands[0].dtype,
-                        Shape(std::span<const int64_t>(dims)), HostKind::kNone};
+                        Shape(std::span<const int64_t>(dims)),
+                        ValueKind::kTensor};
   ENCORE_ASSIGN_OR_RETURN(
       Intervals results,
       EvaluateIntervals(op, attributes, operands, {&type, 1}));

@@ -115,7 +115,8 @@ StatusOr<Intervals> Select(Op op, const Attributes& attributes,
   }
   for (const TensorType& type : types) {
     // Of a host object how many there are, or whether.
-    const bool of_objects = Info(op).has(kOnHost) && !IsHost(type.dtype);
+    const bool of_objects =
+        Info(op).has(kNonFlatValues) && !IsString(type.dtype);
     if (!IsFloat(type.dtype) && !of_objects) return Undecided(op);
   }
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -33,7 +33,7 @@ int64_t OffByOnePercent(int64_t x) {
 
 Literal OffByOnePercent(const Literal& value) {
   Literal result(value.dtype(), value.dims());
-  if (IsHost(value.dtype())) {
+  if (IsString(value.dtype())) {
     result.mutable_strings() = value.strings();
     for (std::string& text : result.mutable_strings()) text += '?';
     return result;
@@ -57,7 +57,7 @@ std::string_view Name(Mutant mutant) {
 }
 
 Literal Mutate(Mutant mutant, const Literal& value) {
-  if (value.host() == HostKind::kNone) {
+  if (value.kind() == ValueKind::kTensor) {
     return mutant == Mutant::kZero ? Literal(value.dtype(), value.dims())
                                    : OffByOnePercent(value);
   }
@@ -65,7 +65,7 @@ Literal Mutate(Mutant mutant, const Literal& value) {
   for (const Literal& element : value.elements()) {
     elements.push_back(Mutate(mutant, element));
   }
-  if (value.host() == HostKind::kSequence) {
+  if (value.kind() == ValueKind::kSequence) {
     return Literal::Sequence(value.dtype(), std::move(elements));
   }
   if (elements.empty()) return value;

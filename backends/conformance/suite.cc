@@ -20,9 +20,9 @@
 namespace encore::backends {
 namespace {
 
-// Strings are the host's affair, whatever the backend.
+// The host device computes strings, whatever the backend.
 bool Computes(const Backend& backend, DType dtype) {
-  return IsHost(dtype) ||
+  return IsString(dtype) ||
          std::ranges::find(backend.dtypes(), dtype) != backend.dtypes().end();
 }
 

@@ -98,7 +98,7 @@ std::vector<int64_t> PlannedSizes(std::span<const Symbol> symbols) {
   return sizes;
 }
 
-// Of a region whose sizes are found out: loops, or the interpreter.
+// Of a region of data-dependent sizes: loops, or the interpreter.
 std::vector<Candidate> Symbolic(const KernelRequest& request,
                                 const CompileOptions& options) {
   std::vector<Candidate> candidates;

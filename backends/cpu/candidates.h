@@ -18,7 +18,7 @@ inline constexpr std::string_view kLoops = "loops";
 inline constexpr std::string_view kTiles = "tiles";
 // By oneDNN.
 inline constexpr std::string_view kVendor = "onednn";
-// Of regions whose sizes are found out and that have no loops.
+// Of regions of data-dependent sizes that have no loops.
 inline constexpr std::string_view kInterpreter = "interpreter";
 
 // By estimated cost, the one to take first; none for a region that the CPU does
@@ -29,7 +29,7 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options);
 
 // The form that kTiles and in-place pairs are read off; of a region whose sizes
-// are found out, for typical sizes. Nothing where it has none.
+// are data-dependent, for typical sizes. Nothing where it has none.
 std::optional<FlatRegion> FlattenRequest(const KernelRequest& request);
 // The form that kLoops is generated from.
 std::optional<FlatRegion> FlattenLoops(const KernelRequest& request);

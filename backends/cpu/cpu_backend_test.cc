@@ -69,7 +69,7 @@ void RunRegion(const Region& region, std::vector<void*> buffers, int threads) {
   const auto module = backend.Compile({&compile, 1}, {}, nullptr);
   ASSERT_TRUE(module.ok()) << module.status();
   const CompiledKernel& kernel = module->kernels[0];
-  runtime::Program program;
+  runtime::KernelBinary program;
   program.backend = "cpu";
   program.entry = kernel.program.entry;
   program.params = kernel.program.params;
@@ -77,7 +77,7 @@ void RunRegion(const Region& region, std::vector<void*> buffers, int threads) {
   const auto device = backend.NewDevice(0);
   ASSERT_TRUE(device.ok());
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load{&program, module->artefacts[0].bytes};
+  const runtime::LoadRequest load{&program, module->artifacts[0].bytes};
   const auto kernels = (*device)->Load({&load, 1}, &pool);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   std::vector<std::byte> scratch(kernel.scratch.constant() + 64);

@@ -1,8 +1,8 @@
 // What the CPU at hand can do, and what generated code may ask of it.
 //
 // Code is generated for an Isa, a named set of features. A compiled program
-// carries the features as requirements (Program::requirements), and the device
-// checks them against the machine at load.
+// carries the features as requirements (KernelBinary::requirements), and the
+// device checks them against the machine at load.
 #ifndef ENCORE_BACKENDS_CPU_CPU_FEATURES_H_
 #define ENCORE_BACKENDS_CPU_CPU_FEATURES_H_
 

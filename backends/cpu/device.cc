@@ -23,7 +23,7 @@ namespace {
 using runtime::LaunchContext;
 using runtime::LoadRequest;
 
-// Of a kernel whose sizes are found out: bytes of its largest buffer that are
+// Of a kernel of data-dependent sizes: bytes of its largest buffer that are
 // worth a partition.
 constexpr int64_t kGrainBytes = 32 << 10;
 
@@ -100,10 +100,10 @@ StatusOr<Function> FindFunction(const LoadRequest& request,
         StrCat("generated code wants helpers of version ",
                params.helper_version, ", this release has ", kHelperVersion));
   }
-  std::shared_ptr<const Image>& image = (*images)[request.artefact.data()];
+  std::shared_ptr<const Image>& image = (*images)[request.artifact.data()];
   if (image == nullptr) {
     ENCORE_ASSIGN_OR_RETURN(image,
-                            Image::Load(request.artefact, params.image_digest));
+                            Image::Load(request.artifact, params.image_digest));
   }
   const std::string& name = request.program->entry;
   const void* entry = image->Find(name);
@@ -128,7 +128,7 @@ Status CheckAll(std::span<const std::string> requirements) {
 
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadOne(const LoadRequest& request,
                                                    Images* images) {
-  const runtime::Program& program = *request.program;
+  const runtime::KernelBinary& program = *request.program;
   ENCORE_RETURN_IF_ERROR(CheckAll(program.requirements));
   if (program.entry == kInterpretedEntry && program.params.empty()) {
     return LoadInterpretedKernel(request);

@@ -7,7 +7,7 @@
 // afterwards. What is checked is the copy: its digest, if the caller knows one,
 // and its structure, in which every offset is bounded. Bytes that are not such
 // an image are rejected, whatever they are; whether the code itself may be
-// trusted is the affair of the store it came from.
+// trusted is for the store that it came from to decide.
 #ifndef ENCORE_BACKENDS_CPU_IMAGE_H_
 #define ENCORE_BACKENDS_CPU_IMAGE_H_
 

@@ -1,5 +1,5 @@
-// The params of the CPU backend's programs (runtime::Program::params): what the
-// device must know of a kernel beside its code.
+// The params of the CPU backend's programs (runtime::KernelBinary::params):
+// what the device must know of a kernel beside its code.
 #ifndef ENCORE_BACKENDS_CPU_KERNEL_PARAMS_H_
 #define ENCORE_BACKENDS_CPU_KERNEL_PARAMS_H_
 
@@ -13,7 +13,7 @@
 
 namespace encore::backends::cpu {
 
-// The entry of a program without params, whose artefact is a region that is
+// The entry of a program without params, whose artifact is a region that is
 // interpreted: regions of sizes that are known at run time only.
 inline constexpr std::string_view kInterpretedEntry = "region";
 
@@ -22,7 +22,7 @@ struct GeneratedParams {
   static constexpr uint32_t kKind = 0x314e4547;  // "GEN1"
   uint32_t kind = kKind;
   uint32_t helper_version = 0;  // the function table it needs at least
-  uint64_t image_digest = 0;    // ImageDigest of the artefact
+  uint64_t image_digest = 0;    // ImageDigest of the artifact
   int64_t partitions = 1;       // calls of the function per launch
   // 1: whoever launches chooses how many, up to `partitions`, and hands each
   // call its number + 2^32 * how many there are.

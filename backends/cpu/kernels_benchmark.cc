@@ -105,11 +105,11 @@ void RunGenerated(benchmark::State& state, const std::string& text,
   add(Bytes(built->region.outputs[0]));
   add(kernel.scratch.constant());
   const auto device = CpuBackend()->NewDevice(0);
-  runtime::Program program;
+  runtime::KernelBinary program;
   program.entry = kernel.program.entry;
   program.params = kernel.program.params;
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load{&program, module->artefacts[0].bytes};
+  const runtime::LoadRequest load{&program, module->artifacts[0].bytes};
   const auto kernels = (*device)->Load({&load, 1}, &pool);
   ENCORE_CHECK_OK(kernels.status());
   const std::vector<int64_t> sizes(buffers.size());

@@ -64,8 +64,8 @@ Literal Unpadded(const Operand& operand, const Bytes& bytes) {
   return *literal;
 }
 
-runtime::Program ToProgram(const KernelProgram& kernel) {
-  runtime::Program program;
+runtime::KernelBinary ToProgram(const KernelProgram& kernel) {
+  runtime::KernelBinary program;
   program.backend = "cpu";
   program.entry = kernel.entry;
   program.params = kernel.params;
@@ -76,9 +76,9 @@ runtime::Program ToProgram(const KernelProgram& kernel) {
 void Launch(runtime::Device& device, const CompiledModule& module,
             const KernelProgram& kernel, std::vector<void*> buffers,
             int threads) {
-  const runtime::Program program = ToProgram(kernel);
+  const runtime::KernelBinary program = ToProgram(kernel);
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load{&program, module.artefacts[0].bytes};
+  const runtime::LoadRequest load{&program, module.artifacts[0].bytes};
   const auto kernels = device.Load({&load, 1}, &pool);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   const std::vector<int64_t> sizes(buffers.size());

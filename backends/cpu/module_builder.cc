@@ -89,9 +89,9 @@ class ModuleBuilder {
       ENCORE_RETURN_IF_ERROR(AddImage(threads));
     }
     for (auto& [kernel, region] : interpreted_) {
-      module_->kernels[kernel].program.artefact =
-          static_cast<int>(module_->artefacts.size());
-      module_->artefacts.push_back({std::move(region), /*executable=*/false});
+      module_->kernels[kernel].program.artifact =
+          static_cast<int>(module_->artifacts.size());
+      module_->artifacts.push_back({std::move(region), /*executable=*/false});
     }
     return OkStatus();
   }
@@ -109,7 +109,7 @@ class ModuleBuilder {
         SetDigest(digest, &packed.program);
       }
     }
-    module_->artefacts.push_back({std::move(image), /*executable=*/true});
+    module_->artifacts.push_back({std::move(image), /*executable=*/true});
     return OkStatus();
   }
 
@@ -189,7 +189,7 @@ class ModuleBuilder {
 
   KernelProgram AddFunction(const GeneratedKernel& generated) {
     KernelProgram program;
-    program.artefact = 0;
+    program.artifact = 0;
     program.entry = functions_.Add(generated.ir);
     for (const std::string_view feature : RequiredFeatures(isa_)) {
       program.requirements.emplace_back(feature);
@@ -202,7 +202,7 @@ class ModuleBuilder {
   }
 
   static void SetDigest(uint64_t digest, KernelProgram* program) {
-    if (program->artefact < 0) return;
+    if (program->artifact < 0) return;
     if (IsVendor(program->params)) {
       StatusOr<DecodedVendor> vendor = DecodeVendor(program->params);
       ENCORE_CHECK_OK(vendor.status());

@@ -58,8 +58,8 @@ Status CopyOut(const Literal& literal, std::span<std::byte> to) {
 }
 
 // What is in `object`, which must be as the program says.
-Status CheckObject(const Literal& value, DType dtype, HostKind host) {
-  if (value.dtype() == dtype && value.host() == host) return OkStatus();
+Status CheckObject(const Literal& value, DType dtype, ValueKind kind) {
+  if (value.dtype() == dtype && value.kind() == kind) return OkStatus();
   return InvalidArgumentError(StrCat("a host object is ", value.type()));
 }
 
@@ -115,10 +115,10 @@ class OpKernel : public runtime::Kernel {
   StatusOr<std::vector<Literal>> Take(Cursor* cursor) const {
     std::vector<Literal> operands;
     for (const HostProgram::Operand& operand : program_.operands) {
-      if (HostProgram::IsObject(operand.dtype, operand.host)) {
+      if (HostProgram::IsObject(operand.dtype, operand.kind)) {
         HostObject& object = cursor->Object();
         ENCORE_RETURN_IF_ERROR(
-            CheckObject(object.value, operand.dtype, operand.host));
+            CheckObject(object.value, operand.dtype, operand.kind));
         operands.push_back(operand.taken ? object.Take() : object.value);
         continue;
       }
@@ -136,24 +136,24 @@ class OpKernel : public runtime::Kernel {
 
   Status Give(const HostProgram::Result& type, Literal result,
               Cursor* cursor) const {
-    if (result.dtype() != type.dtype || result.host() != type.host ||
+    if (result.dtype() != type.dtype || result.kind() != type.kind ||
         result.rank() != static_cast<int>(type.rank)) {
       return InvalidArgumentError(StrCat(program_.op, ": a result is ",
                                          result.type(), ", expected ",
                                          type.dtype, " of rank ", type.rank));
     }
-    if (type.host == HostKind::kNone) {
+    if (type.kind == ValueKind::kTensor) {
       const std::vector<int64_t> dims = cursor->Dims(type.rank);
       if (!type.sized) {
         ENCORE_RETURN_IF_ERROR(CheckDims(Mnemonic(program_.op), result, dims));
       }
     }
-    if (!HostProgram::IsObject(type.dtype, type.host) && !type.sized) {
+    if (!HostProgram::IsObject(type.dtype, type.kind) && !type.sized) {
       return CopyOut(result, cursor->Bytes());
     }
     HostObject& object = cursor->Object();
     const std::vector<int64_t> dims = result.dims();
-    object.value = HostProgram::IsObject(type.dtype, type.host)
+    object.value = HostProgram::IsObject(type.dtype, type.kind)
                        ? std::move(result)
                        : Literal::Optional(std::move(result));
     if (!type.sized) return OkStatus();
@@ -184,7 +184,7 @@ class UnpackKernel : public runtime::Kernel {
     Cursor cursor(context);
     HostObject& object = cursor.Object();
     ENCORE_RETURN_IF_ERROR(
-        CheckObject(object.value, type_.dtype, HostKind::kOptional));
+        CheckObject(object.value, type_.dtype, ValueKind::kOptional));
     const std::vector<Literal> value = object.Take().TakeElements();
     if (value.empty()) return InvalidArgumentError("nothing to unpack");
     ENCORE_RETURN_IF_ERROR(
@@ -206,19 +206,19 @@ bool HasRank(const HostProgram& program) {
 StatusOr<std::unique_ptr<runtime::Kernel>> MakeKernel(HostProgram program) {
   switch (program.entry) {
     case HostEntry::kOp:
-      if (Info(program.op).has(kOnHost) && HasRank(program)) {
+      if (Info(program.op).has(kNonFlatValues) && HasRank(program)) {
         return std::make_unique<OpKernel>(std::move(program));
       }
       break;
     case HostEntry::kConstant: {
       const auto* constant = std::get_if<ConstantAttrs>(&program.attributes);
-      if (constant != nullptr && IsHost(constant->value.dtype())) {
+      if (constant != nullptr && IsString(constant->value.dtype())) {
         return std::make_unique<ConstantKernel>(constant->value);
       }
       break;
     }
     case HostEntry::kUnpack:
-      if (program.results.size() == 1 && !IsHost(program.results[0].dtype)) {
+      if (program.results.size() == 1 && !IsString(program.results[0].dtype)) {
         return std::make_unique<UnpackKernel>(program.results[0]);
       }
       break;

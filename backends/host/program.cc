@@ -31,7 +31,7 @@ class Writer {
   void Write(const Literal& literal) {
     Write(literal.dtype());
     Write(literal.dims());
-    if (IsHost(literal.dtype())) {
+    if (IsString(literal.dtype())) {
       for (const std::string& text : literal.strings()) out.String(text);
     } else {
       out.Raw(literal.bytes());
@@ -80,7 +80,7 @@ class Reader {
     const auto count = ElementCount(dims);
     // A string takes a byte at least.
     if (!in.ok() || !count || dims.size() > kMaxRank) return in.Fail();
-    if (IsHost(dtype)) {
+    if (IsString(dtype)) {
       if (static_cast<uint64_t>(*count) > in.remaining()) return in.Fail();
       std::vector<std::string> texts(*count);
       for (std::string& text : texts) text = std::string(in.String());
@@ -109,9 +109,9 @@ class Reader {
     in.Fail();
     return 0;
   }
-  HostKind ReadKind() {
-    return static_cast<HostKind>(
-        Byte(static_cast<uint8_t>(HostKind::kOptionalSequence)));
+  ValueKind ReadKind() {
+    return static_cast<ValueKind>(
+        Byte(static_cast<uint8_t>(ValueKind::kOptionalSequence)));
   }
 
   ByteReader in;
@@ -124,7 +124,7 @@ void ReadParts(Reader& reader, bool Part::* flag, std::vector<Part>& parts) {
   parts.resize(reader.in.ok() ? count : 0);
   for (Part& part : parts) {
     reader.Read(&part.dtype);
-    part.host = reader.ReadKind();
+    part.kind = reader.ReadKind();
     const uint64_t rank = reader.in.Varint();
     if (rank > kMaxRank) return reader.in.Fail();
     part.rank = static_cast<uint32_t>(rank);
@@ -138,7 +138,7 @@ void WriteParts(Writer& writer, bool Part::* flag,
   writer.out.Varint(parts.size());
   for (const Part& part : parts) {
     writer.Write(part.dtype);
-    writer.Write(part.host);
+    writer.Write(part.kind);
     writer.out.Varint(part.rank);
     writer.Write(part.*flag);
   }
@@ -160,10 +160,10 @@ uint32_t HostProgram::writes() const {
 uint32_t HostProgram::args() const {
   uint32_t count = 0;
   for (const Operand& operand : operands) {
-    if (!IsObject(operand.dtype, operand.host)) count += operand.rank;
+    if (!IsObject(operand.dtype, operand.kind)) count += operand.rank;
   }
   for (const Result& result : results) {
-    if (result.host == HostKind::kNone) count += result.rank;
+    if (result.kind == ValueKind::kTensor) count += result.rank;
   }
   return count;
 }
@@ -192,7 +192,8 @@ StatusOr<HostProgram> DecodeHostProgram(std::span<const std::byte> bytes) {
       reader.Byte(static_cast<uint8_t>(HostEntry::kUnpack)));
   const std::string mnemonic(reader.in.String());
   const auto op = ParseOp(mnemonic);
-  const bool known = op && (Info(*op).has(kOnHost) || *op == Op::kConstant);
+  const bool known =
+      op && (Info(*op).has(kNonFlatValues) || *op == Op::kConstant);
   if (!known) {
     return DataLossError(
         StrCat("no operator ", Quote(mnemonic), " on the host"));

@@ -1,14 +1,16 @@
-// HostProgram: a kernel on host objects, as runtime::Program::params hold it.
+// HostProgram: a kernel on host objects, as runtime::KernelBinary::params hold
+// it.
 //
-// The kernels of the device "host" compute an operator of trait kOnHost, give a
-// constant tensor of strings, or unpack a tensor whose size was found out.
+// The kernels of the device "host" compute an operator of trait kNonFlatValues,
+// give a constant tensor of strings, or unpack a tensor of a data-dependent
+// size.
 //
 //   op        reads the operands; writes per result its slot and, where its
-//             size is found out here, an i64 vector of its dims behind it (a
+//             size is defined here, an i64 vector of its dims behind it (a
 //             tensor of numbers is then written as an optional), then the
 //             objects that it takes. args: the dims of operands that are
 //             tensors of numbers, then of results that are tensors,
-//             0 where found out here.
+//             0 where defined here.
 //   constant  writes the object of its result.
 //   unpack    reads an optional; writes the tensor in it, and the optional,
 //             which it takes. args: the tensor's dims.
@@ -35,16 +37,16 @@ enum class HostEntry : uint8_t { kOp, kConstant, kUnpack };
 struct HostProgram {
   struct Operand {
     DType dtype = DType::kF32;
-    HostKind host = HostKind::kNone;
+    ValueKind kind = ValueKind::kTensor;
     uint32_t rank = 0;
     bool taken = false;  // nobody reads the object after this
     bool operator==(const Operand&) const = default;
   };
   struct Result {
     DType dtype = DType::kF32;
-    HostKind host = HostKind::kNone;
+    ValueKind kind = ValueKind::kTensor;
     uint32_t rank = 0;
-    bool sized = false;  // its dims are found out here
+    bool sized = false;  // its dims are defined here
     bool operator==(const Result&) const = default;
   };
 
@@ -56,8 +58,8 @@ struct HostProgram {
   std::vector<Result> results;
 
   // Numbers live in plain buffers, all else in host objects.
-  static bool IsObject(DType dtype, HostKind host) {
-    return host != HostKind::kNone || IsHost(dtype);
+  static bool IsObject(DType dtype, ValueKind kind) {
+    return kind != ValueKind::kTensor || IsString(dtype);
   }
   // The arity of its launches.
   uint32_t reads() const;

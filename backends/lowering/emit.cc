@@ -19,7 +19,7 @@ using runtime::SlotId;
 using runtime::SlotRole;
 
 // Where the values of the symbols come from: dims of inputs that are one. Those
-// that nodes find out come later.
+// that nodes define come later.
 Status AddSymbols(const Graph& graph, EmitShared* shared) {
   runtime::CompiledGraph* compiled = shared->graph;
   std::vector<bool>& found = shared->symbols_found;
@@ -52,7 +52,7 @@ Status AddSymbols(const Graph& graph, EmitShared* shared) {
   return OkStatus();
 }
 
-// A symbol that no node finds out is used by nothing that is left; its value is
+// A symbol that no node defines is used by nothing that is left; its value is
 // that of a constant.
 void AddUnusedSymbols(EmitShared* shared) {
   runtime::CompiledGraph* graph = shared->graph;
@@ -60,7 +60,7 @@ void AddUnusedSymbols(EmitShared* shared) {
     if (shared->symbols_found[i]) continue;
     Slot slot;
     slot.role = SlotRole::kConstant;
-    slot.type = {DType::kI64, Shape(), HostKind::kNone};
+    slot.type = {DType::kI64, Shape(), ValueKind::kTensor};
     slot.bytes = runtime::DenseBytes(slot.type);
     const Literal bound = Literal::Scalar<int64_t>(graph->symbols[i].lower);
     slot.blob = runtime::AddBlob(graph, runtime::Blob::Copy(bound.bytes()));
@@ -107,7 +107,8 @@ Status EmitSteps(const Scope& scope, const Placement& placement,
   for (const Graph::Argument& argument : graph.arguments()) {
     const bool parameter = argument.is_parameter;
     const TensorType& type = graph.type(argument.value);
-    if (parameter && (type.host != HostKind::kNone || IsHost(type.dtype))) {
+    if (parameter &&
+        (type.kind != ValueKind::kTensor || IsString(type.dtype))) {
       return InvalidArgumentError(
           StrCat("parameter ", Quote(argument.name), " is ", type,
                  ", expected numbers: others are inputs or constants"));

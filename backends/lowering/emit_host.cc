@@ -5,7 +5,7 @@
 
 #include "encore/backends/host/program.h"
 #include "encore/backends/lowering/emitter.h"
-#include "encore/ir/graph/size_finders.h"
+#include "encore/ir/graph/symbol_definitions.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -14,12 +14,12 @@ namespace {
 
 using host::HostEntry;
 using host::HostProgram;
+using runtime::KernelBinaryId;
 using runtime::kHostPool;
-using runtime::ProgramId;
 using runtime::SlotId;
 
 bool IsObject(const TensorType& type) {
-  return HostProgram::IsObject(type.dtype, type.host);
+  return HostProgram::IsObject(type.dtype, type.kind);
 }
 
 void AddDims(const Shape& shape, std::vector<Dim>* args) {
@@ -39,7 +39,7 @@ runtime::Launch Emitter::HostLaunch(const HostProgram& host) {
   const auto [it, added] =
       shared_->host_programs.try_emplace(std::move(params));
   if (added) {
-    runtime::Program program;
+    runtime::KernelBinary program;
     program.backend = host::kHostBackend;
     program.entry = host.entry == HostEntry::kOp         ? Mnemonic(host.op)
                     : host.entry == HostEntry::kConstant ? "constant"
@@ -48,7 +48,7 @@ runtime::Launch Emitter::HostLaunch(const HostProgram& host) {
     program.reads = host.reads();
     program.writes = host.writes();
     program.args = host.args();
-    it->second = runtime::AddProgram(graph, std::move(program));
+    it->second = runtime::AddKernelBinary(graph, std::move(program));
   }
   runtime::Launch launch;
   launch.program = it->second;
@@ -60,8 +60,8 @@ SlotId Emitter::ConstantObject(const Literal& literal) {
   HostProgram host;
   host.entry = HostEntry::kConstant;
   host.attributes = ConstantAttrs{literal};
-  // Its dims are known: they are no affair of the kernel's.
-  host.results.push_back({literal.dtype(), HostKind::kNone, 0, false});
+  // Its dims are known: the kernel does not ask for them.
+  host.results.push_back({literal.dtype(), ValueKind::kTensor, 0, false});
   const SlotId slot = NewHostValue(literal.type());
   runtime::Launch launch = HostLaunch(host);
   launch.writes = {slot};
@@ -69,7 +69,7 @@ SlotId Emitter::ConstantObject(const Literal& literal) {
   return slot;
 }
 
-bool Emitter::MayTake(NodeId node, int operand) const {
+bool Emitter::MayDonate(NodeId node, int operand) const {
   const ValueId value = graph_.operand(node, operand);
   if (!takeable_.contains(slots_[value.value()])) return false;
   if (uses_[value.value()] == 1) return true;
@@ -81,7 +81,7 @@ bool Emitter::MayTake(NodeId node, int operand) const {
          graph_.operand(length, 0) == value;
 }
 
-bool Emitter::FindsSizes(NodeId node, const Shape& shape) const {
+bool Emitter::DefinesSymbols(NodeId node, const Shape& shape) const {
   return std::ranges::any_of(shape.dims(), [&](const Dim& dim) {
     const auto symbol = dim.symbol();
     return symbol && finders_.Of(*symbol) == node;
@@ -126,8 +126,8 @@ void Emitter::Unpack(NodeId node, SlotId box, ValueId value) {
   host.entry = HostEntry::kUnpack;
   host.op = Op::kOptionalGet;
   host.attributes = ElementAttrs{};
-  host.operands.push_back({type.dtype, HostKind::kOptional, 0, true});
-  host.results.push_back({type.dtype, HostKind::kNone,
+  host.operands.push_back({type.dtype, ValueKind::kOptional, 0, true});
+  host.results.push_back({type.dtype, ValueKind::kTensor,
                           static_cast<uint32_t>(type.shape.rank()), false});
   const SlotId slot = ResultSlot(value);
   runtime::Launch launch = HostLaunch(host);
@@ -149,25 +149,25 @@ Status Emitter::EmitHost(NodeId node) {
     const TensorType& type = graph_.type(value);
     ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(value, kHostPool, false));
     reads.push_back(slot);
-    const bool take = IsObject(type) && MayTake(node, i);
+    const bool take = IsObject(type) && MayDonate(node, i);
     if (take) taken.push_back(slot);
     if (!IsObject(type)) AddDims(type.shape, &args);
-    host.operands.push_back({type.dtype, type.host,
+    host.operands.push_back({type.dtype, type.kind,
                              static_cast<uint32_t>(type.shape.rank()), take});
   }
-  // Packed tensors of sizes that are found out: the object, then the value.
+  // Packed tensors of data-dependent sizes: the object, then the value.
   std::vector<std::pair<SlotId, ValueId>> packed;
   for (int i = 0; i < graph_.result_count(node); ++i) {
     const ValueId value = graph_.result(node, i);
     const TensorType& type = graph_.type(value);
-    const bool sized = FindsSizes(node, type.shape);
-    host.results.push_back({type.dtype, type.host,
+    const bool sized = DefinesSymbols(node, type.shape);
+    host.results.push_back({type.dtype, type.kind,
                             static_cast<uint32_t>(type.shape.rank()), sized});
     if (!sized || IsObject(type)) {
       writes.push_back(ResultSlot(value));
     } else {
       writes.push_back(
-          NewHostValue({type.dtype, Shape(), HostKind::kOptional}));
+          NewHostValue({type.dtype, Shape(), ValueKind::kOptional}));
       packed.emplace_back(writes.back(), value);
     }
     if (sized) {
@@ -176,7 +176,7 @@ Status Emitter::EmitHost(NodeId node) {
       writes.push_back(dims);
       ENCORE_RETURN_IF_ERROR(DefineSizes(node, type.shape, dims));
     }
-    if (type.host != HostKind::kNone) continue;
+    if (type.kind != ValueKind::kTensor) continue;
     for (const Dim& dim : type.shape.dims()) {
       args.push_back(finders_.Finds(node, dim) ? Dim(0) : dim);
     }
@@ -195,7 +195,7 @@ Status Emitter::EnsureSizes(std::span<const Dim> symbols) {
   for (const Dim& dim : symbols) {
     const auto symbol = dim.symbol();
     const NodeId finder = symbol ? finders_.Of(*symbol) : NodeId();
-    if (!finder.valid() || !graph_.info(finder).has(kOnHost)) continue;
+    if (!finder.valid() || !graph_.info(finder).has(kNonFlatValues)) continue;
     ENCORE_RETURN_IF_ERROR(Ensure(graph_.result(finder)));
   }
   return OkStatus();

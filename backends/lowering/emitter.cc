@@ -105,7 +105,7 @@ void Emitter::MarkDerived() {
     derived_[value.value()] = true;
   };
   for (const ScopeKernel& kernel : scope_.kernels) {
-    // Sizes are found out by the run plan.
+    // The run plan defines symbols.
     for (const NodeId node : kernel.counts) mark(graph_.operand(node, 0));
     if (kernel.prepare) continue;
     for (const ValueId input : kernel.built.inputs) mark(input);
@@ -114,7 +114,8 @@ void Emitter::MarkDerived() {
     for (const ValueId operand : graph_.operands(node)) mark(operand);
   }
   for (const NodeId node : Nodes(graph_)) {
-    if (graph_.op(node) != Op::kGuard && !graph_.info(node).has(kOnHost)) {
+    if (graph_.op(node) != Op::kAssertion &&
+        !graph_.info(node).has(kNonFlatValues)) {
       continue;
     }
     for (const ValueId operand : graph_.operands(node)) mark(operand);
@@ -133,7 +134,7 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
       value = graph_.operand(graph_.producer(value), 0);
     }
     const int maker = maker_[value.value()];
-    if (maker < 0 && graph_.info(graph_.producer(output)).has(kOnHost)) {
+    if (maker < 0 && graph_.info(graph_.producer(output)).has(kNonFlatValues)) {
       claims_.emplace(output, destinations[i]);
     }
     if (maker < 0 || slots_[value.value()].valid()) continue;
@@ -159,21 +160,24 @@ Status Emitter::Ensure(ValueId value) {
     const NodeId producer = graph_.producer(next);
     if (graph_.op(producer) == Op::kConstant) {
       const Literal& constant = *graph_.constant(next);
-      slots_[next.value()] = IsHost(constant.dtype()) ? ConstantObject(constant)
-                                                      : ConstantSlot(constant);
+      slots_[next.value()] = IsString(constant.dtype())
+                                 ? ConstantObject(constant)
+                                 : ConstantSlot(constant);
       continue;
     }
     const size_t before = work.size();
     for (const ValueId operand : graph_.operands(producer)) {
       // A kernel that was left out: see EmitKernel.
-      if (graph_.op(producer) == Op::kGuard && maker_[operand.value()] >= 0) {
+      if (graph_.op(producer) == Op::kAssertion &&
+          maker_[operand.value()] >= 0) {
         continue;
       }
       if (!slots_[operand.value()].valid()) work.push_back(operand);
     }
     for (const NodeId finder : finders_.NeededBy(producer)) {
       const ValueId found = graph_.result(finder);
-      if (graph_.info(finder).has(kOnHost) && !slots_[found.value()].valid()) {
+      if (graph_.info(finder).has(kNonFlatValues) &&
+          !slots_[found.value()].valid()) {
         work.push_back(found);
       }
     }
@@ -181,9 +185,9 @@ Status Emitter::Ensure(ValueId value) {
     if (IsView(graph_, producer)) {
       slots_[next.value()] = NewView(
           slots_[graph_.operand(producer, 0).value()], graph_.type(next));
-    } else if (graph_.op(producer) == Op::kGuard) {
+    } else if (graph_.op(producer) == Op::kAssertion) {
       ENCORE_RETURN_IF_ERROR(EmitGuard(producer));
-    } else if (graph_.info(producer).has(kOnHost)) {
+    } else if (graph_.info(producer).has(kNonFlatValues)) {
       ENCORE_RETURN_IF_ERROR(EmitHost(producer));
     } else {
       ENCORE_CHECK(!graph_.bodies(producer).empty())
@@ -230,7 +234,8 @@ StatusOr<SlotId> Emitter::In(ValueId value, PoolId pool, bool prepare) {
 }
 
 SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
-                       runtime::ProgramId packer, const ScopeKernel& kernel) {
+                       runtime::KernelBinaryId packer,
+                       const ScopeKernel& kernel) {
   const auto key = std::tuple(input, packer);
   const auto it = shared_->packed.find(key);
   if (it != shared_->packed.end()) return it->second;
@@ -253,7 +258,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   for (const NodeId node : kernel.counts) {
     ENCORE_RETURN_IF_ERROR(DefineSize(node));
   }
-  if (OnlyFindsSize(kernel)) return OkStatus();
+  if (OnlyDefinesSymbol(kernel)) return OkStatus();
   ENCORE_RETURN_IF_ERROR(EnsureSizes(kernel.built.args));
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
@@ -289,7 +294,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   return OkStatus();
 }
 
-bool Emitter::OnlyFindsSize(const ScopeKernel& kernel) const {
+bool Emitter::OnlyDefinesSymbol(const ScopeKernel& kernel) const {
   if (kernel.counts.empty()) return false;
   const auto is_read = [this](ValueId value) {
     if (std::ranges::any_of(graph_.outputs(), [&](const Graph::Output& output) {
@@ -299,7 +304,8 @@ bool Emitter::OnlyFindsSize(const ScopeKernel& kernel) const {
     }
     for (const NodeId node : Nodes(graph_)) {
       const auto operands = graph_.operands(node);
-      const size_t read = graph_.op(node) == Op::kGuard ? 2 : operands.size();
+      const size_t read =
+          graph_.op(node) == Op::kAssertion ? 2 : operands.size();
       const auto end = operands.begin() + read;
       if (std::find(operands.begin(), end, value) != end) return true;
     }
@@ -322,7 +328,7 @@ Status Emitter::EmitGuard(NodeId node) {
   info.lower = 1;
   info.source = runtime::SymbolInfo::Source::kSlot;
   info.index = slot.value();
-  info.message = graph_.attrs<GuardAttrs>(node).message;
+  info.message = graph_.attrs<AssertionAttrs>(node).message;
   shared_->graph->symbols.push_back(std::move(info));
   shared_->symbols_found.push_back(true);
   slots_[graph_.result(node).value()] = slots_[graph_.operand(node, 0).value()];

@@ -15,7 +15,7 @@
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
 #include "encore/ir/graph/graph.h"
-#include "encore/ir/graph/size_finders.h"
+#include "encore/ir/graph/symbol_definitions.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
 #include "encore/runtime/plan/compiled_graph.h"
@@ -33,7 +33,8 @@ struct EmitShared {
   // Weights in another pool or form -> derived slot.
   std::map<std::pair<runtime::SlotId, runtime::PoolId>, runtime::SlotId>
       copied_weights = {};
-  std::map<std::tuple<runtime::SlotId, runtime::ProgramId>, runtime::SlotId>
+  std::map<std::tuple<runtime::SlotId, runtime::KernelBinaryId>,
+           runtime::SlotId>
       packed = {};
   // What trips of scans see of their wholes: other bytes in each trip, so that
   // no view of one is made and nothing of it is known before.
@@ -43,7 +44,7 @@ struct EmitShared {
   // The device for host objects, once there is a kernel for it, and its
   // programs by their bytes.
   runtime::DeviceId host_device = {};
-  std::map<std::vector<std::byte>, runtime::ProgramId> host_programs = {};
+  std::map<std::vector<std::byte>, runtime::KernelBinaryId> host_programs = {};
 };
 
 class Emitter {
@@ -100,11 +101,11 @@ class Emitter {
   // --- Kernels.
   Status EmitKernel(const ScopeKernel& kernel);
   // Whether nothing reads what the kernel writes, but a size is known by it.
-  bool OnlyFindsSize(const ScopeKernel& kernel) const;
+  bool OnlyDefinesSymbol(const ScopeKernel& kernel) const;
   // The input in the kernel's own form.
   SlotId Packed(SlotId input, const PackedInput& packed,
-                runtime::ProgramId packer, const ScopeKernel& kernel);
-  // Gives the symbol that a count_up node finds out its value.
+                runtime::KernelBinaryId packer, const ScopeKernel& kernel);
+  // Gives the symbol that a count_up node defines its value.
   Status DefineSize(NodeId node);
   // The first operand, once the second is known to be positive.
   Status EmitGuard(NodeId node);
@@ -120,14 +121,14 @@ class Emitter {
   SlotId ConstantObject(const Literal& literal);
   // Whether the node is the only one that reads the object, so that it may have
   // what is in it.
-  bool MayTake(NodeId node, int operand) const;
-  // Whether a dim of the shape is a symbol that the node finds out.
-  bool FindsSizes(NodeId node, const Shape& shape) const;
+  bool MayDonate(NodeId node, int operand) const;
+  // Whether a dim of the shape is a symbol that the node defines.
+  bool DefinesSymbols(NodeId node, const Shape& shape) const;
   // Says that these symbols are in `dims`, a vector that the node writes.
   Status DefineSizes(NodeId node, const Shape& shape, SlotId dims);
   // The tensor `value` out of the object `box`.
   void Unpack(NodeId node, SlotId box, ValueId value);
-  // Emits the nodes on the host that find out these symbols.
+  // Emits the nodes on the host that define these symbols.
   Status EnsureSizes(std::span<const Dim> symbols);
   // A slot for a result of a node on the host.
   SlotId ResultSlot(ValueId value);
@@ -165,7 +166,7 @@ class Emitter {
   std::vector<SlotId> slots_;  // by value
   std::vector<int> maker_;     // by value: number of the kernel
   std::vector<bool> derived_;  // by value
-  SizeFinders finders_;
+  SymbolDefinitions finders_;
   std::vector<int> uses_;      // by value
   std::set<SlotId> takeable_;  // objects that nobody outside of this reads
   // Where results of nodes on the host are wanted, by value.

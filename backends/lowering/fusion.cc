@@ -7,7 +7,7 @@
 #include <set>
 
 #include "encore/backends/region/build.h"
-#include "encore/ir/graph/size_finders.h"
+#include "encore/ir/graph/symbol_definitions.h"
 
 namespace encore::backends {
 namespace {
@@ -205,7 +205,7 @@ class Partitioner {
   }
 
   // Whether others make the value again instead of reading it from the group.
-  bool IsRemade(NodeId node) const {
+  bool IsRematerialized(NodeId node) const {
     return IsCheap(graph_, node) || IsView(graph_, node);
   }
 
@@ -220,7 +220,7 @@ class Partitioner {
         needed |= !Contains(nodes, user);
       }
       if (!needed) continue;
-      if (IsRemade(*it) && *it != nodes.back()) {
+      if (IsRematerialized(*it) && *it != nodes.back()) {
         for (const ValueId operand : graph_.operands(*it)) {
           behind_remade.insert(operand);
         }
@@ -234,17 +234,18 @@ class Partitioner {
 
   // The nodes of a group whose results others read from it: not those that
   // others remake from what is outside of it.
-  NodeList Exporting(const NodeList& nodes) const {
-    std::set<NodeId> remade;
+  NodeList LiveOut(const NodeList& nodes) const {
+    std::set<NodeId> rematerialized;
     NodeList exporting;
     for (const NodeId node : nodes) {
-      bool outside = IsRemade(node) && node != nodes.back();
+      bool outside = IsRematerialized(node) && node != nodes.back();
       for (const ValueId operand : graph_.operands(node)) {
         const NodeId producer = graph_.producer(operand);
-        outside &= !Contains(nodes, producer) || remade.count(producer) > 0;
+        outside &=
+            !Contains(nodes, producer) || rematerialized.count(producer) > 0;
       }
       if (outside) {
-        remade.insert(node);
+        rematerialized.insert(node);
       } else {
         exporting.push_back(node);
       }
@@ -267,13 +268,13 @@ class Partitioner {
       }
     };
     // What is outside: other groups count as a whole, since they run at once.
-    for (const NodeId node : Exporting(nodes)) visit_users(node);
+    for (const NodeId node : LiveOut(nodes)) visit_users(node);
     while (!work.empty()) {
       const NodeId node = work.back();
       work.pop_back();
       const int group = group_of_[node.value()];
       const NodeList whole =
-          group >= 0 ? Exporting(groups_[group]) : NodeList{node};
+          group >= 0 ? LiveOut(groups_[group]) : NodeList{node};
       for (const NodeId member : whole) {
         for (int i = 0; i < graph_.result_count(member); ++i) {
           for (const NodeId user : users_[graph_.result(member, i).value()]) {
@@ -388,7 +389,7 @@ class Partitioner {
       if (seen[value.value()]) continue;
       seen[value.value()] = true;
       const NodeId producer = graph_.producer(value);
-      if (Label(producer) < 0 || !IsRemade(producer)) continue;
+      if (Label(producer) < 0 || !IsRematerialized(producer)) continue;
       needed[producer.value()] = IsCheap(graph_, producer);
       for (const ValueId operand : graph_.operands(producer)) {
         work.push_back(operand);
@@ -458,7 +459,7 @@ class Partitioner {
   const Graph& graph_;
   const FusionContext& context_;
   std::vector<bool> live_;
-  SizeFinders finders_;
+  SymbolDefinitions finders_;
   std::vector<std::vector<NodeId>> users_;  // by value
   std::vector<bool> is_output_;             // by value
   std::vector<int> group_of_;               // by node

@@ -42,8 +42,8 @@ std::vector<Group> GreedyPartition(const Graph& graph,
                                    const FusionContext& context);
 
 // Whether the node gives the bytes of its operand under another shape. Where
-// the numbers of elements agree only once sizes are found out, it does not: a
-// plan could not show that the view lies in its operand.
+// the numbers of elements agree only once the sizes have their values, it does
+// not: a plan could not show that the view lies in its operand.
 bool IsView(const Graph& graph, NodeId node);
 
 }  // namespace encore::backends

@@ -159,22 +159,22 @@ Status KernelTable::CompileFor(int backend, ArtifactStore* store,
                           compiler.Compile(requests, options_, store));
   ENCORE_CHECK_EQ(module.kernels.size(), requests.size());
   std::vector<runtime::BlobId> blobs;
-  for (const Artefact& artefact : module.artefacts) {
+  for (const Artifact& artifact : module.artifacts) {
     blobs.push_back(runtime::AddBlob(
-        graph, runtime::Blob::Copy(artefact.bytes, artefact.executable)));
+        graph, runtime::Blob::Copy(artifact.bytes, artifact.executable)));
   }
   const auto add = [&](const KernelProgram& kernel, size_t reads, size_t writes,
                        size_t args) {
-    runtime::Program program;
+    runtime::KernelBinary program;
     program.backend = compiler.name();
-    if (kernel.artefact >= 0) program.artefact = blobs[kernel.artefact];
+    if (kernel.artifact >= 0) program.artifact = blobs[kernel.artifact];
     program.entry = kernel.entry;
     program.params = kernel.params;
     program.requirements = kernel.requirements;
     program.reads = static_cast<uint32_t>(reads);
     program.writes = static_cast<uint32_t>(writes);
     program.args = static_cast<uint32_t>(args);
-    return runtime::AddProgram(graph, std::move(program));
+    return runtime::AddKernelBinary(graph, std::move(program));
   };
   for (size_t i = 0; i < entries.size(); ++i) {
     Entry& entry = *entries[i];
@@ -186,7 +186,7 @@ Status KernelTable::CompileFor(int backend, ArtifactStore* store,
     for (const PackedInput& packed : entry.compiled.packed) {
       const KernelProgram& kernel = packed.program;
       const std::string key = StrCat(
-          backend, " ", kernel.artefact, " ", kernel.entry, " ",
+          backend, " ", kernel.artifact, " ", kernel.entry, " ",
           std::string_view(reinterpret_cast<const char*>(kernel.params.data()),
                            kernel.params.size()));
       const auto it = packers_.find(key);

@@ -48,11 +48,11 @@ class KernelTable {
   const CompiledKernel& kernel(int number) const {
     return entries_[number]->compiled;
   }
-  runtime::ProgramId program(int number) const {
+  runtime::KernelBinaryId program(int number) const {
     return entries_[number]->program;
   }
   // The program that packs packed input `i` of a kernel; equal ones are one.
-  runtime::ProgramId packer(int number, size_t i) const {
+  runtime::KernelBinaryId packer(int number, size_t i) const {
     return entries_[number]->packers[i];
   }
 
@@ -67,8 +67,8 @@ class KernelTable {
     std::vector<Candidate> candidates;
     size_t chosen = 0;
     CompiledKernel compiled;
-    runtime::ProgramId program;
-    std::vector<runtime::ProgramId> packers;
+    runtime::KernelBinaryId program;
+    std::vector<runtime::KernelBinaryId> packers;
   };
 
   std::vector<Symbol> SymbolsOf(const BuiltRegion& built) const;
@@ -91,7 +91,7 @@ class KernelTable {
   std::span<const Symbol> symbols_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::map<std::vector<std::byte>, int> numbers_;
-  std::map<std::string, runtime::ProgramId> packers_;
+  std::map<std::string, runtime::KernelBinaryId> packers_;
 };
 
 }  // namespace encore::backends

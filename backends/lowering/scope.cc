@@ -164,7 +164,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
   context.labels.assign(graph.node_count(), -1);
   for (const NodeId node : Nodes(graph)) {
     if (!live[node.value()] || IsArgument(graph, node)) continue;
-    if (graph.op(node) == Op::kConstant || graph.op(node) == Op::kGuard) {
+    if (graph.op(node) == Op::kConstant || graph.op(node) == Op::kAssertion) {
       continue;
     }
     for (const Graph& body : graph.bodies(node)) {
@@ -173,7 +173,8 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                                  placement, options, table));
       scope.bodies[node].push_back(std::move(inner));
     }
-    if (!graph.bodies(node).empty() || graph.info(node).has(kOnHost)) continue;
+    if (!graph.bodies(node).empty() || graph.info(node).has(kNonFlatValues))
+      continue;
     const int backend =
         placement.Of(StencilNumber(graph.origin(node)).value_or(UINT32_MAX));
     if (!HasRegion(graph, node)) {

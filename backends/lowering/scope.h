@@ -20,7 +20,7 @@ struct ScopeKernel {
   int backend = 0;
   int kernel = 0;        // in the KernelTable
   bool prepare = false;  // depends on weights only
-  // Its nodes that find out a size.
+  // Its nodes that define a symbol.
   std::vector<NodeId> counts;
   std::vector<uint32_t> origins;
 };

@@ -42,23 +42,23 @@ std::vector<Dim> OpenSizes(const Graph& graph, NodeId node) {
   return open;
 }
 
-std::optional<Values> GuardNode(GraphBuilder& g, const Graph& from, NodeId node,
+std::optional<Values> AssertSizes(GraphBuilder& g, const Graph& from, NodeId node,
                                 std::span<const Value> operands) {
   if (operands.empty() || !from.bodies(node).empty() ||
-      operands[0].type().host != HostKind::kNone) {
+      operands[0].type().kind != ValueKind::kTensor) {
     return std::nullopt;
   }
   const std::vector<Dim> open = OpenSizes(from, node);
   if (open.empty()) return std::nullopt;
   const Value least = g.Reduce(g.DimValues(open), Combiner::kMin, {0});
-  Values guarded(operands.begin(), operands.end());
-  guarded[0] = g.Node1(
-      Op::kGuard, {operands[0], least},
-      GuardAttrs{
-          StrCat(from.op(node), ": sizes that were found out do not fit: ",
+  Values asserted(operands.begin(), operands.end());
+  asserted[0] = g.Node1(
+      Op::kAssertion, {operands[0], least},
+      AssertionAttrs{
+          StrCat(from.op(node), ": data-dependent sizes do not fit: ",
                  open[0].ToString(from.symbols()),
                  open.size() > 1 ? " or another is" : " is", " not positive")});
-  return g.Node(from.op(node), guarded, from.attributes(node));
+  return g.Node(from.op(node), asserted, from.attributes(node));
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ StatusOr<Graph> CheckSizes(Graph graph) {
   if (std::ranges::none_of(graph.symbols(), &Symbol::at_run_time)) {
     return graph;
   }
-  return RewriteGraph(graph, GuardNode);
+  return RewriteGraph(graph, AssertSizes);
 }
 
 }  // namespace encore::backends

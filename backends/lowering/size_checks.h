@@ -1,9 +1,9 @@
-// Checks of sizes that are found out.
+// Checks of data-dependent sizes.
 //
 // A kernel believes its sizes. What inference cannot tell before they are
 // known (that a slice lies within its operand, that a reshape keeps the number
-// of elements) a guard checks between the step that finds a size and the kernel
-// that uses it.
+// of elements) an assertion checks between the step that defines a size and the
+// kernel that uses it.
 #ifndef ENCORE_BACKENDS_LOWERING_SIZE_CHECKS_H_
 #define ENCORE_BACKENDS_LOWERING_SIZE_CHECKS_H_
 
@@ -12,7 +12,7 @@
 
 namespace encore::backends {
 
-// The graph, and its bodies, with guards before nodes that sizes known at run
+// The graph, and its bodies, with assertions before nodes that sizes known at run
 // time only may not fit. Graphs without such sizes stay as they are.
 StatusOr<Graph> CheckSizes(Graph graph);
 

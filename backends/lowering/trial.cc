@@ -44,9 +44,10 @@ Literal DataOf(const Operand& operand, uint64_t seed) {
   return data;
 }
 
-runtime::Program ProgramOf(const Backend& backend, const KernelProgram& kernel,
-                           size_t reads, size_t writes) {
-  runtime::Program program;
+runtime::KernelBinary ProgramOf(const Backend& backend,
+                                const KernelProgram& kernel, size_t reads,
+                                size_t writes) {
+  runtime::KernelBinary program;
   program.backend = backend.name();
   program.entry = kernel.entry;
   program.params = kernel.params;
@@ -132,7 +133,7 @@ Status Trial::Load(const Backend& backend, const CompileRequest& request,
   const size_t writes = region.outputs.size() + (scratch > 0 ? 1 : 0);
   // The kernel, then what packs for it.
   std::vector<const KernelProgram*> kernels = {&compiled.program};
-  std::vector<runtime::Program> programs = {
+  std::vector<runtime::KernelBinary> programs = {
       ProgramOf(backend, compiled.program, region.inputs.size(), writes)};
   for (const PackedInput& packed : compiled.packed) {
     kernels.push_back(&packed.program);
@@ -141,8 +142,8 @@ Status Trial::Load(const Backend& backend, const CompileRequest& request,
   std::vector<runtime::LoadRequest> requests;
   for (size_t i = 0; i < programs.size(); ++i) {
     requests.push_back({&programs[i], {}});
-    const int artefact = kernels[i]->artefact;
-    if (artefact >= 0) requests[i].artefact = module.artefacts[artefact].bytes;
+    const int artifact = kernels[i]->artifact;
+    if (artifact >= 0) requests[i].artifact = module.artifacts[artifact].bytes;
   }
   ENCORE_ASSIGN_OR_RETURN(auto loaded,
                           bench_->device->Load(requests, bench_->threads));

@@ -11,7 +11,7 @@
 
 namespace encore::backends::ref {
 
-// A program's artefact is an encoded region (region/codec.h), its args are the
+// A program's artifact is an encoded region (region/codec.h), its args are the
 // region's symbols. NotFound for an ordinal above 0.
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal);
 

@@ -32,7 +32,7 @@ class Ref : public Backend {
       auto* list = new std::vector<DType>;
       std::copy_if(AllDTypes().begin(), AllDTypes().end(),
                    std::back_inserter(*list),
-                   [](DType dtype) { return !IsHost(dtype); });
+                   [](DType dtype) { return !IsString(dtype); });
       return list;
     }();
     return *computed;
@@ -59,9 +59,9 @@ class Ref : public Backend {
     CompiledModule module;
     for (const CompileRequest& request : requests) {
       CompiledKernel kernel;
-      kernel.program.artefact = static_cast<int>(module.artefacts.size());
+      kernel.program.artifact = static_cast<int>(module.artifacts.size());
       kernel.program.entry = "region";
-      module.artefacts.push_back({EncodeRegion(*request.kernel.region), false});
+      module.artifacts.push_back({EncodeRegion(*request.kernel.region), false});
       module.kernels.push_back(std::move(kernel));
     }
     return module;

@@ -334,14 +334,14 @@ bool HasRegion(const Graph& graph, NodeId node) {
     case Op::kParameter:
     case Op::kConstant:
     case Op::kCustom:
-    case Op::kGuard:
+    case Op::kAssertion:
       return false;
     default:
       break;
   }
   const auto computed = [&graph](ValueId value) {
     const TensorType& type = graph.type(value);
-    return type.host == HostKind::kNone && !IsHost(type.dtype);
+    return type.kind == ValueKind::kTensor && !IsString(type.dtype);
   };
   const std::span<const ValueId> operands = graph.operands(node);
   return computed(graph.result(node)) &&

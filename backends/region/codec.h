@@ -1,4 +1,4 @@
-// Bytes of a region and back: the artefact of the ref backend, and a key for
+// Bytes of a region and back: the artifact of the ref backend, and a key for
 // kernels.
 #ifndef ENCORE_BACKENDS_REGION_CODEC_H_
 #define ENCORE_BACKENDS_REGION_CODEC_H_

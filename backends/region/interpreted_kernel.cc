@@ -35,8 +35,8 @@ class InterpretedKernel : public runtime::Kernel {
 
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadInterpretedKernel(
     const runtime::LoadRequest& request) {
-  ENCORE_ASSIGN_OR_RETURN(Region region, DecodeRegion(request.artefact));
-  const runtime::Program& program = *request.program;
+  ENCORE_ASSIGN_OR_RETURN(Region region, DecodeRegion(request.artifact));
+  const runtime::KernelBinary& program = *request.program;
   if (program.reads != region.inputs.size() ||
       program.writes != region.outputs.size() ||
       program.args != region.symbols) {

@@ -9,9 +9,9 @@
 
 namespace encore::backends {
 
-// The kernel of a program whose artefact is EncodeRegion(region), whose reads
+// The kernel of a program whose artifact is EncodeRegion(region), whose reads
 // and writes are the region's inputs and outputs and whose args are its
-// symbols. DataLoss where the artefact is no region or one of another arity.
+// symbols. DataLoss where the artifact is no region or one of another arity.
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadInterpretedKernel(
     const runtime::LoadRequest& request);
 

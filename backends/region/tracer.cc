@@ -49,7 +49,7 @@ Tracer::Tracer(const Graph& graph, std::span<const NodeId> nodes, Splits splits)
 bool Tracer::IsInlined(ValueId value) const {
   const Literal* literal = graph_.constant(value);
   return literal != nullptr && literal->element_count() == 1 &&
-         !IsHost(literal->dtype());
+         !IsString(literal->dtype());
 }
 
 bool Tracer::InGroup(NodeId node) const {

@@ -51,7 +51,7 @@ class Verifier {
     return IsExpr(id) && region_.expr(id).dtype == DType::kI64;
   }
   static bool IsComputed(DType dtype) {
-    return IsValidDType(static_cast<uint8_t>(dtype)) && !IsHost(dtype);
+    return IsValidDType(static_cast<uint8_t>(dtype)) && !IsString(dtype);
   }
 
   Status CheckExtents() const {

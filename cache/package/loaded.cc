@@ -108,7 +108,7 @@ StatusOr<std::vector<Literal>> Loaded::Run(
     const Slot& slot = graph().slot(graph().inputs[i]);
     const std::string what = StrCat("input ", names_.inputs[i]);
     if (inputs[i].dtype() != slot.type.dtype ||
-        inputs[i].host() != slot.type.host) {
+        inputs[i].kind() != slot.type.kind) {
       return InvalidArgumentError(
           StrCat(what, " is ", inputs[i].type(), ", expected ", slot.type));
     }

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kPage = 4096;
 
 // The type's byte: the dtype, and what it is of above it.
-constexpr int kHostShift = 6;
+constexpr int kKindShift = 6;
 
 // Writes a list of values: types in one place, bytes in sections of their own.
 // A host object is its type, the number of its elements, and these.
@@ -26,8 +26,8 @@ class TensorWriter {
   void Add(const Literal& literal, ByteWriter* head) {
     head->Byte(
         static_cast<uint8_t>(static_cast<int>(literal.dtype()) |
-                             static_cast<int>(literal.host()) << kHostShift));
-    if (literal.host() != HostKind::kNone) {
+                             static_cast<int>(literal.kind()) << kKindShift));
+    if (literal.kind() != ValueKind::kTensor) {
       Add(literal.elements(), head);
       return;
     }
@@ -35,7 +35,7 @@ class TensorWriter {
     for (const int64_t dim : literal.dims()) {
       head->Varint(static_cast<uint64_t>(dim));
     }
-    if (IsHost(literal.dtype())) {
+    if (IsString(literal.dtype())) {
       for (const std::string& text : literal.strings()) head->String(text);
     } else {
       writer_->Add(bytes_type_, literal.bytes(),
@@ -61,13 +61,13 @@ class TensorReader {
   // `depth`: how many host objects this is in.
   StatusOr<Literal> Read(ByteReader& head, int depth = 0) {
     const uint8_t type = head.Byte();
-    const uint8_t dtype_number = type & ((1 << kHostShift) - 1);
-    const auto host = static_cast<HostKind>(type >> kHostShift);
-    if (host != HostKind::kNone) {
+    const uint8_t dtype_number = type & ((1 << kKindShift) - 1);
+    const auto kind = static_cast<ValueKind>(type >> kKindShift);
+    if (kind != ValueKind::kTensor) {
       if (!IsValidDType(dtype_number) || depth > 1) {
         return DataLossError("package: no type of a host object");
       }
-      return ReadObject(static_cast<DType>(dtype_number), host, head, depth);
+      return ReadObject(static_cast<DType>(dtype_number), kind, head, depth);
     }
     std::vector<int64_t> dims(head.Count());
     for (int64_t& dim : dims) dim = static_cast<int64_t>(head.Varint());
@@ -77,7 +77,7 @@ class TensorReader {
       return DataLossError("package: no tensor type");
     }
     const auto dtype = static_cast<DType>(dtype_number);
-    if (IsHost(dtype)) {
+    if (IsString(dtype)) {
       if (static_cast<uint64_t>(*count) > head.remaining()) {
         return DataLossError("package: truncated strings");
       }
@@ -103,27 +103,27 @@ class TensorReader {
 
  private:
   // An optional has a sequence in it at most, a sequence tensors.
-  StatusOr<Literal> ReadObject(DType dtype, HostKind host, ByteReader& head,
+  StatusOr<Literal> ReadObject(DType dtype, ValueKind kind, ByteReader& head,
                                int depth) {
-    const HostKind inner = host == HostKind::kOptionalSequence
-                               ? HostKind::kSequence
-                               : HostKind::kNone;
+    const ValueKind inner = kind == ValueKind::kOptionalSequence
+                                ? ValueKind::kSequence
+                                : ValueKind::kTensor;
     const size_t count = head.Count();
     std::vector<Literal> elements;
     for (size_t i = 0; i < count; ++i) {
       ENCORE_ASSIGN_OR_RETURN(Literal element, Read(head, depth + 1));
-      if (element.dtype() != dtype || element.host() != inner) {
+      if (element.dtype() != dtype || element.kind() != inner) {
         return DataLossError("package: an element of another type");
       }
       elements.push_back(std::move(element));
     }
-    if (host == HostKind::kSequence) {
+    if (kind == ValueKind::kSequence) {
       return Literal::Sequence(dtype, std::move(elements));
     }
     if (elements.size() > 1) {
       return DataLossError("package: an optional with several values");
     }
-    return elements.empty() ? Literal::Absent(dtype, host)
+    return elements.empty() ? Literal::Absent(dtype, kind)
                             : Literal::Optional(std::move(elements[0]));
   }
 

@@ -8,7 +8,7 @@ StatusOr<std::vector<runtime::Blob>> BlobsOf(
     std::span<const Literal> parameters) {
   std::vector<runtime::Blob> blobs;
   for (const Literal& literal : parameters) {
-    if (IsHost(literal.dtype())) {
+    if (IsString(literal.dtype())) {
       return InvalidArgumentError("a parameter of strings");
     }
     blobs.push_back(

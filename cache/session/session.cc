@@ -111,10 +111,10 @@ Session::Session(SessionOptions options, runtime::ThreadPool* threads)
   }
 }
 
-StatusOr<Session::Wanted> Session::Want(const Graph& graph,
-                                        const LoadOptions& options) const {
+StatusOr<Session::SessionRequest> Session::Request(
+    const Graph& graph, const LoadOptions& options) const {
   if (!UsesSymbols(graph) || options_.compiler.symbolic_sizes) {
-    return WantAsItIs(graph);
+    return RequestAsItIs(graph);
   }
   SymbolBinding binding(graph.symbols());
   for (uint32_t i = 0; i < options.sizes.size(); ++i) {
@@ -123,90 +123,92 @@ StatusOr<Session::Wanted> Session::Want(const Graph& graph,
   }
   ENCORE_ASSIGN_OR_RETURN(const Graph special,
                           Specialize(graph, binding.replacements()));
-  return WantAsItIs(special);
+  return RequestAsItIs(special);
 }
 
-StatusOr<Session::Wanted> Session::WantAsItIs(const Graph& graph) const {
-  Wanted wanted;
-  wanted.options = options_.compile;
-  wanted.options.placement =
+StatusOr<Session::SessionRequest> Session::RequestAsItIs(
+    const Graph& graph) const {
+  SessionRequest request;
+  request.options = options_.compile;
+  request.options.placement =
       CanonicalPlacement(graph, options_.compile.placement);
   ENCORE_ASSIGN_OR_RETURN(const Target target,
                           options_.compiler.target(options_.compile));
   Stencil stencil = MakeStencil(graph);
-  wanted.names = NamesOf(graph, stencil);
+  request.names = NamesOf(graph, stencil);
   for (const Graph::Argument& argument : graph.arguments()) {
-    if (argument.is_parameter) wanted.parameter_names.push_back(argument.name);
+    if (argument.is_parameter) request.parameter_names.push_back(argument.name);
   }
-  wanted.ingredients =
-      IngredientsOf(std::move(stencil), wanted.options, target);
-  if (!wanted.ingredients.unkeyable) wanted.key = KeyOf(wanted.ingredients);
+  request.ingredients =
+      IngredientsOf(std::move(stencil), request.options, target);
+  if (!request.ingredients.unkeyable) request.key = KeyOf(request.ingredients);
   StatusOr<std::vector<Literal>> parameters = ParametersOf(graph);
-  wanted.parameters_status = parameters.status();
-  if (parameters.ok()) wanted.parameters = *std::move(parameters);
-  return wanted;
+  request.parameters_status = parameters.status();
+  if (parameters.ok()) request.parameters = *std::move(parameters);
+  return request;
 }
 
 StatusOr<std::shared_ptr<const Loaded>> Session::Load(
     const Graph& graph, const LoadOptions& options) {
   const Stopwatch time;
-  ENCORE_ASSIGN_OR_RETURN(Wanted wanted, Want(graph, options));
-  wanted.guess = FindGuess(options);
-  const auto before = FromMemory(wanted);
-  ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled, Obtain(wanted));
-  Learn(wanted);
+  ENCORE_ASSIGN_OR_RETURN(SessionRequest request, Request(graph, options));
+  request.prefetch = FindPrefetch(options);
+  const auto before = FromMemory(request);
+  ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled, GetOrCompile(request));
+  RememberKey(request);
   const FoundIn found_in =
       before == compiled ? FoundIn::kMemory : compiled->found_in;
   if (options_.check && found_in != FoundIn::kCompiled) {
-    ENCORE_RETURN_IF_ERROR(Check(wanted, *compiled));
+    ENCORE_RETURN_IF_ERROR(Check(request, *compiled));
   }
-  ENCORE_RETURN_IF_ERROR(wanted.parameters_status);
+  ENCORE_RETURN_IF_ERROR(request.parameters_status);
   const bool keep =
-      !wanted.ingredients.unkeyable && compiled->origin == CodeOrigin::kOwn;
+      !request.ingredients.unkeyable && compiled->origin == CodeOrigin::kOwn;
   bool restored = false;
   ENCORE_ASSIGN_OR_RETURN(
       std::shared_ptr<const runtime::Weights> weights,
       GetWeights(compiled->executable, WeightsKeyOf(*compiled),
-                 wanted.parameters, {options.files, options_.verify},
+                 request.parameters, {options.files, options_.verify},
                  keep ? options_.disk.get() : nullptr, threads_, &restored));
   Count(restored ? &SessionStatistics::weights_restored
                  : &SessionStatistics::weights_prepared);
   auto loaded = std::make_shared<const Loaded>(
-      compiled, std::move(weights), wanted.names, found_in, threads_);
+      compiled, std::move(weights), request.names, found_in, threads_);
   const std::lock_guard lock(mutex_);
   statistics_.load_ms += time.ms();
   return loaded;
 }
 
-CompiledPtr Session::FromMemory(const Wanted& wanted) {
-  auto found = memory_.GetAs<Compiled>(wanted.key.view());
-  return found != nullptr && wanted.IsMetBy(*found) ? found : nullptr;
+CompiledPtr Session::FromMemory(const SessionRequest& request) {
+  auto found = memory_.GetAs<Compiled>(request.key.view());
+  return found != nullptr && request.IsMetBy(*found) ? found : nullptr;
 }
 
-void Session::ToMemory(const Wanted& wanted, const CompiledPtr& compiled) {
-  memory_.Put(wanted.key.view(), compiled,
+void Session::ToMemory(const SessionRequest& request,
+                       const CompiledPtr& compiled) {
+  memory_.Put(request.key.view(), compiled,
               FootprintOf(compiled->executable->graph()));
 }
 
-StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
-  if (wanted.ingredients.unkeyable) {
+StatusOr<CompiledPtr> Session::GetOrCompile(const SessionRequest& request) {
+  if (request.ingredients.unkeyable) {
     Count(&SessionStatistics::uncached);
     if (options_.log) {
       options_.log(
-          StrCat("compiled and not cached: ", *wanted.ingredients.unkeyable));
+          StrCat("compiled and not cached: ", *request.ingredients.unkeyable));
     }
-    ENCORE_ASSIGN_OR_RETURN(const Plan plan, CompileGraph(wanted));
-    return MakeLoadable(plan, wanted, FoundIn::kCompiled);
+    ENCORE_ASSIGN_OR_RETURN(const Plan plan, CompileGraph(request));
+    return MakeLoadable(plan, request, FoundIn::kCompiled);
   }
   std::shared_ptr<Flight> flight;
   bool mine = false;
   {
     const std::lock_guard lock(mutex_);
-    if (auto found = FromMemory(wanted)) {
+    if (auto found = FromMemory(request)) {
       ++statistics_.memory_hits;
       return found;
     }
-    auto& entry = flights_[wanted.key];
+    auto& entry = flights_[request.key];
     mine = entry == nullptr;
     if (mine) entry = std::make_shared<Flight>();
     flight = entry;
@@ -223,49 +225,51 @@ StatusOr<CompiledPtr> Session::Obtain(const Wanted& wanted) {
   const auto land = [&](void*) {
     {
       const std::lock_guard lock(mutex_);
-      if (result.ok()) ToMemory(wanted, *result);
-      flights_.erase(wanted.key);
+      if (result.ok()) ToMemory(request, *result);
+      flights_.erase(request.key);
     }
     flight->Land(result);
   };
   const std::unique_ptr<void, decltype(land)> landing(this, land);
-  result = ObtainAlone(wanted);
+  result = GetOrCompileUnshared(request);
   return result;
 }
 
-StatusOr<CompiledPtr> Session::ObtainAlone(const Wanted& wanted) {
+StatusOr<CompiledPtr> Session::GetOrCompileUnshared(
+    const SessionRequest& request) {
   Plan plan;
-  if (options_.disk == nullptr) return Compile(wanted, &plan);
-  Found found = FromDisk(wanted);
+  if (options_.disk == nullptr) return Compile(request, &plan);
+  Found found = FromDisk(request);
   if (found.compiled != nullptr) return found.compiled;
   // Another process may be at it, and be done once the lock is free.
-  const auto lock = options_.disk->LockKey(wanted.key, options_.max_wait);
+  const auto lock = options_.disk->LockKey(request.key, options_.max_wait);
   if (!found.keep) {
-    found = FromDisk(wanted);
+    found = FromDisk(request);
     if (found.compiled != nullptr) return found.compiled;
   }
-  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(wanted, &plan));
-  if (!found.keep) ToDisk(wanted, plan);
+  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(request, &plan));
+  if (!found.keep) ToDisk(request, plan);
   return compiled;
 }
 
-StatusOr<CompiledPtr> Session::Compile(const Wanted& wanted, Plan* plan) {
+StatusOr<CompiledPtr> Session::Compile(const SessionRequest& request,
+                                       Plan* plan) {
   const Stopwatch time;
-  ENCORE_ASSIGN_OR_RETURN(*plan, CompileGraph(wanted));
+  ENCORE_ASSIGN_OR_RETURN(*plan, CompileGraph(request));
   {
     const std::lock_guard lock(mutex_);
     ++statistics_.misses;
     statistics_.compile_ms += time.ms();
   }
-  return MakeLoadable(*plan, wanted, FoundIn::kCompiled);
+  return MakeLoadable(*plan, request, FoundIn::kCompiled);
 }
 
-StatusOr<Session::Plan> Session::CompileGraph(const Wanted& wanted) {
+StatusOr<Session::Plan> Session::CompileGraph(const SessionRequest& request) {
   RecordingStore store(artifacts_.get());
   ENCORE_ASSIGN_OR_RETURN(Plan plan,
-                          CompileGraph(wanted, wanted.options, &store));
+                          CompileGraph(request, request.options, &store));
   plan.measurements = store.table();
-  if (wanted.options.tune_seconds > 0 && options_.log) {
+  if (request.options.tune_seconds > 0 && options_.log) {
     options_.log(StrCat("tune: ", store.measured(), " kernels measured, ",
                         store.changed(), " of them changed, ",
                         plan.measurements.gaps(), " left to measure"));
@@ -276,10 +280,10 @@ StatusOr<Session::Plan> Session::CompileGraph(const Wanted& wanted) {
 // The graph that is compiled: without names, which it so cannot depend on, and
 // over copies of the constants, which nobody can change under the compiler.
 // Reading the stencil finds constants by their digests.
-StatusOr<Graph> Session::CanonicalGraph(const Wanted& wanted) {
+StatusOr<Graph> Session::CanonicalGraph(const SessionRequest& request) {
   std::vector<Literal> constants;
-  for (const Literal& constant : wanted.ingredients.constants) {
-    if (IsHost(constant.dtype())) {
+  for (const Literal& constant : request.ingredients.constants) {
+    if (IsString(constant.dtype())) {
       constants.push_back(constant);
       continue;
     }
@@ -288,7 +292,7 @@ StatusOr<Graph> Session::CanonicalGraph(const Wanted& wanted) {
         Literal::Copy(constant.dtype(), constant.dims(), constant.bytes()));
     constants.push_back(std::move(copy));
   }
-  auto graph = ReadStencil(wanted.ingredients.stencil, constants);
+  auto graph = ReadStencil(request.ingredients.stencil, constants);
   if (graph.ok() || constants.empty()) return graph;
   return FailedPreconditionError(
       StrCat("a file of the model changed while it was read (",
@@ -296,9 +300,9 @@ StatusOr<Graph> Session::CanonicalGraph(const Wanted& wanted) {
 }
 
 StatusOr<Session::Plan> Session::CompileGraph(
-    const Wanted& wanted, const backends::CompileOptions& options,
+    const SessionRequest& request, const backends::CompileOptions& options,
     backends::ArtifactStore* store) const {
-  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, CanonicalGraph(wanted));
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, CanonicalGraph(request));
   ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph,
                           options_.compiler.compile(canonical, options, store));
   return Plan{std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
@@ -312,41 +316,41 @@ StatusOr<std::shared_ptr<const runtime::Executable>> Session::OnDevices(
 }
 
 StatusOr<CompiledPtr> Session::MakeLoadable(const Plan& plan,
-                                            const Wanted& wanted,
+                                            const SessionRequest& request,
                                             FoundIn found_in) const {
   ENCORE_ASSIGN_OR_RETURN(auto executable, OnDevices(plan));
-  return Loadable(wanted, plan, std::move(executable), found_in);
+  return Loadable(request, plan, std::move(executable), found_in);
 }
 
 CompiledPtr Session::Loadable(
-    const Wanted& wanted, const Plan& plan,
+    const SessionRequest& request, const Plan& plan,
     std::shared_ptr<const runtime::Executable> executable, FoundIn found_in,
     CodeOrigin origin) {
   return std::make_shared<const Compiled>(
-      Compiled{wanted.key, wanted.ingredients, plan.measurements.Encode(),
+      Compiled{request.key, request.ingredients, plan.measurements.Encode(),
                std::move(executable), found_in, origin});
 }
 
 StatusOr<Session::Plan> Session::CompileRecorded(
-    const Wanted& wanted, const MeasurementTable& measurements) const {
+    const SessionRequest& request, const MeasurementTable& measurements) const {
   RecordedStore store(measurements, artifacts_.get());
-  backends::CompileOptions options = wanted.options;
+  backends::CompileOptions options = request.options;
   options.tune_seconds = 0;
-  ENCORE_ASSIGN_OR_RETURN(Plan plan, CompileGraph(wanted, options, &store));
+  ENCORE_ASSIGN_OR_RETURN(Plan plan, CompileGraph(request, options, &store));
   plan.measurements = measurements;
   return plan;
 }
 
-Status Session::Check(const Wanted& wanted, const Compiled& compiled) {
+Status Session::Check(const SessionRequest& request, const Compiled& compiled) {
   ENCORE_ASSIGN_OR_RETURN(const MeasurementTable measurements,
                           MeasurementTable::Decode(compiled.measurements));
   ENCORE_ASSIGN_OR_RETURN(const Plan again,
-                          CompileRecorded(wanted, measurements));
+                          CompileRecorded(request, measurements));
   if (runtime::SerializeCompiledGraph(*again.graph) ==
       runtime::SerializeCompiledGraph(compiled.executable->graph())) {
     return OkStatus();
   }
-  return InternalError(StrCat("the cached plan ", wanted.key.ToHex(),
+  return InternalError(StrCat("the cached plan ", request.key.ToHex(),
                               " is not what compiling it gives"));
 }
 

@@ -81,8 +81,9 @@ class Session {
   // Starts to recall, on a thread of its own, what the last graph from `source`
   // (a model's path) was, for a caller who has yet to read the graph. The next
   // Load with the same source takes it where the graph's key is that entry's;
-  // otherwise it is dropped, and what was loaded is the guess of the next time.
-  // It never changes what Load gives. Nothing happens without a disk store.
+  // otherwise it is dropped, and what was loaded is the prefetch of the next
+  // time. It never changes what Load gives. Nothing happens without a disk
+  // store.
   void Anticipate(const std::string& source);
 
   // Loads for the inputs' sizes and runs once.
@@ -133,9 +134,9 @@ class Session {
   // A compile under way; whoever comes meanwhile waits for it.
   struct Flight;
   // What Anticipate guessed (session_recall.cc).
-  struct Guess;
+  struct Prefetch;
   // What is asked for.
-  struct Wanted {
+  struct SessionRequest {
     backends::CompileOptions options;
     KeyIngredients ingredients;
     Digest key;
@@ -144,7 +145,7 @@ class Session {
     // Per parameter; the status says which has none.
     std::vector<Literal> parameters;
     Status parameters_status;
-    std::shared_ptr<Guess> guess;  // null: nobody guessed
+    std::shared_ptr<Prefetch> prefetch;  // null: nothing was prefetched
 
     // Whether `compiled` is of this, not merely of the same key.
     bool IsMetBy(const Compiled& compiled) const {
@@ -153,8 +154,9 @@ class Session {
     }
   };
 
-  StatusOr<Wanted> Want(const Graph& graph, const LoadOptions& options) const;
-  StatusOr<Wanted> WantAsItIs(const Graph& graph) const;
+  StatusOr<SessionRequest> Request(const Graph& graph,
+                                   const LoadOptions& options) const;
+  StatusOr<SessionRequest> RequestAsItIs(const Graph& graph) const;
   // A compiled graph and the measurements that it was compiled with.
   struct Plan {
     std::shared_ptr<const runtime::CompiledGraph> graph;
@@ -175,38 +177,39 @@ class Session {
     bool keep = false;
   };
 
-  StatusOr<CompiledPtr> Obtain(const Wanted& wanted);
-  StatusOr<CompiledPtr> ObtainAlone(const Wanted& wanted);
-  CompiledPtr FromMemory(const Wanted& wanted);
-  void ToMemory(const Wanted& wanted, const CompiledPtr& compiled);
-  StatusOr<Plan> PlanOf(const Wanted& wanted);
-  Found FromDisk(const Wanted& wanted);
+  StatusOr<CompiledPtr> GetOrCompile(const SessionRequest& request);
+  StatusOr<CompiledPtr> GetOrCompileUnshared(const SessionRequest& request);
+  CompiledPtr FromMemory(const SessionRequest& request);
+  void ToMemory(const SessionRequest& request, const CompiledPtr& compiled);
+  StatusOr<Plan> PlanOf(const SessionRequest& request);
+  Found FromDisk(const SessionRequest& request);
   StatusOr<Recalled> Recall(std::shared_ptr<const Container> container) const;
-  // What the guess recalled, where it is what is wanted; once.
-  std::optional<Recalled> Guessed(const Wanted& wanted) const;
-  std::shared_ptr<Guess> FindGuess(const LoadOptions& options) const;
-  // Makes `wanted` the guess of the next time.
-  void Learn(const Wanted& wanted);
-  void ToDisk(const Wanted& wanted, const Plan& plan);
-  StatusOr<CompiledPtr> Compile(const Wanted& wanted, Plan* plan);
-  static StatusOr<Graph> CanonicalGraph(const Wanted& wanted);
+  // What the prefetch recalled, where it is what is request; once.
+  std::optional<Recalled> Prefetched(const SessionRequest& request) const;
+  std::shared_ptr<Prefetch> FindPrefetch(const LoadOptions& options) const;
+  // Makes `request` the prefetch of the next time.
+  void RememberKey(const SessionRequest& request);
+  void ToDisk(const SessionRequest& request, const Plan& plan);
+  StatusOr<CompiledPtr> Compile(const SessionRequest& request, Plan* plan);
+  static StatusOr<Graph> CanonicalGraph(const SessionRequest& request);
   // Compiles with the measurements that are kept, and makes others.
-  StatusOr<Plan> CompileGraph(const Wanted& wanted);
-  StatusOr<Plan> CompileGraph(const Wanted& wanted,
+  StatusOr<Plan> CompileGraph(const SessionRequest& request);
+  StatusOr<Plan> CompileGraph(const SessionRequest& request,
                               const backends::CompileOptions& options,
                               backends::ArtifactStore* store) const;
   // Compiles with these measurements and no others.
-  StatusOr<Plan> CompileRecorded(const Wanted& wanted,
+  StatusOr<Plan> CompileRecorded(const SessionRequest& request,
                                  const MeasurementTable& measurements) const;
   StatusOr<std::shared_ptr<const runtime::Executable>> OnDevices(
       const Plan& plan) const;
-  StatusOr<CompiledPtr> MakeLoadable(const Plan& plan, const Wanted& wanted,
+  StatusOr<CompiledPtr> MakeLoadable(const Plan& plan,
+                                     const SessionRequest& request,
                                      FoundIn found_in) const;
   static CompiledPtr Loadable(
-      const Wanted& wanted, const Plan& plan,
+      const SessionRequest& request, const Plan& plan,
       std::shared_ptr<const runtime::Executable> executable, FoundIn found_in,
       CodeOrigin origin = CodeOrigin::kOwn);
-  Status Check(const Wanted& wanted, const Compiled& compiled);
+  Status Check(const SessionRequest& request, const Compiled& compiled);
   void Count(int64_t SessionStatistics::* counter);
 
   const SessionOptions options_;
@@ -217,7 +220,7 @@ class Session {
   std::map<Digest, std::shared_ptr<Flight>> flights_;
   SessionStatistics statistics_;
   // By source. Last: what is under way uses the members above.
-  std::map<std::string, std::shared_ptr<Guess>> guesses_;
+  std::map<std::string, std::shared_ptr<Prefetch>> prefetches_;
 };
 
 }  // namespace encore::cache

@@ -33,15 +33,16 @@ Status NoKey(const KeyIngredients& ingredients) {
 
 StatusOr<Digest> Session::Put(std::string_view name, const Graph& graph,
                               const LoadOptions& options) {
-  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
-  if (wanted.ingredients.unkeyable) return NoKey(wanted.ingredients);
-  ENCORE_RETURN_IF_ERROR(Obtain(wanted).status());
+  ENCORE_ASSIGN_OR_RETURN(const SessionRequest request,
+                          Request(graph, options));
+  if (request.ingredients.unkeyable) return NoKey(request.ingredients);
+  ENCORE_RETURN_IF_ERROR(GetOrCompile(request).status());
   if (options_.disk != nullptr) {
-    ContainerWriter writer = MakeKeyEntry(wanted.key);
+    ContainerWriter writer = MakeKeyEntry(request.key);
     writer.AddOwned(SectionType::kHeadline, std::string(name));
     options_.disk->Put(kNameKind, NameKey(name), writer);
   }
-  return wanted.key;
+  return request.key;
 }
 
 std::optional<Digest> Session::Get(std::string_view name) {
@@ -55,8 +56,8 @@ bool Session::Contains(std::string_view name) {
 }
 
 // The plan, also where it does not run on this machine and so is not kept.
-StatusOr<Session::Plan> Session::PlanOf(const Wanted& wanted) {
-  const auto compiled = Obtain(wanted);
+StatusOr<Session::Plan> Session::PlanOf(const SessionRequest& request) {
+  const auto compiled = GetOrCompile(request);
   if (compiled.ok()) {
     const auto& executable = (*compiled)->executable;
     ENCORE_ASSIGN_OR_RETURN(
@@ -69,16 +70,17 @@ StatusOr<Session::Plan> Session::PlanOf(const Wanted& wanted) {
   if (compiled.status().code() != StatusCode::kFailedPrecondition) {
     return compiled.status();
   }
-  return CompileGraph(wanted);
+  return CompileGraph(request);
 }
 
 Status Session::SavePlan(const std::string& path, const Graph& graph,
                          const LoadOptions& options) {
-  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
-  if (wanted.ingredients.unkeyable) return NoKey(wanted.ingredients);
-  ENCORE_ASSIGN_OR_RETURN(const Plan plan, PlanOf(wanted));
+  ENCORE_ASSIGN_OR_RETURN(const SessionRequest request,
+                          Request(graph, options));
+  if (request.ingredients.unkeyable) return NoKey(request.ingredients);
+  ENCORE_ASSIGN_OR_RETURN(const Plan plan, PlanOf(request));
   return WriteFile(
-      MakeEntry(wanted.ingredients, *plan.graph, plan.measurements), path);
+      MakeEntry(request.ingredients, *plan.graph, plan.measurements), path);
 }
 
 StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
@@ -92,50 +94,52 @@ StatusOr<bool> Session::LoadPlan(const std::string& path, const Graph& graph,
     return none("it is not there");
   }
   if (!container.ok()) return container.status();
-  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
-  const Status fits = CheckEntry(**container, wanted.ingredients);
+  ENCORE_ASSIGN_OR_RETURN(const SessionRequest request,
+                          Request(graph, options));
+  const Status fits = CheckEntry(**container, request.ingredients);
   if (fits.code() == StatusCode::kFailedPrecondition) {
     return none(Message(fits));
   }
   ENCORE_RETURN_IF_ERROR(fits);
   if (trust == CodeTrust::kRun) {
     ENCORE_ASSIGN_OR_RETURN(Recalled recalled, Recall(*std::move(container)));
-    ToMemory(wanted,
-             Loadable(wanted, recalled.plan, std::move(recalled.executable),
+    ToMemory(request,
+             Loadable(request, recalled.plan, std::move(recalled.executable),
                       FoundIn::kDisk, CodeOrigin::kForeign));
     return true;
   }
   ENCORE_ASSIGN_OR_RETURN(const MeasurementTable measurements,
                           ReadEntryMeasurements(**container));
   if (measurements.rows.empty()) {
-    ENCORE_RETURN_IF_ERROR(Obtain(wanted).status());
+    ENCORE_RETURN_IF_ERROR(GetOrCompile(request).status());
     return true;
   }
   // What somebody else measured decides in this session alone.
   ENCORE_ASSIGN_OR_RETURN(const Plan plan,
-                          CompileRecorded(wanted, measurements));
+                          CompileRecorded(request, measurements));
   ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled,
-                          MakeLoadable(plan, wanted, FoundIn::kCompiled));
-  ToMemory(wanted, compiled);
+                          MakeLoadable(plan, request, FoundIn::kCompiled));
+  ToMemory(request, compiled);
   return true;
 }
 
 StatusOr<Package> Session::Export(const Graph& graph,
                                   std::span<const Package::Call> calls,
                                   const LoadOptions& options) {
-  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
-  ENCORE_RETURN_IF_ERROR(wanted.parameters_status);
+  ENCORE_ASSIGN_OR_RETURN(const SessionRequest request,
+                          Request(graph, options));
+  ENCORE_RETURN_IF_ERROR(request.parameters_status);
   Package package;
-  package.ingredients = EncodeIngredients(wanted.ingredients);
-  package.constants = wanted.ingredients.constants;
-  package.names = {wanted.names.inputs, wanted.names.outputs,
-                   wanted.parameter_names, wanted.names.origins};
-  package.parameters = wanted.parameters;
+  package.ingredients = EncodeIngredients(request.ingredients);
+  package.constants = request.ingredients.constants;
+  package.names = {request.names.inputs, request.names.outputs,
+                   request.parameter_names, request.names.origins};
+  package.parameters = request.parameters;
   package.files = options.files;
   const auto load = Load(graph, options);
   if (load.status().code() == StatusCode::kFailedPrecondition &&
       calls.empty()) {
-    ENCORE_ASSIGN_OR_RETURN(Plan plan, PlanOf(wanted));
+    ENCORE_ASSIGN_OR_RETURN(Plan plan, PlanOf(request));
     package.graph = std::move(plan.graph);
     return package;
   }
@@ -170,7 +174,8 @@ Status Session::Record(const std::string& path, const Graph& graph,
 
 StatusOr<std::optional<std::string>> Session::ExplainMiss(
     const Graph& graph, const LoadOptions& options) {
-  ENCORE_ASSIGN_OR_RETURN(const Wanted wanted, Want(graph, options));
+  ENCORE_ASSIGN_OR_RETURN(const SessionRequest request,
+                          Request(graph, options));
   std::optional<KeyIngredients> nearest;
   if (options_.disk == nullptr) return std::optional<std::string>();
   for (const DiskStore::Entry& entry : options_.disk->List()) {
@@ -179,13 +184,13 @@ StatusOr<std::optional<std::string>> Session::ExplainMiss(
     if (container == nullptr) continue;
     auto stored = ReadEntryIngredients(*container);
     if (!stored.ok()) continue;
-    if (!nearest || Shared(*stored, wanted.ingredients) >
-                        Shared(*nearest, wanted.ingredients)) {
+    if (!nearest || Shared(*stored, request.ingredients) >
+                        Shared(*nearest, request.ingredients)) {
       nearest = *std::move(stored);
     }
   }
   if (!nearest) return std::optional<std::string>();
-  return Explain(*nearest, wanted.ingredients);
+  return Explain(*nearest, request.ingredients);
 }
 
 }  // namespace encore::cache

@@ -1,4 +1,4 @@
-// The session's entries on disk, and the guess of which comes next.
+// The session's entries on disk, and the prefetch of which comes next.
 
 #include <chrono>
 #include <filesystem>
@@ -15,10 +15,10 @@
 namespace encore::cache {
 namespace {
 
-constexpr std::string_view kGuessKind = "guess";
+constexpr std::string_view kGuessKind = "prefetch";
 
 // Other options and other targets give the same model another key, and so a
-// guess of its own. A path that is relative means another file elsewhere.
+// prefetch of its own. A path that is relative means another file elsewhere.
 Digest GuessName(const std::string& source,
                  const backends::CompileOptions& options,
                  const Target& target) {
@@ -31,7 +31,7 @@ Digest GuessName(const std::string& source,
 
 }  // namespace
 
-struct Session::Guess {
+struct Session::Prefetch {
   Digest name;
   // What is under way recalls this entry.
   std::optional<Digest> key;
@@ -42,11 +42,12 @@ void Session::Anticipate(const std::string& source) {
   if (options_.disk == nullptr) return;
   const auto target = options_.compiler.target(options_.compile);
   if (!target.ok()) return;  // Load says so
-  auto guess = std::make_shared<Guess>();
-  guess->name = GuessName(source, options_.compile, *target);
-  guess->key = ReadKeyEntry(*options_.disk, kGuessKind, guess->name);
-  if (guess->key) {
-    const auto recall = [this, key = *guess->key]() -> std::optional<Recalled> {
+  auto prefetch = std::make_shared<Prefetch>();
+  prefetch->name = GuessName(source, options_.compile, *target);
+  prefetch->key = ReadKeyEntry(*options_.disk, kGuessKind, prefetch->name);
+  if (prefetch->key) {
+    const auto recall = [this,
+                         key = *prefetch->key]() -> std::optional<Recalled> {
       auto container = options_.disk->Get(kGraphKind, key);
       if (container == nullptr) return std::nullopt;
       auto recalled = Recall(std::move(container));
@@ -55,50 +56,52 @@ void Session::Anticipate(const std::string& source) {
       return *std::move(recalled);
     };
     try {
-      guess->recalled = std::async(std::launch::async, InThread(recall));
+      prefetch->recalled = std::async(std::launch::async, InThread(recall));
     } catch (const std::system_error&) {
       // No thread to be had: Load does it all.
     }
   }
   const std::lock_guard lock(mutex_);
-  guesses_.insert_or_assign(source, std::move(guess));
+  prefetches_.insert_or_assign(source, std::move(prefetch));
 }
 
-std::shared_ptr<Session::Guess> Session::FindGuess(
+std::shared_ptr<Session::Prefetch> Session::FindPrefetch(
     const LoadOptions& options) const {
   const std::lock_guard lock(mutex_);
-  const auto found = guesses_.find(options.source);
-  return found == guesses_.end() ? nullptr : found->second;
+  const auto found = prefetches_.find(options.source);
+  return found == prefetches_.end() ? nullptr : found->second;
 }
 
-std::optional<Session::Recalled> Session::Guessed(const Wanted& wanted) const {
+std::optional<Session::Recalled> Session::Prefetched(
+    const SessionRequest& request) const {
   std::future<std::optional<Recalled>> recalled;
-  if (wanted.guess != nullptr) {
+  if (request.prefetch != nullptr) {
     const std::lock_guard lock(mutex_);
-    if (wanted.guess->key == wanted.key) {
-      recalled = std::move(wanted.guess->recalled);
+    if (request.prefetch->key == request.key) {
+      recalled = std::move(request.prefetch->recalled);
     }
   }
   if (!recalled.valid()) return std::nullopt;
   return recalled.get();
 }
 
-void Session::Learn(const Wanted& wanted) {
-  if (wanted.guess == nullptr || wanted.ingredients.unkeyable) return;
+void Session::RememberKey(const SessionRequest& request) {
+  if (request.prefetch == nullptr || request.ingredients.unkeyable) return;
   // What was wrongly recalled goes now where that is through, else with the
-  // session: waiting for it would cost what the guess was to save.
+  // session: waiting for it would cost what the prefetch was to save.
   std::future<std::optional<Recalled>> wrong;
   {
     const std::lock_guard lock(mutex_);
-    if (wanted.guess->key == wanted.key) return;
-    wanted.guess->key = wanted.key;
-    auto& recalled = wanted.guess->recalled;
+    if (request.prefetch->key == request.key) return;
+    request.prefetch->key = request.key;
+    auto& recalled = request.prefetch->recalled;
     if (recalled.valid() && recalled.wait_for(std::chrono::seconds(0)) ==
                                 std::future_status::ready) {
       wrong = std::move(recalled);
     }
   }
-  options_.disk->Put(kGuessKind, wanted.guess->name, MakeKeyEntry(wanted.key));
+  options_.disk->Put(kGuessKind, request.prefetch->name,
+                     MakeKeyEntry(request.key));
 }
 
 StatusOr<Session::Recalled> Session::Recall(
@@ -115,12 +118,12 @@ StatusOr<Session::Recalled> Session::Recall(
   return recalled;
 }
 
-Session::Found Session::FromDisk(const Wanted& wanted) {
-  std::optional<Recalled> recalled = Guessed(wanted);
+Session::Found Session::FromDisk(const SessionRequest& request) {
+  std::optional<Recalled> recalled = Prefetched(request);
   const auto container = recalled ? recalled->container
-                                  : options_.disk->Get(kGraphKind, wanted.key);
+                                  : options_.disk->Get(kGraphKind, request.key);
   if (container == nullptr) return {};
-  const Status fits = CheckEntry(*container, wanted.ingredients);
+  const Status fits = CheckEntry(*container, request.ingredients);
   Status status = fits;
   if (status.ok() && !recalled) {
     auto now = Recall(container);
@@ -128,7 +131,7 @@ Session::Found Session::FromDisk(const Wanted& wanted) {
     status = now.status();
   }
   if (!fits.ok() || status.code() == StatusCode::kDataLoss) {
-    options_.disk->Quarantine(kGraphKind, wanted.key, Message(status));
+    options_.disk->Quarantine(kGraphKind, request.key, Message(status));
     return {};
   }
   if (!status.ok()) {
@@ -140,19 +143,19 @@ Session::Found Session::FromDisk(const Wanted& wanted) {
     }
     return {nullptr, true};
   }
-  if (wanted.options.tune_seconds > 0 &&
+  if (request.options.tune_seconds > 0 &&
       recalled->plan.measurements.gaps() > 0) {
     return {};
   }
   Count(&SessionStatistics::disk_hits);
-  return {Loadable(wanted, recalled->plan, std::move(recalled->executable),
+  return {Loadable(request, recalled->plan, std::move(recalled->executable),
                    FoundIn::kDisk)};
 }
 
-void Session::ToDisk(const Wanted& wanted, const Plan& plan) {
+void Session::ToDisk(const SessionRequest& request, const Plan& plan) {
   options_.disk->Put(
-      kGraphKind, wanted.key,
-      MakeEntry(wanted.ingredients, *plan.graph, plan.measurements));
+      kGraphKind, request.key,
+      MakeEntry(request.ingredients, *plan.graph, plan.measurements));
 }
 
 }  // namespace encore::cache

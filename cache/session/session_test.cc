@@ -50,8 +50,9 @@ TEST_F(SessionTest, AnticipatesWhatTheFilesGaveLast) {
   auto session = NewSession();
   EXPECT_EQ(FirstAnticipated(*session, Model(3)), 7);
   EXPECT_EQ(session->statistics().disk_hits, 1);
-  EXPECT_EQ(compiler_.loads(), 2);  // the guess was right, and all of the work
-  // Another graph in the same file: the guess is dropped, and learned anew.
+  EXPECT_EQ(compiler_.loads(),
+            2);  // the prefetch was right, and all of the work
+  // Another graph in the same file: the prefetch is dropped, and learned anew.
   EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3, 5)), 7);
   session = NewSession();
   const int before = compiler_.loads();
@@ -80,7 +81,7 @@ TEST_F(SessionTest, AGuessChangesNothing) {
 
 // Whatever bit of an entry flips, the answer is right.
 TEST_F(SessionTest, DamagedEntriesAreNoticedAndMadeAgain) {
-  for (const std::string_view kind : {"graph", "weights", "memo", "guess"}) {
+  for (const std::string_view kind : {"graph", "weights", "memo", "prefetch"}) {
     EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
     const std::string path = EntryPath(kind);
     if (path.empty()) continue;  // weights changed a moment ago: no memo

@@ -137,7 +137,7 @@ class SessionTest : public testing::Test {
     EXPECT_TRUE(outputs.ok()) << outputs.status();
     return outputs.ok() ? (*outputs)[0].AsDouble(0) : -1;
   }
-  // As First, for a graph that was read after a guess.
+  // As First, for a graph that was read after a prefetch.
   static double FirstAnticipated(Session& session, const Graph& graph) {
     LoadOptions options;
     options.source = "model.onnx";

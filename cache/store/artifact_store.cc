@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kKind = "artifact";
 
-// What an artefact is stored under, whole: compared when it is read.
+// What an artifact is stored under, whole: compared when it is read.
 std::string Identity(std::string_view kind, std::string_view key) {
   ByteWriter out;
   out.String(CompilerId());
@@ -34,7 +34,7 @@ std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
                        headline->size()) == identity) {
     return std::vector<std::byte>(bytes->begin(), bytes->end());
   }
-  store_->Quarantine(kKind, digest, "an artefact that cannot be read");
+  store_->Quarantine(kKind, digest, "an artifact that cannot be read");
   return std::nullopt;
 }
 

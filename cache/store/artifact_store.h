@@ -1,5 +1,5 @@
 // The backends' ArtifactStore over a disk store. Keys are joined with the
-// compiler's identity: another compiler finds none of this one's artefacts.
+// compiler's identity: another compiler finds none of this one's artifacts.
 #ifndef ENCORE_CACHE_STORE_ARTIFACT_STORE_H_
 #define ENCORE_CACHE_STORE_ARTIFACT_STORE_H_
 

@@ -62,7 +62,7 @@ class RecordingStore : public backends::ArtifactStore {
 // An ArtifactStore with the measurements of `table` and no others. Thread-safe.
 class RecordedStore : public backends::ArtifactStore {
  public:
-  // `store`, for other artefacts, may be null.
+  // `store`, for other artifacts, may be null.
   RecordedStore(MeasurementTable table, backends::ArtifactStore* store)
       : table_(std::move(table)), store_(store) {}
 

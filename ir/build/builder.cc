@@ -204,7 +204,7 @@ GraphBuilder::Values GraphBuilder::AddSimplified(PendingNode node) {
       const bool small =
           std::ranges::all_of(*types, [&](const TensorType& type) {
             const Dim count = type.shape.ElementCount();
-            return type.host == HostKind::kNone && count.is_constant() &&
+            return type.kind == ValueKind::kTensor && count.is_constant() &&
                    count.constant() <= options_.fold_limit;
           });
       if (small) {

@@ -53,7 +53,7 @@ Value GraphBuilder::Scalar(DType dtype, double number) {
 
 Value GraphBuilder::Scalar(DType dtype, int64_t number) {
   if (IsFloat(dtype)) return Scalar(dtype, static_cast<double>(number));
-  if (IsHost(dtype)) {
+  if (IsString(dtype)) {
     return Fail(InvalidArgumentError(StrCat("a number is no ", dtype)));
   }
   Literal literal(dtype, {});

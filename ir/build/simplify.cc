@@ -28,7 +28,7 @@ std::optional<Splat> SplatOf(const Graph& graph, ValueId value) {
     value = graph.operand(graph.producer(value), 0);
   }
   const Literal* literal = graph.constant(value);
-  if (literal == nullptr || IsHost(literal->dtype())) return std::nullopt;
+  if (literal == nullptr || IsString(literal->dtype())) return std::nullopt;
   const int64_t count = literal->element_count();
   if (count == 0 || count > kMaxScannedElements) return std::nullopt;
   const Splat splat{literal->dtype(), literal->AsDouble(0), literal->AsInt(0)};
@@ -122,7 +122,7 @@ bool Rewriter::MovesNothing() const {
       return attrs<AxesAttrs>().axes.empty();
     case Op::kCast:
       return graph_.dtype(operand()) == type_.dtype;
-    case Op::kGuard: {
+    case Op::kAssertion: {
       const Literal* known = graph_.constant(operand(1));
       return node_.operands.size() == 2 && known != nullptr &&
              known->AsInt(0) > 0;
@@ -151,7 +151,7 @@ Simplified Rewriter::Movement() const {
   }
   if (node_.op == Op::kReshape && type_.shape.is_constant()) {
     const Literal* literal = graph_.constant(operand());
-    if (literal != nullptr && !IsHost(literal->dtype())) {
+    if (literal != nullptr && !IsString(literal->dtype())) {
       return PendingNode{
           Op::kConstant,
           {},
@@ -308,7 +308,8 @@ Simplified Rewriter::Choice() const {
 
 Simplified SimplifyNode(const Graph& graph, const PendingNode& node,
                         const TensorType& type) {
-  if (Info(node.op).has(kOnHost)) return SimplifyHostNode(graph, node, type);
+  if (Info(node.op).has(kNonFlatValues))
+    return SimplifyHostNode(graph, node, type);
   const Rewriter rewriter(graph, node, type);
   constexpr Simplified (Rewriter::* kRewrites[])()
       const = {&Rewriter::Movement, &Rewriter::Composition,

@@ -48,7 +48,7 @@ Simplified ElementAt(const Graph& graph, const PendingNode& node,
   const auto length = static_cast<int64_t>(elements.size());
   const auto index = ConstantOf(graph, node.operands[1]);
   const auto place = index ? PlaceOf(*index, length, length) : index;
-  // A size that is found out here must be found out.
+  // A symbol that is defined here stays defined.
   if (!place || graph.type(elements[*place]) != type) return {};
   return elements[*place];
 }
@@ -103,7 +103,7 @@ Simplified SimplifyHostNode(const Graph& graph, const PendingNode& node,
     return OfOptional(graph, node, type);
   }
   if (node.operands.empty() ||
-      graph.type(node.operands[0]).host != HostKind::kSequence) {
+      graph.type(node.operands[0]).kind != ValueKind::kSequence) {
     return {};
   }
   const auto elements = KnownElements(graph, node.operands[0]);

@@ -26,7 +26,7 @@ std::optional<std::span<const ValueId>> KnownElements(const Graph& graph,
 // sequence of `length`.
 std::optional<int64_t> PlaceOf(int64_t index, int64_t length, int64_t limit);
 
-// One rewrite of a node of trait kOnHost, as SimplifyNode.
+// One rewrite of a node of trait kNonFlatValues, as SimplifyNode.
 Simplified SimplifyHostNode(const Graph& graph, const PendingNode& node,
                             const TensorType& type);
 

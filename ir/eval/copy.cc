@@ -9,7 +9,7 @@ namespace {
 template <typename F>
 void WithElements(const Literal& src, Literal* dst, F f) {
   ENCORE_CHECK(src.dtype() == dst->dtype() && !IsPacked(src.dtype()));
-  if (IsHost(src.dtype())) {
+  if (IsString(src.dtype())) {
     return f(src.strings().data(), dst->mutable_strings().data());
   }
   const auto typed = [&]<typename T>(T) {

@@ -286,7 +286,7 @@ Results Select(const EvalContext& context) {
   Literal result = context.NewResult();
   const bool* condition = context.operand(0).values<bool>().data();
   const int64_t count = result.element_count();
-  if (IsHost(result.dtype())) {
+  if (IsString(result.dtype())) {
     for (int64_t i = 0; i < count; ++i) {
       result.mutable_strings()[i] =
           context.operand(condition[i] ? 1 : 2).strings()[i];

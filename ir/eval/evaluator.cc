@@ -40,7 +40,7 @@ Attributes Substituted(const Attributes& attributes,
 
 Status CheckSizes(Op op, std::span<const TensorType> types, int64_t max_bytes) {
   for (const TensorType& type : types) {
-    if (type.host != HostKind::kNone) {
+    if (type.kind != ValueKind::kTensor) {
       return InvalidArgumentError(
           StrCat(op, ": a result of type ", type, ", expected a tensor"));
     }
@@ -49,9 +49,9 @@ Status CheckSizes(Op op, std::span<const TensorType> types, int64_t max_bytes) {
           StrCat(op, ": no extents known for the result ", type));
     }
     const auto count = ElementCount(type.shape.ConstantDims());
-    const auto bytes = !count               ? count
-                       : IsHost(type.dtype) ? *count
-                                            : ByteSize(type.dtype, *count);
+    const auto bytes = !count                 ? count
+                       : IsString(type.dtype) ? *count
+                                              : ByteSize(type.dtype, *count);
     if (!bytes || *bytes > max_bytes) {
       return ResourceExhaustedError(StrCat(op, ": a result of type ", type,
                                            ", at most ", max_bytes,
@@ -101,7 +101,7 @@ Results RunUnpacked(const EvalContext& context) {
 
 // Whether a value is of `type`, whose dims may be unknown.
 bool Fits(const Literal& value, const TensorType& type) {
-  if (value.dtype() != type.dtype || value.host() != type.host ||
+  if (value.dtype() != type.dtype || value.kind() != type.kind ||
       value.rank() != type.shape.rank()) {
     return false;
   }
@@ -112,7 +112,7 @@ bool Fits(const Literal& value, const TensorType& type) {
   return true;
 }
 
-// The shapes of the results are found out by the operator itself.
+// The operator itself says the shapes of its results.
 Results RunOnHost(Op op, const Attributes& attributes, const Literals& operands,
                   std::span<const TensorType> types) {
   const EvalContext context{op, attributes, operands, types, nullptr, 0};
@@ -128,7 +128,7 @@ Results RunOnHost(Op op, const Attributes& attributes, const Literals& operands,
 }
 
 // Evaluates a node without bodies whose attributes have constant dims, but for
-// sizes that it finds out.
+// the symbols that it defines.
 Results RunPlain(Op op, const Attributes& attributes, Literals operands,
                  const EvaluateOptions& options,
                  std::span<const Symbol> symbols = {}) {
@@ -139,7 +139,7 @@ Results RunPlain(Op op, const Attributes& attributes, Literals operands,
   }
   ENCORE_ASSIGN_OR_RETURN(const std::vector<TensorType> results,
                           InferTypes({op, attributes, types, {}, symbols}));
-  if (Info(op).has(kOnHost)) {
+  if (Info(op).has(kNonFlatValues)) {
     return RunOnHost(op, attributes, operands, results);
   }
   ENCORE_RETURN_IF_ERROR(CheckSizes(op, results, options.max_bytes));
@@ -207,7 +207,7 @@ Status Evaluation::BindArgument(const Graph::Argument& argument,
                                 const Literal& literal) {
   const TensorType& type = graph_.type(argument.value);
   const std::string what = StrCat("argument ", Quote(argument.name));
-  if (literal.dtype() != type.dtype || literal.host() != type.host) {
+  if (literal.dtype() != type.dtype || literal.kind() != type.kind) {
     return InvalidArgumentError(StrCat(what, " is ", literal.type(),
                                        ", expected ",
                                        type.ToString(graph_.symbols())));
@@ -316,8 +316,8 @@ Status Evaluation::Step(NodeId node) {
       RunPlain(op,
                Substituted(graph_.attributes(node), binding_.replacements()),
                std::move(operands), options_,
-               Info(op).has(kFindsSizes) ? graph_.symbols()
-                                         : std::span<const Symbol>()));
+               Info(op).has(kDefinesSymbols) ? graph_.symbols()
+                                             : std::span<const Symbol>()));
   return Store(node, std::move(results));
 }
 

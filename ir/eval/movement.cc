@@ -76,7 +76,7 @@ Results EvaluateCountUp(const EvalContext& context) {
 
 Results EvaluateGuard(const EvalContext& context) {
   if (context.operand(1).AsInt(0) > 0) return Literals{context.operand(0)};
-  return OutOfRangeError(context.attrs<GuardAttrs>().message);
+  return OutOfRangeError(context.attrs<AssertionAttrs>().message);
 }
 
 Results EvaluateDimValues(const EvalContext& context) {

@@ -39,7 +39,7 @@ double Tolerance(DType dtype) {
 // for floats; NaN agrees with NaN.
 std::string Difference(const Literal& a, const Literal& b) {
   if (a.type() != b.type()) return StrCat(a.type(), " against ", b.type());
-  if (a.host() != HostKind::kNone) {
+  if (a.kind() != ValueKind::kTensor) {
     if (a.elements().size() != b.elements().size()) return "other lengths";
     for (size_t i = 0; i < a.elements().size(); ++i) {
       std::string difference = Difference(a.elements()[i], b.elements()[i]);

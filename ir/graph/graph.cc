@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "encore/ir/graph/size_finders.h"
+#include "encore/ir/graph/symbol_definitions.h"
 #include "encore/ir/ops/infer.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
@@ -27,7 +27,7 @@ Status CheckType(const TensorType& type, std::span<const Symbol> symbols) {
     return InvalidArgumentError(StrCat("rank ", type.shape.rank(), ", at most ",
                                        kMaxRank, " is supported"));
   }
-  if (type.host != HostKind::kNone && type.shape.rank() > 0) {
+  if (type.kind != ValueKind::kTensor && type.shape.rank() > 0) {
     return InvalidArgumentError("a sequence or optional has no dims");
   }
   for (const Dim& dim : type.shape.dims()) {
@@ -287,7 +287,7 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   for (const Graph::Output& output : graph.outputs()) {
     live[graph.producer(output.value).value()] = true;
   }
-  const SizeFinders finders(graph);
+  const SymbolDefinitions finders(graph);
   // Operands come before their users: one pass from the end reaches all.
   for (uint32_t i = graph.node_count(); i-- > 0;) {
     if (!live[i]) continue;

@@ -239,7 +239,8 @@ class NodeRange {
 };
 inline NodeRange Nodes(const Graph& graph) { return NodeRange(graph); }
 
-// Whether each node, by number, is reached from outputs (see size_finders.h).
+// Whether each node, by number, is reached from outputs (see
+// symbol_definitions.h).
 std::vector<bool> LiveNodes(const Graph& graph);
 
 // How often each value is used by live nodes and outputs; indexed by value.

@@ -8,7 +8,7 @@
 namespace encore {
 namespace {
 
-const TensorType kType{DType::kF32, Shape(), HostKind::kNone};
+const TensorType kType{DType::kF32, Shape(), ValueKind::kTensor};
 
 TEST(Graph, RefusesNamesInUse) {
   Graph graph;
@@ -33,7 +33,7 @@ TEST(Graph, RefusesNamesInUse) {
 // An argument that was refused leaves its name free.
 TEST(Graph, RefusedTypesTakeNoName) {
   Graph graph;
-  const TensorType impossible{DType::kF32, Shape({-1}), HostKind::kNone};
+  const TensorType impossible{DType::kF32, Shape({-1}), ValueKind::kTensor};
   EXPECT_FALSE(graph.AddInput("x", impossible).ok());
   EXPECT_TRUE(graph.AddInput("x", kType).ok());
 }

@@ -108,8 +108,9 @@ class MalformedTest : public testing::TestWithParam<OpInfo> {
     options.max_bytes = 1 << 16;
     const auto results = EvaluateNode(op, attributes, operands, options);
     if (results.ok()) return;
-    if (op == Op::kGuard &&
-        Message(results.status()) == std::get<GuardAttrs>(attributes).message) {
+    if (op == Op::kAssertion &&
+        Message(results.status()) ==
+            std::get<AssertionAttrs>(attributes).message) {
       return;
     }
     const StatusCode code = results.status().code();
@@ -203,9 +204,10 @@ TEST_P(MalformedTest, WrongOperandsAreRefused) {
       const bool any = info.signature().operand(static_cast<int>(i)).kind ==
                        TypeSlot::Kind::kAny;
       auto hosts = operands;
-      hosts[i].host = operands[i].host != HostKind::kNone ? HostKind::kNone
-                      : any                               ? HostKind::kOptional
-                                                          : HostKind::kSequence;
+      hosts[i].kind = operands[i].kind != ValueKind::kTensor
+                          ? ValueKind::kTensor
+                      : any ? ValueKind::kOptional
+                            : ValueKind::kSequence;
       EXPECT_FALSE(infer(hosts, attributes).ok()) << info.mnemonic;
     }
   }

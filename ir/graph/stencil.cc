@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "encore/ir/graph/size_finders.h"
 #include "encore/ir/graph/stencil_format.h"
+#include "encore/ir/graph/symbol_definitions.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/dim_codec.h"
@@ -24,9 +24,9 @@ constexpr uint32_t kNoNumber = UINT32_MAX;
 bool IsArgument(Op op) { return op == Op::kInput || op == Op::kParameter; }
 
 // The nodes that the outputs need, arguments apart, operands first: a node
-// comes after its operands, those in their order, and what finds out its sizes.
+// comes after its operands, those in their order, and what defines its symbols.
 std::vector<NodeId> PostOrder(const Graph& graph) {
-  const SizeFinders finders(graph);
+  const SymbolDefinitions finders(graph);
   std::vector<bool> seen(graph.node_count());
   std::vector<NodeId> order;
   struct Visit {
@@ -190,7 +190,7 @@ class Writer {
   }
 
   void WriteType(const TensorType& type) {
-    out_.Byte(static_cast<uint8_t>(type.host));
+    out_.Byte(static_cast<uint8_t>(type.kind));
     out_.Byte(static_cast<uint8_t>(type.dtype));
     WriteField(type.shape.dims());
   }
@@ -223,7 +223,7 @@ class Writer {
   void WriteField(const Literal& value) {
     out_.Byte(static_cast<uint8_t>(value.dtype()));
     WriteField(value.dims());
-    if (IsHost(value.dtype())) {
+    if (IsString(value.dtype())) {
       out_.Byte(static_cast<uint8_t>(LiteralForm::kStrings));
       for (const std::string& text : value.strings()) out_.String(text);
     } else if (static_cast<int64_t>(value.bytes().size()) <=
@@ -273,12 +273,12 @@ Digest LiteralDigest(const Literal& literal) {
   head.Byte(static_cast<uint8_t>(literal.dtype()));
   head.Varint(literal.dims().size());
   for (const int64_t dim : literal.dims()) head.Signed(dim);
-  if (IsHost(literal.dtype())) {
+  if (IsString(literal.dtype())) {
     for (const std::string& text : literal.strings()) head.String(text);
   }
   Sha256 hash;
   hash.Update(head.str());
-  if (!IsHost(literal.dtype())) hash.Update(literal.Canonical().bytes());
+  if (!IsString(literal.dtype())) hash.Update(literal.Canonical().bytes());
   return hash.Finish();
 }
 

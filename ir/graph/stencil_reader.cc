@@ -168,9 +168,9 @@ class Reader {
 
   TensorType ReadType() {
     TensorType type;
-    const uint8_t host = in_.Byte();
-    if (host > static_cast<uint8_t>(HostKind::kOptionalSequence)) in_.Fail();
-    type.host = static_cast<HostKind>(host);
+    const uint8_t kind = in_.Byte();
+    if (kind > static_cast<uint8_t>(ValueKind::kOptionalSequence)) in_.Fail();
+    type.kind = static_cast<ValueKind>(kind);
     type.dtype = ReadDType();
     Dims dims;
     ReadField(&dims);
@@ -214,7 +214,7 @@ class Reader {
     const auto form = static_cast<LiteralForm>(in_.Byte());
     const auto count = ElementCount(dims);
     if (!count || dims.size() > kMaxRank ||
-        IsHost(dtype) != (form == LiteralForm::kStrings)) {
+        IsString(dtype) != (form == LiteralForm::kStrings)) {
       return in_.Fail();
     }
     switch (form) {

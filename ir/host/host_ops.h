@@ -17,12 +17,12 @@
 
 namespace encore {
 
-// The results of an operator with the trait kOnHost. Operands are taken: what
-// nobody else shares is moved and not copied, so that a sequence that grows by
-// one costs a constant. Elements of sequences are operands' own bytes, never
-// copies. The dims of attributes do not count but for a stack of no elements,
-// in which those that are not constant are 0: results have the shapes that they
-// turn out to have, and the caller compares.
+// The results of an operator with the trait kNonFlatValues. Operands are taken:
+// what nobody else shares is moved and not copied, so that a sequence that
+// grows by one costs a constant. Elements of sequences are operands' own bytes,
+// never copies. The dims of attributes do not count but for a stack of no
+// elements, in which those that are not constant are 0: results have the shapes
+// that they turn out to have, and the caller compares.
 //
 // REQUIRES operands of types and attributes that InferTypes accepts.
 // InvalidArgument "mnemonic: …" where values do not fit: an index out of range,

@@ -125,7 +125,7 @@ TEST(HostOps, Optionals) {
   EXPECT_EQ(Apply(Op::kOptionalGet, ElementAttrs{}, {some}), x);
   const Literal none =
       Apply(Op::kOptional, OptionalAttrs{DType::kF32, true}, {});
-  EXPECT_EQ(none, Literal::Absent(DType::kF32, HostKind::kOptionalSequence));
+  EXPECT_EQ(none, Literal::Absent(DType::kF32, ValueKind::kOptionalSequence));
   EXPECT_EQ(Apply(Op::kOptionalHas, NoneAttrs(), {none}),
             Literal::Scalar(false));
   Failure(Op::kOptionalGet, ElementAttrs{}, {none});

@@ -48,7 +48,7 @@ Rows RowsOf(const std::vector<int64_t>& dims, int64_t axis) {
 void CopyElements(const Literal& from, int64_t from_at, int64_t count,
                   Literal* to, int64_t to_at) {
   if (count == 0) return;
-  if (IsHost(from.dtype())) {
+  if (IsString(from.dtype())) {
     std::copy_n(from.strings().begin() + from_at, count,
                 to->mutable_strings().begin() + to_at);
   } else if (IsPacked(from.dtype())) {
@@ -219,8 +219,8 @@ StatusOr<Literals> ApplySequenceOp(const HostContext& context) {
       }
       const auto& attrs = context.attrs<OptionalAttrs>();
       return One(Literal::Absent(attrs.dtype, attrs.sequence
-                                                  ? HostKind::kOptionalSequence
-                                                  : HostKind::kOptional));
+                                                  ? ValueKind::kOptionalSequence
+                                                  : ValueKind::kOptional));
     }
     case Op::kOptionalHas:
       return One(Literal::Scalar<bool>(!context.operand(0).elements().empty()));

@@ -53,7 +53,7 @@ std::string FolderOf(const std::string& path) {
 
 ModelTypes TypesOf(const Graph& graph) {
   const auto type = [&](ValueId value) {
-    return TensorType{graph.dtype(value), Shape(), graph.type(value).host};
+    return TensorType{graph.dtype(value), Shape(), graph.type(value).kind};
   };
   ModelTypes types;
   for (const Graph::Argument& argument : graph.arguments()) {

@@ -89,7 +89,7 @@ StatusOr<std::vector<TensorType>> SameAsOperand(const InferContext& context);
 
 // One result of `shape` and the dtype of operand 0.
 inline std::vector<TensorType> Like(const InferContext& context, Shape shape) {
-  return {{context.dtype(0), std::move(shape), HostKind::kNone}};
+  return {{context.dtype(0), std::move(shape), ValueKind::kTensor}};
 }
 
 }  // namespace encore::ops

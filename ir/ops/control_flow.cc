@@ -6,8 +6,8 @@
 namespace encore::ops {
 namespace {
 
-const TensorType kCondition{DType::kBool, Shape(), HostKind::kNone};
-const TensorType kCount{DType::kI64, Shape(), HostKind::kNone};
+const TensorType kCondition{DType::kBool, Shape(), ValueKind::kTensor};
+const TensorType kCount{DType::kI64, Shape(), ValueKind::kTensor};
 
 using TypeList = std::span<const TensorType>;
 
@@ -47,7 +47,7 @@ Status CheckCount(const InferContext& context, std::string_view name,
 }
 
 Status CheckTensor(const InferContext& context, const TensorType& type) {
-  if (type.host == HostKind::kNone) return OkStatus();
+  if (type.kind == ValueKind::kTensor) return OkStatus();
   return context.Error(StrCat(type.ToString(context.symbols),
                               " cannot be stacked, expected a tensor"));
 }
@@ -222,7 +222,7 @@ Types InferCustom(const InferContext& context) {
     const auto dims = std::span(attrs.dims).subspan(next, rank);
     results.push_back({static_cast<DType>(dtype),
                        Shape(std::vector<Dim>(dims.begin(), dims.end())),
-                       HostKind::kNone});
+                       ValueKind::kTensor});
     next += rank;
   }
   ENCORE_RETURN_IF_ERROR(CheckLength(context, "dims", attrs.dims.size(), next));

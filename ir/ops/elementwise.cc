@@ -17,12 +17,12 @@ Types InferElementwise(const InferContext& context) {
   if (result.kind == TypeSlot::Kind::kT) {
     dtype = context.dtype(static_cast<int>(context.operands.size()) - 1);
   }
-  return std::vector<TensorType>{{dtype, context.shape(0), HostKind::kNone}};
+  return std::vector<TensorType>{{dtype, context.shape(0), ValueKind::kTensor}};
 }
 
 Types InferCast(const InferContext& context) {
   const TensorType& operand = context.operand(0);
-  if (operand.host != HostKind::kNone || IsHost(operand.dtype)) {
+  if (operand.kind != ValueKind::kTensor || IsString(operand.dtype)) {
     return context.Error(StrCat("operand 0 is ",
                                 operand.ToString(context.symbols),
                                 ", expected a tensor of numbers or bool"));
@@ -33,7 +33,7 @@ Types InferCast(const InferContext& context) {
                                 ", expected an 8-bit float"));
   }
   return std::vector<TensorType>{
-      {attrs.dtype, context.shape(0), HostKind::kNone}};
+      {attrs.dtype, context.shape(0), ValueKind::kTensor}};
 }
 
 }  // namespace encore::ops

@@ -6,7 +6,7 @@
 namespace encore::ops {
 namespace {
 
-std::vector<TensorType> HostObject(DType dtype, HostKind kind) {
+std::vector<TensorType> HostObject(DType dtype, ValueKind kind) {
   return {{dtype, Shape(), kind}};
 }
 
@@ -19,7 +19,7 @@ Status CheckAttributeRank(const InferContext& context, const Dims& shape) {
 
 // Operand 0 is an optional.
 Status CheckOptional(const InferContext& context) {
-  if (IsOptional(context.operand(0).host)) return OkStatus();
+  if (IsOptional(context.operand(0).kind)) return OkStatus();
   return context.Error(StrCat("operand 0 is ",
                               context.operand(0).ToString(context.symbols),
                               ", expected an optional"));
@@ -33,7 +33,7 @@ Types InferSequence(const InferContext& context) {
     return context.Error(StrCat("attribute dtype is ", dtype,
                                 ", the operands are ", context.dtype(0)));
   }
-  return HostObject(dtype, HostKind::kSequence);
+  return HostObject(dtype, ValueKind::kSequence);
 }
 
 Types InferSequenceAt(const InferContext& context) {
@@ -45,16 +45,16 @@ Types InferSequenceAt(const InferContext& context) {
 
 Types InferSequenceInsert(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckRank(context, 2, 0));
-  return HostObject(context.dtype(0), HostKind::kSequence);
+  return HostObject(context.dtype(0), ValueKind::kSequence);
 }
 
 Types InferSequenceErase(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, 0));
-  return HostObject(context.dtype(0), HostKind::kSequence);
+  return HostObject(context.dtype(0), ValueKind::kSequence);
 }
 
 Types InferSequenceLength(const InferContext&) {
-  return std::vector<TensorType>{{DType::kI64, Shape(), HostKind::kNone}};
+  return std::vector<TensorType>{{DType::kI64, Shape(), ValueKind::kTensor}};
 }
 
 Types InferSequenceConcat(const InferContext& context) {
@@ -70,59 +70,60 @@ Types InferSequenceSplit(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(
       CheckAxis(context, "axis", attrs.axis, context.shape(0).rank()));
   ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, 1));
-  return HostObject(context.dtype(0), HostKind::kSequence);
+  return HostObject(context.dtype(0), ValueKind::kSequence);
 }
 
 Types InferOptional(const InferContext& context) {
   const OptionalAttrs& attrs = context.attrs<OptionalAttrs>();
-  const HostKind value = attrs.sequence ? HostKind::kSequence : HostKind::kNone;
+  const ValueKind value =
+      attrs.sequence ? ValueKind::kSequence : ValueKind::kTensor;
   if (!context.operands.empty() &&
-      (context.operand(0).host != value || context.dtype(0) != attrs.dtype)) {
+      (context.operand(0).kind != value || context.dtype(0) != attrs.dtype)) {
     return context.Error(
         StrCat("operand 0 is ", context.operand(0).ToString(context.symbols),
                ", expected a ", attrs.sequence ? "sequence" : "tensor",
                " of the attribute dtype, ", attrs.dtype));
   }
-  return HostObject(attrs.dtype, attrs.sequence ? HostKind::kOptionalSequence
-                                                : HostKind::kOptional);
+  return HostObject(attrs.dtype, attrs.sequence ? ValueKind::kOptionalSequence
+                                                : ValueKind::kOptional);
 }
 
 Types InferOptionalHas(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckOptional(context));
-  return std::vector<TensorType>{{DType::kBool, Shape(), HostKind::kNone}};
+  return std::vector<TensorType>{{DType::kBool, Shape(), ValueKind::kTensor}};
 }
 
 Types InferOptionalGet(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckOptional(context));
   const Dims& shape = context.attrs<ElementAttrs>().shape;
   ENCORE_RETURN_IF_ERROR(CheckAttributeRank(context, shape));
-  if (context.operand(0).host == HostKind::kOptional) {
+  if (context.operand(0).kind == ValueKind::kOptional) {
     return Like(context, Shape(shape));
   }
   ENCORE_RETURN_IF_ERROR(CheckLength(context, "shape", shape.size(), 0));
-  return HostObject(context.dtype(0), HostKind::kSequence);
+  return HostObject(context.dtype(0), ValueKind::kSequence);
 }
 
 Types InferTakeStrings(const InferContext& context) {
   return std::vector<TensorType>{
-      {DType::kString, context.shape(0), HostKind::kNone}};
+      {DType::kString, context.shape(0), ValueKind::kTensor}};
 }
 
 Types InferStringBinary(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckShape(context, 1, context.shape(0)));
   const DType dtype =
       context.op == Op::kStringEqual ? DType::kBool : DType::kString;
-  return std::vector<TensorType>{{dtype, context.shape(0), HostKind::kNone}};
+  return std::vector<TensorType>{{dtype, context.shape(0), ValueKind::kTensor}};
 }
 
 Types InferStringFormat(const InferContext& context) {
   return std::vector<TensorType>{
-      {DType::kString, context.shape(0), HostKind::kNone}};
+      {DType::kString, context.shape(0), ValueKind::kTensor}};
 }
 
 Types InferStringParse(const InferContext& context) {
   return std::vector<TensorType>{{context.attrs<ElementTypeAttrs>().dtype,
-                                  context.shape(0), HostKind::kNone}};
+                                  context.shape(0), ValueKind::kTensor}};
 }
 
 Types InferStringSplit(const InferContext& context) {
@@ -135,15 +136,15 @@ Types InferStringSplit(const InferContext& context) {
   Shape pieces = context.shape(0);
   pieces.mutable_dims().push_back(attrs.size[0]);
   return std::vector<TensorType>{
-      {DType::kString, std::move(pieces), HostKind::kNone},
-      {DType::kI64, context.shape(0), HostKind::kNone}};
+      {DType::kString, std::move(pieces), ValueKind::kTensor},
+      {DType::kI64, context.shape(0), ValueKind::kTensor}};
 }
 
 Types InferStringNormalize(const InferContext& context) {
   const StringNormalizeAttrs& attrs = context.attrs<StringNormalizeAttrs>();
   ENCORE_RETURN_IF_ERROR(CheckLength(context, "size", attrs.size.size(), 1));
   const TensorType words = attrs.stop_words.type();
-  if (words.dtype != DType::kString || words.host != HostKind::kNone ||
+  if (words.dtype != DType::kString || words.kind != ValueKind::kTensor ||
       words.shape.rank() != 1) {
     return context.Error(StrCat("attribute stop_words is ", words.ToString(),
                                 ", expected a vector of strings"));
@@ -162,7 +163,7 @@ Types InferStringNormalize(const InferContext& context) {
 
 Types InferStringMatch(const InferContext& context) {
   return std::vector<TensorType>{
-      {DType::kBool, context.shape(0), HostKind::kNone}};
+      {DType::kBool, context.shape(0), ValueKind::kTensor}};
 }
 
 }  // namespace encore::ops

@@ -85,13 +85,13 @@ Status CheckSignature(const InferContext& context) {
   for (int i = 0; i < count; ++i) {
     const TypeSlot& slot = info.signature().operand(i);
     if (slot.kind != TypeSlot::Kind::kAny &&
-        context.operand(i).host != slot.host) {
-      return context.Error(
-          StrCat("operand ", i, " is ",
-                 context.operand(i).ToString(context.symbols), ", expected a ",
-                 slot.host == HostKind::kNone ? "tensor" : "sequence"));
+        context.operand(i).kind != slot.value_kind) {
+      return context.Error(StrCat(
+          "operand ", i, " is ", context.operand(i).ToString(context.symbols),
+          ", expected a ",
+          slot.value_kind == ValueKind::kTensor ? "tensor" : "sequence"));
     }
-    if (context.operand(i).host != HostKind::kNone &&
+    if (context.operand(i).kind != ValueKind::kTensor &&
         context.shape(i).rank() > 0) {
       return context.Error(StrCat("operand ", i, " is no tensor and has dims"));
     }
@@ -125,7 +125,7 @@ std::optional<DType> DTypeAttribute(const Attributes& attributes) {
 bool Countable(const TensorType& type) {
   const Dim count = type.shape.ElementCount();
   if (!count.valid()) return false;
-  return !count.is_constant() || IsHost(type.dtype) ||
+  return !count.is_constant() || IsString(type.dtype) ||
          ByteSize(type.dtype, count.constant()).has_value();
 }
 

@@ -28,9 +28,9 @@ struct DTypeSets {
   const std::vector<DType> kBits =
       Select([](DType d) { return d == DType::kBool || IsInteger(d); });
   const std::vector<DType> kOrdered =
-      Select([](DType d) { return !IsHost(d); });
+      Select([](DType d) { return !IsString(d); });
   const std::vector<DType> kBool = {DType::kBool};
-  const std::vector<DType> kStrings = Select(IsHost);
+  const std::vector<DType> kStrings = Select(IsString);
 };
 
 int BodiesOf(Op op) {
@@ -73,7 +73,7 @@ TypeSlot ParseSlot(std::string_view text) {
   if (text == "T") return {TypeSlot::Kind::kT};
   if (text == "I") return {TypeSlot::Kind::kIndex};
   if (text == "seq") {
-    return {TypeSlot::Kind::kT, DType::kF32, HostKind::kSequence};
+    return {TypeSlot::Kind::kT, DType::kF32, ValueKind::kSequence};
   }
   if (text == "A") return {TypeSlot::Kind::kAny};
   if (text == "attr") return {TypeSlot::Kind::kAttr};

@@ -46,10 +46,10 @@ enum OpTraits : uint16_t {
   // where results are compared.
   kSensitive = 1 << 8,
   // Made or read on the host: strings, sequences, optionals.
-  kOnHost = 1 << 9,
+  kNonFlatValues = 1 << 9,
   // A symbol among the result's dims that is known at run time only gets its
   // value here.
-  kFindsSizes = 1 << 10,
+  kDefinesSymbols = 1 << 10,
 };
 constexpr OpTraits operator|(OpTraits a, OpTraits b) {
   return static_cast<OpTraits>(static_cast<int>(a) | static_cast<int>(b));
@@ -66,7 +66,7 @@ struct TypeSlot {
   };
   Kind kind = Kind::kT;
   DType dtype = DType::kF32;
-  HostKind host = HostKind::kNone;  // kSequence: a sequence of these
+  ValueKind value_kind = ValueKind::kTensor;  // kSequence: a sequence of these
 };
 
 struct Signature {

@@ -9,7 +9,7 @@ Types InferArgSort(const InferContext& context) {
                                    context.attrs<ArgSortAttrs>().axis,
                                    context.shape(0).rank()));
   return std::vector<TensorType>{
-      {DType::kI64, context.shape(0), HostKind::kNone}};
+      {DType::kI64, context.shape(0), ValueKind::kTensor}};
 }
 
 }  // namespace encore::ops

@@ -39,7 +39,7 @@ Types InferArgReduce(const InferContext& context) {
                                 ", where operand 0 has no elements"));
   }
   return std::vector<TensorType>{
-      {attrs.dtype, WithoutAxes(shape, {&attrs.axis, 1}), HostKind::kNone}};
+      {attrs.dtype, WithoutAxes(shape, {&attrs.axis, 1}), ValueKind::kTensor}};
 }
 
 Types InferCumulative(const InferContext& context) {

@@ -12,7 +12,7 @@ Types InferSource(const InferContext& context) {
 
 Types InferConstant(const InferContext& context) {
   const TensorType type = context.attrs<ConstantAttrs>().value.type();
-  if (type.host != HostKind::kNone) {
+  if (type.kind != ValueKind::kTensor) {
     return context.Error(
         StrCat("attribute value is ", type.ToString(), ", expected a tensor"));
   }
@@ -28,7 +28,7 @@ Types InferIota(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckAxis(context, "axis", attrs.axis,
                                    static_cast<int>(attrs.shape.size())));
   return std::vector<TensorType>{
-      {attrs.dtype, Shape(attrs.shape), HostKind::kNone}};
+      {attrs.dtype, Shape(attrs.shape), ValueKind::kTensor}};
 }
 
 Types InferCountUp(const InferContext& context) {
@@ -40,7 +40,8 @@ Types InferCountUp(const InferContext& context) {
                                 size[0].ToString(context.symbols),
                                 ", expected a constant or a symbol"));
   }
-  return std::vector<TensorType>{{DType::kI64, Shape(size), HostKind::kNone}};
+  return std::vector<TensorType>{
+      {DType::kI64, Shape(size), ValueKind::kTensor}};
 }
 
 Types InferGuard(const InferContext& context) {
@@ -51,14 +52,14 @@ Types InferGuard(const InferContext& context) {
 Types InferRandom(const InferContext& context) {
   const RandomAttrs& attrs = context.attrs<RandomAttrs>();
   return std::vector<TensorType>{
-      {attrs.dtype, Shape(attrs.shape), HostKind::kNone}};
+      {attrs.dtype, Shape(attrs.shape), ValueKind::kTensor}};
 }
 
 Types InferDimValues(const InferContext& context) {
   const auto count =
       static_cast<int64_t>(context.attrs<DimValuesAttrs>().dims.size());
   return std::vector<TensorType>{
-      {DType::kI64, Shape({Dim(count)}), HostKind::kNone}};
+      {DType::kI64, Shape({Dim(count)}), ValueKind::kTensor}};
 }
 
 }  // namespace encore::ops

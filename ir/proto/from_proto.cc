@@ -235,10 +235,10 @@ class Reader {
     ENCORE_ASSIGN_OR_RETURN(type.dtype, ReadDType(from.dtype()));
     ENCORE_ASSIGN_OR_RETURN(Dims dims, ReadDims(from.dims()));
     type.shape = Shape(std::move(dims));
-    if (!proto::Type::Host_IsValid(from.host())) {
-      return InvalidArgumentError("no such kind of host object");
+    if (!proto::Type::Kind_IsValid(from.kind())) {
+      return InvalidArgumentError("no such kind of value");
     }
-    type.host = static_cast<HostKind>(from.host());
+    type.kind = static_cast<ValueKind>(from.kind());
     return type;
   }
 
@@ -296,7 +296,7 @@ class Reader {
     if (dims.size() > kMaxRank) {
       return InvalidArgumentError(StrCat("a tensor of rank ", dims.size()));
     }
-    if (!IsHost(dtype)) {
+    if (!IsString(dtype)) {
       return Literal::Copy(dtype, std::move(dims),
                            std::as_bytes(std::span(from.data())));
     }

@@ -35,13 +35,13 @@ void Fill(const Dims& dims, proto::Dims* out) {
 void Fill(const TensorType& type, proto::Type* out) {
   out->set_dtype(std::string(Name(type.dtype)));
   Fill(type.shape.dims(), out->mutable_dims());
-  out->set_host(static_cast<proto::Type::Host>(type.host));
+  out->set_kind(static_cast<proto::Type::Kind>(type.kind));
 }
 
 void Fill(const Literal& literal, proto::Tensor* out) {
   out->set_dtype(std::string(Name(literal.dtype())));
   for (const int64_t dim : literal.dims()) out->add_dims(dim);
-  if (IsHost(literal.dtype())) {
+  if (IsString(literal.dtype())) {
     for (const std::string& text : literal.strings()) out->add_strings(text);
   } else {
     const Literal canonical = literal.Canonical();

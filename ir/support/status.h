@@ -5,7 +5,7 @@
 // status_macros.h, and nowhere else. Codes carry the exit code of the tools:
 // kInvalidArgument, kNotFound, kOutOfRange, kFailedPrecondition,
 // kUnimplemented, kDataLoss and kPermissionDenied are "unusable input" (2);
-// everything else is a fault of ours (3).
+// everything else is an internal error (3).
 //
 // A message names the thing at fault and, where there is one, the remedy.
 #ifndef ENCORE_IR_SUPPORT_STATUS_H_

@@ -44,8 +44,8 @@ Values RandomGenerator::Guarded(DType dtype) {
   Ints axes(numbers.rank());
   std::iota(axes.begin(), axes.end(), 0);
   const Value most = g_.Reduce(numbers, Combiner::kMax, std::move(axes));
-  return {g_.Node1(Op::kGuard, {Any(dtype, false), g_.Max(most, 1)},
-                   GuardAttrs{"never said"})};
+  return {g_.Node1(Op::kAssertion, {Any(dtype, false), g_.Max(most, 1)},
+                   AssertionAttrs{"never said"})};
 }
 
 Values RandomGenerator::Elementwise(Op op, DType dtype) {

@@ -14,7 +14,7 @@ std::span<const DType> TensorDTypes() {
   static const std::vector<DType> dtypes = [] {
     std::vector<DType> all;
     for (const DType dtype : AllDTypes()) {
-      if (!IsHost(dtype)) all.push_back(dtype);
+      if (!IsString(dtype)) all.push_back(dtype);
     }
     return all;
   }();
@@ -26,7 +26,7 @@ std::span<const DType> TensorDTypes() {
 void RandomGenerator::AddSymbols() {
   symbols_ = {g_.Symbol("N", 1, 6), g_.Symbol("M", 1, 6)};
   // Every call says what they are, whatever the other arguments.
-  g_.Input("extents", {DType::kBool, Shape(symbols_), HostKind::kNone});
+  g_.Input("extents", {DType::kBool, Shape(symbols_), ValueKind::kTensor});
 }
 
 Dim RandomGenerator::RandomExtent(bool allow_zero) {
@@ -55,8 +55,8 @@ Shape RandomGenerator::RandomShape(int min_rank, int max_rank,
 Value RandomGenerator::Fresh(DType dtype, const Shape& shape) {
   if (!is_body_) {
     const std::string name = StrCat("x", next_input_++);
-    const TensorType type{dtype, shape, HostKind::kNone};
-    const bool parameter = !IsHost(dtype) && Chance(20);
+    const TensorType type{dtype, shape, ValueKind::kTensor};
+    const bool parameter = !IsString(dtype) && Chance(20);
     return parameter ? g_.Parameter(name, type) : g_.Input(name, type);
   }
   if (shape.is_constant()) {
@@ -157,7 +157,7 @@ DType RandomGenerator::RandomDType(std::span<const DType> allowed) {
 RandomGenerator::Values RandomGenerator::Dispatch(Op op, DType dtype) {
   const OpInfo& info = Info(op);
   if (info.has(kBodies)) return Bodies(op, dtype);
-  if (info.has(kOnHost)) {
+  if (info.has(kNonFlatValues)) {
     return Info(op).allows(DType::kF32) && op != Op::kStringFormat &&
                    op != Op::kStringParse
                ? Sequences(op, dtype)
@@ -170,7 +170,7 @@ RandomGenerator::Values RandomGenerator::Dispatch(Op op, DType dtype) {
     case Op::kCountUp:
     case Op::kRandom:
       return Source(op, dtype);
-    case Op::kGuard:
+    case Op::kAssertion:
       return Guarded(dtype);
     case Op::kDynamicSlice:
     case Op::kDynamicUpdateSlice:
@@ -208,7 +208,7 @@ bool RandomGenerator::AddNode(Op op, DType dtype) {
 
 void RandomGenerator::AddToPool(Value value) {
   const std::span<const Symbol> symbols = g_.graph().symbols();
-  bool plain = value.type().host == HostKind::kNone;
+  bool plain = value.type().kind == ValueKind::kTensor;
   for (const Dim& dim : value.shape().dims()) {
     const auto symbol = dim.symbol();
     plain = plain && !(symbol && symbols[*symbol].at_run_time);

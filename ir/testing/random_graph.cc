@@ -78,7 +78,7 @@ Literal RandomLiteral(DType dtype, std::vector<int64_t> dims, uint64_t seed) {
     FillFloats(random, &literal);
   } else if (dtype == DType::kBool) {
     for (bool& value : literal.mutable_values<bool>()) value = random() & 1;
-  } else if (IsHost(dtype)) {
+  } else if (IsString(dtype)) {
     for (std::string& text : literal.mutable_strings()) {
       text = StrCat("s", random() % 100);
     }

@@ -117,7 +117,7 @@ std::string NarrowFloatText(const Literal& literal, int64_t i) {
 }
 
 std::string ElementText(const Literal& literal, int64_t i) {
-  if (IsHost(literal.dtype())) return Quote(literal.strings()[i]);
+  if (IsString(literal.dtype())) return Quote(literal.strings()[i]);
   std::string text;
   switch (literal.dtype()) {
     case DType::kBool:
@@ -145,7 +145,7 @@ std::string ElementText(const Literal& literal, int64_t i) {
 
 bool AllEqual(const Literal& literal) {
   if (literal.element_count() == 0) return false;
-  if (IsHost(literal.dtype())) {
+  if (IsString(literal.dtype())) {
     const std::vector<std::string>& strings = literal.strings();
     return std::all_of(strings.begin(), strings.end(),
                        [&](const std::string& s) { return s == strings[0]; });
@@ -189,7 +189,7 @@ class Reader {
 
   StatusOr<Literal> Hex() {
     const Token token = lexer_.peek();
-    if (token.kind != TokenKind::kString || IsHost(dtype_)) {
+    if (token.kind != TokenKind::kString || IsString(dtype_)) {
       return lexer_.Expected("bytes in hexadecimal");
     }
     const std::string_view digits = token.text.substr(1, token.text.size() - 2);
@@ -230,7 +230,7 @@ class Reader {
       return lexer_.ErrorAt(
           offset, StrCat("expected ", count_, " elements, found ", found));
     }
-    if (IsHost(dtype_)) return Literal::Strings(dims_, std::move(strings));
+    if (IsString(dtype_)) return Literal::Strings(dims_, std::move(strings));
     Literal literal(dtype_, dims_);
     for (int64_t i = 0; i < count_; ++i) SetBits(&literal, i, bits[i]);
     return literal;
@@ -243,7 +243,7 @@ class Reader {
     ENCORE_RETURN_IF_ERROR(Element(&bits, &strings));
     int64_t cost = 0;
     const int64_t each =
-        IsHost(dtype_)
+        IsString(dtype_)
             ? static_cast<int64_t>(sizeof(std::string) + strings[0].size())
             : std::max(BitWidth(dtype_) / 8, 1);
     if (__builtin_mul_overflow(count_, each, &cost) || cost > *budget) {
@@ -251,7 +251,7 @@ class Reader {
                                            " elements is too large to repeat"));
     }
     *budget -= cost;
-    if (IsHost(dtype_)) {
+    if (IsString(dtype_)) {
       return Literal::Strings(dims_,
                               std::vector<std::string>(count_, strings[0]));
     }
@@ -271,7 +271,7 @@ class Reader {
  private:
   Status Element(std::vector<uint64_t>* bits,
                  std::vector<std::string>* strings) {
-    if (IsHost(dtype_)) {
+    if (IsString(dtype_)) {
       ENCORE_ASSIGN_OR_RETURN(std::string text,
                               lexer_.ExpectString("a string"));
       strings->push_back(std::move(text));
@@ -302,7 +302,7 @@ class Reader {
 void AppendLiteral(std::string* out, const Literal& literal) {
   StrAppend(out, literal.type(), " ");
   if (AllEqual(literal)) return StrAppend(out, ElementText(literal, 0));
-  if (literal.element_count() > kMaxListed && !IsHost(literal.dtype())) {
+  if (literal.element_count() > kMaxListed && !IsString(literal.dtype())) {
     return AppendHex(out, literal.Canonical().bytes());
   }
   out->push_back('[');
@@ -321,7 +321,8 @@ StatusOr<Literal> ParseLiteral(Lexer& lexer, int64_t* budget) {
       }));
   const auto dims = type.shape.Evaluate({});
   const auto count = dims ? ElementCount(*dims) : std::nullopt;
-  if (!count || type.host != HostKind::kNone || type.shape.rank() > kMaxRank) {
+  if (!count || type.kind != ValueKind::kTensor ||
+      type.shape.rank() > kMaxRank) {
     return lexer.ErrorAt(offset, "no type that a literal can have");
   }
   Reader reader(lexer, type.dtype, *dims, *count);

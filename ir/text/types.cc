@@ -129,11 +129,11 @@ StatusOr<TensorType> ParseType(Lexer& lexer, const SymbolLookup& symbols) {
   TensorType type;
   int open = 0;
   for (const auto& [name, kind, inside] :
-       {std::tuple{"optional", HostKind::kOptional, HostKind::kNone},
-        std::tuple{"sequence", HostKind::kSequence,
-                   HostKind::kOptionalSequence}}) {
+       {std::tuple{"optional", ValueKind::kOptional, ValueKind::kTensor},
+        std::tuple{"sequence", ValueKind::kSequence,
+                   ValueKind::kOptionalSequence}}) {
     if (!lexer.AcceptName(name)) continue;
-    type.host = open == 0 ? kind : inside;
+    type.kind = open == 0 ? kind : inside;
     ENCORE_RETURN_IF_ERROR(lexer.Expect("<"));
     ++open;
   }

@@ -74,7 +74,8 @@ StatusOr<Value> Primal(GraphBuilder& g, Value y, std::span<const Value> xs,
   };
   for (const NodeId node : nodes) {
     const OpInfo& info = g.graph().info(node);
-    if (info.has(kBodies) || info.has(kOnHost) || info.op == Op::kCustom) {
+    if (info.has(kBodies) || info.has(kNonFlatValues) ||
+        info.op == Op::kCustom) {
       return WithoutRule(g.graph(), node);
     }
     Values operands;
@@ -144,7 +145,8 @@ Status PassOn(GraphBuilder& g, NodeId id, Adjoints* adjoints) {
 StatusOr<std::vector<Value>> Gradients(GraphBuilder& g, Value y,
                                        std::span<const Value> xs,
                                        std::span<const Value> at) {
-  if (!y.valid() || y.type().host != HostKind::kNone || !IsFloat(y.dtype())) {
+  if (!y.valid() || y.type().kind != ValueKind::kTensor ||
+      !IsFloat(y.dtype())) {
     return InvalidArgumentError(StrCat("the derivative of ", y.type(),
                                        ", expected a tensor of floats"));
   }

@@ -46,7 +46,7 @@ void ExpectDerivatives(const std::vector<Shape>& shapes,
   Values xs, ys;
   std::vector<Literal> inputs;
   for (size_t i = 0; i < shapes.size(); ++i) {
-    const TensorType type{DType::kF64, shapes[i], HostKind::kNone};
+    const TensorType type{DType::kF64, shapes[i], ValueKind::kTensor};
     xs.push_back(value.Input(StrCat("x", i), type));
     ys.push_back(slope.Input(StrCat("x", i), type));
     inputs.push_back(Sample(shapes[i], static_cast<int>(i)));
@@ -135,7 +135,7 @@ TEST(Gradients, OfProducts) {
 // A value that is used twice, one that does not matter, and another point.
 TEST(Gradients, AtAnotherPoint) {
   GraphBuilder g;
-  const TensorType scalar{DType::kF32, Shape(), HostKind::kNone};
+  const TensorType scalar{DType::kF32, Shape(), ValueKind::kTensor};
   const Value x = g.Input("x", scalar), at = g.Input("at", scalar);
   const Value z = g.Input("z", scalar), same = g.Input("same", scalar);
   const Value y = g.Add(g.Mul(x, x), g.Neg(x));

@@ -44,7 +44,7 @@ inline bool IsUnsigned(DType dtype) {
 inline bool IsInteger(DType dtype) {
   return IsSigned(dtype) || IsUnsigned(dtype);
 }
-inline bool IsHost(DType dtype) { return Kind(dtype) == DTypeKind::kHost; }
+inline bool IsString(DType dtype) { return Kind(dtype) == DTypeKind::kHost; }
 
 // Whether an element is smaller than a byte.
 inline bool IsPacked(DType dtype) {

@@ -67,7 +67,7 @@ Literal::Literal(DType dtype, std::vector<int64_t> dims)
   const auto count = ElementCount(dims_);
   ENCORE_CHECK(count.has_value()) << "literal of impossible size";
   element_count_ = *count;
-  if (IsHost(dtype)) {
+  if (IsString(dtype)) {
     strings_ = std::make_shared<std::vector<std::string>>(element_count_);
     return;
   }
@@ -85,7 +85,7 @@ StatusOr<Literal> Literal::Map(DType dtype, std::vector<int64_t> dims,
                                std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner) {
   const auto count = ElementCount(dims);
-  if (!count || IsHost(dtype)) {
+  if (!count || IsString(dtype)) {
     return InvalidArgumentError(StrCat("no tensor bytes of type ", Name(dtype),
                                        "[", StrJoin(dims, ","), "]"));
   }
@@ -125,9 +125,9 @@ Literal Literal::Strings(std::vector<int64_t> dims,
 }
 
 Literal Literal::Sequence(DType dtype, std::vector<Literal> elements) {
-  Literal literal = Absent(dtype, HostKind::kSequence);
+  Literal literal = Absent(dtype, ValueKind::kSequence);
   for (const Literal& element : elements) {
-    ENCORE_CHECK(element.host_ == HostKind::kNone && element.dtype_ == dtype)
+    ENCORE_CHECK(element.kind_ == ValueKind::kTensor && element.dtype_ == dtype)
         << "no sequence of " << element.type().ToString();
   }
   *literal.elements_ = std::move(elements);
@@ -135,19 +135,19 @@ Literal Literal::Sequence(DType dtype, std::vector<Literal> elements) {
 }
 
 Literal Literal::Optional(Literal value) {
-  ENCORE_CHECK(!IsOptional(value.host_)) << "an optional of an optional";
-  Literal literal = Absent(value.dtype_, value.host_ == HostKind::kNone
-                                             ? HostKind::kOptional
-                                             : HostKind::kOptionalSequence);
+  ENCORE_CHECK(!IsOptional(value.kind_)) << "an optional of an optional";
+  Literal literal = Absent(value.dtype_, value.kind_ == ValueKind::kTensor
+                                             ? ValueKind::kOptional
+                                             : ValueKind::kOptionalSequence);
   literal.elements_->push_back(std::move(value));
   return literal;
 }
 
-Literal Literal::Absent(DType dtype, HostKind kind) {
-  ENCORE_CHECK(kind != HostKind::kNone);
+Literal Literal::Absent(DType dtype, ValueKind kind) {
+  ENCORE_CHECK(kind != ValueKind::kTensor);
   Literal literal(dtype, {0});
   literal.dims_.clear();
-  literal.host_ = kind;
+  literal.kind_ = kind;
   literal.strings_.reset();
   literal.elements_ = std::make_shared<std::vector<Literal>>();
   return literal;
@@ -165,7 +165,7 @@ std::vector<Literal> Literal::TakeElements() && {
 }
 
 std::span<const std::byte> Literal::bytes() const {
-  ENCORE_CHECK(!IsHost(dtype_) && host_ == HostKind::kNone)
+  ENCORE_CHECK(!IsString(dtype_) && kind_ == ValueKind::kTensor)
       << "a host object has no bytes";
   return {data_, size_};
 }
@@ -286,7 +286,7 @@ void Literal::SetInt(int64_t i, int64_t value) {
 }
 
 Literal Literal::Aligned() const {
-  if (host_ != HostKind::kNone || IsHost(dtype_) || IsPacked(dtype_)) {
+  if (kind_ != ValueKind::kTensor || IsString(dtype_) || IsPacked(dtype_)) {
     return *this;
   }
   if (reinterpret_cast<uintptr_t>(data_) % (BitWidth(dtype_) / 8) == 0)
@@ -317,11 +317,11 @@ Literal Literal::Canonical() const {
 }
 
 bool operator==(const Literal& a, const Literal& b) {
-  if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_ || a.host_ != b.host_) {
+  if (a.dtype_ != b.dtype_ || a.dims_ != b.dims_ || a.kind_ != b.kind_) {
     return false;
   }
-  if (a.host_ != HostKind::kNone) return *a.elements_ == *b.elements_;
-  if (IsHost(a.dtype_)) return *a.strings_ == *b.strings_;
+  if (a.kind_ != ValueKind::kTensor) return *a.elements_ == *b.elements_;
+  if (IsString(a.dtype_)) return *a.strings_ == *b.strings_;
   if (a.HasStrayBits() || b.HasStrayBits()) {
     return a.Canonical() == b.Canonical();
   }
@@ -338,12 +338,12 @@ uint64_t Literal::Fingerprint() const {
   };
   mix(static_cast<uint64_t>(dtype_));
   for (const int64_t dim : dims_) mix(static_cast<uint64_t>(dim));
-  if (host_ != HostKind::kNone) {
-    mix(static_cast<uint64_t>(host_));
+  if (kind_ != ValueKind::kTensor) {
+    mix(static_cast<uint64_t>(kind_));
     for (const Literal& element : *elements_) mix(element.Fingerprint());
     return hash;
   }
-  if (IsHost(dtype_)) {
+  if (IsString(dtype_)) {
     for (const std::string& text : *strings_) {
       mix(text.size());
       for (const char c : text) mix(static_cast<uint8_t>(c));

@@ -71,18 +71,18 @@ class Literal {
   // An optional that has a value: a tensor or a sequence.
   static Literal Optional(Literal value);
   // One without; of kind kOptional or kOptionalSequence.
-  static Literal Absent(DType dtype, HostKind kind);
+  static Literal Absent(DType dtype, ValueKind kind);
 
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& dims() const { return dims_; }
   int rank() const { return static_cast<int>(dims_.size()); }
   int64_t element_count() const { return element_count_; }
   Shape shape() const { return Shape(std::span<const int64_t>(dims_)); }
-  TensorType type() const { return {dtype_, shape(), host_}; }
+  TensorType type() const { return {dtype_, shape(), kind_}; }
 
-  HostKind host() const { return host_; }
+  ValueKind kind() const { return kind_; }
   // The tensors of a sequence; an optional's value, none or one. REQUIRES
-  // host() other than kNone.
+  // kind() other than kTensor.
   const std::vector<Literal>& elements() const;
   // The same by value: moved where no other literal shares them.
   std::vector<Literal> TakeElements() &&;
@@ -144,7 +144,7 @@ class Literal {
   bool HasStrayBits() const;
 
   DType dtype_;
-  HostKind host_ = HostKind::kNone;
+  ValueKind kind_ = ValueKind::kTensor;
   std::vector<int64_t> dims_;
   int64_t element_count_ = 0;
   const std::byte* data_ = nullptr;

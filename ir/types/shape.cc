@@ -76,14 +76,14 @@ std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
 }
 
 std::string TensorType::ToString(std::span<const Symbol> symbols) const {
-  switch (host) {
-    case HostKind::kNone:
+  switch (kind) {
+    case ValueKind::kTensor:
       break;
-    case HostKind::kSequence:
+    case ValueKind::kSequence:
       return StrCat("sequence<", Name(dtype), ">");
-    case HostKind::kOptional:
+    case ValueKind::kOptional:
       return StrCat("optional<", Name(dtype), ">");
-    case HostKind::kOptionalSequence:
+    case ValueKind::kOptionalSequence:
       return StrCat("optional<sequence<", Name(dtype), ">>");
   }
   return StrCat(Name(dtype), shape.ToString(symbols));

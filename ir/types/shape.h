@@ -2,8 +2,8 @@
 //
 // A shape is a list of dims, outermost first; data is row-major (the last dim
 // is contiguous). A scalar has no dims. A host object (a sequence or an
-// optional) has a type too, with `host` saying which it is; what shapes its
-// tensors have is their own affair, so that two sequences are of one type
+// optional) has a type too, with `kind` saying which it is; what shapes its
+// tensors have is theirs, so that two sequences are of one type
 // whatever is in them.
 #ifndef ENCORE_IR_TYPES_SHAPE_H_
 #define ENCORE_IR_TYPES_SHAPE_H_
@@ -70,21 +70,21 @@ std::optional<int64_t> ElementCount(std::span<const int64_t> dims);
 // within int64.
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
 
-enum class HostKind : uint8_t {
-  kNone,              // a tensor; string tensors are tensors of dtype string
+enum class ValueKind : uint8_t {
+  kTensor,            // string tensors too: string tensors are tensors of dtype string
   kSequence,          // a list of tensors of `dtype`, each of its own shape
   kOptional,          // a tensor of `dtype`, or nothing
   kOptionalSequence,  // such a list, or nothing
 };
 
-inline bool IsOptional(HostKind kind) {
-  return kind == HostKind::kOptional || kind == HostKind::kOptionalSequence;
+inline bool IsOptional(ValueKind kind) {
+  return kind == ValueKind::kOptional || kind == ValueKind::kOptionalSequence;
 }
 
 struct TensorType {
   DType dtype = DType::kF32;
-  Shape shape;  // without dims where `host` is not kNone
-  HostKind host = HostKind::kNone;
+  Shape shape;  // without dims where `kind` is not kTensor
+  ValueKind kind = ValueKind::kTensor;
 
   // "f32[N,784]", "sequence<f32>", "optional<i64>", "optional<sequence<i64>>".
   std::string ToString(std::span<const Symbol> symbols = {}) const;
@@ -92,7 +92,7 @@ struct TensorType {
 
   template <typename H>
   friend H AbslHashValue(H state, const TensorType& type) {
-    return H::combine(std::move(state), type.dtype, type.shape, type.host);
+    return H::combine(std::move(state), type.dtype, type.shape, type.kind);
   }
 };
 

@@ -81,7 +81,7 @@ class PlanScan {
     attrs.directions.resize(elements.size());
     for (const Value& whole : elements) {
       elements_.push_back(whole.dtype());
-      if (IsHost(whole.dtype())) {
+      if (IsString(whole.dtype())) {
         scanned.push_back(g_.Iota(DType::kI64, {length_}, 0));
         captures.push_back(whole);
       } else {
@@ -89,7 +89,7 @@ class PlanScan {
       }
     }
     for (size_t k = 0; k < stacked_.size(); ++k) {
-      if (IsHost(stacked_[k])) {
+      if (IsString(stacked_[k])) {
         sequences.push_back(EmptySequence(g_, stacked_[k]));
       } else {
         attrs.directions.push_back(attrs_.directions[elements.size() + k]);
@@ -118,7 +118,7 @@ class PlanScan {
     Values inputs(in.begin(), in.begin() + carried);
     auto whole = captures.begin() + attrs_.captures;
     for (size_t i = 0; i < elements_.size(); ++i) {
-      inputs.push_back(IsHost(elements_[i])
+      inputs.push_back(IsString(elements_[i])
                            ? inner.Take(*whole++, scanned[i], 0)
                            : inner.Cast(scanned[i], elements_[i]));
     }
@@ -135,7 +135,7 @@ class PlanScan {
     Values longer, stacked;
     for (size_t k = 0; k < stacked_.size(); ++k) {
       const Value& output = outputs[carried + k];
-      if (!IsHost(stacked_[k])) {
+      if (!IsString(stacked_[k])) {
         stacked.push_back(inner.Cast(output, WholeBytes(stacked_[k])));
         continue;
       }
@@ -154,7 +154,7 @@ class PlanScan {
     Values all(results.begin(), results.begin() + carried);
     size_t sequence = 0, tensor = carried + sequences;
     for (const DType dtype : stacked_) {
-      if (!IsHost(dtype)) {
+      if (!IsString(dtype)) {
         all.push_back(g_.Cast(results[tensor++], dtype));
         continue;
       }
@@ -208,14 +208,14 @@ struct LoopParts {
   }
 };
 
-// Whether a node of `body` or of a body in it finds out a size.
-bool FindsSizes(const Graph& body) {
+// Whether a node of `body` or of a body in it defines a symbol.
+bool DefinesSymbols(const Graph& body) {
   std::vector<const Graph*> work = {&body};
   while (!work.empty()) {
     const Graph& graph = *work.back();
     work.pop_back();
     for (const NodeId node : Nodes(graph)) {
-      if (graph.info(node).has(kFindsSizes)) return true;
+      if (graph.info(node).has(kDefinesSymbols)) return true;
       for (const Graph& inner : graph.bodies(node)) work.push_back(&inner);
     }
   }
@@ -296,7 +296,7 @@ Values LowerLoop(GraphBuilder& g, const Graph& from, NodeId node,
   if (loop.counts() && loop.stacks()) {
     return MakeCountedScan(g, loop, loop.trips);
   }
-  if (loop.stacks() && !FindsSizes(loop.body)) {
+  if (loop.stacks() && !DefinesSymbols(loop.body)) {
     return MakeCountedScan(g, loop, MakeWhile(g, loop, {})[0]);
   }
   std::vector<TensorType> stacked;

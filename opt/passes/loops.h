@@ -8,7 +8,7 @@
 //   * both, where its condition may end it and it stacks values: the while
 //     counts the trips, the scan makes them again and stacks. Bodies have no
 //     side effects, so the second time gives the same;
-//   * in that case, where the body finds out sizes, which can be said once
+//   * in that case, where the body defines symbols, which can be said once
 //     only, a while that carries sequences, to which each trip appends.
 // Strings are no bytes that a scan could slice or stack: what is scanned of
 // them is taken by the number of the trip, what is stacked is carried in a

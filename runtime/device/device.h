@@ -54,8 +54,8 @@ class Kernel {
 };
 
 struct LoadRequest {
-  const Program* program = nullptr;
-  std::span<const std::byte> artefact;  // empty where the program has none
+  const KernelBinary* program = nullptr;
+  std::span<const std::byte> artifact;  // empty where the program has none
 };
 
 class Device {
@@ -81,9 +81,9 @@ class Device {
   virtual Status CopyWithin(void* dst, const void* src, int64_t bytes,
                             Queue* queue) = 0;
 
-  // A kernel per request, in order. Programs that share an artefact get it
+  // A kernel per request, in order. Programs that share an artifact get it
   // loaded once; what is loaded lives as long as one of the kernels. May use
-  // `threads`. DataLoss says that a program or an artefact is not what was
+  // `threads`. DataLoss says that a program or an artifact is not what was
   // compiled, which no machine could load; nothing else says so. What this
   // machine, or this process, cannot do is FailedPrecondition (a CPU feature or
   // a library that is not there, or a library that cannot be loaded, with what

@@ -20,7 +20,7 @@ constexpr int64_t kMostPlannedBytes = int64_t{1} << 40;
 constexpr int64_t kMostPlannedAtRunTime = int64_t{1} << 24;
 
 // The tensor whose bytes a slot's are: a view's base.
-SlotId FamilyOf(const CompiledGraph& graph, SlotId slot) {
+SlotId AliasSetOf(const CompiledGraph& graph, SlotId slot) {
   const SlotId base = graph.slot(slot).base;
   return base.valid() && !graph.slot(base).is_arena ? base : slot;
 }
@@ -116,7 +116,7 @@ class Assigner {
     }
   }
   void TouchSlot(SlotId slot, uint32_t first, uint32_t last) {
-    Use& use = uses_[FamilyOf(graph_, slot).value()];
+    Use& use = uses_[AliasSetOf(graph_, slot).value()];
     use.first = std::min(use.first, first);
     use.last = std::max(use.last, last);
     if (use.path.empty()) {

@@ -40,7 +40,7 @@
 namespace encore::runtime {
 
 using SlotId = TypedId<struct SlotTag>;
-using ProgramId = TypedId<struct ProgramTag>;
+using KernelBinaryId = TypedId<struct ProgramTag>;
 using PlanId = TypedId<struct PlanTag>;
 using PoolId = TypedId<struct PoolTag>;
 using DeviceId = TypedId<struct DeviceTag>;
@@ -50,7 +50,7 @@ inline constexpr PoolId kHostPool{0};
 // Every buffer of a pool, arena place, blob and constant starts at a multiple.
 inline constexpr int64_t kAlignment = 64;
 
-// Bytes that are part of the graph: constants and programs' artefacts.
+// Bytes that are part of the graph: constants and programs' artifacts.
 struct Blob {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;  // keeps `bytes` alive
@@ -84,7 +84,7 @@ struct Slot {
   int64_t blob_offset = 0;
 
   bool is_host_object() const {
-    return type.host != HostKind::kNone || IsHost(type.dtype);
+    return type.kind != ValueKind::kTensor || IsString(type.dtype);
   }
 };
 
@@ -115,10 +115,10 @@ struct PoolInfo {
 };
 
 // A kernel in the form a backend's device loads.
-struct Program {
+struct KernelBinary {
   std::string backend;
-  BlobId artefact;    // may be shared between programs; invalid: none
-  std::string entry;  // symbol in the artefact, or name of a library's kernel
+  BlobId artifact;    // may be shared between programs; invalid: none
+  std::string entry;  // symbol in the artifact, or name of a library's kernel
   std::vector<std::byte> params;  // of the backend's own format
   // What the machine must have ("avx2", "fma"); Device::Load checks.
   std::vector<std::string> requirements;
@@ -141,12 +141,12 @@ struct Copy {
 
 // The kernel of `program` on `device`, given the addresses of `reads` then
 // `writes`, and the values of `args` (extents, partition counts, grid sizes:
-// what they mean is the program's affair).
+// the kernel decides what they mean).
 struct Launch {
   struct InPlace {
     uint32_t read = 0, write = 0;  // indices into reads and writes
   };
-  ProgramId program;
+  KernelBinaryId program;
   DeviceId device;
   // A slot in both lists is updated in place. Scratch is a write that nobody
   // reads.
@@ -175,14 +175,14 @@ enum class InvokeKind : uint8_t {
 // constants).
 struct Invoke {
   // After each body: state = next. No `next` is also a state. A host object is
-  // moved: `next` then has no value until the body writes it again.
+  // moved: `next` is then moved-from until the body writes it again.
   struct Carried {
     SlotId state, next;
   };
   // In trip i, `element` is the i-th equal part of `whole` (the last first
   // where `reversed`). `element` is a temporary view of `whole` at offset 0.
-  struct Scanned {
-    SlotId whole, element;
+  struct StackedOperand {
+    SlotId stacked, slice;
     bool reversed = false;
   };
   InvokeKind kind = InvokeKind::kIf;
@@ -190,7 +190,7 @@ struct Invoke {
   SlotId selector;  // one bool, i32 or i64 in host memory; invalid for kScan
   Dim trips;        // kScan
   std::vector<Carried> carried;
-  std::vector<Scanned> scanned;
+  std::vector<StackedOperand> scanned;
   // Every slot of the surrounding plan that the sub-plans may read or write,
   // the selector, states and scanned wholes included.
   std::vector<SlotId> reads, writes;
@@ -212,7 +212,7 @@ struct CompiledGraph {
   std::vector<SymbolInfo> symbols;
   std::vector<Slot> slots;
   std::vector<Blob> blobs;
-  std::vector<Program> programs;
+  std::vector<KernelBinary> programs;
   std::vector<Plan> plans;
   // `prepare` reads parameters and constants and writes derived slots; invalid
   // where nothing is derived. `run` is the replay.
@@ -221,13 +221,15 @@ struct CompiledGraph {
   std::vector<SlotId> inputs, outputs, parameters;
 
   const Slot& slot(SlotId id) const { return slots[id.value()]; }
-  const Program& program(ProgramId id) const { return programs[id.value()]; }
+  const KernelBinary& program(KernelBinaryId id) const {
+    return programs[id.value()];
+  }
   const Plan& plan(PlanId id) const { return plans[id.value()]; }
 };
 
 // Appends and returns the new element's id.
 SlotId AddSlot(CompiledGraph* graph, Slot slot);
-ProgramId AddProgram(CompiledGraph* graph, Program program);
+KernelBinaryId AddKernelBinary(CompiledGraph* graph, KernelBinary program);
 PlanId AddPlan(CompiledGraph* graph, Plan plan);
 BlobId AddBlob(CompiledGraph* graph, Blob blob);
 

@@ -220,7 +220,7 @@ void Transfer(Archive& a, TensorType& type) {
     if (!IsValidDType(dtype)) return a.Fail();
     type.dtype = static_cast<DType>(dtype);
   }
-  a.Enum(type.host, HostKind::kOptionalSequence);
+  a.Enum(type.kind, ValueKind::kOptionalSequence);
   Transfer(a, type.shape.mutable_dims());
   if constexpr (Archive::kReads) {
     if (type.shape.rank() > kMaxRank) a.Fail();
@@ -241,9 +241,9 @@ void Transfer(Archive& a, Slot& slot) {
 }
 
 template <typename Archive>
-void Transfer(Archive& a, Program& program) {
+void Transfer(Archive& a, KernelBinary& program) {
   Transfer(a, program.backend);
-  Transfer(a, program.artefact);
+  Transfer(a, program.artifact);
   Transfer(a, program.entry);
   a.Bytes(program.params);
   Transfer(a, program.requirements);
@@ -288,9 +288,9 @@ void Transfer(Archive& a, Invoke::Carried& carried) {
   Transfer(a, carried.next);
 }
 template <typename Archive>
-void Transfer(Archive& a, Invoke::Scanned& scanned) {
-  Transfer(a, scanned.whole);
-  Transfer(a, scanned.element);
+void Transfer(Archive& a, Invoke::StackedOperand& scanned) {
+  Transfer(a, scanned.stacked);
+  Transfer(a, scanned.slice);
   a.Enum(scanned.reversed, true);
 }
 template <typename Archive>

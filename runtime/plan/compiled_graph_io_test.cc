@@ -44,7 +44,7 @@ CompiledGraph Everything() {
   g.Add({Deallocate{PoolId(1), arena}, {}});
   g.graph.programs[0].params = {std::byte{1}, std::byte{2}};
   g.graph.programs[0].requirements = {"avx2", "fma"};
-  g.graph.programs[0].artefact = BlobId(0);
+  g.graph.programs[0].artifact = BlobId(0);
   return g.graph;
 }
 

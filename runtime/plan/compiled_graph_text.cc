@@ -33,7 +33,7 @@ std::string Word(std::string_view text) {
                                                            : Quote(text);
 }
 
-std::string ProgramName(const Program& program) {
+std::string ProgramName(const KernelBinary& program) {
   return StrCat(Word(program.backend), ":", Word(program.entry));
 }
 
@@ -49,7 +49,7 @@ struct StepPrinter {
     return StrCat("deallocate ", Name(op.slot), " at pool ", op.pool.value());
   }
   std::string operator()(const Launch& op) const {
-    const Program& program = graph.program(op.program);
+    const KernelBinary& program = graph.program(op.program);
     std::string out =
         StrCat("launch ", ProgramName(program), " #", op.program.value(), " ",
                List(op.reads), " -> ", List(op.writes));
@@ -73,8 +73,8 @@ struct StepPrinter {
     for (const Invoke::Carried& pair : op.carried) {
       StrAppend(&out, " carry ", Name(pair.next), "->", Name(pair.state));
     }
-    for (const Invoke::Scanned& pair : op.scanned) {
-      StrAppend(&out, " scan ", Name(pair.whole), " by ", Name(pair.element),
+    for (const Invoke::StackedOperand& pair : op.scanned) {
+      StrAppend(&out, " scan ", Name(pair.stacked), " by ", Name(pair.slice),
                 pair.reversed ? " reversed" : "");
     }
     StrAppend(&out, " ", List(op.reads), " -> ", List(op.writes));
@@ -103,12 +103,12 @@ std::string SlotText(const CompiledGraph& graph, uint32_t number) {
 }
 
 std::string ProgramText(const CompiledGraph& graph, uint32_t number) {
-  const Program& program = graph.programs[number];
+  const KernelBinary& program = graph.programs[number];
   std::string out =
       StrCat("  #", number, " ", ProgramName(program), ", ", program.reads,
              " reads, ", program.writes, " writes");
-  if (program.artefact.valid()) {
-    StrAppend(&out, ", blob ", program.artefact.value());
+  if (program.artifact.valid()) {
+    StrAppend(&out, ", blob ", program.artifact.value());
   }
   if (!program.requirements.empty()) {
     StrAppend(&out, ", requires ",

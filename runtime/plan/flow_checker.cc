@@ -18,8 +18,8 @@ namespace {
 // A Scan whose body is being run.
 struct ActiveScan {
   SlotId element, whole;
-  bool written = false;  // the element, in this trip
-  bool spoiled = false;  // something else was written over the whole
+  bool written = false;    // the element, in this trip
+  bool clobbered = false;  // something else was written over the whole
 };
 
 // The abstract memory.
@@ -39,7 +39,7 @@ struct State {
     }
     for (size_t s = 0; s < scans.size(); ++s) {
       scans[s].written &= other.scans[s].written;
-      scans[s].spoiled |= other.scans[s].spoiled;
+      scans[s].clobbered |= other.scans[s].clobbered;
     }
   }
 };
@@ -66,7 +66,7 @@ class FlowChecker {
  private:
   const SlotFact& Fact(SlotId slot) const { return facts_[slot.value()]; }
   SlotRole RoleOf(SlotId slot) const {
-    return graph_.slot(Fact(slot).family).role;
+    return graph_.slot(Fact(slot).alias_set).role;
   }
   bool in_prepare() const { return root_ == graph_.prepare; }
 
@@ -139,13 +139,14 @@ class FlowChecker {
     return OkStatus();
   }
 
-  // Whether every invoke between here and the family's home declares it.
+  // Whether every invoke between here and the alias_set's home declares it.
   Status CheckDeclared(SlotId slot, PlanId plan, bool is_write) {
-    const SlotId family = Fact(slot).family;
-    const PlanId home = scopes_.home[family.value()];
+    const SlotId alias_set = Fact(slot).alias_set;
+    const PlanId home = scopes_.home[alias_set.value()];
     const auto names = [&](const std::vector<SlotId>& list) {
-      return std::ranges::any_of(
-          list, [&](SlotId other) { return Fact(other).family == family; });
+      return std::ranges::any_of(list, [&](SlotId other) {
+        return Fact(other).alias_set == alias_set;
+      });
     };
     for (; plan.valid() && plan != home; plan = scopes_.parent[plan.value()]) {
       const Invoke* invoke = scopes_.invoke[plan.value()];
@@ -194,7 +195,7 @@ class FlowChecker {
     ENCORE_RETURN_IF_ERROR(CheckDeclared(slot, plan, false));
     const SlotFact& fact = Fact(scan != nullptr ? scan->whole : slot);
     const auto gap = state_.owners[fact.storage.value()].FindGap(
-        fact.begin, fact.end, fact.family.value());
+        fact.begin, fact.end, fact.alias_set.value());
     if (!gap) return OkStatus();
     const bool lost = gap->owner != OwnerMap::kNobody;
     return Error("P15", "slot ", slot.value(), " is read, byte ", gap->at,
@@ -222,26 +223,26 @@ class FlowChecker {
     }
     const SlotFact& fact = Fact(scan != nullptr ? scan->whole : slot);
     OwnerMap& owners = state_.owners[fact.storage.value()];
-    owners.TakeFromOthers(fact.begin, fact.end, fact.family.value());
-    Spoil(fact);
+    owners.TakeFromOthers(fact.begin, fact.end, fact.alias_set.value());
+    Clobber(fact);
     if (scan != nullptr) {
       scan->written = true;
     } else {
-      owners.Set(fact.begin, fact.end, fact.family.value());
+      owners.Set(fact.begin, fact.end, fact.alias_set.value());
     }
     return DefineSymbols(slot);
   }
 
   // What is written over the whole of a scan undoes its elements.
-  void Spoil(const SlotFact& fact) {
+  void Clobber(const SlotFact& fact) {
     for (ActiveScan& scan : state_.scans) {
       const SlotFact& whole = Fact(scan.whole);
-      if (whole.storage != fact.storage || whole.family == fact.family ||
+      if (whole.storage != fact.storage || whole.alias_set == fact.alias_set ||
           whole.begin >= fact.end || fact.begin >= whole.end) {
         continue;
       }
       scan.written = false;
-      scan.spoiled = true;
+      scan.clobbered = true;
     }
   }
 
@@ -268,7 +269,7 @@ class FlowChecker {
       ForEachSymbol(slot.bytes, note);
       ForEachSymbol(slot.offset, note);
       const SlotFact& fact = facts_[s];
-      if (!depends || fact.family != SlotId(s)) continue;
+      if (!depends || fact.alias_set != SlotId(s)) continue;
       if (!slot.base.valid() && state_.allocated[s]) {
         return Error("P20", "symbol ", symbol, " changes while slot ", s,
                      " has memory of its size");
@@ -425,14 +426,14 @@ class FlowChecker {
 
   Status RunScan(const Invoke& op) {
     ENCORE_RETURN_IF_ERROR(UseDim(op.trips));
-    for (const Invoke::Scanned& scanned : op.scanned) {
-      if (ScanOf(scanned.element) != nullptr) {
-        return Error("P11", "slot ", scanned.element.value(),
+    for (const Invoke::StackedOperand& scanned : op.scanned) {
+      if (ScanOf(scanned.slice) != nullptr) {
+        return Error("P11", "slot ", scanned.slice.value(),
                      " is the element of two scans");
       }
-      ENCORE_RETURN_IF_ERROR(UseSizes(scanned.element));
-      ENCORE_RETURN_IF_ERROR(CheckAllocated(scanned.whole));
-      state_.scans.push_back({scanned.element, scanned.whole});
+      ENCORE_RETURN_IF_ERROR(UseSizes(scanned.slice));
+      ENCORE_RETURN_IF_ERROR(CheckAllocated(scanned.stacked));
+      state_.scans.push_back({scanned.slice, scanned.stacked});
     }
     const size_t first = state_.scans.size() - op.scanned.size();
     const auto start_trip = [&] {
@@ -453,10 +454,10 @@ class FlowChecker {
     }
     state_.scans.resize(first);
     for (const ActiveScan& scan : done) {
-      if (!scan.written || scan.spoiled) continue;
+      if (!scan.written || scan.clobbered) continue;
       const SlotFact& whole = Fact(scan.whole);
       state_.owners[whole.storage.value()].Set(whole.begin, whole.end,
-                                               whole.family.value());
+                                               whole.alias_set.value());
     }
     return OkStatus();
   }

@@ -100,7 +100,8 @@ const std::vector<Case>& Cases() {
   using G = CompiledGraph&;
   static const auto& cases = *new std::vector<Case>{
       {"P1", "slot id", [](G g) { At<Launch>(g, 1).reads[0] = SlotId(99); }},
-      {"P1", "program", [](G g) { At<Launch>(g, 1).program = ProgramId(99); }},
+      {"P1", "program",
+       [](G g) { At<Launch>(g, 1).program = KernelBinaryId(99); }},
       {"P1", "symbol", [](G g) { g.slots[11].bytes = Dim::OfSymbol(7); }},
       {"P1", "in place", [](G g) { At<Launch>(g, 1).in_place = {{0, 5}}; }},
       {"P2", "negative size", [](G g) { g.slots[6].bytes = Dim(-4); }},

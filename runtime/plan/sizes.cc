@@ -5,7 +5,7 @@
 namespace encore::runtime {
 
 Dim DenseBytes(const TensorType& type) {
-  if (type.host != HostKind::kNone || IsHost(type.dtype)) return 0;
+  if (type.kind != ValueKind::kTensor || IsString(type.dtype)) return 0;
   const Dim elements = type.shape.ElementCount();
   const int bits = BitWidth(type.dtype);
   if (bits % 8 == 0) return elements * Dim(bits / 8);

@@ -50,7 +50,7 @@ class ScopeFinder {
 
  private:
   void Touch(SlotId slot, PlanId plan) {
-    PlanId& home = scopes_.home[facts_[slot.value()].family.value()];
+    PlanId& home = scopes_.home[facts_[slot.value()].alias_set.value()];
     if (!home.valid()) {
       home = plan;
       return;
@@ -84,8 +84,8 @@ class ScopeFinder {
       Touch(carried.state, op.plans.back());
       Touch(carried.next, op.plans.back());
     }
-    for (const Invoke::Scanned& scanned : op.scanned) {
-      Touch(scanned.whole, plan_);
+    for (const Invoke::StackedOperand& scanned : op.scanned) {
+      Touch(scanned.stacked, plan_);
     }
   }
 
@@ -106,7 +106,7 @@ std::vector<SlotFact> ComputeSlotFacts(const CompiledGraph& graph) {
     fact.end = slot.is_host_object() && !slot.is_arena
                    ? 1
                    : slot.bytes.UpperBound(symbols);
-    fact.family = SlotId(s);
+    fact.alias_set = SlotId(s);
     SlotId at(s);
     while (graph.slot(at).base.valid()) {
       const Dim& offset = graph.slot(at).offset;
@@ -114,7 +114,7 @@ std::vector<SlotFact> ComputeSlotFacts(const CompiledGraph& graph) {
       fact.begin = SaturatedSum(fact.begin, low);
       fact.end = SaturatedSum(fact.end, offset.UpperBound(symbols));
       at = graph.slot(at).base;
-      if (!graph.slot(at).is_arena) fact.family = at;
+      if (!graph.slot(at).is_arena) fact.alias_set = at;
     }
     fact.storage = at;
     const Slot& storage = graph.slot(at);
@@ -128,8 +128,8 @@ std::vector<SlotFact> ComputeSlotFacts(const CompiledGraph& graph) {
     for (const Step& step : plan.steps) {
       const auto* invoke = std::get_if<Invoke>(&step.op);
       if (invoke == nullptr) continue;
-      for (const Invoke::Scanned& scanned : invoke->scanned) {
-        facts[scanned.element.value()].is_element = true;
+      for (const Invoke::StackedOperand& scanned : invoke->scanned) {
+        facts[scanned.slice.value()].is_element = true;
       }
     }
   }

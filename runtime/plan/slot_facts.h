@@ -16,7 +16,7 @@ struct SlotFact {
   SlotId storage;
   int64_t begin = 0, end = 0;
   // The tensor whose value it is or is part of: itself, or a view's base.
-  SlotId family;
+  SlotId alias_set;
   bool needs_allocate = false;  // the storage is an arena or has an Allocate
   bool is_element = false;      // of a Scan
 };
@@ -24,12 +24,12 @@ struct SlotFact {
 // REQUIRES a graph that CheckStructure accepts.
 std::vector<SlotFact> ComputeSlotFacts(const CompiledGraph& graph);
 
-// The tree of plans: who invokes whom, and where each family is at home.
+// The tree of plans: who invokes whom, and where each alias_set is at home.
 struct PlanScopes {
   std::vector<const Invoke*> invoke;  // per plan; null for run and prepare
   std::vector<PlanId> parent;         // per plan
   std::vector<int> depth;             // per plan
-  // Per slot that is a family: the innermost plan that holds all its uses.
+  // Per slot that is a alias_set: the innermost plan that holds all its uses.
   std::vector<PlanId> home;
 };
 PlanScopes ComputePlanScopes(const CompiledGraph& graph,

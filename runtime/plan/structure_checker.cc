@@ -84,9 +84,9 @@ class StructureChecker {
                      " has another device's pool");
     }
     for (size_t p = 0; p < graph_.programs.size(); ++p) {
-      const BlobId artefact = graph_.programs[p].artefact;
-      ENCORE_REQUIRE("P1", !artefact.valid() || In(artefact, graph_.blobs),
-                     "program ", p, " has no such artefact");
+      const BlobId artifact = graph_.programs[p].artifact;
+      ENCORE_REQUIRE("P1", !artifact.valid() || In(artifact, graph_.blobs),
+                     "program ", p, " has no such artifact");
     }
     return OkStatus();
   }
@@ -289,7 +289,7 @@ class StructureChecker {
     ENCORE_REQUIRE("P9",
                    src_id != dst_id && !src.is_arena && !dst.is_arena &&
                        src.is_host_object() == dst.is_host_object() &&
-                       src.type.host == dst.type.host && src.bytes == dst.bytes,
+                       src.type.kind == dst.type.kind && src.bytes == dst.bytes,
                    "slots ", src_id.value(), " and ", dst_id.value(),
                    " cannot be copied");
     ENCORE_REQUIRE(
@@ -307,7 +307,7 @@ class StructureChecker {
                        std::ranges::all_of(
                            op.args, [this](const Dim& d) { return IsDim(d); }),
                    "no such program, device, slot or dim");
-    const Program& program = graph_.program(op.program);
+    const KernelBinary& program = graph_.program(op.program);
     const DeviceInfo& device = graph_.devices[op.device.value()];
     ENCORE_REQUIRE("P8",
                    program.backend == device.backend &&
@@ -371,13 +371,13 @@ class StructureChecker {
     ENCORE_REQUIRE("P11", op.kind != InvokeKind::kIf || op.carried.empty(),
                    "states are what loops have");
     ENCORE_RETURN_IF_ERROR(CheckCarried(op));
-    for (const Invoke::Scanned& scanned : op.scanned) {
-      ENCORE_REQUIRE("P1", IsSlot(scanned.whole) && IsSlot(scanned.element),
+    for (const Invoke::StackedOperand& scanned : op.scanned) {
+      ENCORE_REQUIRE("P1", IsSlot(scanned.stacked) && IsSlot(scanned.slice),
                      "no such slot");
-      const Slot& element = graph_.slot(scanned.element);
-      const Slot& whole = graph_.slot(scanned.whole);
+      const Slot& element = graph_.slot(scanned.slice);
+      const Slot& whole = graph_.slot(scanned.stacked);
       ENCORE_REQUIRE("P11",
-                     element.base == scanned.whole && !whole.is_arena &&
+                     element.base == scanned.stacked && !whole.is_arena &&
                          element.offset == Dim(0),
                      "an element is a view of its whole, at 0");
       ENCORE_REQUIRE(

@@ -19,10 +19,10 @@ Status LoadOn(const CompiledGraph& graph, DeviceId id, Device* device,
   std::vector<uint32_t> programs;
   for (uint32_t p = 0; p < graph.programs.size(); ++p) {
     if (device_of[p] != id) continue;
-    const Program& program = graph.programs[p];
+    const KernelBinary& program = graph.programs[p];
     LoadRequest request{&program, {}};
-    if (program.artefact.valid()) {
-      request.artefact = graph.blobs[program.artefact.value()].bytes;
+    if (program.artifact.valid()) {
+      request.artifact = graph.blobs[program.artifact.value()].bytes;
     }
     requests.push_back(request);
     programs.push_back(p);

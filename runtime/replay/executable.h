@@ -22,7 +22,7 @@ class Executable {
   // constants where they are read. devices[i] stands for graph.devices[i] and
   // must be of its backend. Errors: InvalidArgument for a graph that does not
   // verify, and what Device::Load gives.
-  // Cost: linear in the graph's steps, plus loading each artefact once.
+  // Cost: linear in the graph's steps, plus loading each artifact once.
   static StatusOr<std::shared_ptr<const Executable>> Load(
       std::shared_ptr<const CompiledGraph> graph,
       std::vector<std::shared_ptr<Device>> devices, ThreadPool* threads);

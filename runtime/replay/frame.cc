@@ -43,17 +43,17 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
     if (!graph.slot(slot).is_host_object()) continue;
     const TensorType& type = graph.slot(slot).type;
     objects_.push_back(std::make_unique<HostObject>(
-        HostObject{type.host == HostKind::kNone
+        HostObject{type.kind == ValueKind::kTensor
                        ? Literal(type.dtype, {0})
-                       : Literal::Absent(type.dtype, type.host)}));
+                       : Literal::Absent(type.dtype, type.kind)}));
     SetAddress(slot, objects_.back().get());
   }
   // Without dims, so that assigning one allocates nothing.
   for (const SlotId slot : code.moved) {
     const TensorType& type = graph.slot(slot).type;
-    empty_.push_back(type.host == HostKind::kNone
+    empty_.push_back(type.kind == ValueKind::kTensor
                          ? Literal(type.dtype, {})
-                         : Literal::Absent(type.dtype, type.host));
+                         : Literal::Absent(type.dtype, type.kind));
   }
   for (const PoolInfo& pool : graph.pools) {
     warm_pools_.push_back(std::make_unique<WarmPool>(

@@ -220,25 +220,25 @@ Status Frame::StartLoop(const ReplayOp& op) {
   const ReplayCode::Loop& loop = code_.loops[op.a];
   const int64_t trips = args_[loop.trips_arg];
   trips_[op.a] = 0;
-  for (const Invoke::Scanned& scanned : loop.scanned) {
+  for (const Invoke::StackedOperand& scanned : loop.scanned) {
     int64_t total;
-    if (__builtin_mul_overflow(bytes(scanned.element), trips, &total) ||
-        total != bytes(scanned.whole)) {
+    if (__builtin_mul_overflow(bytes(scanned.slice), trips, &total) ||
+        total != bytes(scanned.stacked)) {
       return InvalidArgumentError(StrCat(trips, " trips are not what slot ",
-                                         scanned.whole.value(), " holds"));
+                                         scanned.stacked.value(), " holds"));
     }
   }
   return OkStatus();
 }
 
 void Frame::SetElements(const ReplayCode::Loop& loop, int64_t trip) {
-  for (const Invoke::Scanned& scanned : loop.scanned) {
+  for (const Invoke::StackedOperand& scanned : loop.scanned) {
     const int64_t part =
         scanned.reversed ? args_[loop.trips_arg] - 1 - trip : trip;
-    auto* whole = static_cast<std::byte*>(address(scanned.whole));
-    if (whole != nullptr) whole += part * bytes(scanned.element);
-    addresses_[scanned.element.value()] = whole;
-    for (const uint32_t use : code_.uses[scanned.element]) table_[use] = whole;
+    auto* whole = static_cast<std::byte*>(address(scanned.stacked));
+    if (whole != nullptr) whole += part * bytes(scanned.slice);
+    addresses_[scanned.slice.value()] = whole;
+    for (const uint32_t use : code_.uses[scanned.slice]) table_[use] = whole;
   }
 }
 

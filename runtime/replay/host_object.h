@@ -23,9 +23,9 @@ struct HostObject {
   // The value, leaving an empty one of its type.
   Literal Take() {
     return std::exchange(value,
-                         value.host() == HostKind::kNone
+                         value.kind() == ValueKind::kTensor
                              ? Literal(value.dtype(), {0})
-                             : Literal::Absent(value.dtype(), value.host()));
+                             : Literal::Absent(value.dtype(), value.kind()));
   }
 
   bool operator==(const HostObject&) const = default;

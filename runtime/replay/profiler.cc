@@ -18,7 +18,7 @@ struct StepNamer {
   std::string operator()(const Deallocate& op) const { return "deallocate"; }
   std::string operator()(const Copy& op) const { return "copy"; }
   std::string operator()(const Launch& op) const {
-    const Program& program = graph.program(op.program);
+    const KernelBinary& program = graph.program(op.program);
     return StrCat("launch ", program.backend, ":", program.entry);
   }
   std::string operator()(const Invoke& op) const {

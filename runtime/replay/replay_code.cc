@@ -170,9 +170,9 @@ class Flattener {
   void AddScan(const Invoke& invoke) {
     const auto loop = static_cast<uint32_t>(code_.loops.size());
     code_.loops.push_back({Arg(invoke.trips), invoke.scanned});
-    for (const Invoke::Scanned& scanned : invoke.scanned) {
-      scan_slots_.push_back(scanned.whole);
-      scan_slots_.push_back(scanned.element);
+    for (const Invoke::StackedOperand& scanned : invoke.scanned) {
+      scan_slots_.push_back(scanned.stacked);
+      scan_slots_.push_back(scanned.slice);
     }
     Emit({.code = Code::kLoopStart, .a = loop});
     const uint32_t test = Emit({.code = Code::kLoopTest, .a = loop});
@@ -219,8 +219,8 @@ class Flattener {
     }
     std::vector<bool> is_element(count);
     for (const ReplayCode::Loop& loop : code_.loops) {
-      for (const Invoke::Scanned& scanned : loop.scanned) {
-        is_element[scanned.element.value()] = true;
+      for (const Invoke::StackedOperand& scanned : loop.scanned) {
+        is_element[scanned.slice.value()] = true;
       }
     }
     std::vector<std::vector<uint32_t>> uses(count), members(count);

@@ -56,7 +56,7 @@ struct ReplayCode {
   };
   struct Loop {
     uint32_t trips_arg = 0;
-    std::vector<Invoke::Scanned> scanned;
+    std::vector<Invoke::StackedOperand> scanned;
   };
   // Flat lists per slot: of slot s, items[begin[s]] up to items[begin[s + 1]].
   struct PerSlot {

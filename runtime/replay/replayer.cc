@@ -125,7 +125,7 @@ Status Replayer::BindInput(size_t i, const HostObject* object) {
   }
   const TensorType& type = executable_->graph().slot(inputs_[i].slot).type;
   const Literal& value = object->value;
-  if (value.dtype() != type.dtype || value.host() != type.host) {
+  if (value.dtype() != type.dtype || value.kind() != type.kind) {
     return InvalidArgumentError(StrCat("input ", i, " is ", type.ToString(),
                                        ", not ", value.type().ToString()));
   }
@@ -251,7 +251,7 @@ Status Replayer::CheckOverlap() {
   return OkStatus();
 }
 
-Status Replayer::Settle() {
+Status Replayer::Rebind() {
   if (unbound_inputs_ > 0) {
     size_t i = 0;
     while (inputs_[i].is_bound) ++i;
@@ -270,7 +270,7 @@ Status Replayer::Replay(Profiler* profiler) {
         StrCat("an earlier replay failed: ", Message(poison_)));
   }
   if (bindings_changed_ || symbols_changed_) {
-    ENCORE_RETURN_IF_ERROR(Settle());
+    ENCORE_RETURN_IF_ERROR(Rebind());
   }
   Status status = frame_.Run(profiler);
   if (!status.ok()) poison_ = status;

@@ -117,7 +117,7 @@ class Replayer {
   // Binds what has been checked.
   void SetInput(size_t i, const void* data, std::span<const int64_t> dims);
   // What a replay after new bindings has to do first.
-  Status Settle();
+  Status Rebind();
   Status SettleSymbols();
   Status SettleOutput(Port& port);
   Status CheckOverlap();

@@ -64,7 +64,7 @@ BENCHMARK(BM_ThousandSteps)->Arg(1)->Arg(2);
 void BM_ThousandCallsByHand(benchmark::State& state) {
   ThreadPool pool(1);
   TestDevice device;
-  Program program;
+  KernelBinary program;
   program.entry = "relu";
   const LoadRequest request{&program, {}};
   const auto kernels = *device.Load({&request, 1}, &pool);

@@ -19,7 +19,7 @@ constexpr int64_t kMostExtent = 15;
 struct Harm : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// A loop that does not end, a selector out of range: the program's own affair.
+// A loop that does not end, a selector out of range: the program decides.
 struct Stop {};
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
@@ -270,10 +270,10 @@ class Shadow {
       }
     }
     for (int64_t trip = 0; trip < Size(op.trips); ++trip) {
-      for (const Invoke::Scanned& scanned : op.scanned) {
-        element_at_[scanned.element.value()] =
+      for (const Invoke::StackedOperand& scanned : op.scanned) {
+        element_at_[scanned.slice.value()] =
             (scanned.reversed ? Size(op.trips) - 1 - trip : trip) *
-            Bytes(scanned.element);
+            Bytes(scanned.slice);
       }
       RunPlan(op.plans[0]);
       Carry(op);

@@ -189,7 +189,7 @@ TestGraph::TestGraph(PoolId pool) {
 SlotId TestGraph::Tensor(SlotRole role, Shape shape, DType dtype) {
   Slot slot;
   slot.role = role;
-  slot.type = {dtype, std::move(shape), HostKind::kNone};
+  slot.type = {dtype, std::move(shape), ValueKind::kTensor};
   slot.bytes = DenseBytes(slot.type);
   const SlotId id = AddSlot(&graph, slot);
   if (role == SlotRole::kInput) graph.inputs.push_back(id);
@@ -219,18 +219,18 @@ SlotId TestGraph::Arena(Dim bytes) {
   return AddSlot(&graph, slot);
 }
 
-ProgramId TestGraph::Program(const std::string& entry, uint32_t reads,
-                             uint32_t writes, uint32_t args) {
+KernelBinaryId TestGraph::Program(const std::string& entry, uint32_t reads,
+                                  uint32_t writes, uint32_t args) {
   for (uint32_t p = 0; p < graph.programs.size(); ++p) {
-    if (graph.programs[p].entry == entry) return ProgramId(p);
+    if (graph.programs[p].entry == entry) return KernelBinaryId(p);
   }
-  runtime::Program program;
+  runtime::KernelBinary program;
   program.backend = "test";
   program.entry = entry;
   program.reads = reads;
   program.writes = writes;
   program.args = args;
-  return AddProgram(&graph, program);
+  return AddKernelBinary(&graph, program);
 }
 
 void TestGraph::Launch(const std::string& entry, std::vector<SlotId> reads,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernels whose sizes are found out when they run, beside the same kernels of known sizes.
+"""Kernels of data-dependent sizes, beside the same kernels of known sizes.
 
   run_time_sizes.py TOOL [--rows 1000] [--repeat 200] [--rounds 5] [--threads 1]
 
@@ -43,7 +43,7 @@ def text(lines, result, rows):
     """The graph; rows None: known when it runs."""
     body = ['%w0 = reshape(%b) {shape = [256]}'] if any('%w0' in line for line in lines) else []
     if rows is None:
-        body += ['%k = count_up(%n) {size = [N]}', '%g = guard(%x, %n, %k) {message = "no rows"}']
+        body += ['%k = count_up(%n) {size = [N]}', '%g = assertion(%x, %n, %k) {message = "no rows"}']
     source = '%g' if rows is None else '%x'
     body += ['%%s = slice(%s) {starts = [0, 0], limits = [N, 256], strides = [1, 1]}' % source] + lines
     head = 'symbols N at_run_time in [0, %d]\n' % ROWS if rows is None else ''

@@ -92,10 +92,10 @@ BENCHMARK(BM_ReplayOnCpu)->Arg(1)->Arg(2);
 std::vector<std::unique_ptr<runtime::Kernel>> Kernels(
     const runtime::CompiledGraph& graph, runtime::ThreadPool* pool) {
   std::vector<runtime::LoadRequest> requests;
-  for (const runtime::Program& program : graph.programs) {
+  for (const runtime::KernelBinary& program : graph.programs) {
     runtime::LoadRequest request{&program, {}};
-    if (program.artefact.valid()) {
-      request.artefact = graph.blobs[program.artefact.value()].bytes;
+    if (program.artifact.valid()) {
+      request.artifact = graph.blobs[program.artifact.value()].bytes;
     }
     requests.push_back(request);
   }

@@ -60,7 +60,7 @@ Status Compare(const Literal& actual, const Literal& expected) {
     return FailedPreconditionError(
         StrCat(actual.type(), ", expected ", expected.type()));
   }
-  if (expected.host() != HostKind::kNone) {
+  if (expected.kind() != ValueKind::kTensor) {
     const auto &elements = actual.elements(), &wanted = expected.elements();
     if (elements.size() != wanted.size()) {
       return FailedPreconditionError(
@@ -72,7 +72,7 @@ Status Compare(const Literal& actual, const Literal& expected) {
     }
     return OkStatus();
   }
-  if (IsHost(expected.dtype())) {
+  if (IsString(expected.dtype())) {
     return actual == expected ? OkStatus()
                               : FailedPreconditionError("other strings");
   }
@@ -130,7 +130,7 @@ StatusOr<Graph> ImportFor(const fs::path& model,
                           const std::vector<Literal>& data) {
   ImportOptions options;
   for (size_t i = 0; i < std::min(names.size(), data.size()); ++i) {
-    if (data[i].host() == HostKind::kNone) {
+    if (data[i].kind() == ValueKind::kTensor) {
       options.input_shapes[names[i]] = data[i].dims();
     }
   }

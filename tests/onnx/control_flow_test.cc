@@ -190,7 +190,7 @@ TEST_P(ControlFlow, StackedTensorsWhoseExtentsATripFindsOut) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   std::vector<SessionCall> calls;
   for (const int64_t n : {1, 3, 0, 1000}) {
-    // No trip finds out how many there are.
+    // No trip says how many there are.
     Literal rows(DType::kF32, {n, n > 0 ? 4 : 0});
     for (int64_t i = 0; i < n * 4; ++i) {
       const int64_t positive[] = {1, 3, 4, 6};

@@ -163,7 +163,7 @@ TEST_P(RunTimeSizes, ShapesThatDoNotFit) {
                                     call({24, 1}, {24, 0})}));
 }
 
-// Extents that are found out apart, and make sense together only: between the
+// Data-dependent extents, apart, and make sense together only: between the
 // two (H - 2) * (W - 2) is below 0.
 TEST_P(RunTimeSizes, ImagesOfTwoSizes) {
   ModelText text;

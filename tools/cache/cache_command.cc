@@ -273,7 +273,7 @@ int CacheMain(int argc, char** argv) {
     flags.json.AddFlag(*sub);
     sub->footer(
         "Exit codes: 0 ok, 1 damaged entries or different keys, 2 unusable "
-        "input or arguments, 3 a fault of ours.");
+        "input or arguments, 3 an internal error.");
   }
   if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
   CommandFiles files;

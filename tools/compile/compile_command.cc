@@ -56,7 +56,7 @@ void AddFlags(CLI::App& app, Flags* flags) {
   AddSessionFlags(app, &flags->session);
   flags->json.AddFlag(app);
   app.footer(
-      "Exit codes: 0 ok, 2 unusable input or arguments, 3 a fault of ours.");
+      "Exit codes: 0 ok, 2 unusable input or arguments, 3 an internal error.");
 }
 
 // What --emit and --stop-after ask for together.

@@ -21,7 +21,7 @@ bool FitsMemory(DType dtype, const std::vector<int64_t>& dims) {
   const int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
   const std::optional<int64_t> count = ElementCount(dims);
   if (!count) return false;
-  if (IsHost(dtype)) {
+  if (IsString(dtype)) {
     return *count <= memory / static_cast<int64_t>(sizeof(std::string));
   }
   const std::optional<int64_t> bytes = ByteSize(dtype, *count);
@@ -39,7 +39,7 @@ StatusOr<Literal> Generate(DType dtype, const std::vector<int64_t>& dims,
   }
   Literal literal(dtype, dims);
   std::mt19937_64 random(seed);
-  for (int64_t i = 0; i < literal.element_count() && !IsHost(dtype); ++i) {
+  for (int64_t i = 0; i < literal.element_count() && !IsString(dtype); ++i) {
     const uint64_t bits = random();
     if (IsFloat(dtype)) {
       // 53 bits as a fraction.

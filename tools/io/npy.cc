@@ -183,7 +183,7 @@ StatusOr<Literal> DecodeNpy(std::string_view bytes) {
 }
 
 Literal FromNpyType(const Literal& literal, DType dtype) {
-  if (literal.dtype() == dtype || IsHost(dtype)) return literal;
+  if (literal.dtype() == dtype || IsString(dtype)) return literal;
   const StatusOr<DType> stored = DTypeOfDescr(DescrOf(dtype));
   if (!stored.ok() || *stored != literal.dtype() || *stored == dtype) {
     return literal;
@@ -240,7 +240,7 @@ Status WriteTensors(const std::string& path,
                     std::span<const std::pair<std::string, Literal>> tensors) {
   std::set<std::string_view> names;
   for (const auto& [name, literal] : tensors) {
-    if (literal.host() != HostKind::kNone || IsHost(literal.dtype())) {
+    if (literal.kind() != ValueKind::kTensor || IsString(literal.dtype())) {
       return UnimplementedError(StrCat(path, ": ", Quote(name), " is ",
                                        literal.type(),
                                        ", which .npz files cannot hold"));

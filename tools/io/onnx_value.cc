@@ -22,16 +22,16 @@ namespace {
 
 using ::onnx::TensorProto;
 
-onnx::Type::Kind KindOf(HostKind host) {
+onnx::Type::Kind KindOf(ValueKind kind) {
   using Kind = onnx::Type::Kind;
-  switch (host) {
-    case HostKind::kNone:
+  switch (kind) {
+    case ValueKind::kTensor:
       return Kind::kTensor;
-    case HostKind::kSequence:
+    case ValueKind::kSequence:
       return Kind::kSequence;
-    case HostKind::kOptional:
+    case ValueKind::kOptional:
       return Kind::kOptional;
-    case HostKind::kOptionalSequence:
+    case ValueKind::kOptionalSequence:
       return Kind::kOptionalSequence;
   }
   return Kind::kTensor;
@@ -51,7 +51,7 @@ Status ToProto(const Literal& tensor, TensorProto* proto) {
   }
   for (const int64_t dim : tensor.dims()) proto->add_dims(dim);
   proto->set_data_type(static_cast<int32_t>(type));
-  if (IsHost(tensor.dtype())) {
+  if (IsString(tensor.dtype())) {
     for (const std::string& text : tensor.strings()) {
       proto->add_string_data(text);
     }
@@ -120,7 +120,7 @@ StatusOr<std::string> EncodeSequence(const std::string& name,
 
 StatusOr<std::string> EncodeOptional(const std::string& name,
                                      const Literal& optional) {
-  const bool sequence = optional.host() == HostKind::kOptionalSequence;
+  const bool sequence = optional.kind() == ValueKind::kOptionalSequence;
   DataMessage message(
       name, sequence ? DataMessage::kIsSequence : DataMessage::kIsTensor);
   if (!optional.elements().empty()) {
@@ -135,13 +135,13 @@ StatusOr<std::string> EncodeOptional(const std::string& name,
 }
 
 StatusOr<std::string> Encode(const std::string& name, const Literal& value) {
-  switch (value.host()) {
-    case HostKind::kNone:
+  switch (value.kind()) {
+    case ValueKind::kTensor:
       return EncodeTensor(name, value);
-    case HostKind::kSequence:
+    case ValueKind::kSequence:
       return EncodeSequence(name, value);
-    case HostKind::kOptional:
-    case HostKind::kOptionalSequence:
+    case ValueKind::kOptional:
+    case ValueKind::kOptionalSequence:
       return EncodeOptional(name, value);
   }
   return EncodeTensor(name, value);
@@ -150,14 +150,14 @@ StatusOr<std::string> Encode(const std::string& name, const Literal& value) {
 // Tensors lie in the file as they come.
 Literal Aligned(Literal value) {
   const DType dtype = value.dtype();
-  const HostKind host = value.host();
-  if (host == HostKind::kNone) return value.Aligned();
+  const ValueKind kind = value.kind();
+  if (kind == ValueKind::kTensor) return value.Aligned();
   std::vector<Literal> elements = std::move(value).TakeElements();
   for (Literal& element : elements) element = Aligned(std::move(element));
-  if (host == HostKind::kSequence) {
+  if (kind == ValueKind::kSequence) {
     return Literal::Sequence(dtype, std::move(elements));
   }
-  return elements.empty() ? Literal::Absent(dtype, host)
+  return elements.empty() ? Literal::Absent(dtype, kind)
                           : Literal::Optional(std::move(elements.front()));
 }
 
@@ -166,7 +166,7 @@ Literal Aligned(Literal value) {
 StatusOr<Literal> ReadOnnxValue(const std::string& path,
                                 const TensorType& type) {
   ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  const onnx::Type wanted{KindOf(type.host),
+  const onnx::Type wanted{KindOf(type.kind),
                           static_cast<int32_t>(onnx::ElementTypeOf(type.dtype)),
                           std::nullopt};
   StatusOr<Literal> value = onnx::ToValue(file->bytes(), wanted, {file, ""});

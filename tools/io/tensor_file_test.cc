@@ -62,7 +62,7 @@ TEST(TensorFile, ArchivesRoundTripAndAreDeterministic) {
 // What NumPy has no type for comes back by the type that is wanted.
 TEST(TensorFile, EveryDTypeRoundTrips) {
   for (const DType dtype : AllDTypes()) {
-    if (IsHost(dtype)) continue;
+    if (IsString(dtype)) continue;
     Literal literal(dtype, {5});
     for (int i = 0; i < 5; ++i) literal.SetInt(i, i % 2 == 0 ? i : -i);
     const auto back = DecodeNpy(EncodeNpy(literal));

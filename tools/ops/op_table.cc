@@ -70,7 +70,7 @@ std::vector<DType> CompiledDTypes(const OpInfo& info, const Backend& backend) {
   for (const DType dtype : info.dtypes) {
     // A node of another dtype may have been simplified away.
     const bool computed =
-        IsHost(dtype) || std::ranges::count(backend.dtypes(), dtype) > 0;
+        IsString(dtype) || std::ranges::count(backend.dtypes(), dtype) > 0;
     if (!computed) continue;
     const std::optional<Graph> graph = RandomNode(info.op, dtype, /*seed=*/1);
     if (graph && backends::Compile(*graph, options, backends).ok()) {

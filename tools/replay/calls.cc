@@ -42,7 +42,7 @@ StatusOr<Literal> GenerateInput(const ReplayFile& file, size_t i,
                                 uint64_t seed) {
   const runtime::CompiledGraph& graph = *file.package.graph;
   const TensorType& type = graph.slot(graph.inputs[i]).type;
-  if (type.shape.is_constant() && type.host == HostKind::kNone) {
+  if (type.shape.is_constant() && type.kind == ValueKind::kTensor) {
     return Generate(type.dtype, type.shape.ConstantDims(), seed + i);
   }
   return InvalidArgumentError(
@@ -151,7 +151,7 @@ StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file) {
   for (size_t i = 0; i < bound.inputs.size(); ++i) {
     const Literal& input = bound.inputs[i];
     const Status status =
-        IsHost(input.dtype()) || input.host() != HostKind::kNone
+        IsString(input.dtype()) || input.kind() != ValueKind::kTensor
             ? UnimplementedError(StrCat("is ", input.type()))
             : bound.replayer->BindInput(
                   i, input.bytes().data(),

@@ -107,7 +107,7 @@ Json SlotsJson(const CompiledGraph& graph) {
 Json ProgramsJson(const CompiledGraph& graph) {
   std::map<std::string, int64_t> by_backend;
   std::set<std::string> requirements;
-  for (const runtime::Program& program : graph.programs) {
+  for (const runtime::KernelBinary& program : graph.programs) {
     ++by_backend[program.backend];
     requirements.insert(program.requirements.begin(),
                         program.requirements.end());
@@ -166,7 +166,7 @@ Json InfoJson(const ReplayFile& file) {
   json["plan"] = PlanJson(graph);
   int64_t weights = 0, derived = 0;
   for (const Literal& parameter : package.parameters) {
-    if (!IsHost(parameter.dtype())) {
+    if (!IsString(parameter.dtype())) {
       weights += static_cast<int64_t>(parameter.bytes().size());
     }
   }

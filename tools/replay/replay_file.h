@@ -18,7 +18,7 @@ enum class FileKind {
   kEntry,      // of a cache: a compiled graph without weights and names
   kPackage,    // a compiled graph with its weights
   kRecording,  // a package with calls
-  kOther,      // prepared weights, artefacts, remembered texts
+  kOther,      // prepared weights, artifacts, remembered texts
 };
 const char* Name(FileKind kind);
 

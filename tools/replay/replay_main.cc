@@ -148,7 +148,7 @@ int ReplayMain(int argc, char** argv, const ReplayHost& host) {
     flags.json.AddFlag(*sub);
     sub->footer(
         "Exit codes: 0 ok, 1 outputs are not as expected, 2 unusable input or "
-        "arguments, 3 a fault of ours.");
+        "arguments, 3 an internal error.");
   }
   if (const auto exit_code = ParseArguments(app, argc, argv)) return *exit_code;
   for (const Verb& verb : kVerbs) {

@@ -25,7 +25,7 @@ Difference Compare(const Literal& actual, const Literal& expected,
     fail(StrCat("is ", actual.type(), ", expected ", expected.type()));
     return difference;
   }
-  if (expected.host() != HostKind::kNone) {
+  if (expected.kind() != ValueKind::kTensor) {
     const auto &elements = actual.elements(), &wanted = expected.elements();
     if (elements.size() != wanted.size()) {
       fail(StrCat("has ", elements.size(), " elements, expected ",

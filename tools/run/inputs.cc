@@ -84,7 +84,7 @@ Status ReadInput(const std::string& input, const ModelTypes& types,
 Status CheckFits(const Graph& graph, const Graph::Argument& argument,
                  const Literal& literal) {
   const TensorType& type = graph.type(argument.value);
-  bool fits = literal.dtype() == type.dtype && literal.host() == type.host &&
+  bool fits = literal.dtype() == type.dtype && literal.kind() == type.kind &&
               literal.rank() == type.shape.rank();
   for (int i = 0; fits && i < literal.rank(); ++i) {
     fits = !type.shape[i].is_constant() ||
@@ -155,7 +155,7 @@ StatusOr<GivenTensors> ReadGivenTensors(const GivenFiles& files,
 }
 
 std::optional<std::vector<int64_t>> ExtentsOf(const Literal& value) {
-  if (value.host() == HostKind::kNone) return value.dims();
+  if (value.kind() == ValueKind::kTensor) return value.dims();
   std::optional<std::vector<int64_t>> joined;
   for (const Literal& element : value.elements()) {
     const auto extents = ExtentsOf(element);
@@ -173,7 +173,8 @@ std::optional<std::vector<int64_t>> ExtentsOf(const Literal& value) {
 }
 
 Literal Convert(const Literal& literal, DType dtype) {
-  if (literal.dtype() == dtype || IsHost(literal.dtype()) || IsHost(dtype)) {
+  if (literal.dtype() == dtype || IsString(literal.dtype()) ||
+      IsString(dtype)) {
     return literal;
   }
   Literal converted(dtype, literal.dims());
@@ -218,7 +219,7 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
       inputs.push_back(given.positional_inputs[position]);
     } else {
       const TensorType& type = graph.type(argument.value);
-      if (type.host != HostKind::kNone) {
+      if (type.kind != ValueKind::kTensor) {
         return InvalidArgumentError(
             StrCat("input ", Quote(argument.name), " is ", type,
                    ", which cannot be generated; give it as a .pb file with "

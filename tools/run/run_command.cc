@@ -32,7 +32,7 @@ constexpr const char* kDescription =
     "with what they make of them.";
 constexpr const char* kFooter =
     "Exit codes: 0 ok, 1 outputs are not as expected, 2 unusable input or "
-    "arguments, 3 a fault of ours.";
+    "arguments, 3 an internal error.";
 
 // Replays of an example where nothing else is asked for.
 constexpr int64_t kExampleReplays = 10;

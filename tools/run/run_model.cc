@@ -160,7 +160,7 @@ void LoadedModel::Describe(RunReport* report) const {
 Status LoadedModel::Bind(size_t call) {
   for (size_t i = 0; i < inputs_[call].size(); ++i) {
     const Literal& input = inputs_[call][i];
-    if (IsHost(input.dtype()) || input.host() != HostKind::kNone) {
+    if (IsString(input.dtype()) || input.kind() != ValueKind::kTensor) {
       objects_.push_back({input});
       ENCORE_RETURN_IF_ERROR(replayer_->BindInput(i, &objects_.back()));
       continue;

@@ -15,7 +15,7 @@ namespace {
 // Buffers of stages up to this size lie on the stack.
 constexpr int64_t kMaxStackBytes = 64 << 10;
 
-// Of regions whose sizes are found out: elements of a chunk, a multiple of any
+// Of regions of data-dependent sizes: elements of a chunk, a multiple of any
 // number of lanes, and partitions of a launch; fewer where each has buffers.
 constexpr int64_t kSymbolicChunk = 2048;
 constexpr int64_t kMostPartitions = 32, kMostWithScratch = 8;

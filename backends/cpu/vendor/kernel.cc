@@ -249,7 +249,7 @@ class PackKernel : public runtime::Kernel {
 };
 
 Status CheckBuffers(const VendorProgram& program,
-                    const runtime::Program& loaded) {
+                    const runtime::KernelBinary& loaded) {
   const uint64_t buffers = uint64_t{loaded.reads} + loaded.writes;
   const uint64_t outputs = buffers - (program.scratch_bytes > 0 ? 1 : 0);
   if (buffers <= kMostBuffers && loaded.writes > 0 &&
@@ -268,7 +268,7 @@ Status CheckBuffers(const VendorProgram& program,
 }  // namespace
 
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadVendor(
-    const DecodedVendor& decoded, const runtime::Program& program,
+    const DecodedVendor& decoded, const runtime::KernelBinary& program,
     KernelFunction epilogue, std::shared_ptr<const void> image) {
   if (decoded.packs) {
     if (program.reads != 1 || program.writes != 1) {

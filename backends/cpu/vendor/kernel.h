@@ -8,7 +8,7 @@
 // A launch does not allocate: what it passes to the library is kept from launch
 // to launch, one set per launch under way, and the library's own small objects
 // come from blocks that are kept (small_blocks.h). What a thread needs that
-// calls the library for the first time is OpenMP's affair.
+// calls the library for the first time: OpenMP decides.
 #ifndef ENCORE_BACKENDS_CPU_VENDOR_KERNEL_H_
 #define ENCORE_BACKENDS_CPU_VENDOR_KERNEL_H_
 
@@ -29,7 +29,7 @@ namespace encore::backends::cpu {
 // wants other layouts or more scratch than when the program was compiled;
 // DataLoss where the program does not fit its buffers.
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadVendor(
-    const DecodedVendor& decoded, const runtime::Program& program,
+    const DecodedVendor& decoded, const runtime::KernelBinary& program,
     KernelFunction epilogue, std::shared_ptr<const void> image);
 
 // Asks the library what it needs for the program: fills in packed_bytes (where

@@ -7,7 +7,7 @@
 //   2. in the runfiles of the program or test;
 //   3. beside the program.
 // It must be the release that the headers are of: layouts of packed weights are
-// its private affair.
+// what it keeps to itself.
 //
 // OpenMP. The library is called with one thread: SingleThread sets that for the
 // calling thread and gives back what was set before.

@@ -231,7 +231,7 @@ Status Pass::BindInput(const ValueInfo& input,
                        const std::optional<std::vector<int64_t>>& shape) {
   if (shape) shapes_.emplace(input.name, *shape);
   ENCORE_ASSIGN_OR_RETURN(TensorType type, TypeWithoutShape(input));
-  if (type.host != HostKind::kNone) return BindHostObject(input, type);
+  if (type.kind != ValueKind::kTensor) return BindHostObject(input, type);
   ENCORE_ASSIGN_OR_RETURN(type.shape, InputShape(input));
   const auto constant = options_.constants.find(std::string(input.name));
   if (constant != options_.constants.end()) {
@@ -281,16 +281,16 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-// The kind of a host object in the words of the standard.
-TypeSet::Kind KindOf(HostKind host) {
-  switch (host) {
-    case HostKind::kNone:
+// The kind of a kind object in the words of the standard.
+TypeSet::Kind KindOf(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::kTensor:
       return TypeSet::kTensor;
-    case HostKind::kSequence:
+    case ValueKind::kSequence:
       return TypeSet::kSequence;
-    case HostKind::kOptional:
+    case ValueKind::kOptional:
       return TypeSet::kOptional;
-    case HostKind::kOptionalSequence:
+    case ValueKind::kOptionalSequence:
       return TypeSet::kOptionalSequence;
   }
   return TypeSet::kTensor;
@@ -304,7 +304,7 @@ Status Pass::CheckInputTypes(const Node& node, const Scope& scope) {
         if (bound == nullptr) return std::nullopt;
         if (bound->value && !bound->value->valid()) return std::nullopt;
         const TensorType type = TypeOfBound(*bound);
-        return ValueType{KindOf(type.host), ElementTypeOf(type.dtype)};
+        return ValueType{KindOf(type.kind), ElementTypeOf(type.dtype)};
       });
 }
 
@@ -338,7 +338,7 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
   }
   const Status& status = scope.builder().status();
   return status.code() == StatusCode::kInvalidArgument
-             ? NodeContext::Misfit(Message(status))
+             ? NodeContext::ShapeMismatch(Message(status))
              : status;
 }
 
@@ -469,7 +469,7 @@ StatusOr<ModelTypes> Types(std::span<const std::byte> bytes) {
   ModelTypes types;
   const auto add = [](const ValueInfo& info,
                       std::vector<ModelTypes::Value>* values) -> Status {
-    TensorType type{DType::kF32, Shape(), HostKind::kNone};
+    TensorType type{DType::kF32, Shape(), ValueKind::kTensor};
     if (info.type.kind != Type::Kind::kTensor &&
         info.type.kind != Type::Kind::kNone) {
       ENCORE_ASSIGN_OR_RETURN(type, TypeWithoutShape(info));

@@ -3,7 +3,7 @@
 // operator the log of its nodes by the stamp of their last change.
 //
 // Ids here are plain 32-bit numbers; EGraph gives them their types. The store
-// keeps what it is told: canonical columns and congruence are EGraph's affair.
+// keeps what it is told: EGraph decides on canonical columns and congruence.
 #ifndef ENCORE_OPT_EGRAPH_CORE_NODE_STORE_H_
 #define ENCORE_OPT_EGRAPH_CORE_NODE_STORE_H_
 

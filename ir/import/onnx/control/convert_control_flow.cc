@@ -56,13 +56,13 @@ StatusOr<BranchOutput> UnifyOutput(std::span<Body> branches, size_t i,
   const TensorType a = branches[0].outputs[i].type();
   const TensorType b = branches[1].outputs[i].type();
   const std::string types = StrCat("output ", i, " is ", a, " or ", b);
-  if (a.dtype != b.dtype || a.host != b.host) {
+  if (a.dtype != b.dtype || a.kind != b.kind) {
     return NodeContext::Error(StrCat(types, ", expected one type"));
   }
   BranchOutput output;
   output.shapes[0] = a.shape;
   output.shapes[1] = b.shape;
-  if (a.host != HostKind::kNone) {
+  if (a.kind != ValueKind::kTensor) {
     output.elements = Join(branches[0].elements[i], branches[1].elements[i]);
     return output;
   }
@@ -96,7 +96,7 @@ StatusOr<Value> TakeOutput(NodeContext& context, const BranchOutput& output,
     case BranchOutput::Kind::kSame:
       break;
   }
-  if (results[i].type().host != HostKind::kNone) {
+  if (results[i].type().kind != ValueKind::kTensor) {
     context.scope().SetElements(results[i], output.elements);
   }
   return results[i];
@@ -104,7 +104,7 @@ StatusOr<Value> TakeOutput(NodeContext& context, const BranchOutput& output,
 
 // A branch that with the extents given is none: it takes what the branches take
 // and ends the run with `why`. Its outputs are like those of `other`, empty
-// along extents that it finds out.
+// along its data-dependent extents.
 StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
                           const Body& other, const Status& why,
                           size_t symbols) {
@@ -117,7 +117,7 @@ StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
     body.inputs.push_back(
         g.Input(StrCat("in", body.inputs.size()), value.type()));
   }
-  const GuardAttrs guard{
+  const AssertionAttrs assertion{
       StrCat("this branch is not for the shapes given: ", Message(why))};
   for (const Value& like : other.outputs) {
     const Value zero = g.Constant(Literal(like.dtype(), {}));
@@ -125,9 +125,10 @@ StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
     for (Dim& dim : shape.mutable_dims()) {
       if (dim.SymbolLimit() > symbols) dim = 0;
     }
-    body.outputs.push_back(g.BroadcastTo(
-        g.Node1(Op::kGuard, {zero, g.Scalar(DType::kI64, int64_t{0})}, guard),
-        shape));
+    body.outputs.push_back(
+        g.BroadcastTo(g.Node1(Op::kAssertion,
+                              {zero, g.Scalar(DType::kI64, int64_t{0})}, assertion),
+                      shape));
   }
   ENCORE_RETURN_IF_ERROR(g.status());
   return body;

@@ -58,9 +58,9 @@ LoopInputs ReadLoop(NodeContext& context) {
 // or sequence to begin with; whether that was so.
 bool Wrap(const TensorType& state, GraphBuilder& g, Value* value) {
   const TensorType type = value->type();
-  const bool sequence = state.host == HostKind::kOptionalSequence;
-  if (!IsOptional(state.host) || type.dtype != state.dtype ||
-      type.host != (sequence ? HostKind::kSequence : HostKind::kNone)) {
+  const bool sequence = state.kind == ValueKind::kOptionalSequence;
+  if (!IsOptional(state.kind) || type.dtype != state.dtype ||
+      type.kind != (sequence ? ValueKind::kSequence : ValueKind::kTensor)) {
     return false;
   }
   *value =
@@ -116,7 +116,8 @@ Status Unroll(NodeContext& context, const Graph& graph,
     if (std::ranges::any_of(slices, [&](const Value& slice) {
           return slice.valid() && slice.type() != slices[0].type();
         })) {
-      return UnimplementedError("the trips find out their own extents");
+      return UnimplementedError(
+          "each trip has data-dependent extents of its own");
     }
     results.push_back(g.Concat(slices, 0));
   }
@@ -128,8 +129,9 @@ Status Unroll(NodeContext& context, const Graph& graph,
 constexpr int kMaxPasses = 4;
 
 // The body of a loop under construction. Carried tensors whose extents change
-// from trip to trip are in boxes. Stacked ones whose extents a trip finds out
-// are gathered in sequences, which are carried too: its last formals.
+// from trip to trip are in boxes. Stacked ones whose extents are data-dependent
+// within a trip are gathered in sequences, which are carried too: its last
+// formals.
 struct LoopBody {
   Body body;
   size_t symbols = 0;  // as in IsKnownOutside
@@ -143,11 +145,11 @@ struct LoopBody {
 };
 
 std::vector<Formal> FormalsOf(NodeContext& context, const LoopInputs& loop) {
-  std::vector<Formal> formals = {{{DType::kI64, Shape(), HostKind::kNone}},
-                                 {{DType::kBool, Shape(), HostKind::kNone}}};
+  std::vector<Formal> formals = {{{DType::kI64, Shape(), ValueKind::kTensor}},
+                                 {{DType::kBool, Shape(), ValueKind::kTensor}}};
   for (const Value& value : loop.carried) {
     formals.push_back({value.type()});
-    if (value.type().host != HostKind::kNone) {
+    if (value.type().kind != ValueKind::kTensor) {
       formals.back().elements = context.scope().Elements(value);
     }
   }
@@ -155,7 +157,7 @@ std::vector<Formal> FormalsOf(NodeContext& context, const LoopInputs& loop) {
 }
 
 TensorType SequenceOf(DType dtype) {
-  return {dtype, Shape(), HostKind::kSequence};
+  return {dtype, Shape(), ValueKind::kSequence};
 }
 
 // Makes `formal` say no more than what holds for output `i` of the body too,
@@ -163,8 +165,8 @@ TensorType SequenceOf(DType dtype) {
 // step is wanted. What cannot be is left to Fits.
 bool Widen(const Body& body, size_t i, bool boxes, bool last, Formal* formal) {
   const TensorType& next = body.outputs[i].type();
-  const bool tensor = next.host == HostKind::kNone;
-  if (formal->type.host == HostKind::kNone) {
+  const bool tensor = next.kind == ValueKind::kTensor;
+  if (formal->type.kind == ValueKind::kTensor) {
     if (!boxes || !tensor || next == formal->type ||
         next.dtype != formal->type.dtype) {
       return true;
@@ -186,8 +188,8 @@ bool Widen(const Body& body, size_t i, bool boxes, bool last, Formal* formal) {
   return false;
 }
 
-// Gathers the stacked outputs whose extents a trip finds out; whether all of
-// them were already.
+// Gathers the stacked outputs whose extents are data-dependent within a trip;
+// whether all of them were already.
 bool Gather(LoopBody* loop) {
   const size_t first = loop->formals.size() - 1 - loop->gathered.size();
   const size_t before = loop->gathered.size();
@@ -258,10 +260,10 @@ bool Fit(size_t carried, LoopBody* loop) {
     Value& output = body.outputs[1 + i];
     const Formal& formal = loop->formals[2 + i];
     const Shape shape = output.shape();
-    const bool tensor = output.type().host == HostKind::kNone;
+    const bool tensor = output.type().kind == ValueKind::kTensor;
     if (formal.kind == Formal::Kind::kBoxed && tensor) output = Box(g, output);
     loop->wrapped.push_back(Wrap(formal.type, g, &output));
-    if (loop->wrapped[i] && output.type().host == HostKind::kOptional) {
+    if (loop->wrapped[i] && output.type().kind == ValueKind::kOptional) {
       body.elements[1 + i] = ElementShape::Of(shape);
     }
     if (output.type() != formal.type) return false;
@@ -326,7 +328,7 @@ StatusOr<Value> TakeCarried(NodeContext& context, const LoopInputs& inputs,
   if (formal.kind == Formal::Kind::kBoxed) {
     return Unbox(context.builder(), result, formal.elements);
   }
-  if (formal.type.host == HostKind::kNone) return result;
+  if (formal.type.kind == ValueKind::kTensor) return result;
   context.scope().SetElements(result,
                               Join(context.scope().Elements(inputs.carried[i]),
                                    loop.body.elements[1 + i]));

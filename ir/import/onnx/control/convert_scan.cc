@@ -1,4 +1,4 @@
-// Scan: as one node; where its body finds out extents, as a Loop.
+// Scan: as one node; where its body has data-dependent extents, as a Loop.
 
 #include <cstdint>
 #include <optional>
@@ -60,7 +60,7 @@ StatusOr<ScanShape> ReadScan(NodeContext& context, const Graph& graph) {
 }
 
 // The scan in `g` over `operands`: carried and scanned values, then what is
-// captured. Nothing where its body finds out extents of what it gives.
+// captured. Nothing where its body has data-dependent extents of what it gives.
 StatusOr<std::optional<std::vector<Value>>> MakeScan(
     NodeContext& context, GraphBuilder& g, const Graph& graph, ScanShape scan,
     const Captures& captures, std::span<const Value> operands) {
@@ -122,7 +122,8 @@ StatusOr<std::vector<Value>> MakeBatchedScan(NodeContext& context,
     status = results.status();
     if (status.ok() && !*results) {
       status = UnimplementedError(
-          "the body finds out extents, of which until opset 9 each element of "
+          "the body has data-dependent extents, of which until opset 9 each "
+          "element of "
           "a batch may have its own");
     }
     return status.ok() ? **std::move(results) : std::vector<Value>(1);
@@ -135,7 +136,7 @@ StatusOr<std::vector<Value>> MakeBatchedScan(NodeContext& context,
 }
 
 // The scan as a Loop that takes the slices itself: a loop carries and stacks
-// what its body finds out the extents of.
+// what has data-dependent extents in its body.
 class ScanWriter : NodeWriter {
  public:
   ScanWriter(NodeContext& context, const Graph& graph, const ScanShape& scan)
@@ -168,8 +169,8 @@ Status ScanWriter::BindLength() {
                                           "attribute scan_input_axes"));
     const Dim extent = whole.shape()[static_cast<int>(axes_[i])];
     if (length && !(*length == extent)) {
-      return NodeContext::Misfit(StrCat("the scanned inputs have ", *length,
-                                        " and ", extent, " slices"));
+      return NodeContext::ShapeMismatch(StrCat(
+          "the scanned inputs have ", *length, " and ", extent, " slices"));
     }
     length = extent;
   }

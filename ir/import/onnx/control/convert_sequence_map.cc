@@ -62,7 +62,7 @@ Graph MapWriter::LoopBody() {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value value = context_.Input(static_cast<int>(i));
     const std::string_view formal = body_.inputs[i].name;
-    nodes.push_back(value.type().host == HostKind::kSequence
+    nodes.push_back(value.type().kind == ValueKind::kSequence
                         ? MakeNode("SequenceAt", {inputs[i], trip}, {formal})
                         : MakeNode("Identity", {inputs[i]}, {formal}));
   }
@@ -108,7 +108,7 @@ Status SequenceMap(NodeContext& context) {
   if (distinct.contains("") || node.outputs[0].empty()) {
     return NodeContext::Error("an input or output is left out");
   }
-  if (context.Input(0).type().host != HostKind::kSequence) {
+  if (context.Input(0).type().kind != ValueKind::kSequence) {
     return NodeContext::Error(StrCat("input 0 is ", context.Input(0).type(),
                                      ", expected a sequence"));
   }

@@ -71,7 +71,7 @@ StatusOr<Value> ValueOf(NodeContext& context, Value optional) {
     return context.builder().Wrap(graph.operand(maker, 0));
   }
   Dims shape;
-  if (optional.type().host == HostKind::kOptional) {
+  if (optional.type().kind == ValueKind::kOptional) {
     ENCORE_ASSIGN_OR_RETURN(shape, TakenShape(context, optional));
   }
   return context.Emit(Op::kOptionalGet, {optional},
@@ -79,16 +79,16 @@ StatusOr<Value> ValueOf(NodeContext& context, Value optional) {
 }
 
 Value HostConstant(GraphBuilder& g, const Literal& literal) {
-  if (literal.host() == HostKind::kSequence) {
+  if (literal.kind() == ValueKind::kSequence) {
     return SequenceOfConstants(g, literal);
   }
   std::vector<Value> value;
   for (const Literal& inner : literal.elements()) {
-    value.push_back(inner.host() == HostKind::kSequence
+    value.push_back(inner.kind() == ValueKind::kSequence
                         ? SequenceOfConstants(g, inner)
                         : g.Constant(inner));
   }
-  const bool sequence = literal.host() == HostKind::kOptionalSequence;
+  const bool sequence = literal.kind() == ValueKind::kOptionalSequence;
   return g.Node(Op::kOptional, value,
                 OptionalAttrs{literal.dtype(), sequence})[0];
 }

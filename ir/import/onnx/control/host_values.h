@@ -12,7 +12,7 @@
 namespace encore::onnx {
 
 // The dims of a tensor that is taken out of `object`: those that are not known
-// are symbols of their own, found out when it is. Unimplemented where the rank
+// are symbols of their own, defined when it is. Unimplemented where the rank
 // is not known.
 StatusOr<Dims> TakenShape(NodeContext& context, Value object);
 

@@ -107,7 +107,7 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
     const Formal& formal = formals[i];
     Value input = body.builder->Input(StrCat("in", i), formal.type);
     body.inputs.push_back(input);
-    if (formal.type.host != HostKind::kNone) {
+    if (formal.type.kind != ValueKind::kTensor) {
       scope.SetElements(input, formal.elements);
     }
     if (formal.kind == Formal::Kind::kHidden) continue;
@@ -122,7 +122,7 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   for (const Value& value : captures.values) {
     body.inputs.push_back(
         body.builder->Input(StrCat("in", body.inputs.size()), value.type()));
-    if (value.type().host != HostKind::kNone) {
+    if (value.type().kind != ValueKind::kTensor) {
       scope.SetElements(body.inputs.back(), context.scope().Elements(value));
     }
   }
@@ -134,7 +134,8 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   ENCORE_RETURN_IF_ERROR(imported);
   ENCORE_ASSIGN_OR_RETURN(body.outputs, OutputsOf(graph, scope, mixed));
   for (const Value& output : body.outputs) {
-    const bool object = output.valid() && output.type().host != HostKind::kNone;
+    const bool object =
+        output.valid() && output.type().kind != ValueKind::kTensor;
     body.elements.push_back(object ? scope.Elements(output) : ElementShape());
   }
   ENCORE_RETURN_IF_ERROR(body.builder->status());

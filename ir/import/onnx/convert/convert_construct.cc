@@ -76,26 +76,26 @@ Status EyeLike(NodeContext& context) {
 }
 
 // The depth as a dim: an integer, or a float that is one. Where data say it,
-// `indices` are guarded.
+// `indices` are asserted on.
 StatusOr<Dim> Depth(NodeContext& context, Value* indices) {
   GraphBuilder& g = context.builder();
   const auto known = context.scope().AsDims(context.node().inputs[1]);
   if (known && known->dims.size() == 1) return known->dims[0];
   if (!IsConstant(context, 1)) {
     const Value depth = context.Input(1);
-    if (IsHost(depth.dtype()) || !(depth.shape().ElementCount() == Dim(1))) {
+    if (IsString(depth.dtype()) || !(depth.shape().ElementCount() == Dim(1))) {
       return NodeContext::Error("input depth is no count");
     }
     SizesByData sizes(context);
     const Dim size = sizes.Add(g.Cast(context.Reshape(depth, {}), DType::kI64),
                                INT32_MAX - 1);
     ENCORE_ASSIGN_OR_RETURN(*indices,
-                            sizes.Guard(*indices, "input depth is no count"));
+                            sizes.Assert(*indices, "input depth is no count"));
     return size;
   }
   ENCORE_ASSIGN_OR_RETURN(const Literal depth,
                           context.ConstantInput(1, "depth"));
-  if (depth.element_count() != 1 || IsHost(depth.dtype()) ||
+  if (depth.element_count() != 1 || IsString(depth.dtype()) ||
       !(depth.AsDouble(0) >= 0 && depth.AsDouble(0) < INT32_MAX)) {
     return NodeContext::Error("input depth is no count");
   }
@@ -157,7 +157,7 @@ Status Window(NodeContext& context) {
   SizesByData sizes(context);
   const Dim count = sizes.Add(size[0], std::nullopt);
   ENCORE_ASSIGN_OR_RETURN(Value length,
-                          sizes.Guard(size[0], "input size is negative"));
+                          sizes.Assert(size[0], "input size is negative"));
   length = g.Cast(length, DType::kF64);
   const Value n = g.Cast(sizes.CountTo(count), DType::kF64);
   if (!periodic) length = g.Sub(length, 1.0);
@@ -171,7 +171,7 @@ Status Window(NodeContext& context) {
 StatusOr<Value> NumberInput(NodeContext& context, int i,
                             std::string_view name) {
   const Value input = context.Input(i);
-  if (IsHost(input.dtype()) || !(input.shape().ElementCount() == Dim(1))) {
+  if (IsString(input.dtype()) || !(input.shape().ElementCount() == Dim(1))) {
     return NodeContext::Error(
         StrCat("input ", name, " is ", input.type(), ", expected one number"));
   }
@@ -218,8 +218,8 @@ Status MelWeightMatrix(NodeContext& context) {
       sizes.Add(g.Add(g.Div(g.Cast(length, DType::kI64), 2), 1), kMost);
   ENCORE_ASSIGN_OR_RETURN(
       const Value bins_per_hertz,
-      sizes.Guard(g.Div(g.Add(length, 1.0), rate),
-                  "an input is negative or not below 2^24"));
+      sizes.Assert(g.Div(g.Add(length, 1.0), rate),
+                   "an input is negative or not below 2^24"));
   const auto corner = [&](double number) {
     return MelCorners(
         g, g.Add(g.Cast(sizes.CountTo(columns), DType::kF64), number), bins,

@@ -2,7 +2,7 @@
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/image/window.h"
-#include "encore/ir/import/onnx/shapes/agree.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -38,10 +38,11 @@ Status Gemm(NodeContext& context) {
   }
   DotGeneralAttrs dot;
   dot.contract = {{transpose_a ? 0 : 1}, {transpose_b ? 1 : 0}};
-  Agree(context, &a, transpose_a ? 0 : 1, &b, transpose_b ? 1 : 0);
+  UnifyDims(context, &a, transpose_a ? 0 : 1, &b, transpose_b ? 1 : 0);
   Value y = Times(context, context.Emit(Op::kDotGeneral, {a, b}, dot), alpha);
   if (context.HasInput(2) && beta != 0) {
-    const std::vector<Value> terms = Together(context, {y, context.Input(2)});
+    const std::vector<Value> terms =
+        BroadcastAll(context, {y, context.Input(2)});
     y = context.Emit(Op::kAdd, {terms[0], Times(context, terms[1], beta)});
   }
   return context.Output(0, y);
@@ -67,7 +68,7 @@ Status Conv(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
                           context.attributes().Int("group", 1));
   if (groups == 1 && x.rank() > 2 && w.rank() > 2) {
-    Agree(context, &x, 1, &w, 1);
+    UnifyDims(context, &x, 1, &w, 1);
   }
   ENCORE_ASSIGN_OR_RETURN(ConvolutionAttrs convolution,
                           ReadConvolution(context, &x, w));

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/agree.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -38,7 +38,7 @@ StatusOr<std::vector<Value>> Operands(NodeContext& context) {
     while (static_cast<int64_t>(dims.size()) + axis < rank) dims.push_back(1);
     b = context.Reshape(b, std::move(dims));
   }
-  return Together(context, {a, b});
+  return BroadcastAll(context, {a, b});
 }
 
 template <Op kOp>
@@ -50,7 +50,7 @@ Status Binary(NodeContext& context) {
 template <Comparison kDirection>
 Status Compare(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> operands, Operands(context));
-  if (kDirection == Comparison::kEq && IsHost(operands[0].dtype())) {
+  if (kDirection == Comparison::kEq && IsString(operands[0].dtype())) {
     return context.Output(0, context.Emit(Op::kStringEqual, operands));
   }
   return context.Output(
@@ -63,7 +63,7 @@ StatusOr<Value> Combine(NodeContext& context, Op op) {
   const std::vector<Value> inputs = context.Inputs();
   Value result = inputs[0];
   for (size_t i = 1; i < inputs.size(); ++i) {
-    result = context.Emit(op, Together(context, {result, inputs[i]}));
+    result = context.Emit(op, BroadcastAll(context, {result, inputs[i]}));
   }
   return result;
 }
@@ -100,7 +100,7 @@ Status Pow(NodeContext& context) {
   };
   const Value power = context.Emit(
       Op::kPow,
-      Together(context, {cast(base, compute), cast(exponent, compute)}));
+      BroadcastAll(context, {cast(base, compute), cast(exponent, compute)}));
   return context.Output(0, cast(power, result));
 }
 
@@ -164,8 +164,8 @@ Status Where(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   return context.Output(
       0, context.Emit(Op::kSelect,
-                      Together(context, {context.Input(0), context.Input(1),
-                                         context.Input(2)})));
+                      BroadcastAll(context, {context.Input(0), context.Input(1),
+                                             context.Input(2)})));
 }
 
 // `saturate` says something of 8-bit floats only.
@@ -175,9 +175,9 @@ CastAttrs CastTo(DType dtype, bool saturate) {
 
 // `x` in another dtype, strings included.
 Value Converted(NodeContext& context, Value x, DType to, bool saturate) {
-  if (IsHost(to) && IsHost(x.dtype())) return x;
-  if (IsHost(to)) return context.Emit(Op::kStringFormat, {x});
-  if (IsHost(x.dtype())) {
+  if (IsString(to) && IsString(x.dtype())) return x;
+  if (IsString(to)) return context.Emit(Op::kStringFormat, {x});
+  if (IsString(x.dtype())) {
     return context.Emit(Op::kStringParse, {x}, ElementTypeAttrs{to});
   }
   return context.Emit(Op::kCast, {x}, CastTo(to, saturate));

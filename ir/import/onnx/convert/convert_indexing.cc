@@ -2,10 +2,10 @@
 #include <limits>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/agree.h"
 #include "encore/ir/import/onnx/shapes/by_data.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/import/onnx/shapes/pad_by_data.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -157,7 +157,7 @@ Status ScatterND(NodeContext& context) {
   Value data = context.Input(0), indices = context.Input(1);
   Value updates = context.Input(2);
   for (int i = 0; i < std::min(indices.rank() - 1, updates.rank()); ++i) {
-    Agree(context, &indices, i, &updates, i);
+    UnifyDims(context, &indices, i, &updates, i);
   }
   const Shape shape = context.shape(data), index_shape = context.shape(indices);
   const int last = index_shape.rank() - 1;
@@ -168,7 +168,7 @@ Status ScatterND(NodeContext& context) {
   const auto depth = static_cast<int>(index_shape[last].constant());
   for (int i = depth; i < shape.rank() && last + i - depth < updates.rank();
        ++i) {
-    Agree(context, &data, i, &updates, last + i - depth);
+    UnifyDims(context, &data, i, &updates, last + i - depth);
   }
   ScatterAttrs scatter;
   scatter.update = update;
@@ -205,7 +205,7 @@ Status ScatterElements(NodeContext& context) {
                           context.Axis(raw, shape.rank(), "attribute axis"));
   ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
   std::vector<Value> both = {context.Input(1), context.Input(2)};
-  AgreeBut(context, -1, &both);
+  UnifyDimsExcept(context, -1, &both);
   const Value along = FromStart(context, both[0], shape[axis]);
   const Shape where = context.shape(along);
   if (where.rank() != shape.rank()) {

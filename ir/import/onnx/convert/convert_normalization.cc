@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/agree.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -81,7 +81,7 @@ Status BatchNormalization(NodeContext& context) {
   }
   for (size_t i = 1; i < operands.size(); ++i) {
     if (operands[0].rank() < 2 || operands[i].rank() != 1) continue;
-    Agree(context, &operands[0], 1, &operands[i], 0);
+    UnifyDims(context, &operands[0], 1, &operands[i], 0);
   }
   if (training) {
     ENCORE_RETURN_IF_ERROR(
@@ -181,7 +181,7 @@ Status LayerNormalization(NodeContext& context) {
   Value scale = context.Input(1);
   for (int i = 0; i < std::min<int64_t>(scale.rank(), x.rank() - axis); ++i) {
     if (scale.shape()[scale.rank() - 1 - i] == Dim(1)) continue;
-    Agree(context, &x, x.rank() - 1 - i, &scale, scale.rank() - 1 - i);
+    UnifyDims(context, &x, x.rank() - 1 - i, &scale, scale.rank() - 1 - i);
   }
   const Shape shape = context.shape(x);
   const Shape normalized(Dims(shape.dims().begin() + axis, shape.dims().end()));

@@ -174,7 +174,8 @@ StatusOr<Recurrence> ReadRecurrence(
   shape.r = context.Input(2);
   if (shape.x.rank() != 3 || shape.w.rank() != 3 || shape.r.rank() != 3 ||
       !shape.r.shape()[2].is_constant()) {
-    return NodeContext::Misfit("inputs X, W and R are not all of rank 3");
+    return NodeContext::ShapeMismatch(
+        "inputs X, W and R are not all of rank 3");
   }
   shape.hidden = shape.r.shape()[2].constant();
   ENCORE_ASSIGN_OR_RETURN(const int64_t declared,

@@ -16,7 +16,7 @@ namespace {
 // Input i, which must be a sequence.
 StatusOr<Value> SequenceInput(NodeContext& context, int i) {
   const Value value = context.Input(i);
-  if (value.type().host == HostKind::kSequence) return value;
+  if (value.type().kind == ValueKind::kSequence) return value;
   return NodeContext::Error(
       StrCat("input ", i, " is ", value.type(), ", expected a sequence"));
 }
@@ -24,7 +24,7 @@ StatusOr<Value> SequenceInput(NodeContext& context, int i) {
 // Input i, which must be a tensor.
 StatusOr<Value> TensorInput(NodeContext& context, int i) {
   const Value value = context.Input(i);
-  if (value.type().host == HostKind::kNone) return value;
+  if (value.type().kind == ValueKind::kTensor) return value;
   return NodeContext::Error(
       StrCat("input ", i, " is ", value.type(), ", expected a tensor"));
 }
@@ -262,11 +262,11 @@ Status Optional(NodeContext& context) {
   }
   context.attributes().Ignore("type");
   const Value value = context.Input(0);
-  if (IsOptional(value.type().host)) {
+  if (IsOptional(value.type().kind)) {
     return NodeContext::Error(
         StrCat("input 0 is ", value.type(), ", expected a tensor or sequence"));
   }
-  const bool sequence = value.type().host == HostKind::kSequence;
+  const bool sequence = value.type().kind == ValueKind::kSequence;
   return context.Output(0,
                         context.Emit(Op::kOptional, {value},
                                      OptionalAttrs{value.dtype(), sequence}));
@@ -280,7 +280,7 @@ Status OptionalHasElement(NodeContext& context) {
     return context.Output(0, g.Constant(Literal::Scalar(false)));
   }
   const Value value = context.Input(0);
-  if (!IsOptional(value.type().host)) {
+  if (!IsOptional(value.type().kind)) {
     return context.Output(0, g.Constant(Literal::Scalar(true)));
   }
   return context.Output(0, context.Emit(Op::kOptionalHas, {value}));
@@ -289,7 +289,7 @@ Status OptionalHasElement(NodeContext& context) {
 Status OptionalGetElement(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   const Value value = context.Input(0);
-  if (!IsOptional(value.type().host)) return context.Output(0, value);
+  if (!IsOptional(value.type().kind)) return context.Output(0, value);
   ENCORE_ASSIGN_OR_RETURN(const Value inner, ValueOf(context, value));
   return context.Output(0, inner);
 }

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/agree.h"
 #include "encore/ir/import/onnx/shapes/by_data.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -74,7 +74,7 @@ Status Flatten(NodeContext& context) {
 }
 
 // Where `x` has extents of 1. The rank of what is left must be known, so that
-// none that data say may be 1 in a call: `x` is guarded against it.
+// none that data say may be 1 in a call: an assertion says so.
 StatusOr<Value> FindOnes(NodeContext& context, Value x, Ints* axes) {
   GraphBuilder& g = context.builder();
   const std::span<const Symbol> symbols = g.graph().symbols();
@@ -90,9 +90,9 @@ StatusOr<Value> FindOnes(NodeContext& context, Value x, Ints* axes) {
     sizes.Require(g.Compare(DimValue(context, shape[i]), 1, Comparison::kNe));
   }
   if (certain) return x;
-  return sizes.Guard(x,
-                     "input axes is left out, and an extent that data say is "
-                     "1: the rank would be another one");
+  return sizes.Assert(x,
+                      "input axes is left out, and an extent that data say is "
+                      "1: the rank would be another one");
 }
 
 Status Squeeze(NodeContext& context) {
@@ -117,9 +117,9 @@ Status Squeeze(NodeContext& context) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       dims.push_back(shape[i]);
     } else if (shape[i] != Dim(1) && !IsFoundOut(context, shape[i])) {
-      return NodeContext::Misfit(StrCat("input axes names dim ", i,
-                                        ", whose extent is ", shape[i],
-                                        ", not 1"));
+      return NodeContext::ShapeMismatch(StrCat("input axes names dim ", i,
+                                               ", whose extent is ", shape[i],
+                                               ", not 1"));
     }
   }
   return context.Output(0, context.Reshape(x, std::move(dims)));
@@ -190,7 +190,7 @@ Status Concat(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       const int64_t axis,
       context.Axis(raw, context.rank(inputs[0]), "attribute axis"));
-  AgreeBut(context, static_cast<int>(axis), &inputs);
+  UnifyDimsExcept(context, static_cast<int>(axis), &inputs);
   return context.Output(0, context.Emit(Op::kConcat, inputs, AxisAttrs{axis}));
 }
 
@@ -223,9 +223,9 @@ Status Split(NodeContext& context) {
                             context.attributes().Bool("encore.even", false));
     const Dim& extent = shape[axis];
     if (even && extent.is_constant() && extent.constant() % parts != 0) {
-      return NodeContext::Misfit(StrCat("dim ", axis, " of the input is ",
-                                        extent, ", which ", parts,
-                                        " outputs do not share evenly"));
+      return NodeContext::ShapeMismatch(
+          StrCat("dim ", axis, " of the input is ", extent, ", which ", parts,
+                 " outputs do not share evenly"));
     }
     // Equal parts; where they cannot be, the last one is smaller.
     const Dim part = FloorDiv(shape[axis] + (parts - 1), parts);
@@ -243,9 +243,9 @@ Status Split(NodeContext& context) {
         static_cast<int>(i), context.Emit(Op::kSlice, {x}, std::move(slice))));
   }
   if (start != shape[axis]) {
-    return NodeContext::Misfit(StrCat("input split adds up to ", start,
-                                      ", not to ", shape[axis],
-                                      ", the extent of dim ", axis));
+    return NodeContext::ShapeMismatch(StrCat("input split adds up to ", start,
+                                             ", not to ", shape[axis],
+                                             ", the extent of dim ", axis));
   }
   return OkStatus();
 }
@@ -324,7 +324,7 @@ Status RangeOfData(NodeContext& context) {
   }
   ENCORE_ASSIGN_OR_RETURN(
       start,
-      sizes.Guard(start, "input delta does not lead from start to limit"));
+      sizes.Assert(start, "input delta does not lead from start to limit"));
   const Value index = g.Cast(sizes.CountTo(size), start.dtype());
   return context.Output(0, g.Add(g.Mul(index, delta), start));
 }

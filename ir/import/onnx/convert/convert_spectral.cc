@@ -108,7 +108,7 @@ StatusOr<Value> IntegerInput(NodeContext& context, int i,
 class AxisSwap {
  public:
   // `axis` of the dims `shape`, without the parts. Of each extent that the swap
-  // finds out `sizes` gets the symbol.
+  // defines `sizes` gets the symbol.
   AxisSwap(NodeContext& context, Value axis) : context_(context), axis_(axis) {}
 
   // The dims under which `from` is there after the swap.
@@ -219,9 +219,9 @@ Status Dft(NodeContext& context) {
   results.back() = transform.bins;
   results = swap.Swapped(results, &sizes);
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(x, StrCat("input axis is no axis to transform along, or "
-                               "its length is not in [1, ",
-                               kMaxLength, "]")));
+      x, sizes.Assert(x, StrCat("input axis is no axis to transform along, or "
+                                "its length is not in [1, ",
+                                kMaxLength, "]")));
   ENCORE_ASSIGN_OR_RETURN(
       const Value y, Apply(context, swap.Swap(x, swapped, sizes), transform));
   return context.Output(0, swap.Swap(y, results, sizes));
@@ -263,11 +263,11 @@ Status Stft(NodeContext& context) {
   const Dim frames = sizes.Add(g.Add(g.Div(room, g.Max(step, 1)), 1),
                                signal.UpperBound(g.graph().symbols()));
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(x, StrCat("input frame_step is not positive, or a frame "
-                               "is not in [1, ",
-                               kMaxLength,
-                               "], not as long as input window or longer than "
-                               "input signal")));
+      x, sizes.Assert(x, StrCat("input frame_step is not positive, or a frame "
+                                "is not in [1, ",
+                                kMaxLength,
+                                "], not as long as input window or longer than "
+                                "input signal")));
   // Frame f begins at f * step.
   const Value begins = g.Mul(sizes.CountTo(frames), step);
   const Value at =

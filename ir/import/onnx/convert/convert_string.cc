@@ -5,8 +5,8 @@
 
 #include "encore/ir/host/host_ops.h"
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/agree.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "re2/re2.h"
@@ -16,7 +16,8 @@ namespace {
 
 StatusOr<Value> StringInput(NodeContext& context, int i) {
   const Value value = context.Input(i);
-  if (value.dtype() == DType::kString && value.type().host == HostKind::kNone) {
+  if (value.dtype() == DType::kString &&
+      value.type().kind == ValueKind::kTensor) {
     return value;
   }
   return NodeContext::Error(
@@ -24,7 +25,7 @@ StatusOr<Value> StringInput(NodeContext& context, int i) {
 }
 
 // The result of an operator whose size the values decide: a constant where they
-// are known, else a size found out when it runs.
+// are known, else a data-dependent size.
 template <typename Attrs>
 std::vector<Value> EmitSized(NodeContext& context, Op op, Value x, Attrs attrs,
                              int axis_from_end) {
@@ -78,7 +79,8 @@ Status StringConcat(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(StringInput(context, 0).status());
   ENCORE_RETURN_IF_ERROR(StringInput(context, 1).status());
   return context.Output(
-      0, context.Emit(Op::kStringConcat, Together(context, context.Inputs())));
+      0,
+      context.Emit(Op::kStringConcat, BroadcastAll(context, context.Inputs())));
 }
 
 Status StringSplit(NodeContext& context) {

@@ -175,7 +175,7 @@ Status Gradient(NodeContext& context) {
   }
   for (size_t i = 0; i < at.size(); ++i) {
     if (at[i].type() == ends[i].type() &&
-        at[i].type().host == HostKind::kNone) {
+        at[i].type().kind == ValueKind::kTensor) {
       continue;
     }
     return NodeContext::Error(StrCat("input ", i, " is ", at[i].type(),

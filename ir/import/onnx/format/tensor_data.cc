@@ -211,7 +211,7 @@ StatusOr<Literal> ConvertSparse(const Tensor& tensor, const DataSource& source,
   packed.dims = tensor.sparse->value_dims;
   ENCORE_ASSIGN_OR_RETURN(const Literal values, ConvertDense(packed, source));
   const DType dtype = values.dtype();
-  if (IsHost(dtype) || IsPacked(dtype)) {
+  if (IsString(dtype) || IsPacked(dtype)) {
     return UnimplementedError(StrCat("a sparse tensor of ", dtype));
   }
   const auto count = ElementCount(tensor.dims);
@@ -279,8 +279,8 @@ StatusOr<Literal> ToValue(std::span<const std::byte> bytes, const Type& type,
     ENCORE_ASSIGN_OR_RETURN(const auto value, ReadOptional(bytes));
     ENCORE_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(type.element_type));
     if (!value) {
-      return Literal::Absent(
-          dtype, sequence ? HostKind::kOptionalSequence : HostKind::kOptional);
+      return Literal::Absent(dtype, sequence ? ValueKind::kOptionalSequence
+                                             : ValueKind::kOptional);
     }
     Type inner = type;
     inner.kind = sequence ? Kind::kSequence : Kind::kTensor;

@@ -128,9 +128,9 @@ Status Col2Im(NodeContext& context) {
   }
   const Dim flat = sizes.Add(size, std::nullopt);
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(x,
-                     "inputs image_shape and block_shape do not fit the shape "
-                     "of input input"));
+      x, sizes.Assert(x,
+                      "inputs image_shape and block_shape do not fit the shape "
+                      "of input input"));
   const Dim planes = shape[0] * channels;
   const Dim updates = Shape(windows).ElementCount();
   ScatterAttrs scatter;
@@ -226,7 +226,7 @@ Status AffineGrid(NodeContext& context) {
     extents.push_back(sizes.Add(size[2 + d], kMaxExtent));
   }
   ENCORE_ASSIGN_OR_RETURN(
-      theta, sizes.Guard(theta, "input size does not fit input theta"));
+      theta, sizes.Assert(theta, "input size does not fit input theta"));
   const auto column = [&](int k) {
     Dims dims(rank + 2, 1);
     dims.front() = shape[0];

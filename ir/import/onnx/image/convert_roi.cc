@@ -209,7 +209,7 @@ Status RoiAlign(NodeContext& context) {
   if (mode.samples == 0) {
     ENCORE_ASSIGN_OR_RETURN(
         images,
-        sizes.Guard(images, "input rois has a region that is too large"));
+        sizes.Assert(images, "input rois has a region that is too large"));
     for (RoiSamples& axis : samples) axis.numbers = sizes.CountTo(axis.most);
   }
   std::vector<std::vector<Tap>> taps;

@@ -326,9 +326,9 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
   }
   ENCORE_ASSIGN_OR_RETURN(
       Value x,
-      sizes.Guard(context.Input(0),
-                  StrCat("input ", context.HasInput(3) ? "sizes" : "scales",
-                         " has an entry that no extent can become")));
+      sizes.Assert(context.Input(0),
+                   StrCat("input ", context.HasInput(3) ? "sizes" : "scales",
+                          " has an entry that no extent can become")));
   const DType dtype = x.dtype();
   x = ToInterpolate(context, mode, x);
   std::vector<Value> inside;

@@ -1,4 +1,4 @@
-// Images of extents that are not known yet against images of known ones.
+// Images of dynamic extents against images of known ones.
 #include "encore/ir/import/onnx/image/sampling.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Windows over extents that are not known yet against windows over known ones,
+// Windows over dynamic extents against windows over known ones,
 // whose padding is constant: one graph for all extents.
 #include "encore/ir/import/onnx/image/window.h"
 

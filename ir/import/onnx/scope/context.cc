@@ -109,7 +109,7 @@ Status NodeContext::CheckVector(int i, std::string_view what) {
 Value NodeContext::Scalar(DType dtype, double value) {
   Literal literal(dtype, {});
   // A string that nobody gave is empty.
-  if (!IsHost(dtype)) literal.SetDouble(0, value);
+  if (!IsString(dtype)) literal.SetDouble(0, value);
   return builder().Constant(std::move(literal));
 }
 

@@ -135,7 +135,7 @@ class NodeContext {
     return InvalidArgumentError(message);
   }
   // Inputs whose shapes do not go together: with others the node may be right.
-  static Status Misfit(std::string_view message) {
+  static Status ShapeMismatch(std::string_view message) {
     return FailedPreconditionError(message);
   }
 

@@ -21,15 +21,15 @@ std::string ShapeText(const std::vector<Dimension>& dims) {
 }
 
 // A kind of values as text, before the dtype of their tensors.
-std::string_view KindText(HostKind kind) {
+std::string_view KindText(ValueKind kind) {
   switch (kind) {
-    case HostKind::kNone:
+    case ValueKind::kTensor:
       return "a tensor of ";
-    case HostKind::kSequence:
+    case ValueKind::kSequence:
       return "a sequence of ";
-    case HostKind::kOptional:
+    case ValueKind::kOptional:
       return "an optional of ";
-    case HostKind::kOptionalSequence:
+    case ValueKind::kOptionalSequence:
       return "an optional sequence of ";
   }
   return "";
@@ -38,35 +38,35 @@ std::string_view KindText(HostKind kind) {
 Status CheckDeclaredDType(std::string_view name, const Type& declared,
                           const TensorType& type) {
   if (declared.kind == Type::Kind::kNone) return OkStatus();
-  const std::optional<HostKind> kind = HostKindOf(declared.kind);
+  const std::optional<ValueKind> kind = ValueKindOf(declared.kind);
   if (!kind) {
     return UnimplementedError(
         StrCat("value ", Quote(name), " is no tensor, sequence or optional"));
   }
-  if (*kind == type.host && declared.element_type == 0) return OkStatus();
+  if (*kind == type.kind && declared.element_type == 0) return OkStatus();
   const StatusOr<DType> dtype = DTypeOf(declared.element_type);
   if (!dtype.ok()) {
     return Annotate(dtype.status(), StrCat("value ", Quote(name)));
   }
-  if (*kind == type.host && *dtype == type.dtype) return OkStatus();
-  const bool tensors = *kind == type.host && *kind == HostKind::kNone;
+  if (*kind == type.kind && *dtype == type.dtype) return OkStatus();
+  const bool tensors = *kind == type.kind && *kind == ValueKind::kTensor;
   return InvalidArgumentError(StrCat(
       "value ", Quote(name), " is declared ", tensors ? "" : KindText(*kind),
-      *dtype, " but is ", tensors ? "" : KindText(type.host), type.dtype));
+      *dtype, " but is ", tensors ? "" : KindText(type.kind), type.dtype));
 }
 
 }  // namespace
 
-std::optional<HostKind> HostKindOf(Type::Kind kind) {
+std::optional<ValueKind> ValueKindOf(Type::Kind kind) {
   switch (kind) {
     case Type::Kind::kTensor:
-      return HostKind::kNone;
+      return ValueKind::kTensor;
     case Type::Kind::kSequence:
-      return HostKind::kSequence;
+      return ValueKind::kSequence;
     case Type::Kind::kOptional:
-      return HostKind::kOptional;
+      return ValueKind::kOptional;
     case Type::Kind::kOptionalSequence:
-      return HostKind::kOptionalSequence;
+      return ValueKind::kOptionalSequence;
     default:
       return std::nullopt;
   }
@@ -75,7 +75,7 @@ std::optional<HostKind> HostKindOf(Type::Kind kind) {
 TensorType TypeOfBound(const Bound& bound) {
   if (bound.constant) return bound.constant->type();
   if (bound.value) return bound.value->type();
-  TensorType type{bound.dims->dtype, Shape{}, HostKind::kNone};
+  TensorType type{bound.dims->dtype, Shape{}, ValueKind::kTensor};
   if (!bound.dims->scalar) {
     type.shape = Shape({Dim(static_cast<int64_t>(bound.dims->dims.size()))});
   }
@@ -100,7 +100,7 @@ Status Declared::Check(std::string_view name, const TensorType& type) const {
 Status CheckDeclared(std::string_view name, const Type& declared,
                      const TensorType& type, bool extents) {
   ENCORE_RETURN_IF_ERROR(CheckDeclaredDType(name, declared, type));
-  if (declared.kind != Type::Kind::kTensor || type.host != HostKind::kNone ||
+  if (declared.kind != Type::Kind::kTensor || type.kind != ValueKind::kTensor ||
       !declared.shape) {
     return OkStatus();
   }
@@ -119,8 +119,8 @@ Status CheckDeclared(std::string_view name, const Type& declared,
 }
 
 StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {
-  const std::optional<HostKind> host = HostKindOf(info.type.kind);
-  if (!host) {
+  const std::optional<ValueKind> kind = ValueKindOf(info.type.kind);
+  if (!kind) {
     return UnimplementedError(StrCat("value ", Quote(info.name),
                                      " is no tensor, sequence or optional"));
   }
@@ -128,7 +128,7 @@ StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {
   if (!dtype.ok()) {
     return Annotate(dtype.status(), StrCat("value ", Quote(info.name)));
   }
-  return TensorType{*dtype, Shape(), *host};
+  return TensorType{*dtype, Shape(), *kind};
 }
 
 ElementShape DeclaredElements(const Type& type) {

@@ -17,7 +17,7 @@ namespace encore::onnx {
 
 // The kind of host object that a declared type means; nothing for those that
 // Encore does not have, and for none.
-std::optional<HostKind> HostKindOf(Type::Kind kind);
+std::optional<ValueKind> ValueKindOf(Type::Kind kind);
 
 // The declared kind of a value and dtype of its tensors, as a scalar.
 StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info);

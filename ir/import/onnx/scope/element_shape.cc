@@ -65,7 +65,7 @@ ElementShape ElementShapes::Find(const encore::Graph& graph, ValueId object) {
     }
     case Op::kOptional:
       if (operands.empty()) return ElementShape::None();
-      return graph.type(operands[0]).host == HostKind::kNone
+      return graph.type(operands[0]).kind == ValueKind::kTensor
                  ? ElementShape::Of(graph.shape(operands[0]))
                  : known(operands[0]);
     default:
@@ -81,9 +81,9 @@ const ElementShape& ElementShapes::Of(const encore::Graph& graph,
     const ValueId next = work.back();
     const NodeId node = graph.producer(next);
     const size_t before = work.size();
-    if (!known_.contains(next) && graph.info(node).has(kOnHost)) {
+    if (!known_.contains(next) && graph.info(node).has(kNonFlatValues)) {
       for (const ValueId operand : graph.operands(node)) {
-        if (graph.type(operand).host != HostKind::kNone &&
+        if (graph.type(operand).kind != ValueKind::kTensor &&
             !known_.contains(operand)) {
           work.push_back(operand);
         }

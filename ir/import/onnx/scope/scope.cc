@@ -33,7 +33,7 @@ bool IsWeight(const Literal& literal) {
   return literal.rank() > 0 &&
          (IsFloat(literal.dtype()) || BitWidth(literal.dtype()) <= 8 ||
           literal.element_count() > kMaxKnownDims) &&
-         !IsHost(literal.dtype());
+         !IsString(literal.dtype());
 }
 
 Status MixedRanks(std::string_view message) {

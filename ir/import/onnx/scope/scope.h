@@ -54,12 +54,12 @@ struct Bound {
   bool is_weight = false;
 };
 
-// A size that a node finds out, and 0, 1, … below it, which that node gives.
+// A symbol that a node defines, and 0, 1, … below it, which that node gives.
 struct FoundSize {
   Dim dim;
   Value numbers;
-  // Whether it is 0 where the number makes no sense and a guard says so.
-  bool guarded = false;
+  // Whether it is 0 where the number makes no sense and an assertion says so.
+  bool asserted = false;
 };
 
 // Whether a tensor of the model is weight data rather than an argument of the

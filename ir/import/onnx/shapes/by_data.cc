@@ -87,7 +87,7 @@ Status ReshapeByData(NodeContext& context, bool allow_zero) {
   sizes.Require(g.Compare(sizes.Product(dims), total, Comparison::kEq));
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
-      sizes.Guard(
+      sizes.Assert(
           x, "input shape does not fit the number of elements of input data"));
   return context.Output(0, context.Reshape(checked, std::move(shape)));
 }
@@ -123,7 +123,7 @@ Status ExpandByData(NodeContext& context) {
     open.emplace_back(i - offset, shape.back());
   }
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(x, "input shape does not fit the shape of input input"));
+      x, sizes.Assert(x, "input shape does not fit the shape of input input"));
   for (const auto& [axis, size] : open) {
     const Value last = g.Sub(DimValue(context, from[axis]), 1);
     x = g.Take(x, g.Min(sizes.CountTo(size), last), axis);
@@ -137,7 +137,7 @@ Status FillByData(NodeContext& context, Value scalar) {
   Dims shape;
   for (const Value& dim : dims) shape.push_back(sizes.Add(dim, std::nullopt));
   ENCORE_ASSIGN_OR_RETURN(const Value checked,
-                          sizes.Guard(scalar, "input input is no shape"));
+                          sizes.Assert(scalar, "input input is no shape"));
   return context.Output(0, context.Fill(checked, Shape(std::move(shape))));
 }
 
@@ -162,7 +162,7 @@ Status TileByData(NodeContext& context) {
   }
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
-      sizes.Guard(x, "input repeats has a negative number"));
+      sizes.Assert(x, "input repeats has a negative number"));
   const Value spread =
       context.Emit(Op::kBroadcast, {checked},
                    BroadcastAttrs{std::move(wide), std::move(axes)});
@@ -192,7 +192,7 @@ Status SplitByData(NodeContext& context, int64_t axis) {
                           Comparison::kEq));
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
-      sizes.Guard(x, "input split does not add up to the extent of the axis"));
+      sizes.Assert(x, "input split does not add up to the extent of the axis"));
   Value start = Number(g, 0);
   for (size_t i = 0; i < parts.size(); ++i) {
     const Value positions = g.Add(sizes.CountTo(extents[i]), start);
@@ -250,7 +250,7 @@ Status SliceByData(NodeContext& context) {
         {d, from, step, sizes.Add(count, UpperBound(context, shape[d]))});
   }
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(
+      x, sizes.Assert(
              x, "input steps has a 0, or input axes an axis that data lacks"));
   for (const Cut& cut : cuts) {
     const Value positions =
@@ -275,7 +275,7 @@ Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
   sizes.Require(g.And(g.Compare(axis, 0, Comparison::kGe),
                       g.Compare(axis, rank, Comparison::kLt)));
   ENCORE_ASSIGN_OR_RETURN(const Value checked,
-                          sizes.Guard(x, "input axis is outside of the rank"));
+                          sizes.Assert(x, "input axis is outside of the rank"));
   Value sum;
   for (int d = 0; d < rank; ++d) {
     const Value along =
@@ -344,9 +344,9 @@ StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops) {
   }
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
-      sizes.Guard(x,
-                  "input axes repeats one, names one that is not there or "
-                  "whose extent is not 1"));
+      sizes.Assert(x,
+                   "input axes repeats one, names one that is not there or "
+                   "whose extent is not 1"));
   return context.Reshape(checked, std::move(dims));
 }
 

@@ -130,7 +130,7 @@ bool IsConstant(NodeContext& context, int i) {
 
 bool IsFoundOut(NodeContext& context, const Dim& dim) {
   const std::span<const Symbol> symbols = context.builder().graph().symbols();
-  // Symbols that are not found out may be constants as well.
+  // Symbols of the inputs may be constants as well.
   std::vector<Dim> known;
   for (size_t i = 0; i < symbols.size(); ++i) {
     known.push_back(symbols[i].at_run_time
@@ -204,7 +204,7 @@ Dim SizesByData::Add(Value size, std::optional<int64_t> upper) {
   Require(g.Compare(size, most, Comparison::kLe));
   const FoundSize* before = context_.scope().FindSize(size);
   if (before != nullptr) {
-    // Where it was found out, other things were required too.
+    // Where it was defined, other things were asserted too.
     Require(g.Compare(size, DimValue(context_, before->dim), Comparison::kEq));
     found_.push_back({before->dim, size, before->numbers});
   } else {
@@ -240,7 +240,7 @@ Value SizesByData::Product(const std::vector<Value>& extents) {
   return product;
 }
 
-StatusOr<Value> SizesByData::Guard(Value x, std::string_view message) {
+StatusOr<Value> SizesByData::Assert(Value x, std::string_view message) {
   GraphBuilder& g = context_.builder();
   if (NeverHolds(holds_)) return InvalidArgumentError(message);
   std::vector<Value> operands = {x, g.Cast(holds_, DType::kI64)};
@@ -254,10 +254,10 @@ StatusOr<Value> SizesByData::Guard(Value x, std::string_view message) {
     }
     operands.push_back(found.numbers);
   }
-  const Value guarded =
-      context_.Emit(Op::kGuard, operands, GuardAttrs{std::string(message)});
+  const Value asserted = context_.Emit(Op::kAssertion, operands,
+                                      AssertionAttrs{std::string(message)});
   ENCORE_RETURN_IF_ERROR(g.status());
-  return guarded;
+  return asserted;
 }
 
 Value SizesByData::CountTo(const Dim& dim) const {
@@ -279,7 +279,7 @@ Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper) {
   if (!count.valid()) return count;
   Scope& scope = context.scope();
   if (const FoundSize* found = scope.FindSize(count);
-      found != nullptr && !found->guarded) {
+      found != nullptr && !found->asserted) {
     return found->numbers;
   }
   const Dim size = RunTimeSize(context, 0, upper);

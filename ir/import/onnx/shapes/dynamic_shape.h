@@ -13,7 +13,7 @@
 
 namespace encore::onnx {
 
-// A new symbol for a size in [lower, upper] that a node finds out; without an
+// A new symbol for a data-dependent size in [lower, upper]; without an
 // upper bound any size that a dim may have.
 Dim RunTimeSize(GraphBuilder& g, int64_t lower, std::optional<int64_t> upper);
 Dim RunTimeSize(NodeContext& context, int64_t lower,
@@ -28,7 +28,7 @@ bool IsKnown(NodeContext& context, int i);
 // Whether it is a constant.
 bool IsConstant(NodeContext& context, int i);
 
-// Whether the dim depends on a size that is found out at run time.
+// Whether the dim depends on a data-dependent size.
 bool IsFoundOut(NodeContext& context, const Dim& dim);
 
 // The extent as an i64 scalar.
@@ -66,15 +66,15 @@ class SizesByData {
   // does not hold, the run ends with `message`; where it never does,
   // InvalidArgument says so now. Nothing is added or required after the first
   // call.
-  StatusOr<Value> Guard(Value x, std::string_view message);
+  StatusOr<Value> Assert(Value x, std::string_view message);
 
-  // 0, 1, … below a dim that Add gave, as an i64 vector; after Guard.
+  // 0, 1, … below a dim that Add gave, as an i64 vector; after Assert.
   Value CountTo(const Dim& dim) const;
 
  private:
   struct Found {
     Dim dim;
-    Value size, numbers;  // no numbers: not found out yet
+    Value size, numbers;  // no numbers: not defined yet
   };
   NodeContext& context_;
   std::vector<Found> found_;

@@ -94,7 +94,7 @@ Status PadByData(NodeContext& context, std::string_view mode) {
         sizes.Add(g.Add(extent, g.Add(lows[d], highs[d])), std::nullopt));
   }
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(
+      x, sizes.Assert(
              x, "input pads leaves a negative extent, or repeats nothing"));
   Value fill = context.Scalar(x.dtype(), 0);
   if (fills && context.HasInput(2))
@@ -123,7 +123,7 @@ StatusOr<Value> FitByData(NodeContext& context, Value x, const Ints& axes,
     dims.push_back(sizes.Add(extent, std::nullopt));
   }
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Guard(x, StrCat("input ", name, " has a negative entry")));
+      x, sizes.Assert(x, StrCat("input ", name, " has a negative entry")));
   const Value zero = context.Scalar(x.dtype(), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     ENCORE_RETURN_IF_ERROR(g.status());

@@ -1,4 +1,4 @@
-#include "encore/ir/import/onnx/shapes/agree.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 
 #include <algorithm>
 #include <utility>
@@ -36,7 +36,7 @@ struct Common {
 };
 
 // Of extents of which data say which are 1, the one that the others repeat to:
-// one of them that surely is not 1, else one that is found out.
+// one of them that surely is not 1, else a data-dependent one.
 Common CommonExtent(NodeContext& context, const std::vector<Dim>& extents,
                     SizesByData* sizes) {
   GraphBuilder& g = context.builder();
@@ -78,7 +78,7 @@ void Spread(NodeContext& context, int from_end, std::vector<Value>* values) {
     const Dim extent = FromEnd(value, from_end);
     if (IsOne(extent) || extent == common) continue;
     const StatusOr<Value> checked =
-        sizes.Guard(value, "the inputs have shapes that do not broadcast");
+        sizes.Assert(value, "the inputs have shapes that do not broadcast");
     if (!checked.ok()) {
       g.Fail(checked.status());
       return;
@@ -98,7 +98,8 @@ Value WithExtent(NodeContext& context, Value value, int axis, Dim extent) {
 
 }  // namespace
 
-std::vector<Value> Together(NodeContext& context, std::vector<Value> values) {
+std::vector<Value> BroadcastAll(NodeContext& context,
+                                std::vector<Value> values) {
   int rank = 0;
   for (const Value& value : values) rank = std::max(rank, value.rank());
   for (int d = 0; d < rank; ++d) Spread(context, d, &values);
@@ -106,7 +107,8 @@ std::vector<Value> Together(NodeContext& context, std::vector<Value> values) {
   return values;
 }
 
-void Agree(NodeContext& context, Value* x, int x_axis, Value* y, int y_axis) {
+void UnifyDims(NodeContext& context, Value* x, int x_axis, Value* y,
+               int y_axis) {
   const Dim a = x->shape()[x_axis], b = y->shape()[y_axis];
   if (a == b || (!IsFoundOut(context, a) && !IsFoundOut(context, b))) return;
   if (b.is_constant() || !IsFoundOut(context, b)) {
@@ -116,7 +118,8 @@ void Agree(NodeContext& context, Value* x, int x_axis, Value* y, int y_axis) {
   }
 }
 
-void AgreeBut(NodeContext& context, int axis, std::vector<Value>* values) {
+void UnifyDimsExcept(NodeContext& context, int axis,
+                     std::vector<Value>* values) {
   for (size_t i = 1; i < values->size(); ++i) {
     if ((*values)[i].rank() != (*values)[0].rank()) return;
   }
@@ -124,7 +127,7 @@ void AgreeBut(NodeContext& context, int axis, std::vector<Value>* values) {
   for (int pass = 0; pass < 2; ++pass) {
     for (size_t i = 1; i < values->size(); ++i) {
       for (int d = 0; d < (*values)[0].rank(); ++d) {
-        if (d != axis) Agree(context, &(*values)[0], d, &(*values)[i], d);
+        if (d != axis) UnifyDims(context, &(*values)[0], d, &(*values)[i], d);
       }
     }
   }
@@ -132,7 +135,7 @@ void AgreeBut(NodeContext& context, int axis, std::vector<Value>* values) {
 
 Value MatMul(NodeContext& context, Value a, Value b) {
   if (a.rank() > 0 && b.rank() > 0) {
-    Agree(context, &a, a.rank() - 1, &b, std::max(b.rank() - 2, 0));
+    UnifyDims(context, &a, a.rank() - 1, &b, std::max(b.rank() - 2, 0));
   }
   std::vector<Value> both = {a, b};
   for (int d = 2; d < std::max(a.rank(), b.rank()); ++d) {

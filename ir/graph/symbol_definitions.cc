@@ -1,4 +1,4 @@
-#include "encore/ir/graph/size_finders.h"
+#include "encore/ir/graph/symbol_definitions.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -42,12 +42,12 @@ void ForEachSymbol(const Graph& graph, NodeId node, const Visit& visit) {
 
 }  // namespace
 
-SizeFinders::SizeFinders(const Graph& graph) : graph_(graph) {
+SymbolDefinitions::SymbolDefinitions(const Graph& graph) : graph_(graph) {
   const std::span<const Symbol> symbols = graph.symbols();
   if (std::ranges::none_of(symbols, &Symbol::at_run_time)) return;
   finders_.resize(symbols.size());
   for (const NodeId node : Nodes(graph)) {
-    if (!graph.info(node).has(kFindsSizes)) continue;
+    if (!graph.info(node).has(kDefinesSymbols)) continue;
     for (int i = 0; i < graph.result_count(node); ++i) {
       for (const Dim& dim : graph.shape(graph.result(node, i)).dims()) {
         const auto symbol = dim.symbol();
@@ -58,13 +58,13 @@ SizeFinders::SizeFinders(const Graph& graph) : graph_(graph) {
   }
 }
 
-bool SizeFinders::Finds(NodeId node, const Dim& dim) const {
+bool SymbolDefinitions::Finds(NodeId node, const Dim& dim) const {
   bool finds = false;
   ForEachSymbol(dim, [&](uint32_t symbol) { finds |= Of(symbol) == node; });
   return finds;
 }
 
-std::vector<NodeId> SizeFinders::NeededBy(NodeId node) const {
+std::vector<NodeId> SymbolDefinitions::NeededBy(NodeId node) const {
   std::vector<NodeId> needed;
   if (empty()) return needed;
   ForEachSymbol(graph_, node, [&](uint32_t symbol) {

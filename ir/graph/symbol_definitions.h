@@ -1,11 +1,11 @@
-// SizeFinders: which nodes find out the sizes that others use.
+// SymbolDefinitions: which nodes define the symbols that others use.
 //
 // A symbol that is known at run time only gets its value when a node of trait
-// kFindsSizes has run: the first in whose result it stands alone as a dim. A
-// node whose results, attributes or bodies mention the symbol needs that node
+// kDefinesSymbols has run: the first in whose result it stands alone as a dim.
+// A node whose results, attributes or bodies mention the symbol needs that node
 // as it needs its operands.
-#ifndef ENCORE_IR_GRAPH_SIZE_FINDERS_H_
-#define ENCORE_IR_GRAPH_SIZE_FINDERS_H_
+#ifndef ENCORE_IR_GRAPH_SYMBOL_DEFINITIONS_H_
+#define ENCORE_IR_GRAPH_SYMBOL_DEFINITIONS_H_
 
 #include <cstdint>
 #include <vector>
@@ -14,18 +14,18 @@
 
 namespace encore {
 
-class SizeFinders {
+class SymbolDefinitions {
  public:
   // `graph` outlives this. Linear in the graph; nothing where no symbol is
   // known at run time only.
-  explicit SizeFinders(const Graph& graph);
+  explicit SymbolDefinitions(const Graph& graph);
 
   bool empty() const { return finders_.empty(); }
-  // The node that finds out the symbol; invalid where this graph has none.
+  // The node that defines the symbol; invalid where this graph has none.
   NodeId Of(uint32_t symbol) const {
     return symbol < finders_.size() ? finders_[symbol] : NodeId();
   }
-  // Whether `dim` has a symbol that `node` finds out.
+  // Whether `dim` has a symbol that `node` defines.
   bool Finds(NodeId node, const Dim& dim) const;
   // The finders, all before `node`, of symbols that it uses; ascending.
   std::vector<NodeId> NeededBy(NodeId node) const;
@@ -37,4 +37,4 @@ class SizeFinders {
 
 }  // namespace encore
 
-#endif  // ENCORE_IR_GRAPH_SIZE_FINDERS_H_
+#endif  // ENCORE_IR_GRAPH_SYMBOL_DEFINITIONS_H_
