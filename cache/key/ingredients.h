@@ -18,7 +18,7 @@
 namespace encore::cache {
 
 // Raised whenever entries of the same key would be read differently.
-inline constexpr std::string_view kFormatVersion = "1";
+inline constexpr std::string_view kFormatVersion = "2";
 
 // Name and value of each thing that generated code depends on, as
 // backends::Backend::Target gives it.

@@ -1,6 +1,7 @@
 #include "encore/cache/package/package_graph.h"
 
 #include "encore/cache/package/package_loader.h"
+#include "encore/cache/session/export.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/ir/build/builder.h"
 #include "encore/runtime/device/thread_pool.h"
@@ -39,7 +40,7 @@ TEST_F(PackageGraphTest, IsCompiledAgainToTheSame) {
   const Graph model = Model();
   const auto expected = session.Run(model, input_);
   ASSERT_TRUE(expected.ok()) << expected.status();
-  const auto package = session.Export(model, {});
+  const auto package = Export(session, model, {});
   ASSERT_TRUE(package.ok()) << package.status();
   const auto options = OptionsOf(*package);
   ASSERT_TRUE(options.ok()) << options.status();
@@ -56,7 +57,7 @@ TEST_F(PackageGraphTest, IsCompiledAgainToTheSame) {
 
 TEST_F(PackageGraphTest, PartsOfDifferentGraphsAreRefused) {
   Session session = NewSession();
-  const Package good = *session.Export(Model(), {});
+  const Package good = *Export(session, Model(), {});
   Package bad = good;
   bad.parameters[0] = Literal(DType::kF32, {3, 99});
   EXPECT_EQ(GraphOf(bad).status().code(), StatusCode::kDataLoss);
@@ -83,14 +84,14 @@ TEST_F(PackageGraphTest, PartsOfDifferentGraphsAreRefused) {
 
 TEST_F(PackageGraphTest, NamesAreThoseOfThePackage) {
   Session session = NewSession();
-  Package package = *session.Export(Model(), {});
+  Package package = *Export(session, Model(), {});
   package.names.origins = {"", "", "", "fc/product"};
   const auto graph = NamedGraphOf(package);
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_EQ(graph->arguments()[0].name, "image");
   EXPECT_EQ(graph->arguments()[1].name, "weights");
   EXPECT_EQ(graph->outputs()[0].name, "scores");
-  EXPECT_EQ(session.Export(*graph, {})->key(), package.key());
+  EXPECT_EQ(Export(session, *graph, {})->key(), package.key());
   bool found = false;
   for (const NodeId node : Nodes(*graph)) {
     found |= graph->origin(node) == "fc/product";

@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::cache {
@@ -34,9 +33,9 @@ std::vector<std::string> CanonicalNames(const Graph& graph,
 
 }  // namespace
 
-std::string CanonicalPlacement(const Graph& graph, std::string_view placement) {
+std::string CanonicalPlacement(const Graph& graph, const Stencil& stencil,
+                               std::string_view placement) {
   if (placement.empty()) return "";
-  const Stencil stencil = MakeStencil(graph);
   std::vector<std::string> entries;
   for (const std::string_view entry : StrSplit(placement, ',')) {
     const size_t equals = entry.rfind('=');

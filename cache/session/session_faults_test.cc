@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "encore/cache/session/named_entries.h"
+#include "encore/cache/session/plan_file.h"
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/session_test_fixture.h"
 #include "encore/cache/store/trust.h"
@@ -20,23 +22,23 @@ class SessionFaultsTest : public SessionTest {};
 
 TEST_F(SessionFaultsTest, PlansInFilesAreCompiledAgainUnlessTrusted) {
   const std::string path = folder_ + "-plan.encore";
-  ASSERT_TRUE(NewSession()->SavePlan(path, Model(3)).ok());
+  ASSERT_TRUE(SavePlan(*NewSession(), path, Model(3)).ok());
   for (const CodeTrust trust : {CodeTrust::kRun, CodeTrust::kCompileInstead}) {
     fs::remove_all(folder_);
     log_.clear();
     const int before = compiler_.compiles();
     const auto session = NewSession();
-    EXPECT_EQ(*session->LoadPlan(path + ".none", Model(3), trust), false);
-    EXPECT_EQ(*session->LoadPlan(path, Model(3, 5), trust), false);
+    EXPECT_EQ(*LoadPlan(*session, path + ".none", Model(3), trust), false);
+    EXPECT_EQ(*LoadPlan(*session, path, Model(3, 5), trust), false);
     EXPECT_EQ(log_.size(), 2u);
-    EXPECT_EQ(*session->LoadPlan(path, Model(3), trust), true);
+    EXPECT_EQ(*LoadPlan(*session, path, Model(3), trust), true);
     EXPECT_EQ(First(*session, Model(3)), 7);
     EXPECT_EQ(session->statistics().memory_hits, 1);
     EXPECT_EQ(compiler_.compiles() - before, trust != CodeTrust::kRun);
   }
   Flip(path, 100);
   for (const CodeTrust trust : {CodeTrust::kRun, CodeTrust::kCompileInstead}) {
-    EXPECT_EQ(NewSession()->LoadPlan(path, Model(3), trust).status().code(),
+    EXPECT_EQ(LoadPlan(*NewSession(), path, Model(3), trust).status().code(),
               StatusCode::kDataLoss);
   }
 }
@@ -46,22 +48,22 @@ TEST_F(SessionFaultsTest, PlansInFilesAreCompiledAgainUnlessTrusted) {
 TEST_F(SessionFaultsTest, ForeignCodeAndWhatItComputesStayInMemory) {
   const std::string path = folder_ + "-forged.encore";
   compiler_.different = true;
-  ASSERT_TRUE(NewSession()->SavePlan(path, Model(3)).ok());
+  ASSERT_TRUE(SavePlan(*NewSession(), path, Model(3)).ok());
   compiler_.different = false;
   fs::remove_all(folder_);
   {
     const auto session = NewSession();
-    EXPECT_TRUE(*session->LoadPlan(path, Model(3), CodeTrust::kRun));
+    EXPECT_TRUE(*LoadPlan(*session, path, Model(3), CodeTrust::kRun));
     EXPECT_EQ(First(*session, Model(3)), -30);
     EXPECT_TRUE(Disk()->List().empty());
-    ASSERT_TRUE(session->Put("mine", Model(3)).ok());
+    ASSERT_TRUE(PutNamed(*session, "mine", Model(3)).ok());
   }
   EXPECT_EQ(EntryPath("graph"), "");
   EXPECT_EQ(First(*NewSession(), Model(3)), 7);
   // Without trust nothing of it runs, in this session or a later one.
   fs::remove_all(folder_);
   const auto session = NewSession();
-  EXPECT_TRUE(*session->LoadPlan(path, Model(3), CodeTrust::kCompileInstead));
+  EXPECT_TRUE(*LoadPlan(*session, path, Model(3), CodeTrust::kCompileInstead));
   EXPECT_EQ(First(*session, Model(3)), 7);
   EXPECT_EQ(First(*NewSession(), Model(3)), 7);
 }

@@ -5,6 +5,9 @@
 
 #include <cstring>
 
+#include "encore/cache/session/explain_miss.h"
+#include "encore/cache/session/export.h"
+#include "encore/cache/session/named_entries.h"
 #include "encore/cache/session/session_test_fixture.h"
 
 namespace encore::cache {
@@ -160,10 +163,10 @@ TEST_F(SessionTest, CheckModeComparesOnAHit) {
 
 TEST_F(SessionTest, NamedEntries) {
   const auto session = NewSession();
-  EXPECT_FALSE(session->Contains("mine"));
-  const auto key = session->Put("mine", Model(3));
+  EXPECT_FALSE(ContainsNamed(*session, "mine"));
+  const auto key = PutNamed(*session, "mine", Model(3));
   ASSERT_TRUE(key.ok()) << key.status();
-  EXPECT_EQ(session->Get("mine"), *key);
+  EXPECT_EQ(GetNamed(*session, "mine"), *key);
   EXPECT_TRUE(NewSession()->Contains("mine"));
   Disk()->Collect(0);
   EXPECT_FALSE(NewSession()->Contains("mine"));
@@ -174,7 +177,7 @@ TEST_F(SessionTest, RecordsCalls) {
   const auto session = NewSession();
   const std::vector<Package::Call> calls = {
       {{Literal::FromValues<float>({4}, {1, 2, 3, 4})}, {}}};
-  ASSERT_TRUE(session->Record(path, Model(3), calls).ok());
+  ASSERT_TRUE(Record(*session, path, Model(3), calls).ok());
   const auto package = ReadPackage(path);
   ASSERT_TRUE(package.ok()) << package.status();
   EXPECT_EQ(package->key(), session->Load(Model(3)).value()->compiled().key);
@@ -215,18 +218,18 @@ TEST_F(SessionTest, PlansForAnotherMachineAreExportedAndNotRun) {
   options.log = Logger();
   Session session(std::move(options), &threads_);
   EXPECT_FALSE(session.Load(Model(3)).ok());
-  const auto package = session.Export(Model(3), {});
+  const auto package = Export(session, Model(3), {});
   ASSERT_TRUE(package.ok()) << package.status();
   EXPECT_TRUE(package->derived.empty());
   EXPECT_EQ(package->graph->slots.size(), 4u);
   const std::vector<Package::Call> calls = {{{Literal(DType::kF32, {4})}, {}}};
-  EXPECT_EQ(session.Export(Model(3), calls).status().code(),
+  EXPECT_EQ(Export(session, Model(3), calls).status().code(),
             StatusCode::kFailedPrecondition);
 }
 
 TEST_F(SessionTest, PackagesOutliveTheirSession) {
   auto session = NewSession();
-  const auto package = session->Export(Model(3), {});
+  const auto package = Export(*session, Model(3), {});
   ASSERT_TRUE(package.ok()) << package.status();
   session.reset();
   ASSERT_EQ(package->derived.size(), 1u);
@@ -238,10 +241,10 @@ TEST_F(SessionTest, PackagesOutliveTheirSession) {
 
 TEST_F(SessionTest, ExplainsAMiss) {
   const auto session = NewSession();
-  EXPECT_EQ(*session->ExplainMiss(Model(3)), std::nullopt);
+  EXPECT_EQ(*ExplainMiss(*session, Model(3)), std::nullopt);
   EXPECT_EQ(First(*session, Model(3)), 7);
-  EXPECT_EQ(*session->ExplainMiss(Model(5)), std::nullopt);
-  const auto why = *session->ExplainMiss(Model(3, 6));
+  EXPECT_EQ(*ExplainMiss(*session, Model(5)), std::nullopt);
+  const auto why = *ExplainMiss(*session, Model(3, 6));
   ASSERT_TRUE(why.has_value());
   EXPECT_NE(why->find("types differ"), std::string::npos) << *why;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encore/backends/measurement.h"
+#include "encore/cache/session/plan_file.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/cache/store/artifact_store.h"
 #include "encore/cache/store/container.h"
@@ -199,11 +200,11 @@ TEST_F(TuningTest, PlansInFilesKeepTheirMeasurements) {
   const std::string path = folder_ + "-plan.encore";
   auto session = NewSession(60);
   const std::string tuned = Plan(*session);
-  ASSERT_TRUE(session->SavePlan(path, Model()).ok());
+  ASSERT_TRUE(SavePlan(*session, path, Model()).ok());
   fs::remove_all(folder_);
   session = NewSession(60);
   const auto loaded =
-      session->LoadPlan(path, Model(), CodeTrust::kCompileInstead);
+      LoadPlan(*session, path, Model(), CodeTrust::kCompileInstead);
   ASSERT_TRUE(loaded.ok() && *loaded) << loaded.status();
   EXPECT_EQ(Plan(*session), tuned);
   // What another machine measured decides in this session alone.

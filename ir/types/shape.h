@@ -71,7 +71,7 @@ std::optional<int64_t> ElementCount(std::span<const int64_t> dims);
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
 
 enum class ValueKind : uint8_t {
-  kTensor,            // string tensors too: string tensors are tensors of dtype string
+  kTensor,            // strings too: those are tensors of dtype string
   kSequence,          // a list of tensors of `dtype`, each of its own shape
   kOptional,          // a tensor of `dtype`, or nothing
   kOptionalSequence,  // such a list, or nothing

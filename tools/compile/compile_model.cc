@@ -7,6 +7,9 @@
 
 #include "encore/backends/compile.h"
 #include "encore/cache/package/loaded.h"
+#include "encore/cache/session/explain_miss.h"
+#include "encore/cache/session/export.h"
+#include "encore/cache/session/plan_file.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/proto/graph_proto.h"
@@ -79,7 +82,7 @@ Status WriteGraph(const CompileRequest& request, const Graph& graph) {
 Status WritePlan(const CompileRequest& request, const Graph& graph,
                  const cache::LoadOptions& load, cache::Session& session) {
   if (request.stop_after == Stage::kLower) {
-    return session.SavePlan(request.output, graph, load);
+    return SavePlan(session, request.output, graph, load);
   }
   std::vector<cache::Package::Call> calls;
   if (request.emit == Emit::kRecording) {
@@ -87,7 +90,7 @@ Status WritePlan(const CompileRequest& request, const Graph& graph,
                             MakeInputs(graph, request.given, request.seed));
     calls.push_back({std::move(inputs), {}});
   }
-  return session.Record(request.output, graph, calls, load);
+  return Record(session, request.output, graph, calls, load);
 }
 
 // A compile that failed may have wanted a symbol's value: says how to give it.
@@ -113,7 +116,7 @@ Status CompileAndWrite(const CompileRequest& request,
   load.files = model.files;
   if (request.explain) {
     ENCORE_ASSIGN_OR_RETURN(report->explanation,
-                            session.ExplainMiss(graph, load));
+                            ExplainMiss(session, graph, load));
   }
   const auto load_result = session.Load(graph, load);
   if (load_result.status().code() == StatusCode::kFailedPrecondition &&

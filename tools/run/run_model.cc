@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "encore/cache/package/package_loader.h"
+#include "encore/cache/session/export.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
@@ -274,7 +275,8 @@ Status LoadedModel::Record() {
   for (const std::vector<Literal>& inputs : inputs_) {
     calls.push_back({inputs, {}});
   }
-  return session_.Record(request_.record, *graph_, calls, load_options_);
+  return cache::Record(session_, request_.record, *graph_, calls,
+                       load_options_);
 }
 
 }  // namespace

@@ -1,0 +1,234 @@
+#include "encore/cache/session/compiled_graphs.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <optional>
+#include <utility>
+
+#include "encore/cache/store/entry.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
+
+namespace encore::cache {
+namespace {
+
+// About what a compiled graph takes in memory.
+int64_t FootprintOf(const runtime::CompiledGraph& graph) {
+  int64_t bytes =
+      static_cast<int64_t>(graph.slots.size() * sizeof(runtime::Slot));
+  for (const runtime::Blob& blob : graph.blobs) {
+    bytes += static_cast<int64_t>(blob.bytes.size());
+  }
+  for (const runtime::Plan& plan : graph.plans) {
+    bytes +=
+        static_cast<int64_t>(plan.steps.size() * 2 * sizeof(runtime::Step));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+struct CompiledGraphs::Flight {
+  std::mutex mutex;
+  std::condition_variable landed;
+  std::optional<StatusOr<CompiledPtr>> result;
+
+  void Land(const StatusOr<CompiledPtr>& with) {
+    const std::lock_guard lock(mutex);
+    result = with;
+    landed.notify_all();
+  }
+  StatusOr<CompiledPtr> Wait() {
+    std::unique_lock lock(mutex);
+    landed.wait(lock, [&] { return result.has_value(); });
+    return *result;
+  }
+};
+
+CompiledGraphs::CompiledGraphs(const SessionOptions* options,
+                               const PlanMaker* maker, Prefetcher* prefetcher)
+    : options_(options),
+      maker_(maker),
+      prefetcher_(prefetcher),
+      memory_(options->memory_bytes) {}
+
+CompiledGraphs::~CompiledGraphs() = default;
+
+CompiledPtr CompiledGraphs::FromMemory(const SessionRequest& request) {
+  auto found = memory_.GetAs<Compiled>(request.key.view());
+  return found != nullptr && request.IsMetBy(*found) ? found : nullptr;
+}
+
+void CompiledGraphs::ToMemory(const SessionRequest& request,
+                              const CompiledPtr& compiled) {
+  memory_.Put(request.key.view(), compiled,
+              FootprintOf(compiled->executable->graph()));
+}
+
+StatusOr<CompiledPtr> CompiledGraphs::GetOrCompile(
+    const SessionRequest& request, const std::string& source) {
+  if (request.ingredients.unkeyable) {
+    Count(&SessionStatistics::uncached);
+    if (options_->log) {
+      options_->log(
+          StrCat("compiled and not cached: ", *request.ingredients.unkeyable));
+    }
+    ENCORE_ASSIGN_OR_RETURN(const MeasuredPlan plan, maker_->Compile(request));
+    return maker_->Load(plan, request, FoundIn::kCompiled);
+  }
+  std::shared_ptr<Flight> flight;
+  bool mine = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto found = FromMemory(request)) {
+      ++statistics_.memory_hits;
+      return found;
+    }
+    auto& entry = flights_[request.key];
+    mine = entry == nullptr;
+    if (mine) entry = std::make_shared<Flight>();
+    flight = entry;
+  }
+  if (!mine) {
+    StatusOr<CompiledPtr> result = flight->Wait();
+    if (result.ok()) Count(&SessionStatistics::memory_hits);
+    return result;
+  }
+  StatusOr<CompiledPtr> result =
+      InternalError("the compile that this one waited for ended unexpectedly");
+  // Also where an exception passes: those who wait, and those who come later,
+  // must not wait for ever.
+  const auto land = [&](void*) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (result.ok()) ToMemory(request, *result);
+      flights_.erase(request.key);
+    }
+    flight->Land(result);
+  };
+  const std::unique_ptr<void, decltype(land)> landing(this, land);
+  result = GetOrCompileUnshared(request, source);
+  return result;
+}
+
+StatusOr<CompiledPtr> CompiledGraphs::GetOrCompileUnshared(
+    const SessionRequest& request, const std::string& source) {
+  MeasuredPlan plan;
+  if (options_->disk == nullptr) return Compile(request, &plan);
+  Found found = FromDisk(request, source);
+  if (found.compiled != nullptr) return found.compiled;
+  // Another process may be at it, and be done once the lock is free.
+  const auto lock = options_->disk->LockKey(request.key, options_->max_wait);
+  if (!found.keep) {
+    found = FromDisk(request, {});
+    if (found.compiled != nullptr) return found.compiled;
+  }
+  ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(request, &plan));
+  if (!found.keep) ToDisk(request, plan);
+  return compiled;
+}
+
+StatusOr<CompiledPtr> CompiledGraphs::Compile(const SessionRequest& request,
+                                              MeasuredPlan* plan) {
+  const auto begin = std::chrono::steady_clock::now();
+  ENCORE_ASSIGN_OR_RETURN(*plan, maker_->Compile(request));
+  {
+    const std::chrono::duration<double, std::milli> time =
+        std::chrono::steady_clock::now() - begin;
+    const std::lock_guard lock(mutex_);
+    ++statistics_.misses;
+    statistics_.compile_ms += time.count();
+  }
+  return maker_->Load(*plan, request, FoundIn::kCompiled);
+}
+
+CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
+                                               const std::string& source) {
+  std::optional<RecalledPlan> recalled = prefetcher_->Take(source, request);
+  const auto container = recalled
+                             ? recalled->container
+                             : options_->disk->Get(kGraphKind, request.key);
+  if (container == nullptr) return {};
+  const Status fits = CheckEntry(*container, request.ingredients);
+  Status status = fits;
+  if (status.ok() && !recalled) {
+    auto now = maker_->Recall(container);
+    if (now.ok()) recalled = *std::move(now);
+    status = now.status();
+  }
+  if (!fits.ok() || status.code() == StatusCode::kDataLoss) {
+    options_->disk->Quarantine(kGraphKind, request.key, Message(status));
+    return {};
+  }
+  if (!status.ok()) {
+    if (options_->log) {
+      options_->log(
+          StrCat("a cache entry cannot be used now, it is left as it is: ",
+                 Message(status)));
+    }
+    return {nullptr, true};
+  }
+  if (request.options.tune_seconds > 0 &&
+      recalled->plan.measurements.gaps() > 0) {
+    return {};
+  }
+  Count(&SessionStatistics::disk_hits);
+  return {AsCompiled(request, recalled->plan, std::move(recalled->executable),
+                     FoundIn::kDisk)};
+}
+
+void CompiledGraphs::ToDisk(const SessionRequest& request,
+                            const MeasuredPlan& plan) const {
+  options_->disk->Put(
+      kGraphKind, request.key,
+      MakeEntry(request.ingredients, *plan.graph, plan.measurements));
+}
+
+StatusOr<MeasuredPlan> CompiledGraphs::PlanOf(const SessionRequest& request) {
+  const auto compiled = GetOrCompile(request);
+  if (compiled.ok()) {
+    const auto& executable = (*compiled)->executable;
+    ENCORE_ASSIGN_OR_RETURN(
+        MeasurementTable measurements,
+        MeasurementTable::Decode((*compiled)->measurements));
+    return MeasuredPlan{std::shared_ptr<const runtime::CompiledGraph>(
+                            executable, &executable->graph()),
+                        std::move(measurements)};
+  }
+  if (compiled.status().code() != StatusCode::kFailedPrecondition) {
+    return compiled.status();
+  }
+  return maker_->Compile(request);
+}
+
+Status CompiledGraphs::Check(const SessionRequest& request,
+                             const Compiled& compiled) const {
+  ENCORE_ASSIGN_OR_RETURN(const MeasurementTable measurements,
+                          MeasurementTable::Decode(compiled.measurements));
+  ENCORE_ASSIGN_OR_RETURN(const MeasuredPlan again,
+                          maker_->CompileRecorded(request, measurements));
+  if (runtime::SerializeCompiledGraph(*again.graph) ==
+      runtime::SerializeCompiledGraph(compiled.executable->graph())) {
+    return OkStatus();
+  }
+  return InternalError(StrCat("the cached plan ", request.key.ToHex(),
+                              " is not what compiling it gives"));
+}
+
+SessionStatistics CompiledGraphs::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+void CompiledGraphs::Count(int64_t SessionStatistics::* counter) {
+  const std::lock_guard lock(mutex_);
+  ++(statistics_.*counter);
+}
+
+void CompiledGraphs::AddLoadTime(double ms) {
+  const std::lock_guard lock(mutex_);
+  statistics_.load_ms += ms;
+}
+
+}  // namespace encore::cache

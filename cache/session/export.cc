@@ -1,0 +1,67 @@
+#include "encore/cache/session/export.h"
+
+#include <memory>
+#include <utility>
+
+#include "encore/cache/key/ingredients.h"
+#include "encore/cache/package/loaded.h"
+#include "encore/cache/session/plan_maker.h"
+#include "encore/cache/session/session_request.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/runtime/plan/compiled_graph.h"
+
+namespace encore::cache {
+
+StatusOr<Package> Export(Session& session, const Graph& graph,
+                         std::span<const Package::Call> calls,
+                         const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(
+      const SessionRequest request,
+      MakeSessionRequest(graph, session.options(), options));
+  ENCORE_RETURN_IF_ERROR(request.parameters_status);
+  Package package;
+  package.ingredients = EncodeIngredients(request.ingredients);
+  package.constants = request.ingredients.constants;
+  package.names = {request.names.inputs, request.names.outputs,
+                   request.parameter_names, request.names.origins};
+  package.parameters = request.parameters;
+  package.files = options.files;
+  const auto load = session.Load(graph, options);
+  if (load.status().code() == StatusCode::kFailedPrecondition &&
+      calls.empty()) {
+    ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
+                            session.graphs().PlanOf(request));
+    package.graph = std::move(plan.graph);
+    return package;
+  }
+  if (!load.ok()) return load.status();
+  const std::shared_ptr<const Loaded>& loaded = *load;
+  const auto& executable = loaded->compiled().executable;
+  package.graph = std::shared_ptr<const runtime::CompiledGraph>(
+      executable, &executable->graph());
+  for (size_t i = 0; i < executable->derived().size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(runtime::Blob blob,
+                            loaded->weights()->DerivedBytes(i));
+    // A view of the weights, which the session may drop before the package.
+    if (blob.owner == nullptr) blob.owner = loaded->weights();
+    package.derived.push_back(std::move(blob));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded->NewReplayer());
+  for (const Package::Call& call : calls) {
+    package.calls.push_back(call);
+    if (!call.outputs.empty()) continue;
+    ENCORE_ASSIGN_OR_RETURN(package.calls.back().outputs,
+                            loaded->Run(*replayer, call.inputs));
+  }
+  return package;
+}
+
+Status Record(Session& session, const std::string& path, const Graph& graph,
+              std::span<const Package::Call> calls,
+              const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Package package,
+                          Export(session, graph, calls, options));
+  return WritePackage(package, path);
+}
+
+}  // namespace encore::cache

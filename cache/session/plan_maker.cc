@@ -1,0 +1,118 @@
+#include "encore/cache/session/plan_maker.h"
+
+#include <utility>
+#include <vector>
+
+#include "encore/cache/store/artifact_store.h"
+#include "encore/cache/store/entry.h"
+#include "encore/ir/graph/stencil.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::cache {
+namespace {
+
+// The graph that is compiled: without names, which it so cannot depend on, and
+// over copies of the constants. Reading the stencil finds constants by their
+// digests.
+StatusOr<Graph> CanonicalGraph(const SessionRequest& request) {
+  std::vector<Literal> constants;
+  for (const Literal& constant : request.ingredients.constants) {
+    if (IsString(constant.dtype())) {
+      constants.push_back(constant);
+      continue;
+    }
+    ENCORE_ASSIGN_OR_RETURN(
+        Literal copy,
+        Literal::Copy(constant.dtype(), constant.dims(), constant.bytes()));
+    constants.push_back(std::move(copy));
+  }
+  auto graph = ReadStencil(request.ingredients.stencil, constants);
+  if (graph.ok() || constants.empty()) return graph;
+  return FailedPreconditionError(
+      StrCat("a file of the model changed while it was read (",
+             Message(graph.status()), "); run again"));
+}
+
+}  // namespace
+
+PlanMaker::PlanMaker(const SessionOptions* options,
+                     runtime::ThreadPool* threads)
+    : options_(options), threads_(threads) {
+  if (options_->disk != nullptr) {
+    artifacts_ = std::make_unique<DiskArtifactStore>(options_->disk);
+  }
+}
+
+StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
+  RecordingStore store(artifacts_.get());
+  ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
+                          CompileWith(request, request.options, &store));
+  plan.measurements = store.table();
+  if (request.options.tune_seconds > 0 && options_->log) {
+    options_->log(StrCat("tune: ", store.measured(), " kernels measured, ",
+                         store.changed(), " of them changed, ",
+                         plan.measurements.gaps(), " left to measure"));
+  }
+  return plan;
+}
+
+StatusOr<MeasuredPlan> PlanMaker::CompileRecorded(
+    const SessionRequest& request, const MeasurementTable& measurements) const {
+  RecordedStore store(measurements, artifacts_.get());
+  backends::CompileOptions options = request.options;
+  options.tune_seconds = 0;
+  ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
+                          CompileWith(request, options, &store));
+  plan.measurements = measurements;
+  return plan;
+}
+
+StatusOr<MeasuredPlan> PlanMaker::CompileWith(
+    const SessionRequest& request, const backends::CompileOptions& options,
+    backends::ArtifactStore* store) const {
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical, CanonicalGraph(request));
+  ENCORE_ASSIGN_OR_RETURN(
+      runtime::CompiledGraph graph,
+      options_->compiler.compile(canonical, options, store));
+  return MeasuredPlan{
+      std::make_shared<const runtime::CompiledGraph>(std::move(graph)), {}};
+}
+
+StatusOr<std::shared_ptr<const runtime::Executable>> PlanMaker::OnDevices(
+    const MeasuredPlan& plan) const {
+  ENCORE_ASSIGN_OR_RETURN(auto devices,
+                          options_->compiler.devices(*plan.graph));
+  return runtime::Executable::Load(plan.graph, std::move(devices), threads_);
+}
+
+StatusOr<RecalledPlan> PlanMaker::Recall(
+    std::shared_ptr<const Container> container) const {
+  ENCORE_ASSIGN_OR_RETURN(runtime::CompiledGraph graph, ReadEntry(container));
+  ENCORE_ASSIGN_OR_RETURN(MeasurementTable measurements,
+                          ReadEntryMeasurements(*container));
+  RecalledPlan recalled;
+  recalled.plan = {
+      std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
+      std::move(measurements)};
+  ENCORE_ASSIGN_OR_RETURN(recalled.executable, OnDevices(recalled.plan));
+  recalled.container = std::move(container);
+  return recalled;
+}
+
+StatusOr<CompiledPtr> PlanMaker::Load(const MeasuredPlan& plan,
+                                      const SessionRequest& request,
+                                      FoundIn found_in) const {
+  ENCORE_ASSIGN_OR_RETURN(auto executable, OnDevices(plan));
+  return AsCompiled(request, plan, std::move(executable), found_in);
+}
+
+CompiledPtr AsCompiled(const SessionRequest& request, const MeasuredPlan& plan,
+                       std::shared_ptr<const runtime::Executable> executable,
+                       FoundIn found_in, CodeOrigin origin) {
+  return std::make_shared<const Compiled>(
+      Compiled{request.key, request.ingredients, plan.measurements.Encode(),
+               std::move(executable), found_in, origin});
+}
+
+}  // namespace encore::cache
