@@ -6,7 +6,7 @@
 
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/schedule.h"
-#include "encore/backends/cpu/codegen/tile.h"
+#include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/target.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/kernel.h"

@@ -1,3 +1,5 @@
+#include "encore/backends/cpu/codegen/plane_tiles.h"
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -5,7 +7,6 @@
 #include "encore/backends/cpu/codegen/planes.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/staging.h"
-#include "encore/backends/cpu/codegen/tile.h"
 #include "encore/backends/cpu/codegen/tile_coster.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
 #include "encore/ir/support/check.h"

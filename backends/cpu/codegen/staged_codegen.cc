@@ -1,9 +1,10 @@
+#include "encore/backends/cpu/codegen/staged_codegen.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
-#include "encore/backends/cpu/codegen/tile.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
 
 namespace encore::backends::cpu {

@@ -1,6 +1,7 @@
+#include "encore/backends/cpu/codegen/tile_codegen.h"
+
 #include <utility>
 
-#include "encore/backends/cpu/codegen/tile.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
 
 namespace encore::backends::cpu {

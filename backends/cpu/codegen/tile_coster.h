@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/codegen/flat_region.h"
-#include "encore/backends/cpu/codegen/tile.h"
+#include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/cpu_features.h"
 
 namespace encore::backends::cpu {

@@ -10,7 +10,7 @@
 #include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
-#include "encore/backends/cpu/codegen/tile.h"
+#include "encore/backends/cpu/codegen/tile_schedule.h"
 
 namespace encore::backends::cpu {
 

@@ -1,6 +1,7 @@
+#include "encore/backends/cpu/codegen/tile_schedule.h"
+
 #include <algorithm>
 
-#include "encore/backends/cpu/codegen/tile.h"
 #include "encore/backends/cpu/codegen/tile_coster.h"
 
 namespace encore::backends::cpu {

@@ -6,7 +6,7 @@
 #include "encore/ir/build/builder.h"
 #include "encore/ir/eval/evaluator.h"
 #include "encore/ir/import/onnx/control/host_values.h"
-#include "encore/ir/import/onnx/control/mixed_ranks.h"
+#include "encore/ir/import/onnx/control/node_queue.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/format/check_model.h"
 #include "encore/ir/import/onnx/format/check_node.h"

@@ -3,8 +3,8 @@
 // one branch has a rank. So the nodes that read it move into both branches, up
 // to where the ranks agree again. Where the If is in a branch of another, that
 // one is taken apart first.
-#ifndef ENCORE_IR_IMPORT_ONNX_CONTROL_MIXED_RANKS_H_
-#define ENCORE_IR_IMPORT_ONNX_CONTROL_MIXED_RANKS_H_
+#ifndef ENCORE_IR_IMPORT_ONNX_CONTROL_NODE_QUEUE_H_
+#define ENCORE_IR_IMPORT_ONNX_CONTROL_NODE_QUEUE_H_
 
 #include <deque>
 #include <optional>
@@ -65,8 +65,9 @@ class NodeQueue {
   // `nodes` of the queue with those before them that they depend on.
   Nodes WithSources(const Nodes& nodes) const;
   // What `node` and `inside` give that is read elsewhere or is the graph's.
-  std::vector<std::string_view> Wanted(const Node& node, const Nodes& inside,
-                                       bool by_inside) const;
+  std::vector<std::string_view> ReadOutside(const Node& node,
+                                            const Nodes& inside,
+                                            bool by_inside) const;
   // An If over `node` and `inside`, which gives `outputs`.
   StatusOr<const Node*> Merge(NodeContext& context, const Nodes& inside,
                               std::vector<std::string_view> outputs);
@@ -86,4 +87,4 @@ class NodeQueue {
 
 }  // namespace encore::onnx
 
-#endif  // ENCORE_IR_IMPORT_ONNX_CONTROL_MIXED_RANKS_H_
+#endif  // ENCORE_IR_IMPORT_ONNX_CONTROL_NODE_QUEUE_H_

@@ -1,4 +1,4 @@
-#include "encore/ir/import/onnx/control/mixed_ranks.h"
+#include "encore/ir/import/onnx/control/node_queue.h"
 
 #include <algorithm>
 #include <memory>
@@ -110,9 +110,9 @@ bool NodeQueue::Defer(const Node& node) {
   return true;
 }
 
-std::vector<std::string_view> NodeQueue::Wanted(const Node& node,
-                                                const Nodes& inside,
-                                                bool by_inside) const {
+std::vector<std::string_view> NodeQueue::ReadOutside(const Node& node,
+                                                     const Nodes& inside,
+                                                     bool by_inside) const {
   const std::set<const Node*> own(inside.begin(), inside.end());
   Names read;
   for (const ValueInfo& output : graph_.outputs) read.insert(output.name);
@@ -189,7 +189,7 @@ StatusOr<std::optional<NodeQueue::Names>> NodeQueue::FindMixed(
 StatusOr<const Node*> NodeQueue::Absorb(NodeContext& context) {
   const Node& node = context.node();
   Nodes inside = Cluster(node);
-  const auto candidates = Wanted(node, inside, /*by_inside=*/true);
+  const auto candidates = ReadOutside(node, inside, /*by_inside=*/true);
   if (candidates.empty()) return nullptr;
   ENCORE_ASSIGN_OR_RETURN(const std::optional<Names> mixed,
                           FindMixed(context, inside, candidates));
@@ -199,7 +199,7 @@ StatusOr<const Node*> NodeQueue::Absorb(NodeContext& context) {
     inside = WithSources(inside);
   }
   std::vector<std::string_view> outputs =
-      Wanted(node, inside, /*by_inside=*/false);
+      ReadOutside(node, inside, /*by_inside=*/false);
   std::erase_if(outputs, [&](std::string_view name) {
     const bool two = mixed && mixed->contains(name);
     if (two) context.scope().AddMixed(name);

@@ -10,18 +10,17 @@
 // plan into panels as wide as a tile. Other factors may be staged (staging.h):
 // a unit of work is then a block of points, staged first, by all rows or a
 // chunk of them.
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_TILE_SCHEDULE_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_TILE_SCHEDULE_H_
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/flat_region.h"
-#include "encore/backends/cpu/codegen/region_codegen.h"
 #include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {
 
@@ -78,23 +77,6 @@ Region WithPanels(const Region& region, const TileSchedule& schedule);
 Region PackRegion(const Region& region, const TileSchedule::Panel& panel,
                   int64_t* bytes);
 
-// The kernel for a region of WithPanels without staging.
-GeneratedKernel GenerateTiles(const FlatRegion& flat,
-                              const TileSchedule& schedule,
-                              std::string_view name, int vector_bits);
-
-// The same with staging: `flat` is the original region, `staged` the one of
-// WithPanels(schedule.staging->region).
-GeneratedKernel GenerateStagedTiles(const FlatRegion& flat,
-                                    const FlatRegion& staged,
-                                    const TileSchedule& schedule,
-                                    std::string_view name, int vector_bits);
-
-// The kernel of a schedule with plane_rows for the region it was made for.
-GeneratedKernel GeneratePlaneTiles(const FlatRegion& flat,
-                                   const TileSchedule& schedule,
-                                   std::string_view name, int vector_bits);
-
 }  // namespace encore::backends::cpu
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_TILE_H_
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_TILE_SCHEDULE_H_
