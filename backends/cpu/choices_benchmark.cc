@@ -71,7 +71,7 @@ std::string Describe(const VendorProgram& p) {
   return text;
 }
 
-// Kernels of one shape, which differ in what follows the sum at most.
+// Kernels of one shape, which differ in their epilogue at most.
 struct Row {
   int count = 0, by_vendor = 0;
   double generated = 1e9, vendor = 1e9;

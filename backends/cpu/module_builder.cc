@@ -150,7 +150,7 @@ class ModuleBuilder {
     return OkStatus();
   }
 
-  // The library's part as params, what follows it as a function.
+  // The library's part as params, the epilogue as a function.
   Status AddVendor(const CompileRequest& request, CompiledKernel* kernel) {
     std::optional<VendorMatch> match =
         MatchVendor(*request.kernel.region, request.kernel.weights);
@@ -158,7 +158,7 @@ class ModuleBuilder {
     VendorProgram& program = match->program;
     if (match->epilogue) {
       const std::optional<FlatRegion> flat = Flatten(*match->epilogue);
-      if (!flat) return InternalError("what follows a sum does not flatten");
+      if (!flat) return InternalError("the epilogue does not flatten");
       const GeneratedKernel generated = GenerateRegion(
           *flat, MakeSchedule(*flat, isa_), kName, VectorBits(isa_));
       kernel->program = AddFunction(generated);

@@ -57,7 +57,7 @@ int posix_memalign(void** data, size_t alignment, size_t bytes) {
 namespace encore::backends::cpu {
 namespace {
 
-// A convolution in the library's own layout, with what follows it, and a
+// A convolution in the library's own layout, with an epilogue, and a
 // product: four kinds of primitives.
 constexpr int kKinds = 4;
 constexpr char kGraph[] =

@@ -119,7 +119,7 @@ class OpKernel : public runtime::Kernel {
         HostObject& object = cursor->Object();
         ENCORE_RETURN_IF_ERROR(
             CheckObject(object.value, operand.dtype, operand.kind));
-        operands.push_back(operand.taken ? object.Take() : object.value);
+        operands.push_back(operand.donated ? object.Take() : object.value);
         continue;
       }
       const auto bytes = cursor->Bytes();

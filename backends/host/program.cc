@@ -153,7 +153,7 @@ uint32_t HostProgram::reads() const {
 uint32_t HostProgram::writes() const {
   uint32_t count = 0;
   for (const Result& result : results) count += result.sized ? 2 : 1;
-  for (const Operand& operand : operands) count += operand.taken;
+  for (const Operand& operand : operands) count += operand.donated;
   return count;
 }
 
@@ -175,7 +175,7 @@ std::vector<std::byte> EncodeHostProgram(const HostProgram& program) {
   writer.out.String(Mnemonic(program.op));
   VisitFields(program.attributes, [&](std::string_view, const auto& field,
                                       const auto&) { writer.Write(field); });
-  WriteParts(writer, &HostProgram::Operand::taken, program.operands);
+  WriteParts(writer, &HostProgram::Operand::donated, program.operands);
   WriteParts(writer, &HostProgram::Result::sized, program.results);
   const std::string& bytes = writer.out.str();
   const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
@@ -202,7 +202,7 @@ StatusOr<HostProgram> DecodeHostProgram(std::span<const std::byte> bytes) {
   program.attributes = DefaultAttributes(Info(*op).attributes);
   VisitFields(program.attributes, [&](std::string_view, auto& field,
                                       const auto&) { reader.Read(&field); });
-  ReadParts(reader, &HostProgram::Operand::taken, program.operands);
+  ReadParts(reader, &HostProgram::Operand::donated, program.operands);
   ReadParts(reader, &HostProgram::Result::sized, program.results);
   if (!reader.in.ok() || !reader.in.done()) {
     return DataLossError(

@@ -39,7 +39,7 @@ struct HostProgram {
     DType dtype = DType::kF32;
     ValueKind kind = ValueKind::kTensor;
     uint32_t rank = 0;
-    bool taken = false;  // nobody reads the object after this
+    bool donated = false;  // nobody reads the object after this
     bool operator==(const Operand&) const = default;
   };
   struct Result {

@@ -43,7 +43,7 @@ StatusOr<PlanId> Emitter::EmitBody(const Scope& body,
                                    std::span<const LoopValue> states) {
   Emitter emitter(body, shared_);
   for (const LoopValue& state : states) {
-    if (state.out.valid()) emitter.takeable_.insert(state.in);
+    if (state.out.valid()) emitter.donatable_.insert(state.in);
   }
   const auto arguments = body.graph->arguments();
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -71,7 +71,7 @@ SlotId Emitter::ConstantObject(const Literal& literal) {
 
 bool Emitter::MayDonate(NodeId node, int operand) const {
   const ValueId value = graph_.operand(node, operand);
-  if (!takeable_.contains(slots_[value.value()])) return false;
+  if (!donatable_.contains(slots_[value.value()])) return false;
   if (uses_[value.value()] == 1) return true;
   // To append to a sequence, its length is read first.
   if (graph_.op(node) != Op::kSequenceInsert || operand != 0) return false;
@@ -115,7 +115,7 @@ SlotId Emitter::ResultSlot(ValueId value) {
     slot = claim->second;
   } else {
     slot = NewHostValue(graph_.type(value));
-    if (IsObject(graph_.type(value))) takeable_.insert(slot);
+    if (IsObject(graph_.type(value))) donatable_.insert(slot);
   }
   return slot;
 }
@@ -141,7 +141,7 @@ Status Emitter::EmitHost(NodeId node) {
   HostProgram host;
   host.op = graph_.op(node);
   host.attributes = graph_.attributes(node);
-  std::vector<SlotId> reads, writes, taken;
+  std::vector<SlotId> reads, writes, donated;
   std::vector<Dim> args;
   const int operands = static_cast<int>(graph_.operands(node).size());
   for (int i = 0; i < operands; ++i) {
@@ -149,11 +149,11 @@ Status Emitter::EmitHost(NodeId node) {
     const TensorType& type = graph_.type(value);
     ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(value, kHostPool, false));
     reads.push_back(slot);
-    const bool take = IsObject(type) && MayDonate(node, i);
-    if (take) taken.push_back(slot);
+    const bool donate = IsObject(type) && MayDonate(node, i);
+    if (donate) donated.push_back(slot);
     if (!IsObject(type)) AddDims(type.shape, &args);
     host.operands.push_back({type.dtype, type.kind,
-                             static_cast<uint32_t>(type.shape.rank()), take});
+                             static_cast<uint32_t>(type.shape.rank()), donate});
   }
   // Packed tensors of data-dependent sizes: the object, then the value.
   std::vector<std::pair<SlotId, ValueId>> packed;
@@ -181,7 +181,7 @@ Status Emitter::EmitHost(NodeId node) {
       args.push_back(finders_.Finds(node, dim) ? Dim(0) : dim);
     }
   }
-  writes.insert(writes.end(), taken.begin(), taken.end());
+  writes.insert(writes.end(), donated.begin(), donated.end());
   runtime::Launch launch = HostLaunch(host);
   launch.reads = std::move(reads);
   launch.writes = std::move(writes);

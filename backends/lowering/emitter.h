@@ -167,8 +167,8 @@ class Emitter {
   std::vector<int> maker_;     // by value: number of the kernel
   std::vector<bool> derived_;  // by value
   SymbolDefinitions finders_;
-  std::vector<int> uses_;      // by value
-  std::set<SlotId> takeable_;  // objects that nobody outside of this reads
+  std::vector<int> uses_;       // by value
+  std::set<SlotId> donatable_;  // objects that nobody outside of this reads
   // Where results of nodes on the host are wanted, by value.
   std::map<ValueId, SlotId> claims_;
   std::map<std::pair<SlotId, runtime::PoolId>, SlotId> copies_;

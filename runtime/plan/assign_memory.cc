@@ -212,7 +212,7 @@ class Assigner {
 
   CompiledGraph& graph_;
   std::vector<Symbol> symbols_;
-  std::vector<Use> uses_;  // per slot, of families
+  std::vector<Use> uses_;  // per slot, of alias sets
   std::vector<std::pair<SlotId, SlotId>> in_place_;
   std::vector<std::pair<PlanId, uint32_t>> path_;
   uint32_t position_ = 0;

@@ -2,9 +2,8 @@
 //
 // A tile is `rows` values of one outer variable by `vectors` vectors of
 // another. All of its sums are kept in registers while the reduction runs once,
-// so that each load serves a whole row or column of the tile. What follows the
-// sum in the region (bias, activation, residual) runs on the tile before it is
-// stored.
+// so that each load serves a whole row or column of the tile. The epilogue
+// of the sum (bias, activation, residual) runs on the tile before it is stored.
 //
 // A weight that such a kernel reads along the lanes is packed by the prepare
 // plan into panels as wide as a tile. Other factors may be staged (staging.h):

@@ -278,7 +278,7 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadVendor(
   }
   ENCORE_RETURN_IF_ERROR(CheckBuffers(decoded.program, program));
   if (decoded.program.epilogue.has_value() != (epilogue != nullptr)) {
-    return DataLossError("a vendor kernel without what follows it");
+    return DataLossError("a vendor kernel without its epilogue");
   }
   ENCORE_ASSIGN_OR_RETURN(std::shared_ptr<const VendorPlan> plan,
                           PlanOf(decoded.program));

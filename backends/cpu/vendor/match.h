@@ -1,9 +1,9 @@
 // Which regions the vendor library can compute, and how they are cut in two:
-// the sum, which becomes a VendorProgram, and the region of what follows.
+// the sum, which becomes a VendorProgram, and the region of its epilogue.
 //
 // A region fits where its one sum is a product of two f32 loads whose addresses
 // are those of a (batched, strided) matrix product or of a convolution, and the
-// accesses of what follows have linear addresses. Looked at are the accesses,
+// accesses of the epilogue have linear addresses. Looked at are the accesses,
 // not the ops they came from, so that fused transposes, slices and pads count
 // as what they are.
 #ifndef ENCORE_BACKENDS_CPU_VENDOR_MATCH_H_
@@ -22,7 +22,7 @@ struct VendorMatch {
   VendorProgram program;
   // The weights depend on parameters only and may be packed.
   bool pack = false;
-  // What follows the sum, of one piece where program.epilogue_steps says so:
+  // The epilogue, of one piece where program.epilogue_steps says so:
   // reads the region's inputs and then the sums, each as a flat list of
   // elements. Nothing where the sums are the output.
   std::optional<Region> epilogue;

@@ -28,8 +28,8 @@ class Matcher {
     return flat_->loads[region_.expr(factor).number];
   }
   bool IsPlainLoad(ExprId id) const;
-  // The first stage is the only sum, of a product of two loads; what follows
-  // are maps of one point each.
+  // The first stage is the only sum, of a product of two loads; its epilogue
+  // is maps of one point each.
   bool FindSum();
   // Whether all accesses of the epilogue are linear in the variables.
   bool IsLinear() const;

@@ -15,7 +15,7 @@
 //   1. the source is brought into the layout that the library wants, where that
 //      is not the one it lies in (convolution);
 //   2. each piece is computed, and brought into the result's layout;
-//   3. generated code computes what follows the sum from it,
+//   3. generated code computes the epilogue from it,
 //      piece by piece right after 2 where `epilogue_steps` says how.
 #ifndef ENCORE_BACKENDS_CPU_VENDOR_PROGRAM_H_
 #define ENCORE_BACKENDS_CPU_VENDOR_PROGRAM_H_
@@ -68,7 +68,7 @@ struct VendorProgram {
   // `result`'s buffer.
   bool sums_in_scratch = false;
 
-  // The function of the artifact that computes what follows; its buffers are
+  // The function of the artifact that computes the epilogue; its buffers are
   // the reads, the sums, the outputs and its own scratch.
   std::optional<GeneratedParams> epilogue = {};
   int64_t epilogue_scratch = 0;
