@@ -186,7 +186,7 @@ Status Emitter::Ensure(ValueId value) {
       slots_[next.value()] = NewView(
           slots_[graph_.operand(producer, 0).value()], graph_.type(next));
     } else if (graph_.op(producer) == Op::kAssertion) {
-      ENCORE_RETURN_IF_ERROR(EmitGuard(producer));
+      ENCORE_RETURN_IF_ERROR(EmitAssertion(producer));
     } else if (graph_.info(producer).has(kNonFlatValues)) {
       ENCORE_RETURN_IF_ERROR(EmitHost(producer));
     } else {
@@ -321,7 +321,7 @@ StatusOr<SlotId> Emitter::SymbolSlot(ValueId value) {
   return written ? slot : CopyOf(slot);
 }
 
-Status Emitter::EmitGuard(NodeId node) {
+Status Emitter::EmitAssertion(NodeId node) {
   ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
                           SymbolSlot(graph_.operand(node, 1)));
   runtime::SymbolInfo info;

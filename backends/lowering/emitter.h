@@ -108,7 +108,7 @@ class Emitter {
   // Gives the symbol that a count_up node defines its value.
   Status DefineSize(NodeId node);
   // The first operand, once the second is known to be positive.
-  Status EmitGuard(NodeId node);
+  Status EmitAssertion(NodeId node);
   // The value, an i64 in host memory, in a slot that a step of this plan
   // writes: what a run-time symbol is read from.
   StatusOr<SlotId> SymbolSlot(ValueId value);

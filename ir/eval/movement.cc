@@ -74,7 +74,7 @@ Results EvaluateCountUp(const EvalContext& context) {
   return Literals{std::move(result)};
 }
 
-Results EvaluateGuard(const EvalContext& context) {
+Results EvaluateAssertion(const EvalContext& context) {
   if (context.operand(1).AsInt(0) > 0) return Literals{context.operand(0)};
   return OutOfRangeError(context.attrs<AssertionAttrs>().message);
 }

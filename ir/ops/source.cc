@@ -44,7 +44,7 @@ Types InferCountUp(const InferContext& context) {
       {DType::kI64, Shape(size), ValueKind::kTensor}};
 }
 
-Types InferGuard(const InferContext& context) {
+Types InferAssertion(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, 0));
   return std::vector<TensorType>{context.operand(0)};
 }
