@@ -50,8 +50,10 @@ struct Candidate {
   double seconds = 0;  // estimate for a launch, launch overhead included
   // What a process that loads it pays once.
   double load_seconds = 0;
-  // Layouts that this candidate wants for the region's inputs and outputs;
-  // empty: as they are in the region. Asked for by layout assignment only.
+  // Layouts that this candidate wants for the region's inputs and outputs, one
+  // for each; empty: as they are in the region. The kernel is then one for
+  // WithLayouts(region, inputs, outputs), which is what Compile is given: such
+  // candidates are for layout assignment, lowering passes them over.
   std::vector<Layout> inputs, outputs;
 };
 
@@ -128,8 +130,8 @@ class Backend {
   // The kernels that compute `request`, each under another name; the first is
   // the cheapest by estimate and the one to take where nothing is measured.
   // Empty where there is none: fusion then tries smaller regions. A region of
-  // one node whose dtypes are all in dtypes() always has one. That the others
-  // compile is known only once it was tried.
+  // one node whose dtypes are all in dtypes() always has one, in whatever
+  // layouts it is. That the others compile is known only once it was tried.
   virtual std::vector<Candidate> Candidates(
       const KernelRequest& request, const CompileOptions& options) const = 0;
 

@@ -1,3 +1,4 @@
+#include "encore/backends/conformance/layout_suite.h"
 #include "encore/backends/conformance/suite.h"
 
 namespace encore::backends {
@@ -8,5 +9,6 @@ INSTANTIATE_TEST_SUITE_P(CpuVendor, ConformanceTest,
                          OpsOf("cpu", CpuKernels::kVendor), OpName);
 INSTANTIATE_TEST_SUITE_P(CpuVendor, DifferentialTest,
                          SeedsOf("cpu", 12, CpuKernels::kVendor), SeedName);
+INSTANTIATE_TEST_SUITE_P(Cpu, LayoutTest, LayoutsOf("cpu"), LayoutName);
 
 }  // namespace encore::backends

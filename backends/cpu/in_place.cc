@@ -1,11 +1,28 @@
 #include "encore/backends/cpu/in_place.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {
 namespace {
+
+// Whether each of both adds the same to the address and is not checked.
+bool AreSame(const DynamicIndex& a, const DynamicIndex& b) {
+  const auto fixed = [](const DynamicIndex& index) {
+    return !index.checked && !index.indirect.valid() && index.divisor == 1;
+  };
+  return fixed(a) && fixed(b) && a.index.offset == b.index.offset &&
+         a.index.terms == b.index.terms && a.stride == b.stride &&
+         a.block == b.block && a.block_stride == b.block_stride;
+}
+
+// Whether zeros in the padding of `output` are what is in that of `input`.
+bool PadsAlike(const Operand& input, const Operand& output) {
+  return (input.layout.blocks.empty() && output.layout.blocks.empty()) ||
+         (input.layout == output.layout && input.dims == output.dims);
+}
 
 // Whether every load of `input` is of the element that `store` writes.
 bool LoadsOnly(const FlatRegion& flat, uint32_t input,
@@ -18,7 +35,8 @@ bool LoadsOnly(const FlatRegion& flat, uint32_t input,
     }
     any = true;
     const FlatAccess& load = flat.loads[a];
-    if (!load.dynamic.empty() || load.address.offset != store.address.offset ||
+    if (!std::ranges::equal(load.dynamic, store.dynamic, AreSame) ||
+        load.address.offset != store.address.offset ||
         load.address.terms != store.address.terms) {
       return false;
     }
@@ -37,14 +55,16 @@ std::vector<runtime::Launch::InPlace> InPlacePairs(const FlatRegion& flat) {
   }
   const std::vector<Store>& stores = region.stages[0].stores;
   for (size_t s = 0; s < stores.size(); ++s) {
-    const DType dtype = region.outputs[stores[s].output].dtype;
+    const Operand& output = region.outputs[stores[s].output];
+    const FlatAccess& store = flat.stores[0][s];
     if (stores[s].update != Update::kSet ||
-        !flat.stores[0][s].dynamic.empty()) {
+        !std::ranges::equal(store.dynamic, store.dynamic, AreSame)) {
       continue;
     }
     for (uint32_t i = 0; i < region.inputs.size(); ++i) {
-      if (BitWidth(region.inputs[i].dtype) == BitWidth(dtype) &&
-          LoadsOnly(flat, i, flat.stores[0][s])) {
+      const Operand& input = region.inputs[i];
+      if (BitWidth(input.dtype) == BitWidth(output.dtype) &&
+          PadsAlike(input, output) && LoadsOnly(flat, i, store)) {
         pairs.push_back({i, stores[s].output});
       }
     }

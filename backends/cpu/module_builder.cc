@@ -127,7 +127,7 @@ class ModuleBuilder {
     ENCORE_RETURN_IF_ERROR(AddPanels(request, tile, kernel));
     const Region packed = WithPanels(
         tile.staging ? tile.staging->region : *request.kernel.region, tile);
-    const std::optional<FlatRegion> with_panels = Flatten(packed);
+    const std::optional<FlatRegion> with_panels = FlattenPanels(packed);
     if (!with_panels) return InternalError("packed panels do not flatten");
     return tile.staging
                ? GenerateStagedTiles(flat, *with_panels, tile, kName, bits)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "encore/backends/lowering/fusion.h"
+#include "encore/backends/region/layout.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
@@ -227,6 +228,8 @@ StatusOr<SlotId> Emitter::In(ValueId value, PoolId pool, bool prepare) {
   const SlotId copy =
       NewSlot(weight ? SlotRole::kDerived : SlotRole::kTemporary,
               graph_.type(value), pool);
+  // Blocks are copied with their padding.
+  shared_->graph->slots[copy.value()].bytes = shared_->graph->slot(slot).bytes;
   copies.emplace(key, copy);
   std::vector<Step>& steps = weight || prepare ? shared_->prepare : steps_;
   steps.push_back({runtime::Copy{slot, copy}, {}});
@@ -273,12 +276,22 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
     read = Packed(read, compiled.packed[i],
                   shared_->table.packer(kernel.kernel, i), kernel);
   }
-  for (const ValueId output : kernel.built.outputs) {
+  for (size_t i = 0; i < kernel.built.outputs.size(); ++i) {
+    const ValueId output = kernel.built.outputs[i];
+    const Operand& operand = kernel.built.region.outputs[i];
     SlotId& slot = slots_[output.value()];
+    if (slot.valid() && !operand.layout.is_row_major()) {
+      return InternalError("a kernel writes an output in a layout of its own");
+    }
     if (!slot.valid()) {
       const bool derived = prepare && derived_[output.value()];
       slot = NewSlot(derived ? SlotRole::kDerived : SlotRole::kTemporary,
                      graph_.type(output), pool);
+      if (!operand.layout.blocks.empty()) {
+        shared_->graph->slots[slot.value()].bytes =
+            MemoryBytes(operand.dtype, operand.dims, operand.layout)
+                .Substitute(kernel.built.args);
+      }
     }
     launch.writes.push_back(slot);
   }

@@ -38,8 +38,13 @@ std::vector<Candidate> KernelTable::Candidates(const Region& region,
                                                const std::vector<bool>& weights,
                                                std::span<const Symbol> symbols,
                                                int backend) const {
-  return placement_.backends[backend]->Candidates({&region, weights, symbols},
-                                                  options_);
+  std::vector<Candidate> candidates = placement_.backends[backend]->Candidates(
+      {&region, weights, symbols}, options_);
+  // Those compute another region: this one in their layouts.
+  std::erase_if(candidates, [](const Candidate& candidate) {
+    return !candidate.inputs.empty() || !candidate.outputs.empty();
+  });
+  return candidates;
 }
 
 std::optional<double> KernelTable::Seconds(const BuiltRegion& built,

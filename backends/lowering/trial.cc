@@ -4,9 +4,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "encore/backends/region/layout.h"
+#include "encore/backends/region/place.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/types/dtype.h"
-#include "encore/ir/types/shape.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
@@ -33,7 +34,7 @@ Literal Period(DType dtype, uint64_t seed) {
 }
 
 Literal DataOf(const Operand& operand, uint64_t seed) {
-  Literal data(operand.dtype, DimsOf(operand));
+  Literal data(operand.dtype, MemoryDimsOf(operand));
   const Literal period = Period(operand.dtype, seed);
   const std::span<std::byte> to = data.mutable_bytes();
   const std::span<const std::byte> from = period.bytes();
@@ -41,6 +42,10 @@ Literal DataOf(const Operand& operand, uint64_t seed) {
     std::memcpy(to.data() + at, from.data(),
                 std::min(from.size(), to.size() - at));
   }
+  std::vector<int64_t> dims;
+  for (const Dim& dim : operand.dims) dims.push_back(dim.constant());
+  Place(operand.dtype, std::move(dims), operand.layout, to.data())
+      .ClearPadding();
   return data;
 }
 
@@ -58,14 +63,16 @@ runtime::KernelBinary ProgramOf(const Backend& backend,
 }
 
 int64_t BytesOf(const Operand& operand) {
-  return (*ElementCount(DimsOf(operand)) * BitWidth(operand.dtype) + 7) / 8;
+  return MemoryBytes(operand.dtype, operand.dims, operand.layout).constant();
 }
 
 }  // namespace
 
-std::vector<int64_t> DimsOf(const Operand& operand) {
+std::vector<int64_t> MemoryDimsOf(const Operand& operand) {
   std::vector<int64_t> dims;
-  for (const Dim& dim : operand.dims) dims.push_back(dim.constant());
+  for (const Dim& dim : MemoryDims(operand.dims, operand.layout)) {
+    dims.push_back(dim.constant());
+  }
   return dims;
 }
 
@@ -111,7 +118,7 @@ StatusOr<double> Trial::Time() const {
 }
 
 StatusOr<Literal> Trial::Output(const Region& region, size_t i) const {
-  Literal output(region.outputs[i].dtype, DimsOf(region.outputs[i]));
+  Literal output(region.outputs[i].dtype, MemoryDimsOf(region.outputs[i]));
   const std::span<std::byte> bytes = output.mutable_bytes();
   ENCORE_RETURN_IF_ERROR(bench_->device->CopyToHost(
       bytes.data(), outputs_[i].data(), static_cast<int64_t>(bytes.size()),

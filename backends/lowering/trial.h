@@ -73,7 +73,7 @@ class Trial {
   Status Launch() const { return Launch(*kernel_, buffers_); }
   StatusOr<double> Time() const;
 
-  // Output i of the last launch.
+  // Output i of the last launch, as it lies in memory.
   StatusOr<Literal> Output(const Region& region, size_t i) const;
 
  private:
@@ -102,8 +102,8 @@ class Trial {
   std::unique_ptr<runtime::Kernel> kernel_;
 };
 
-// The dims of an operand of a region without symbols.
-std::vector<int64_t> DimsOf(const Operand& operand);
+// The extents in memory of an operand of a region without symbols (MemoryDims).
+std::vector<int64_t> MemoryDimsOf(const Operand& operand);
 
 }  // namespace encore::backends
 

@@ -31,7 +31,7 @@ std::optional<int64_t> BytesOf(const Region& region) {
   int64_t bytes = 0;
   for (const auto* operands : {&region.inputs, &region.outputs}) {
     for (const Operand& operand : *operands) {
-      const auto elements = ElementCount(DimsOf(operand));
+      const auto elements = ElementCount(MemoryDimsOf(operand));
       if (!elements || *elements > kMostBytes) return std::nullopt;
       bytes += *elements * BitWidth(operand.dtype) / 8;
       if (bytes > kMostBytes) return std::nullopt;

@@ -15,7 +15,9 @@
 namespace encore::backends {
 namespace {
 
-constexpr uint32_t kMagic = 0x32474552;  // "REG2"
+constexpr uint32_t kMagic = 0x33474552;  // "REG3"
+// Without the version, which is its last byte.
+constexpr uint32_t kMagicMask = 0x00ffffff;
 
 class Writer {
  public:
@@ -84,9 +86,14 @@ class Reader {
 
 // The fields of each struct, once for both directions. `S` is const for Writer.
 template <typename V, typename S>
+  requires std::same_as<std::remove_const_t<S>, Layout::Block>
+void Visit(V& v, S& s) {
+  v.Field(s.dim), v.Field(s.size);
+}
+template <typename V, typename S>
   requires std::same_as<std::remove_const_t<S>, Layout>
 void Visit(V& v, S& s) {
-  v.Field(s.order), v.Field(s.block_dim), v.Field(s.block);
+  v.Field(s.order), v.Field(s.blocks);
 }
 template <typename V, typename S>
   requires std::same_as<std::remove_const_t<S>, Operand>
@@ -201,11 +208,16 @@ StatusOr<Region> DecodeRegion(std::span<const std::byte> bytes) {
   Reader reader(bytes);
   uint32_t magic;
   reader.Field(magic);
-  Region region;
-  if (magic == kMagic) reader.Field(region);
-  if (magic != kMagic || !reader.ok() || !reader.done()) {
+  if (!reader.ok() || (magic & kMagicMask) != (kMagic & kMagicMask)) {
     return DataLossError("not a region");
   }
+  if (magic != kMagic) {
+    return DataLossError("a region of another format version");
+  }
+  Region region;
+  reader.Field(region);
+  if (!reader.ok()) return DataLossError("a region that is cut off or damaged");
+  if (!reader.done()) return DataLossError("bytes behind a region");
   if (const Status status = VerifyRegion(region); !status.ok()) {
     return DataLossError(Message(status));
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "encore/backends/region/place.h"
 #include "encore/backends/region/scalar.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
@@ -17,26 +18,6 @@ namespace {
 
 // Largest row buffer, in elements.
 constexpr int64_t kMaxBuffer = int64_t{1} << 28;
-
-// An operand under the symbols' values.
-struct Place {
-  DType dtype = DType::kF32;
-  std::vector<int64_t> dims, strides;
-  int block_dim = -1;
-  int64_t block = 1;
-  int64_t block_stride = 0;  // of a whole block
-  void* data = nullptr;
-
-  int64_t Offset(std::span<const int64_t> at) const {
-    int64_t offset = 0;
-    for (size_t d = 0; d < dims.size(); ++d) {
-      offset += static_cast<int>(d) == block_dim
-                    ? at[d] / block * strides[d] + at[d] % block
-                    : at[d] * strides[d];
-    }
-    return offset;
-  }
-};
 
 // Tuple of a stage: what has been combined so far.
 struct Accumulator {
@@ -152,6 +133,7 @@ class Interpreter {
   Status Run(std::span<const Buffer> inputs, std::span<const Buffer> outputs) {
     ENCORE_RETURN_IF_ERROR(Bind(region_.inputs, inputs, &inputs_));
     ENCORE_RETURN_IF_ERROR(Bind(region_.outputs, outputs, &outputs_));
+    for (const Place& output : outputs_) output.ClearPadding();
     for (const Dim& extent : region_.extents) {
       ENCORE_ASSIGN_OR_RETURN(const int64_t value, Evaluate(extent));
       if (value < 0) return OutOfRangeError("region: negative extent");
@@ -184,41 +166,19 @@ class Interpreter {
               std::span<const Buffer> buffers, std::vector<Place>* places) {
     ENCORE_CHECK_EQ(operands.size(), buffers.size());
     for (size_t i = 0; i < operands.size(); ++i) {
-      const Operand& operand = operands[i];
-      Place place{.dtype = operand.dtype,
-                  .dims = {},
-                  .strides = {},
-                  .block_dim = operand.layout.block_dim,
-                  .block = operand.layout.block,
-                  .data = buffers[i].data};
-      for (const Dim& dim : operand.dims) {
-        ENCORE_ASSIGN_OR_RETURN(const int64_t extent, Evaluate(dim));
-        place.dims.push_back(extent);
+      std::vector<int64_t> dims;
+      for (const Dim& dim : operands[i].dims) {
+        ENCORE_ASSIGN_OR_RETURN(dims.emplace_back(), Evaluate(dim));
       }
-      const std::optional<int64_t> count = ElementCount(place.dims);
-      const std::optional<int64_t> bytes =
-          count.has_value() ? ByteSize(operand.dtype, *count) : std::nullopt;
+      const Place place(operands[i].dtype, std::move(dims), operands[i].layout,
+                        buffers[i].data);
+      const std::optional<int64_t> bytes = place.MemoryBytes();
       if (!bytes.has_value() || *bytes > buffers[i].bytes) {
         return OutOfRangeError(StrCat("region: operand ", i, " is too small"));
       }
-      SetStrides(operand.layout, &place);
-      places->push_back(std::move(place));
+      places->push_back(place);
     }
     return OkStatus();
-  }
-
-  static void SetStrides(const Layout& layout, Place* place) {
-    const int rank = static_cast<int>(place->dims.size());
-    place->strides.resize(rank);
-    int64_t stride = layout.block_dim >= 0 ? layout.block : 1;
-    for (int i = rank; i-- > 0;) {
-      const int d = layout.order.empty() ? i : layout.order[i];
-      place->strides[d] = stride;
-      const int64_t extent = d == layout.block_dim
-                                 ? place->dims[d] / layout.block
-                                 : place->dims[d];
-      stride *= std::max<int64_t>(extent, 1);
-    }
   }
 
   // What a stage evaluates, in order, and the memory of its result.
@@ -303,14 +263,14 @@ class Interpreter {
     }
     ENCORE_ASSIGN_OR_RETURN(
         const bool there,
-        Locate(access.indices, input ? inputs_[access.number].dims : rows));
+        Locate(access.indices, input ? inputs_[access.number].dims() : rows));
     if (!there) {
       if (!access.checked) return OutOfRangeError("region: a load is outside");
       return access.fill.valid() ? values_[access.fill.value()] : Scalar{};
     }
     if (input) {
       const Place& place = inputs_[access.number];
-      return LoadElement(place.dtype, place.data, place.Offset(element_));
+      return place.Load(element_);
     }
     const Stage& stage = region_.stages[access.number];
     int64_t row = 0;
@@ -363,20 +323,19 @@ class Interpreter {
   Status RunStore(const Store& store) {
     const Place& place = outputs_[store.output];
     ENCORE_ASSIGN_OR_RETURN(const bool there,
-                            Locate(store.indices, place.dims));
+                            Locate(store.indices, place.dims()));
     if (!there) {
       return store.checked ? OkStatus()
                            : OutOfRangeError("region: a store is outside");
     }
     constexpr Op kOps[] = {Op::kSelect, Op::kAdd, Op::kMul, Op::kMax, Op::kMin};
-    const int64_t offset = place.Offset(element_);
     Scalar value = values_[store.value.value()];
     if (store.update != Update::kSet) {
-      const Scalar both[] = {LoadElement(place.dtype, place.data, offset),
-                             value};
-      value = ApplyOp(kOps[static_cast<int>(store.update)], place.dtype, both);
+      const Scalar both[] = {place.Load(element_), value};
+      value =
+          ApplyOp(kOps[static_cast<int>(store.update)], place.dtype(), both);
     }
-    StoreElement(place.dtype, place.data, offset, value);
+    place.Store(element_, value);
     return OkStatus();
   }
 

@@ -39,6 +39,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/region/layout.h"
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/typed_id.h"
@@ -49,20 +50,8 @@ namespace encore::backends {
 
 using ExprId = TypedId<struct ExprTag>;
 
-// How a tensor lies in memory: the logical dims in `order` (empty: row-major),
-// outermost first; where block_dim >= 0 that dim is cut in blocks, whose
-// elements lie innermost. NCHW in 16 channels' blocks: {.block_dim = 1, .block
-// = 16}. The blocked extent is a multiple of `block`.
-struct Layout {
-  std::vector<int> order = {};
-  int block_dim = -1;
-  int64_t block = 1;
-
-  bool is_row_major() const { return order.empty() && block_dim < 0; }
-  bool operator==(const Layout&) const = default;
-};
-
-// A tensor that the region reads or writes.
+// A tensor that the region reads or writes. Whatever its layout, indices are of
+// `dims`; what lies behind them in memory is zeros (layout.h).
 struct Operand {
   DType dtype = DType::kF32;
   std::vector<Dim> dims = {};

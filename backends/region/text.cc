@@ -51,8 +51,13 @@ std::string OperandText(const Operand& operand) {
   if (!layout.order.empty()) {
     StrAppend(&out, " order=[", StrJoin(layout.order, ","), "]");
   }
-  if (layout.block_dim >= 0) {
-    StrAppend(&out, " block=", layout.block, "@", layout.block_dim);
+  if (!layout.blocks.empty()) {
+    StrAppend(&out, " blocks=[",
+              StrJoin(layout.blocks, ",",
+                      [](std::string* text, const Layout::Block& block) {
+                        StrAppend(text, block.size, "@", block.dim);
+                      }),
+              "]");
   }
   return out;
 }

@@ -67,23 +67,47 @@ class Verifier {
     for (const Dim& dim : operand.dims) {
       if (!Valid(dim)) return Broken(2, "a dim of an operand");
     }
-    const Layout& layout = operand.layout;
+    return CheckLayout(operand);
+  }
+
+  static Status CheckLayout(const Operand& operand) {
+    const auto& [order, blocks] = operand.layout;
     const int rank = static_cast<int>(operand.dims.size());
-    if (!layout.order.empty()) {
-      std::vector<int> sorted = layout.order;
+    if (!order.empty()) {
+      std::vector<int> sorted = order;
       std::sort(sorted.begin(), sorted.end());
       bool permutation = static_cast<int>(sorted.size()) == rank;
       for (int i = 0; permutation && i < rank; ++i)
         permutation = sorted[i] == i;
-      if (!permutation) return Broken(8, "order of a layout");
+      if (!permutation) return Broken(10, "order of a layout");
     }
-    if (layout.block_dim < 0) return OkStatus();
-    if (layout.block_dim >= rank || layout.block < 1 ||
-        !operand.dims[layout.block_dim].is_constant() ||
-        operand.dims[layout.block_dim].constant() % layout.block != 0) {
-      return Broken(8, "block of a layout");
+    if (blocks.size() > kMaxBlocks) return Broken(11, "number of blocks");
+    std::set<int> blocked;
+    for (const auto& [dim, size] : blocks) {
+      if (dim < 0 || dim >= rank || !blocked.insert(dim).second) {
+        return Broken(11, "dim of a block");
+      }
+      if (size < 1 || size > kMaxBlockSize) return Broken(11, "size of blocks");
+      const Dim& extent = operand.dims[dim];
+      if (!extent.is_constant() || extent.constant() < 0) {
+        return Broken(12, "extent of a blocked dim");
+      }
     }
-    return OkStatus();
+    return blocks.empty() ? OkStatus() : CheckMemory(operand);
+  }
+
+  static Status CheckMemory(const Operand& operand) {
+    int64_t bits = BitWidth(operand.dtype);
+    bool overflow = false;
+    for (size_t d = 0; d < operand.dims.size(); ++d) {
+      if (!operand.dims[d].is_constant()) continue;
+      const int64_t block = operand.layout.BlockSize(static_cast<int>(d));
+      int64_t extent;
+      overflow |= __builtin_add_overflow(operand.dims[d].constant(), block - 1,
+                                         &extent);
+      overflow |= __builtin_mul_overflow(bits, extent / block * block, &bits);
+    }
+    return overflow ? Broken(12, "bytes of an operand") : OkStatus();
   }
 
   Status CheckIndex(const Index& index, bool checked) const {

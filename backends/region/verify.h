@@ -14,8 +14,13 @@
 //     combiner of one component that is no arg-reduction.
 //  7. A stored value has the output's dtype; every output is stored by a stage.
 //  8. Divisors are positive, above 1 in checked accesses only, and never in
-//     stores; layouts are permutations, block sizes divide constant extents.
+//     stores.
 //  9. A contraction names a kReduce stage with kSum.
+// 10. The order of a layout is empty or a permutation of the operand's dims.
+// 11. A layout has at most kMaxBlocks blocks, each of another dim of the
+//     operand, of 1 to kMaxBlockSize elements.
+// 12. A blocked dim is constant and not negative. The product of an operand's
+//     constant dims, blocked ones rounded up, and its bits is an int64.
 #ifndef ENCORE_BACKENDS_REGION_VERIFY_H_
 #define ENCORE_BACKENDS_REGION_VERIFY_H_
 

@@ -44,6 +44,18 @@ double Bytes(const Operand& operand, std::span<const int64_t> symbols) {
   return bytes;
 }
 
+// Bytes in memory for each byte of elements: 1 where there is no padding.
+double Spread(const Operand& operand) {
+  double spread = 1;
+  for (const auto& [dim, size] : operand.layout.blocks) {
+    const int64_t extent = operand.dims[dim].constant();
+    if (extent <= 0 || extent % size == 0) continue;
+    const int64_t blocks = (extent + size - 1) / size;
+    spread *= static_cast<double>(blocks * size) / static_cast<double>(extent);
+  }
+  return spread;
+}
+
 double Points(const Region& region, const std::vector<uint32_t>& variables,
               std::span<const int64_t> symbols) {
   double points = 1;
@@ -96,10 +108,13 @@ Work EstimateWork(const Region& region, std::span<const int64_t> symbols) {
   for (size_t i = 0; i < region.inputs.size(); ++i) {
     const Operand& input = region.inputs[i];
     work.read_bytes += std::min(Bytes(input, symbols),
-                                touched[i] * BitWidth(input.dtype) / 8.0);
+                                touched[i] * BitWidth(input.dtype) / 8.0) *
+                       Spread(input);
   }
   for (size_t i = 0; i < region.outputs.size(); ++i) {
-    work.written_bytes += stored[i] * BitWidth(region.outputs[i].dtype) / 8.0;
+    const Operand& output = region.outputs[i];
+    work.written_bytes += stored[i] * BitWidth(output.dtype) / 8.0 +
+                          Bytes(output, symbols) * (Spread(output) - 1);
   }
   return work;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "encore/backends/cpu/codegen/dim_place.h"
+
 namespace encore::backends::cpu {
 namespace {
 
@@ -65,19 +67,6 @@ std::optional<Affine> ToAffine(const Index& index, const Symbols& symbols) {
   return affine;
 }
 
-// Elements between neighbours along each dim.
-std::vector<Size> Strides(const std::vector<Size>& extents,
-                          const std::vector<int>& order) {
-  std::vector<Size> strides(extents.size(), 1);
-  Size stride = 1;
-  for (size_t i = extents.size(); i-- > 0;) {
-    const size_t dim = order.empty() ? i : order[i];
-    strides[dim] = stride;
-    if (!(extents[dim] == 0)) stride *= extents[dim];
-  }
-  return strides;
-}
-
 // The address of an access to an operand whose blocks are its outermost dim:
 // (o / block) * rest * block + … + o % block.
 std::optional<FlatAccess> FlattenPanel(const Access& access,
@@ -85,27 +74,28 @@ std::optional<FlatAccess> FlattenPanel(const Access& access,
                                        const std::vector<Size>& dims,
                                        const Symbols& symbols) {
   const Layout& layout = operand.layout;
-  if (access.checked || layout.order.empty() ||
-      layout.order[0] != layout.block_dim) {
+  if (access.checked || layout.blocks.size() != 1 ||
+      layout.DimAt(0) != layout.blocks[0].dim) {
     return std::nullopt;
   }
+  const int64_t block = layout.blocks[0].size;
   FlatAccess flat;
-  Size stride = layout.block;
+  Size stride = block;
   for (size_t i = dims.size(); i-- > 0;) {
-    const int dim = layout.order[i];
+    const int dim = layout.DimAt(i);
     const std::optional<Affine> affine = ToAffine(access.indices[dim], symbols);
     if (!affine || access.indices[dim].indirect.valid() ||
         access.indices[dim].divisor != 1) {
       return std::nullopt;
     }
-    if (dim == layout.block_dim) {
+    if (i == 0) {
       if (!(affine->offset == 0) || affine->terms.size() != 1 ||
           !(affine->terms[0].second == 1)) {
         return std::nullopt;
       }
       if (!stride.is_constant()) return std::nullopt;
       flat.panel = affine->terms[0].first;
-      flat.address.AddTerm(flat.panel, stride / layout.block);
+      flat.address.AddTerm(flat.panel, stride / block);
       continue;
     }
     flat.address.offset += affine->offset * stride;
@@ -120,25 +110,31 @@ std::optional<FlatAccess> FlattenPanel(const Access& access,
 std::optional<FlatAccess> FlattenAccess(const std::vector<Index>& indices,
                                         bool checked,
                                         const std::vector<Size>& dims,
-                                        const std::vector<Size>& strides,
+                                        const Layout& layout,
                                         const std::vector<Size>& extents,
                                         const Symbols& symbols) {
   FlatAccess access;
+  const std::vector<DimPlace> places = PlaceDims(dims, layout);
   for (size_t d = 0; d < indices.size(); ++d) {
+    const Size& stride = places[d].stride;
     const std::optional<Affine> affine = ToAffine(indices[d], symbols);
     if (!affine) return std::nullopt;
     DynamicIndex dynamic{.index = *affine,
                          .indirect = indices[d].indirect,
                          .divisor = indices[d].divisor,
                          .extent = dims[d]};
-    if (dynamic.divisor == 1) {
-      access.address.offset += affine->offset * strides[d];
+    if (places[d].block > 1) {
+      dynamic.stride = stride;
+      dynamic.block = places[d].block;
+      dynamic.block_stride = places[d].block_stride;
+    } else if (dynamic.divisor == 1) {
+      access.address.offset += affine->offset * stride;
       for (const auto& [variable, coefficient] : affine->terms) {
-        access.address.AddTerm(variable, coefficient * strides[d]);
+        access.address.AddTerm(variable, coefficient * stride);
       }
-      if (dynamic.indirect.valid()) dynamic.stride = strides[d];
+      if (dynamic.indirect.valid()) dynamic.stride = stride;
     } else {
-      dynamic.stride = strides[d];
+      dynamic.stride = stride;
     }
     dynamic.checked =
         checked && (dynamic.divisor > 1 || dynamic.indirect.valid() ||
@@ -299,7 +295,7 @@ void MergeVariables(FlatRegion* flat, bool repeats) {
   }
 }
 
-bool FlattenStages(FlatRegion* flat, const Symbols& symbols) {
+bool FlattenStages(FlatRegion* flat, const Symbols& symbols, bool panels) {
   const Region& region = *flat->region;
   for (const Stage& stage : region.stages) {
     flat->loops.push_back(stage.loops);
@@ -316,10 +312,9 @@ bool FlattenStages(FlatRegion* flat, const Symbols& symbols) {
     for (const Store& store : stage.stores) {
       const Operand& output = region.outputs[store.output];
       const auto dims = symbols.SizesOf(output.dims);
-      if (!dims || output.layout.block_dim >= 0) return false;
+      if (!dims || (panels && !output.layout.blocks.empty())) return false;
       auto access = FlattenAccess(store.indices, store.checked, *dims,
-                                  Strides(*dims, output.layout.order),
-                                  flat->extents, symbols);
+                                  output.layout, flat->extents, symbols);
       if (!access) return false;
       stores.push_back(*std::move(access));
     }
@@ -327,29 +322,29 @@ bool FlattenStages(FlatRegion* flat, const Symbols& symbols) {
   return true;
 }
 
-bool FlattenLoads(FlatRegion* flat, const Symbols& symbols) {
+bool FlattenLoads(FlatRegion* flat, const Symbols& symbols, bool panels) {
   const Region& region = *flat->region;
   for (const Access& access : region.accesses) {
-    std::vector<Size> dims, strides;
+    std::vector<Size> dims;
+    Layout layout;
     if (access.source == Access::Source::kInput) {
       const Operand& input = region.inputs[access.number];
       const auto sizes = symbols.SizesOf(input.dims);
       if (!sizes) return false;
-      if (input.layout.block_dim >= 0) {
+      if (panels && !input.layout.blocks.empty()) {
         auto panel = FlattenPanel(access, input, *sizes, symbols);
         if (!panel) return false;
         flat->loads.push_back(*std::move(panel));
         continue;
       }
       dims = *sizes;
-      strides = Strides(dims, input.layout.order);
+      layout = input.layout;
     } else {
       for (const uint32_t v : region.stages[access.number].loops) {
         dims.push_back(flat->extents[v]);
       }
-      strides = Strides(dims, {});
     }
-    auto load = FlattenAccess(access.indices, access.checked, dims, strides,
+    auto load = FlattenAccess(access.indices, access.checked, dims, layout,
                               flat->extents, symbols);
     if (!load) return false;
     flat->loads.push_back(*std::move(load));
@@ -371,7 +366,8 @@ bool IsValid(const FlatRegion& flat) {
   const auto reached = [&](const FlatAccess& access) {
     return valid(access.address) &&
            std::ranges::all_of(access.dynamic, [&](const DynamicIndex& d) {
-             return valid(d.index) && d.stride.dim().valid();
+             return valid(d.index) && d.stride.dim().valid() &&
+                    d.block_stride.dim().valid();
            });
   };
   const auto sound = [](const Size& size) { return size.dim().valid(); };
@@ -391,7 +387,8 @@ bool IsValid(const FlatRegion& flat) {
 }
 
 std::optional<FlatRegion> FlattenAll(const Region& region,
-                                     const Symbols& symbols, bool repeats) {
+                                     const Symbols& symbols, bool repeats,
+                                     bool panels) {
   FlatRegion flat;
   flat.region = &region;
   auto extents = symbols.SizesOf(region.extents);
@@ -403,7 +400,8 @@ std::optional<FlatRegion> FlattenAll(const Region& region,
   }
   flat.outer.resize(region.outer);
   std::iota(flat.outer.begin(), flat.outer.end(), 0);
-  if (!FlattenStages(&flat, symbols) || !FlattenLoads(&flat, symbols)) {
+  if (!FlattenStages(&flat, symbols, panels) ||
+      !FlattenLoads(&flat, symbols, panels)) {
     return std::nullopt;
   }
   MergeVariables(&flat, repeats);
@@ -432,6 +430,19 @@ void Affine::AddTerm(uint32_t variable, const Size& coefficient) {
   }
 }
 
+bool DynamicIndex::InOneBlock(uint32_t variable, int lanes) const {
+  const auto whole = [lanes](const Size& size) {
+    return size.is_constant() && size % lanes == 0;
+  };
+  if (block % lanes != 0 || indirect.valid() || divisor != 1 ||
+      !whole(index.offset)) {
+    return false;
+  }
+  return std::ranges::all_of(index.terms, [&](const auto& term) {
+    return term.first == variable ? term.second == 1 : whole(term.second);
+  });
+}
+
 const FlatAccess::Repeat* FlatAccess::RepeatOf(uint32_t variable) const {
   for (const Repeat& repeat : repeats) {
     if (repeat.variable == variable) return &repeat;
@@ -448,7 +459,12 @@ bool FlatAccess::DynamicIn(uint32_t variable) const {
 
 std::optional<FlatRegion> Flatten(const Region& region, bool repeats) {
   if (region.symbols > 0) return std::nullopt;
-  return FlattenAll(region, Symbols(), repeats);
+  return FlattenAll(region, Symbols(), repeats, /*panels=*/false);
+}
+
+std::optional<FlatRegion> FlattenPanels(const Region& region) {
+  if (region.symbols > 0) return std::nullopt;
+  return FlattenAll(region, Symbols(), /*repeats=*/false, /*panels=*/true);
 }
 
 std::optional<FlatRegion> FlattenSymbolic(const Region& region,
@@ -456,7 +472,7 @@ std::optional<FlatRegion> FlattenSymbolic(const Region& region,
   Symbols symbols;
   symbols.bounds.resize(region.symbols);
   symbols.typical = std::move(typical);
-  return FlattenAll(region, symbols, /*repeats=*/false);
+  return FlattenAll(region, symbols, /*repeats=*/false, /*panels=*/false);
 }
 
 }  // namespace encore::backends::cpu

@@ -37,13 +37,21 @@ struct DynamicIndex {
   // What one step of the quotient adds to the address; 0 where the affine part
   // is in the address already and there is nothing to add.
   Size stride = 0;
+  // Above 1: of a dim with blocks. The quotient q, affine part included, adds
+  // q / block * block_stride + q % block * stride.
+  int64_t block = 1;
+  Size block_stride = 0;
+
+  // Whether `lanes` neighbours in `variable`, the first at a multiple of
+  // `lanes`, lie in one block, whatever the other variables are.
+  bool InOneBlock(uint32_t variable, int lanes) const;
 };
 
 struct FlatAccess {
   Affine address;  // elements
   std::vector<DynamicIndex> dynamic;
   bool checked = false;  // some of `dynamic` is
-  // A variable along whose blocks the operand is packed (Layout::block_dim):
+  // A variable along whose blocks the operand is packed (FlattenPanels):
   // its coefficient holds for multiples of the block; within one, elements are
   // neighbours. kNoPanel: none.
   static constexpr uint32_t kNoPanel = UINT32_MAX;
@@ -86,10 +94,15 @@ struct FlatRegion {
   bool is_symbolic() const { return region->symbols > 0; }
 };
 
-// Nothing where a size is symbolic, or a layout has blocks in a dim that is
-// indexed by anything but one outer variable. With `repeats` a small innermost
-// variable is merged even where loads do not depend on it.
+// Nothing where a size is symbolic. With `repeats` a small innermost variable
+// is merged even where loads do not depend on it.
 std::optional<FlatRegion> Flatten(const Region& region, bool repeats = false);
+
+// The same, with inputs that have blocks as panels, for code whose values of
+// panel variables are multiples of the block and a constant below it. Nothing
+// where a blocked dim is not the outermost, or is indexed by anything but one
+// outer variable, or an output has blocks.
+std::optional<FlatRegion> FlattenPanels(const Region& region);
 
 // The same for a region with symbols, of which typical[i] is a value of symbol
 // i to plan for, at least 2: what depends on symbols must be generated from

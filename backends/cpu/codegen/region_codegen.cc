@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/backends/cpu/codegen/padding.h"
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
@@ -265,6 +266,7 @@ GeneratedKernel RegionGenerator::Generate(std::string_view name,
   Begin();
   MakeBuffers();
   EmitUnits();
+  EmitPadding(e_, region_, schedule_.lanes, partition_, partitions_);
   GeneratedKernel kernel;
   kernel.ir =
       b_.Finish(name, "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",

@@ -208,18 +208,14 @@ RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
                          b_.Splat(SizeValue(dynamic.extent), index.lanes())));
     }
     if (dynamic.stride == 0) continue;
-    Value step = dynamic.divisor > 1 ? index : Eval(dynamic.indirect);
-    step = b_.Binary("mul", step,
-                     b_.Splat(SizeValue(dynamic.stride), step.lanes()));
-    const int lanes = std::max(address.element.lanes(), step.lanes());
-    if (lanes > 1 && address.lane_stride != 0) {
-      address.element = b_.Splat(address.element, lanes);
-      address.element = b_.Binary("add", address.element, LaneSteps(address));
-      address.lane_stride = 0;
-      address.repeat = 1;
+    if (dynamic.block > 1) {
+      AddBlocked(access, dynamic, index, &address);
+      continue;
     }
-    address.element = b_.Binary("add", b_.Splat(address.element, lanes),
-                                b_.Splat(step, lanes));
+    const Value step = dynamic.divisor > 1 ? index : Eval(dynamic.indirect);
+    AddStep(b_.Binary("mul", step,
+                      b_.Splat(SizeValue(dynamic.stride), step.lanes())),
+            &address);
   }
   return address;
 }
@@ -350,8 +346,8 @@ Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
     return FromMemory(b_, dtype, LoadScalar(elem, base, address, fill));
   }
   // Panels along the lanes and copies are whole.
-  const bool whole =
-      flat.padded || (variable_ != kNoVariable &&
+  const bool whole = flat.padded || (address.whole && !address.valid.valid()) ||
+                     (variable_ != kNoVariable &&
                       flat.panel == static_cast<uint32_t>(variable_));
   const Value mask = whole ? Value() : LaneMask(address.valid);
   return FromMemory(b_, dtype, LoadVector(elem, base, address, fill, mask));

@@ -30,6 +30,7 @@ class RegionEmitter {
     bases_[access] = pointer;
   }
   const Value& helpers() const { return helpers_; }
+  const Value& output(size_t number) const { return outputs_[number]; }
 
   // The value of `variable` (of its first lane) from here on: value + offset.
   // Constant offsets become displacements of addresses.
@@ -71,6 +72,7 @@ class RegionEmitter {
     int64_t lane_stride = 0;  // step per lane where `element` is one lane
     int64_t repeat = 1;       // or per so many lanes
     Value valid;              // i1, one lane or all; invalid: always
+    bool whole = false;       // lanes that do not exist may be read
     bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
   };
 
@@ -78,6 +80,11 @@ class RegionEmitter {
   void AddAffine(const FlatAccess& access, Address* address);
   void AddRepeats(const FlatAccess& access, Address* address);
   void AddPhase(const FlatAccess& access, Address* address);
+  // Of a dim with blocks, whose quotient is `index`.
+  void AddBlocked(const FlatAccess& access, const DynamicIndex& dynamic,
+                  const Value& index, Address* address);
+  // Adds `step`, which may differ from lane to lane, to the element.
+  void AddStep(const Value& step, Address* address);
   // What the lanes add to the element.
   Value LaneSteps(const Address& address);
   // <0, step, 2 * step, …> of the lanes.

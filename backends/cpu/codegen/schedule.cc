@@ -8,6 +8,9 @@ namespace {
 // Work of a partition that makes its dispatch cheap, in cycles.
 constexpr double kGrainCycles = 30000;
 constexpr int64_t kMaxPartitions = 32;
+// The block that an index is in, and the place there.
+constexpr double kBlockCycles = 2;
+constexpr int kLeastLanes = 4;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -96,8 +99,7 @@ class Coster {
     for (size_t i = 0; i < stage.stores.size(); ++i) {
       const FlatAccess& store = flat_.stores[s][i];
       // Several lanes might write one element.
-      if (stage.stores[i].update != Update::kSet ||
-          store.address.Coefficient(v) == 0) {
+      if (stage.stores[i].update != Update::kSet || !Moves(store, v)) {
         return false;
       }
       for (const DynamicIndex& dynamic : store.dynamic) {
@@ -105,6 +107,14 @@ class Coster {
       }
     }
     return true;
+  }
+
+  // Whether lanes along `v` have different addresses.
+  static bool Moves(const FlatAccess& access, uint32_t v) {
+    return access.address.Coefficient(v) != 0 ||
+           std::ranges::any_of(access.dynamic, [v](const DynamicIndex& d) {
+             return d.block > 1 && d.index.Coefficient(v) != 0;
+           });
   }
 
   int64_t Points(size_t s) const {
@@ -140,11 +150,22 @@ class Coster {
   double Access(const FlatAccess& access, int bits, int v) const {
     double cycles = access.checked ? 1.0 + access.dynamic.size() : 0.0;
     if (v == kNoVariable) return cycles + 1;
-    const int64_t coefficient =
-        access.address.Coefficient(static_cast<uint32_t>(v)).typical();
+    const auto variable = static_cast<uint32_t>(v);
+    int64_t coefficient = access.address.Coefficient(variable).typical();
     bool indirect = false;
     for (const DynamicIndex& dynamic : access.dynamic) {
-      indirect |= dynamic.stride != 0;
+      if (dynamic.block == 1) {
+        indirect |= dynamic.stride != 0;
+        continue;
+      }
+      cycles += kBlockCycles;
+      if (dynamic.index.Coefficient(variable) == 0) {
+        indirect |= dynamic.indirect.valid();
+      } else if (dynamic.InOneBlock(variable, lanes_)) {
+        coefficient += dynamic.stride.typical();
+      } else {
+        indirect = true;
+      }
     }
     if (indirect) return cycles + 1.5 * lanes_;
     if (const auto* repeat = access.RepeatOf(static_cast<uint32_t>(v))) {
@@ -183,7 +204,17 @@ int Lanes(const Region& region, Isa isa) {
   for (const Operand& operand : region.outputs) {
     bits = std::max(bits, BitWidth(operand.dtype));
   }
-  return VectorBits(isa) / bits;
+  int lanes = VectorBits(isa) / bits;
+  // Blocks narrower than a vector would be gathered.
+  for (const auto* operands : {&region.inputs, &region.outputs}) {
+    for (const Operand& operand : *operands) {
+      if (operand.layout.blocks.empty()) continue;
+      const int64_t block = operand.layout.blocks.back().size;
+      if (block % kLeastLanes != 0) continue;
+      while (block % lanes != 0) lanes /= 2;
+    }
+  }
+  return lanes;
 }
 
 void Partition(const FlatRegion& flat, Schedule* schedule) {

@@ -18,8 +18,17 @@ constexpr int64_t kCacheBytes = 512 << 10;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The shape that tiles can compute: sums and maps without loops of their own.
+// The shape that tiles can compute: sums and maps without loops of their own,
+// on operands without blocks.
 bool Fits(const FlatRegion& flat) {
+  const auto blocked = [](const FlatAccess& access) {
+    return std::ranges::any_of(
+        access.dynamic, [](const DynamicIndex& d) { return d.block > 1; });
+  };
+  if (std::ranges::any_of(flat.loads, blocked)) return false;
+  for (const auto& stores : flat.stores) {
+    if (std::ranges::any_of(stores, blocked)) return false;
+  }
   bool sums = false;
   for (const Stage& stage : flat.region->stages) {
     if (IsSum(*flat.region, stage)) {
@@ -192,8 +201,7 @@ Region WithPanels(const Region& region, const TileSchedule& schedule) {
   for (const TileSchedule::Panel& panel : schedule.panels) {
     Layout& layout = packed.inputs[panel.input].layout;
     layout.order = panel.order;
-    layout.block_dim = panel.dim;
-    layout.block = panel.block;
+    layout.blocks = {{panel.dim, panel.block}};
   }
   return packed;
 }

@@ -1,0 +1,235 @@
+// Layouts that a candidate asks for (backend.h): a backend that wants its
+// elementwise kernels in blocks, and a chain of kernels in those layouts.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
+#include "encore/backends/conformance/bounds.h"
+#include "encore/backends/conformance/kernel_run.h"
+#include "encore/backends/conformance/replay.h"
+#include "encore/backends/region/packed_literal.h"
+#include "encore/backends/region/relayout.h"
+#include "encore/backends/region/whole_region.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/testing/random_graph.h"
+#include "encore/ir/text/parser.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+namespace {
+
+constexpr std::string_view kBlocked = "blocked ";
+
+// Another backend, whose kernels there are in blocks of the channels as well,
+// at a tenth of the time.
+class Blocking : public Backend {
+ public:
+  Blocking(const Backend& inner, int64_t block)
+      : inner_(inner), block_(block) {}
+
+  std::string_view name() const override { return inner_.name(); }
+  std::vector<std::pair<std::string, std::string>> Target(
+      const CompileOptions& options) const override {
+    return inner_.Target(options);
+  }
+  bool Uses(std::string_view option) const override {
+    return inner_.Uses(option);
+  }
+  std::span<const DType> dtypes() const override { return inner_.dtypes(); }
+  bool supports_symbolic_sizes() const override {
+    return inner_.supports_symbolic_sizes();
+  }
+  bool uses_host_memory() const override { return inner_.uses_host_memory(); }
+  StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
+      uint32_t ordinal) const override {
+    return inner_.NewDevice(ordinal);
+  }
+
+  std::vector<Candidate> Candidates(
+      const KernelRequest& request,
+      const CompileOptions& options) const override {
+    std::vector<Candidate> candidates = inner_.Candidates(request, options);
+    const auto layouts = [this](const std::vector<Operand>& operands) {
+      std::vector<Layout> list;
+      for (const Operand& operand : operands) {
+        list.emplace_back();
+        if (operand.dims.size() == 4) list.back().blocks = {{1, block_}};
+      }
+      return list;
+    };
+    Candidate blocked = candidates[0];
+    blocked.kernel = StrCat(kBlocked, blocked.kernel);
+    blocked.seconds /= 10;
+    blocked.inputs = layouts(request.region->inputs);
+    blocked.outputs = layouts(request.region->outputs);
+    candidates.insert(candidates.begin(), std::move(blocked));
+    return candidates;
+  }
+
+  StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
+                                   const CompileOptions& options,
+                                   ArtifactStore* store) const override {
+    std::vector<CompileRequest> own(requests.begin(), requests.end());
+    for (CompileRequest& request : own) {
+      if (!request.candidate.kernel.starts_with(kBlocked)) continue;
+      EXPECT_TRUE(std::ranges::none_of(
+          request.kernel.region->outputs,
+          [](const Operand& operand) { return operand.layout.blocks.empty(); }))
+          << "a kernel in blocks for a region without";
+      request.candidate.kernel.erase(0, kBlocked.size());
+    }
+    return inner_.Compile(own, options, store);
+  }
+
+ private:
+  const Backend& inner_;
+  int64_t block_;
+};
+
+CompileOptions Options(const Backend& backend) {
+  CompileOptions options;
+  options.target = backend.name();
+  options.cpu_kernels = CpuKernels::kGenerated;
+  return options;
+}
+
+// The output of a kernel with one, which must keep zeros in its padding.
+Literal RunOne(const Backend& backend, const Region& region,
+               const Candidate& candidate, const std::vector<Literal>& inputs,
+               bool in_place = false) {
+  const KernelRequest request{
+      &region, std::vector<bool>(region.inputs.size()), {}};
+  const auto results =
+      RunKernel(backend, {request, candidate}, inputs, {}, in_place);
+  EXPECT_TRUE(results.ok()) << results.status();
+  if (!results.ok()) return {};
+  const Operand& output = region.outputs[0];
+  EXPECT_EQ(CountStray((*results)[0], Shape(output.dims).ConstantDims(),
+                       output.layout),
+            0);
+  return (*results)[0];
+}
+
+// Between layouts, by the backend's kernel for that.
+Literal Convert(const Backend& backend, const Operand& tensor, const Layout& to,
+                const Literal& value) {
+  const Region copy = CopyRegion(tensor.dtype, tensor.dims, tensor.layout, to);
+  const KernelRequest request{&copy, {false}, {}};
+  const auto candidates = backend.Candidates(request, Options(backend));
+  return RunOne(backend, copy, candidates.back(), {value});
+}
+
+// Of the graphs of one node: x and z, or x alone, are f32[2,channels,3,5].
+std::string TextOf(std::string_view op, int arguments, int channels) {
+  const std::string type = StrCat("f32[2,", channels, ",3,5]");
+  return StrCat("graph g(%x: ", type, arguments > 1 ? ", %z: " : "",
+                arguments > 1 ? type : "", ") -> ", type, " {\n  %y = ", op,
+                arguments > 1 ? "(%x, %z)" : "(%x)", "\n  return %y\n}");
+}
+
+class LayoutChainTest : public testing::TestWithParam<std::string> {
+ protected:
+  const Backend& inner() { return **FindBackend(GetParam()); }
+};
+
+// pack -> three elementwise kernels in blocks, each over the one before ->
+// unpack, by what the candidates say.
+TEST_P(LayoutChainTest, ElementwiseKernelsInBlocks) {
+  for (const int channels : {3, 17, 24}) {
+    for (const int64_t block : {8, 16}) {
+      SCOPED_TRACE(StrCat(channels, " in blocks of ", block));
+      const Blocking backend(inner(), block);
+      const std::vector<int64_t> dims = {2, channels, 3, 5};
+      const Literal x = RandomLiteral(DType::kF32, dims, 1);
+      Operand at = {DType::kF32, {dims.begin(), dims.end()}, {}};
+      Literal value = x;
+      for (const auto& [op, arguments] :
+           {std::pair{"add", 2}, {"logistic", 1}, {"mul", 2}}) {
+        const auto graph = ParseGraph(TextOf(op, arguments, channels));
+        ASSERT_TRUE(graph.ok()) << graph.status();
+        const BuiltRegion built = BuildWhole(*graph);
+        const KernelRequest request{
+            &built.region, std::vector<bool>(arguments), {}};
+        const auto candidates = backend.Candidates(request, Options(backend));
+        const Candidate& best = candidates[0];
+        ASSERT_EQ(best.inputs.size(), arguments);
+        const auto region =
+            WithLayouts(built.region, best.inputs, best.outputs);
+        ASSERT_TRUE(region.ok()) << region.status();
+        if (at.layout != best.inputs[0]) {
+          value = Convert(backend, at, best.inputs[0], value);
+        }
+        std::vector<Literal> inputs(arguments, value);
+        value = RunOne(backend, *region, best, inputs, /*in_place=*/true);
+        at.layout = best.outputs[0];
+      }
+      EXPECT_FALSE(at.layout.is_row_major());
+      value = Convert(backend, at, {}, value);
+      const std::string type = StrCat("f32[2,", channels, ",3,5]");
+      const auto whole = ParseGraph(StrCat(
+          "graph g(%x: ", type, ") -> ", type,
+          " {\n  %a = add(%x, %x)\n  %b = logistic(%a)\n  %c = mul(%b, %b)\n  "
+          "return %c\n}"));
+      ASSERT_TRUE(whole.ok()) << whole.status();
+      const auto bounds = EvaluateBounds(*whole, {{x}});
+      ASSERT_TRUE(bounds.ok()) << bounds.status();
+      const auto difference = Difference(value, (*bounds)[0]);
+      EXPECT_FALSE(difference.has_value()) << *difference;
+    }
+  }
+}
+
+// Lowering takes kernels for the region as it is, however much the others
+// promise.
+TEST_P(LayoutChainTest, LoweringPassesOverCandidatesForOtherLayouts) {
+  const Blocking backend(inner(), 8);
+  const Backend* const backends[] = {&backend};
+  const auto graph = ParseGraph(TextOf("mul", 2, 17));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto compiled = Compile(*graph, Options(backend), backends);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const std::vector<Literal> arguments = RandomArguments(*graph, 1);
+  const auto results = Replay(*graph, *compiled, backends, arguments);
+  ASSERT_TRUE(results.ok()) << results.status();
+  const auto bounds = EvaluateBounds(*graph, arguments);
+  ASSERT_TRUE(bounds.ok()) << bounds.status();
+  const auto difference = Difference(*results, *bounds);
+  EXPECT_FALSE(difference.has_value()) << *difference;
+}
+
+// A batch that is known at the launch only, around channels in blocks.
+TEST_P(LayoutChainTest, SizesThatAreFoundOut) {
+  const std::vector<Dim> dims = {Dim::OfSymbol(0), 17, 5};
+  const Layout blocked = {.order = {2, 0, 1}, .blocks = {{1, 16}}};
+  const std::vector<Symbol> symbols = {{.name = "n", .lower = 0, .upper = 64}};
+  for (const int64_t n : {0, 1, 3}) {
+    const Literal x = RandomLiteral(DType::kF32, {n, 17, 5}, 7);
+    Literal value = x;
+    for (const auto& [from, to] :
+         {std::pair{Layout(), blocked}, {blocked, Layout()}}) {
+      const Region region = CopyRegion(DType::kF32, dims, from, to);
+      const KernelRequest request{&region, {false}, symbols};
+      const auto candidates = inner().Candidates(request, Options(inner()));
+      for (const Candidate& candidate : candidates) {
+        SCOPED_TRACE(candidate.kernel);
+        const auto results =
+            RunKernel(inner(), {request, candidate}, {{value}}, {{n}});
+        ASSERT_TRUE(results.ok()) << results.status();
+        const Literal expected = to.is_row_major() ? x : Pack(x, to);
+        EXPECT_EQ((*results)[0], expected);
+      }
+      value = to.is_row_major() ? x : Pack(x, to);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, LayoutChainTest,
+                         testing::Values("ref", "cpu"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace encore::backends

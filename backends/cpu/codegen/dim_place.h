@@ -1,0 +1,27 @@
+// Where the dims of an operand lie in memory.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_DIM_PLACE_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_DIM_PLACE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/size.h"
+#include "encore/backends/region/layout.h"
+
+namespace encore::backends::cpu {
+
+// Position i of a dim is `stride` * i elements from the first, or, where block
+// is above 1, i / block * block_stride + i % block * stride.
+struct DimPlace {
+  Size stride = 1;
+  int64_t block = 1;
+  Size block_stride = 0;
+};
+
+// By dim. REQUIRES a layout that region/verify.h accepts for the dims.
+std::vector<DimPlace> PlaceDims(const std::vector<Size>& dims,
+                                const Layout& layout);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_DIM_PLACE_H_
