@@ -6,11 +6,11 @@
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
-#include "encore/backends/lowering/size_checks.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/transform/decompose.h"
 #include "encore/opt/passes/loops.h"
+#include "encore/opt/passes/size_assertions.h"
 #include "encore/opt/passes/strings.h"
 #include "encore/opt/passes/subpixel.h"
 #include "encore/runtime/plan/assign_memory.h"
@@ -20,7 +20,7 @@ namespace encore::backends {
 
 StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Graph primitives, DecomposeAll(graph));
-  return SubpixelConvolutions(primitives);
+  return opt::SubpixelConvolutions(primitives);
 }
 
 StatusOr<runtime::CompiledGraph> Compile(
@@ -37,10 +37,10 @@ StatusOr<runtime::CompiledGraph> Compile(
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
   ENCORE_ASSIGN_OR_RETURN(Graph optimized, Optimize(read, options));
-  ENCORE_ASSIGN_OR_RETURN(Graph looped, LowerLoops(std::move(optimized)));
-  ENCORE_ASSIGN_OR_RETURN(Graph numbered, LowerStrings(std::move(looped)));
+  ENCORE_ASSIGN_OR_RETURN(Graph looped, opt::LowerLoops(std::move(optimized)));
+  ENCORE_ASSIGN_OR_RETURN(Graph numbered, opt::LowerStrings(std::move(looped)));
   ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
-                          CheckSizes(std::move(numbered)));
+                          opt::AddSizeAssertions(std::move(numbered)));
   KernelTable table(placement, options, canonical.symbols());
   ENCORE_ASSIGN_OR_RETURN(const Scope scope,
                           MakeScope(canonical, {}, placement, options, &table));

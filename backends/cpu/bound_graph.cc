@@ -7,6 +7,7 @@
 #include "encore/backends/compile.h"
 #include "encore/ir/support/check.h"
 #include "encore/runtime/device/device.h"
+#include "encore/runtime/plan/step_kinds.h"
 #include "encore/runtime/replay/executable.h"
 #include "encore/runtime/replay/weights.h"
 
@@ -68,7 +69,7 @@ void BoundGraph::Replay(runtime::Profiler* profiler) {
 
 std::optional<VendorProgram> BoundGraph::VendorOf(
     const runtime::Step& step) const {
-  const auto* const launch = std::get_if<runtime::Launch>(&step.op);
+  const auto* const launch = runtime::LaunchOf(step);
   if (launch == nullptr) return std::nullopt;
   const auto& params = compiled_->program(launch->program).params;
   if (!IsVendor(params)) return std::nullopt;

@@ -19,6 +19,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/step_kinds.h"
 #include "encore/runtime/replay/profiler.h"
 
 namespace encore::backends::cpu {
@@ -38,7 +39,7 @@ using Steps = std::map<std::vector<uint32_t>, Timed>;
 Steps ByOrigins(const BoundGraph& bound) {
   Steps steps;
   for (const runtime::Step& step : bound.steps()) {
-    if (!std::holds_alternative<runtime::Launch>(step.op)) continue;
+    if (runtime::LaunchOf(step) == nullptr) continue;
     steps[step.origins].vendor = bound.VendorOf(step);
   }
   return steps;

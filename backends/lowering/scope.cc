@@ -97,7 +97,8 @@ bool IsSymbolic(const Graph& graph, const Shape& shape) {
   return !shape.Substitute(known).is_constant();
 }
 
-Status CheckSizes(const Graph& graph, const Backend& backend) {
+// A backend without symbolic sizes gets none that a replay binds.
+Status CheckNoSymbolicSizes(const Graph& graph, const Backend& backend) {
   if (backend.supports_symbolic_sizes()) return OkStatus();
   for (const NodeId node : Nodes(graph)) {
     for (int i = 0; i < graph.result_count(node); ++i) {
@@ -153,7 +154,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                           const Placement& placement,
                           const CompileOptions& options, KernelTable* table) {
   for (const Backend* backend : placement.backends) {
-    ENCORE_RETURN_IF_ERROR(CheckSizes(graph, *backend));
+    ENCORE_RETURN_IF_ERROR(CheckNoSymbolicSizes(graph, *backend));
   }
   Scope scope;
   scope.graph = &graph;

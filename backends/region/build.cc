@@ -7,6 +7,7 @@
 
 #include "encore/backends/region/tracer.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/dim_symbols.h"
 
 namespace encore::backends {
 namespace {
@@ -40,23 +41,12 @@ void ForEachDim(Region* region, Visit visit) {
   }
 }
 
-void CollectSymbols(const Dim& dim, std::set<uint32_t>* symbols) {
-  for (const Dim::Term& term : dim.terms()) {
-    for (const Dim::Factor& factor : term.factors) {
-      if (factor.op == Dim::Op::kSymbol) {
-        symbols->insert(factor.symbol);
-      } else {  // at most kMaxDimDepth deep
-        CollectSymbols(*factor.a, symbols);
-        CollectSymbols(*factor.b, symbols);
-      }
-    }
-  }
-}
-
 // The graph's symbols become the region's own.
 std::vector<Dim> RenumberSymbols(Region* region) {
   std::set<uint32_t> used;
-  ForEachDim(region, [&used](Dim& dim) { CollectSymbols(dim, &used); });
+  ForEachDim(region, [&used](Dim& dim) {
+    ForEachSymbol(dim, [&used](uint32_t symbol) { used.insert(symbol); });
+  });
   std::vector<Dim> args, replacements;
   for (const uint32_t symbol : used) {
     while (replacements.size() <= symbol) replacements.push_back(Dim(0));

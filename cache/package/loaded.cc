@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "encore/ir/support/overloaded.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/replay/host_object.h"
@@ -43,11 +44,28 @@ std::string OriginsOf(const runtime::Step* step, const Loaded::Names& names) {
 }
 
 bool Writes(const runtime::Step& step, runtime::SlotId slot) {
-  if (const auto* copy = std::get_if<runtime::Copy>(&step.op)) {
-    return copy->dst == slot;
-  }
-  const auto* launch = std::get_if<runtime::Launch>(&step.op);
-  return launch != nullptr && std::ranges::count(launch->writes, slot) > 0;
+  return std::visit(Overloaded{
+                        [&](const runtime::Copy& op) { return op.dst == slot; },
+                        [&](const runtime::Launch& op) {
+                          return std::ranges::count(op.writes, slot) > 0;
+                        },
+                        // Its own steps make what a fault may be about.
+                        [](const runtime::Invoke&) { return false; },
+                        // They make room, not a value.
+                        [](const runtime::Allocate&) { return false; },
+                        [](const runtime::Deallocate&) { return false; },
+                    },
+                    step.op);
+}
+
+// What a copy moves; invalid for steps that are no copy.
+runtime::SlotId CopiedFrom(const runtime::Step& step) {
+  runtime::SlotId source;
+  std::visit(Overloaded{[&](const runtime::Copy& op) { source = op.src; },
+                        Ignore<runtime::Allocate, runtime::Launch,
+                               runtime::Deallocate, runtime::Invoke>()},
+             step.op);
+  return source;
 }
 
 // The step whose origins say what `step` is about: a copy has none, it moves
@@ -61,9 +79,9 @@ const runtime::Step* MakerOf(const runtime::CompiledGraph& graph,
       continue;
     }
     for (auto at = step; step->origins.empty() && at != &steps.front();) {
-      const auto* copy = std::get_if<runtime::Copy>(&step->op);
-      if (copy == nullptr) break;
-      if (Writes(*--at, copy->src)) step = at;
+      const runtime::SlotId source = CopiedFrom(*step);
+      if (!source.valid()) break;
+      if (Writes(*--at, source)) step = at;
     }
     break;
   }

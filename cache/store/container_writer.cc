@@ -8,6 +8,7 @@
 #include "encore/cache/store/container_format.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -109,8 +110,7 @@ uint64_t ContainerWriter::LayOut(const Place& place) const {
   // The sections are in memory, so that their number times 40 fits.
   uint64_t end = kHeaderSize + pending_.size() * kEntrySize;
   for (const Pending& pending : pending_) {
-    const uint64_t offset =
-        (end + pending.alignment - 1) & ~uint64_t{pending.alignment - 1};
+    const uint64_t offset = RoundUp(end, pending.alignment);
     // Neither sum overflows: `end` was at most kMaxFileSize.
     if (offset > kMaxFileSize || pending.bytes.size() > kMaxFileSize - offset) {
       return kNoFileSize;

@@ -38,7 +38,9 @@ Attributes Substituted(const Attributes& attributes,
   return result;
 }
 
-Status CheckSizes(Op op, std::span<const TensorType> types, int64_t max_bytes) {
+// Results are tensors of known extents, each of at most `max_bytes` bytes.
+Status CheckResultBytes(Op op, std::span<const TensorType> types,
+                        int64_t max_bytes) {
   for (const TensorType& type : types) {
     if (type.kind != ValueKind::kTensor) {
       return InvalidArgumentError(
@@ -142,7 +144,7 @@ Results RunPlain(Op op, const Attributes& attributes, Literals operands,
   if (Info(op).has(kNonFlatValues)) {
     return RunOnHost(op, attributes, operands, results);
   }
-  ENCORE_RETURN_IF_ERROR(CheckSizes(op, results, options.max_bytes));
+  ENCORE_RETURN_IF_ERROR(CheckResultBytes(op, results, options.max_bytes));
   if (op == Op::kCustom && options.custom) {
     return options.custom(std::get<CustomAttrs>(attributes), operands);
   }

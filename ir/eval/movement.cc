@@ -4,6 +4,7 @@
 #include "encore/ir/eval/copy.h"
 #include "encore/ir/eval/families.h"
 #include "encore/ir/eval/numbers.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::eval {
@@ -18,8 +19,6 @@ Results Read(const EvalContext& context, std::vector<int64_t> src_strides,
        context.operand(0), &result);
   return Literals{std::move(result)};
 }
-
-int64_t CeilDiv(int64_t a, int64_t b) { return a <= 0 ? 0 : (a - 1) / b + 1; }
 
 // Start indices clamped so that a slice of `sizes` lies within `dims`.
 std::vector<int64_t> ClampedStart(const Literal& start,

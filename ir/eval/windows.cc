@@ -1,5 +1,6 @@
 #include "encore/ir/eval/families.h"
 #include "encore/ir/eval/numbers.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::eval {
 namespace {
@@ -37,7 +38,7 @@ struct Range {
 Range Inside(const Windows& windows, int d, int64_t at, int64_t extent) {
   const int64_t origin = at * windows.strides[d] - windows.padding_low[d];
   const int64_t step = windows.dilations[d];
-  const int64_t first = origin >= 0 ? 0 : (-origin - 1) / step + 1;
+  const int64_t first = origin >= 0 ? 0 : CeilDiv(-origin, step);
   if (origin >= extent) return {0, 0};
   const int64_t end =
       std::min(windows.window[d], (extent - 1 - origin) / step + 1);

@@ -12,6 +12,7 @@
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/dim_codec.h"
+#include "encore/ir/types/dim_symbols.h"
 
 namespace encore {
 namespace {
@@ -112,18 +113,10 @@ class Writer {
     orders_[&graph] = std::move(order);
   }
 
-  // Nesting is at most kMaxDimDepth.
   void FindSymbols(const Dim& dim) {
-    for (const Dim::Term& term : dim.terms()) {
-      for (const Dim::Factor& factor : term.factors) {
-        if (factor.op != Dim::Op::kSymbol) {
-          FindSymbols(*factor.a);
-          FindSymbols(*factor.b);
-        } else if (seen_symbols_.insert(factor.symbol).second) {
-          symbols_.push_back(factor.symbol);
-        }
-      }
-    }
+    ForEachSymbol(dim, [this](uint32_t symbol) {
+      if (seen_symbols_.insert(symbol).second) symbols_.push_back(symbol);
+    });
   }
 
   void WriteGraph(const Graph& graph) {

@@ -3,24 +3,12 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "encore/ir/types/dim_symbols.h"
+
 namespace encore {
 namespace {
 
-// Nesting is at most kMaxDimDepth.
-template <typename Visit>
-void ForEachSymbol(const Dim& dim, const Visit& visit) {
-  for (const Dim::Term& term : dim.terms()) {
-    for (const Dim::Factor& factor : term.factors) {
-      if (factor.op == Dim::Op::kSymbol) {
-        visit(factor.symbol);
-      } else {
-        ForEachSymbol(*factor.a, visit);
-        ForEachSymbol(*factor.b, visit);
-      }
-    }
-  }
-}
-
+// Every symbol that the results, attributes and bodies of a node mention.
 // Bodies nest at most kMaxBodyDepth deep.
 template <typename Visit>
 void ForEachSymbol(const Graph& graph, NodeId node, const Visit& visit) {

@@ -14,8 +14,8 @@ Status CheckStart(const InferContext& context, int operand) {
 }
 
 // `sizes` fit into the dims of operand 0, if any of `slices` slices is taken.
-Status CheckSizes(const InferContext& context, std::string_view name,
-                  std::span<const Dim> sizes, const Dim& slices) {
+Status CheckSliceSizes(const InferContext& context, std::string_view name,
+                       std::span<const Dim> sizes, const Dim& slices) {
   const Shape& shape = context.shape(0);
   ENCORE_RETURN_IF_ERROR(
       CheckLength(context, name, sizes.size(), shape.rank()));
@@ -136,7 +136,7 @@ StatusOr<Shape> Interleave(const InferContext& context, std::string_view name,
 Types InferDynamicSlice(const InferContext& context) {
   const Dims& sizes = context.attrs<DynamicSliceAttrs>().sizes;
   ENCORE_RETURN_IF_ERROR(CheckStart(context, 1));
-  ENCORE_RETURN_IF_ERROR(CheckSizes(context, "attribute sizes", sizes, 1));
+  ENCORE_RETURN_IF_ERROR(CheckSliceSizes(context, "attribute sizes", sizes, 1));
   return Like(context, Shape(sizes));
 }
 
@@ -144,7 +144,7 @@ Types InferDynamicUpdateSlice(const InferContext& context) {
   ENCORE_RETURN_IF_ERROR(CheckStart(context, 2));
   ENCORE_RETURN_IF_ERROR(CheckRank(context, 1, context.shape(0).rank()));
   ENCORE_RETURN_IF_ERROR(
-      CheckSizes(context, "operand 1", context.shape(1).dims(), 1));
+      CheckSliceSizes(context, "operand 1", context.shape(1).dims(), 1));
   return SameAsOperand(context);
 }
 
@@ -157,9 +157,9 @@ Types InferGather(const InferContext& context) {
                 "collapsed_slice_dims", "start_indices_batching_dims",
                 "start_index_map"}));
   const std::vector<Dim> batch = IndexDims(context, attrs.index_vector_dim);
-  ENCORE_RETURN_IF_ERROR(CheckSizes(context, "attribute slice_sizes",
-                                    attrs.slice_sizes,
-                                    Shape(batch).ElementCount()));
+  ENCORE_RETURN_IF_ERROR(CheckSliceSizes(context, "attribute slice_sizes",
+                                         attrs.slice_sizes,
+                                         Shape(batch).ElementCount()));
   const Ints dropped =
       Joined(attrs.collapsed_slice_dims, attrs.operand_batching_dims);
   for (const int64_t axis : dropped) {

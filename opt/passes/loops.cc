@@ -10,7 +10,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/transform/rewrite.h"
 
-namespace encore::backends {
+namespace encore::opt {
 namespace {
 
 using Values = std::vector<Value>;
@@ -372,4 +372,4 @@ StatusOr<Graph> LowerLoops(Graph graph) {
   return RewriteGraph(graph, LowerNode);
 }
 
-}  // namespace encore::backends
+}  // namespace encore::opt

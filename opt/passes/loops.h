@@ -19,11 +19,11 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
-namespace encore::backends {
+namespace encore::opt {
 
 // The graph, and its bodies, without loops and with scans along dim 0 only.
 StatusOr<Graph> LowerLoops(Graph graph);
 
-}  // namespace encore::backends
+}  // namespace encore::opt
 
 #endif  // ENCORE_OPT_PASSES_LOOPS_H_

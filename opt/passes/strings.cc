@@ -8,7 +8,7 @@
 #include "encore/ir/build/builder.h"
 #include "encore/ir/transform/rewrite.h"
 
-namespace encore::backends {
+namespace encore::opt {
 namespace {
 
 using Values = std::vector<Value>;
@@ -67,4 +67,4 @@ StatusOr<Graph> LowerStrings(Graph graph) {
   return RewriteGraph(graph, LowerNode);
 }
 
-}  // namespace encore::backends
+}  // namespace encore::opt

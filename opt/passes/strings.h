@@ -10,11 +10,11 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
-namespace encore::backends {
+namespace encore::opt {
 
 // The graph, and its bodies, without movement of strings.
 StatusOr<Graph> LowerStrings(Graph graph);
 
-}  // namespace encore::backends
+}  // namespace encore::opt
 
 #endif  // ENCORE_OPT_PASSES_STRINGS_H_

@@ -8,10 +8,11 @@
 #include "encore/ir/build/builder.h"
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/ops/op.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/transform/rewrite.h"
 #include "encore/ir/types/shape.h"
 
-namespace encore {
+namespace encore::opt {
 namespace {
 
 // What becomes of one spatial dim.
@@ -48,7 +49,7 @@ std::optional<Phases> PhasesOf(const ConvolutionAttrs& attrs, int d,
   }
   phases.taps = k / s;
   phases.low = (low - (s - 1)) / s;
-  phases.positions = (phases.extent + s - 1) / s;
+  phases.positions = CeilDiv(phases.extent, s);
   phases.high =
       phases.positions - input.constant() - phases.low + phases.taps - 1;
   return phases.high < 0 ? std::nullopt : std::optional(phases);
@@ -129,4 +130,4 @@ StatusOr<Graph> SubpixelConvolutions(const Graph& graph) {
   return RewriteGraph(graph, Rewrite);
 }
 
-}  // namespace encore
+}  // namespace encore::opt

@@ -13,7 +13,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
-namespace encore {
+namespace encore::opt {
 
 // The graph with such convolutions replaced, in bodies as well, where all
 // phases have the same taps: no stride, a kernel extent that is a multiple of
@@ -21,6 +21,6 @@ namespace encore {
 // same sums in the same order without the terms that are zero.
 StatusOr<Graph> SubpixelConvolutions(const Graph& graph);
 
-}  // namespace encore
+}  // namespace encore::opt
 
 #endif  // ENCORE_OPT_PASSES_SUBPIXEL_H_

@@ -9,7 +9,7 @@
 #include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 
-namespace encore {
+namespace encore::opt {
 namespace {
 
 struct Case {
@@ -67,4 +67,4 @@ TEST(Subpixel, SameValuesWithoutDilation) {
 }
 
 }  // namespace
-}  // namespace encore
+}  // namespace encore::opt

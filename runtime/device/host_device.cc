@@ -6,16 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::runtime {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
-
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 Status CopyBytes(void* dst, const void* src, int64_t bytes) {
   if (bytes > 0 && dst != src) std::memmove(dst, src, bytes);

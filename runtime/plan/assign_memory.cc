@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -94,27 +95,29 @@ class Assigner {
       const Step& step = graph_.plan(plan).steps[i];
       const uint32_t first = position_++;
       path_.emplace_back(plan, i);
-      const auto* invoke = std::get_if<Invoke>(&step.op);
-      if (invoke != nullptr) {
-        for (const PlanId sub : invoke->plans) Walk(sub);
-        for (const Invoke::Carried& carried : invoke->carried) {
-          TouchSlot(carried.next, position_, position_);
-        }
-        ++position_;
-      }
+      std::visit([this](const auto& op) { Enter(op); }, step.op);
       const uint32_t last = position_ - 1;
-      const StepAccess access = AccessOf(graph_, step);
-      for (const SlotId slot : access.reads) TouchSlot(slot, first, last);
-      for (const SlotId slot : access.writes) TouchSlot(slot, first, last);
-      if (const auto* launch = std::get_if<Launch>(&step.op)) {
-        for (const Launch::InPlace& pair : launch->in_place) {
-          in_place_.emplace_back(launch->reads[pair.read],
-                                 launch->writes[pair.write]);
-        }
-      }
+      ForEachAccess(graph_, step,
+                    [&](SlotId slot, bool) { TouchSlot(slot, first, last); });
       path_.pop_back();
     }
   }
+  void Enter(const Invoke& op) {
+    for (const PlanId sub : op.plans) Walk(sub);
+    for (const Invoke::Carried& carried : op.carried) {
+      TouchSlot(carried.next, position_, position_);
+    }
+    ++position_;
+  }
+  void Enter(const Launch& op) {
+    for (const Launch::InPlace& pair : op.in_place) {
+      in_place_.emplace_back(op.reads[pair.read], op.writes[pair.write]);
+    }
+  }
+  void Enter(const Allocate&) {}
+  void Enter(const Copy&) {}
+  void Enter(const Deallocate&) {}
+
   void TouchSlot(SlotId slot, uint32_t first, uint32_t last) {
     Use& use = uses_[AliasSetOf(graph_, slot).value()];
     use.first = std::min(use.first, first);

@@ -1,14 +1,18 @@
 #include "encore/runtime/plan/compiled_graph_io.h"
 
 #include <bit>
+#include <concepts>
 #include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "encore/ir/support/bytes.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/support/typed_id.h"
 #include "encore/ir/types/dim.h"
+#include "encore/ir/types/dim_codec.h"
 #include "encore/ir/types/dtype.h"
 #include "encore/ir/types/shape.h"
 
@@ -19,12 +23,17 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr uint32_t kMagic = 0x31474345;  // "ECG1"
 
-size_t AlignUp(size_t n) {
-  return (n + kAlignment - 1) / kAlignment * kAlignment;
-}
+size_t AlignUp(size_t n) { return RoundUp(n, size_t{kAlignment}); }
+
+// What an item of a list takes at least.
+template <typename T>
+constexpr size_t kLeastBytes = sizeof(uint32_t);
+template <>
+constexpr size_t kLeastBytes<Dim> = 2;
 
 // Appends values; Reader has the same members and reads them back, so that one
-// Transfer function per struct is both directions.
+// Transfer function per struct is both directions: it takes a struct that is
+// const for Writer and open for Reader (Is).
 class Writer {
  public:
   static constexpr bool kReads = false;
@@ -32,50 +41,30 @@ class Writer {
 
   bool ok() const { return true; }
   template <typename T>
-  void Integer(T& value) {
+  void Integer(const T& value) {
     const auto* data = reinterpret_cast<const std::byte*>(&value);
     out.insert(out.end(), data, data + sizeof(value));
   }
   // An enum whose largest enumerator is `last`, or a bool.
   template <typename E>
-  void Enum(E& value, E last) {
-    auto byte = static_cast<uint8_t>(value);
-    Integer(byte);
+  void Enum(const E& value, E last) {
+    Integer(static_cast<uint8_t>(value));
   }
   template <typename Container>
-  void Bytes(Container& bytes) {
+  void Bytes(const Container& bytes) {
     Resize(bytes, 1);
     const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
     out.insert(out.end(), data, data + bytes.size());
   }
   template <typename Container>
-  void Resize(Container& list, size_t item_bytes) {
-    auto count = static_cast<uint32_t>(list.size());
-    Integer(count);
+  void Resize(const Container& list, size_t item_bytes) {
+    Integer(static_cast<uint32_t>(list.size()));
   }
-  void Extent(Dim& dim) {
-    auto terms = static_cast<uint8_t>(dim.terms().size());
-    int64_t constant = dim.constant_term();
-    Integer(terms);
-    Integer(constant);
-    for (const Dim::Term& term : dim.terms()) {
-      int64_t coefficient = term.coefficient;
-      auto factors = static_cast<uint32_t>(term.factors.size());
-      Integer(coefficient);
-      Integer(factors);
-      for (const Dim::Factor& factor : term.factors) {
-        auto op = static_cast<uint8_t>(factor.op);
-        uint32_t symbol = factor.symbol;
-        Integer(op);
-        if (factor.op == Dim::Op::kSymbol) {
-          Integer(symbol);
-        } else {  // at most kMaxDimDepth deep
-          Dim a = *factor.a, b = *factor.b;
-          Extent(a);
-          Extent(b);
-        }
-      }
-    }
+  void Extent(const Dim& dim) {
+    ByteWriter bytes;
+    WriteDim(dim, &bytes);
+    const auto* data = reinterpret_cast<const std::byte*>(bytes.str().data());
+    out.insert(out.end(), data, data + bytes.str().size());
   }
 };
 
@@ -118,92 +107,68 @@ class Reader {
     if (count > rest_.size() / item_bytes) return Fail();
     list.resize(count);
   }
-  void Extent(Dim& dim) { dim = ReadExtent(0); }
+  // Over any symbols: which there are is the verifier's affair.
+  void Extent(Dim& dim) {
+    ByteReader bytes(rest_);
+    dim = ReadDim(&bytes, UINT32_MAX);
+    if (!bytes.ok()) return Fail();
+    rest_ = rest_.last(bytes.remaining());
+  }
 
  private:
-  Dim ReadExtent(int depth) {
-    uint8_t terms = 0;
-    int64_t constant = 0;
-    Integer(terms);
-    Integer(constant);
-    if (terms > kMaxDimTerms || depth > kMaxDimDepth) Fail();
-    Dim sum(constant);
-    for (int t = 0; t < terms && ok_; ++t) sum = sum + ReadTerm(depth);
-    if (!sum.valid()) Fail();
-    return sum;
-  }
-  Dim ReadTerm(int depth) {
-    int64_t coefficient = 0;
-    uint32_t factors = 0;
-    Integer(coefficient);
-    Integer(factors);
-    if (factors > kMaxDimTerms) Fail();
-    Dim product(coefficient);
-    for (uint32_t f = 0; f < factors && ok_; ++f) {
-      product = product * ReadFactor(depth);
-    }
-    return product;
-  }
-  Dim ReadFactor(int depth) {
-    Dim::Op op = Dim::Op::kSymbol;
-    Enum(op, Dim::Op::kMin);
-    if (op == Dim::Op::kSymbol) {
-      uint32_t symbol = 0;
-      Integer(symbol);
-      return Dim::OfSymbol(symbol);
-    }
-    const Dim a = ReadExtent(depth + 1);
-    const Dim b = ReadExtent(depth + 1);
-    if (op == Dim::Op::kFloorDiv) return FloorDiv(a, b);
-    if (op == Dim::Op::kMod) return Mod(a, b);
-    return op == Dim::Op::kMax ? Max(a, b) : Min(a, b);
-  }
-
   std::span<const std::byte> rest_;
   bool ok_ = true;
 };
 
-template <typename Archive, typename Tag>
-void Transfer(Archive& a, TypedId<Tag>& id) {
-  uint32_t value = id.valid() ? id.value() : UINT32_MAX;
+template <typename S, typename T>
+concept Is = std::same_as<std::remove_const_t<S>, T>;
+
+template <typename Tag>
+void Transfer(Writer& a, const TypedId<Tag>& id) {
+  a.Integer(id.valid() ? id.value() : UINT32_MAX);
+}
+template <typename Tag>
+void Transfer(Reader& a, TypedId<Tag>& id) {
+  uint32_t value = UINT32_MAX;
   a.Integer(value);
   id = value == UINT32_MAX ? TypedId<Tag>() : TypedId<Tag>(value);
 }
-template <typename Archive>
-void Transfer(Archive& a, uint32_t& value) {
+template <typename Archive, Is<uint32_t> S>
+void Transfer(Archive& a, S& value) {
   a.Integer(value);
 }
-template <typename Archive>
-void Transfer(Archive& a, Dim& dim) {
+template <typename Archive, Is<Dim> S>
+void Transfer(Archive& a, S& dim) {
   a.Extent(dim);
 }
-template <typename Archive>
-void Transfer(Archive& a, std::string& text) {
+template <typename Archive, Is<std::string> S>
+void Transfer(Archive& a, S& text) {
   a.Bytes(text);
 }
 
 // A count and that many items.
-template <typename Archive, typename T>
-void Transfer(Archive& a, std::vector<T>& list) {
-  a.Resize(list, sizeof(uint32_t));
-  for (T& item : list) {
+template <typename Archive, typename List>
+  requires Is<List, std::vector<typename List::value_type>>
+void Transfer(Archive& a, List& list) {
+  a.Resize(list, kLeastBytes<typename List::value_type>);
+  for (auto& item : list) {
     if (!a.ok()) return;
     Transfer(a, item);
   }
 }
 
-template <typename Archive>
-void Transfer(Archive& a, DeviceInfo& device) {
+template <typename Archive, Is<DeviceInfo> S>
+void Transfer(Archive& a, S& device) {
   Transfer(a, device.backend);
   a.Integer(device.ordinal);
   Transfer(a, device.pool);
 }
-template <typename Archive>
-void Transfer(Archive& a, PoolInfo& pool) {
+template <typename Archive, Is<PoolInfo> S>
+void Transfer(Archive& a, S& pool) {
   Transfer(a, pool.device);
 }
-template <typename Archive>
-void Transfer(Archive& a, SymbolInfo& symbol) {
+template <typename Archive, Is<SymbolInfo> S>
+void Transfer(Archive& a, S& symbol) {
   a.Integer(symbol.lower);
   a.Integer(symbol.upper);
   a.Enum(symbol.source, SymbolInfo::Source::kSlot);
@@ -212,8 +177,8 @@ void Transfer(Archive& a, SymbolInfo& symbol) {
   Transfer(a, symbol.message);
 }
 
-template <typename Archive>
-void Transfer(Archive& a, TensorType& type) {
+template <typename Archive, Is<TensorType> S>
+void Transfer(Archive& a, S& type) {
   auto dtype = static_cast<uint8_t>(type.dtype);
   a.Integer(dtype);
   if constexpr (Archive::kReads) {
@@ -221,14 +186,16 @@ void Transfer(Archive& a, TensorType& type) {
     type.dtype = static_cast<DType>(dtype);
   }
   a.Enum(type.kind, ValueKind::kOptionalSequence);
-  Transfer(a, type.shape.mutable_dims());
   if constexpr (Archive::kReads) {
+    Transfer(a, type.shape.mutable_dims());
     if (type.shape.rank() > kMaxRank) a.Fail();
+  } else {
+    Transfer(a, type.shape.dims());
   }
 }
 
-template <typename Archive>
-void Transfer(Archive& a, Slot& slot) {
+template <typename Archive, Is<Slot> S>
+void Transfer(Archive& a, S& slot) {
   a.Enum(slot.role, SlotRole::kTemporary);
   a.Enum(slot.is_arena, true);
   Transfer(a, slot.type);
@@ -240,8 +207,8 @@ void Transfer(Archive& a, Slot& slot) {
   a.Integer(slot.blob_offset);
 }
 
-template <typename Archive>
-void Transfer(Archive& a, KernelBinary& program) {
+template <typename Archive, Is<Program> S>
+void Transfer(Archive& a, S& program) {
   Transfer(a, program.backend);
   Transfer(a, program.artifact);
   Transfer(a, program.entry);
@@ -252,24 +219,24 @@ void Transfer(Archive& a, KernelBinary& program) {
   a.Integer(program.args);
 }
 
-template <typename Archive>
-void Transfer(Archive& a, Allocate& op) {
+template <typename Archive, Is<Allocate> S>
+void Transfer(Archive& a, S& op) {
   Transfer(a, op.pool);
   Transfer(a, op.slot);
   Transfer(a, op.bytes);
 }
-template <typename Archive>
-void Transfer(Archive& a, Copy& op) {
+template <typename Archive, Is<Copy> S>
+void Transfer(Archive& a, S& op) {
   Transfer(a, op.src);
   Transfer(a, op.dst);
 }
-template <typename Archive>
-void Transfer(Archive& a, Launch::InPlace& pair) {
+template <typename Archive, Is<Launch::InPlace> S>
+void Transfer(Archive& a, S& pair) {
   a.Integer(pair.read);
   a.Integer(pair.write);
 }
-template <typename Archive>
-void Transfer(Archive& a, Launch& op) {
+template <typename Archive, Is<Launch> S>
+void Transfer(Archive& a, S& op) {
   Transfer(a, op.program);
   Transfer(a, op.device);
   Transfer(a, op.reads);
@@ -277,24 +244,24 @@ void Transfer(Archive& a, Launch& op) {
   Transfer(a, op.args);
   Transfer(a, op.in_place);
 }
-template <typename Archive>
-void Transfer(Archive& a, Deallocate& op) {
+template <typename Archive, Is<Deallocate> S>
+void Transfer(Archive& a, S& op) {
   Transfer(a, op.pool);
   Transfer(a, op.slot);
 }
-template <typename Archive>
-void Transfer(Archive& a, Invoke::Carried& carried) {
+template <typename Archive, Is<Invoke::Carried> S>
+void Transfer(Archive& a, S& carried) {
   Transfer(a, carried.state);
   Transfer(a, carried.next);
 }
-template <typename Archive>
-void Transfer(Archive& a, Invoke::StackedOperand& scanned) {
+template <typename Archive, Is<Invoke::StackedOperand> S>
+void Transfer(Archive& a, S& scanned) {
   Transfer(a, scanned.stacked);
   Transfer(a, scanned.slice);
   a.Enum(scanned.reversed, true);
 }
-template <typename Archive>
-void Transfer(Archive& a, Invoke& op) {
+template <typename Archive, Is<Invoke> S>
+void Transfer(Archive& a, S& op) {
   a.Enum(op.kind, InvokeKind::kScan);
   Transfer(a, op.plans);
   Transfer(a, op.selector);
@@ -317,8 +284,8 @@ void Emplace(Variant& op, size_t kind) {
   }
 }
 
-template <typename Archive>
-void Transfer(Archive& a, Step& step) {
+template <typename Archive, Is<Step> S>
+void Transfer(Archive& a, S& step) {
   auto kind = static_cast<uint8_t>(step.op.index());
   a.Integer(kind);
   if constexpr (Archive::kReads) {
@@ -329,14 +296,14 @@ void Transfer(Archive& a, Step& step) {
   Transfer(a, step.origins);
 }
 
-template <typename Archive>
-void Transfer(Archive& a, Plan& plan) {
+template <typename Archive, Is<Plan> S>
+void Transfer(Archive& a, S& plan) {
   Transfer(a, plan.steps);
 }
 
 // Everything but blobs.
-template <typename Archive>
-void Transfer(Archive& a, CompiledGraph& graph) {
+template <typename Archive, Is<CompiledGraph> S>
+void Transfer(Archive& a, S& graph) {
   Transfer(a, graph.devices);
   Transfer(a, graph.pools);
   Transfer(a, graph.symbols);
@@ -354,8 +321,8 @@ struct BlobEntry {
   uint64_t offset = 0, size = 0;
   bool executable = false;
 };
-template <typename Archive>
-void Transfer(Archive& a, BlobEntry& entry) {
+template <typename Archive, Is<BlobEntry> S>
+void Transfer(Archive& a, S& entry) {
   a.Integer(entry.offset);
   a.Integer(entry.size);
   a.Enum(entry.executable, true);
@@ -371,11 +338,9 @@ Status Damaged(std::string_view what) {
 
 std::vector<std::byte> SerializeCompiledGraph(const CompiledGraph& graph) {
   Writer writer;
-  uint32_t magic = kMagic, version = kCompiledGraphVersion;
-  writer.Integer(magic);
-  writer.Integer(version);
-  CompiledGraph copy = graph;  // a writer takes what a reader could change
-  Transfer(writer, copy);
+  writer.Integer(kMagic);
+  writer.Integer(kCompiledGraphVersion);
+  Transfer(writer, graph);
   std::vector<BlobEntry> entries;
   size_t end =
       AlignUp(writer.out.size() + 4 + graph.blobs.size() * kBlobEntryBytes);
@@ -383,7 +348,8 @@ std::vector<std::byte> SerializeCompiledGraph(const CompiledGraph& graph) {
     entries.push_back({end, blob.bytes.size(), blob.executable});
     end = AlignUp(end + blob.bytes.size());
   }
-  Transfer(writer, entries);
+  writer.out.reserve(end);
+  Transfer(writer, std::as_const(entries));
   writer.out.resize(end);
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].size == 0) continue;

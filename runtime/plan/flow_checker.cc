@@ -8,8 +8,8 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/owner_map.h"
-#include "encore/runtime/plan/sizes.h"
 #include "encore/runtime/plan/slot_facts.h"
 
 namespace encore::runtime {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "encore/ir/support/integers.h"
+#include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/sizes.h"
 
 namespace encore::runtime {
@@ -20,11 +22,6 @@ struct Place {
   int64_t begin = 0, end = 0;
 };
 
-int64_t AddSaturated(int64_t a, int64_t b) {
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 Place PlaceOf(const CompiledGraph& graph, std::span<const Symbol> symbols,
               SlotId slot) {
   Place place;
@@ -33,54 +30,21 @@ Place PlaceOf(const CompiledGraph& graph, std::span<const Symbol> symbols,
   SlotId at = slot;
   for (; graph.slot(at).base.valid(); at = graph.slot(at).base) {
     const Dim& offset = graph.slot(at).offset;
-    place.begin = AddSaturated(place.begin, offset.LowerBound(symbols));
-    place.end = AddSaturated(place.end, offset.UpperBound(symbols));
+    place.begin = SaturatingAdd(place.begin, offset.LowerBound(symbols));
+    place.end = SaturatingAdd(place.end, offset.UpperBound(symbols));
   }
   place.storage = at;
   return place;
 }
 
-struct Collector {
-  const CompiledGraph& graph;
-  StepAccess access;
-
-  void ReadSymbols(const Dim& dim) {
-    ForEachSymbol(dim, [&](uint32_t symbol) {
-      const SymbolInfo& info = graph.symbols[symbol];
-      if (info.source == SymbolInfo::Source::kSlot) {
-        access.reads.push_back(SlotId(info.index));
-      }
-    });
-  }
-  void operator()(const Allocate& op) {
-    ReadSymbols(op.bytes);
-    access.writes.push_back(op.slot);
-  }
-  void operator()(const Copy& op) {
-    access.reads.push_back(op.src);
-    access.writes.push_back(op.dst);
-  }
-  void operator()(const Launch& op) {
-    access.reads = op.reads;
-    access.writes = op.writes;
-    for (const Dim& arg : op.args) ReadSymbols(arg);
-  }
-  void operator()(const Deallocate& op) { access.writes.push_back(op.slot); }
-  void operator()(const Invoke& op) {
-    access.reads = op.reads;
-    access.writes = op.writes;
-    // A While's selector is its condition's own where nothing else uses it.
-    if (op.selector.valid()) access.reads.push_back(op.selector);
-    ReadSymbols(op.trips);
-  }
-};
-
 }  // namespace
 
 StepAccess AccessOf(const CompiledGraph& graph, const Step& step) {
-  Collector collector{graph, {}};
-  std::visit(collector, step.op);
-  return std::move(collector.access);
+  StepAccess access;
+  ForEachAccess(graph, step, [&](SlotId slot, bool is_write) {
+    (is_write ? access.writes : access.reads).push_back(slot);
+  });
+  return access;
 }
 
 std::vector<std::vector<uint32_t>> StepDependencies(const CompiledGraph& graph,

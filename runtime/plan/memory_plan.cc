@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::runtime {
@@ -34,8 +35,7 @@ std::vector<Block> MergeInPlace(std::span<const LiveBuffer> buffers) {
                     [&](uint32_t i) { return std::pair(buffers[i].first, i); });
   for (const uint32_t i : order) {
     const LiveBuffer& buffer = buffers[i];
-    const int64_t bytes =
-        (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    const int64_t bytes = RoundUp(buffer.bytes, kAlignment);
     const int32_t from = buffer.in_place_of;
     if (from >= 0 && from < static_cast<int32_t>(buffers.size()) &&
         buffers[from].first < buffer.first) {

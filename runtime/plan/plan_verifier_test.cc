@@ -96,9 +96,11 @@ void Repeat(CompiledGraph& g, int step) {
   steps.insert(steps.begin() + step, copy);
 }
 
-const std::vector<Case>& Cases() {
-  using G = CompiledGraph&;
-  static const auto& cases = *new std::vector<Case>{
+using G = CompiledGraph&;
+
+// What slots, symbols and plans are.
+std::vector<Case> CasesOfTables() {
+  return {
       {"P1", "slot id", [](G g) { At<Launch>(g, 1).reads[0] = SlotId(99); }},
       {"P1", "program",
        [](G g) { At<Launch>(g, 1).program = KernelBinaryId(99); }},
@@ -120,6 +122,12 @@ const std::vector<Case>& Cases() {
       {"P7", "plan twice", [](G g) { At<Invoke>(g, 2).plans[0] = PlanId(3); }},
       {"P7", "unused plan", [](G g) { AddPlan(&g, {}); }},
       {"P7", "no run plan", [](G g) { g.run = PlanId(50); }},
+  };
+}
+
+// What a step names.
+std::vector<Case> CasesOfOperands() {
+  return {
       {"P8", "arity", [](G g) { At<Launch>(g, 1).reads.push_back(SlotId(0)); }},
       {"P8", "backend", [](G g) { g.programs[0].backend = "other"; }},
       {"P8", "pool",
@@ -135,6 +143,12 @@ const std::vector<Case>& Cases() {
       {"P11", "selector", [](G g) { At<Invoke>(g, 2).selector = SlotId(0); }},
       {"P11", "no plan",
        [](G g) { At<Invoke>(g, 9).kind = InvokeKind::kWhile; }},
+  };
+}
+
+// When slots have memory.
+std::vector<Case> CasesOfLifetimes() {
+  return {
       {"P12", "not allocated", [](G g) { Drop(g, 0); }},
       {"P12", "used after free",
        [](G g) { std::swap(g.plans[0].steps[5], g.plans[0].steps[7]); }},
@@ -145,6 +159,12 @@ const std::vector<Case>& Cases() {
        [](G g) {
          g.plans[2].steps.push_back({Deallocate{kHostPool, SlotId(5)}, {}});
        }},
+  };
+}
+
+// When slots have values.
+std::vector<Case> CasesOfValues() {
+  return {
       {"P15", "never written", [](G g) { Drop(g, 1); }},
       {"P15", "written on one path", [](G g) { Drop(g, 0, 2); }},
       {"P15", "overwritten", [](G g) { g.slots[10].offset = Dim(0); }},
@@ -174,6 +194,14 @@ const std::vector<Case>& Cases() {
          steps.insert(steps.begin() + 5, steps[3]);  // counts again
        }},
   };
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const auto& theme : {CasesOfTables(), CasesOfOperands(),
+                            CasesOfLifetimes(), CasesOfValues()}) {
+    cases.insert(cases.end(), theme.begin(), theme.end());
+  }
   return cases;
 }
 

@@ -1,5 +1,6 @@
 #include "encore/runtime/plan/sizes.h"
 
+#include "encore/ir/types/dim_symbols.h"
 #include "encore/ir/types/dtype.h"
 
 namespace encore::runtime {

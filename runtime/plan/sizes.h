@@ -17,21 +17,6 @@ Dim DenseBytes(const TensorType& type);
 // The symbols of `graph` in the form Dim's bounds are asked with.
 std::vector<Symbol> DimSymbols(const CompiledGraph& graph);
 
-// Calls visit(symbol) for each symbol in `dim`, possibly several times.
-template <typename Visit>
-void ForEachSymbol(const Dim& dim, Visit&& visit) {
-  for (const Dim::Term& term : dim.terms()) {
-    for (const Dim::Factor& factor : term.factors) {
-      if (factor.op == Dim::Op::kSymbol) {
-        visit(factor.symbol);
-      } else {  // nesting is at most kMaxDimDepth
-        ForEachSymbol(*factor.a, visit);
-        ForEachSymbol(*factor.b, visit);
-      }
-    }
-  }
-}
-
 // Whether `dim` depends on a run-time symbol of `graph`.
 bool IsRunTimeSized(const CompiledGraph& graph, const Dim& dim);
 

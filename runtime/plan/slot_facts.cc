@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
+#include "encore/ir/support/integers.h"
+#include "encore/ir/support/overloaded.h"
 #include "encore/runtime/plan/sizes.h"
 
 namespace encore::runtime {
 namespace {
-
-int64_t SaturatedSum(int64_t a, int64_t b) {
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
 
 class ScopeFinder {
  public:
@@ -29,14 +27,17 @@ class ScopeFinder {
     order.push_back(graph_.run);
     for (size_t i = 0; i < order.size(); ++i) {
       for (const Step& step : graph_.plan(order[i]).steps) {
-        const auto* invoke = std::get_if<Invoke>(&step.op);
-        if (invoke == nullptr) continue;
-        for (const PlanId sub : invoke->plans) {
-          scopes_.invoke[sub.value()] = invoke;
-          scopes_.parent[sub.value()] = order[i];
-          scopes_.depth[sub.value()] = scopes_.depth[order[i].value()] + 1;
-          order.push_back(sub);
-        }
+        const auto enter = [&](const Invoke& invoke) {
+          for (const PlanId sub : invoke.plans) {
+            scopes_.invoke[sub.value()] = &invoke;
+            scopes_.parent[sub.value()] = order[i];
+            scopes_.depth[sub.value()] = scopes_.depth[order[i].value()] + 1;
+            order.push_back(sub);
+          }
+        };
+        std::visit(
+            Overloaded{enter, Ignore<Allocate, Copy, Launch, Deallocate>()},
+            step.op);
       }
     }
     for (const PlanId plan : order) {
@@ -111,8 +112,8 @@ std::vector<SlotFact> ComputeSlotFacts(const CompiledGraph& graph) {
     while (graph.slot(at).base.valid()) {
       const Dim& offset = graph.slot(at).offset;
       const int64_t low = std::max<int64_t>(offset.LowerBound(symbols), 0);
-      fact.begin = SaturatedSum(fact.begin, low);
-      fact.end = SaturatedSum(fact.end, offset.UpperBound(symbols));
+      fact.begin = SaturatingAdd(fact.begin, low);
+      fact.end = SaturatingAdd(fact.end, offset.UpperBound(symbols));
       at = graph.slot(at).base;
       if (!graph.slot(at).is_arena) fact.alias_set = at;
     }
@@ -124,14 +125,15 @@ std::vector<SlotFact> ComputeSlotFacts(const CompiledGraph& graph) {
                                      IsRunTimeSized(graph, storage.bytes))
                               : false;
   }
+  const Overloaded mark_elements{
+      [&](const Invoke& invoke) {
+        for (const Invoke::StackedOperand& scanned : invoke.scanned) {
+          facts[scanned.slice.value()].is_element = true;
+        }
+      },
+      Ignore<Allocate, Copy, Launch, Deallocate>()};
   for (const Plan& plan : graph.plans) {
-    for (const Step& step : plan.steps) {
-      const auto* invoke = std::get_if<Invoke>(&step.op);
-      if (invoke == nullptr) continue;
-      for (const Invoke::StackedOperand& scanned : invoke->scanned) {
-        facts[scanned.slice.value()].is_element = true;
-      }
-    }
+    for (const Step& step : plan.steps) std::visit(mark_elements, step.op);
   }
   return facts;
 }

@@ -6,7 +6,9 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/sizes.h"
+#include "encore/runtime/plan/step_kinds.h"
 
 namespace encore::runtime {
 namespace {
@@ -242,10 +244,9 @@ class StructureChecker {
       ENCORE_REQUIRE("P7", depth <= kMostNestedPlans, "plans nest too deep");
       reached[plan.value()] = true;
       for (const Step& step : graph_.plan(plan).steps) {
-        const auto* invoke = std::get_if<Invoke>(&step.op);
-        if (invoke == nullptr) continue;
-        for (const PlanId sub : invoke->plans)
+        for (const PlanId sub : SubPlansOf(step)) {
           work.emplace_back(sub, depth + 1);
+        }
       }
     }
     ENCORE_REQUIRE("P7", std::ranges::count(reached, false) == 0,

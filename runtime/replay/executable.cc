@@ -6,7 +6,9 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/device/warm_pool.h"
+#include "encore/runtime/plan/hazards.h"
 #include "encore/runtime/plan/plan_verifier.h"
+#include "encore/runtime/plan/step_kinds.h"
 
 namespace encore::runtime {
 namespace {
@@ -48,24 +50,15 @@ std::vector<bool> StorageOfRun(const CompiledGraph& graph) {
     while (graph.slot(slot).base.valid()) slot = graph.slot(slot).base;
     used[slot.value()] = true;
   };
-  const auto use_all = [&](std::span<const SlotId> slots) {
-    for (const SlotId slot : slots) use(slot);
-  };
-  use_all(graph.outputs);
+  for (const SlotId output : graph.outputs) use(output);
   std::vector<PlanId> plans = {graph.run};
   while (!plans.empty()) {
     const PlanId id = plans.back();
     plans.pop_back();
     for (const Step& step : graph.plan(id).steps) {
-      if (const auto* launch = std::get_if<Launch>(&step.op)) {
-        use_all(launch->reads);
-        use_all(launch->writes);
-      } else if (const auto* copy = std::get_if<Copy>(&step.op)) {
-        use(copy->src);
-      } else if (const auto* invoke = std::get_if<Invoke>(&step.op)) {
-        use_all(invoke->reads);
-        plans.insert(plans.end(), invoke->plans.begin(), invoke->plans.end());
-      }
+      ForEachAccess(graph, step, [&](SlotId slot, bool) { use(slot); });
+      const auto inner = SubPlansOf(step);
+      plans.insert(plans.end(), inner.begin(), inner.end());
     }
   }
   return used;
@@ -118,9 +111,9 @@ Status Executable::LoadKernels(ThreadPool* threads) {
   std::vector<DeviceId> device_of(graph.programs.size());
   for (const Plan& plan : graph.plans) {
     for (const Step& step : plan.steps) {
-      const auto* launch = std::get_if<Launch>(&step.op);
-      if (launch == nullptr) continue;
-      device_of[launch->program.value()] = launch->device;
+      if (const Launch* launch = LaunchOf(step)) {
+        device_of[launch->program.value()] = launch->device;
+      }
     }
   }
   for (uint32_t d = 0; d < devices_.size(); ++d) {

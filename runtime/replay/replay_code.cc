@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/sizes.h"
 
 namespace encore::runtime {

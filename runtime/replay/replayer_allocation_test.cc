@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/support/integers.h"
 #include "encore/ir/types/literal.h"
 #include "encore/runtime/plan/assign_memory.h"
 #include "encore/runtime/replay/host_object.h"
@@ -18,8 +19,7 @@ std::atomic<int64_t> allocations = 0;
 
 void* Counted(size_t bytes, size_t alignment) {
   ++allocations;
-  void* data = std::aligned_alloc(
-      alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* data = std::aligned_alloc(alignment, encore::RoundUp(bytes, alignment));
   if (data == nullptr) std::abort();
   return data;
 }

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/sizes.h"
 
 namespace encore::runtime {

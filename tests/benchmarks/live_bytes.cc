@@ -2,33 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <utility>
-#include <variant>
 #include <vector>
+
+#include "encore/runtime/plan/hazards.h"
 
 namespace encore {
 namespace {
 
 using runtime::CompiledGraph;
 using runtime::SlotId;
-
-std::vector<SlotId> UsesOf(const runtime::Step& step) {
-  std::vector<SlotId> uses;
-  const auto add = [&](std::span<const SlotId> slots) {
-    uses.insert(uses.end(), slots.begin(), slots.end());
-  };
-  if (const auto* launch = std::get_if<runtime::Launch>(&step.op)) {
-    add(launch->reads);
-    add(launch->writes);
-  } else if (const auto* copy = std::get_if<runtime::Copy>(&step.op)) {
-    uses = {copy->src, copy->dst};
-  } else if (const auto* invoke = std::get_if<runtime::Invoke>(&step.op)) {
-    add(invoke->reads);
-    add(invoke->writes);
-  }
-  return uses;
-}
 
 // The slot with a place in an arena that `slot` lies in; invalid for none.
 SlotId Placed(const CompiledGraph& graph, SlotId slot) {
@@ -58,11 +41,11 @@ int64_t MostLiveBytes(const CompiledGraph& graph) {
   const auto& steps = graph.plan(graph.run).steps;
   std::map<uint32_t, std::pair<size_t, size_t>> uses;  // first and last step
   for (size_t i = 0; i < steps.size(); ++i) {
-    for (const SlotId slot : UsesOf(steps[i])) {
+    runtime::ForEachAccess(graph, steps[i], [&](SlotId slot, bool) {
       const SlotId placed = Placed(graph, slot);
-      if (!placed.valid()) continue;
+      if (!placed.valid()) return;
       uses.try_emplace(placed.value(), i, i).first->second.second = i;
-    }
+    });
   }
   int64_t most = 0;
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -25,6 +24,7 @@
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/plan/step_kinds.h"
 #include "encore/runtime/replay/executable.h"
 #include "encore/runtime/replay/replayer.h"
 #include "encore/runtime/replay/weights.h"
@@ -64,7 +64,7 @@ std::vector<const runtime::Launch*> Launches(
     const runtime::CompiledGraph& graph) {
   std::vector<const runtime::Launch*> launches;
   for (const runtime::Step& step : graph.plan(graph.run).steps) {
-    if (const auto* launch = std::get_if<runtime::Launch>(&step.op)) {
+    if (const runtime::Launch* launch = runtime::LaunchOf(step)) {
       launches.push_back(launch);
     }
   }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: format, size budgets, include order, layers and what writes to a terminal.
 
-  lint.py --check format|budgets|includes|layers|output ROOT
+  lint.py --check format|budgets|functions|includes|layers|output [--cache DIR] ROOT
 
 Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
 line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
+What clang says of a file is kept below DIR, until something that the file includes changes.
 """
 import argparse
 import os
@@ -12,16 +13,14 @@ import re
 import subprocess
 import sys
 
+import functions
+import syntax
+
 LAYERS = ('ir', 'opt', 'runtime', 'backends', 'cache', 'tools', 'tests')
 
 # Lines, at most. Tables (.def) have no budget: they are as long as what they list.
 FILE_LINES = 500
 HEADER_LINES = 250
-FUNCTION_LINES = 60
-MAIN_LINES = 150
-
-OPENS_NO_FUNCTION = re.compile(
-    r'^(namespace|class|struct|enum|union|extern|template|constexpr|const|static const|inline constexpr|typedef|using|#)')
 
 
 def sources(root):
@@ -44,24 +43,6 @@ def check_format(root):
                 yield line.split(': error: ')[0] + ': not formatted; run clang-format-19 -i on the file'
 
 
-def function_lengths(lines):
-    """(first line, length, name) of each function that begins in the first column."""
-    begin = None
-    for number, line in enumerate(lines, 1):
-        if begin is None:
-            if line and not line[0].isspace() and line[0] not in '})/#' and not OPENS_NO_FUNCTION.match(line):
-                begin = number
-            elif line.startswith('template'):
-                begin = None
-            if begin is not None and line.rstrip().endswith((';', '}')):
-                begin = None
-        elif line.startswith('}'):
-            yield begin, number - begin + 1, lines[begin - 1].strip()
-            begin = None
-        elif line.rstrip().endswith(';') and not any(l.rstrip().endswith('{') for l in lines[begin - 1:number]):
-            begin = None
-
-
 def check_budgets(root):
     for path in sources(root):
         with open(path, encoding='utf-8') as file:
@@ -70,10 +51,6 @@ def check_budgets(root):
         budget = HEADER_LINES if path.endswith('.h') else FILE_LINES
         if count > budget:
             yield f'{path}:1: {count} lines, at most {budget}; look at what it does that another file should'
-        for begin, length, text in function_lengths(lines):
-            limit = MAIN_LINES if re.match(r'int main\(', text) else FUNCTION_LINES
-            if length > limit:
-                yield f'{path}:{begin}: a function of {length} lines, at most {limit}; give its parts names'
 
 
 def check_includes(root):
@@ -157,17 +134,24 @@ def check_output(root):
 
 CHECKS = {'format': check_format, 'budgets': check_budgets, 'includes': check_includes, 'layers': check_layers,
           'output': check_output}
+# These are asked of the parsed tree.
+SYNTAX_CHECKS = {'functions': functions.check}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--check', required=True, choices=sorted(CHECKS))
+    parser.add_argument('--check', required=True, choices=sorted({**CHECKS, **SYNTAX_CHECKS}))
+    parser.add_argument('--cache', metavar='DIR')
     parser.add_argument('root')
     arguments = parser.parse_args()
     root = os.path.realpath(arguments.root)
-    findings = list(CHECKS[arguments.check](root))
+    if arguments.check in CHECKS:
+        findings = list(CHECKS[arguments.check](root))
+    else:
+        tree = syntax.Tree(root, list(sources(root)), functions.FUNCTION_LINES, arguments.cache)
+        findings = sorted(SYNTAX_CHECKS[arguments.check](tree))
     for finding in findings:
-        print(os.path.relpath(finding, root) if finding.startswith('/') else finding)
+        print(finding.removeprefix(root + '/'))
     sys.exit(1 if findings else 0)
 
 

@@ -20,7 +20,7 @@ GROUPS = {
 
 class LintTest(unittest.TestCase):
 
-    def findings(self, check, files, groups=GROUPS):
+    def findings(self, check, files, groups=GROUPS, cache=None):
         with tempfile.TemporaryDirectory() as root:
             build = ''.join(
                 'package_group(\n    name = "%s",\n    packages = [%s],\n)\n' %
@@ -30,7 +30,8 @@ class LintTest(unittest.TestCase):
                 os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
                 with open(os.path.join(root, path), 'w', encoding='utf-8') as file:
                     file.write(text)
-            result = subprocess.run([sys.executable, LINT, '--check', check, root], capture_output=True, text=True)
+            kept = ['--cache', cache] if cache else []
+            result = subprocess.run([sys.executable, LINT, '--check', check, *kept, root], capture_output=True, text=True)
             self.assertEqual(result.returncode, 1 if result.stdout else 0, result.stderr)
             return result.stdout.splitlines()
 
@@ -53,9 +54,80 @@ class LintTest(unittest.TestCase):
     def test_budgets(self):
         self.assertEqual(len(self.findings('budgets', {'ir/a.h': '//\n' * 251})), 1)
         self.assertEqual(len(self.findings('budgets', {'ir/a.cc': '//\n' * 501})), 1)
-        body = 'void F() {\n' + '  x();\n' * 59 + '}\n'
-        self.assertEqual(len(self.findings('budgets', {'ir/a.cc': body})), 1)
-        self.assertEqual(self.findings('budgets', {'ir/a.cc': body.replace('  x();\n', '', 1)}), [])
+
+    def test_functions(self):
+        cases = {
+            'F': ('', 'void F() {\n', '}\n'),
+            'Method': ('struct A {\n  int a;\n', '  void Method() {\n', '  }\n', '  int b;\n};\n'),
+            'operator==': ('struct A {\n', '  bool operator==(const A& a) const {\n', '    return true;\n  }\n', '};\n'),
+            'A': ('struct A {\n  A();\n  int a, b;\n};\n', 'A::A()\n    : a([] { return 1; }()),\n      b{2} {\n', '}\n'),
+            'Inner': ('struct A {\n  struct B {\n', '    void Inner() {\n', '    }\n', '  };\n};\n'),
+            'Later': ('struct A {\n  template <class T>\n  void Later(T t);\n};\n',
+                      'template <class T>\nvoid A::Later(T t) {\n  t.anything(t);\n', '}\n'),
+            'Constant': ('', 'constexpr int Constant() {\n', '  return 1;\n}\n'),
+            'Deduced': ('', 'auto Deduced() {\n', '  return 1;\n}\n'),
+            'Tried': ('', 'void Tried() try {\n', '} catch (...) {\n}\n'),
+            'Friend': ('struct A {\n', '  friend void Friend(A a) {\n', '  }\n', '};\n'),
+            'Spaced': ('namespace n {\n', 'void Spaced() {\n', '}\n', '}\n'),
+            'Macros': ('#define OPEN {\n#define CLOSE }\n#define NAME(n) void n()\n', 'NAME(Macros) OPEN\n', 'CLOSE\n'),
+            'Passed': ('#define MAKE(n, ...) void n() __VA_ARGS__\n', 'MAKE(Passed, {\n', '})\n'),
+        }
+        for lines in (60, 61):
+            files, wanted = {}, []
+            for name, parts in cases.items():
+                outside, before, after, rest = (*parts, '')[:4]
+                body = '  ;\n' * (lines - before.count('\n') - after.count('\n'))
+                path = f'ir/{name.replace("=", "")}.cc'
+                files[path] = outside + before + body + after + rest
+                wanted.append(f'{path}:{outside.count(chr(10)) + 1}: {name} has 61 lines, at most 60; give its parts names')
+            self.assertEqual(self.findings('functions', files), sorted(wanted) if lines == 61 else [])
+
+    def test_functions_within_functions(self):
+        body = '    x();\n' * 59
+        both = self.findings('functions', {'ir/a.cc': f'void x();\nvoid F() {{\n  auto f = [] {{\n{body}  }};\n}}\n'})
+        self.assertEqual(both, ['ir/a.cc:2: F has 63 lines, at most 60; give its parts names',
+                                'ir/a.cc:3: lambda has 61 lines, at most 60; give its parts names'])
+        at_scope = self.findings('functions', {'ir/a.h': f'void x();\nauto f = [] {{\n{body}  x(); }};\n'})
+        self.assertEqual(at_scope, ['ir/a.h:2: lambda has 61 lines, at most 60; give its parts names'])
+        local = f'void x();\nvoid F() {{\n  struct A {{\n    void M() {{\n{body}    }}\n  }};\n}}\n'
+        self.assertIn('ir/a.cc:4: M has 61 lines, at most 60; give its parts names',
+                      self.findings('functions', {'ir/a.cc': local}))
+
+    def test_functions_of_tables_and_tests(self):
+        row = '#define ROW(x) x,\n#include "encore/ir/a.def"\n#undef ROW\n'
+        table = {'ir/a.def': 'ROW(1)\n' * 100, 'ir/a.cc': 'void F() {\n  int a[] = {\n' + row + '  };\n}\n'}
+        self.assertEqual(self.findings('functions', table), [])
+        test = '#include "gtest/gtest.h"\nTEST(Suite, Name) {\n' + '  FAIL();\n' * 59 + '}\nTEST(Suite, Other) {}\n'
+        self.assertEqual(self.findings('functions', {'ir/a_test.cc': test}),
+                         ['ir/a_test.cc:2: TestBody has 61 lines, at most 60; give its parts names'])
+        main = 'int main() {\n' + '  main();\n' * 148 + '}\n'
+        self.assertEqual(self.findings('functions', {'ir/a.cc': main}), [])
+        self.assertEqual(len(self.findings('functions', {'ir/a.cc': main.replace('{\n', '{\n\n')})), 1)
+
+    def test_functions_that_clang_may_not_see(self):
+        macro = '#define M \\\n' + '  x(); \\\n' * 60 + '\nint x;\n'
+        self.assertEqual(len(self.findings('functions', {'ir/a.cc': macro})), 1)
+        branch = '#ifdef _WIN32\n' + 'int x();\n' * 61 + '#endif\n'
+        self.assertEqual(len(self.findings('functions', {'ir/a.cc': branch})), 1)
+        guard = '#ifndef ENCORE_A_H_\n#define ENCORE_A_H_\n' + 'int x();\n' * 61 + '#endif  // ENCORE_A_H_\n'
+        self.assertEqual(self.findings('functions', {'ir/a.h': guard}), [])
+        self.assertEqual(self.findings('functions', {'ir/a.cc': 'struct A {\n', 'ir/b.cc': 'Unknown x;\n'}),
+                         ["ir/a.cc:1: clang does not parse a.cc: expected '}'",
+                          "ir/b.cc:1: clang does not parse b.cc: unknown type name 'Unknown'"])
+
+    def test_functions_of_many_files(self):
+        """What is parsed on a prelude, with names in it that are at odds, and what is kept of it."""
+        files = {f'ir/f{i}.h': f'int F{i}();\n' for i in range(30)}
+        files.update({f'ir/f{i}.cc': f'#include "encore/ir/f{i}.h"\nint F{i}() {{\n  return 1;\n}}\n' for i in range(30)})
+        files['ir/f1.h'] += 'using Odd = int;\n'
+        files['ir/f2.h'] += 'struct Odd {};\n'
+        files['ir/f3.cc'] += 'void Odd() {}\n' + 'int Long() {\n' + '\n' * 58 + '  return 1;\n}\n'
+        files['ir/f4.h'] += 'inline int Wide() {\n' + '\n' * 58 + '  return 1;\n}\n'
+        with tempfile.TemporaryDirectory() as cache:
+            for _ in range(2):
+                self.assertEqual(self.findings('functions', files, cache=cache),
+                                 ['ir/f3.cc:6: Long has 61 lines, at most 60; give its parts names',
+                                  'ir/f4.h:2: Wide has 61 lines, at most 60; give its parts names'])
 
     def test_output(self):
         for text in ('std::printf("x");', '  std::fputs(x, stderr);', 'out = &std::cout;', 'fwrite(a, 1, n, stdout);'):

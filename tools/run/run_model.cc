@@ -14,6 +14,7 @@
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/plan/step_kinds.h"
 #include "encore/runtime/replay/host_object.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/tools/io/npy.h"
@@ -148,7 +149,7 @@ void LoadedModel::Describe(RunReport* report) const {
   report->steps = static_cast<int64_t>(steps.size());
   report->host_kernels =
       std::ranges::count_if(steps, [](const runtime::Step& step) {
-        return std::holds_alternative<runtime::Launch>(step.op);
+        return runtime::LaunchOf(step) != nullptr;
       });
   report->arena_bytes = replayer_->arena_bytes();
   for (size_t i = 0; i < graph_->outputs().size(); ++i) {

@@ -10,6 +10,7 @@
 #include "encore/backends/cpu/codegen/tile_coster.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -22,8 +23,6 @@ constexpr int64_t kWantedBytes = 24 << 10, kMaxBytes = 64 << 10;
 constexpr int kMostSums = 8;
 // What TileEmitter unrolls.
 constexpr int64_t kMostUnrolled = 150;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Bytes(const FlatRegion& flat, const Planes& planes) {
   const Access& access = flat.region->accesses[planes.access];

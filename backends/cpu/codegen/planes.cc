@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "encore/ir/support/integers.h"
+
 namespace encore::backends::cpu {
 namespace {
 
@@ -161,9 +163,7 @@ class Builder {
         taps += term.stride.constant() * (flat_.extents[term.variable] - 1);
       }
     }
-    const auto up = [this](int64_t n) {
-      return (n + lanes_ - 1) / lanes_ * lanes_;
-    };
+    const auto up = [this](int64_t n) { return RoundUp(n, lanes_); };
     const int64_t positions = up(up(flat_.extents[v_]) + taps / stride_ + 1);
     Index index = lane_fixed_;
     index.terms.push_back({NewVariable(stride_), 1});

@@ -9,6 +9,7 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -23,7 +24,7 @@ constexpr int64_t kMostPartitions = 32, kMostWithScratch = 8;
 
 // The least multiple of 64 that is not below `bytes`.
 Size WholeLines(const Size& bytes) {
-  const int64_t typical = (bytes.typical() + 63) / 64 * 64;
+  const int64_t typical = RoundUp(bytes.typical(), 64);
   if (bytes.is_constant()) return Size(typical);
   return Size(FloorDiv(bytes.dim() + Dim(63), Dim(64)) * Dim(64), typical);
 }

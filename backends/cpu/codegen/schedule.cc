@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "encore/ir/support/integers.h"
+
 namespace encore::backends::cpu {
 namespace {
 
@@ -11,8 +13,6 @@ constexpr int64_t kMaxPartitions = 32;
 // The block that an index is in, and the place there.
 constexpr double kBlockCycles = 2;
 constexpr int kLeastLanes = 4;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
   int64_t product = 1;

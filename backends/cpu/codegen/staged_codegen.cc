@@ -6,6 +6,7 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -153,7 +154,7 @@ void StagedGenerator::EmitBlock(const Value& first, int64_t count,
 
 void StagedGenerator::EmitRows(const Value& first, int64_t count,
                                const Value& chunk) {
-  const auto vectors = static_cast<int>((count + s_.lanes - 1) / s_.lanes);
+  const auto vectors = static_cast<int>(CeilDiv(count, s_.lanes));
   const int64_t last = count - int64_t{vectors - 1} * s_.lanes;
   const int64_t extent = staged_.extents[s_.row_variable];
   const int64_t full = extent / s_.rows * s_.rows;
@@ -183,7 +184,7 @@ void StagedGenerator::Stage(const Value& first, int64_t count) {
     return b_.Compare("slt", IrBuilder::Steps(type, 1), b_.Splat(valid, lanes));
   };
   if (points_.size() == 1) {
-    const auto vectors = static_cast<int>((count + lanes - 1) / lanes);
+    const auto vectors = static_cast<int>(CeilDiv(count, lanes));
     const int64_t last = count - int64_t{vectors - 1} * lanes;
     StagePiece(first, IrBuilder::I64(0), vectors,
                last < lanes ? IrBuilder::PrefixMask(lanes, last) : Value());

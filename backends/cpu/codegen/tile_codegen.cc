@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "encore/backends/cpu/codegen/tile_emitter.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -44,7 +45,7 @@ void TileGenerator::EmitColumns(const Value& chunk, const Value& row,
   if (full == extent) return;
   const auto tail = [&] {
     const int64_t rest = extent - full;
-    const auto vectors = static_cast<int>((rest + s_.lanes - 1) / s_.lanes);
+    const auto vectors = static_cast<int>(CeilDiv(rest, s_.lanes));
     tile_.Emit({row, IrBuilder::I64(full), rows, vectors,
                 rest - int64_t{vectors - 1} * s_.lanes});
   };

@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "encore/ir/ops/op.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/types/dim.h"
 
 namespace encore::backends::cpu {
 namespace {
 
 constexpr int64_t kPage = 4096;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
 

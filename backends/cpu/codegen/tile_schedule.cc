@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "encore/backends/cpu/codegen/tile_coster.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -15,8 +16,6 @@ constexpr int64_t kWantedStagedUnits = 8;
 constexpr int64_t kLeastStagedRows = 32;
 // What staged panels may fill of a core's cache.
 constexpr int64_t kCacheBytes = 512 << 10;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The shape that tiles can compute: sums and maps without loops of their own,
 // on operands without blocks.

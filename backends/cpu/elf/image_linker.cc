@@ -13,6 +13,7 @@
 
 #include "encore/backends/cpu/elf/elf_bytes.h"
 #include "encore/backends/cpu/elf/object_file.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -25,10 +26,6 @@ constexpr size_t kSegments = 3;
 constexpr size_t kDynamicEntries = 6;
 // Between sections: an instruction that traps.
 constexpr std::byte kFiller{0xcc};
-
-uint64_t RoundUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 Status Unlinkable(std::string_view what) {
   return InternalError(StrCat("cannot be linked: ", what));

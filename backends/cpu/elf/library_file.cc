@@ -12,6 +12,7 @@
 #include <span>
 
 #include "encore/backends/cpu/elf/elf_bytes.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
@@ -72,7 +73,7 @@ std::vector<std::byte> Range(const Descriptor& file,
 void ReadNotes(const ElfBytes& bytes, uint64_t alignment,
                std::vector<ElfNote>* notes) {
   const auto round_up = [alignment](uint64_t value) {
-    return (value + alignment - 1) / alignment * alignment;
+    return RoundUp(value, alignment);
   };
   uint64_t at = 0;
   while (bytes.Contains(at, sizeof(Elf64_Nhdr))) {

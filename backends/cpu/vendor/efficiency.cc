@@ -34,6 +34,7 @@ constexpr Row kRowsOfTable[] = {
 #define ENCORE_EFFICIENCY(isa, shape, generated, onednn) \
   {Isa::isa, ShapeClass::shape, {generated, onednn}},
 #include "encore/backends/cpu/vendor/efficiency.def"
+#include "encore/ir/support/integers.h"
 #undef ENCORE_PROFILE
 #undef ENCORE_EFFICIENCY
 };
@@ -114,7 +115,7 @@ double Flops(KernelFamily family, Isa isa, const VendorProgram& program) {
                                  static_cast<double>(program.weights.dims[0]);
   const double flops = 2 * Elements(program.result) * depth;
   const auto padded = [flops](int64_t extent, int64_t unit) {
-    const int64_t computed = (extent + unit - 1) / unit * unit;
+    const int64_t computed = RoundUp(extent, unit);
     return flops * static_cast<double>(computed) / static_cast<double>(extent);
   };
   const std::vector<int64_t>& dims = program.result.dims;

@@ -11,6 +11,7 @@
 
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/primitives.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -21,17 +22,18 @@ using runtime::LaunchContext;
 
 constexpr size_t kMostBuffers = 64;
 
-int64_t RoundUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr int64_t kLine = 64;
 
 int64_t SumBytes(const VendorProgram& program) {
-  return program.sums_in_scratch ? RoundUp(BytesNeeded(program.result)) : 0;
+  return program.sums_in_scratch ? RoundUp(BytesNeeded(program.result), kLine)
+                                 : 0;
 }
 
 // `plan_bytes`: what the primitives want.
 int64_t ScratchBytes(const VendorProgram& program, int64_t plan_bytes) {
   const int64_t copies = program.epilogue_steps.empty() ? 1 : program.pieces();
   return SumBytes(program) + plan_bytes +
-         copies * RoundUp(program.epilogue_scratch);
+         copies * RoundUp(program.epilogue_scratch, kLine);
 }
 
 // What the library computes of a program, as bytes.
@@ -153,7 +155,7 @@ class VendorKernel : public runtime::Kernel {
         image_(std::move(image)) {}
 
   Status Launch(const LaunchContext& context) const override {
-    ENCORE_RETURN_IF_ERROR(CheckSizes(context));
+    ENCORE_RETURN_IF_ERROR(CheckBufferSizes(context));
     const auto buffer = [&](uint32_t number) {
       return static_cast<std::byte*>(context.buffers[number]);
     };
@@ -185,7 +187,7 @@ class VendorKernel : public runtime::Kernel {
   }
 
  private:
-  Status CheckSizes(const LaunchContext& context) const {
+  Status CheckBufferSizes(const LaunchContext& context) const {
     const auto fits = [&](uint32_t number, int64_t bytes) {
       return context.sizes[number] >= bytes;
     };
@@ -215,10 +217,10 @@ class VendorKernel : public runtime::Kernel {
     for (uint32_t b = 0; b < reads_; ++b) add(context.buffers[b]);
     add(sums);
     for (uint32_t b = reads_; b < outputs; ++b) add(context.buffers[b]);
-    buffers[count] = own == nullptr
-                         ? nullptr
-                         : own + plan_->scratch_bytes() +
-                               piece * RoundUp(program_.epilogue_scratch);
+    buffers[count] =
+        own == nullptr ? nullptr
+                       : own + plan_->scratch_bytes() +
+                             piece * RoundUp(program_.epilogue_scratch, kLine);
     epilogue_(buffers.data(), context.args, partition, &Helpers());
   }
 

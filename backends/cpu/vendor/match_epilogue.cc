@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "encore/backends/cpu/vendor/matcher.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -14,8 +15,6 @@ constexpr int64_t kMostPieces = 16;
 // Sums of a piece should still be in a core's cache when the epilogue reads
 // them.
 constexpr int64_t kPieceBytes = 512 << 10;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Product(std::span<const int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), int64_t{1},

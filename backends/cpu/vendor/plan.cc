@@ -4,6 +4,7 @@
 
 #define XXH_INLINE_ALL
 #include "encore/backends/cpu/vendor/primitives.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "xxhash.h"
@@ -17,8 +18,8 @@ constexpr int64_t kSourceParts = 4;
 
 using Dims = std::vector<int64_t>;
 
-int64_t RoundUp(int64_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
+int64_t AlignedSize(size_t bytes) {
+  return RoundUp(static_cast<int64_t>(bytes), kAlign);
 }
 
 // Owns a description of the library.
@@ -230,18 +231,18 @@ class VendorPlan::Builder {
     if (!library_.memory_desc_equal(from, source->get())) {
       if (!shared_source()) {
         ENCORE_ASSIGN_OR_RETURN(shape->source, Reorder(source->get(), from));
-        shape->source_bytes = RoundUp(library_.memory_desc_get_size(from));
+        shape->source_bytes = AlignedSize(library_.memory_desc_get_size(from));
       } else if (source_layout_.get() == nullptr) {
         ENCORE_RETURN_IF_ERROR(ShareSource(source->get(), from));
       }
     }
     if (!library_.memory_desc_equal(to, result->get())) {
       ENCORE_ASSIGN_OR_RETURN(shape->result, Reorder(to, result->get()));
-      shape->result_bytes = RoundUp(library_.memory_desc_get_size(to));
+      shape->result_bytes = AlignedSize(library_.memory_desc_get_size(to));
     }
-    shape->workspace_bytes = RoundUp(library_.memory_desc_get_size(pad));
+    shape->workspace_bytes = AlignedSize(library_.memory_desc_get_size(pad));
     if (pack_) {
-      shape->packed_bytes = RoundUp(library_.memory_desc_get_size(by));
+      shape->packed_bytes = AlignedSize(library_.memory_desc_get_size(by));
       ENCORE_RETURN_IF_ERROR(AddToDigest(by));
       ENCORE_RETURN_IF_ERROR(Check(
           library_.memory_desc_clone(&shape->packed_weights, by), "layout"));
@@ -266,7 +267,7 @@ class VendorPlan::Builder {
     const int64_t rows = dims[2];
     ENCORE_RETURN_IF_ERROR(
         Check(library_.memory_desc_clone(source_layout_.out(), to), "layout"));
-    plan_.shared_source_bytes_ = RoundUp(library_.memory_desc_get_size(to));
+    plan_.shared_source_bytes_ = AlignedSize(library_.memory_desc_get_size(to));
     plan_.source_parts_ = 1;
     plan_.source_rows_ = rows;
     const dnnl_dims_t* padded = nullptr;
@@ -278,13 +279,13 @@ class VendorPlan::Builder {
       return UnimplementedError("oneDNN wants a source of unknown layout");
     }
     const bool whole = std::equal(dims.begin(), dims.end(), *padded);
-    const int64_t part = (rows + kSourceParts - 1) / kSourceParts;
+    const int64_t part = CeilDiv(rows, kSourceParts);
     if (!whole || part == rows) {
       ENCORE_ASSIGN_OR_RETURN(plan_.source_part_, Reorder(plain, to));
       return OkStatus();
     }
     plan_.source_rows_ = part;
-    plan_.source_parts_ = (rows + part - 1) / part;
+    plan_.source_parts_ = CeilDiv(rows, part);
     plan_.source_row_bytes_ = (*strides)[2] * kElement;
     ENCORE_ASSIGN_OR_RETURN(plan_.source_part_, ReorderRows(part, to));
     const int64_t rest = rows - (plan_.source_parts_ - 1) * part;

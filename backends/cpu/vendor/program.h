@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/kernel_params.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends::cpu {
@@ -78,7 +79,7 @@ struct VendorProgram {
 
   int64_t pieces() const {
     const int64_t extent = result.dims[split];
-    return (extent + piece - 1) / piece;
+    return CeilDiv(extent, piece);
   }
 };
 

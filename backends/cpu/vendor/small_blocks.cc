@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -71,7 +72,7 @@ void* NewBlock(size_t bytes) {
   if (!Scope::is_open() || bytes == 0 || bytes > kMostBytes) {
     return real_new(bytes);
   }
-  const size_t units = (bytes + kUnit - 1) / kUnit;
+  const size_t units = CeilDiv(bytes, kUnit);
   if (void* const block = Take((*kept)[units - 1])) return block;
   return real_new(units * kUnit);
 }

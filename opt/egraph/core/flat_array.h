@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 #include "encore/opt/egraph/core/page_pool.h"
 
 namespace encore::egraph {
@@ -111,7 +112,7 @@ class FlatArray {
   void SetCapacity(size_t capacity) {
     const size_t bytes = capacity * sizeof(T);
     if (reserved_ > 0 || bytes > kLargePage / 2) {
-      ExtendReserved((bytes + kLargePage - 1) / kLargePage * kLargePage);
+      ExtendReserved(RoundUp(bytes, kLargePage));
     } else if (is_block_ || (pool_ != nullptr && bytes >= PagePool::kMinBlock &&
                              pool_->gives_blocks())) {
       MoveToBlock(std::bit_ceil(bytes));

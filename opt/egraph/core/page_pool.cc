@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::egraph {
 namespace {
@@ -42,7 +43,7 @@ void* ReserveLarge(size_t bytes) {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ENCORE_CHECK(mapped != MAP_FAILED) << "out of address space";
   const uintptr_t begin = reinterpret_cast<uintptr_t>(mapped);
-  const uintptr_t aligned = (begin + kLargePage - 1) & ~(kLargePage - 1);
+  const uintptr_t aligned = RoundUp(begin, kLargePage);
   if (aligned > begin) munmap(mapped, aligned - begin);
   const uintptr_t end = aligned + bytes;
   if (end < begin + with_slack) {

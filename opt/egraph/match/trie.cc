@@ -211,63 +211,79 @@ class QueryPlanner {
   void AddAtom(size_t index, const Age& age, bool first) {
     const Atom& atom = rule_->atoms[index];
     const size_t arity = atom.args.size();
-    TrieStep step{Kind::kScan};
-    step.op = atom.op.value();
-    step.from = age.from;
-    step.to = age.to;
-    size_t known = 0;
-    std::optional<size_t> column;
-    std::optional<size_t> literal;
-    for (size_t k = 0; k < arity; ++k) {
-      if (!Known(atom.args[k])) continue;
-      ++known;
-      if (!store().is_class_column(step.op, k)) {
-        literal = k;
-        continue;
-      }
-      const bool better = column.has_value() &&
-                          results_[atom.args[k].value()] &&
-                          !results_[atom.args[*column].value()];
-      if (better || !column.has_value()) column = k;
-    }
-    bool check_out = true;
-    if (known == arity && arity > 0) {
-      step.kind = Kind::kLookup;
-      for (const Slot s : atom.args) step.operands.push_back(Register(s));
-      column.reset();
-    } else if (Known(atom.out) && !graph_->language().is_relation(atom.op)) {
-      step.kind = Kind::kMembers;
-      step.a = Register(atom.out);
-      check_out = false;
-      column.reset();
-    } else if (column.has_value() &&
-               (!first || UsersAreFew(atom.args[*column], Count(index, age)))) {
-      step.kind = Kind::kUsers;
-      step.column = *column;
-      step.a = Register(atom.args[*column]);
-    } else if (literal.has_value() && !first) {
-      column = literal;
-      step.kind = Kind::kLiteral;
-      step.column = *column;
-      step.a = Register(atom.args[*column]);
-    } else {
-      column.reset();
-    }
-    const Kind kind = step.kind;
+    TrieStep step = Access(index, age, first);
     step.base = next_register_;
     next_register_ += arity + 2;
     const uint32_t base = step.base;
+    const Kind kind = step.kind;
+    const bool by_column = kind == Kind::kUsers || kind == Kind::kLiteral;
+    const size_t column = by_column ? step.column : arity;
     steps_.push_back(std::move(step));
     if (kind != Kind::kLookup) {
       for (size_t k = 0; k < arity; ++k) {
-        if (column != k) BindOrCheck(atom.args[k], base + k);
+        if (k != column) BindOrCheck(atom.args[k], base + k);
       }
     }
-    if (check_out) BindOrCheck(atom.out, base + arity);
+    if (kind != Kind::kMembers) BindOrCheck(atom.out, base + arity);
     node_registers_[index] = base + arity + 1;
     planned_[index] = true;
     results_[atom.out.value()] = true;
     AddGuards();
+  }
+
+  // The step that finds an atom's nodes by what is known of it: the narrowest
+  // there is.
+  TrieStep Access(size_t index, const Age& age, bool first) {
+    const Atom& atom = rule_->atoms[index];
+    TrieStep step{Kind::kScan};
+    step.op = atom.op.value();
+    step.from = age.from;
+    step.to = age.to;
+    const KnownArguments known = KnownArgumentsOf(atom);
+    if (known.count == atom.args.size() && known.count > 0) {
+      step.kind = Kind::kLookup;
+      for (const Slot s : atom.args) step.operands.push_back(Register(s));
+    } else if (Known(atom.out) && !graph_->language().is_relation(atom.op)) {
+      step.kind = Kind::kMembers;
+      step.a = Register(atom.out);
+    } else if (known.cls.has_value() &&
+               (!first ||
+                UsersAreFew(atom.args[*known.cls], Count(index, age)))) {
+      step.kind = Kind::kUsers;
+      step.column = *known.cls;
+      step.a = Register(atom.args[*known.cls]);
+    } else if (known.literal.has_value() && !first) {
+      step.kind = Kind::kLiteral;
+      step.column = *known.literal;
+      step.a = Register(atom.args[*known.literal]);
+    }
+    return step;
+  }
+
+  // Arguments of an atom that are known, and the columns of those that nodes
+  // are found by: a class, of a matched atom's result where there is one, and a
+  // literal.
+  struct KnownArguments {
+    size_t count = 0;
+    std::optional<size_t> cls;
+    std::optional<size_t> literal;
+  };
+
+  KnownArguments KnownArgumentsOf(const Atom& atom) const {
+    KnownArguments known;
+    for (size_t k = 0; k < atom.args.size(); ++k) {
+      if (!Known(atom.args[k])) continue;
+      ++known.count;
+      if (!store().is_class_column(atom.op.value(), k)) {
+        known.literal = k;
+        continue;
+      }
+      const bool better = known.cls.has_value() &&
+                          results_[atom.args[k].value()] &&
+                          !results_[atom.args[*known.cls].value()];
+      if (better || !known.cls.has_value()) known.cls = k;
+    }
+    return known;
   }
 
   void BindOrCheck(Slot s, uint32_t reg) {

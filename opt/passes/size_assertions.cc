@@ -1,4 +1,4 @@
-#include "encore/backends/lowering/size_checks.h"
+#include "encore/opt/passes/size_assertions.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,17 +10,17 @@
 #include "encore/ir/ops/infer.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/transform/rewrite.h"
-#include "encore/runtime/plan/sizes.h"
+#include "encore/ir/types/dim_symbols.h"
 
-namespace encore::backends {
+namespace encore::opt {
 namespace {
 
 using Values = std::vector<Value>;
 
-bool IsFoundOut(const Dim& dim, std::span<const Symbol> symbols) {
+bool IsDataDependent(const Dim& dim, std::span<const Symbol> symbols) {
   bool found = false;
-  runtime::ForEachSymbol(
-      dim, [&](uint32_t symbol) { found |= symbols[symbol].at_run_time; });
+  ForEachSymbol(dim,
+                [&](uint32_t symbol) { found |= symbols[symbol].at_run_time; });
   return found;
 }
 
@@ -37,13 +37,14 @@ std::vector<Dim> OpenSizes(const Graph& graph, NodeId node) {
                              graph.symbols(), &open};
   if (!InferTypes(context).ok()) return {};
   std::erase_if(open, [&](const Dim& dim) {
-    return !dim.valid() || !IsFoundOut(dim, graph.symbols());
+    return !dim.valid() || !IsDataDependent(dim, graph.symbols());
   });
   return open;
 }
 
-std::optional<Values> AssertSizes(GraphBuilder& g, const Graph& from, NodeId node,
-                                std::span<const Value> operands) {
+std::optional<Values> AssertSizes(GraphBuilder& g, const Graph& from,
+                                  NodeId node,
+                                  std::span<const Value> operands) {
   if (operands.empty() || !from.bodies(node).empty() ||
       operands[0].type().kind != ValueKind::kTensor) {
     return std::nullopt;
@@ -63,11 +64,11 @@ std::optional<Values> AssertSizes(GraphBuilder& g, const Graph& from, NodeId nod
 
 }  // namespace
 
-StatusOr<Graph> CheckSizes(Graph graph) {
+StatusOr<Graph> AddSizeAssertions(Graph graph) {
   if (std::ranges::none_of(graph.symbols(), &Symbol::at_run_time)) {
     return graph;
   }
   return RewriteGraph(graph, AssertSizes);
 }
 
-}  // namespace encore::backends
+}  // namespace encore::opt
