@@ -6,25 +6,12 @@
 #include <vector>
 
 #include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/find_target.h"
 #include "encore/backends/ref/ref.h"
+#include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends {
-namespace {
-
-Status CheckVariant(const Backend& backend, std::string_view name) {
-  const size_t colon = name.find(':');
-  if (colon == std::string_view::npos) return OkStatus();
-  const std::string_view variant = name.substr(colon + 1);
-  if (ParseInt64(variant).value_or(-1) >= 0) return OkStatus();
-  const std::vector<std::string> known = backend.variants();
-  if (std::ranges::find(known, variant) != known.end()) return OkStatus();
-  return NotFoundError(StrCat(
-      Quote(name), ": after ", backend.name(), ": comes a device's number",
-      known.empty() ? "" : " or one of ", StrJoin(known, ", ")));
-}
-
-}  // namespace
 
 std::span<const Backend* const> AllBackends() {
   static const Backend* const backends[] = {
@@ -36,46 +23,81 @@ std::span<const Backend* const> AllBackends() {
 
 StatusOr<const Backend*> FindBackend(std::string_view name,
                                      std::span<const Backend* const> backends) {
-  const std::string_view wanted = name.substr(0, name.find(':'));
-  for (const Backend* backend : backends) {
-    if (backend->name() != wanted) continue;
-    if (const Status variant = CheckVariant(*backend, name); !variant.ok()) {
-      return variant;
-    }
-    return backend;
-  }
-  return NotFoundError(StrCat(
-      "no backend ", Quote(wanted), "; there are: ",
-      StrJoin(backends, ", ", [](std::string* out, const Backend* backend) {
-        out->append(backend->name());
-      })));
+  ENCORE_ASSIGN_OR_RETURN(const FoundTarget found, FindTarget(name, backends));
+  return found.backend;
 }
+
+namespace {
+
+// The value's text where values have names.
+template <typename Value>
+std::string TextOf(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return std::string(Name(value));
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    return value ? "true" : "false";
+  } else {
+    return StrCat(value);
+  }
+}
+
+// Calls visit(const OptionInfo&, field of options, default) for each option
+// that is not at its default and that no backend of such a compile uses.
+template <typename Options, typename Visit>
+void ForEachUnused(Options& options, std::span<const Backend* const> backends,
+                   const Visit& visit) {
+  const auto own = FindBackend(options.target, backends);
+  if (!own.ok()) return;
+  // With a placement, parts may be on any of them.
+  if (options.placement.empty()) backends = {&*own, 1};
+  const CompileOptions defaults;
+  const auto fallbacks = [&](std::string_view name, auto&& use) {
+    VisitOptions(defaults, [&](const OptionInfo& info, const auto& value) {
+      if (info.name == name) use(value);
+    });
+  };
+  VisitOptions(options, [&](const OptionInfo& info, auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    fallbacks(info.name, [&](const auto& fallback) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(fallback)>, Value>) {
+        if (value == fallback) return;
+        if (std::ranges::any_of(backends, [&](const Backend* backend) {
+              return backend->Uses(info.name);
+            })) {
+          return;
+        }
+        visit(info, value, fallback);
+      }
+    });
+  });
+}
+
+}  // namespace
 
 CompileOptions UsedOptions(const CompileOptions& options,
                            std::vector<std::string>* unused,
                            std::span<const Backend* const> backends) {
-  const auto own = FindBackend(options.target, backends);
-  if (!own.ok()) return options;
-  // With a placement, parts may be on any of them.
-  if (options.placement.empty()) backends = {&*own, 1};
-  CompileOptions used;
-  VisitOptions(used, [&](const OptionInfo& info, auto& field) {
-    VisitOptions(options, [&](const OptionInfo& other, const auto& given) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(given)>,
-                                   std::decay_t<decltype(field)>>) {
-        if (info.name != other.name || given == field) return;
-        const auto uses = [&](const Backend* backend) {
-          return backend->Uses(info.name);
-        };
-        if (std::ranges::any_of(backends, uses)) {
-          field = given;
-        } else {
-          unused->emplace_back(info.name);
-        }
-      }
-    });
-  });
+  CompileOptions used = options;
+  ForEachUnused(used, backends,
+                [&](const OptionInfo& info, auto& value, const auto& fallback) {
+                  value = fallback;
+                  unused->emplace_back(info.name);
+                });
   return used;
+}
+
+Status CheckUsed(const CompileOptions& options,
+                 std::span<const Backend* const> backends) {
+  Status status;
+  ForEachUnused(
+      options, backends,
+      [&](const OptionInfo& info, const auto& value, const auto& fallback) {
+        if (info.unused != Unused::kRefused || !status.ok()) return;
+        status = InvalidArgumentError(
+            StrCat(info.flag, " ", TextOf(value), ": target ", options.target,
+                   " would ignore it; it accepts ", TextOf(fallback)));
+      });
+  return status;
 }
 
 }  // namespace encore::backends

@@ -16,9 +16,8 @@ namespace encore::backends {
 // All of them; they live as long as the process.
 std::span<const Backend* const> AllBackends();
 
-// The backend called `name`, or what is before ':' in it ("cuda:1",
-// "cpu:avx2"). NotFound names those that are there, or its variants where what
-// follows is neither one nor a number.
+// The backend of the target called `name`; errors as of FindTarget
+// (find_target.h).
 StatusOr<const Backend*> FindBackend(
     std::string_view name,
     std::span<const Backend* const> backends = AllBackends());
@@ -29,6 +28,12 @@ StatusOr<const Backend*> FindBackend(
 CompileOptions UsedOptions(
     const CompileOptions& options, std::vector<std::string>* unused,
     std::span<const Backend* const> backends = AllBackends());
+
+// InvalidArgument where an option that is refused when unused (options.def) is
+// not at its default, and no backend of such a compile uses it: names flag,
+// value, target and what is accepted. Ok for a target that is not there.
+Status CheckUsed(const CompileOptions& options,
+                 std::span<const Backend* const> backends = AllBackends());
 
 }  // namespace encore::backends
 

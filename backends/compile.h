@@ -1,14 +1,15 @@
 // Compile: a graph becomes a compiled graph.
 //
-// decompose and simplify -> placement -> fusion -> kernels -> order -> liveness
-// -> memory plan -> prepare and run plans -> steps. The result has passed
-// runtime's plan verifier.
+// canonical graph -> placement -> primitives -> loops and strings in the forms
+// that plans have -> checks of sizes -> fusion -> kernels -> prepare and run
+// plans -> memory plan. The result has passed runtime's plan verifier.
 //
 // Weights. What depends on parameters and constants only is computed by the
 // prepare plan and kept in derived slots; so are weights in the form that a
 // kernel wants. The compiled graph holds constants, but no parameter's data.
 //
-// Symbols. CompiledGraph symbol i is graph symbol i. Where a backend takes no
+// Symbols are those of the canonical graph (ir/graph/stencil.h) as it was
+// lowered: their numbers are not the caller's. Where a backend takes no
 // symbolic sizes the graph must be specialized first
 // (ir/transform/specialize.h).
 //
@@ -37,8 +38,10 @@ StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options);
 // the measurements that are in `store` (measurement.h), where no tune_seconds
 // are spent on others. `store` may be null. InvalidArgument names the node,
 // where an op has no kernel, a dtype is not computed by its backend, or sizes
-// are symbolic where they may not be; NotFound names the backends where one is
-// not there.
+// are symbolic where they may not be; the entry of a placement that is of
+// another form or whose name the graph does not have; why a graph has no
+// stencil (a custom op without digest). NotFound names the backends where one
+// is not there.
 StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
     std::span<const Backend* const> backends, ArtifactStore* store = nullptr);

@@ -108,6 +108,30 @@ TEST(UsedOptions, APlacementBringsInEveryBackend) {
   EXPECT_EQ(UsedOptions(options, &unused), options);
 }
 
+TEST(CheckUsed, RefusesWhatTheTableSays) {
+  for (const Backend* backend : AllBackends()) {
+    CompileOptions options;
+    options.target = backend->name();
+    EXPECT_TRUE(CheckUsed(options).ok());
+    options.cpu_kernels = CpuKernels::kVendor;  // left, with a line in the log
+    EXPECT_TRUE(CheckUsed(options).ok());
+    options.precision = Precision::kBF16;
+    const Status precision = CheckUsed(options);
+    EXPECT_EQ(precision.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(Message(precision), "--precision bf16: target " + options.target +
+                                      " would ignore it; it accepts f32");
+    options.precision = Precision::kF32;
+    options.rewrites = Rewrites::kFast;
+    EXPECT_EQ(Message(CheckUsed(options)),
+              "--rewrites fast: target " + options.target +
+                  " would ignore it; it accepts reassociate");
+  }
+  CompileOptions absent;
+  absent.target = "tpu";
+  absent.precision = Precision::kBF16;
+  EXPECT_TRUE(CheckUsed(absent).ok());
+}
+
 TEST(CompileTest, FusesAndFoldsWeights) {
   ExpectEqual(kMlp, Ref(), MlpArguments());
   StatusOr<runtime::CompiledGraph> compiled =

@@ -1,13 +1,11 @@
 #include "encore/backends/devices.h"
 
-#include <string>
-
+#include "encore/backends/absent.h"
 #include "encore/backends/cpu/device.h"
 #include "encore/backends/host/device.h"
 #include "encore/backends/host/program.h"
 #include "encore/backends/ref/device.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/ir/support/strings.h"
 
 namespace encore::backends {
 namespace {
@@ -17,15 +15,8 @@ struct DeviceRow {
   StatusOr<std::unique_ptr<runtime::Device>> (*make)(uint32_t ordinal);
 };
 
-StatusOr<std::unique_ptr<runtime::Device>> NewCpuDevice(uint32_t ordinal) {
-  if (ordinal > 0) {
-    return NotFoundError(StrCat("no device cpu:", ordinal, "; there is cpu:0"));
-  }
-  return cpu::NewCpuDevice();
-}
-
 constexpr DeviceRow kDevices[] = {
-    {"cpu", NewCpuDevice},
+    {"cpu", cpu::NewDevice},
     {host::kHostBackend, host::NewDevice},
     {"ref", ref::NewDevice},
 };
@@ -34,13 +25,12 @@ constexpr DeviceRow kDevices[] = {
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(std::string_view backend,
                                                      uint32_t ordinal) {
-  std::string names;
+  std::vector<std::string_view> known;
   for (const DeviceRow& row : kDevices) {
     if (row.backend == backend) return row.make(ordinal);
-    StrAppend(&names, names.empty() ? "" : ", ", row.backend);
+    known.push_back(row.backend);
   }
-  return NotFoundError(
-      StrCat("no backend ", Quote(backend), "; there are: ", names));
+  return NoBackend(backend, known);
 }
 
 StatusOr<std::vector<std::shared_ptr<runtime::Device>>> NewDevices(

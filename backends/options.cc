@@ -12,34 +12,19 @@ constexpr std::array<std::string_view, 3> kRewrites = {"exact", "reassociate",
 constexpr std::array<std::string_view, 3> kCpuKernels = {"auto", "generated",
                                                          "vendor"};
 
-template <typename Enum, size_t N>
-std::optional<Enum> Find(const std::array<std::string_view, N>& names,
-                         std::string_view text) {
-  for (size_t i = 0; i < N; ++i) {
-    if (names[i] == text) return static_cast<Enum>(i);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::string_view Name(Precision precision) {
-  return kPrecisions[static_cast<size_t>(precision)];
+template <>
+std::span<const std::string_view> ValueNames<Precision>() {
+  return kPrecisions;
 }
-std::string_view Name(Rewrites rewrites) {
-  return kRewrites[static_cast<size_t>(rewrites)];
+template <>
+std::span<const std::string_view> ValueNames<Rewrites>() {
+  return kRewrites;
 }
-std::string_view Name(CpuKernels kernels) {
-  return kCpuKernels[static_cast<size_t>(kernels)];
-}
-std::optional<Precision> ParsePrecision(std::string_view text) {
-  return Find<Precision>(kPrecisions, text);
-}
-std::optional<Rewrites> ParseRewrites(std::string_view text) {
-  return Find<Rewrites>(kRewrites, text);
-}
-std::optional<CpuKernels> ParseCpuKernels(std::string_view text) {
-  return Find<CpuKernels>(kCpuKernels, text);
+template <>
+std::span<const std::string_view> ValueNames<CpuKernels>() {
+  return kCpuKernels;
 }
 
 }  // namespace encore::backends

@@ -1,12 +1,17 @@
 // CompileOptions: what a caller chooses about a compile. The rows are in
-// options.def; command line, cache key and key test are made from them.
+// options.def; command line, cache key, a package's options and key test are
+// made from them.
 #ifndef ENCORE_BACKENDS_OPTIONS_H_
 #define ENCORE_BACKENDS_OPTIONS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace encore::backends {
 
@@ -17,32 +22,57 @@ enum class Rewrites : uint8_t { kExact, kReassociate, kFast };
 // wherever it has one.
 enum class CpuKernels : uint8_t { kAuto, kGenerated, kVendor };
 
-std::string_view Name(Precision precision);
-std::string_view Name(Rewrites rewrites);
-std::string_view Name(CpuKernels kernels);
-std::optional<Precision> ParsePrecision(std::string_view text);
-std::optional<Rewrites> ParseRewrites(std::string_view text);
-std::optional<CpuKernels> ParseCpuKernels(std::string_view text);
+// The names of all values of an enumeration, in its order.
+template <typename Enum>
+std::span<const std::string_view> ValueNames();
+template <>
+std::span<const std::string_view> ValueNames<Precision>();
+template <>
+std::span<const std::string_view> ValueNames<Rewrites>();
+template <>
+std::span<const std::string_view> ValueNames<CpuKernels>();
+
+// A value's name, and the value of a name; nothing for other text.
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+std::string_view Name(Enum value) {
+  return ValueNames<Enum>()[static_cast<size_t>(value)];
+}
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+std::optional<Enum> ParseValue(std::string_view name) {
+  const std::span<const std::string_view> names = ValueNames<Enum>();
+  const auto it = std::ranges::find(names, name);
+  if (it == names.end()) return std::nullopt;
+  return static_cast<Enum>(it - names.begin());
+}
 
 struct CompileOptions {
-#define ENCORE_OPTION(type, name, fallback, in_key, help) type name = fallback;
+#define ENCORE_OPTION(type, name, fallback, in_key, unused, flag, help) \
+  type name = fallback;
 #include "encore/backends/options.def"
 #undef ENCORE_OPTION
 
   bool operator==(const CompileOptions&) const = default;
 };
 
+// What becomes of a value that is not the default and that no backend of the
+// compile looks at.
+enum class Unused : uint8_t { kRefused, kLeft };
+
 struct OptionInfo {
   std::string_view name;
   bool in_key;
+  Unused unused;
+  std::string_view flag;  // "--cpu-kernels"; empty for none
   std::string_view help;
 };
 
 // visit(const OptionInfo&, field&) for each option in the order of the table.
 template <typename Options, typename Visitor>
 void VisitOptions(Options& options, Visitor&& visit) {
-#define ENCORE_OPTION(type, name, fallback, in_key, help) \
-  visit(OptionInfo{#name, in_key, help}, options.name);
+#define ENCORE_OPTION(type, name, fallback, in_key, unused, flag, help) \
+  visit(OptionInfo{#name, in_key, Unused::unused, flag, help}, options.name);
 #include "encore/backends/options.def"
 #undef ENCORE_OPTION
 }

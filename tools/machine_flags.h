@@ -12,7 +12,7 @@ namespace encore::tools {
 
 struct MachineFlags {
   int threads = 0;
-  std::string cache;  // the folder; AddCacheFlags sets the user's
+  std::string cache;  // the folder; AddCacheFlag sets the user's
   std::string cache_size = "8GiB";
 };
 

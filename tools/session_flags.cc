@@ -1,7 +1,9 @@
 #include "encore/tools/session_flags.h"
 
+#include <type_traits>
 #include <utility>
 
+#include "encore/backends/backends.h"
 #include "encore/backends/options.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/status_macros.h"
@@ -12,60 +14,51 @@
 namespace encore::tools {
 namespace {
 
-StatusOr<backends::CompileOptions> CompileOptionsOf(const SessionFlags& flags) {
-  backends::CompileOptions options;
-  options.target = flags.target;
-  options.placement = flags.placement;
-  options.deterministic = flags.deterministic;
-  options.tune_seconds = flags.tune_seconds;
-  const auto precision = backends::ParsePrecision(flags.precision);
-  const auto rewrites = backends::ParseRewrites(flags.rewrites);
-  const auto kernels = backends::ParseCpuKernels(flags.cpu_kernels);
-  if (!kernels) {
-    return InvalidArgumentError(StrCat("--cpu-kernels ", flags.cpu_kernels,
-                                       ": expected auto, generated or vendor"));
-  }
-  if (!precision) {
-    return InvalidArgumentError(StrCat("--precision ", flags.precision,
-                                       ": expected f32, tf32, bf16 or f16"));
-  }
-  if (!rewrites) {
-    return InvalidArgumentError(
-        StrCat("--rewrites ", flags.rewrites,
-               ": expected exact, reassociate or fast"));
-  }
-  options.precision = *precision;
-  options.rewrites = *rewrites;
-  options.cpu_kernels = *kernels;
-  return options;
+void AddFlag(CLI::App& app, const std::string& flag, const std::string& help,
+             bool* value) {
+  app.add_flag(flag, *value, help);
+}
+void AddFlag(CLI::App& app, const std::string& flag, const std::string& help,
+             std::string* value) {
+  app.add_option(flag, *value, help)->capture_default_str();
+}
+void AddFlag(CLI::App& app, const std::string& flag, const std::string& help,
+             int64_t* value) {
+  app.add_option(flag, *value, help)
+      ->check(WholeNumber())
+      ->capture_default_str();
+}
+void AddFlag(CLI::App& app, const std::string& flag, const std::string& help,
+             double* value) {
+  app.add_option(flag, *value, help)
+      ->check(NonNegativeNumber())
+      ->capture_default_str();
+}
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+void AddFlag(CLI::App& app, const std::string& flag, const std::string& help,
+             Enum* value) {
+  const auto names = backends::ValueNames<Enum>();
+  app.add_option_function<std::string>(
+         flag,
+         [value](const std::string& text) {
+           *value = backends::ParseValue<Enum>(text).value_or(*value);
+         },
+         help)
+      ->check(
+          CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))
+      ->default_str(std::string(backends::Name(*value)));
 }
 
 }  // namespace
 
 void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
-  app.add_option("--target", flags->target,
-                 "cpu, cpu:ISA (avx2, avx512) or ref")
-      ->capture_default_str();
-  app.add_option("--placement", flags->placement,
-                 "NAME=BACKEND,… for inputs, outputs or origins");
+  backends::VisitOptions(
+      flags->compile, [&](const backends::OptionInfo& info, auto& value) {
+        if (info.flag.empty()) return;
+        AddFlag(app, std::string(info.flag), std::string(info.help), &value);
+      });
   AddThreadsFlag(app, &flags->machine);
-  app.add_option("--precision", flags->precision,
-                 "f32, tf32, bf16 or f16: the least for products of f32; no "
-                 "target goes below f32 yet")
-      ->capture_default_str();
-  app.add_option("--rewrites", flags->rewrites,
-                 "exact, reassociate or fast: what is allowed; only exact ones "
-                 "are made yet")
-      ->capture_default_str();
-  app.add_option("--cpu-kernels", flags->cpu_kernels,
-                 "for products and convolutions: auto, generated or vendor")
-      ->capture_default_str();
-  app.add_flag("--deterministic", flags->deterministic,
-               "bit-equal results for any number of threads");
-  app.add_option("--tune", flags->tune_seconds,
-                 "seconds to time kernels for, where there is a choice that "
-                 "is not measured yet")
-      ->check(NonNegativeNumber());
   AddCacheFlag(app, &flags->machine);
   AddCacheSizeFlag(app, &flags->machine);
   app.add_flag("--no-cache", flags->no_cache, "keep nothing on disk");
@@ -76,8 +69,8 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
 
 StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags) {
   ENCORE_ASSIGN_OR_RETURN(const int threads, ThreadCount(flags.machine));
-  ENCORE_ASSIGN_OR_RETURN(backends::CompileOptions compile,
-                          CompileOptionsOf(flags));
+  backends::CompileOptions compile = flags.compile;
+  ENCORE_RETURN_IF_ERROR(backends::CheckUsed(compile));
   ENCORE_ASSIGN_OR_RETURN(const uint64_t max_bytes,
                           ParseByteCount(flags.machine.cache_size));
   compile.threads = threads;

@@ -1,5 +1,5 @@
-// The flags that verbs which compile have in common: what to compile for, with
-// which options, on how many threads, and where compiled graphs are kept.
+// The flags that verbs which compile have in common: the options of
+// backends/options.def, how many threads, and where compiled graphs are kept.
 #ifndef ENCORE_TOOLS_SESSION_FLAGS_H_
 #define ENCORE_TOOLS_SESSION_FLAGS_H_
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "encore/backends/options.h"
 #include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/device/thread_pool.h"
@@ -18,15 +19,15 @@
 namespace encore::tools {
 
 struct SessionFlags {
-  std::string target = "cpu", placement, precision = "f32";
-  std::string rewrites = "reassociate", cpu_kernels = "auto";
-  bool deterministic = false;
-  double tune_seconds = 0;
+  // Those with a flag in options.def; OpenSession sets `threads`.
+  backends::CompileOptions compile;
   MachineFlags machine;
   bool no_cache = false, check_cache = false, verify = false;
 };
 
-// Adds them to a verb's command line; `flags` outlives `app`.
+// Adds them to a verb's command line, a flag for each row of the table that
+// names one, with the names of its values and its default; `flags` outlives
+// `app`.
 void AddSessionFlags(CLI::App& app, SessionFlags* flags);
 
 // A session and the threads that it replays on.
@@ -38,7 +39,8 @@ struct ToolSession {
       : threads(thread_count), session(std::move(options), &threads) {}
 };
 
-// InvalidArgument names the flag and what it expects.
+// InvalidArgument names the flag and what it expects, a value too that the
+// target would ignore where options.def refuses that.
 StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags);
 
 // Values of symbols from NAME=VALUE; the error names the text.

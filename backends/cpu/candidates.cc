@@ -7,6 +7,7 @@
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
+#include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/target.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/kernel.h"
@@ -17,11 +18,6 @@
 namespace encore::backends::cpu {
 namespace {
 
-constexpr double kCyclesPerSecond = 3e9;
-constexpr double kLaunchSeconds = 1e-7;
-constexpr double kInterpretedSeconds = 50e-9;
-// Calling the library for one piece.
-constexpr double kPieceSeconds = 1.5e-6;
 // Planned for where results, and so what is chosen, must not depend on it.
 constexpr int kDeterministicThreads = 2;
 

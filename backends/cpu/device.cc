@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "encore/backends/absent.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/image.h"
 #include "encore/backends/cpu/kernel_params.h"
+#include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/program.h"
@@ -22,10 +24,6 @@ namespace {
 
 using runtime::LaunchContext;
 using runtime::LoadRequest;
-
-// Of a kernel of data-dependent sizes: bytes of its largest buffer that are
-// worth a partition.
-constexpr int64_t kGrainBytes = 32 << 10;
 
 class GeneratedKernel : public runtime::Kernel {
  public:
@@ -172,7 +170,7 @@ std::unique_ptr<runtime::Device> NewCpuDevice() {
 }
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
-  if (ordinal != 0) return NotFoundError("there is one CPU, number 0");
+  if (ordinal > 0) return NoDevice("cpu", ordinal);
   return NewCpuDevice();
 }
 

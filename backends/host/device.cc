@@ -3,10 +3,10 @@
 #include <span>
 #include <vector>
 
+#include "encore/backends/absent.h"
 #include "encore/backends/host/kernel.h"
 #include "encore/backends/host/program.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/ir/support/strings.h"
 #include "encore/runtime/device/host_device.h"
 
 namespace encore::backends::host {
@@ -31,10 +31,7 @@ class Device : public runtime::HostDevice {
 }  // namespace
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
-  if (ordinal > 0) {
-    return NotFoundError(
-        StrCat("no device host:", ordinal, "; there is host:0"));
-  }
+  if (ordinal > 0) return NoDevice(kHostBackend, ordinal);
   return std::unique_ptr<runtime::Device>(std::make_unique<Device>());
 }
 

@@ -12,7 +12,8 @@ namespace encore::backends {
 
 // Adds devices, pools, symbols, slots and plans to `graph`, which has the
 // programs of `table` already; AssignMemory comes next. InvalidArgument for
-// what has no steps (symbols that no input's shape says, loops).
+// what has no steps: symbols that no input's shape says, parameters of strings,
+// ops that are neither a kernel nor a form of control flow that plans have.
 Status EmitSteps(const Scope& scope, const Placement& placement,
                  const KernelTable& table, runtime::CompiledGraph* graph);
 

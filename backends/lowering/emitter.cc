@@ -108,7 +108,7 @@ void Emitter::MarkDerived() {
   for (const ScopeKernel& kernel : scope_.kernels) {
     // The run plan defines symbols.
     for (const NodeId node : kernel.counts) mark(graph_.operand(node, 0));
-    if (kernel.prepare) continue;
+    if (kernel.site.prepare) continue;
     for (const ValueId input : kernel.built.inputs) mark(input);
   }
   for (const auto& [node, bodies] : scope_.bodies) {
@@ -140,8 +140,8 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
     }
     if (maker < 0 || slots_[value.value()].valid()) continue;
     const ScopeKernel& kernel = scope_.kernels[maker];
-    if (kernel.prepare) continue;
-    if (shared_->pools[kernel.backend] != kHostPool) continue;
+    if (kernel.site.prepare) continue;
+    if (shared_->pools[kernel.site.backend] != kHostPool) continue;
     if (value != output && IsElement(destinations[i])) continue;
     slots_[output.value()] = destinations[i];
     if (value != output) {
@@ -244,11 +244,11 @@ SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
   if (it != shared_->packed.end()) return it->second;
   const TensorType bytes{DType::kU8, Shape({Dim(packed.bytes)})};
   const SlotId slot =
-      NewSlot(SlotRole::kDerived, bytes, shared_->pools[kernel.backend]);
+      NewSlot(SlotRole::kDerived, bytes, shared_->pools[kernel.site.backend]);
   shared_->packed.emplace(key, slot);
   runtime::Launch launch;
   launch.program = packer;
-  launch.device = shared_->devices[kernel.backend];
+  launch.device = shared_->devices[kernel.site.backend];
   launch.reads = {input};
   launch.writes = {slot};
   shared_->prepare.push_back({std::move(launch), kernel.origins});
@@ -256,8 +256,8 @@ SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
 }
 
 Status Emitter::EmitKernel(const ScopeKernel& kernel) {
-  const PoolId pool = shared_->pools[kernel.backend];
-  const bool prepare = kernel.prepare;
+  const PoolId pool = shared_->pools[kernel.site.backend];
+  const bool prepare = kernel.site.prepare;
   for (const NodeId node : kernel.counts) {
     ENCORE_RETURN_IF_ERROR(DefineSize(node));
   }
@@ -266,7 +266,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
   launch.program = shared_->table.program(kernel.kernel);
-  launch.device = shared_->devices[kernel.backend];
+  launch.device = shared_->devices[kernel.site.backend];
   for (const ValueId input : kernel.built.inputs) {
     ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(input, pool, prepare));
     launch.reads.push_back(slot);

@@ -15,6 +15,9 @@ namespace {
 // Nodes of a group at most; keeps the tracing of one region short.
 constexpr size_t kMaxGroup = 64;
 
+// Kernels whose seconds are kept at most.
+constexpr size_t kMostKnown = 1 << 14;
+
 // Too cheap to keep the result of: computed again wherever it is used.
 bool IsCheap(const Graph& graph, NodeId node) {
   return graph.op(node) == Op::kBroadcast || graph.op(node) == Op::kIota;
@@ -43,7 +46,7 @@ class Partitioner {
 
   std::vector<Group> Run() {
     for (const NodeId node : Nodes(graph_)) {
-      if (!live_[node.value()] || Label(node) < 0 || IsView(graph_, node)) {
+      if (!live_[node.value()] || !HasKernel(node) || IsView(graph_, node)) {
         continue;
       }
       group_of_[node.value()] = static_cast<int>(groups_.size());
@@ -57,7 +60,12 @@ class Partitioner {
  private:
   using NodeList = std::vector<NodeId>;
 
-  int Label(NodeId node) const { return context_.labels[node.value()]; }
+  bool HasKernel(NodeId node) const {
+    return context_.sites[node.value()].has_value();
+  }
+  bool IsAt(NodeId node, NodeId other) const {
+    return context_.sites[node.value()] == context_.sites[other.value()];
+  }
 
   // Takes the groups of the node's operands into its own where that works;
   // again, as taken groups bring operands of their own.
@@ -84,7 +92,7 @@ class Partitioner {
   NodeId Source(ValueId value, NodeList* path) const {
     NodeId node = graph_.producer(value);
     while (IsView(graph_, node) && group_of_[node.value()] < 0 &&
-           Label(node) >= 0) {
+           HasKernel(node)) {
       path->push_back(node);
       node = graph_.producer(graph_.operand(node, 0));
     }
@@ -94,7 +102,7 @@ class Partitioner {
   bool TryTake(ValueId operand, int group) {
     NodeList path;
     const NodeId source = Source(operand, &path);
-    if (Contains(groups_[group], source) || Label(source) < 0) return false;
+    if (Contains(groups_[group], source) || !HasKernel(source)) return false;
     const NodeId root = groups_[group].back();
     NodeList merged = groups_[group];
     merged.insert(merged.end(), path.begin(), path.end());
@@ -103,7 +111,7 @@ class Partitioner {
     if (duplicate) {
       merged.push_back(source);
     } else {
-      if (Label(source) != Label(root) || other < 0 || other == group) {
+      if (!IsAt(source, root) || other < 0 || other == group) {
         return false;
       }
       merged.insert(merged.end(), groups_[other].begin(), groups_[other].end());
@@ -112,10 +120,10 @@ class Partitioner {
     std::sort(merged.begin(), merged.end());
     merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
     if (merged.size() > kMaxGroup || !IsConvex(merged)) return false;
-    const std::optional<double> seconds = Seconds(merged, Label(root));
+    const std::optional<double> seconds = Seconds(merged);
     if (!seconds.has_value()) return false;
     if (!duplicate && IsMoveBeforeContraction(groups_[other], groups_[group]) &&
-        *seconds > Apart(groups_[other], groups_[group], Label(root))) {
+        *seconds > Apart(groups_[other], groups_[group])) {
       return false;
     }
     groups_[group] = merged;
@@ -287,13 +295,24 @@ class Partitioner {
     return true;
   }
 
-  // What the nodes take as one kernel; nothing where they cannot be one.
-  std::optional<double> Seconds(const NodeList& nodes, int label) const {
+  // What the nodes, the last of which says where, take as one kernel; nothing
+  // where they cannot be one. The same nodes come up again: beside each group
+  // that they might join, and as that group grows.
+  std::optional<double> Seconds(const NodeList& nodes) {
+    if (const auto known = seconds_.find(nodes); known != seconds_.end()) {
+      return known->second;
+    }
+    if (seconds_.size() >= kMostKnown) seconds_.clear();
+    const std::optional<double> seconds = TraceSeconds(nodes);
+    seconds_.emplace(nodes, seconds);
+    return seconds;
+  }
+  std::optional<double> TraceSeconds(const NodeList& nodes) const {
     const std::vector<ValueId> outputs = OutputsOf(nodes);
     const std::optional<BuiltRegion> built =
         BuildRegion(graph_, nodes, outputs);
     if (!built.has_value() || Recomputes(built->region)) return std::nullopt;
-    return context_.seconds(*built, label);
+    return context_.seconds(*built, *context_.sites[nodes.back().value()]);
   }
 
   // Whether a contraction in `into` reads what `from` only moves: again for
@@ -303,10 +322,9 @@ class Partitioner {
     return Has(into, kContraction) && ReadBefore(from, into);
   }
 
-  double Apart(const NodeList& from, const NodeList& into, int label) const {
+  double Apart(const NodeList& from, const NodeList& into) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
-    return Seconds(from, label).value_or(kNever) +
-           Seconds(into, label).value_or(kNever);
+    return Seconds(from).value_or(kNever) + Seconds(into).value_or(kNever);
   }
 
   // Whether a reduction would be computed again for outer points that it does
@@ -368,7 +386,7 @@ class Partitioner {
       work.push_back(output.value);
     }
     for (const NodeId node : Nodes(graph_)) {
-      if (!live_[node.value()] || Label(node) >= 0) continue;
+      if (!live_[node.value()] || HasKernel(node)) continue;
       for (const ValueId operand : graph_.operands(node)) {
         work.push_back(operand);
       }
@@ -389,7 +407,7 @@ class Partitioner {
       if (seen[value.value()]) continue;
       seen[value.value()] = true;
       const NodeId producer = graph_.producer(value);
-      if (Label(producer) < 0 || !IsRematerialized(producer)) continue;
+      if (!HasKernel(producer) || !IsRematerialized(producer)) continue;
       needed[producer.value()] = IsCheap(graph_, producer);
       for (const ValueId operand : graph_.operands(producer)) {
         work.push_back(operand);
@@ -464,6 +482,7 @@ class Partitioner {
   std::vector<bool> is_output_;             // by value
   std::vector<int> group_of_;               // by node
   std::vector<NodeList> groups_;
+  std::map<NodeList, std::optional<double>> seconds_;
 };
 
 }  // namespace

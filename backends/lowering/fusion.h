@@ -23,21 +23,31 @@ struct Group {
   std::vector<ValueId> outputs;  // ascending; used outside, or of the graph
 };
 
+// Where and when a kernel runs.
+struct KernelSite {
+  int backend = 0;       // in Placement::backends
+  bool prepare = false;  // in the prepare plan: depends on weights only
+
+  bool operator==(const KernelSite&) const = default;
+};
+
 // What is known of a graph beside its nodes; indexed by node.
 struct FusionContext {
-  // Nodes with different labels are never in one group (backend, phase); -1: no
-  // kernel (arguments, constants, control flow).
-  std::vector<int> labels;
-  // Estimated seconds of the kernel that a group's region has under that label;
-  // nothing where there is none.
-  std::function<std::optional<double>(const BuiltRegion& region, int label)>
+  // Nodes with different sites are never in one group; none: no kernel
+  // (arguments, constants, control flow).
+  std::vector<std::optional<KernelSite>> sites;
+  // Estimated seconds of the kernel that a group's region has at that site;
+  // nothing where there is none. A function of its arguments: what was asked
+  // once may not be asked again.
+  std::function<std::optional<double>(const BuiltRegion& region,
+                                      KernelSite site)>
       seconds;
   // Otherwise every group has one node.
   bool fuse = true;
 };
 
 // Groups in an order in which each comes after those it reads from. Covers all
-// live nodes with a label, but for reshapes left as views. Deterministic.
+// live nodes with a site, but for reshapes left as views. Deterministic.
 std::vector<Group> GreedyPartition(const Graph& graph,
                                    const FusionContext& context);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/text/parser.h"
@@ -26,9 +27,13 @@ size_t CountGroups(std::optional<double> fused) {
   EXPECT_TRUE(graph.ok()) << graph.status();
   FusionContext context;
   for (const NodeId node : Nodes(*graph)) {
-    context.labels.push_back(graph->operands(node).empty() ? -1 : 0);
+    if (graph->operands(node).empty()) {
+      context.sites.emplace_back();
+    } else {
+      context.sites.emplace_back(KernelSite{});
+    }
   }
-  context.seconds = [&](const BuiltRegion& built, int) {
+  context.seconds = [&](const BuiltRegion& built, KernelSite) {
     // Of both, where the transpose's result is neither read nor written.
     const bool both =
         std::ranges::none_of(built.inputs,
@@ -46,6 +51,82 @@ TEST(FusionTest, AMoveStaysApartWhereAContractionReadsItForLess) {
   EXPECT_EQ(CountGroups(1.5), 1);
   EXPECT_EQ(CountGroups(2.5), 2);
   EXPECT_EQ(CountGroups(std::nullopt), 2);
+}
+
+// The groups of a graph whose regions all have kernels that take a second, so
+// that fusion takes whatever the op table allows.
+size_t CountLegal(const std::string& text) {
+  const StatusOr<Graph> graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status() << text;
+  if (!graph.ok()) return 0;
+  FusionContext context;
+  for (const NodeId node : Nodes(*graph)) {
+    context.sites.push_back(
+        HasRegion(*graph, node) ? std::optional(KernelSite{}) : std::nullopt);
+  }
+  context.seconds = [](const BuiltRegion&, KernelSite) { return 1.0; };
+  return GreedyPartition(*graph, context).size();
+}
+
+std::string Chain(const std::string& first, const std::string& second) {
+  return "graph g(%x: f32[4,6], %w: f32[6,6], %i: i64[2,1]) {\n  %a = " +
+         first + "\n  %y = " + second + "\n  return %y\n}";
+}
+
+TEST(FusionTest, TraitsOfTheTwoOpsDecide) {
+  const std::string dot = "dot_general(%x, %w) {contract = [1]x[0]}";
+  const std::string dot_of_a = "dot_general(%a, %w) {contract = [1]x[0]}";
+  const std::string sum_of_a = "reduce(%a) {axes = [1], combiner = sum}";
+  const std::string running = "cumulative(%a) {axis = 1, combiner = sum}";
+  const struct {
+    std::string first, second;
+    size_t groups;
+  } kCases[] = {
+      {"neg(%x)", "exp(%a)", 1},
+      {"neg(%x)", sum_of_a, 1},
+      // Nothing follows what ends a kernel.
+      {"concat(%x, %x) {axis = 0}", "neg(%a)", 2},
+      // Products are read several times: moved, not computed again.
+      {"neg(%x)", dot_of_a, 2},
+      {"reverse(%x) {axes = [0]}", dot_of_a, 1},
+      {dot, "neg(%a)", 1},
+      {dot, sum_of_a, 2},
+      {dot, dot_of_a, 2},
+      {"neg(%x)", running, 2},
+      {"reverse(%x) {axes = [0]}", running, 1},
+      // A broadcast is made wherever it is read.
+      {"broadcast(%x) {shape = [4,6], axes = [0,1]}", "neg(%a)", 1},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(CountLegal(Chain(c.first, c.second)), c.groups)
+        << c.first << " -> " << c.second;
+  }
+}
+
+// What was asked once is not asked again: the answers of `seconds` for the same
+// nodes are one call.
+TEST(FusionTest, EachSetOfNodesIsAskedForOnce) {
+  const StatusOr<Graph> graph = ParseGraph(R"(
+graph g(%x: f32[4,6], %w: f32[6,6]) {
+  %t = transpose(%x) {permutation = [1,0]}
+  %u = transpose(%w) {permutation = [1,0]}
+  %d = dot_general(%t, %u) {contract = [0]x[0]}
+  return %d
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  FusionContext context;
+  for (const NodeId node : Nodes(*graph)) {
+    context.sites.push_back(
+        HasRegion(*graph, node) ? std::optional(KernelSite{}) : std::nullopt);
+  }
+  std::vector<std::pair<std::vector<ValueId>, std::vector<ValueId>>> asked;
+  context.seconds = [&](const BuiltRegion& built, KernelSite) {
+    asked.emplace_back(built.inputs, built.outputs);
+    return 10.0 * static_cast<double>(asked.size());
+  };
+  GreedyPartition(*graph, context);
+  std::ranges::sort(asked);
+  EXPECT_EQ(std::ranges::adjacent_find(asked), asked.end());
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ namespace {
 // are not measured.
 constexpr double kWorthTiming = 4;
 
+constexpr size_t kMostAnswerBytes = 64 << 20;
+
 bool IsOf(const Measurement& measurement,
           std::span<const Candidate> candidates) {
   return std::equal(measurement.timings.begin(), measurement.timings.end(),
@@ -34,33 +36,11 @@ std::vector<Symbol> KernelTable::SymbolsOf(const BuiltRegion& built) const {
   return symbols;
 }
 
-std::vector<Candidate> KernelTable::Candidates(const Region& region,
-                                               const std::vector<bool>& weights,
-                                               std::span<const Symbol> symbols,
-                                               int backend) const {
-  std::vector<Candidate> candidates = placement_.backends[backend]->Candidates(
-      {&region, weights, symbols}, options_);
-  // Those compute another region: this one in their layouts.
-  std::erase_if(candidates, [](const Candidate& candidate) {
-    return !candidate.inputs.empty() || !candidate.outputs.empty();
-  });
-  return candidates;
-}
-
-std::optional<double> KernelTable::Seconds(const BuiltRegion& built,
+KernelTable::RequestKey KernelTable::KeyOf(const Region& region,
                                            const std::vector<bool>& weights,
-                                           int backend) const {
-  const std::vector<Candidate> candidates =
-      Candidates(built.region, weights, SymbolsOf(built), backend);
-  if (candidates.empty()) return std::nullopt;
-  return candidates[0].seconds;
-}
-
-std::optional<int> KernelTable::Add(const BuiltRegion& built,
-                                    const std::vector<bool>& weights,
-                                    int backend) {
-  std::vector<std::byte> key = EncodeRegion(built.region);
-  std::vector<Symbol> symbols = SymbolsOf(built);
+                                           std::span<const Symbol> symbols,
+                                           int backend) {
+  RequestKey key = EncodeRegion(region);
   for (const bool weight : weights) key.push_back(std::byte(weight));
   for (const Symbol& symbol : symbols) {
     for (const char c : StrCat(symbol.lower, "-", symbol.upper, ";")) {
@@ -68,18 +48,50 @@ std::optional<int> KernelTable::Add(const BuiltRegion& built,
     }
   }
   key.push_back(std::byte(backend));
-  const auto [it, added] =
-      numbers_.try_emplace(std::move(key), static_cast<int>(entries_.size()));
-  if (!added) {
+  return key;
+}
+
+const std::vector<Candidate>& KernelTable::Candidates(
+    const RequestKey& key, const KernelRequest& request, int backend) {
+  const auto known = answers_.find(key);
+  if (known != answers_.end()) return known->second;
+  if (answer_bytes_ + key.size() > kMostAnswerBytes) {
+    answers_.clear();
+    answer_bytes_ = 0;
+  }
+  answer_bytes_ += key.size();
+  std::vector<Candidate> candidates =
+      placement_.backends[backend]->Candidates(request, options_);
+  // Those compute another region: this one in their layouts.
+  std::erase_if(candidates, [](const Candidate& candidate) {
+    return !candidate.inputs.empty() || !candidate.outputs.empty();
+  });
+  return answers_.emplace(key, std::move(candidates)).first->second;
+}
+
+std::optional<double> KernelTable::Seconds(const BuiltRegion& built,
+                                           const std::vector<bool>& weights,
+                                           int backend) {
+  const std::vector<Symbol> symbols = SymbolsOf(built);
+  const std::vector<Candidate>& candidates =
+      Candidates(KeyOf(built.region, weights, symbols, backend),
+                 {&built.region, weights, symbols}, backend);
+  if (candidates.empty()) return std::nullopt;
+  return candidates[0].seconds;
+}
+
+std::optional<int> KernelTable::Add(const BuiltRegion& built,
+                                    const std::vector<bool>& weights,
+                                    int backend) {
+  std::vector<Symbol> symbols = SymbolsOf(built);
+  RequestKey key = KeyOf(built.region, weights, symbols, backend);
+  if (const auto it = numbers_.find(key); it != numbers_.end()) {
     ++entries_[it->second]->uses;
     return it->second;
   }
   std::vector<Candidate> candidates =
-      Candidates(built.region, weights, symbols, backend);
-  if (candidates.empty()) {
-    numbers_.erase(it);
-    return std::nullopt;
-  }
+      Candidates(key, {&built.region, weights, symbols}, backend);
+  if (candidates.empty()) return std::nullopt;
   auto entry = std::make_unique<Entry>();
   entry->region = built.region;
   entry->weights = weights;
@@ -90,11 +102,13 @@ std::optional<int> KernelTable::Add(const BuiltRegion& built,
     return candidate.seconds > most;
   });
   entry->candidates = std::move(candidates);
+  const int number = static_cast<int>(entries_.size());
   entries_.push_back(std::move(entry));
-  return it->second;
+  numbers_.emplace(std::move(key), number);
+  return number;
 }
 
-std::string KernelTable::KeyOf(const Entry& entry) const {
+std::string KernelTable::MeasurementKeyOf(const Entry& entry) const {
   return MeasurementKey(*placement_.backends[entry.backend], RequestOf(entry),
                         entry.candidates, options_);
 }
@@ -104,9 +118,9 @@ std::vector<KernelTable::Entry*> KernelTable::ChooseKnown(
   std::vector<Entry*> unknown;
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->candidates.size() < 2 || entry->region.symbols > 0) continue;
-    const auto bytes = store == nullptr
-                           ? std::nullopt
-                           : store->Get(kMeasurementKind, KeyOf(*entry));
+    const auto bytes = store == nullptr ? std::nullopt
+                                        : store->Get(kMeasurementKind,
+                                                     MeasurementKeyOf(*entry));
     const auto known = bytes ? DecodeMeasurement(*bytes) : std::nullopt;
     if (known && IsOf(*known, entry->candidates)) {
       entry->chosen = BestOf(*known);
@@ -136,7 +150,7 @@ void KernelTable::Choose(ArtifactStore* store) {
     entry->chosen = BestOf(*measured);
     if (store == nullptr) continue;
     const std::string bytes = EncodeMeasurement(*measured);
-    store->Put(kMeasurementKind, KeyOf(*entry),
+    store->Put(kMeasurementKind, MeasurementKeyOf(*entry),
                std::as_bytes(std::span(bytes)));
   }
 }

@@ -26,10 +26,10 @@ class KernelTable {
       : placement_(placement), options_(options), symbols_(symbols) {}
 
   // Estimated seconds of the backend's kernel, nothing where it has none;
-  // weights[i]: input i is known at prepare.
+  // weights[i]: input i is known at prepare. The backend is asked once for
+  // equal regions.
   std::optional<double> Seconds(const BuiltRegion& built,
-                                const std::vector<bool>& weights,
-                                int backend) const;
+                                const std::vector<bool>& weights, int backend);
 
   // The number of the kernel for that region, the same for equal ones. Nothing
   // where the backend has none.
@@ -71,18 +71,26 @@ class KernelTable {
     std::vector<runtime::KernelBinaryId> packers;
   };
 
+  // All that a backend's answer depends on, as bytes: equal ones only for equal
+  // requests.
+  using RequestKey = std::vector<std::byte>;
+  static RequestKey KeyOf(const Region& region,
+                          const std::vector<bool>& weights,
+                          std::span<const Symbol> symbols, int backend);
+
   std::vector<Symbol> SymbolsOf(const BuiltRegion& built) const;
-  std::vector<Candidate> Candidates(const Region& region,
-                                    const std::vector<bool>& weights,
-                                    std::span<const Symbol> symbols,
-                                    int backend) const;
+  // The backend's candidates for that request, whose key is `key`. Valid until
+  // the next call.
+  const std::vector<Candidate>& Candidates(const RequestKey& key,
+                                           const KernelRequest& request,
+                                           int backend);
   // Entries with a choice that nothing in `store` decides; the others are
   // chosen.
   std::vector<Entry*> ChooseKnown(ArtifactStore* store);
   static KernelRequest RequestOf(const Entry& entry) {
     return {&entry.region, entry.weights, entry.symbols};
   }
-  std::string KeyOf(const Entry& entry) const;
+  std::string MeasurementKeyOf(const Entry& entry) const;
   Status CompileFor(int backend, ArtifactStore* store,
                     runtime::CompiledGraph* graph);
 
@@ -90,7 +98,11 @@ class KernelTable {
   const CompileOptions& options_;
   std::span<const Symbol> symbols_;
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::map<std::vector<std::byte>, int> numbers_;
+  std::map<RequestKey, int> numbers_;
+  // What backends answered, as fusion asks for the regions of repeated blocks,
+  // and of all that it tries, again; at most kMostAnswerBytes of keys.
+  std::map<RequestKey, std::vector<Candidate>> answers_;
+  size_t answer_bytes_ = 0;
   std::map<std::string, runtime::KernelBinaryId> packers_;
 };
 

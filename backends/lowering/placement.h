@@ -28,9 +28,9 @@ struct Placement {
   }
 };
 
-// From options.target and options.placement. NotFound for a backend that is not
-// among `backends`; InvalidArgument for text of another form and for names that
-// the graph does not have.
+// From options.target and options.placement. NotFound for a target that is not
+// among `backends` (find_target.h); InvalidArgument for text of another form
+// and for names that the graph does not have (placement_text.h).
 StatusOr<Placement> ResolvePlacement(const Graph& graph, const Stencil& stencil,
                                      const CompileOptions& options,
                                      std::span<const Backend* const> backends);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "encore/backends/lowering/fusion.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -65,11 +64,13 @@ std::vector<bool> BodyWeights(const Graph& graph, NodeId node,
   return known;
 }
 
+// Inputs that the prepare plan can give the kernel in a form of its own; what
+// runs in the prepare plan itself has none.
 std::vector<bool> WeightInputs(const std::vector<bool>& weights,
-                               const BuiltRegion& built) {
+                               const BuiltRegion& built, KernelSite site) {
   std::vector<bool> inputs;
   for (const ValueId input : built.inputs) {
-    inputs.push_back(weights[input.value()]);
+    inputs.push_back(!site.prepare && weights[input.value()]);
   }
   return inputs;
 }
@@ -80,11 +81,6 @@ Status Unsupported(const Graph& graph, NodeId node, const Backend& backend) {
                                      graph.origin(node), "): ", graph.op(node),
                                      " to ", type.ToString(graph.symbols()),
                                      " has no kernel on ", backend.name()));
-}
-
-// Labels for fusion: backend and phase of each node that becomes a kernel.
-constexpr int LabelOf(int backend, bool prepare) {
-  return 2 * backend + (prepare ? 1 : 0);
 }
 
 // Whether it depends on a symbol that is known before a replay.
@@ -114,26 +110,21 @@ Status CheckNoSymbolicSizes(const Graph& graph, const Backend& backend) {
 
 // `known`: by value, whether it depends on weights only.
 StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
-                                 int label, const std::vector<bool>& known,
+                                 KernelSite site,
+                                 const std::vector<bool>& known,
                                  const Placement& placement,
                                  KernelTable* table) {
   std::optional<BuiltRegion> built =
       BuildRegion(graph, group.nodes, group.outputs);
   const NodeId root = group.nodes.back();
   ScopeKernel kernel;
-  kernel.backend = label / 2;
-  kernel.prepare = label % 2 == 1;
-  std::vector<bool> weights;
-  if (built.has_value() && !kernel.prepare) {
-    weights = WeightInputs(known, *built);
-  } else if (built.has_value()) {
-    weights.assign(built->inputs.size(), false);
-  }
+  kernel.site = site;
   const std::optional<int> number =
-      built.has_value() ? table->Add(*built, weights, kernel.backend)
-                        : std::nullopt;
+      built.has_value()
+          ? table->Add(*built, WeightInputs(known, *built, site), site.backend)
+          : std::nullopt;
   if (!number.has_value()) {
-    return Unsupported(graph, root, *placement.backends[kernel.backend]);
+    return Unsupported(graph, root, *placement.backends[site.backend]);
   }
   kernel.built = *std::move(built);
   kernel.kernel = *number;
@@ -162,7 +153,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
   const std::vector<bool> live = LiveNodes(graph);
   FusionContext context;
   context.fuse = options.fuse;
-  context.labels.assign(graph.node_count(), -1);
+  context.sites.resize(graph.node_count());
   for (const NodeId node : Nodes(graph)) {
     if (!live[node.value()] || IsArgument(graph, node)) continue;
     if (graph.op(node) == Op::kConstant || graph.op(node) == Op::kAssertion) {
@@ -182,18 +173,16 @@ StatusOr<Scope> MakeScope(const Graph& graph,
       return Unsupported(graph, node, *placement.backends[backend]);
     }
     const bool prepare = scope.weights[graph.result(node).value()];
-    context.labels[node.value()] = LabelOf(backend, prepare);
+    context.sites[node.value()] = KernelSite{backend, prepare};
   }
-  context.seconds = [&](const BuiltRegion& built, int label) {
-    const std::vector<bool> weights =
-        label % 2 == 1 ? std::vector<bool>(built.inputs.size())
-                       : WeightInputs(scope.weights, built);
-    return table->Seconds(built, weights, label / 2);
+  context.seconds = [&](const BuiltRegion& built, KernelSite site) {
+    return table->Seconds(built, WeightInputs(scope.weights, built, site),
+                          site.backend);
   };
   for (const Group& group : GreedyPartition(graph, context)) {
     ENCORE_ASSIGN_OR_RETURN(
         ScopeKernel kernel,
-        MakeKernel(graph, group, context.labels[group.nodes.back().value()],
+        MakeKernel(graph, group, *context.sites[group.nodes.back().value()],
                    scope.weights, placement, table));
     scope.kernels.push_back(std::move(kernel));
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "encore/backends/lowering/fusion.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/options.h"
@@ -17,9 +18,8 @@ namespace encore::backends {
 
 struct ScopeKernel {
   BuiltRegion built;
-  int backend = 0;
-  int kernel = 0;        // in the KernelTable
-  bool prepare = false;  // depends on weights only
+  KernelSite site;
+  int kernel = 0;  // in the KernelTable
   // Its nodes that define a symbol.
   std::vector<NodeId> counts;
   std::vector<uint32_t> origins;

@@ -12,6 +12,7 @@
 #include "encore/ir/types/dtype.h"
 #include "encore/ir/types/float_formats.h"
 #include "encore/ir/types/literal.h"
+#include "encore/ir/types/literal_compare.h"
 #include "encore/ir/types/shape.h"
 
 namespace encore::backends {
@@ -66,12 +67,7 @@ bool Agree(const Literal& a, const Literal& b, double sum_length) {
       (Epsilon(a.dtype()) * 16 +
        std::min(Epsilon(a.dtype()), 0x1p-23) * 8 * std::sqrt(sum_length)) *
       largest;
-  for (int64_t i = 0; i < a.element_count(); ++i) {
-    const double x = a.AsDouble(i), y = b.AsDouble(i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    if (!(std::abs(x - y) <= most)) return false;
-  }
-  return true;
+  return CompareLiterals(b, a, {.absolute = most}).ok;
 }
 
 StatusOr<bool> Agree(const Trial& a, const Trial& b, const Region& region) {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "encore/backends/absent.h"
 #include "encore/backends/region/interpreted_kernel.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/ir/support/strings.h"
 #include "encore/runtime/device/host_device.h"
 
 namespace encore::backends::ref {
@@ -29,9 +29,7 @@ class RefDevice : public runtime::HostDevice {
 }  // namespace
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
-  if (ordinal > 0) {
-    return NotFoundError(StrCat("no device ref:", ordinal, "; there is ref:0"));
-  }
+  if (ordinal > 0) return NoDevice("ref", ordinal);
   return std::unique_ptr<runtime::Device>(std::make_unique<RefDevice>());
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "encore/cache/key/ingredients.h"
 #include "encore/ir/graph/stencil.h"
@@ -34,21 +35,14 @@ bool ReadOption(std::string_view text, std::string* value) {
   *value = text;
   return true;
 }
-bool ReadOption(std::string_view text, backends::Precision* value) {
-  const auto parsed = backends::ParsePrecision(text);
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+bool ReadOption(std::string_view text, Enum* value) {
+  const auto parsed = backends::ParseValue<Enum>(text);
   if (parsed) *value = *parsed;
   return parsed.has_value();
 }
-bool ReadOption(std::string_view text, backends::CpuKernels* value) {
-  const auto parsed = backends::ParseCpuKernels(text);
-  if (parsed) *value = *parsed;
-  return parsed.has_value();
-}
-bool ReadOption(std::string_view text, backends::Rewrites* value) {
-  const auto parsed = backends::ParseRewrites(text);
-  if (parsed) *value = *parsed;
-  return parsed.has_value();
-}
+
 StatusOr<KeyIngredients> IngredientsOf(const Package& package) {
   auto ingredients = DecodeIngredients(package.ingredients);
   if (ingredients.ok()) return ingredients;

@@ -1,54 +1,29 @@
 #include "encore/cache/session/placement.h"
 
-#include <optional>
 #include <vector>
 
+#include "encore/backends/placement_text.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::cache {
-namespace {
-
-// The canonical names of what `name` stands for.
-std::vector<std::string> CanonicalNames(const Graph& graph,
-                                        const Stencil& stencil,
-                                        std::string_view name) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < graph.arguments().size(); ++i) {
-    if (graph.arguments()[i].name == name) names.push_back(StrCat("a", i));
-  }
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    if (graph.outputs()[i].name == name) names.push_back(StrCat("o", i));
-  }
-  const auto node = StencilNumber(name);
-  for (uint32_t i = 0; i < stencil.places.size(); ++i) {
-    const Stencil::Place& place = stencil.places[i];
-    if (place.graph->origin(place.node) == name ||
-        (place.graph == &graph && node == place.node.value())) {
-      names.push_back(StencilOrigin(i));
-    }
-  }
-  if (names.empty()) names.emplace_back(name);
-  return names;
-}
-
-}  // namespace
 
 std::string CanonicalPlacement(const Graph& graph, const Stencil& stencil,
                                std::string_view placement) {
   if (placement.empty()) return "";
-  std::vector<std::string> entries;
-  for (const std::string_view entry : StrSplit(placement, ',')) {
-    const size_t equals = entry.rfind('=');
-    if (equals == std::string_view::npos) {
-      entries.emplace_back(entry);
+  const auto entries = backends::ParsePlacement(placement);
+  if (!entries.ok()) return std::string(placement);
+  std::vector<std::string> canonical;
+  for (const backends::PlacementEntry& entry : *entries) {
+    const auto numbers = backends::NodesNamed(graph, stencil, entry.name);
+    if (!numbers.has_value()) {
+      canonical.emplace_back(entry.text);
       continue;
     }
-    for (const std::string& name :
-         CanonicalNames(graph, stencil, entry.substr(0, equals))) {
-      entries.push_back(name + std::string(entry.substr(equals)));
+    for (const uint32_t number : *numbers) {
+      canonical.push_back(StrCat(StencilOrigin(number), "=", entry.target));
     }
   }
-  return StrJoin(entries, ",");
+  return StrJoin(canonical, ",");
 }
 
 }  // namespace encore::cache

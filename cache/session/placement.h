@@ -10,9 +10,10 @@
 
 namespace encore::cache {
 
-// `placement` (options.def) with the names of the canonical graph
-// (ir/graph/stencil.h) in place of the caller's: a2, o0, #7. Names that the
-// graph does not have stay, so that the compiler can complain of them.
+// `placement` (backends/placement_text.h) with the stencil numbers of nodes,
+// which are the canonical graph's origins (ir/graph/stencil.h), in place of the
+// caller's names: "#7=ref". Names that the graph does not have stay, and so
+// does text of another form, so that the compiler can complain of them.
 // `stencil` is the graph's.
 std::string CanonicalPlacement(const Graph& graph, const Stencil& stencil,
                                std::string_view placement);

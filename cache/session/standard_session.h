@@ -15,9 +15,11 @@ namespace encore::cache {
 // NotFound, when asked for a target that is not there, names those that are.
 Compiler StandardCompiler();
 
-// Options of a session with the standard compiler. `folder` is where entries
-// are kept, empty for nowhere, and holds at most `max_bytes`; one that cannot
-// be used is logged and left out. `log` is the session's and the store's.
+// Options of a session with the standard compiler. Of `options`, values that no
+// backend of such a compile looks at become the defaults, with a line in the
+// log (backends::UsedOptions). `folder` is where entries are kept, empty for
+// nowhere, and holds at most `max_bytes`; one that cannot be used is logged and
+// left out. `log` is the session's and the store's.
 SessionOptions StandardSessionOptions(const backends::CompileOptions& options,
                                       const std::string& folder,
                                       uint64_t max_bytes = uint64_t{8} << 30,

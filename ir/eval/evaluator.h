@@ -10,9 +10,10 @@
 // Only live nodes are evaluated, and a value is freed with its last use. Bodies
 // are evaluated recursively (they nest at most kMaxBodyDepth deep).
 //
-// Errors name the node, its op and its origin. InvalidArgument where arguments
-// do not fit; ResourceExhausted beyond the options' limits; Unimplemented for
-// host objects and for custom operators without evaluator. Thread-safe.
+// Errors of a graph name the node, its op and its origin. InvalidArgument where
+// arguments do not fit; OutOfRange, with its message, where a guard ends the
+// run; ResourceExhausted beyond the options' limits; Unimplemented for custom
+// operators without evaluator. Thread-safe.
 #ifndef ENCORE_IR_EVAL_EVALUATOR_H_
 #define ENCORE_IR_EVAL_EVALUATOR_H_
 
@@ -38,7 +39,8 @@ struct EvaluateOptions {
   std::function<StatusOr<std::vector<Literal>>(const CustomAttrs&,
                                                std::span<const Literal>)>
       custom;
-  // A result may have this many bytes, a loop this many iterations.
+  // A tensor may have this many bytes, a loop this many iterations. What the
+  // operators on host objects give is limited by host/host_ops.h.
   int64_t max_bytes = int64_t{1} << 34;
   int64_t max_iterations = int64_t{1} << 32;
 };
@@ -50,7 +52,7 @@ StatusOr<std::vector<Literal>> Evaluate(const Graph& graph,
                                         const EvaluateOptions& options = {});
 
 // The results of one node without bodies on these operands; dims in attributes
-// are constants.
+// are constants. Errors name the op.
 StatusOr<std::vector<Literal>> EvaluateNode(
     Op op, const Attributes& attributes, std::span<const Literal> operands,
     const EvaluateOptions& options = {});

@@ -5,7 +5,8 @@
 // Everything a function is given has been checked by inference on the very
 // extents at hand: operand and result dims are those of literals, attributes
 // hold constant dims, bytes are aligned. Sizes of results are within the
-// evaluator's limit.
+// evaluator's limit, but for operators of trait kNonFlatValues, which see to it
+// themselves.
 #ifndef ENCORE_IR_EVAL_FAMILIES_H_
 #define ENCORE_IR_EVAL_FAMILIES_H_
 
@@ -28,7 +29,8 @@ struct EvalContext {
   Op op;
   const Attributes& attributes;
   std::span<const Literal> operands;
-  // Constant extents, but for trips of a loop that are known only afterwards.
+  // Constant extents, but for trips of a loop and shapes of what an operator of
+  // trait kNonFlatValues gives: these are known only afterwards.
   std::span<const TensorType> results;
   // Evaluates body i.
   std::function<Results(int body, std::span<const Literal> inputs)> run_body;

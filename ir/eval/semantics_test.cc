@@ -2,7 +2,6 @@
 // on every op in every dtype of its row and on random graphs.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,12 +12,13 @@
 #include "encore/ir/testing/random_graph.h"
 #include "encore/ir/transform/decompose.h"
 #include "encore/ir/transform/rewrite.h"
+#include "encore/ir/types/literal_compare.h"
 
 namespace encore {
 namespace {
 
 // Half of a unit in the last place of 1, some 32 times.
-double Tolerance(DType dtype) {
+double RelativeTolerance(DType dtype) {
   switch (dtype) {
     case DType::kF64:
       return 1e-9;
@@ -35,29 +35,6 @@ double Tolerance(DType dtype) {
   }
 }
 
-// Nothing where the literals agree: bits for integers, the dtype's tolerance
-// for floats; NaN agrees with NaN.
-std::string Difference(const Literal& a, const Literal& b) {
-  if (a.type() != b.type()) return StrCat(a.type(), " against ", b.type());
-  if (a.kind() != ValueKind::kTensor) {
-    if (a.elements().size() != b.elements().size()) return "other lengths";
-    for (size_t i = 0; i < a.elements().size(); ++i) {
-      std::string difference = Difference(a.elements()[i], b.elements()[i]);
-      if (!difference.empty()) return difference;
-    }
-    return "";
-  }
-  if (!IsFloat(a.dtype())) return a == b ? "" : "integers differ";
-  const double tolerance = Tolerance(a.dtype());
-  for (int64_t i = 0; i < a.element_count(); ++i) {
-    const double x = a.AsDouble(i), y = b.AsDouble(i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    if (std::abs(x - y) <= tolerance * (1 + std::abs(x))) continue;
-    return StrCat("element ", i, " is ", x, " against ", y);
-  }
-  return "";
-}
-
 void ExpectSameResults(const Graph& a, const Graph& b, uint64_t seed) {
   const std::vector<Literal> arguments = RandomArguments(a, seed);
   const auto expected = Evaluate(a, arguments);
@@ -66,8 +43,11 @@ void ExpectSameResults(const Graph& a, const Graph& b, uint64_t seed) {
   ASSERT_TRUE(actual.ok()) << a.name() << ": " << actual.status();
   ASSERT_EQ(expected->size(), actual->size());
   for (size_t i = 0; i < expected->size(); ++i) {
-    EXPECT_EQ(Difference((*expected)[i], (*actual)[i]), "")
-        << a.name() << ", output " << i;
+    const double tolerance = RelativeTolerance((*expected)[i].dtype());
+    const LiteralDifference difference =
+        CompareLiterals((*actual)[i], (*expected)[i], {tolerance, tolerance});
+    EXPECT_TRUE(difference.ok)
+        << a.name() << ", output " << i << " " << difference.text;
   }
 }
 

@@ -19,6 +19,11 @@ constexpr std::common_type_t<A, B> CeilDiv(A a, B b) {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
+// The same of what converts to int64_t.
+constexpr int64_t CeilDiv(int64_t a, int64_t b) {
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+
 // The least multiple of `b` that is not below `a`. REQUIRES b > 0, and that the
 // multiple is representable: nothing else overflows.
 template <std::integral A, std::integral B>

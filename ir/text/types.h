@@ -23,7 +23,8 @@ StatusOr<Dim> ParseDim(Lexer& lexer, const SymbolLookup& symbols);
 // "[N, 2*N + 1]"; without the brackets' limit on rank.
 StatusOr<std::vector<Dim>> ParseDims(Lexer& lexer, const SymbolLookup& symbols);
 
-// "f32[N,784]", "sequence<f32[2]>", "optional<i64[]>".
+// "f32[N,784]", "sequence<f32>", "optional<sequence<i64>>": types of host
+// objects have no shapes.
 StatusOr<TensorType> ParseType(Lexer& lexer, const SymbolLookup& symbols);
 
 // "f32"; what follows is not looked at.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,13 +11,14 @@
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/literal_compare.h"
 
 namespace encore::tests {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
+constexpr Tolerance kTolerance = {.relative = 1e-3, .absolute = 1e-7};
 
 // The values PREFIX_0.pb, PREFIX_1.pb, … of a data set, of `types` in order.
 StatusOr<std::vector<Literal>> ReadValues(
@@ -46,46 +46,6 @@ int64_t OpsetOf(const std::string& model) {
     if (opset.domain.empty() || opset.domain == "ai.onnx") return opset.version;
   }
   return 0;
-}
-
-bool Close(double actual, double expected) {
-  if (std::isnan(expected)) return std::isnan(actual);
-  if (std::isinf(expected)) return actual == expected;
-  return std::fabs(actual - expected) <=
-         kAbsolute + kRelative * std::fabs(expected);
-}
-
-Status Compare(const Literal& actual, const Literal& expected) {
-  if (actual.type() != expected.type()) {
-    return FailedPreconditionError(
-        StrCat(actual.type(), ", expected ", expected.type()));
-  }
-  if (expected.kind() != ValueKind::kTensor) {
-    const auto &elements = actual.elements(), &wanted = expected.elements();
-    if (elements.size() != wanted.size()) {
-      return FailedPreconditionError(
-          StrCat(elements.size(), " elements, expected ", wanted.size()));
-    }
-    for (size_t i = 0; i < elements.size(); ++i) {
-      const Status same = Compare(elements[i], wanted[i]);
-      if (!same.ok()) return Annotate(same, StrCat("element ", i));
-    }
-    return OkStatus();
-  }
-  if (IsString(expected.dtype())) {
-    return actual == expected ? OkStatus()
-                              : FailedPreconditionError("other strings");
-  }
-  for (int64_t i = 0; i < expected.element_count(); ++i) {
-    const bool same = IsFloat(expected.dtype())
-                          ? Close(actual.AsDouble(i), expected.AsDouble(i))
-                          : actual.AsInt(i) == expected.AsInt(i);
-    if (same) continue;
-    return FailedPreconditionError(StrCat("element ", i, " is ",
-                                          actual.AsDouble(i), ", expected ",
-                                          expected.AsDouble(i)));
-  }
-  return OkStatus();
 }
 
 // Bits of bf16 that the data has as u16: the older numpy had no other way.
@@ -156,9 +116,12 @@ Status RunDataSet(const fs::path& model, const fs::path& folder,
         StrCat(outputs.size(), " outputs, expected ", expected.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Status same =
-        Compare(outputs[i], AsDeclared(expected[i], outputs[i].dtype()));
-    if (!same.ok()) return Annotate(same, StrCat("output ", i));
+    const LiteralDifference difference = CompareLiterals(
+        outputs[i], AsDeclared(expected[i], outputs[i].dtype()), kTolerance);
+    if (!difference.ok) {
+      return FailedPreconditionError(
+          StrCat("output ", i, ": ", difference.text));
+    }
   }
   return OkStatus();
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: format, size budgets, include order, layers and what writes to a terminal.
 
-  lint.py --check format|budgets|functions|includes|layers|output [--cache DIR] ROOT
+  lint.py --check budgets|folders|format|functions|headers|includes|layers|output [--cache DIR] ROOT
 
 Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
 line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import functions
+import headers
 import syntax
 
 LAYERS = ('ir', 'opt', 'runtime', 'backends', 'cache', 'tools', 'tests')
@@ -21,6 +22,7 @@ LAYERS = ('ir', 'opt', 'runtime', 'backends', 'cache', 'tools', 'tests')
 # Lines, at most. Tables (.def) have no budget: they are as long as what they list.
 FILE_LINES = 500
 HEADER_LINES = 250
+FOLDER_PAIRS = 25
 
 
 def sources(root):
@@ -51,6 +53,19 @@ def check_budgets(root):
         budget = HEADER_LINES if path.endswith('.h') else FILE_LINES
         if count > budget:
             yield f'{path}:1: {count} lines, at most {budget}; look at what it does that another file should'
+
+
+def check_folders(root):
+    """A folder holds so many pairs of a header and its source; tests, benchmarks and fuzzers lie beside them."""
+    pairs = {}
+    for path in sources(root):
+        folder, name = os.path.split(path)
+        stem = os.path.splitext(name)[0]
+        if not (name.endswith('.cc') and stem.endswith(('_test', '_benchmark', '_fuzz'))):
+            pairs.setdefault(folder, set()).add(stem)
+    for folder, stems in sorted(pairs.items()):
+        if len(stems) > FOLDER_PAIRS:
+            yield f'{folder}:1: {len(stems)} header and source pairs, at most {FOLDER_PAIRS}; give its themes folders'
 
 
 def check_includes(root):
@@ -132,10 +147,10 @@ def check_output(root):
                     yield f'{path}:{number}: writes text as it is; use tools/terminal.h'
 
 
-CHECKS = {'format': check_format, 'budgets': check_budgets, 'includes': check_includes, 'layers': check_layers,
-          'output': check_output}
+CHECKS = {'format': check_format, 'budgets': check_budgets, 'folders': check_folders, 'includes': check_includes,
+          'layers': check_layers, 'output': check_output}
 # These are asked of the parsed tree.
-SYNTAX_CHECKS = {'functions': functions.check}
+SYNTAX_CHECKS = {'functions': functions.check, 'headers': headers.check}
 
 
 def main():

@@ -55,6 +55,15 @@ class LintTest(unittest.TestCase):
         self.assertEqual(len(self.findings('budgets', {'ir/a.h': '//\n' * 251})), 1)
         self.assertEqual(len(self.findings('budgets', {'ir/a.cc': '//\n' * 501})), 1)
 
+    def test_folders(self):
+        files = {f'ir/f{i}{end}': '' for i in range(25)
+                 for end in ('.h', '.cc', '_test.cc', '_benchmark.cc', '_fuzz.cc', '_test.txt')}
+        files.update({'ir/BUILD': '', 'ir/of/g.cc': '', 'ir/testdata/a.h': '', 'ir/only_test.cc': ''})
+        self.assertEqual(self.findings('folders', files), [])
+        for name in ('ir/g.h', 'ir/g.cc', 'ir/f0_part.cc', 'ir/g_test.h'):
+            self.assertEqual(self.findings('folders', {**files, name: ''}),
+                             ['ir:1: 26 header and source pairs, at most 25; give its themes folders'])
+
     def test_functions(self):
         cases = {
             'F': ('', 'void F() {\n', '}\n'),
@@ -67,6 +76,7 @@ class LintTest(unittest.TestCase):
             'Constant': ('', 'constexpr int Constant() {\n', '  return 1;\n}\n'),
             'Deduced': ('', 'auto Deduced() {\n', '  return 1;\n}\n'),
             'Tried': ('', 'void Tried() try {\n', '} catch (...) {\n}\n'),
+            'Linked': ('', 'extern "C" void Linked() {\n', '}\n'),
             'Friend': ('struct A {\n', '  friend void Friend(A a) {\n', '  }\n', '};\n'),
             'Spaced': ('namespace n {\n', 'void Spaced() {\n', '}\n', '}\n'),
             'Macros': ('#define OPEN {\n#define CLOSE }\n#define NAME(n) void n()\n', 'NAME(Macros) OPEN\n', 'CLOSE\n'),
@@ -128,6 +138,35 @@ class LintTest(unittest.TestCase):
                 self.assertEqual(self.findings('functions', files, cache=cache),
                                  ['ir/f3.cc:6: Long has 61 lines, at most 60; give its parts names',
                                   'ir/f4.h:2: Wide has 61 lines, at most 60; give its parts names'])
+
+    def test_headers(self):
+        interface = ('struct Base {\n  virtual ~Base() = default;\n  virtual void Pure() = 0;\n};\n'
+                     'inline int Inline() { return 1; }\ntemplate <class T>\nvoid Template(T t) {}\n'
+                     'struct Made {\n  int n = 0;\n  int Twice() const { return 2 * n; }\n  Made(const Made&) = delete;\n};\n')
+        self.assertEqual(self.findings('headers', {'ir/a.h': interface}), [])
+        declared = ('void F();\n', 'struct A {\n  A(int a);\n  int a;\n};\n', 'struct A {\n  virtual void M() const;\n};\n',
+                    'struct A {\n  static int count;\n};\n', 'extern int table[2];\n',
+                    'struct A {};\nbool operator==(A a, A b);\n', 'struct A {\n  friend void G(A a);\n};\n')
+        defined = ('void F() {\n}\n', 'A::A(int a)\n    : a(a) {}\n', 'void A::M() const {}\n', 'int A::count = 0;\n',
+                   'int table[2] = {};\n', 'bool operator==(A a, A b) { return true; }\n', 'void G(A a) {}\n')
+        for place, own in (('ir/a{}.cc', True), ('ir/a{}_part.cc', True), ('ir/b{}.cc', False), ('opt/a{}.cc', False)):
+            files, wanted = {}, []
+            for number, (header, source) in enumerate(zip(declared, defined)):
+                path = place.format(number)
+                files[f'ir/a{number}.h'] = header
+                files[path] = f'#include "encore/ir/a{number}.h"\n{source}'
+                wanted.append((f'ir/a{number}.h', path))
+            found = self.findings('headers', files)
+            self.assertEqual([(line.split(':')[0], line.split(' is defined in ')[-1].split(';')[0]) for line in found],
+                             [] if own else wanted)
+
+    def test_headers_without_findings(self):
+        """A friend that another header declares, a function that a test of its own replaces, one of nowhere."""
+        files = {'ir/a.h': '#include "encore/ir/b.h"\nstruct A {\n  friend B* Make();\n};\n',
+                 'ir/b.h': '#pragma once\nstruct B {};\nB* Make();\nvoid Nowhere();\n',
+                 'ir/b.cc': '#include "encore/ir/b.h"\nB* Make() { return nullptr; }\n',
+                 'ir/other.cc': '#include "encore/ir/b.h"\nB* Make() { return nullptr; }\n'}
+        self.assertEqual(self.findings('headers', files), [])
 
     def test_output(self):
         for text in ('std::printf("x");', '  std::fputs(x, stderr);', 'out = &std::cout;', 'fwrite(a, 1, n, stdout);'):

@@ -20,7 +20,7 @@ import tempfile
 
 import libclang as clang
 
-FORMAT = 1  # of what is kept.
+FORMAT = 2  # of what is kept.
 # A prelude costs what some twenty files cost without one.
 WORTH_A_PRELUDE = 20
 
@@ -74,7 +74,8 @@ class Reader:
                 continue
             if cursor.kind in NAMESPACES:
                 by = by_friend or cursor.kind == clang.FRIEND
-                ends = after[begin] if cursor.kind == clang.FRIEND else end
+                # Where a body was skipped, what wraps a function ends before it too.
+                ends = end if cursor.kind == clang.NAMESPACE else max(end, after[begin])
                 self._scope(path, clang.children(cursor), ends, in_template, by)
             elif cursor.kind in CLASSES:
                 self._scope(path, clang.children(cursor), end, in_template or cursor.kind in TEMPLATES, False)

@@ -5,9 +5,9 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/literal_compare.h"
 #include "encore/tools/io/generate.h"
 #include "encore/tools/io/npy.h"
-#include "encore/tools/run/compare.h"
 #include "encore/tools/terminal.h"
 
 namespace encore::tools {
@@ -51,7 +51,7 @@ StatusOr<Literal> GenerateInput(const ReplayFile& file, size_t i,
 }
 
 Json OutputJson(const std::string& name, const Literal& value,
-                const Difference* difference) {
+                const LiteralDifference* difference) {
   Json json;
   json["name"] = name;
   json["dtype"] = std::string(Name(value.dtype()));
@@ -75,8 +75,8 @@ void ReportCall(const ReplayFlags& flags, const cache::Loaded& loaded,
     if (call.outputs.empty()) {
       outputs.push_back(OutputJson(name, value, nullptr));
     } else {
-      const Difference difference =
-          Compare(value, call.outputs[i], flags.relative, flags.absolute);
+      const LiteralDifference difference = CompareLiterals(
+          value, call.outputs[i], {flags.relative, flags.absolute});
       report->ok &= difference.ok;
       outputs.push_back(OutputJson(name, value, &difference));
       StrAppend(&report->text,

@@ -246,10 +246,11 @@ class RunTest(CommandTest):
             self.assertEqual(self.report(self.model, *flags, target=target)['cache'], 'miss', flags)
             self.assertEqual(self.report(self.model, *flags, target=target)['cache'], 'hit', flags)
         # What changes nothing makes no other key, and says so.
-        for flags in (['--precision', 'bf16'], ['--rewrites', 'exact'], ['--cpu-kernels', 'generated']):
-            result = self.run_tool(self.model, *flags, '--json', '-')
-            self.assertEqual(json.loads(result.stdout)['cache'], 'hit')
-            self.assertIn('option %s: nothing depends on it' % flags[0][2:].replace('-', '_'), result.stderr)
+        result = self.run_tool(self.model, '--cpu-kernels', 'generated', '--json', '-')
+        self.assertEqual(json.loads(result.stdout)['cache'], 'hit')
+        self.assertIn('option cpu_kernels: nothing depends on it', result.stderr)
+        for flags in (['--precision', 'f32'], ['--rewrites', 'reassociate']):
+            self.assertEqual(self.report(self.model, *flags)['cache'], 'hit', flags)
         self.assertEqual(self.report(self.model, '--cache', self.path('other'))['cache'], 'miss')
         self.assertEqual(self.report(self.model, '--no-cache')['cache'], 'off')
         self.assertEqual(self.report(self.model, ENCORE_CACHE='off')['cache'], 'off')
@@ -328,6 +329,13 @@ class RunTest(CommandTest):
         self.assert_refused(self.model, '--record', self.path('none/x.encore'), text='none/x.encore', code=2)
 
     # Arguments.
+
+    def test_what_a_target_would_ignore_is_refused(self):
+        for target in ('ref', 'cpu', 'cpu:avx2'):
+            for flag, value, accepted in (('--precision', 'bf16', 'f32'), ('--precision', 'tf32', 'f32'),
+                                          ('--rewrites', 'exact', 'reassociate'), ('--rewrites', 'fast', 'reassociate')):
+                self.assert_refused(self.model, flag, value, target=target, text='%s %s: target %s would ignore it; '
+                                    'it accepts %s' % (flag, value, target, accepted))
 
     def test_bad_arguments(self):
         self.assert_refused(self.model, '--target', 'tpu', target=None, text='tpu')

@@ -235,12 +235,12 @@ Status LoadedModel::Check(RunReport* report) {
         expected = &given.positional_expected[i];
       }
       if (expected == nullptr) continue;
-      const Difference difference =
-          Compare(values[i],
-                  given.convert ? Convert(*expected, values[i].dtype())
-                                : FromNpyType(*expected, values[i].dtype()),
-                  request_.relative, request_.absolute);
-      if (!output.difference) output.difference = Difference();
+      const LiteralDifference difference = CompareLiterals(
+          values[i],
+          given.convert ? Convert(*expected, values[i].dtype())
+                        : FromNpyType(*expected, values[i].dtype()),
+          {request_.relative, request_.absolute});
+      if (!output.difference) output.difference = LiteralDifference();
       output.difference->Merge(difference);
     }
     report->values.push_back(std::move(values));

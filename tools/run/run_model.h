@@ -12,8 +12,8 @@
 #include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
+#include "encore/ir/types/literal_compare.h"
 #include "encore/tools/latency.h"
-#include "encore/tools/run/compare.h"
 #include "encore/tools/run/inputs.h"
 
 namespace encore::tools {
@@ -43,7 +43,7 @@ struct OutputReport {
   std::string name;
   TensorType type;
   // The worst of the calls; nothing where nothing was expected.
-  std::optional<Difference> difference;
+  std::optional<LiteralDifference> difference;
 };
 
 struct RunReport {

@@ -9,16 +9,14 @@
 #include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/codegen/tile_coster.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
+#include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-constexpr double kGrainCycles = 30000;
 constexpr int64_t kMaxPartitions = 64;
-// A copy stays in the first cache, and on the stack in any case.
-constexpr int64_t kWantedBytes = 24 << 10, kMaxBytes = 64 << 10;
 // Sums of a tile, so that window and sums stay in registers.
 constexpr int kMostSums = 8;
 // What TileEmitter unrolls.
@@ -47,16 +45,17 @@ std::optional<TileSchedule> PlanRows(const FlatRegion& flat, uint32_t v,
   plan.vectors = flat.extents[v] > lanes && most > 1 ? 2 : 1;
   plan.rows = static_cast<int>(
       std::clamp<int64_t>(most / plan.vectors, 1, flat.extents[m]));
-  int64_t rows = CeilDiv(flat.extents[m], plan.rows) * plan.rows;
+  int64_t rows = CeilDiv<int64_t>(flat.extents[m], plan.rows) * plan.rows;
   for (;;) {
     const std::optional<Planes> planes = MakePlanes(flat, v, m, rows, lanes);
     if (!planes || planes->row_step == 0) return std::nullopt;
     const int64_t bytes = Bytes(flat, *planes);
-    if (bytes <= kWantedBytes || (rows == plan.rows && bytes <= kMaxBytes)) {
+    if (bytes <= kFirstCacheBytes ||
+        (rows == plan.rows && bytes <= kMaxStackBytes)) {
       break;
     }
     if (rows == plan.rows) return std::nullopt;
-    rows = CeilDiv(rows / 2, plan.rows) * plan.rows;
+    rows = CeilDiv<int64_t>(rows / 2, plan.rows) * plan.rows;
   }
   plan.plane_rows = rows;
   return plan;
@@ -68,9 +67,10 @@ void Partition(const FlatRegion& flat, TileSchedule* plan) {
     plan->others.push_back(o);
     plan->other_points *= flat.extents[o];
   }
-  plan->row_tiles = CeilDiv(flat.extents[plan->row_variable], plan->rows);
+  plan->row_tiles =
+      CeilDiv<int64_t>(flat.extents[plan->row_variable], plan->rows);
   plan->chunk_tiles = plan->plane_rows / plan->rows;
-  plan->row_chunks = CeilDiv(plan->row_tiles, plan->chunk_tiles);
+  plan->row_chunks = CeilDiv<int64_t>(plan->row_tiles, plan->chunk_tiles);
   const int64_t wanted = std::clamp<int64_t>(
       static_cast<int64_t>(plan->cycles / kGrainCycles), 1, kMaxPartitions);
   plan->partitions = std::min(wanted, plan->other_points * plan->row_chunks);
@@ -185,7 +185,7 @@ void PlaneGenerator::EmitColumns(const Value& row, int rows) {
           });
   if (full == extent) return;
   const int64_t rest = extent - full;
-  const auto vectors = static_cast<int>(CeilDiv(rest, s_.lanes));
+  const auto vectors = static_cast<int>(CeilDiv<int64_t>(rest, s_.lanes));
   tile_.Emit({row, IrBuilder::I64(full), rows, vectors,
               rest - int64_t{vectors - 1} * s_.lanes});
 }

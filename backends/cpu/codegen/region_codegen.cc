@@ -9,13 +9,11 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
-
-// Buffers of stages up to this size lie on the stack.
-constexpr int64_t kMaxStackBytes = 64 << 10;
 
 // Of regions of data-dependent sizes: elements of a chunk, a multiple of any
 // number of lanes, and partitions of a launch; fewer where each has buffers.

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-// Work of a partition that makes its dispatch cheap, in cycles.
-constexpr double kGrainCycles = 30000;
 constexpr int64_t kMaxPartitions = 32;
 // The block that an index is in, and the place there.
 constexpr double kBlockCycles = 2;
@@ -130,7 +129,7 @@ class Coster {
       const int64_t extent = flat_.extents[v].typical();
       const double cycles =
           static_cast<double>(Points(s) / std::max<int64_t>(extent, 1) *
-                              CeilDiv(extent, lanes_)) *
+                              CeilDiv<int64_t>(extent, lanes_)) *
               Body(s, v) +
           extra;
       if (cycles < best) {
@@ -226,11 +225,12 @@ void Partition(const FlatRegion& flat, Schedule* schedule) {
     schedule->chunk_extent = extent;
     if (wanted > 1 && schedule->row_count < 4 * wanted) {
       const int64_t pieces =
-          std::min(CeilDiv(4 * wanted, schedule->row_count),
+          std::min(CeilDiv<int64_t>(4 * wanted, schedule->row_count),
                    std::max<int64_t>(extent / (4 * lanes), 1));
-      schedule->chunk_extent = CeilDiv(CeilDiv(extent, lanes), pieces) * lanes;
-      schedule->chunks =
-          std::max<int64_t>(CeilDiv(extent, schedule->chunk_extent), 1);
+      schedule->chunk_extent =
+          CeilDiv<int64_t>(CeilDiv<int64_t>(extent, lanes), pieces) * lanes;
+      schedule->chunks = std::max<int64_t>(
+          CeilDiv<int64_t>(extent, schedule->chunk_extent), 1);
     }
   }
   schedule->partitions = std::max<int64_t>(
@@ -256,9 +256,9 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
   for (const uint32_t v : flat.outer) {
     if (!CanRunAlongLanes(flat, v)) continue;
     const int64_t extent = flat.extents[v].typical();
-    const double instances = outer /
-                             std::max(static_cast<double>(extent), 1.0) *
-                             static_cast<double>(CeilDiv(extent, lanes));
+    const double instances =
+        outer / std::max(static_cast<double>(extent), 1.0) *
+        static_cast<double>(CeilDiv<int64_t>(extent, lanes));
     double cycles = 10 * outer / std::max(static_cast<double>(extent), 1.0);
     for (size_t s = 0; s < region.stages.size(); ++s) {
       cycles += instances * static_cast<double>(coster.Points(s)) *

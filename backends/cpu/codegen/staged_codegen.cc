@@ -6,13 +6,12 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
+#include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-// Scratch up to this size lies on the stack.
-constexpr int64_t kMaxStackBytes = 64 << 10;
 // Checked variables of windows up to this size are unrolled, so that their
 // checks leave the loops over the others.
 constexpr int64_t kMaxUnrolledWindow = 32;

@@ -4,14 +4,13 @@
 #include <cstdlib>
 #include <utility>
 
+#include "encore/backends/cpu/machine.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/types/dim.h"
 
 namespace encore::backends::cpu {
 namespace {
-
-constexpr int64_t kPage = 4096;
 
 int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
 
@@ -92,7 +91,7 @@ TileSchedule TileCoster::Plan(uint32_t v, uint32_t m) const {
   plan.vector_variable = v;
   plan.row_variable = m;
   const int64_t vectors =
-      CeilDiv(std::max<int64_t>(flat_.extents[v], 1), lanes_);
+      CeilDiv<int64_t>(std::max<int64_t>(flat_.extents[v], 1), lanes_);
   const int64_t rows = v == m ? 1 : std::max<int64_t>(flat_.extents[m], 1);
   double best = -1;
   std::pair<int, int> chosen = {1, 1};
@@ -204,7 +203,7 @@ double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
   if (step == 1) return cycles + 0.6 + PageCycles(access);
   if (step == 2 || step == 0) return cycles + 3;
   // Element by element, each on a page of its own where the steps are long.
-  const bool pages = std::abs(step) * int64_t{sizeof(float)} >= kPage;
+  const bool pages = std::abs(step) * int64_t{sizeof(float)} >= kPageBytes;
   return cycles + (pages ? 4 : 1.2) * lanes_;
 }
 
@@ -233,8 +232,8 @@ double TileCoster::Body(const TileSchedule& plan,
 
 double TileCoster::Cost(const TileSchedule& plan) const {
   const uint32_t v = plan.vector_variable, m = plan.row_variable;
-  double tiles = static_cast<double>(
-      CeilDiv(CeilDiv(flat_.extents[v], lanes_), plan.vectors));
+  double tiles = static_cast<double>(CeilDiv<int64_t>(
+      CeilDiv<int64_t>(flat_.extents[v], lanes_), plan.vectors));
   if (v != m) {
     tiles *= static_cast<double>(flat_.extents[m]) / plan.rows;
   }
@@ -267,7 +266,7 @@ double TileCoster::Cost(const TileSchedule& plan) const {
 double TileCoster::PageCycles(const FlatAccess& access) const {
   for (const auto& [variable, coefficient] : access.address.terms) {
     if (variable >= region_.outer &&
-        std::abs(coefficient) * int64_t{sizeof(float)} >= kPage) {
+        std::abs(coefficient) * int64_t{sizeof(float)} >= kPageBytes) {
       return 1.5;
     }
   }

@@ -3,19 +3,17 @@
 #include <algorithm>
 
 #include "encore/backends/cpu/codegen/tile_coster.h"
+#include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-constexpr double kGrainCycles = 30000;
 constexpr int64_t kMaxPartitions = 64;
 // Each partition of a staged kernel has scratch memory of its own.
 constexpr int64_t kMaxStagedPartitions = 16;
 constexpr int64_t kWantedStagedUnits = 8;
 constexpr int64_t kLeastStagedRows = 32;
-// What staged panels may fill of a core's cache.
-constexpr int64_t kCacheBytes = 512 << 10;
 
 // The shape that tiles can compute: sums and maps without loops of their own,
 // on operands without blocks.
@@ -62,8 +60,8 @@ int64_t CachedPieces(const FlatRegion& flat, const TileSchedule& plan) {
     reduced = std::max(reduced, points);
   }
   const int64_t column_bytes = columns * reduced;
-  if (column_bytes <= kCacheBytes) return 1;
-  const int64_t pieces = CeilDiv(column_bytes, kCacheBytes / 4);
+  if (column_bytes <= kSecondCacheBytes) return 1;
+  const int64_t pieces = CeilDiv<int64_t>(column_bytes, kSecondCacheBytes / 4);
   const int64_t again = rows * reduced * (pieces - 1);
   return again < column_bytes * (plan.row_tiles - 1) ? pieces : 1;
 }
@@ -76,23 +74,27 @@ void Partition(const FlatRegion& flat, TileSchedule* plan) {
   }
   const int64_t extent = flat.extents[plan->vector_variable];
   if (plan->row_variable != plan->vector_variable) {
-    plan->row_tiles = CeilDiv(flat.extents[plan->row_variable], plan->rows);
+    plan->row_tiles =
+        CeilDiv<int64_t>(flat.extents[plan->row_variable], plan->rows);
   }
   const int64_t wanted = std::clamp<int64_t>(
       static_cast<int64_t>(plan->cycles / kGrainCycles), 1, kMaxPartitions);
   const int64_t units =
       std::max<int64_t>(plan->row_tiles * plan->other_points, 1);
   plan->chunk_extent =
-      std::max<int64_t>(CeilDiv(extent, plan->block()), 1) * plan->block();
+      std::max<int64_t>(CeilDiv<int64_t>(extent, plan->block()), 1) *
+      plan->block();
   int64_t pieces = CachedPieces(flat, *plan);
   if (wanted > 1 && units < 2 * wanted) {
-    pieces = std::max(pieces, CeilDiv(2 * wanted, units));
+    pieces = std::max(pieces, CeilDiv<int64_t>(2 * wanted, units));
   }
   if (pieces > 1) {
-    pieces = std::min(pieces, CeilDiv(extent, plan->block()));
+    pieces = std::min(pieces, CeilDiv<int64_t>(extent, plan->block()));
     plan->chunk_extent =
-        CeilDiv(CeilDiv(extent, plan->block()), pieces) * plan->block();
-    plan->chunks = std::max<int64_t>(CeilDiv(extent, plan->chunk_extent), 1);
+        CeilDiv<int64_t>(CeilDiv<int64_t>(extent, plan->block()), pieces) *
+        plan->block();
+    plan->chunks =
+        std::max<int64_t>(CeilDiv<int64_t>(extent, plan->chunk_extent), 1);
   }
   plan->partitions =
       std::max<int64_t>(std::min(wanted, units * plan->chunks), 1);
@@ -106,19 +108,22 @@ void PartitionStaged(const FlatRegion& flat, TileSchedule* plan) {
     plan->others.push_back(o);
     plan->other_points *= flat.extents[o];
   }
-  plan->row_tiles = CeilDiv(flat.extents[plan->row_variable], plan->rows);
+  plan->row_tiles =
+      CeilDiv<int64_t>(flat.extents[plan->row_variable], plan->rows);
   plan->chunk_extent = plan->block();
-  plan->chunks = CeilDiv(flat.extents[plan->vector_variable], plan->block());
+  plan->chunks =
+      CeilDiv<int64_t>(flat.extents[plan->vector_variable], plan->block());
   const int64_t wanted =
       std::clamp<int64_t>(static_cast<int64_t>(plan->cycles / kGrainCycles), 1,
                           kMaxStagedPartitions);
   const int64_t units = std::max<int64_t>(plan->other_points * plan->chunks, 1);
   const int64_t most_chunks =
       std::max<int64_t>(plan->row_tiles * plan->rows / kLeastStagedRows, 1);
-  plan->row_chunks = std::min(
-      CeilDiv(std::min(wanted, kWantedStagedUnits), units), most_chunks);
-  plan->chunk_tiles = CeilDiv(plan->row_tiles, plan->row_chunks);
-  plan->row_chunks = CeilDiv(plan->row_tiles, plan->chunk_tiles);
+  plan->row_chunks =
+      std::min(CeilDiv<int64_t>(std::min(wanted, kWantedStagedUnits), units),
+               most_chunks);
+  plan->chunk_tiles = CeilDiv<int64_t>(plan->row_tiles, plan->row_chunks);
+  plan->row_chunks = CeilDiv<int64_t>(plan->row_tiles, plan->chunk_tiles);
   plan->partitions =
       std::max<int64_t>(std::min(wanted, units * plan->row_chunks), 1);
 }
@@ -152,8 +157,8 @@ void PlanStaged(const FlatRegion& flat, const TileCoster& original,
     plan.stage_bytes =
         (staging.reduced_points * plan.stage_pitch + plan.lanes) *
         BitWidth(staging.region.inputs.back().dtype) / 8;
-    plan.stage_bytes = CeilDiv(plan.stage_bytes, 64) * 64;
-    if (plan.stage_bytes > kCacheBytes) plan.cycles *= 1.1;
+    plan.stage_bytes = CeilDiv<int64_t>(plan.stage_bytes, 64) * 64;
+    if (plan.stage_bytes > kSecondCacheBytes) plan.cycles *= 1.1;
     if (*best && (*best)->cycles <= plan.cycles) continue;
     plan.staging = staging;
     *best = std::move(plan);
@@ -209,7 +214,8 @@ Region PackRegion(const Region& region, const TileSchedule::Panel& panel,
                   int64_t* bytes) {
   const Operand& input = region.inputs[panel.input];
   const int64_t block = panel.block;
-  const int64_t blocks = CeilDiv(input.dims[panel.dim].constant(), block);
+  const int64_t blocks =
+      CeilDiv<int64_t>(input.dims[panel.dim].constant(), block);
   Region pack;
   pack.inputs = {input};
   pack.extents = {blocks};

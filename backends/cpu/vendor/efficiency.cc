@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "encore/backends/cpu/machine.h"
+
 namespace encore::backends::cpu {
 namespace {
 
@@ -53,9 +55,6 @@ constexpr std::string_view kNames[kShapeClasses] = {"kVector",
                                                     "kFewResults",
                                                     "kDepthwise",
                                                     "kStridedDepthwise"};
-
-constexpr double kMatmulLoadSeconds = 0.7e-3;
-constexpr double kConvolutionLoadSeconds = 1e-3;
 
 const Profile& ProfileOf(Isa isa) {
   for (const Profile& profile : kProfiles) {

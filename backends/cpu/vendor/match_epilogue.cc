@@ -2,6 +2,7 @@
 #include <functional>
 #include <numeric>
 
+#include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/vendor/matcher.h"
 #include "encore/ir/support/integers.h"
 
@@ -10,11 +11,7 @@ namespace {
 
 // Pieces: as many as would be worth a thread each, never by the threads there
 // are.
-constexpr double kPieceFlops = 5e5;
 constexpr int64_t kMostPieces = 16;
-// Sums of a piece should still be in a core's cache when the epilogue reads
-// them.
-constexpr int64_t kPieceBytes = 512 << 10;
 
 int64_t Product(std::span<const int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), int64_t{1},
@@ -72,12 +69,13 @@ void Matcher::Cut(bool epilogue) {
              : Product(std::span(p.weights.dims).subspan(1)));
   const double by_flops = 2 * sums * depth / kPieceFlops;
   const double by_bytes =
-      epilogue && matmul ? sums * sizeof(float) / kPieceBytes : 0;
+      // Sums should still be in a core's cache when the epilogue reads them.
+      epilogue && matmul ? sums * sizeof(float) / kSecondCacheBytes : 0;
   const auto wanted = static_cast<int64_t>(std::clamp(
       std::max(by_flops, by_bytes), 1.0, static_cast<double>(kMostPieces)));
   const int64_t extent = p.result.dims[p.split];
-  const int64_t units = CeilDiv(extent, granule);
-  p.piece = std::min(CeilDiv(units, wanted) * granule, extent);
+  const int64_t units = CeilDiv<int64_t>(extent, granule);
+  p.piece = std::min(CeilDiv<int64_t>(units, wanted) * granule, extent);
   // Pieces of one extent, where there are such of about that size.
   for (int64_t n = wanted; n <= 2 * wanted && n * granule <= extent; ++n) {
     if (extent % (n * granule) == 0) {

@@ -23,8 +23,9 @@ namespace encore::onnx {
 // null).
 //
 // InvalidArgument where the model breaks the standard, Unimplemented where
-// Encore does not know an operator, a domain, or a form of one: the message
-// names the node.
+// Encore does not know an operator, a domain, or a form of one,
+// ResourceExhausted where the bodies of nested loops come to too many nodes:
+// the message names the node.
 StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner,
                                const std::string& folder,

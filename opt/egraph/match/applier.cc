@@ -5,6 +5,7 @@
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/match/bound_slots.h"
 
 namespace encore::egraph {
 
@@ -32,14 +33,7 @@ Applier::Applier(const EGraph& graph, std::shared_ptr<const Rule> shared_rule,
                      static_cast<uint32_t>(action.args.size())});
     for (const Slot s : action.args) args_.push_back(s.value());
   }
-  std::vector<bool> bound(rule.slots.size(), false);
-  for (const Atom& atom : rule.atoms) {
-    for (const Slot s : atom.args) bound[s.value()] = true;
-    bound[atom.out.value()] = true;
-  }
-  for (const Guard& guard : rule.guards) {
-    if (guard.out.valid()) bound[guard.out.value()] = true;
-  }
+  std::vector<bool> bound = BoundSlots(rule);
   for (uint32_t s = 0; s < used.size(); ++s) {
     if (!rule.slots[s].constant.has_value() && used[s] && bound[s]) {
       wanted_.push_back(Slot(s));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "encore/ir/support/check.h"
+#include "encore/opt/egraph/match/bound_slots.h"
 #include "encore/opt/egraph/match/matcher.h"
 #include "encore/opt/egraph/match/trie.h"
 
@@ -14,14 +15,7 @@ bool ForEachMatch(EGraph* graph, const Rule& rule,
                   std::function<bool()> stop) {
   ENCORE_CHECK(graph->rebuilt()) << "a query before Rebuild";
   std::vector<Slot> wanted;
-  std::vector<bool> bound(rule.slots.size(), false);
-  for (const Atom& atom : rule.atoms) {
-    for (const Slot s : atom.args) bound[s.value()] = true;
-    bound[atom.out.value()] = true;
-  }
-  for (const Guard& guard : rule.guards) {
-    if (guard.out.valid()) bound[guard.out.value()] = true;
-  }
+  const std::vector<bool> bound = BoundSlots(rule);
   for (uint32_t s = 0; s < bound.size(); ++s) {
     if (bound[s] || rule.slots[s].constant.has_value()) {
       wanted.push_back(Slot(s));

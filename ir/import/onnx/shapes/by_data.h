@@ -1,5 +1,6 @@
-// Operators whose sizes, positions or axes are data: the forms that shape.cc
-// and its like have for known ones, with run-time sizes (dynamic_shape.h).
+// Operators whose sizes, positions or axes are data: the forms that
+// convert_shape.cc and its like have for known ones, with run-time sizes
+// (dynamic_shape.h).
 //
 // What is data may make no sense (a negative extent, another number of
 // elements): the run then ends with an error that names the input.

@@ -1,0 +1,43 @@
+// The machine that cpu kernels are planned for: one x86-64 server core of
+// recent years, by round figures. All estimates of candidates and schedules are
+// made from these and from the measured efficiencies of vendor/efficiency.def;
+// plans do not depend on the machine at hand but by its ISA and threads.
+#ifndef ENCORE_BACKENDS_CPU_MACHINE_H_
+#define ENCORE_BACKENDS_CPU_MACHINE_H_
+
+#include <cstdint>
+
+namespace encore::backends::cpu {
+
+// Clock, in cycles per second.
+inline constexpr double kCyclesPerSecond = 3e9;
+
+// Launching a kernel, in seconds.
+inline constexpr double kLaunchSeconds = 1e-7;
+// An operation of the interpreter, in seconds.
+inline constexpr double kInterpretedSeconds = 50e-9;
+// Calling the vendor's library for one piece of a kernel, in seconds.
+inline constexpr double kPieceSeconds = 1.5e-6;
+// Making one of the vendor's primitives again when a plan is loaded, in
+// seconds.
+inline constexpr double kMatmulLoadSeconds = 0.7e-3;
+inline constexpr double kConvolutionLoadSeconds = 1e-3;
+
+// The least work that is worth a thread: of a partition of generated code, in
+// cycles; of a partition of data-dependent size, in bytes of its
+// largest buffer; of a vendor's piece, in floating-point operations.
+inline constexpr double kGrainCycles = 30000;
+inline constexpr int64_t kGrainBytes = 32 << 10;
+inline constexpr double kPieceFlops = 5e5;
+
+// What one kernel may fill, in bytes: of a core's first-level data cache,
+// beside what else it reads; of its second level; of a thread's stack. And a
+// page.
+inline constexpr int64_t kFirstCacheBytes = 24 << 10;
+inline constexpr int64_t kSecondCacheBytes = 512 << 10;
+inline constexpr int64_t kMaxStackBytes = 64 << 10;
+inline constexpr int64_t kPageBytes = 4096;
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_MACHINE_H_

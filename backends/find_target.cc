@@ -1,0 +1,39 @@
+#include "encore/backends/find_target.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "encore/backends/absent.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends {
+
+StatusOr<FoundTarget> FindTarget(std::string_view name,
+                                 std::span<const Backend* const> backends) {
+  const size_t colon = name.find(':');
+  const std::string_view wanted = name.substr(0, colon);
+  const auto it = std::ranges::find(
+      backends, wanted, [](const Backend* backend) { return backend->name(); });
+  if (it == backends.end()) {
+    std::vector<std::string_view> known;
+    for (const Backend* backend : backends) known.push_back(backend->name());
+    return NoBackend(wanted, known);
+  }
+  FoundTarget target{*it, 0};
+  if (colon == std::string_view::npos) return target;
+  const std::string_view rest = name.substr(colon + 1);
+  const std::optional<int64_t> number = ParseInt64(rest);
+  if (number.has_value() && *number >= 0 && *number <= UINT32_MAX) {
+    target.ordinal = static_cast<uint32_t>(*number);
+    return target;
+  }
+  const std::vector<std::string> variants = target.backend->variants();
+  if (std::ranges::find(variants, rest) != variants.end()) return target;
+  return NotFoundError(
+      StrCat(Quote(name), ": after ", wanted, ": comes a device's number",
+             variants.empty() ? "" : " or one of ", StrJoin(variants, ", ")));
+}
+
+}  // namespace encore::backends
