@@ -207,7 +207,7 @@ void Transfer(Archive& a, S& slot) {
   a.Integer(slot.blob_offset);
 }
 
-template <typename Archive, Is<Program> S>
+template <typename Archive, Is<KernelBinary> S>
 void Transfer(Archive& a, S& program) {
   Transfer(a, program.backend);
   Transfer(a, program.artifact);

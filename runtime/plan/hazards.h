@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "encore/ir/support/overloaded.h"
+#include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/compiled_graph.h"
 #include "encore/runtime/plan/sizes.h"
 
