@@ -45,8 +45,9 @@ Status AddSymbols(const Graph& graph, EmitShared* shared) {
   }
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i] && !graph.symbols()[i].at_run_time) {
-      return InvalidArgumentError(StrCat("no input's shape says the value of ",
-                                         graph.symbols()[i].name));
+      return InvalidArgumentError(
+          StrCat("no extent of an input determines the symbol ",
+                 graph.symbols()[i].name));
     }
   }
   return OkStatus();

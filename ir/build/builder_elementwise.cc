@@ -96,8 +96,9 @@ bool GraphBuilder::BroadcastTogether(std::span<Value> values) {
                  value.shape().ToString(graph_.symbols()));
       const bool open =
           IsAtRunTime(graph_, common) || IsAtRunTime(graph_, value.shape());
-      Fail(open ? UnimplementedError(
-                      StrCat(shapes, " must be known to broadcast together"))
+      Fail(open ? UnimplementedError(StrCat(shapes,
+                                            " must be known when the graph is "
+                                            "built to broadcast together"))
                 : InvalidArgumentError(
                       StrCat(shapes, " do not broadcast together")));
       return false;

@@ -129,9 +129,9 @@ Results EvaluateScan(const EvalContext& context) {
 }
 
 Results EvaluateCustom(const EvalContext& context) {
-  return UnimplementedError(StrCat("custom operator ",
-                                   Quote(context.attrs<CustomAttrs>().name),
-                                   " has no evaluator here"));
+  return UnimplementedError(
+      StrCat("custom operator ", Quote(context.attrs<CustomAttrs>().name),
+             " has no evaluator: EvaluateOptions::custom is not set"));
 }
 
 }  // namespace encore::eval

@@ -48,7 +48,7 @@ Status CheckResultBytes(Op op, std::span<const TensorType> types,
     }
     if (!type.shape.is_constant()) {
       return InvalidArgumentError(
-          StrCat(op, ": no extents known for the result ", type));
+          StrCat(op, ": unknown extents of the result ", type));
     }
     const auto count = ElementCount(type.shape.ConstantDims());
     const auto bytes = !count                 ? count

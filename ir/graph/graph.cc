@@ -34,7 +34,7 @@ Status CheckType(const TensorType& type, std::span<const Symbol> symbols) {
     if (!dim.valid() || (dim.is_constant() && dim.constant() < 0) ||
         dim.SymbolLimit() > symbols.size()) {
       return InvalidArgumentError(
-          StrCat("impossible shape ", type.shape.ToString(symbols)));
+          StrCat("invalid shape ", type.shape.ToString(symbols)));
     }
   }
   if (!Countable(type)) {
@@ -97,7 +97,7 @@ Graph Graph::Clone() const {
 StatusOr<uint32_t> Graph::AddSymbol(Symbol symbol) {
   if (!IsIdentifier(symbol.name)) {
     return InvalidArgumentError(
-        StrCat("symbol ", Quote(symbol.name), " is no identifier"));
+        StrCat("symbol ", Quote(symbol.name), " is not an identifier"));
   }
   if (FindSymbol(symbol.name)) {
     return InvalidArgumentError(
@@ -166,7 +166,8 @@ StatusOr<NodeId> Graph::AddNode(Op op, std::span<const ValueId> operands,
   std::vector<BodyTypes> body_types;
   int depth = 0;
   for (const Graph& body : options.bodies) {
-    ENCORE_CHECK(body.symbols_ == symbols_) << "a body made by another graph";
+    ENCORE_CHECK(body.symbols_ == symbols_)
+        << "a body that was made by another graph";
     body_types.push_back(BodyTypesOf(body));
     depth = std::max(depth, body.body_depth_ + 1);
   }

@@ -27,7 +27,8 @@ class Reader {
 
   StatusOr<Graph> Read() {
     if (in_.Raw(stencil::kMagic.size()) != stencil::kMagic) {
-      return InvalidArgumentError("stencil: of another version, or none");
+      return InvalidArgumentError(
+          "stencil: not a stencil, or of an unsupported version");
     }
     Graph graph;
     const size_t symbols = in_.Count(3);
@@ -41,7 +42,8 @@ class Reader {
     }
     symbols_ = static_cast<uint32_t>(symbols);
     ENCORE_RETURN_IF_ERROR(ReadGraph(&graph, 0));
-    if (!in_.done()) return InvalidArgumentError("stencil: bytes left over");
+    if (!in_.done())
+      return InvalidArgumentError("stencil: bytes after the end");
     return graph;
   }
 

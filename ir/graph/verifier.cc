@@ -92,8 +92,7 @@ class Verifier {
     for (const Dim& dim : shape.dims()) {
       if (!dim.valid() || (dim.is_constant() && dim.constant() < 0) ||
           dim.SymbolLimit() > graph_.symbols().size()) {
-        return Broken("G10", node,
-                      StrCat("an impossible dim ", dim.ToString()));
+        return Broken("G10", node, StrCat("an invalid dim ", dim.ToString()));
       }
     }
     if (Countable(type)) return OkStatus();

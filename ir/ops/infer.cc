@@ -93,7 +93,8 @@ Status CheckSignature(const InferContext& context) {
     }
     if (context.operand(i).kind != ValueKind::kTensor &&
         context.shape(i).rank() > 0) {
-      return context.Error(StrCat("operand ", i, " is no tensor and has dims"));
+      return context.Error(
+          StrCat("operand ", i, " is not a tensor and has dims"));
     }
     ENCORE_RETURN_IF_ERROR(CheckOperand(context, i, &element));
   }
@@ -140,7 +141,7 @@ StatusOr<std::vector<TensorType>> InferTypes(const InferContext& context) {
     }
     for (const Dim& dim : type.shape.dims()) {
       if (!dim.valid() || (dim.is_constant() && dim.constant() < 0)) {
-        return context.Error(StrCat("a result of impossible shape ",
+        return context.Error(StrCat("a result of invalid shape ",
                                     type.shape.ToString(context.symbols)));
       }
     }

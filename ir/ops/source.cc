@@ -7,7 +7,7 @@ namespace encore::ops {
 
 Types InferSource(const InferContext& context) {
   return context.Error(
-      "is no node of its own, expected an argument of the graph");
+      "cannot be added as a node: add an argument to the graph");
 }
 
 Types InferConstant(const InferContext& context) {

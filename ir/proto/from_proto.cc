@@ -96,7 +96,7 @@ class Reader {
                   std::vector<ValueId>* values) {
     const auto op = ParseOp(from.op());
     if (!op || *op == Op::kInput || *op == Op::kParameter) {
-      return InvalidArgumentError("no such op");
+      return InvalidArgumentError("unknown op");
     }
     std::vector<ValueId> operands;
     for (const uint32_t number : from.operands()) {
@@ -160,7 +160,7 @@ class Reader {
   }
 
   static Status WrongKind() {
-    return InvalidArgumentError("a value of another kind");
+    return InvalidArgumentError("a value of the wrong kind");
   }
   static Status ReadField(const proto::Attribute& from, bool* field) {
     if (from.value_case() != proto::Attribute::kBoolean) return WrongKind();
@@ -236,7 +236,7 @@ class Reader {
     ENCORE_ASSIGN_OR_RETURN(Dims dims, ReadDims(from.dims()));
     type.shape = Shape(std::move(dims));
     if (!proto::Type::Kind_IsValid(from.kind())) {
-      return InvalidArgumentError("no such kind of value");
+      return InvalidArgumentError("unknown kind of host object");
     }
     type.kind = static_cast<ValueKind>(from.kind());
     return type;
@@ -246,7 +246,7 @@ class Reader {
     Dims dims;
     for (const proto::Dim& item : from.items()) {
       dims.push_back(ReadDim(item, 0));
-      if (!dims.back().valid()) return InvalidArgumentError("impossible dim");
+      if (!dims.back().valid()) return InvalidArgumentError("invalid dim");
     }
     return dims;
   }
@@ -317,7 +317,7 @@ class Reader {
 
 StatusOr<Graph> FromProto(std::string_view bytes) {
   if (bytes.size() > INT32_MAX) {
-    return InvalidArgumentError("more than the 2 GiB that a message may have");
+    return InvalidArgumentError("a message may have at most 2 GiB");
   }
   google::protobuf::io::CodedInputStream in(
       reinterpret_cast<const uint8_t*>(bytes.data()),
@@ -325,7 +325,7 @@ StatusOr<Graph> FromProto(std::string_view bytes) {
   in.SetRecursionLimit(kMaxMessageDepth);
   proto::Module module;
   if (!module.ParseFromCodedStream(&in) || !in.ConsumedEntireMessage()) {
-    return InvalidArgumentError("no message, or one that is cut off");
+    return InvalidArgumentError("not a graph message, or a truncated one");
   }
   return Reader().Read(module);
 }

@@ -81,7 +81,7 @@ TEST(GraphProto, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->set_op("transpos");
             }),
-            "node 1 (transpos): no such op");
+            "node 1 (transpos): unknown op");
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->set_operands(0, 4);
             }),
@@ -93,7 +93,7 @@ TEST(GraphProto, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->mutable_attributes(0)->set_integer(1);
             }),
-            "node 1 (transpose): permutation: a value of another kind");
+            "node 1 (transpose): permutation: a value of the wrong kind");
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->mutable_results(0)->set_dtype("f64");
             }),
@@ -122,7 +122,7 @@ TEST(GraphProto, DimsAreChecked) {
               proto::Dim* dim = type->mutable_dims()->mutable_items(0);
               dim->add_terms()->add_factors()->set_symbol(7);
             }),
-            "argument \"x\": impossible dim");
+            "argument \"x\": invalid dim");
 }
 
 TEST(GraphProto, BodiesMayNestDeep) {
@@ -183,7 +183,7 @@ std::string ErrorOfNested(int depth) {
 TEST(GraphProto, DeeperBodiesAreRefused) {
   EXPECT_NE(ErrorOfNested(kMaxBodyDepth + 1).find("nest deeper than 64"),
             std::string::npos);
-  EXPECT_EQ(ErrorOfNested(10000), "no message, or one that is cut off");
+  EXPECT_EQ(ErrorOfNested(10000), "not a graph message, or a truncated one");
 }
 
 // Cut off, with bytes changed, and nested without end: refused or a graph.

@@ -2,17 +2,10 @@
 
 #include <system_error>
 
+#include "encore/ir/support/parse_number.h"
+
 namespace encore {
 namespace {
-
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text) {
-  T value;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

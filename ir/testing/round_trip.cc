@@ -32,7 +32,7 @@ std::optional<std::string> BrokenProtoLaw(const Graph& graph) {
     return StrCat("message: ", *difference);
   }
   const auto again = ToProto(*read);
-  if (!again.ok() || *again != *bytes) return "message: other bytes";
+  if (!again.ok() || *again != *bytes) return "message: different bytes";
   return std::nullopt;
 }
 
@@ -40,7 +40,8 @@ std::optional<std::string> BrokenStencilLaw(const Graph& graph) {
   const Stencil stencil = MakeStencil(graph);
   const auto read = ReadStencil(stencil.bytes, stencil.constants);
   if (!read.ok()) return Message(read.status());
-  if (MakeStencil(*read).bytes != stencil.bytes) return "stencil: other bytes";
+  if (MakeStencil(*read).bytes != stencil.bytes)
+    return "stencil: different bytes";
   return std::nullopt;
 }
 

@@ -62,7 +62,7 @@ StatusOr<int64_t> Lexer::ExpectInteger(std::string_view what) {
 StatusOr<std::string> Lexer::ExpectString(std::string_view what) {
   if (peek().kind != TokenKind::kString) return Expected(what);
   auto value = Unquote(peek().text);
-  if (!value) return ErrorAt(peek().offset, "bad escape in a string");
+  if (!value) return ErrorAt(peek().offset, "invalid escape in a string");
   Advance();
   return *std::move(value);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/support/parse_number.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/types.h"
@@ -21,15 +22,6 @@ namespace {
 
 // More elements than this print as bytes.
 constexpr int64_t kMaxListed = 256;
-
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text) {
-  T value;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
 
 // The bits of element i, in the low bits.
 uint64_t Bits(const Literal& literal, int64_t i) {
@@ -204,7 +196,7 @@ class Reader {
     for (size_t i = 0; i < digits.size(); i += 2) {
       const int high = HexValue(digits[i]), low = HexValue(digits[i + 1]);
       if (high < 0 || low < 0) {
-        return lexer_.ErrorAt(token.offset + 1 + i, "no hexadecimal byte");
+        return lexer_.ErrorAt(token.offset + 1 + i, "not a hexadecimal byte");
       }
       *to++ = static_cast<std::byte>(high * 16 + low);
     }
@@ -323,7 +315,7 @@ StatusOr<Literal> ParseLiteral(Lexer& lexer, int64_t* budget) {
   const auto count = dims ? ElementCount(*dims) : std::nullopt;
   if (!count || type.kind != ValueKind::kTensor ||
       type.shape.rank() > kMaxRank) {
-    return lexer.ErrorAt(offset, "no type that a literal can have");
+    return lexer.ErrorAt(offset, "a literal cannot have this type");
   }
   Reader reader(lexer, type.dtype, *dims, *count);
   if (lexer.AcceptName("hex")) return reader.Hex();

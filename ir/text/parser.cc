@@ -140,7 +140,8 @@ class Parser {
     lexer_.Next();
     if (token.text[0] == '"') {
       auto name = Unquote(token.text);
-      if (!name) return lexer_.ErrorAt(token.offset, "bad escape in a name");
+      if (!name)
+        return lexer_.ErrorAt(token.offset, "invalid escape in a name");
       return ValueName(false, *std::move(name));
     }
     const bool number = token.text[0] >= '0' && token.text[0] <= '9';
@@ -169,7 +170,8 @@ class Parser {
     if (token.kind != TokenKind::kOrigin) return std::string();
     lexer_.Next();
     auto origin = Unquote(token.text);
-    if (!origin) return lexer_.ErrorAt(token.offset, "bad escape in a string");
+    if (!origin)
+      return lexer_.ErrorAt(token.offset, "invalid escape in a string");
     return *std::move(origin);
   }
 

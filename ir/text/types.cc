@@ -31,7 +31,8 @@ BinaryDim OperationNamed(std::string_view name) {
 StatusOr<Dim> ParseFactor(Lexer& lexer, const SymbolLookup& symbols, int depth,
                           bool negative) {
   if (depth > kMaxNesting) {
-    return lexer.ErrorAt(lexer.peek().offset, "a dim that nests too deep");
+    return lexer.ErrorAt(lexer.peek().offset,
+                         "the operations of a dim nest too deep");
   }
   if (lexer.peek().kind == TokenKind::kNumber) {
     const Token token = lexer.peek();
@@ -98,7 +99,7 @@ StatusOr<Dim> ParseDim(Lexer& lexer, const SymbolLookup& symbols) {
   const size_t offset = lexer.peek().offset;
   ENCORE_ASSIGN_OR_RETURN(Dim dim, ParseSum(lexer, symbols, 0));
   if (!dim.valid()) {
-    return lexer.ErrorAt(offset, "a dim that is too large or impossible");
+    return lexer.ErrorAt(offset, "an invalid dim, or one too large");
   }
   return dim;
 }

@@ -18,7 +18,7 @@ using Values = std::vector<Value>;
 Status WithoutRule(const Graph& graph, NodeId node) {
   const std::string& origin = graph.origin(node);
   return UnimplementedError(StrCat(graph.op(node), origin.empty() ? "" : " of ",
-                                   origin, " has no derivative here"));
+                                   origin, " has no derivative rule"));
 }
 
 // The nodes that `y` needs, up to the values in `ends`, ascending.
@@ -153,7 +153,8 @@ StatusOr<std::vector<Value>> Gradients(GraphBuilder& g, Value y,
   std::set<ValueId> ends;
   for (const Value& x : at) {
     if (!ends.insert(x.id()).second) {
-      return UnimplementedError("derivatives by one value under two names");
+      return UnimplementedError(
+          "two names are given for the derivative with respect to one value");
     }
   }
   ENCORE_ASSIGN_OR_RETURN(const Value primal, Primal(g, y, xs, at));

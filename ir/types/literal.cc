@@ -65,14 +65,14 @@ Literal::Literal() : Literal(DType::kF32, {}) {}
 Literal::Literal(DType dtype, std::vector<int64_t> dims)
     : dtype_(dtype), dims_(std::move(dims)) {
   const auto count = ElementCount(dims_);
-  ENCORE_CHECK(count.has_value()) << "literal of impossible size";
+  ENCORE_CHECK(count.has_value()) << "literal of invalid size";
   element_count_ = *count;
   if (IsString(dtype)) {
     strings_ = std::make_shared<std::vector<std::string>>(element_count_);
     return;
   }
   const auto size = ByteSize(dtype, element_count_);
-  ENCORE_CHECK(size.has_value()) << "literal of impossible size";
+  ENCORE_CHECK(size.has_value()) << "literal of invalid size";
   size_ = static_cast<size_t>(*size);
   auto* bytes = static_cast<std::byte*>(operator new[](
       std::max<size_t>(size_, 1), kAlignment));
@@ -239,7 +239,7 @@ int64_t Literal::AsInt(int64_t i) const {
     case DType::kU64:
       return static_cast<int64_t>(Load<uint64_t>(data_, i));
     case DType::kString:
-      ENCORE_CHECK(false) << "a string is no number";
+      ENCORE_CHECK(false) << "a string is not a number";
       return 0;
     default:
       return Truncated<int64_t>(AsDouble(i));

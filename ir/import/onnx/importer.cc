@@ -83,8 +83,7 @@ class Pass : public BodyImporter {
   Status ImportNode(const Node& original, Scope& scope);
   Status CheckInputTypes(const Node& node, const Scope& scope);
   // Against what the graph declares.
-  Status CheckOutputs(const Node& node, const Declared& declared,
-                      const Scope& scope);
+  Status CheckOutputs(const Node& node, const Declared& declared, Scope& scope);
   StatusOr<encore::Graph> Finish();
 
   const Model& model_;
@@ -174,7 +173,8 @@ StatusOr<Shape> Pass::InputShape(const ValueInfo& input) {
   if (!input.type.shape) {
     if (given == shapes_.end()) {
       return InvalidArgumentError(
-          StrCat("input ", Quote(input.name), " has no shape; give it one"));
+          StrCat("input ", Quote(input.name),
+                 " has no shape in the model: give its extents"));
     }
     extents_given_ = true;
     return Shape(std::span<const int64_t>(given->second));
@@ -222,9 +222,10 @@ Status Pass::BindHostObject(const ValueInfo& input, const TensorType& type) {
 }
 
 // Against what the graph declares of the input.
-Status CheckInitializer(const ValueInfo& input, const TensorType& type) {
+Status CheckInitializer(const ValueInfo& input, const TensorType& type,
+                        Scope& scope) {
   ENCORE_RETURN_IF_ERROR(TypeWithoutShape(input).status());
-  return CheckDeclared(input.name, input.type, type, /*extents=*/true);
+  return CheckDeclared(input.name, input.type, type, /*extents=*/true, scope);
 }
 
 Status Pass::BindInput(const ValueInfo& input,
@@ -260,7 +261,7 @@ Status Pass::BindInputs() {
     const Bound* bound = scope_.Find(input.name);
     const Status status =
         bound != nullptr
-            ? CheckInitializer(input, TypeOfBound(*bound))
+            ? CheckInitializer(input, TypeOfBound(*bound), scope_)
             : BindInput(input, position < shapes.size() ? shapes[position++]
                                                         : std::nullopt);
     if (!status.ok()) return WithReader(model_.graph, input.name, status);
@@ -337,18 +338,23 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
     ENCORE_RETURN_IF_ERROR(context.attributes().Finish());
   }
   const Status& status = scope.builder().status();
-  return status.code() == StatusCode::kInvalidArgument
-             ? NodeContext::ShapeMismatch(Message(status))
-             : status;
+  switch (status.code()) {
+    case StatusCode::kInvalidArgument:
+      return scope.Stop(Obstacle::kMisfit, status);
+    case StatusCode::kUnimplemented:  // sizes must be known for it
+      return scope.Stop(Obstacle::kUnknown, status);
+    default:
+      return status;
+  }
 }
 
 Status Pass::CheckOutputs(const Node& node, const Declared& declared,
-                          const Scope& scope) {
+                          Scope& scope) {
   for (const std::string_view output : node.outputs) {
     const Bound* bound = scope.Find(output);
     if (bound == nullptr) break;
     if (bound->value && !bound->value->valid()) break;
-    const Status fits = declared.Check(output, TypeOfBound(*bound));
+    const Status fits = declared.Check(output, TypeOfBound(*bound), scope);
     if (fits.ok()) continue;
     ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
     return WithAttributes(*schema, node, fits);
@@ -371,8 +377,11 @@ Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
                                       ? node.outputs[0]
                                       : node.name;
     const auto origin = scope.builder().Origin(name);
+    scope.ClearObstacle();
     Status imported = ImportNode(node, scope);
-    if (IsMixedRanks(imported)) {
+    if (!imported.ok() && scope.obstacle() == Obstacle::kMixedRanks) {
+      // A node further out cannot be replaced for this one.
+      imported = scope.Stop(Obstacle::kUnknown, imported);
       NodeContext context(node, scope, source_, this);
       imported = queue.Replace(context, imported);
       if (imported.ok()) continue;
@@ -389,7 +398,7 @@ Status Pass::ImportBody(const Graph& graph, Scope& scope) {
   body_nodes_ += static_cast<int64_t>(graph.nodes.size()) + 1;
   if (body_nodes_ > kMaxBodyNodes) {
     return ResourceExhaustedError(
-        StrCat("the trips of nested loops come to more than ", kMaxBodyNodes,
+        StrCat("the iterations of nested loops take more than ", kMaxBodyNodes,
                " nodes"));
   }
   ENCORE_RETURN_IF_ERROR(BindInitializers(graph, scope));
@@ -434,9 +443,6 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
     Pass pass(model, source, options, &read_weights);
     StatusOr<encore::Graph> graph = pass.Run();
     if (pass.needs_restart() && read_weights.size() > before) continue;
-    if (graph.status().code() == StatusCode::kFailedPrecondition) {
-      return InvalidArgumentError(Message(graph.status()));
-    }
     for (const auto& [path, file] : source.known->files) {
       if (files != nullptr) files->push_back(file);
     }

@@ -54,12 +54,12 @@ TEST(OnnxImporter, BrokenGraphsAreRefused) {
                        .output = "a"}),
               HasSubstr("depends on itself"));
   EXPECT_THAT(ErrorOf({.nodes = {Node("Add", {"x", "w"}, {"y"})}}),
-              HasSubstr("input \"w\" is no input, no initializer"));
+              HasSubstr("input \"w\" is not an input, an initializer"));
   EXPECT_THAT(ErrorOf({.nodes = {Node("Relu", {"x"}, {"z"})}}),
               HasSubstr("output \"y\" is not produced"));
   EXPECT_THAT(ErrorOf({.nodes = {Node("Relu", {"x"}, {"y"}),
                                  Node("Abs", {"x"}, {"y"})}}),
-              HasSubstr("produced elsewhere"));
+              HasSubstr("produced more than once"));
   EXPECT_THAT(ErrorOf({.nodes = {Node("Relu", {"x", "x"}, {"y"})}}),
               HasSubstr("2 inputs, expected 1"));
 }
@@ -131,7 +131,7 @@ TEST(OnnxImporter, AnnouncedSizesAreNotBelieved) {
       Proto().Int(1, static_cast<uint64_t>(-4)).Int(2, 1).Bytes(8, "w");
   EXPECT_THAT(ErrorOf({.nodes = {Node("Add", {"x", "w"}, {"y"})},
                        .initializers = {negative}}),
-              HasSubstr("impossible dims [-4]"));
+              HasSubstr("invalid dims [-4]"));
 }
 
 // A model with a weight "w" of two floats in a file beside it.

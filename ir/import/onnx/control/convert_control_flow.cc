@@ -51,7 +51,8 @@ struct BranchOutput {
 
 // Makes both branches give output `i` in one type; `symbols` as in
 // IsKnownOutside.
-StatusOr<BranchOutput> UnifyOutput(std::span<Body> branches, size_t i,
+StatusOr<BranchOutput> UnifyOutput(NodeContext& context,
+                                   std::span<Body> branches, size_t i,
                                    size_t symbols) {
   const TensorType a = branches[0].outputs[i].type();
   const TensorType b = branches[1].outputs[i].type();
@@ -68,7 +69,9 @@ StatusOr<BranchOutput> UnifyOutput(std::span<Body> branches, size_t i,
   }
   if (a == b && IsKnownOutside(a.shape, symbols)) return output;
   if (a.shape.rank() != b.shape.rank()) {
-    return MixedRanks(StrCat(types, ", expected one rank"));
+    return context.scope().Stop(
+        Obstacle::kMixedRanks,
+        UnimplementedError(StrCat(types, ", expected one rank")));
   }
   if (a.shape.is_constant() && b.shape.is_constant()) {
     output.kind = BranchOutput::Kind::kBuffer;
@@ -92,7 +95,7 @@ StatusOr<Value> TakeOutput(NodeContext& context, const BranchOutput& output,
       return TakeFront(context, results[i], results[output.extents],
                        output.shapes[0], output.shapes[1]);
     case BranchOutput::Kind::kBox:
-      return Unbox(context.builder(), results[i], output.elements);
+      return Unbox(context.scope(), results[i], output.elements);
     case BranchOutput::Kind::kSame:
       break;
   }
@@ -125,10 +128,10 @@ StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
     for (Dim& dim : shape.mutable_dims()) {
       if (dim.SymbolLimit() > symbols) dim = 0;
     }
-    body.outputs.push_back(
-        g.BroadcastTo(g.Node1(Op::kAssertion,
-                              {zero, g.Scalar(DType::kI64, int64_t{0})}, assertion),
-                      shape));
+    body.outputs.push_back(g.BroadcastTo(
+        g.Node1(Op::kAssertion, {zero, g.Scalar(DType::kI64, int64_t{0})},
+                assertion),
+        shape));
   }
   ENCORE_RETURN_IF_ERROR(g.status());
   return body;
@@ -141,20 +144,24 @@ StatusOr<std::vector<Body>> MakeBranches(NodeContext& context,
                                          const Graph& otherwise,
                                          const Captures& captures,
                                          size_t symbols) {
-  StatusOr<Body> made[] = {
-      MakeBody(context, context.builder(), then, captures, {}),
-      MakeBody(context, context.builder(), otherwise, captures, {})};
+  Obstacle obstacles[2] = {};
+  StatusOr<Body> made[] = {MakeBody(context, context.builder(), then, captures,
+                                    {}, {.obstacle = &obstacles[0]}),
+                           MakeBody(context, context.builder(), otherwise,
+                                    captures, {}, {.obstacle = &obstacles[1]})};
   for (int i = 0; i < 2; ++i) {
-    if (made[i].status().code() == StatusCode::kFailedPrecondition &&
+    if (!made[i].ok() && obstacles[i] == Obstacle::kMisfit &&
         made[1 - i].ok() && context.bodies().extents_given()) {
       made[i] = Impossible(context, captures, *made[1 - i], made[i].status(),
                            symbols);
     }
   }
   std::vector<Body> branches;
-  for (StatusOr<Body>& body : made) {
-    if (!body.ok()) return body.status();
-    branches.push_back(*std::move(body));
+  for (int i = 0; i < 2; ++i) {
+    if (!made[i].ok()) {
+      return context.scope().Stop(obstacles[i], made[i].status());
+    }
+    branches.push_back(*std::move(made[i]));
   }
   return branches;
 }
@@ -171,7 +178,7 @@ Status Branch(NodeContext& context, const Graph* then, const Graph* otherwise) {
   std::vector<BranchOutput> outputs;
   for (size_t i = 0; i < then->outputs.size(); ++i) {
     ENCORE_ASSIGN_OR_RETURN(outputs.emplace_back(),
-                            UnifyOutput(branches, i, symbols));
+                            UnifyOutput(context, branches, i, symbols));
   }
   std::vector<encore::Graph> bodies;
   for (Body& branch : branches) {
@@ -202,7 +209,7 @@ Status If(NodeContext& context) {
   if (then->outputs.size() != otherwise->outputs.size()) {
     return NodeContext::Error(StrCat("the branches have ", then->outputs.size(),
                                      " and ", otherwise->outputs.size(),
-                                     " outputs"));
+                                     " outputs, expected the same number"));
   }
   if (const auto known = context.scope().Constant(context.node().inputs[0]);
       known && known->element_count() == 1 && known->dtype() == DType::kBool) {

@@ -19,6 +19,12 @@
 namespace encore::onnx {
 namespace {
 
+// Whether a trip by itself, or a loop that carries its values in boxes, may get
+// past what a body stopped at.
+bool IsForTheRun(Obstacle obstacle) {
+  return obstacle == Obstacle::kUnknown || obstacle == Obstacle::kMixedRanks;
+}
+
 // The graphs of a loop that is unrolled have at most this many nodes.
 constexpr int64_t kMaxUnrolledNodes = 4096;
 
@@ -68,15 +74,16 @@ bool Wrap(const TensorType& state, GraphBuilder& g, Value* value) {
   return true;
 }
 
-// The trips one after the other, for a loop whose values change their shape.
-Status Unroll(NodeContext& context, const Graph& graph,
-              const LoopInputs& loop) {
+// The trips one after the other, for a loop whose values change their shape:
+// binds the outputs. False where that does not do, and a node has to find them
+// out.
+StatusOr<bool> Unroll(NodeContext& context, const Graph& graph,
+                      const LoopInputs& loop) {
   const int64_t trips = loop.known_trips.value_or(INT64_MAX);
   if (trips >
       kMaxUnrolledNodes /
           std::max<int64_t>(1, static_cast<int64_t>(graph.nodes.size()))) {
-    return UnimplementedError(
-        "a loop is unrolled where it has a known, small number of trips");
+    return false;
   }
   GraphBuilder& g = context.builder();
   const size_t carried = loop.carried.size();
@@ -87,14 +94,15 @@ Status Unroll(NodeContext& context, const Graph& graph,
   std::vector<bool> wrapped(carried);
   for (int64_t trip = 0; trip < trips; ++trip) {
     const Literal* going = values[1].constant();
-    if (going == nullptr) {
-      return UnimplementedError(
-          "a loop is unrolled where its condition is known");
-    }
+    if (going == nullptr) return false;
     if (going->AsInt(0) == 0) break;
     values[0] = g.Scalar(DType::kI64, trip);
-    ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> outputs,
-                            Inline(context, graph, values));
+    Obstacle obstacle = Obstacle::kNone;
+    const StatusOr<std::vector<Value>> inlined =
+        Inline(context, graph, values, &obstacle);
+    if (!inlined.ok() && IsForTheRun(obstacle)) return false;
+    if (!inlined.ok()) return context.scope().Stop(obstacle, inlined.status());
+    const std::vector<Value>& outputs = *inlined;
     values[1] = context.Reshape(outputs[0], {});
     for (size_t i = 0; i < carried; ++i) {
       values[2 + i] = outputs[1 + i];
@@ -110,18 +118,17 @@ Status Unroll(NodeContext& context, const Graph& graph,
     ENCORE_ASSIGN_OR_RETURN(results[i], ValueOf(context, results[i]));
   }
   for (const std::vector<Value>& slices : stacked) {
-    if (slices.empty()) {
-      return UnimplementedError("a loop without trips has unknown outputs");
-    }
+    // Without a trip nothing says what would be stacked.
+    if (slices.empty()) return false;
     if (std::ranges::any_of(slices, [&](const Value& slice) {
           return slice.valid() && slice.type() != slices[0].type();
         })) {
-      return UnimplementedError(
-          "each trip has data-dependent extents of its own");
+      return false;
     }
     results.push_back(g.Concat(slices, 0));
   }
-  return BindOutputs(context, results);
+  ENCORE_RETURN_IF_ERROR(BindOutputs(context, results));
+  return true;
 }
 
 // How often a body is imported at most until what is known of its tensors holds
@@ -210,13 +217,15 @@ bool Gather(LoopBody* loop) {
 // those that the body makes too. Without `boxes` none is made.
 StatusOr<LoopBody> MakeLoopBody(NodeContext& context, const Graph& graph,
                                 const LoopInputs& inputs,
-                                const Captures& captures, bool boxes) {
+                                const Captures& captures, bool boxes,
+                                Obstacle* obstacle) {
   LoopBody loop;
   loop.symbols = context.builder().graph().symbols().size();
   loop.formals = FormalsOf(context, inputs);
   for (int pass = 1;; ++pass) {
-    ENCORE_ASSIGN_OR_RETURN(loop.body, MakeBody(context, context.builder(),
-                                                graph, captures, loop.formals));
+    ENCORE_ASSIGN_OR_RETURN(
+        loop.body, MakeBody(context, context.builder(), graph, captures,
+                            loop.formals, {.obstacle = obstacle}));
     bool holds = true;
     for (size_t i = 0; i < inputs.carried.size(); ++i) {
       holds &= Widen(loop.body, 1 + i, boxes, pass >= kMaxPasses,
@@ -326,7 +335,7 @@ StatusOr<Value> TakeCarried(NodeContext& context, const LoopInputs& inputs,
                             const LoopBody& loop, size_t i, Value result) {
   const Formal& formal = loop.formals[2 + i];
   if (formal.kind == Formal::Kind::kBoxed) {
-    return Unbox(context.builder(), result, formal.elements);
+    return Unbox(context.scope(), result, formal.elements);
   }
   if (formal.type.kind == ValueKind::kTensor) return result;
   context.scope().SetElements(result,
@@ -353,7 +362,7 @@ Status BindResults(NodeContext& context, const LoopInputs& inputs,
   for (size_t n = 0; n < loop.gathered.size(); ++n) {
     ENCORE_ASSIGN_OR_RETURN(
         gathered[loop.gathered[n].output - 1],
-        Stack(context.builder(), results[carried + n], loop.gathered[n].shape));
+        Stack(context.scope(), results[carried + n], loop.gathered[n].shape));
   }
   for (const auto& [output, value] : gathered) {
     outputs.insert(outputs.begin() + output, value);
@@ -374,27 +383,32 @@ Status Loop(NodeContext& context) {
         graph->outputs.size(), " outputs for ", carried, " carried values"));
   }
   if (context.HasInput(1)) {
-    ENCORE_RETURN_IF_ERROR(
-        CheckFormal(graph->inputs[1], context.Input(1).type()));
+    ENCORE_RETURN_IF_ERROR(CheckFormal(context.scope(), graph->inputs[1],
+                                       context.Input(1).type()));
   }
   ENCORE_ASSIGN_OR_RETURN(const Captures captures,
                           FindCaptures(context, {graph}));
   // A known, small number of trips is better taken one by one than with boxes.
-  StatusOr<LoopBody> made = MakeLoopBody(context, *graph, inputs, captures,
-                                         /*boxes=*/!inputs.known_trips);
-  const StatusCode code = made.status().code();
-  if (!made.ok() && code != StatusCode::kUnimplemented) return made.status();
+  Obstacle obstacle = Obstacle::kNone;
+  StatusOr<LoopBody> made =
+      MakeLoopBody(context, *graph, inputs, captures,
+                   /*boxes=*/!inputs.known_trips, &obstacle);
+  if (!made.ok() && !IsForTheRun(obstacle)) {
+    return context.scope().Stop(obstacle, made.status());
+  }
   bool fits = made.ok() && Fit(carried, &*made);
   if (!fits && inputs.known_trips) {
-    const Status unrolled = Unroll(context, *graph, inputs);
-    if (unrolled.code() != StatusCode::kUnimplemented) return unrolled;
-    made = MakeLoopBody(context, *graph, inputs, captures, /*boxes=*/true);
+    ENCORE_ASSIGN_OR_RETURN(const bool unrolled,
+                            Unroll(context, *graph, inputs));
+    if (unrolled) return OkStatus();
+    made = MakeLoopBody(context, *graph, inputs, captures, /*boxes=*/true,
+                        &obstacle);
     fits = made.ok() && Fit(carried, &*made);
   }
-  if (!made.ok()) return made.status();
+  if (!made.ok()) return context.scope().Stop(obstacle, made.status());
   if (!fits) {
     return NodeContext::Error(
-        "the type of a carried value changes from trip to trip");
+        "a loop-carried value changes its type between iterations");
   }
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> results,
                           AddLoop(context, inputs, captures, &*made));

@@ -81,7 +81,8 @@ StatusOr<std::optional<std::vector<Value>>> MakeScan(
                           MakeBody(context, g, graph, captures, formals));
   for (size_t i = 0; i < formals.size(); ++i) {
     // Every trip has the same.
-    ENCORE_RETURN_IF_ERROR(CheckFormal(graph.inputs[i], formals[i].type,
+    ENCORE_RETURN_IF_ERROR(CheckFormal(context.scope(), graph.inputs[i],
+                                       formals[i].type,
                                        !context.bodies().extents_given()));
   }
   for (const Value& output : body.outputs) {
@@ -121,7 +122,7 @@ StatusOr<std::vector<Value>> MakeBatchedScan(NodeContext& context,
     auto results = MakeScan(context, g, graph, scan, captures, inputs);
     status = results.status();
     if (status.ok() && !*results) {
-      status = UnimplementedError(
+      status = context.Unknown(
           "the body has data-dependent extents, of which until opset 9 each "
           "element of "
           "a batch may have its own");
@@ -169,8 +170,8 @@ Status ScanWriter::BindLength() {
                                           "attribute scan_input_axes"));
     const Dim extent = whole.shape()[static_cast<int>(axes_[i])];
     if (length && !(*length == extent)) {
-      return NodeContext::ShapeMismatch(StrCat(
-          "the scanned inputs have ", *length, " and ", extent, " slices"));
+      return context_.ShapeMismatch(StrCat("the scanned inputs have ", *length,
+                                           " and ", extent, " slices"));
     }
     length = extent;
   }

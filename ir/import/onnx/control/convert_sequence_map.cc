@@ -106,7 +106,8 @@ Status SequenceMap(NodeContext& context) {
   }
   std::set<std::string_view> distinct(node.inputs.begin(), node.inputs.end());
   if (distinct.contains("") || node.outputs[0].empty()) {
-    return NodeContext::Error("an input or output is left out");
+    return NodeContext::Error(
+        "an input or the first output is left out, expected all to have names");
   }
   if (context.Input(0).type().kind != ValueKind::kSequence) {
     return NodeContext::Error(StrCat("input 0 is ", context.Input(0).type(),

@@ -22,13 +22,17 @@ Value SequenceOfConstants(GraphBuilder& g, const Literal& sequence) {
 }
 
 // The dims of a tensor of `shape` that is taken out of `object`.
-StatusOr<Dims> DimsOf(GraphBuilder& g, Value object,
-                      const ElementShape& shape) {
+StatusOr<Dims> DimsOf(Scope& scope, Value object, const ElementShape& shape) {
   if (shape.kind != ElementShape::Kind::kRanked) {
-    return UnimplementedError(StrCat(
-        "the rank of the tensors in ", object.type(), " must be known",
-        shape.kind == ElementShape::Kind::kNone ? ", it has none yet" : ""));
+    return scope.Stop(
+        Obstacle::kUnknown,
+        UnimplementedError(StrCat("the rank of the tensors in ", object.type(),
+                                  " must be known when the model is compiled",
+                                  shape.kind == ElementShape::Kind::kNone
+                                      ? ", but it is still empty"
+                                      : "")));
   }
+  GraphBuilder& g = scope.builder();
   Dims dims;
   for (const auto& extent : shape.dims) {
     dims.push_back(extent ? Dim(*extent) : RunTimeSize(g, 0, std::nullopt));
@@ -39,22 +43,23 @@ StatusOr<Dims> DimsOf(GraphBuilder& g, Value object,
 }  // namespace
 
 StatusOr<Dims> TakenShape(NodeContext& context, Value object) {
-  return DimsOf(context.builder(), object, context.scope().Elements(object));
+  return DimsOf(context.scope(), object, context.scope().Elements(object));
 }
 
 Value Box(GraphBuilder& g, Value tensor) {
   return g.Node1(Op::kSequence, {tensor}, ElementTypeAttrs{tensor.dtype()});
 }
 
-StatusOr<Value> Unbox(GraphBuilder& g, Value box, const ElementShape& shape) {
-  ENCORE_ASSIGN_OR_RETURN(Dims dims, DimsOf(g, box, shape));
+StatusOr<Value> Unbox(Scope& scope, Value box, const ElementShape& shape) {
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, DimsOf(scope, box, shape));
+  GraphBuilder& g = scope.builder();
   return g.Node1(Op::kSequenceAt, {box, g.Scalar(DType::kI64, int64_t{0})},
                  ElementAttrs{std::move(dims)});
 }
 
-StatusOr<Value> Stack(GraphBuilder& g, Value sequence,
-                      const ElementShape& shape) {
-  ENCORE_ASSIGN_OR_RETURN(Dims dims, DimsOf(g, sequence, shape));
+StatusOr<Value> Stack(Scope& scope, Value sequence, const ElementShape& shape) {
+  ENCORE_ASSIGN_OR_RETURN(Dims dims, DimsOf(scope, sequence, shape));
+  GraphBuilder& g = scope.builder();
   dims.insert(dims.begin(), RunTimeSize(g, 0, std::nullopt));
   return g.Node1(
       Op::kSequenceConcat, {sequence},

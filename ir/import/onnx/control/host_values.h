@@ -12,21 +12,21 @@
 namespace encore::onnx {
 
 // The dims of a tensor that is taken out of `object`: those that are not known
-// are symbols of their own, defined when it is. Unimplemented where the rank
-// is not known.
+// are symbols of their own, defined when it is. Stops at kUnknown where the
+// rank is not known.
 StatusOr<Dims> TakenShape(NodeContext& context, Value object);
 
 // A sequence of `tensor` alone: what control flow carries a tensor in whose
 // extents differ from branch to branch or from trip to trip.
 Value Box(GraphBuilder& g, Value tensor);
 
-// The tensor in such a sequence; `shape` says its rank and what is known of its
-// extents. Unimplemented where the rank is not known.
-StatusOr<Value> Unbox(GraphBuilder& g, Value box, const ElementShape& shape);
+// The tensor in such a sequence of the scope's graph; `shape` says its rank and
+// what is known of its extents. Stops at kUnknown where the rank is not known.
+StatusOr<Value> Unbox(Scope& scope, Value box, const ElementShape& shape);
 
 // The tensors of a sequence, stacked along a new first axis; `shape` is theirs.
-StatusOr<Value> Stack(GraphBuilder& g, Value sequence,
-                      const ElementShape& shape);
+// Stops at kUnknown where the rank is not known.
+StatusOr<Value> Stack(Scope& scope, Value sequence, const ElementShape& shape);
 
 // The value of an optional. InvalidArgument where it is known to have none.
 StatusOr<Value> ValueOf(NodeContext& context, Value optional);

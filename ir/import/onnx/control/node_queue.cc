@@ -166,14 +166,14 @@ StatusOr<std::optional<NodeQueue::Names>> NodeQueue::FindMixed(
                           FindCaptures(context, {graphs[0], graphs[1]}));
   std::vector<Body> bodies;
   for (const Graph* graph : graphs) {
-    StatusOr<Body> body =
-        MakeBody(context, context.builder(), *graph, captures, {},
-                 /*mixed=*/true);
-    if (body.status().code() == StatusCode::kFailedPrecondition &&
+    Obstacle obstacle = Obstacle::kNone;
+    StatusOr<Body> body = MakeBody(context, context.builder(), *graph, captures,
+                                   {}, {.mixed = true, .obstacle = &obstacle});
+    if (!body.ok() && obstacle == Obstacle::kMisfit &&
         context.bodies().extents_given()) {
       return std::nullopt;
     }
-    if (!body.ok()) return body.status();
+    if (!body.ok()) return context.scope().Stop(obstacle, body.status());
     bodies.push_back(*std::move(body));
   }
   Names mixed;
@@ -230,7 +230,8 @@ Status NodeQueue::Replace(NodeContext& context, const Status& why) {
   }
   if (Defer(node)) return OkStatus();
   if (depth_ >= kMaxDepth) {
-    return UnimplementedError("too many values of two ranks");
+    return UnimplementedError(
+        "If nodes whose branches give a value in two ranks nest too deep");
   }
   shared_->depth = depth_ + 1;
   ENCORE_ASSIGN_OR_RETURN(const Node* merged, Absorb(context));

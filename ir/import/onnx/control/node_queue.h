@@ -38,10 +38,10 @@ class NodeQueue {
   const Node* Take();
 
   // Puts others into the queue for the node of `context`, which was taken and
-  // failed with `why`, MixedRanks: an If over it and what reads its values of
-  // two ranks, or what is in its branch where the condition is known. Outputs
-  // of the graph that have two ranks are noted in the scope. `why` where
-  // nothing can be done; an error where a node does not fit a branch.
+  // failed with `why`, at kMixedRanks: an If over it and what reads its values
+  // of two ranks, or what is in its branch where the condition is known.
+  // Outputs of the graph that have two ranks are noted in the scope. `why`
+  // where nothing can be done; an error where a node does not fit a branch.
   Status Replace(NodeContext& context, const Status& why);
 
  private:

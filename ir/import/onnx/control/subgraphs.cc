@@ -37,7 +37,20 @@ Status CheckCount(const Graph& graph, size_t count) {
                                    " inputs, expected ", count));
 }
 
-// The outputs of `graph` in `scope`; `mixed` as in MakeBody.
+// What was imported into `inner`, or its error: hands on why it stopped.
+template <typename T>
+StatusOr<T> Leave(NodeContext& context, const Scope& inner, Obstacle* obstacle,
+                  StatusOr<T> result) {
+  context.scope().AddRestart(inner);
+  if (result.ok()) return result;
+  if (obstacle != nullptr) {
+    *obstacle = inner.obstacle();
+    return result;
+  }
+  return context.scope().Stop(inner.obstacle(), result.status());
+}
+
+// The outputs of `graph` in `scope`; `mixed` as in BodyOptions.
 StatusOr<std::vector<Value>> OutputsOf(const Graph& graph, Scope& scope,
                                        bool mixed) {
   std::vector<Value> outputs;
@@ -54,9 +67,9 @@ StatusOr<std::vector<Value>> OutputsOf(const Graph& graph, Scope& scope,
 
 }  // namespace
 
-Status CheckFormal(const ValueInfo& input, const TensorType& type,
+Status CheckFormal(Scope& scope, const ValueInfo& input, const TensorType& type,
                    bool extents) {
-  return Annotate(CheckDeclared(input.name, input.type, type, extents),
+  return Annotate(CheckDeclared(input.name, input.type, type, extents, scope),
                   "a subgraph's input");
 }
 
@@ -89,9 +102,74 @@ StatusOr<encore::Graph> Body::Build() {
   return builder->Build(named);
 }
 
+namespace {
+
+// Fills `body`, of which there is only the builder: `scope` is its.
+Status FillBody(NodeContext& context, const Graph& graph,
+                const Captures& captures, std::span<const Formal> formals,
+                bool mixed, Scope& scope, Body* body) {
+  GraphBuilder& g = *body->builder;
+  for (size_t i = 0; i < formals.size(); ++i) {
+    const Formal& formal = formals[i];
+    Value input = g.Input(StrCat("in", i), formal.type);
+    body->inputs.push_back(input);
+    if (formal.type.kind != ValueKind::kTensor) {
+      scope.SetElements(input, formal.elements);
+    }
+    if (formal.kind == Formal::Kind::kHidden) continue;
+    if (formal.kind == Formal::Kind::kBoxed) {
+      ENCORE_ASSIGN_OR_RETURN(input, Unbox(scope, input, formal.elements));
+    }
+    ENCORE_RETURN_IF_ERROR(CheckFormal(scope, graph.inputs[i], input.type()));
+    ENCORE_RETURN_IF_ERROR(scope.Bind(
+        graph.inputs[i].name, Bound{input, std::nullopt, std::nullopt}));
+  }
+  for (const Value& value : captures.values) {
+    body->inputs.push_back(
+        g.Input(StrCat("in", body->inputs.size()), value.type()));
+    if (value.type().kind != ValueKind::kTensor) {
+      scope.SetElements(body->inputs.back(), context.scope().Elements(value));
+    }
+  }
+  ENCORE_RETURN_IF_ERROR(
+      BindCaptures(context.scope(), captures,
+                   std::span(body->inputs).subspan(formals.size()), &scope));
+  ENCORE_RETURN_IF_ERROR(context.bodies().ImportBody(graph, scope));
+  ENCORE_ASSIGN_OR_RETURN(body->outputs, OutputsOf(graph, scope, mixed));
+  for (const Value& output : body->outputs) {
+    const bool object =
+        output.valid() && output.type().kind != ValueKind::kTensor;
+    body->elements.push_back(object ? scope.Elements(output) : ElementShape());
+  }
+  return g.status();
+}
+
+StatusOr<std::vector<Value>> InlineInto(NodeContext& context,
+                                        const Graph& graph,
+                                        std::span<const Value> formals,
+                                        Scope& scope) {
+  ENCORE_ASSIGN_OR_RETURN(const Captures captures,
+                          FindCaptures(context, {&graph}));
+  for (size_t i = 0; i < formals.size(); ++i) {
+    ENCORE_RETURN_IF_ERROR(
+        CheckFormal(scope, graph.inputs[i], formals[i].type()));
+    Bound bound{formals[i], std::nullopt, std::nullopt};
+    if (const Literal* constant = formals[i].constant()) {
+      bound.constant = *constant;
+    }
+    ENCORE_RETURN_IF_ERROR(scope.Bind(graph.inputs[i].name, std::move(bound)));
+  }
+  ENCORE_RETURN_IF_ERROR(
+      BindCaptures(context.scope(), captures, captures.values, &scope));
+  ENCORE_RETURN_IF_ERROR(context.bodies().ImportBody(graph, scope));
+  return OutputsOf(graph, scope, /*mixed=*/false);
+}
+
+}  // namespace
+
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const Formal> formals, bool mixed) {
+                        std::span<const Formal> formals, BodyOptions options) {
   const auto known =
       static_cast<size_t>(std::ranges::count_if(formals, [](const Formal& f) {
         return f.kind != Formal::Kind::kHidden;
@@ -103,43 +181,10 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
   const auto origin = body.builder->Origin(outer.origin());
   Scope scope(body.builder.get(), context.scope().read_weights(),
               /*is_body=*/true);
-  for (size_t i = 0; i < formals.size(); ++i) {
-    const Formal& formal = formals[i];
-    Value input = body.builder->Input(StrCat("in", i), formal.type);
-    body.inputs.push_back(input);
-    if (formal.type.kind != ValueKind::kTensor) {
-      scope.SetElements(input, formal.elements);
-    }
-    if (formal.kind == Formal::Kind::kHidden) continue;
-    if (formal.kind == Formal::Kind::kBoxed) {
-      ENCORE_ASSIGN_OR_RETURN(input,
-                              Unbox(*body.builder, input, formal.elements));
-    }
-    ENCORE_RETURN_IF_ERROR(CheckFormal(graph.inputs[i], input.type()));
-    ENCORE_RETURN_IF_ERROR(scope.Bind(
-        graph.inputs[i].name, Bound{input, std::nullopt, std::nullopt}));
-  }
-  for (const Value& value : captures.values) {
-    body.inputs.push_back(
-        body.builder->Input(StrCat("in", body.inputs.size()), value.type()));
-    if (value.type().kind != ValueKind::kTensor) {
-      scope.SetElements(body.inputs.back(), context.scope().Elements(value));
-    }
-  }
-  ENCORE_RETURN_IF_ERROR(
-      BindCaptures(context.scope(), captures,
-                   std::span(body.inputs).subspan(formals.size()), &scope));
-  const Status imported = context.bodies().ImportBody(graph, scope);
-  context.scope().AddRestart(scope);
-  ENCORE_RETURN_IF_ERROR(imported);
-  ENCORE_ASSIGN_OR_RETURN(body.outputs, OutputsOf(graph, scope, mixed));
-  for (const Value& output : body.outputs) {
-    const bool object =
-        output.valid() && output.type().kind != ValueKind::kTensor;
-    body.elements.push_back(object ? scope.Elements(output) : ElementShape());
-  }
-  ENCORE_RETURN_IF_ERROR(body.builder->status());
-  return body;
+  const Status filled =
+      FillBody(context, graph, captures, formals, options.mixed, scope, &body);
+  return Leave(context, scope, options.obstacle,
+               filled.ok() ? StatusOr<Body>(std::move(body)) : filled);
 }
 
 bool IsKnownOutside(const Shape& shape, size_t symbols) {
@@ -149,34 +194,21 @@ bool IsKnownOutside(const Shape& shape, size_t symbols) {
 }
 
 StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
-                                    std::span<const Value> formals) {
+                                    std::span<const Value> formals,
+                                    Obstacle* obstacle) {
   ENCORE_RETURN_IF_ERROR(CheckCount(graph, formals.size()));
-  ENCORE_ASSIGN_OR_RETURN(const Captures captures,
-                          FindCaptures(context, {&graph}));
   Scope scope(&context.builder(), context.scope().read_weights(),
               /*is_body=*/true);
   scope.ShareFacts(context.scope());
-  for (size_t i = 0; i < formals.size(); ++i) {
-    ENCORE_RETURN_IF_ERROR(CheckFormal(graph.inputs[i], formals[i].type()));
-    Bound bound{formals[i], std::nullopt, std::nullopt};
-    if (const Literal* constant = formals[i].constant()) {
-      bound.constant = *constant;
-    }
-    ENCORE_RETURN_IF_ERROR(scope.Bind(graph.inputs[i].name, std::move(bound)));
-  }
-  ENCORE_RETURN_IF_ERROR(
-      BindCaptures(context.scope(), captures, captures.values, &scope));
-  const Status imported = context.bodies().ImportBody(graph, scope);
-  context.scope().AddRestart(scope);
-  ENCORE_RETURN_IF_ERROR(imported);
-  return OutputsOf(graph, scope, /*mixed=*/false);
+  return Leave(context, scope, obstacle,
+               InlineInto(context, graph, formals, scope));
 }
 
 Status BindOutputs(NodeContext& context, std::span<const Value> values) {
   const size_t count = context.node().outputs.size();
   if (count > values.size()) {
-    return NodeContext::Error(
-        StrCat(count, " outputs, its subgraphs give ", values.size()));
+    return NodeContext::Error(StrCat(
+        count, " outputs are named, but the subgraphs give ", values.size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     ENCORE_RETURN_IF_ERROR(context.Output(static_cast<int>(i), values[i]));

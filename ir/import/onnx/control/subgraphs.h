@@ -60,15 +60,25 @@ struct Formal {
 // InvalidArgument where an input of a subgraph is declared of another dtype,
 // rank or, if `extents`, extent than the node gives. A loop's extents are often
 // declared as they are in the first trip.
-Status CheckFormal(const ValueInfo& input, const TensorType& type,
+// Stops at kMisfit where it is of another rank or extent.
+Status CheckFormal(Scope& scope, const ValueInfo& input, const TensorType& type,
                    bool extents = false);
+
+struct BodyOptions {
+  // Outputs of two ranks are left invalid, not refused.
+  bool mixed = false;
+  // Where not null, gets the body's obstacle if it cannot be made.
+  Obstacle* obstacle = nullptr;
+};
 
 // The body that `graph` is below a node of `outer`: its inputs are `formals`,
 // then come the captured tensors. What it gives in a box is still to be put
-// into one. Outputs of two ranks are refused, or with `mixed` left invalid.
+// into one. An error is the node's too, and stops it where the body stopped; a
+// caller that can go on without the body asks for `obstacle` in place of that.
 StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
                         const Graph& graph, const Captures& captures,
-                        std::span<const Formal> formals, bool mixed = false);
+                        std::span<const Formal> formals,
+                        BodyOptions options = {});
 
 // Whether every extent of a body's value can be said outside of the body: it
 // has none of the symbols that came after the first `symbols`, which there were
@@ -76,9 +86,10 @@ StatusOr<Body> MakeBody(NodeContext& context, const GraphBuilder& outer,
 bool IsKnownOutside(const Shape& shape, size_t symbols);
 
 // The nodes of `graph` in place of the node, with `formals` for its inputs: its
-// outputs.
+// outputs. Errors and `obstacle` as of MakeBody.
 StatusOr<std::vector<Value>> Inline(NodeContext& context, const Graph& graph,
-                                    std::span<const Value> formals);
+                                    std::span<const Value> formals,
+                                    Obstacle* obstacle = nullptr);
 
 // Binds the node's outputs, in order.
 Status BindOutputs(NodeContext& context, std::span<const Value> values);

@@ -36,7 +36,7 @@ Status Trilu(NodeContext& context) {
   const Value x = context.Input(0);
   if (x.rank() < 2) {
     return NodeContext::Error(
-        StrCat("input of rank ", x.rank(), ", expected matrices"));
+        StrCat("the input has rank ", x.rank(), ", expected matrices"));
   }
   const Value kept =
       g.Compare(Diagonals(g, context.shape(x)), ScalarInput(context, 1, 0),
@@ -65,7 +65,7 @@ Status EyeLike(NodeContext& context) {
   const Value x = context.Input(0);
   if (x.rank() != 2) {
     return NodeContext::Error(
-        StrCat("input of rank ", x.rank(), ", expected a matrix"));
+        StrCat("the input has rank ", x.rank(), ", expected a matrix"));
   }
   ENCORE_ASSIGN_OR_RETURN(const DType dtype,
                           DTypeAttribute(context, "dtype", x.dtype()));
@@ -84,20 +84,21 @@ StatusOr<Dim> Depth(NodeContext& context, Value* indices) {
   if (!IsConstant(context, 1)) {
     const Value depth = context.Input(1);
     if (IsString(depth.dtype()) || !(depth.shape().ElementCount() == Dim(1))) {
-      return NodeContext::Error("input depth is no count");
+      return NodeContext::Error("input depth is negative or too large");
     }
     SizesByData sizes(context);
     const Dim size = sizes.Add(g.Cast(context.Reshape(depth, {}), DType::kI64),
                                INT32_MAX - 1);
-    ENCORE_ASSIGN_OR_RETURN(*indices,
-                            sizes.Assert(*indices, "input depth is no count"));
+    ENCORE_ASSIGN_OR_RETURN(
+        *indices,
+        sizes.Assert(*indices, "input depth is negative or too large"));
     return size;
   }
   ENCORE_ASSIGN_OR_RETURN(const Literal depth,
                           context.ConstantInput(1, "depth"));
   if (depth.element_count() != 1 || IsString(depth.dtype()) ||
       !(depth.AsDouble(0) >= 0 && depth.AsDouble(0) < INT32_MAX)) {
-    return NodeContext::Error("input depth is no count");
+    return NodeContext::Error("input depth is negative or too large");
   }
   return Dim(depth.AsInt(0));
 }
@@ -113,10 +114,7 @@ Status OneHot(NodeContext& context) {
   }
   ENCORE_ASSIGN_OR_RETURN(const Dim depth, Depth(context, &indices));
   const int rank = indices.rank() + 1;
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                          context.attributes().Int("axis", -1));
-  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, rank, "attribute axis"));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis, context.AxisAttribute(-1, rank));
   if (values.rank() != 1 || !(values.shape()[0] == Dim(2))) {
     return NodeContext::Error(
         StrCat("input values is ", values.type(), ", expected [off, on]"));
@@ -153,11 +151,12 @@ Status Window(NodeContext& context) {
       DTypeAttribute(context, "output_datatype", DType::kF32));
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> size,
                           ElementsOf(context, 0, "size"));
-  if (size.size() != 1) return NodeContext::Error("input size is no scalar");
+  if (size.size() != 1) return NodeContext::Error("input size is not a scalar");
   SizesByData sizes(context);
   const Dim count = sizes.Add(size[0], std::nullopt);
-  ENCORE_ASSIGN_OR_RETURN(Value length,
-                          sizes.Assert(size[0], "input size is negative"));
+  ENCORE_ASSIGN_OR_RETURN(
+      Value length,
+      sizes.Assert(size[0], "input size is negative or too large"));
   length = g.Cast(length, DType::kF64);
   const Value n = g.Cast(sizes.CountTo(count), DType::kF64);
   if (!periodic) length = g.Sub(length, 1.0);
@@ -219,7 +218,7 @@ Status MelWeightMatrix(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       const Value bins_per_hertz,
       sizes.Assert(g.Div(g.Add(length, 1.0), rate),
-                   "an input is negative or not below 2^24"));
+                   "an input is negative or larger than 2^24 - 1"));
   const auto corner = [&](double number) {
     return MelCorners(
         g, g.Add(g.Cast(sizes.CountTo(columns), DType::kF64), number), bins,
@@ -293,8 +292,7 @@ Status Constant(NodeContext& context) {
     const auto count = static_cast<int64_t>(values.size());
     literal = Literal::Strings({count}, std::move(values));
   } else {
-    return NodeContext::Error(
-        "attribute value (or another form of it) is missing");
+    return NodeContext::Error("there is no attribute that holds the value");
   }
   return context.Output(
       0, Bound{std::nullopt, std::move(literal), std::nullopt, is_weight});

@@ -32,7 +32,7 @@ Status Gemm(NodeContext& context) {
                           attributes.Bool("transB", false));
   Value a = context.Input(0), b = context.Input(1);
   if (context.rank(a) != 2 || context.rank(b) != 2) {
-    return NodeContext::Error(StrCat("inputs of rank ", context.rank(a),
+    return NodeContext::Error(StrCat("the inputs have ranks ", context.rank(a),
                                      " and ", context.rank(b),
                                      ", expected matrices"));
   }
@@ -52,8 +52,8 @@ Status AddBias(NodeContext& context, Value y) {
   if (context.HasInput(2)) {
     const Value bias = context.Input(2);
     if (context.rank(bias) != 1) {
-      return NodeContext::Error(
-          StrCat("bias of rank ", context.rank(bias), ", expected 1"));
+      return NodeContext::Error(StrCat("input B (the bias) has rank ",
+                                       context.rank(bias), ", expected 1"));
     }
     const Value spread = context.builder().BroadcastTo(
         context.PerChannel(bias, context.rank(y)), context.shape(y));
@@ -103,7 +103,8 @@ Status TransposedPadding(NodeContext& context, const Shape& input, Ints* extra,
                         size;
     if (!padding.is_constant()) {
       return NodeContext::Error(
-          "attribute output_shape needs a known spatial extent");
+          "attribute output_shape is supported where the spatial extents of "
+          "input X are known when the model is compiled");
     }
     // What is asked for beyond the convolution's reach stays empty, at the end.
     (*extra)[i] += std::max<int64_t>(-padding.constant(), 0);

@@ -47,7 +47,8 @@ StatusOr<Equation> Parse(std::string_view text) {
       current += c;
     } else {
       return NodeContext::Error(
-          StrCat("attribute equation is ", Quote(text), ", unexpected at ", i));
+          StrCat("attribute equation is ", Quote(text),
+                 ", which has an unexpected character at offset ", i));
     }
   }
   if (arrow) {
@@ -225,7 +226,7 @@ Status Einsum(NodeContext& context) {
     if (at < 0 || std::ranges::find(permutation, at) != permutation.end()) {
       return NodeContext::Error(
           StrCat("attribute equation is ", Quote(text),
-                 ", its output does not follow from its inputs"));
+                 ", whose output has a label that no input has, or one twice"));
     }
     permutation.push_back(at);
   }

@@ -190,7 +190,8 @@ Status Cast(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const bool saturate,
                           context.attributes().Bool("saturate", true));
   if (to < 0 || to > INT32_MAX) {
-    return NodeContext::Error(StrCat("attribute to is ", to));
+    return NodeContext::Error(
+        StrCat("attribute to is ", to, ", expected a TensorProto.DataType"));
   }
   const StatusOr<DType> dtype = DTypeOf(static_cast<int32_t>(to));
   if (!dtype.ok()) return Annotate(dtype.status(), "attribute to");

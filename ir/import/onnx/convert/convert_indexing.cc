@@ -53,10 +53,8 @@ Status Gather(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   const Value data = context.Input(0);
   const Shape shape = context.shape(data);
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                          context.attributes().Int("axis", 0));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, shape.rank(), "attribute axis"));
+                          context.AxisAttribute(0, shape.rank()));
   ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
   const Value indices = FromStart(context, context.Input(1), shape[axis]);
   const int index_rank = context.rank(indices);
@@ -80,13 +78,12 @@ Status GatherElements(NodeContext& context) {
   Value data = context.Input(0);
   const Value raw_indices = context.Input(1);
   const Shape shape = context.shape(data), wanted = context.shape(raw_indices);
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                          context.attributes().Int("axis", 0));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, shape.rank(), "attribute axis"));
+                          context.AxisAttribute(0, shape.rank()));
   if (wanted.rank() != shape.rank()) {
-    return NodeContext::Error(StrCat("inputs of rank ", shape.rank(), " and ",
-                                     wanted.rank(), ", expected one rank"));
+    return NodeContext::Error(StrCat("the inputs have ranks ", shape.rank(),
+                                     " and ", wanted.rank(),
+                                     ", expected the same rank"));
   }
   ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
   // The part of the data that the indices' positions reach.
@@ -108,7 +105,8 @@ Status GatherND(NodeContext& context) {
   if (last < 0 || !index_shape[last].is_constant() || batch < 0 ||
       batch > last || batch + index_shape[last].constant() > shape.rank()) {
     return NodeContext::Error(
-        "input indices does not fit input data and batch_dims");
+        "the shape of input indices does not match input data and attribute "
+        "batch_dims");
   }
   const auto depth = static_cast<int>(index_shape[last].constant());
   GatherAttrs gather;
@@ -163,7 +161,9 @@ Status ScatterND(NodeContext& context) {
   const int last = index_shape.rank() - 1;
   if (last < 0 || !index_shape[last].is_constant() ||
       index_shape[last].constant() > shape.rank()) {
-    return NodeContext::Error("input indices does not fit input data");
+    return NodeContext::Error(
+        "the last extent of input indices is larger than the rank of input "
+        "data");
   }
   const auto depth = static_cast<int>(index_shape[last].constant());
   for (int i = depth; i < shape.rank() && last + i - depth < updates.rank();
@@ -199,17 +199,15 @@ Status ScatterElements(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const Update update, Reduction(context));
   const Value data = context.Input(0);
   const Shape shape = context.shape(data);
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                          context.attributes().Int("axis", 0));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, shape.rank(), "attribute axis"));
+                          context.AxisAttribute(0, shape.rank()));
   ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
   std::vector<Value> both = {context.Input(1), context.Input(2)};
   UnifyDimsExcept(context, -1, &both);
   const Value along = FromStart(context, both[0], shape[axis]);
   const Shape where = context.shape(along);
   if (where.rank() != shape.rank()) {
-    return NodeContext::Error("inputs data and indices differ in rank");
+    return NodeContext::Error("inputs data and indices have different ranks");
   }
   // Full index vectors: the position on every dim but `axis`.
   ScatterAttrs scatter;
@@ -242,7 +240,7 @@ struct AxisRange {
 
 StatusOr<AxisRange> RangeOf(NodeContext& context, const Dim& extent,
                             const Dim& start, const Dim& end, int64_t step) {
-  if (step == 0) return NodeContext::Error("input steps has a 0");
+  if (step == 0) return NodeContext::Error("input steps has an entry of 0");
   if (step == std::numeric_limits<int64_t>::min()) ++step;
   const auto symbols = context.builder().graph().symbols();
   // Where a symbolic bound lies is decided by its bounds; constants are clamped
@@ -304,7 +302,7 @@ Status Slice(NodeContext& context) {
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
     return NodeContext::Error(
-        "inputs starts, ends, axes and steps differ in length");
+        "inputs starts, ends, axes and steps have different lengths");
   }
   ENCORE_RETURN_IF_ERROR(
       context.AxesList(axes, shape.rank(), "input axes").status());
@@ -342,8 +340,8 @@ StatusOr<Value> PadByGather(NodeContext& context, Value x, int axis,
                             int64_t low, int64_t high, std::string_view mode) {
   const Shape shape = context.shape(x);
   if (shape[axis].constant() < 1) {
-    return NodeContext::Error(
-        StrCat("mode ", mode, " needs dim ", axis, " not to be empty"));
+    return NodeContext::Error(StrCat("mode ", mode, " is not possible for dim ",
+                                     axis, ", whose extent is 0"));
   }
   const int64_t size = shape[axis].constant();
   std::vector<int64_t> indices;
@@ -393,8 +391,7 @@ Status Pad(NodeContext& context) {
   Value x = context.Input(0);
   const int rank = context.rank(x);
   ENCORE_ASSIGN_OR_RETURN(const Dims pads, context.DimsInput(1, "pads"));
-  Ints axes;
-  for (int i = 0; i < rank; ++i) axes.push_back(i);
+  Ints axes = AxesFrom(0, rank);
   if (context.HasInput(3)) {
     ENCORE_ASSIGN_OR_RETURN(axes, context.IntsInput(3, "axes"));
     ENCORE_RETURN_IF_ERROR(context.AxesList(axes, rank, "input axes").status());

@@ -69,8 +69,7 @@ StatusOr<Value> Reduced(NodeContext& context, const LossParts& parts) {
   ENCORE_ASSIGN_OR_RETURN(const std::string reduction,
                           context.attributes().String("reduction", "mean"));
   if (reduction == "none") return parts.losses;
-  Ints axes;
-  for (int i = 0; i < parts.losses.rank(); ++i) axes.push_back(i);
+  Ints axes = AxesFrom(0, parts.losses.rank());
   if (reduction == "sum") return g.Sum(parts.losses, axes);
   if (reduction != "mean") {
     return NodeContext::Error(StrCat("attribute reduction is ",

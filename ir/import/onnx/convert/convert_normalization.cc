@@ -21,7 +21,7 @@ Status BatchStatistics(NodeContext& context, float momentum, DType dtype,
   const Value x = (*operands)[0];
   if (x.rank() < 2) {
     return NodeContext::Error(
-        StrCat("input of rank ", x.rank(), ", expected [N, C, ...]"));
+        StrCat("input X has rank ", x.rank(), ", expected [N, C, ...]"));
   }
   Ints axes = {0};
   for (int i = 2; i < x.rank(); ++i) axes.push_back(i);
@@ -89,7 +89,7 @@ Status BatchNormalization(NodeContext& context) {
   } else if (!context.CheckOutputs(1).ok()) {
     return NodeContext::Error(StrCat("attribute training_mode is 0, and ",
                                      context.node().outputs.size(),
-                                     " outputs are wanted"));
+                                     " outputs are named, expected 1"));
   }
   return context.Output(
       0, context.Emit(Op::kBatchNorm, operands, EpsilonAttrs{epsilon}));
@@ -131,7 +131,8 @@ Status GroupNormalization(NodeContext& context) {
   const Value x = context.Input(0);
   Value scale = context.Input(1), bias = context.Input(2);
   if (groups < 1 || context.rank(x) < 2) {
-    return NodeContext::Error(StrCat("attribute num_groups is ", groups));
+    return NodeContext::Error(StrCat("attribute num_groups is ", groups,
+                                     ", expected a positive number"));
   }
   if (per_group) {
     const Dim channels = FloorDiv(context.shape(x)[1], groups);
@@ -151,8 +152,7 @@ Status LayerStatistics(NodeContext& context, Value x, int64_t axis,
                        float epsilon) {
   if (!context.WantsOutput(1) && !context.WantsOutput(2)) return OkStatus();
   x = CastTo(context, x, DType::kF32);
-  Ints axes;
-  for (int64_t i = axis; i < context.rank(x); ++i) axes.push_back(i);
+  Ints axes = AxesFrom(axis, context.rank(x));
   const auto mean_of = [&](Value value) {
     return context.Unsqueeze(context.Emit(Op::kMean, {value}, AxesAttrs{axes}),
                              axes);
@@ -174,9 +174,8 @@ Status LayerNormalization(NodeContext& context) {
   Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const float epsilon,
                           attributes.Float("epsilon", 1e-5f));
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw, attributes.Int("axis", -1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, x.rank(), "attribute axis"));
+                          context.AxisAttribute(-1, x.rank()));
   attributes.Ignore("stash_type");
   Value scale = context.Input(1);
   for (int i = 0; i < std::min<int64_t>(scale.rank(), x.rank() - axis); ++i) {
@@ -208,7 +207,8 @@ Status Lrn(NodeContext& context) {
   const Value x = context.Input(0);
   const int rank = context.rank(x);
   if (size < 1 || size > INT16_MAX || rank < 2) {
-    return NodeContext::Error(StrCat("attribute size is ", size));
+    return NodeContext::Error(
+        StrCat("attribute size is ", size, ", expected a positive number"));
   }
   ReduceWindowAttrs window;
   window.combiner = Combiner::kSum;
@@ -237,9 +237,8 @@ Status LpNormalization(NodeContext& context) {
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const int64_t p, attributes.Int("p", 2));
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw, attributes.Int("axis", -1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, x.rank(), "attribute axis"));
+                          context.AxisAttribute(-1, x.rank()));
   const Value sum = g.Sum(p == 1 ? g.Abs(x) : g.Mul(x, x), {axis},
                           /*keep_dims=*/true);
   const Value norm = p == 1 ? sum : g.Sqrt(sum);

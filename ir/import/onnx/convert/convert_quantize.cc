@@ -29,7 +29,7 @@ StatusOr<Value> Spread(NodeContext& context, Value value, const Shape& shape,
   }
   if (value.rank() != shape.rank() || block < 1 || axis < 0 ||
       axis >= shape.rank()) {
-    return NodeContext::Error(StrCat("a scale or zero point of ", value.type(),
+    return NodeContext::Error(StrCat("a scale or zero point is ", value.type(),
                                      " does not fit ", shape.ToString()));
   }
   Dims wide = value.shape().dims(), flat = wide;
@@ -126,8 +126,7 @@ Status DynamicQuantizeLinear(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
-  Ints axes;
-  for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
+  Ints axes = AxesFrom(0, x.rank());
   const Value low = g.Min(g.Reduce(x, Combiner::kMin, axes), 0.0);
   const Value high = g.Max(g.Reduce(x, Combiner::kMax, axes), 0.0);
   const Value range = g.Sub(high, low);

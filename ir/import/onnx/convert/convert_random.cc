@@ -49,7 +49,8 @@ StatusOr<DType> ResultDType(NodeContext& context, DType fallback) {
   ENCORE_ASSIGN_OR_RETURN(const int64_t number,
                           context.attributes().Int("dtype", 1));
   if (number < 0 || number > INT16_MAX) {
-    return NodeContext::Error(StrCat("attribute dtype is ", number));
+    return NodeContext::Error(StrCat("attribute dtype is ", number,
+                                     ", expected a TensorProto.DataType"));
   }
   const StatusOr<DType> dtype = DTypeOf(static_cast<int32_t>(number));
   if (!dtype.ok()) return Annotate(dtype.status(), "attribute dtype");

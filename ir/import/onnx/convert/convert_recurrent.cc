@@ -105,7 +105,8 @@ StatusOr<Activation> MakeActivation(const std::string& name,
     return Activation(
         [a, b](GraphBuilder& g, Value x) { return g.Add(g.Mul(x, a), b); });
   }
-  return NodeContext::Error(StrCat("attribute activations has ", Quote(name)));
+  return NodeContext::Error(
+      StrCat("attribute activations has the unknown entry ", Quote(name)));
 }
 
 Status ReadActivations(NodeContext& context,
@@ -174,8 +175,8 @@ StatusOr<Recurrence> ReadRecurrence(
   shape.r = context.Input(2);
   if (shape.x.rank() != 3 || shape.w.rank() != 3 || shape.r.rank() != 3 ||
       !shape.r.shape()[2].is_constant()) {
-    return NodeContext::ShapeMismatch(
-        "inputs X, W and R are not all of rank 3");
+    return context.ShapeMismatch(
+        "inputs X, W and R must have rank 3, and a known last extent of R");
   }
   shape.hidden = shape.r.shape()[2].constant();
   ENCORE_ASSIGN_OR_RETURN(const int64_t declared,

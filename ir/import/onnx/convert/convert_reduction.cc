@@ -42,8 +42,8 @@ Status ReadAxesByData(NodeContext& context, Reduction* reduction) {
   ENCORE_ASSIGN_OR_RETURN(
       reduction->x,
       sizes.Assert(reduction->x,
-                   "input axes repeats one or names one that is not "
-                   "there"));
+                   "input axes has an entry twice, or an entry that is not "
+                   "an axis"));
   return OkStatus();
 }
 
@@ -252,7 +252,9 @@ Status CumSum(NodeContext& context) {
                           context.attributes().Bool("reverse", false));
   if (!IsConstant(context, 1)) return CumSumByData(context, exclusive, reverse);
   ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axis"));
-  if (axes.size() != 1) return NodeContext::Error("input axis is no scalar");
+  if (axes.size() != 1)
+    return NodeContext::Error(
+        "input axis has more or less than one element, expected 1");
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
                           context.Axis(axes[0], context.rank(x), "input axis"));

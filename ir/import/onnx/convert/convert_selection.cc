@@ -17,10 +17,8 @@ Status TopK(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                          context.attributes().Int("axis", -1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, x.rank(), "attribute axis"));
+                          context.AxisAttribute(-1, x.rank()));
   ENCORE_ASSIGN_OR_RETURN(const bool largest,
                           context.attributes().Bool("largest", true));
   // Any order will do where none is asked for.
@@ -40,9 +38,14 @@ Status TopK(NodeContext& context) {
     }
     ENCORE_ASSIGN_OR_RETURN(
         order,
-        sizes.Assert(order, "input K is not within the extent of the axis"));
+        sizes.Assert(
+            order,
+            "input K is negative or larger than the extent of the axis"));
   }
-  if (k.size() != 1) return NodeContext::Error("input K is not one number");
+  if (k.size() != 1) {
+    return NodeContext::Error(
+        StrCat("input K has ", k.size(), " elements, expected 1"));
+  }
   const Value first = g.SliceAxis(order, axis, 0, k[0]);
   ENCORE_RETURN_IF_ERROR(context.Output(0, context.TakeAlong(x, first, axis)));
   return context.Output(1, first);
@@ -78,14 +81,12 @@ Status Compress(NodeContext& context) {
   Value x = context.Input(0);
   Value condition = context.Input(1);
   if (x.rank() == 0) {
-    return NodeContext::Error("input is a scalar, expected rank 1 or more");
+    return NodeContext::Error(
+        "the first input is a scalar, expected rank 1 or more");
   }
   int64_t axis = 0;
   if (context.attributes().Has("axis")) {
-    ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                            context.attributes().Int("axis", 0));
-    ENCORE_ASSIGN_OR_RETURN(axis,
-                            context.Axis(raw, x.rank(), "attribute axis"));
+    ENCORE_ASSIGN_OR_RETURN(axis, context.AxisAttribute(0, x.rank()));
   } else {
     x = context.Reshape(x, {context.shape(x).ElementCount()});
   }
@@ -170,10 +171,7 @@ Status Unique(NodeContext& context) {
   if (whole) {
     x = context.Reshape(x, {context.shape(x).ElementCount()});
   } else {
-    ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                            context.attributes().Int("axis", 0));
-    ENCORE_ASSIGN_OR_RETURN(axis,
-                            context.Axis(raw, x.rank(), "attribute axis"));
+    ENCORE_ASSIGN_OR_RETURN(axis, context.AxisAttribute(0, x.rank()));
   }
   Ints front;
   Dim width = 1;

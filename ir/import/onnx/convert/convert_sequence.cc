@@ -49,7 +49,8 @@ Status SequenceEmpty(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const int64_t type,
                           context.attributes().Int("dtype", 1));
   if (type != static_cast<int32_t>(type)) {
-    return NodeContext::Error(StrCat("attribute dtype is ", type));
+    return NodeContext::Error(StrCat("attribute dtype is ", type,
+                                     ", expected a TensorProto.DataType"));
   }
   const StatusOr<DType> dtype = DTypeOf(static_cast<int32_t>(type));
   if (!dtype.ok()) return Annotate(dtype.status(), "attribute dtype");
@@ -161,8 +162,8 @@ std::optional<std::vector<Value>> KnownPieces(NodeContext& context, Value x,
 Status SplitToSequence(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
   ENCORE_ASSIGN_OR_RETURN(const Value x, TensorInput(context, 0));
-  ENCORE_ASSIGN_OR_RETURN(int64_t axis, context.attributes().Int("axis", 0));
-  ENCORE_ASSIGN_OR_RETURN(axis, context.Axis(axis, x.rank(), "attribute axis"));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.AxisAttribute(0, x.rank()));
   ENCORE_ASSIGN_OR_RETURN(const bool keep,
                           context.attributes().Bool("keepdims", true));
   Value split = context.builder().Scalar(DType::kI64, int64_t{1});
@@ -172,7 +173,7 @@ Status SplitToSequence(NodeContext& context) {
     if (!IsInteger(split.dtype()) || split.rank() > 1) {
       return NodeContext::Error(
           StrCat("input 1 is ", split.type(),
-                 ", expected a length or a list of them"));
+                 ", expected a length or a vector of lengths"));
     }
     if (const Literal* size = split.constant();
         size != nullptr && size->rank() == 0 && size->AsInt(0) <= 0) {
@@ -216,7 +217,8 @@ Status ConcatFromSequence(NodeContext& context) {
                           context.attributes().Bool("new_axis", false));
   if (const auto elements = Known(context, sequence)) {
     if (elements->empty()) {
-      return NodeContext::Error("input 0 is a sequence without elements");
+      return NodeContext::Error(
+          "input 0 is an empty sequence, expected one or more elements");
     }
     ENCORE_ASSIGN_OR_RETURN(const Value joined,
                             JoinKnown(context, *elements, axis, stack));
@@ -242,12 +244,13 @@ StatusOr<OptionalAttrs> OptionalOf(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const Type* type,
                           context.attributes().TypeValue("type"));
   if (type == nullptr) {
-    return NodeContext::Error("neither an input nor the attribute type");
+    return NodeContext::Error(
+        "there is neither an input nor the attribute type");
   }
   if (type->kind != Type::Kind::kTensor &&
       type->kind != Type::Kind::kSequence) {
     return NodeContext::Error(
-        "attribute type is no tensor and no sequence of tensors");
+        "attribute type is neither a tensor nor a sequence of tensors");
   }
   const StatusOr<DType> dtype = DTypeOf(type->element_type);
   if (!dtype.ok()) return Annotate(dtype.status(), "attribute type");

@@ -33,20 +33,21 @@ Status Reshape(NodeContext& context) {
     }
     if (dims[i] == Dim(-1)) {
       if (inferred >= 0)
-        return NodeContext::Error("input shape has two dims of -1");
+        return NodeContext::Error("input shape has more than one entry of -1");
       inferred = i;
       continue;
     }
     if (dims[i].is_constant() && dims[i].constant() < 0) {
       return NodeContext::Error(
-          StrCat("input shape has a dim of ", dims[i].constant()));
+          StrCat("input shape has the entry ", dims[i].constant()));
     }
     known = known * dims[i];
   }
   if (inferred >= 0) {
     if (known == Dim(0)) {
       return NodeContext::Error(
-          "input shape leaves -1 undetermined beside a dim of 0");
+          "input shape has both an entry of -1 and one of 0: the extent for -1 "
+          "is not determined");
     }
     const Dim rest = FloorDiv(from.ElementCount(), known);
     if (IsFoundOut(context, known) && !rest.is_constant()) {
@@ -90,9 +91,10 @@ StatusOr<Value> FindOnes(NodeContext& context, Value x, Ints* axes) {
     sizes.Require(g.Compare(DimValue(context, shape[i]), 1, Comparison::kNe));
   }
   if (certain) return x;
-  return sizes.Assert(x,
-                      "input axes is left out, and an extent that data say is "
-                      "1: the rank would be another one");
+  return sizes.Assert(
+      x,
+      "input axes is left out, and an extent that is known only "
+      "at run time is 1: the rank of the result would change");
 }
 
 Status Squeeze(NodeContext& context) {
@@ -117,9 +119,9 @@ Status Squeeze(NodeContext& context) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       dims.push_back(shape[i]);
     } else if (shape[i] != Dim(1) && !IsFoundOut(context, shape[i])) {
-      return NodeContext::ShapeMismatch(StrCat("input axes names dim ", i,
-                                               ", whose extent is ", shape[i],
-                                               ", not 1"));
+      return context.ShapeMismatch(StrCat("input axes names dim ", i,
+                                          ", whose extent is ", shape[i],
+                                          ", not 1"));
     }
   }
   return context.Output(0, context.Reshape(x, std::move(dims)));
@@ -198,10 +200,8 @@ Status Split(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
   const Value x = context.Input(0);
   const Shape shape = context.shape(x);
-  ENCORE_ASSIGN_OR_RETURN(const int64_t raw,
-                          context.attributes().Int("axis", 0));
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(raw, shape.rank(), "attribute axis"));
+                          context.AxisAttribute(0, shape.rank()));
   const auto outputs = static_cast<int64_t>(context.node().outputs.size());
   Dims sizes;
   if (context.HasInput(1)) {
@@ -223,9 +223,9 @@ Status Split(NodeContext& context) {
                             context.attributes().Bool("encore.even", false));
     const Dim& extent = shape[axis];
     if (even && extent.is_constant() && extent.constant() % parts != 0) {
-      return NodeContext::ShapeMismatch(
-          StrCat("dim ", axis, " of the input is ", extent, ", which ", parts,
-                 " outputs do not share evenly"));
+      return context.ShapeMismatch(StrCat("dim ", axis, " of the input is ",
+                                          extent, ", which ", parts,
+                                          " outputs cannot share evenly"));
     }
     // Equal parts; where they cannot be, the last one is smaller.
     const Dim part = FloorDiv(shape[axis] + (parts - 1), parts);
@@ -243,9 +243,9 @@ Status Split(NodeContext& context) {
         static_cast<int>(i), context.Emit(Op::kSlice, {x}, std::move(slice))));
   }
   if (start != shape[axis]) {
-    return NodeContext::ShapeMismatch(StrCat("input split adds up to ", start,
-                                             ", not to ", shape[axis],
-                                             ", the extent of dim ", axis));
+    return context.ShapeMismatch(StrCat("input split adds up to ", start,
+                                        ", not to ", shape[axis],
+                                        ", the extent of dim ", axis));
   }
   return OkStatus();
 }
@@ -324,7 +324,9 @@ Status RangeOfData(NodeContext& context) {
   }
   ENCORE_ASSIGN_OR_RETURN(
       start,
-      sizes.Assert(start, "input delta does not lead from start to limit"));
+      sizes.Assert(start,
+                   "input delta is 0, or the range from start to limit has "
+                   "too many elements"));
   const Value index = g.Cast(sizes.CountTo(size), start.dtype());
   return context.Output(0, g.Add(g.Mul(index, delta), start));
 }
@@ -341,7 +343,8 @@ Status Range(NodeContext& context) {
     ENCORE_ASSIGN_OR_RETURN(const Literal literal,
                             context.ConstantInput(i, kNames[i]));
     if (literal.element_count() != 1) {
-      return NodeContext::Error(StrCat("input ", kNames[i], " is no scalar"));
+      return NodeContext::Error(
+          StrCat("input ", kNames[i], " is not a scalar"));
     }
     bounds[i] = literal.AsDouble(0);
     dtype = literal.dtype();
@@ -349,7 +352,9 @@ Status Range(NodeContext& context) {
   const auto [start, limit, delta] = bounds;
   const double steps = std::ceil((limit - start) / delta);
   if (delta == 0 || !(steps < 1e15)) {
-    return NodeContext::Error("input delta does not lead from start to limit");
+    return NodeContext::Error(
+        "input delta is 0, or the range from start to limit has "
+        "too many elements");
   }
   const auto count = static_cast<int64_t>(std::max(steps, 0.0));
   const Value index = context.Emit(Op::kIota, {}, IotaAttrs{dtype, {count}, 0});
@@ -373,7 +378,8 @@ Status DepthToSpace(NodeContext& context) {
   if (shape.rank() != 4 || block < 1 || block > INT16_MAX ||
       (mode != "DCR" && mode != "CRD")) {
     return NodeContext::Error(
-        "expected rank 4, a positive blocksize and mode DCR or CRD");
+        "the input must have rank 4, attribute blocksize must be positive, and "
+        "attribute mode DCR or CRD");
   }
   const Dim channels = FloorDiv(shape[1], block * block);
   const bool depth_first = mode == "DCR";
@@ -396,7 +402,8 @@ Status SpaceToDepth(NodeContext& context) {
   const Value x = context.Input(0);
   const Shape shape = context.shape(x);
   if (shape.rank() != 4 || block < 1 || block > INT16_MAX) {
-    return NodeContext::Error("expected rank 4 and a positive blocksize");
+    return NodeContext::Error(
+        "the input must have rank 4, and attribute blocksize must be positive");
   }
   const Dim height = FloorDiv(shape[2], block),
             width = FloorDiv(shape[3], block);

@@ -100,7 +100,8 @@ StatusOr<Value> IntegerInput(NodeContext& context, int i,
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> elements,
                           ElementsOf(context, i, name));
   if (elements.size() == 1) return elements[0];
-  return NodeContext::Error(StrCat("input ", name, " is no scalar"));
+  return NodeContext::Error(StrCat("input ", name, " has ", elements.size(),
+                                   " elements, expected 1"));
 }
 
 // The axis of a DFT may be data. Then it changes places with the last of them
@@ -219,8 +220,8 @@ Status Dft(NodeContext& context) {
   results.back() = transform.bins;
   results = swap.Swapped(results, &sizes);
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Assert(x, StrCat("input axis is no axis to transform along, or "
-                                "its length is not in [1, ",
+      x, sizes.Assert(x, StrCat("input axis is not an axis to transform along, "
+                                "or the length of the transform is not in [1, ",
                                 kMaxLength, "]")));
   ENCORE_ASSIGN_OR_RETURN(
       const Value y, Apply(context, swap.Swap(x, swapped, sizes), transform));

@@ -92,8 +92,9 @@ Status StringSplit(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(attrs.max_split,
                           context.attributes().Int("maxsplit", -1));
   if (attrs.max_split < -1) {
-    return NodeContext::Error(StrCat("attribute maxsplit is ", attrs.max_split,
-                                     ", expected a count"));
+    return NodeContext::Error(
+        StrCat("attribute maxsplit is ", attrs.max_split,
+               ", expected -1 or a number that is not negative"));
   }
   const std::vector<Value> results =
       EmitSized(context, Op::kStringSplit, x, attrs, 1);

@@ -65,13 +65,18 @@ StatusOr<std::vector<Grams>> ReadPool(NodeContext& context, int64_t shortest,
     grams.length = static_cast<int64_t>(i) + 1;
     if (starts[i] < 0 || end < starts[i] || end > size ||
         (end - starts[i]) % grams.length != 0) {
-      return NodeContext::Error("attribute ngram_counts does not fit the pool");
+      return NodeContext::Error(
+          StrCat("attribute ngram_counts has the entry ", starts[i],
+                 ", which is not the start of n-grams of length ", grams.length,
+                 " in a pool of ", size));
     }
     grams.items.assign(items.begin() + starts[i], items.begin() + end);
     for (int64_t k = 0; k < (end - starts[i]) / grams.length; ++k) {
       if (next == indexes.size() || indexes[next] < 0) {
         return NodeContext::Error(
-            "attribute ngram_indexes does not fit the pool");
+            StrCat("attribute ngram_indexes has ", indexes.size(),
+                   " entries, expected one that is not negative for each "
+                   "n-gram of the pool"));
       }
       grams.columns.push_back(indexes[next++]);
     }
@@ -108,7 +113,9 @@ StatusOr<Vectorizer> ReadVectorizer(NodeContext& context) {
       vectorizer.columns > (1 << 28) ||
       (!vectorizer.weights.empty() &&
        static_cast<int64_t>(vectorizer.weights.size()) != vectorizer.columns)) {
-    return NodeContext::Error("an attribute is outside of its range");
+    return NodeContext::Error(
+        "one of the attributes mode, min_gram_length, max_gram_length, "
+        "max_skip_count, ngram_indexes and weights is out of range");
   }
   return vectorizer;
 }

@@ -34,7 +34,7 @@ Status CheckImports(const OpsetImports& opsets) {
     if (version < 1 || (domain.empty() && version > kNewestReleasedOpset)) {
       return InvalidArgumentError(StrCat("opset_import names opset ", version,
                                          " of the domain ", Quote(domain),
-                                         ", which there is not"));
+                                         ", which does not exist"));
     }
   }
   return OkStatus();
@@ -42,13 +42,13 @@ Status CheckImports(const OpsetImports& opsets) {
 
 Status CheckOpsets(const Model& model) {
   if (model.ir_version < 1) {
-    return InvalidArgumentError(
-        StrCat("ir_version ", model.ir_version,
-               " is none that there is, or stands for none given"));
+    return InvalidArgumentError(StrCat("ir_version ", model.ir_version,
+                                       " does not exist, or is missing"));
   }
   if (model.ir_version > kNewestIrVersion) {
-    return UnimplementedError(StrCat("ir_version ", model.ir_version,
-                                     " is newer than ", kNewestIrVersion));
+    return UnimplementedError(StrCat(
+        "ir_version ", model.ir_version,
+        " is newer than the newest that is supported, ", kNewestIrVersion));
   }
   ENCORE_RETURN_IF_ERROR(CheckImports(model.opsets));
   // Files before ir_version 3 have no list, and are of opset 1.
@@ -162,7 +162,7 @@ class GraphChecker {
       }
       return InvalidArgumentError(
           StrCat("input ", Quote(input),
-                 " is no input, no initializer and no node's output"));
+                 " is not an input, an initializer or an output of a node"));
     }
     return OkStatus();
   }
@@ -191,7 +191,7 @@ class GraphChecker {
     for (const std::string_view output : node.outputs) {
       if (output.empty() || Show(output, own)) continue;
       return InvalidArgumentError(
-          StrCat("output ", Quote(output), " is produced elsewhere too"));
+          StrCat("output ", Quote(output), " is produced more than once"));
     }
     return OkStatus();
   }
@@ -237,7 +237,7 @@ StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node) {
       IsDefaultDomain(node.domain) ? "" : node.domain;
   if (!IsKnownDomain(domain)) {
     return UnimplementedError(
-        StrCat("the domain ", Quote(node.domain), " is not known"));
+        StrCat("the domain ", Quote(node.domain), " is not supported"));
   }
   const int64_t opset = OpsetOf(model, node);
   if (opset < 1) {
@@ -257,7 +257,7 @@ Status CheckFunctions(const Model& model) {
     if (!keys.emplace(domain, function.name, function.overload).second) {
       return InvalidArgumentError(StrCat("function ", Quote(function.name),
                                          " of the domain ", Quote(domain),
-                                         " is there twice"));
+                                         " is defined twice"));
     }
   }
   for (const Function& function : model.functions) {
@@ -274,7 +274,8 @@ Status CheckFunctions(const Model& model) {
 
 Status CheckModel(const Model& model) {
   if (!model.has_graph) {
-    return InvalidArgumentError("no graph (no ONNX model, or an empty one)");
+    return InvalidArgumentError(
+        "the model has no graph: this is not an ONNX model, or an empty one");
   }
   ENCORE_RETURN_IF_ERROR(CheckOpsets(model));
   return GraphChecker(model, {}).Check(model.graph);

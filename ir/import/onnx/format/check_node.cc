@@ -8,6 +8,7 @@
 #include <string>
 
 #include "encore/ir/import/onnx/format/attribute_reader.h"
+#include "encore/ir/import/onnx/format/wire_fields.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -79,7 +80,23 @@ Status CheckValue(const ValuesRow& row, const Attribute& attribute,
 
 // AttributeProto's field of a value of that type.
 int FieldOf(AttributeType type) {
-  constexpr int kFields[] = {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 22, 23, 14, 15};
+  using Field = fields::Attribute;
+  // By type, from kUndefined on.
+  constexpr int kFields[] = {0,
+                             Field::kF,
+                             Field::kI,
+                             Field::kS,
+                             Field::kT,
+                             Field::kG,
+                             Field::kFloats,
+                             Field::kInts,
+                             Field::kStrings,
+                             Field::kTensors,
+                             Field::kGraphs,
+                             Field::kSparseTensor,
+                             Field::kSparseTensors,
+                             Field::kTp,
+                             Field::kTypeProtos};
   const auto index = static_cast<size_t>(type);
   return index < std::size(kFields) ? kFields[index] : 0;
 }
@@ -121,9 +138,9 @@ Status CheckAttribute(const Schema& schema, const Attribute& attribute,
                                        ", expected ", TypeName(row->type)));
   }
   if ((attribute.values & ~(uint32_t{1} << FieldOf(type))) != 0) {
-    return InvalidArgumentError(StrCat("attribute ", attribute.name,
-                                       " has a value of another type than ",
-                                       TypeName(type), ", which it says"));
+    return InvalidArgumentError(StrCat(
+        "attribute ", attribute.name, " has a value of another type than ",
+        TypeName(type), ", the type that it declares"));
   }
   const ValuesRow* values = FindValues(schema, attribute.name);
   if (values == nullptr || refers) return OkStatus();

@@ -284,7 +284,7 @@ class Inliner {
     bytes_ += cost->second.bytes + node.name.size() * cost->second.names;
     if (bytes_ > kMaxInlinedBytes) {
       return UnimplementedError(
-          StrCat("the nodes that calls of functions stand for take more than ",
+          StrCat("the nodes of all calls of functions take more than ",
                  kMaxInlinedBytes >> 20, " MiB"));
     }
     Call call(function, node, calls_++, names_);

@@ -169,7 +169,7 @@ TEST(Functions, RecursionIsRefused) {
               HasSubstr("is called by itself"));
   EXPECT_THAT(ErrorOf({.nodes = {CallOf("A", {"x"}, {"y"})},
                        .functions = {calls("A", "B"), calls("A", "B")}}),
-              HasSubstr("is there twice"));
+              HasSubstr("is defined twice"));
 }
 
 TEST(Functions, WrongCallsAreNamed) {

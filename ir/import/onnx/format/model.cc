@@ -6,6 +6,7 @@
 
 #include "encore/ir/import/onnx/format/read_tensor.h"
 #include "encore/ir/import/onnx/format/wire.h"
+#include "encore/ir/import/onnx/format/wire_fields.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -31,6 +32,9 @@ constexpr auto Flat = [](Wire wire, auto* message) {
   return Read(std::move(wire), message);
 };
 
+// For messages without a name: the field that no message has.
+constexpr int kNoName = 0;
+
 // Appends a message; errors, those of what is in it too, name it, by its number
 // where it has no name. The name, field `name`, may come after what is broken.
 template <typename Named, typename Reader>
@@ -50,7 +54,8 @@ Status ReadNamed(Wire wire, int name, std::string_view what,
 
 // Nodes know their places.
 Status ReadNode(Wire wire, int depth, std::vector<Node>* nodes) {
-  ENCORE_RETURN_IF_ERROR(ReadNamed(wire, 3, "node", nodes, Nested(depth)));
+  ENCORE_RETURN_IF_ERROR(
+      ReadNamed(wire, fields::Node::kName, "node", nodes, Nested(depth)));
   nodes->back().position = nodes->size() - 1;
   return OkStatus();
 }
@@ -58,13 +63,13 @@ Status ReadNode(Wire wire, int depth, std::vector<Node>* nodes) {
 Status Read(Wire wire, Dimension* dimension) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1: {
+      case fields::Dimension::kDimValue: {
         int64_t value = 0;
         wire.Get(&value);
         dimension->value = value;
         break;
       }
-      case 2:
+      case fields::Dimension::kDimParam:
         wire.GetText(&dimension->param);
         break;
     }
@@ -74,7 +79,7 @@ Status Read(Wire wire, Dimension* dimension) {
 
 Status ReadShape(Wire wire, std::vector<Dimension>* shape) {
   while (wire.Next()) {
-    if (wire.field() != 1) continue;
+    if (wire.field() != fields::TensorShape::kDim) continue;
     ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &shape->emplace_back()));
   }
   return wire.status();
@@ -83,10 +88,10 @@ Status ReadShape(Wire wire, std::vector<Dimension>* shape) {
 Status ReadTensorType(Wire wire, Type* type) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::TensorType::kElemType:
         wire.Get(&type->element_type);
         break;
-      case 2:
+      case fields::TensorType::kShape:
         type->shape.emplace();
         ENCORE_RETURN_IF_ERROR(ReadShape(wire.Message(), &*type->shape));
         break;
@@ -101,13 +106,16 @@ Status ReadType(Wire wire, Type::Kind outer, Type* type) {
   using Kind = Type::Kind;
   while (wire.Next()) {
     const int field = wire.field();
-    if (field == 1) {
+    if (field == fields::Type::kTensorType) {
       type->kind = outer == Kind::kNone ? Kind::kTensor : outer;
       ENCORE_RETURN_IF_ERROR(ReadTensorType(wire.Message(), type));
       continue;
     }
-    const bool sequence = field == 4, optional = field == 9;
-    if (!sequence && !optional && field != 5 && field != 8) continue;
+    const bool sequence = field == fields::Type::kSequenceType,
+               optional = field == fields::Type::kOptionalType,
+               other = field == fields::Type::kMapType ||
+                       field == fields::Type::kSparseTensorType;
+    if (!sequence && !optional && !other) continue;
     if (optional
             ? outer != Kind::kNone
             : !sequence || (outer != Kind::kNone && outer != Kind::kOptional)) {
@@ -118,9 +126,11 @@ Status ReadType(Wire wire, Type::Kind outer, Type* type) {
                       : outer == Kind::kNone ? Kind::kSequence
                                              : Kind::kOptionalSequence;
     type->kind = kind;
+    const int elements = optional ? int{fields::OptionalType::kElemType}
+                                  : int{fields::SequenceType::kElemType};
     Wire element = wire.Message();
     while (element.Next()) {
-      if (element.field() != 1) continue;
+      if (element.field() != elements) continue;
       ENCORE_RETURN_IF_ERROR(ReadType(element.Message(), kind, type));
     }
     ENCORE_RETURN_IF_ERROR(element.status());
@@ -134,8 +144,10 @@ Status ReadType(Wire wire, Type* type) {
 
 // Whether a field of AttributeProto holds a value.
 bool IsValueField(int field) {
-  return (field >= 2 && field <= 11) || field == 14 || field == 15 ||
-         field == 22 || field == 23;
+  using Field = fields::Attribute;
+  return (field >= Field::kF && field <= Field::kGraphs) ||
+         field == Field::kTp || field == Field::kTypeProtos ||
+         field == Field::kSparseTensor || field == Field::kSparseTensors;
 }
 
 Status Read(Wire wire, int depth, Attribute* attribute) {
@@ -143,55 +155,55 @@ Status Read(Wire wire, int depth, Attribute* attribute) {
     const int field = wire.field();
     if (IsValueField(field)) attribute->values |= uint32_t{1} << field;
     switch (field) {
-      case 1:
+      case fields::Attribute::kName:
         wire.GetText(&attribute->name);
         break;
-      case 2:
+      case fields::Attribute::kF:
         wire.Get(&attribute->f);
         break;
-      case 3:
+      case fields::Attribute::kI:
         wire.Get(&attribute->i);
         break;
-      case 4:
+      case fields::Attribute::kS:
         wire.Get(&attribute->s);
         break;
-      case 5:
-      case 22: {
+      case fields::Attribute::kT:
+      case fields::Attribute::kSparseTensor: {
         auto tensor = std::make_shared<Tensor>();
-        ENCORE_RETURN_IF_ERROR(field == 5
+        ENCORE_RETURN_IF_ERROR(field == fields::Attribute::kT
                                    ? Read(wire.Message(), tensor.get())
                                    : ReadSparse(wire.Message(), tensor.get()));
         attribute->t = std::move(tensor);
         break;
       }
-      case 6: {
+      case fields::Attribute::kG: {
         auto graph = std::make_shared<Graph>();
         ENCORE_RETURN_IF_ERROR(Read(wire.Message(), depth + 1, graph.get()));
         attribute->g = std::move(graph);
         break;
       }
-      case 7:
+      case fields::Attribute::kFloats:
         wire.Append(&attribute->floats);
         break;
-      case 8:
+      case fields::Attribute::kInts:
         wire.Append(&attribute->ints);
         break;
-      case 9:
+      case fields::Attribute::kStrings:
         wire.Append(&attribute->strings);
         break;
-      case 14: {
+      case fields::Attribute::kTp: {
         auto type = std::make_shared<Type>();
         ENCORE_RETURN_IF_ERROR(ReadType(wire.Message(), type.get()));
         attribute->tp = std::move(type);
         break;
       }
-      case 20: {
+      case fields::Attribute::kType: {
         int32_t type = 0;
         wire.Get(&type);
         attribute->type = static_cast<AttributeType>(type);
         break;
       }
-      case 21:
+      case fields::Attribute::kRefAttrName:
         wire.GetText(&attribute->ref_attr_name);
         break;
     }
@@ -202,26 +214,27 @@ Status Read(Wire wire, int depth, Attribute* attribute) {
 Status Read(Wire wire, int depth, Node* node) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::Node::kInput:
         wire.AppendText(&node->inputs);
         break;
-      case 2:
+      case fields::Node::kOutput:
         wire.AppendText(&node->outputs);
         break;
-      case 3:
+      case fields::Node::kName:
         wire.GetText(&node->name);
         break;
-      case 4:
+      case fields::Node::kOpType:
         wire.GetText(&node->op_type);
         break;
-      case 5:
-        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 1, "attribute",
+      case fields::Node::kAttribute:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(),
+                                         fields::Attribute::kName, "attribute",
                                          &node->attributes, Nested(depth)));
         break;
-      case 7:
+      case fields::Node::kDomain:
         wire.GetText(&node->domain);
         break;
-      case 8:
+      case fields::Node::kOverload:
         wire.GetText(&node->overload);
         break;
     }
@@ -232,10 +245,10 @@ Status Read(Wire wire, int depth, Node* node) {
 Status Read(Wire wire, ValueInfo* info) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::ValueInfo::kName:
         wire.GetText(&info->name);
         break;
-      case 2:
+      case fields::ValueInfo::kType:
         ENCORE_RETURN_IF_ERROR(ReadType(wire.Message(), &info->type));
         break;
     }
@@ -250,30 +263,34 @@ Status Read(Wire wire, int depth, Graph* graph) {
   }
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::Graph::kNode:
         ENCORE_RETURN_IF_ERROR(ReadNode(wire.Message(), depth, &graph->nodes));
         break;
-      case 2:
+      case fields::Graph::kName:
         wire.GetText(&graph->name);
         break;
-      case 5:
-        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 8, "initializer",
-                                         &graph->initializers, Flat));
+      case fields::Graph::kInitializer:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), fields::Tensor::kName,
+                                         "initializer", &graph->initializers,
+                                         Flat));
         break;
-      case 11:
-        ENCORE_RETURN_IF_ERROR(
-            ReadNamed(wire.Message(), 1, "input", &graph->inputs, Flat));
+      case fields::Graph::kInput:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(),
+                                         fields::ValueInfo::kName, "input",
+                                         &graph->inputs, Flat));
         break;
-      case 12:
-        ENCORE_RETURN_IF_ERROR(
-            ReadNamed(wire.Message(), 1, "output", &graph->outputs, Flat));
+      case fields::Graph::kOutput:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(),
+                                         fields::ValueInfo::kName, "output",
+                                         &graph->outputs, Flat));
         break;
-      case 13:
-        ENCORE_RETURN_IF_ERROR(
-            ReadNamed(wire.Message(), 1, "value", &graph->value_infos, Flat));
+      case fields::Graph::kValueInfo:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(),
+                                         fields::ValueInfo::kName, "value",
+                                         &graph->value_infos, Flat));
         break;
-      case 15:
-        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 0, "initializer",
+      case fields::Graph::kSparseInitializer:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), kNoName, "initializer",
                                          &graph->initializers, ReadSparse));
         break;
     }
@@ -284,10 +301,10 @@ Status Read(Wire wire, int depth, Graph* graph) {
 Status Read(Wire wire, OpsetImport* opset) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::OperatorSetId::kDomain:
         wire.GetText(&opset->domain);
         break;
-      case 2:
+      case fields::OperatorSetId::kVersion:
         wire.Get(&opset->version);
         break;
     }
@@ -307,34 +324,34 @@ void Sort(OpsetImports* opsets) {
 Status Read(Wire wire, Function* function) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::Function::kName:
         wire.GetText(&function->name);
         break;
-      case 4:
+      case fields::Function::kInput:
         wire.AppendText(&function->inputs);
         break;
-      case 5:
+      case fields::Function::kOutput:
         wire.AppendText(&function->outputs);
         break;
-      case 6:
+      case fields::Function::kAttribute:
         wire.AppendText(&function->attributes);
         break;
-      case 7:
+      case fields::Function::kNode:
         ENCORE_RETURN_IF_ERROR(ReadNode(wire.Message(), 0, &function->nodes));
         break;
-      case 9:
+      case fields::Function::kOpsetImport:
         ENCORE_RETURN_IF_ERROR(
             Read(wire.Message(), &function->opsets.emplace_back()));
         break;
-      case 10:
+      case fields::Function::kDomain:
         wire.GetText(&function->domain);
         break;
-      case 11:
-        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), 1, "attribute",
-                                         &function->attribute_defaults,
-                                         Nested(0)));
+      case fields::Function::kAttributeProto:
+        ENCORE_RETURN_IF_ERROR(
+            ReadNamed(wire.Message(), fields::Attribute::kName, "attribute",
+                      &function->attribute_defaults, Nested(0)));
         break;
-      case 13:
+      case fields::Function::kOverload:
         wire.GetText(&function->overload);
         break;
     }
@@ -354,23 +371,24 @@ StatusOr<Model> ReadModel(std::span<const std::byte> bytes) {
   Wire wire(AsText(bytes));
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::Model::kIrVersion:
         wire.Get(&model.ir_version);
         break;
-      case 2:
+      case fields::Model::kProducerName:
         wire.Get(&model.producer);
         break;
-      case 7:
+      case fields::Model::kGraph:
         model.has_graph = true;
         ENCORE_RETURN_IF_ERROR(Read(wire.Message(), 0, &model.graph));
         break;
-      case 8:
+      case fields::Model::kOpsetImport:
         ENCORE_RETURN_IF_ERROR(
             Read(wire.Message(), &model.opsets.emplace_back()));
         break;
-      case 25:
-        ENCORE_RETURN_IF_ERROR(
-            ReadNamed(wire.Message(), 1, "function", &model.functions, Flat));
+      case fields::Model::kFunctions:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(),
+                                         fields::Function::kName, "function",
+                                         &model.functions, Flat));
         break;
     }
   }
@@ -384,7 +402,7 @@ ReadMetadata(std::span<const std::byte> bytes) {
   std::vector<std::pair<std::string_view, std::string_view>> metadata;
   Wire wire(AsText(bytes));
   while (wire.Next()) {
-    if (wire.field() != 14) continue;
+    if (wire.field() != fields::Model::kMetadataProps) continue;
     ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &metadata.emplace_back()));
   }
   ENCORE_RETURN_IF_ERROR(wire.status());
@@ -401,11 +419,12 @@ StatusOr<std::vector<Tensor>> ReadSequence(std::span<const std::byte> bytes) {
   std::vector<Tensor> tensors;
   Wire wire(AsText(bytes));
   while (wire.Next()) {
-    if (wire.field() == 3) {
-      ENCORE_RETURN_IF_ERROR(
-          ReadNamed(wire.Message(), 8, "tensor", &tensors, Flat));
-    } else if (wire.field() > 3) {
-      return UnimplementedError("a sequence of anything but tensors");
+    if (wire.field() == fields::Sequence::kTensorValues) {
+      ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), fields::Tensor::kName,
+                                       "tensor", &tensors, Flat));
+    } else if (wire.field() > fields::Sequence::kElemType) {
+      return UnimplementedError(
+          "a sequence of elements that are not dense tensors is not supported");
     }
   }
   ENCORE_RETURN_IF_ERROR(wire.status());
@@ -418,13 +437,15 @@ StatusOr<std::optional<std::span<const std::byte>>> ReadOptional(
   Wire wire(AsText(bytes));
   while (wire.Next()) {
     const int field = wire.field();
-    if (field == 3 || field == 5) {
+    if (field == fields::Optional::kTensorValue ||
+        field == fields::Optional::kSequenceValue) {
       std::string_view text;
       wire.Get(&text);
       value = std::as_bytes(std::span(text.data(), text.size()));
-    } else if (field > 3) {
+    } else if (field > fields::Optional::kElemType) {
       return UnimplementedError(
-          "an optional of anything but tensors and sequences");
+          "an optional that holds neither a dense tensor nor a sequence is not "
+          "supported");
     }
   }
   ENCORE_RETURN_IF_ERROR(wire.status());

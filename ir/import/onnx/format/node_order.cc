@@ -64,7 +64,7 @@ Status CheckOrder(std::span<const Node> nodes,
       if (known.contains(output) || !producer.emplace(output, i).second) {
         return InvalidArgumentError(StrCat(NodeTitle(nodes[i]), ": output ",
                                            Quote(output),
-                                           " is produced elsewhere too"));
+                                           " is produced more than once"));
       }
     }
   }
@@ -80,7 +80,7 @@ Status CheckOrder(std::span<const Node> nodes,
       if (found == producer.end()) {
         return InvalidArgumentError(
             StrCat(NodeTitle(nodes[i]), ": input ", Quote(name),
-                   " is no input, no initializer and no node's output"));
+                   " is not an input, an initializer or an output of a node"));
       }
       if (found->second > i && late == count) late = i;
       users[found->second].push_back(i);

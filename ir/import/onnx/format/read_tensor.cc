@@ -5,17 +5,24 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/import/onnx/format/wire_fields.h"
 #include "encore/ir/support/status_macros.h"
 
 namespace encore::onnx {
+namespace {
+
+// Of TensorProto.DataLocation.
+constexpr int64_t kExternal = 1;
+
+}  // namespace
 
 Status Read(Wire wire, std::pair<std::string_view, std::string_view>* entry) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::StringStringEntry::kKey:
         wire.GetText(&entry->first);
         break;
-      case 2:
+      case fields::StringStringEntry::kValue:
         wire.GetText(&entry->second);
         break;
     }
@@ -26,48 +33,48 @@ Status Read(Wire wire, std::pair<std::string_view, std::string_view>* entry) {
 Status Read(Wire wire, Tensor* tensor) {
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::Tensor::kDims:
         wire.Append(&tensor->dims);
         break;
-      case 2:
+      case fields::Tensor::kDataType:
         wire.Get(&tensor->data_type);
         break;
-      case 3:
+      case fields::Tensor::kSegment:
         tensor->is_segment = true;
         break;
-      case 4:
+      case fields::Tensor::kFloatData:
         wire.Append(&tensor->float_data);
         break;
-      case 5:
+      case fields::Tensor::kInt32Data:
         wire.Append(&tensor->int32_data);
         break;
-      case 6:
+      case fields::Tensor::kStringData:
         wire.Append(&tensor->string_data);
         break;
-      case 7:
+      case fields::Tensor::kInt64Data:
         wire.Append(&tensor->int64_data);
         break;
-      case 8:
+      case fields::Tensor::kName:
         wire.GetText(&tensor->name);
         break;
-      case 9:
+      case fields::Tensor::kRawData:
         wire.Get(&tensor->raw_data);
         tensor->has_raw_data = true;
         break;
-      case 10:
+      case fields::Tensor::kDoubleData:
         wire.Append(&tensor->double_data);
         break;
-      case 11:
+      case fields::Tensor::kUint64Data:
         wire.Append(&tensor->uint64_data);
         break;
-      case 13:
+      case fields::Tensor::kExternalData:
         ENCORE_RETURN_IF_ERROR(
             Read(wire.Message(), &tensor->external_data.emplace_back()));
         break;
-      case 14: {
+      case fields::Tensor::kDataLocation: {
         int64_t location = 0;
         wire.Get(&location);
-        tensor->is_external = location == 1;
+        tensor->is_external = location == kExternal;
         break;
       }
     }
@@ -80,13 +87,13 @@ Status ReadSparse(Wire wire, Tensor* tensor) {
   std::vector<int64_t> dims;
   while (wire.Next()) {
     switch (wire.field()) {
-      case 1:
+      case fields::SparseTensor::kValues:
         ENCORE_RETURN_IF_ERROR(Read(wire.Message(), tensor));
         break;
-      case 2:
+      case fields::SparseTensor::kIndices:
         ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &layout->indices));
         break;
-      case 3:
+      case fields::SparseTensor::kDims:
         wire.Append(&dims);
         break;
     }

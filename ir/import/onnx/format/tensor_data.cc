@@ -55,7 +55,8 @@ StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
     if (key == "length") {
       length = ParseInt64(value);
       if (!length)
-        return InvalidArgumentError("external data: length is no number");
+        return InvalidArgumentError(
+            "external data: the entry length is not a number");
     }
   }
   ENCORE_ASSIGN_OR_RETURN(const std::string path,
@@ -117,7 +118,8 @@ StatusOr<Literal> FromTypedFields(const Tensor& tensor, DType dtype,
 StatusOr<Literal> ConvertDense(const Tensor& tensor, const DataSource& source) {
   ENCORE_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor.data_type));
   if (tensor.is_segment) {
-    return UnimplementedError("a tensor that comes in segments");
+    return UnimplementedError(
+        "a tensor in segments (TensorProto.segment) is not supported");
   }
   if (tensor.dims.size() > kMaxRank) {
     return InvalidArgumentError(StrCat("rank ", tensor.dims.size()));
@@ -125,7 +127,7 @@ StatusOr<Literal> ConvertDense(const Tensor& tensor, const DataSource& source) {
   const auto count = ElementCount(tensor.dims);
   if (!count) {
     return InvalidArgumentError(
-        StrCat("impossible dims [", StrJoin(tensor.dims, ","), "]"));
+        StrCat("invalid dims [", StrJoin(tensor.dims, ","), "]"));
   }
   if (dtype == DType::kString) {
     if (static_cast<int64_t>(tensor.string_data.size()) != *count) {
@@ -140,7 +142,8 @@ StatusOr<Literal> ConvertDense(const Tensor& tensor, const DataSource& source) {
     if (!tensor.float_data.empty() || !tensor.int32_data.empty() ||
         !tensor.int64_data.empty() || !tensor.double_data.empty() ||
         !tensor.uint64_data.empty()) {
-      return InvalidArgumentError("data are in raw_data and a typed field");
+      return InvalidArgumentError(
+          "the data are both in raw_data and in a typed field");
     }
     return Literal::Map(dtype, tensor.dims,
                         std::as_bytes(std::span(tensor.raw_data)),
@@ -252,7 +255,7 @@ StatusOr<DType> DTypeOf(int32_t data_type) {
     if (static_cast<int32_t>(element) == data_type) return dtype;
   }
   if (data_type == 0) {
-    return InvalidArgumentError("no element type is given");
+    return InvalidArgumentError("no element type is given (data_type is 0)");
   }
   return UnimplementedError(
       StrCat("element type ", data_type, " of onnx.proto is not supported"));

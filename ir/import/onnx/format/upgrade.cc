@@ -314,7 +314,8 @@ Status WholeNorm(Node& node, UpgradeStore&) {
       continue;
     const float p = attribute.f;
     if (!(p >= 1) || p > 1e6f || p != std::floor(p)) {
-      return UnimplementedError(StrCat("attribute p is ", p));
+      return UnimplementedError(StrCat(
+          "attribute p is ", p, ", expected an integer that is positive"));
     }
     attribute = {.name = "p", .type = AttributeType::kInt};
     attribute.i = static_cast<int64_t>(p);

@@ -47,7 +47,7 @@ bool Wire::Next() {
   field_ = 0;
   uint64_t tag;
   if (!TakeVarint(&rest_, &tag) || tag >> 3 == 0 || tag >> 32 != 0) {
-    Fail("a broken tag: no ONNX model, or a damaged one");
+    Fail("an invalid field tag: this is not an ONNX model, or it is damaged");
     return false;
   }
   field_ = static_cast<int>(tag >> 3);

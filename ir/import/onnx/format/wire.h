@@ -2,7 +2,10 @@
 //
 //   Wire wire(bytes);
 //   while (wire.Next()) {
-//     switch (wire.field()) { case 1: wire.Get(&name); break; … }
+//     switch (wire.field()) {
+//       case fields::ValueInfo::kName:
+//         wire.Get(&name); break; …
+//     }
 //   }
 //   return wire.status();
 //
@@ -67,7 +70,7 @@ class Wire {
     std::string_view packed = bytes_;
     while (!packed.empty()) {
       uint64_t value;
-      if (!TakeVarint(&packed, &value)) return Fail("a broken packed field");
+      if (!TakeVarint(&packed, &value)) return Fail("an invalid packed field");
       values->push_back(static_cast<T>(value));
     }
   }
@@ -80,7 +83,7 @@ class Wire {
       values->push_back(value);
       return;
     }
-    if (bytes_.size() % sizeof(T) != 0) return Fail("a broken packed field");
+    if (bytes_.size() % sizeof(T) != 0) return Fail("an invalid packed field");
     const size_t before = values->size();
     values->resize(before + bytes_.size() / sizeof(T));
     if (!bytes_.empty()) {

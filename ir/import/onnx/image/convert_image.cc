@@ -129,8 +129,8 @@ Status Col2Im(NodeContext& context) {
   const Dim flat = sizes.Add(size, std::nullopt);
   ENCORE_ASSIGN_OR_RETURN(
       x, sizes.Assert(x,
-                      "inputs image_shape and block_shape do not fit the shape "
-                      "of input input"));
+                      "inputs image_shape and block_shape do not match the "
+                      "shape of the first input"));
   const Dim planes = shape[0] * channels;
   const Dim updates = Shape(windows).ElementCount();
   ScatterAttrs scatter;
@@ -152,8 +152,7 @@ Status CenterCropPad(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
-  Ints axes;
-  for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
+  Ints axes = AxesFrom(0, x.rank());
   ENCORE_ASSIGN_OR_RETURN(axes, context.attributes().Ints("axes", axes));
   ENCORE_RETURN_IF_ERROR(
       context.AxesList(axes, x.rank(), "attribute axes").status());
@@ -178,8 +177,9 @@ Status CenterCropPad(NodeContext& context) {
     const int64_t axis = axes[i];
     const int64_t extent = x.shape()[static_cast<int>(axis)].constant();
     if (wanted[i] < 0 || wanted[i] > kMaxExtent) {
-      return NodeContext::Error(
-          StrCat("dim ", axis, " of ", x.type(), " cannot become ", wanted[i]));
+      return NodeContext::Error(StrCat("dim ", axis, " of ", x.type(),
+                                       " cannot be cropped or padded to ",
+                                       wanted[i]));
     }
     const int64_t more = wanted[i] - extent;
     low[axis] = more / 2;
@@ -226,7 +226,9 @@ Status AffineGrid(NodeContext& context) {
     extents.push_back(sizes.Add(size[2 + d], kMaxExtent));
   }
   ENCORE_ASSIGN_OR_RETURN(
-      theta, sizes.Assert(theta, "input size does not fit input theta"));
+      theta, sizes.Assert(theta,
+                          "input size does not match the batch size or "
+                          "the number of spatial dims of input theta"));
   const auto column = [&](int k) {
     Dims dims(rank + 2, 1);
     dims.front() = shape[0];

@@ -153,10 +153,9 @@ Status AveragePool(NodeContext& context) {
 }
 
 StatusOr<Ints> SpatialAxes(NodeContext& context, Value x) {
-  Ints axes;
-  for (int i = 2; i < context.rank(x); ++i) axes.push_back(i);
+  Ints axes = AxesFrom(2, context.rank(x));
   if (axes.empty()) {
-    return NodeContext::Error(StrCat("input of rank ", context.rank(x),
+    return NodeContext::Error(StrCat("input X has rank ", context.rank(x),
                                      ", expected [N, C, spatial...]"));
   }
   return axes;
@@ -184,7 +183,9 @@ Status GlobalMaxPool(NodeContext& context) {
 template <typename Sum>
 StatusOr<Value> InNorm(NodeContext& context, Value x, Sum sum) {
   ENCORE_ASSIGN_OR_RETURN(const int64_t p, context.attributes().Int("p", 2));
-  if (p < 1) return NodeContext::Error(StrCat("attribute p is ", p));
+  if (p < 1)
+    return NodeContext::Error(
+        StrCat("attribute p is ", p, ", expected a positive number"));
   GraphBuilder& g = context.builder();
   if (p == 1) return sum(g.Abs(x));
   if (p == 2) return g.Sqrt(sum(g.Mul(x, x)));

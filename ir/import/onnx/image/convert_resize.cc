@@ -1,10 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
 #include <map>
+#include <utility>
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/image/resize.h"
+#include "encore/ir/import/onnx/image/resize_formulas.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -18,68 +20,21 @@ constexpr int64_t kMaxMatrix = int64_t{1} << 24;
 // The extent of an axis that is a symbol; it can be resized by 1 only.
 constexpr int64_t kUnknown = -1;
 
-// How one axis is resized: result extent, and positions in the input's
-// coordinates.
+// One axis that is resized by known numbers.
 struct AxisPlan {
   int axis = 0;
   int64_t from = 0, to = 0;
-  double scale = 1;
-  // Where tf_crop_and_resize looks; fractions of the input.
-  double crop_start = 0, crop_end = 1;
+  // The same extents, the scale, and where a crop looks.
+  ResizedAxis<double> numbers = {.scale = 1, .crop_end = 1};
+
+  void SetTo(double extent) {
+    numbers.to = extent;
+    to = static_cast<int64_t>(extent);
+  }
+  double PositionOf(const ResizeMode& mode, int64_t i) const {
+    return SourcePosition(mode.transformation, numbers, static_cast<double>(i));
+  }
 };
-
-StatusOr<double> SourcePosition(const AxisPlan& plan, const ResizeMode& mode,
-                                int64_t i) {
-  const auto x = static_cast<double>(i);
-  const auto from = static_cast<double>(plan.from),
-             to = static_cast<double>(plan.to);
-  const std::string& how = mode.transformation;
-  if (how == "asymmetric") return x / plan.scale;
-  if (how == "half_pixel") return (x + 0.5) / plan.scale - 0.5;
-  // Of opset 11 only.
-  if (how == "tf_half_pixel_for_nn") return (x + 0.5) / plan.scale;
-  if (how == "pytorch_half_pixel") {
-    return to > 1 ? (x + 0.5) / plan.scale - 0.5 : 0.0;
-  }
-  if (how == "half_pixel_symmetric") {
-    // Both images share their centre, whatever rounding made of the extent.
-    const double adjustment = to / (plan.scale * from);
-    const double offset = from / 2 * (1 - adjustment);
-    return offset + (x + 0.5) / plan.scale - 0.5;
-  }
-  if (how == "align_corners") {
-    // The resized extent counts as it is before it is rounded down.
-    const double resized = plan.scale * from;
-    return resized != 1 ? x * (from - 1) / (resized - 1) : 0.0;
-  }
-  if (how == "tf_crop_and_resize") {
-    return to > 1 ? plan.crop_start * (from - 1) +
-                        x * (plan.crop_end - plan.crop_start) * (from - 1) /
-                            (to - 1)
-                  : 0.5 * (plan.crop_start + plan.crop_end) * (from - 1);
-  }
-  return NodeContext::Error(
-      StrCat("attribute coordinate_transformation_mode is ", Quote(how)));
-}
-
-StatusOr<int64_t> NearestIndex(double position, const AxisPlan& plan,
-                               const ResizeMode& mode) {
-  const std::string& how = mode.nearest;
-  if (how == "round_prefer_floor") {
-    return static_cast<int64_t>(std::ceil(position - 0.5));
-  }
-  if (how == "round_prefer_ceil") {
-    return static_cast<int64_t>(std::floor(position + 0.5));
-  }
-  if (how == "floor") return static_cast<int64_t>(std::floor(position));
-  if (how == "ceil") return static_cast<int64_t>(std::ceil(position));
-  // Until opset 11.
-  if (how == "floor_or_ceil_if_smaller") {
-    return static_cast<int64_t>(plan.scale < 1 ? std::ceil(position)
-                                               : std::floor(position));
-  }
-  return NodeContext::Error(StrCat("attribute nearest_mode is ", Quote(how)));
-}
 
 // Slices of `x` along an axis at constant positions, which are clamped to it.
 Value Take(NodeContext& context, Value x, const AxisPlan& plan,
@@ -116,15 +71,6 @@ Value Factors(NodeContext& context, const Shape& shape, DType dtype,
                       BroadcastAttrs{shape.dims(), {plan.axis}});
 }
 
-// The weight of an element that is `d` elements away.
-double Weight(const ResizeMode& mode, double d) {
-  d = std::abs(d);
-  if (mode.interpolation == "linear") return std::max(1 - d, 0.0);
-  const double a = mode.cubic_a;
-  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
-  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
-}
-
 // What a result element is made of: weights of `positions`, which may lie
 // outside. As many for every element.
 struct Taps {
@@ -132,19 +78,19 @@ struct Taps {
   std::vector<double> weights;
 };
 
-StatusOr<Taps> TapsOf(const AxisPlan& plan, const ResizeMode& mode, int64_t i) {
-  ENCORE_ASSIGN_OR_RETURN(const double position, SourcePosition(plan, mode, i));
+Taps TapsOf(const AxisPlan& plan, const ResizeMode& mode, int64_t i) {
+  const double position = plan.PositionOf(mode, i);
   // Against aliasing the kernel becomes as wide as what a result stands for.
-  const double shrink = mode.antialias ? std::min(plan.scale, 1.0) : 1;
-  const double reach = mode.interpolation == "linear" ? 1 : 2;
+  const double shrink =
+      mode.antialias ? std::min(plan.numbers.scale, 1.0) : 1.0;
   const auto floor = static_cast<int64_t>(std::floor(position));
   const double t = position - std::floor(position);
-  const auto first = static_cast<int64_t>(std::floor(-reach / shrink)) + 1;
+  const auto first = static_cast<int64_t>(FirstTap(mode, shrink));
   Taps taps;
   double total = 0;
   for (int64_t k = first; k <= 1 - first; ++k) {
     const int64_t at = floor + k;
-    double weight = Weight(mode, shrink * (static_cast<double>(k) - t));
+    double weight = WeightAt(mode, shrink * (static_cast<double>(k) - t));
     if (mode.exclude_outside && (at < 0 || at >= plan.from)) weight = 0;
     taps.positions.push_back(at);
     taps.weights.push_back(weight);
@@ -162,11 +108,14 @@ StatusOr<Value> InterpolateByMatrix(NodeContext& context, Value x,
                                     const ResizeMode& mode) {
   if (plan.to > kMaxMatrix / plan.from) {
     return UnimplementedError(StrCat("attribute antialias is 1 for ", x.type(),
-                                     ", axis ", plan.axis, " to ", plan.to));
+                                     ", whose axis ", plan.axis, " becomes ",
+                                     plan.to,
+                                     ": such a matrix is "
+                                     "too large"));
   }
   Literal matrix(context.dtype(x), {plan.from, plan.to});
   for (int64_t i = 0; i < plan.to; ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const Taps taps, TapsOf(plan, mode, i));
+    const Taps taps = TapsOf(plan, mode, i);
     std::map<int64_t, double> weights;
     for (size_t tap = 0; tap < taps.weights.size(); ++tap) {
       const int64_t at =
@@ -192,15 +141,15 @@ StatusOr<Value> InterpolateByMatrix(NodeContext& context, Value x,
 // One axis interpolated as a weighted sum of taps.
 StatusOr<Value> Interpolate(NodeContext& context, Value x, const AxisPlan& plan,
                             const ResizeMode& mode) {
-  if (mode.antialias && plan.scale < 1) {
+  if (mode.antialias && plan.numbers.scale < 1) {
     return InterpolateByMatrix(context, x, plan, mode);
   }
-  const int taps = mode.interpolation == "linear" ? 2 : 4;
+  const int taps = mode.interpolation == Interpolation::kLinear ? 2 : 4;
   std::vector<std::vector<int64_t>> positions(taps,
                                               std::vector<int64_t>(plan.to));
   std::vector<std::vector<double>> factors(taps, std::vector<double>(plan.to));
   for (int64_t i = 0; i < plan.to; ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const Taps of, TapsOf(plan, mode, i));
+    const Taps of = TapsOf(plan, mode, i);
     for (int tap = 0; tap < taps; ++tap) {
       positions[tap][i] = of.positions[tap];
       factors[tap][i] = of.weights[tap];
@@ -217,26 +166,22 @@ StatusOr<Value> Interpolate(NodeContext& context, Value x, const AxisPlan& plan,
   return sum;
 }
 
-StatusOr<Value> Nearest(NodeContext& context, Value x, const AxisPlan& plan,
-                        const ResizeMode& mode) {
+Value Nearest(NodeContext& context, Value x, const AxisPlan& plan,
+              const ResizeMode& mode) {
   std::vector<int64_t> positions(plan.to);
   for (int64_t i = 0; i < plan.to; ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const double position,
-                            SourcePosition(plan, mode, i));
-    ENCORE_ASSIGN_OR_RETURN(positions[i], NearestIndex(position, plan, mode));
+    positions[i] = static_cast<int64_t>(
+        NearestElement(mode.nearest, plan.numbers, plan.PositionOf(mode, i)));
   }
   return Take(context, x, plan, std::move(positions));
 }
 
 // Where a crop looks outside of the input, the extrapolation value stands.
-StatusOr<Value> Extrapolate(NodeContext& context, Value x, const AxisPlan& plan,
-                            const ResizeMode& mode) {
+Value Extrapolate(NodeContext& context, Value x, const AxisPlan& plan,
+                  const ResizeMode& mode) {
   Literal inside(DType::kBool, {plan.to});
   for (int64_t i = 0; i < plan.to; ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const double position,
-                            SourcePosition(plan, mode, i));
-    inside.SetInt(
-        i, position >= 0 && position <= static_cast<double>(plan.from - 1));
+    inside.SetInt(i, IsInside(plan.numbers, plan.PositionOf(mode, i)));
   }
   const Shape shape = context.shape(x);
   const Value mask = context.Emit(
@@ -247,16 +192,65 @@ StatusOr<Value> Extrapolate(NodeContext& context, Value x, const AxisPlan& plan,
   return context.Emit(Op::kSelect, {mask, x, outside});
 }
 
+template <typename Enum>
+using Words = std::initializer_list<std::pair<std::string_view, Enum>>;
+
+// What the attribute says; the first word where it is absent.
+template <typename Enum>
+Status ReadWord(NodeContext& context, std::string_view attribute,
+                Words<Enum> words, Enum* value) {
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::string given,
+      context.attributes().String(attribute, words.begin()->first));
+  for (const auto& [word, meaning] : words) {
+    if (given != word) continue;
+    *value = meaning;
+    return OkStatus();
+  }
+  return NodeContext::Error(
+      StrCat("attribute ", attribute, " is ", Quote(given), ", expected ",
+             StrJoin(words, ", ", [](std::string* out, const auto& word) {
+               out->append(word.first);
+             })));
+}
+
+Status ReadWords(NodeContext& context, ResizeMode* mode) {
+  ENCORE_RETURN_IF_ERROR(
+      ReadWord<Interpolation>(context, "mode",
+                              {{"nearest", Interpolation::kNearest},
+                               {"linear", Interpolation::kLinear},
+                               {"cubic", Interpolation::kCubic},
+                               {"bilinear", Interpolation::kLinear}},
+                              &mode->interpolation));
+  ENCORE_RETURN_IF_ERROR(ReadWord<Transformation>(
+      context, "coordinate_transformation_mode",
+      {{"half_pixel", Transformation::kHalfPixel},
+       {"half_pixel_symmetric", Transformation::kHalfPixelSymmetric},
+       {"pytorch_half_pixel", Transformation::kPytorchHalfPixel},
+       {"align_corners", Transformation::kAlignCorners},
+       {"asymmetric", Transformation::kAsymmetric},
+       {"tf_crop_and_resize", Transformation::kTfCropAndResize},
+       {"tf_half_pixel_for_nn", Transformation::kTfHalfPixelForNn}},
+      &mode->transformation));
+  ENCORE_RETURN_IF_ERROR(ReadWord<NearestMode>(
+      context, "nearest_mode",
+      {{"round_prefer_floor", NearestMode::kRoundPreferFloor},
+       {"round_prefer_ceil", NearestMode::kRoundPreferCeil},
+       {"floor", NearestMode::kFloor},
+       {"ceil", NearestMode::kCeil},
+       {"floor_or_ceil_if_smaller", NearestMode::kFloorOrCeilIfSmaller}},
+      &mode->nearest));
+  return ReadWord<AspectPolicy>(context, "keep_aspect_ratio_policy",
+                                {{"stretch", AspectPolicy::kStretch},
+                                 {"not_larger", AspectPolicy::kNotLarger},
+                                 {"not_smaller", AspectPolicy::kNotSmaller}},
+                                &mode->policy);
+}
+
 StatusOr<ResizeMode> ReadMode(NodeContext& context) {
   AttributeReader& attributes = context.attributes();
   ResizeMode mode;
-  ENCORE_ASSIGN_OR_RETURN(mode.interpolation,
-                          attributes.String("mode", "nearest"));
-  ENCORE_ASSIGN_OR_RETURN(
-      mode.transformation,
-      attributes.String("coordinate_transformation_mode", "half_pixel"));
-  ENCORE_ASSIGN_OR_RETURN(
-      mode.nearest, attributes.String("nearest_mode", "round_prefer_floor"));
+  ENCORE_RETURN_IF_ERROR(ReadWords(context, &mode));
   ENCORE_ASSIGN_OR_RETURN(const float a,
                           attributes.Float("cubic_coeff_a", -0.75f));
   ENCORE_ASSIGN_OR_RETURN(const float outside,
@@ -266,37 +260,30 @@ StatusOr<ResizeMode> ReadMode(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(mode.antialias, attributes.Bool("antialias", false));
   mode.cubic_a = a;
   mode.extrapolation = outside;
-  if (mode.interpolation == "bilinear") mode.interpolation = "linear";
-  if (mode.interpolation != "nearest" && mode.interpolation != "linear" &&
-      mode.interpolation != "cubic") {
-    return NodeContext::Error(StrCat("attribute mode is ",
-                                     Quote(mode.interpolation),
-                                     ", expected nearest, linear or cubic"));
-  }
   return mode;
 }
 
-// The result extent of one axis from `sizes`, which may ask for the aspect to
-// be kept.
-Status ApplySizes(const std::vector<int64_t>& sizes, const std::string& policy,
+// The result extents from `sizes`, which may ask for the aspect to be kept.
+Status ApplySizes(const std::vector<int64_t>& sizes, AspectPolicy policy,
                   std::vector<AxisPlan>* plans) {
-  double common = policy == "not_larger" ? INFINITY : 0;
+  std::vector<ResizedAxis<double>> axes;
+  for (size_t i = 0; i < plans->size(); ++i) {
+    axes.push_back((*plans)[i].numbers);
+    axes[i].to = static_cast<double>(sizes[i]);
+  }
+  ApplySizes<double>(policy, axes);
   for (size_t i = 0; i < plans->size(); ++i) {
     AxisPlan& plan = (*plans)[i];
+    plan.numbers = axes[i];
     plan.to = sizes[i];
-    plan.scale = static_cast<double>(plan.to) / static_cast<double>(plan.from);
-    common = policy == "not_larger" ? std::min(common, plan.scale)
-                                    : std::max(common, plan.scale);
-  }
-  if (policy == "stretch") return OkStatus();
-  for (AxisPlan& plan : *plans) {
-    const double extent = common * static_cast<double>(plan.from) + 0.5;
-    if (!(std::abs(extent) < static_cast<double>(kMaxResized))) {
+    if (policy == AspectPolicy::kStretch) continue;
+    if (!(std::abs(axes[i].to) < static_cast<double>(kMaxResized))) {
       return NodeContext::Error(StrCat("input sizes is [", StrJoin(sizes, ","),
-                                       "], which no image can become"));
+                                       "], by which axis ", plan.axis,
+                                       " of extent ", plan.from,
+                                       " becomes larger than ", kMaxResized));
     }
-    plan.scale = common;
-    plan.to = static_cast<int64_t>(std::floor(extent));
+    plan.SetTo(axes[i].to);
   }
   return OkStatus();
 }
@@ -309,8 +296,8 @@ Status ApplyRoi(NodeContext& context, std::vector<AxisPlan>* plans) {
                                      " entries for ", plans->size(), " axes"));
   }
   for (size_t i = 0; i < plans->size(); ++i) {
-    (*plans)[i].crop_start = roi[i];
-    (*plans)[i].crop_end = roi[plans->size() + i];
+    (*plans)[i].numbers.crop_start = roi[i];
+    (*plans)[i].numbers.crop_end = roi[plans->size() + i];
   }
   return OkStatus();
 }
@@ -318,8 +305,7 @@ Status ApplyRoi(NodeContext& context, std::vector<AxisPlan>* plans) {
 StatusOr<std::vector<AxisPlan>> ReadPlans(NodeContext& context,
                                           const Shape& shape,
                                           const ResizeMode& mode,
-                                          const Ints& axes,
-                                          const std::string& policy) {
+                                          const Ints& axes) {
   std::vector<AxisPlan> plans;
   for (const int64_t raw : axes) {
     ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
@@ -328,6 +314,7 @@ StatusOr<std::vector<AxisPlan>> ReadPlans(NodeContext& context,
     plan.axis = static_cast<int>(axis);
     const Dim& extent = shape[plan.axis];
     plan.from = plan.to = extent.is_constant() ? extent.constant() : kUnknown;
+    plan.numbers.from = plan.numbers.to = static_cast<double>(plan.from);
     plans.push_back(plan);
   }
   if (context.HasInput(3)) {
@@ -337,7 +324,7 @@ StatusOr<std::vector<AxisPlan>> ReadPlans(NodeContext& context,
       return NodeContext::Error(StrCat("input sizes has ", sizes.size(),
                                        " entries for ", plans.size(), " axes"));
     }
-    ENCORE_RETURN_IF_ERROR(ApplySizes(sizes, policy, &plans));
+    ENCORE_RETURN_IF_ERROR(ApplySizes(sizes, mode.policy, &plans));
   } else if (context.HasInput(2)) {
     ENCORE_ASSIGN_OR_RETURN(const std::vector<double> scales,
                             context.FloatsInput(2, "scales"));
@@ -352,8 +339,8 @@ StatusOr<std::vector<AxisPlan>> ReadPlans(NodeContext& context,
             StrCat("input scales has an entry of ", scales[i]));
       }
       if (plans[i].from == kUnknown && scales[i] == 1) continue;
-      plans[i].scale = scales[i];
-      plans[i].to = static_cast<int64_t>(std::floor(extent));
+      plans[i].numbers.scale = scales[i];
+      plans[i].SetTo(std::floor(extent));
     }
   } else {
     return NodeContext::Error("neither input scales nor input sizes is given");
@@ -390,42 +377,42 @@ Status Resize(NodeContext& context) {
   Value x = context.Input(0);
   const DType dtype = x.dtype();
   const Shape shape = context.shape(x);
-  if (mode.interpolation != "nearest" && !IsFloat(dtype) && !IsInteger(dtype)) {
-    return NodeContext::Error(StrCat(
-        "attribute mode is ", Quote(mode.interpolation), " for ", x.type()));
+  if (mode.interpolation != Interpolation::kNearest && !IsFloat(dtype) &&
+      !IsInteger(dtype)) {
+    return NodeContext::Error(
+        StrCat("input X is ", x.type(),
+               ", expected floats or integers where attribute mode is linear "
+               "or cubic"));
   }
-  Ints axes;
-  for (int i = 0; i < shape.rank(); ++i) axes.push_back(i);
+  Ints axes = AxesFrom(0, shape.rank());
   ENCORE_ASSIGN_OR_RETURN(axes, context.attributes().Ints("axes", axes));
   ENCORE_RETURN_IF_ERROR(
       context.AxesList(axes, shape.rank(), "attribute axes").status());
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::string policy,
-      context.attributes().String("keep_aspect_ratio_policy", "stretch"));
   ENCORE_ASSIGN_OR_RETURN(const bool known,
                           IsAllKnown(context, shape, mode, axes));
-  if (!known) return ResizeByData(context, mode, axes, policy);
+  if (!known) return ResizeByData(context, mode, axes);
   x = ToInterpolate(context, mode, x);
   ENCORE_ASSIGN_OR_RETURN(const std::vector<AxisPlan> plans,
-                          ReadPlans(context, shape, mode, axes, policy));
+                          ReadPlans(context, shape, mode, axes));
   for (const AxisPlan& plan : plans) {
     const bool crops = mode.crops();
-    const bool kept = plan.from == 0 || (plan.scale == 1 && !crops);
+    const bool kept = plan.from == 0 || (plan.numbers.scale == 1 && !crops);
     if (plan.from == plan.to && kept) continue;
     if (plan.to < 0 || plan.from < 0 || plan.to > kMaxResized ||
         (plan.from == 0 && plan.to != 0)) {
       return NodeContext::Error(StrCat("dim ", plan.axis, " of extent ",
-                                       plan.from, " cannot become ", plan.to));
+                                       plan.from, " cannot be resized to ",
+                                       plan.to));
     }
-    if (mode.interpolation == "nearest") {
-      ENCORE_ASSIGN_OR_RETURN(x, Nearest(context, x, plan, mode));
+    if (mode.interpolation == Interpolation::kNearest) {
+      x = Nearest(context, x, plan, mode);
     } else {
       ENCORE_ASSIGN_OR_RETURN(x, Interpolate(context, x, plan, mode));
     }
   }
   if (mode.crops()) {
     for (const AxisPlan& plan : plans) {
-      ENCORE_ASSIGN_OR_RETURN(x, Extrapolate(context, x, plan, mode));
+      x = Extrapolate(context, x, plan, mode);
     }
   }
   return context.Output(0, Interpolated(context, x, dtype));

@@ -37,7 +37,9 @@ StatusOr<RoiMode> ReadRoiMode(NodeContext& context) {
       mode.width > INT16_MAX || mode.samples < 0 || mode.samples > INT16_MAX ||
       (pooling != "avg" && pooling != "max") ||
       (!mode.half_pixel && transform != "output_half_pixel")) {
-    return NodeContext::Error("an attribute is outside of its range");
+    return NodeContext::Error(
+        "attribute output_height, output_width or sampling_ratio is out of "
+        "range");
   }
   return mode;
 }
@@ -209,7 +211,8 @@ Status RoiAlign(NodeContext& context) {
   if (mode.samples == 0) {
     ENCORE_ASSIGN_OR_RETURN(
         images,
-        sizes.Assert(images, "input rois has a region that is too large"));
+        sizes.Assert(images,
+                     "input rois has a region with too many sampling points"));
     for (RoiSamples& axis : samples) axis.numbers = sizes.CountTo(axis.most);
   }
   std::vector<std::vector<Tap>> taps;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/image/interpolation.h"
 #include "encore/ir/import/onnx/image/sampling.h"
 #include "encore/ir/import/onnx/image/window.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
@@ -63,29 +64,16 @@ std::vector<Tap> TapsOf(GraphBuilder& g, Value x, const GridAxis& axis,
     return {MakeTap(g, g.Round(x), {}, axis, mode.padding)};
   }
   const Value floor = g.Floor(x);
-  const Value t = g.Sub(x, floor);
-  Values weights;
-  int first = 0;
-  if (mode.interpolation == "linear") {
-    weights = {g.Sub(1.0, t), t};
-  } else {
-    constexpr double a = -0.75;
-    const auto near = [&](Value d) {
-      return g.Add(g.Mul(g.Mul(g.Sub(g.Mul(d, a + 2), a + 3), d), d), 1.0);
-    };
-    const auto far = [&](Value d) {
-      return g.Sub(g.Mul(g.Add(g.Mul(g.Sub(g.Mul(d, a), 5 * a), d), 8 * a), d),
-                   4 * a);
-    };
-    const Value u = g.Sub(1.0, t);
-    weights = {far(g.Add(t, 1.0)), near(t), near(u), far(g.Add(u, 1.0))};
-    first = -1;
-  }
+  const GraphNumber t = {g, g.Sub(x, floor)};
+  const bool is_linear = mode.interpolation == "linear";
+  const std::vector<GraphNumber> weights =
+      is_linear ? LinearWeights(t) : CubicWeights(t, -0.75);
+  const double first = is_linear ? 0 : -1;
   std::vector<Tap> taps;
   for (size_t i = 0; i < weights.size(); ++i) {
     const double offset = first + static_cast<double>(i);
-    taps.push_back(
-        MakeTap(g, g.Add(floor, offset), weights[i], axis, mode.padding));
+    taps.push_back(MakeTap(g, g.Add(floor, offset), weights[i].value(), axis,
+                           mode.padding));
   }
   return taps;
 }
@@ -99,8 +87,9 @@ StatusOr<GridMode> ReadGridMode(NodeContext& context) {
   if (mode.interpolation == "bicubic") mode.interpolation = "cubic";
   if (mode.interpolation != "linear" && mode.interpolation != "cubic" &&
       mode.interpolation != "nearest") {
-    return NodeContext::Error(
-        StrCat("attribute mode is ", Quote(mode.interpolation)));
+    return NodeContext::Error(StrCat("attribute mode is ",
+                                     Quote(mode.interpolation),
+                                     ", expected linear, cubic or nearest"));
   }
   ENCORE_ASSIGN_OR_RETURN(const std::string padding,
                           attributes.String("padding_mode", "zeros"));
@@ -191,8 +180,8 @@ StatusOr<Shape> ConvolvedShape(const Shape& shape, const Dim& channels,
                      window.padding_high[d] -
                      window.dilations[d] * (window.sizes[d] - 1) - 1;
     if (rest.is_constant() && rest.constant() < 0) {
-      return NodeContext::Error(
-          StrCat("the kernel leaves input X in dim ", d + 2));
+      return NodeContext::Error(StrCat(
+          "the kernel is larger than the padded input X in dim ", d + 2));
     }
     result.push_back(FloorDiv(rest, window.strides[d]) + 1);
   }

@@ -25,7 +25,8 @@ Status ReverseSequence(NodeContext& context) {
   if (x.rank() < 2 || batch + time != 1 || batch * time != 0 ||
       lengths.rank() != 1) {
     return NodeContext::Error(
-        "expected axes 0 and 1, and one length for each of the batch");
+        "attributes batch_axis and time_axis must be 0 and 1 in either "
+        "order, and input sequence_lens must have an element per batch entry");
   }
   const Shape grid = {context.shape(x)[0], context.shape(x)[1]};
   lengths = g.Unsqueeze(lengths, {time});

@@ -3,7 +3,6 @@
 #define ENCORE_IR_IMPORT_ONNX_IMAGE_RESIZE_H_
 
 #include <cstdint>
-#include <string>
 
 #include "encore/ir/import/onnx/scope/context.h"
 #include "encore/ir/ops/attributes.h"
@@ -14,15 +13,42 @@ namespace encore::onnx {
 // More result elements along one axis are no image.
 inline constexpr int64_t kMaxResized = int64_t{1} << 24;
 
+enum class Interpolation { kNearest, kLinear, kCubic };
+
+// coordinate_transformation_mode.
+enum class Transformation {
+  kAsymmetric,
+  kHalfPixel,
+  kTfHalfPixelForNn,  // of opset 11 only
+  kPytorchHalfPixel,
+  kHalfPixelSymmetric,
+  kAlignCorners,
+  kTfCropAndResize,
+};
+
+enum class NearestMode {
+  kRoundPreferFloor,
+  kRoundPreferCeil,
+  kFloor,
+  kCeil,
+  kFloorOrCeilIfSmaller,  // how it was before opset 11
+};
+
+// keep_aspect_ratio_policy.
+enum class AspectPolicy { kStretch, kNotLarger, kNotSmaller };
+
 struct ResizeMode {
-  // "nearest", "linear" or "cubic"; the others as the attributes have them, or
-  // "floor_or_ceil_if_smaller", which was how before opset 11.
-  std::string interpolation, transformation, nearest;
+  Interpolation interpolation = Interpolation::kNearest;
+  Transformation transformation = Transformation::kHalfPixel;
+  NearestMode nearest = NearestMode::kRoundPreferFloor;
+  AspectPolicy policy = AspectPolicy::kStretch;
   double cubic_a = -0.75;
   double extrapolation = 0;
   bool exclude_outside = false, antialias = false;
 
-  bool crops() const { return transformation == "tf_crop_and_resize"; }
+  bool crops() const {
+    return transformation == Transformation::kTfCropAndResize;
+  }
 };
 
 // Integers are interpolated in f32 and rounded to the nearest.
@@ -31,9 +57,9 @@ Value Interpolated(NodeContext& context, Value x, DType dtype);
 
 // Resize of `axes` of input 0, where input sizes, scales or roi or an extent is
 // known only when the graph runs: positions and weights are computed then, in
-// f64. `policy` is keep_aspect_ratio_policy. What makes no sense ends the run.
+// f64. What makes no sense ends the run.
 Status ResizeByData(NodeContext& context, const ResizeMode& mode,
-                    const Ints& axes, const std::string& policy);
+                    const Ints& axes);
 
 }  // namespace encore::onnx
 

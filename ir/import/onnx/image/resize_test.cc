@@ -1,5 +1,5 @@
-// Resize by data against Resize by constants, which has formulas of its own:
-// one result for every mode.
+// Resize by data against Resize by constants: one result for every mode. The
+// formulas that both share have a test of their own, and ONNX's cases.
 #include "encore/ir/import/onnx/image/resize.h"
 
 #include <cmath>

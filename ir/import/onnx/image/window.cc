@@ -22,8 +22,8 @@ Status CheckEntries(const Ints& entries, size_t count, int64_t least,
   }
   for (const int64_t entry : entries) {
     if (entry < least || entry > kMaxEntry) {
-      return NodeContext::Error(
-          StrCat("attribute ", name, " has an entry of ", entry));
+      return NodeContext::Error(StrCat("attribute ", name, " has the entry ",
+                                       entry, ", which is out of range"));
     }
   }
   return OkStatus();
@@ -88,7 +88,7 @@ StatusOr<Window> ReadWindow(NodeContext& context, const Shape& input,
                             std::optional<Ints> sizes, bool ceil_mode) {
   AttributeReader& attributes = context.attributes();
   if (input.rank() < 3) {
-    return NodeContext::Error(StrCat("input of rank ", input.rank(),
+    return NodeContext::Error(StrCat("the input has rank ", input.rank(),
                                      ", expected [N, C, spatial...]"));
   }
   const size_t spatial = input.rank() - 2;

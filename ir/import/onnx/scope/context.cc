@@ -8,6 +8,12 @@
 
 namespace encore::onnx {
 
+Ints AxesFrom(int64_t first, int64_t rank) {
+  Ints axes;
+  for (int64_t i = first; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
 Status NodeContext::CheckInputs(int least, int most) const {
   if (input_count() < least || input_count() > most) {
     return Error(StrCat(input_count(), " inputs, expected ", least,
@@ -39,11 +45,10 @@ StatusOr<Literal> NodeContext::ConstantInput(int i, std::string_view what) {
   std::optional<Literal> constant = scope_.Constant(node_.inputs[i]);
   if (constant) return *std::move(constant);
   scope_.ReadWeightsBehind(node_.inputs[i]);
-  return UnimplementedError(
-      StrCat("input ", what, " (", Quote(node_.inputs[i]),
-             ") must be known when the model is compiled, "
-             "but depends on data or on an unbound "
-             "dimension"));
+  return Unknown(StrCat("input ", what, " (", Quote(node_.inputs[i]),
+                        ") must be known when the model is compiled, "
+                        "but depends on data or on an unbound "
+                        "dimension"));
 }
 
 StatusOr<std::vector<int64_t>> NodeContext::IntsInput(int i,
@@ -83,6 +88,12 @@ StatusOr<int64_t> NodeContext::Axis(int64_t axis, int64_t rank,
     return Error(StrCat(what, " ", axis, " is outside of rank ", rank));
   }
   return axis < 0 ? axis + rank : axis;
+}
+
+StatusOr<int64_t> NodeContext::AxisAttribute(int64_t fallback, int64_t rank) {
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          attributes_.Int("axis", fallback));
+  return Axis(axis, rank, "attribute axis");
 }
 
 StatusOr<Ints> NodeContext::AxesList(const Ints& axes, int64_t rank,

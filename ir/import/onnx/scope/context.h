@@ -36,6 +36,9 @@ class BodyImporter {
   virtual bool extents_given() const = 0;
 };
 
+// The axes first … rank - 1.
+Ints AxesFrom(int64_t first, int64_t rank);
+
 class NodeContext {
  public:
   // `bodies` may be null where the operator has no subgraphs.
@@ -79,8 +82,8 @@ class NodeContext {
   // Every given input as a tensor.
   std::vector<Value> Inputs();
 
-  // Input i's value, which must be known: InvalidArgument says that it depends
-  // on data.
+  // Input i's value, which must be known: Unimplemented says that it depends on
+  // data.
   StatusOr<Literal> ConstantInput(int i, std::string_view what);
   StatusOr<std::vector<int64_t>> IntsInput(int i, std::string_view what);
   StatusOr<std::vector<double>> FloatsInput(int i, std::string_view what);
@@ -96,7 +99,9 @@ class NodeContext {
   // `what`.
   StatusOr<int64_t> Axis(int64_t axis, int64_t rank,
                          std::string_view what) const;
-  // The same for each; sorted, and InvalidArgument where one repeats.
+  // The attribute axis, or `fallback`, within a rank: not negative.
+  StatusOr<int64_t> AxisAttribute(int64_t fallback, int64_t rank);
+  // Axis() of each; sorted, and InvalidArgument where one repeats.
   StatusOr<Ints> AxesList(const Ints& axes, int64_t rank,
                           std::string_view what) const;
 
@@ -135,8 +140,12 @@ class NodeContext {
     return InvalidArgumentError(message);
   }
   // Inputs whose shapes do not go together: with others the node may be right.
-  static Status ShapeMismatch(std::string_view message) {
-    return FailedPreconditionError(message);
+  Status ShapeMismatch(std::string_view message) {
+    return scope_.Stop(Obstacle::kMisfit, InvalidArgumentError(message));
+  }
+  // What only the run knows is needed now: Unimplemented with the message.
+  Status Unknown(std::string_view message) {
+    return scope_.Stop(Obstacle::kUnknown, UnimplementedError(message));
   }
 
  private:

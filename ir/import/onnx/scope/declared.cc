@@ -41,7 +41,8 @@ Status CheckDeclaredDType(std::string_view name, const Type& declared,
   const std::optional<ValueKind> kind = ValueKindOf(declared.kind);
   if (!kind) {
     return UnimplementedError(
-        StrCat("value ", Quote(name), " is no tensor, sequence or optional"));
+        StrCat("value ", Quote(name),
+               " is declared as none of tensor, sequence and optional"));
   }
   if (*kind == type.kind && declared.element_type == 0) return OkStatus();
   const StatusOr<DType> dtype = DTypeOf(declared.element_type);
@@ -91,14 +92,16 @@ Declared::Declared(const Graph& graph, bool extents) {
   }
 }
 
-Status Declared::Check(std::string_view name, const TensorType& type) const {
+Status Declared::Check(std::string_view name, const TensorType& type,
+                       Scope& scope) const {
   const auto found = types_.find(name);
   if (found == types_.end()) return OkStatus();
-  return CheckDeclared(name, *found->second.type, type, found->second.extents);
+  return CheckDeclared(name, *found->second.type, type, found->second.extents,
+                       scope);
 }
 
 Status CheckDeclared(std::string_view name, const Type& declared,
-                     const TensorType& type, bool extents) {
+                     const TensorType& type, bool extents, Scope& scope) {
   ENCORE_RETURN_IF_ERROR(CheckDeclaredDType(name, declared, type));
   if (declared.kind != Type::Kind::kTensor || type.kind != ValueKind::kTensor ||
       !declared.shape) {
@@ -113,16 +116,18 @@ Status CheckDeclared(std::string_view name, const Type& declared,
     fits = dim.constant() == *dims[i].value;
   }
   if (fits) return OkStatus();
-  return FailedPreconditionError(StrCat("value ", Quote(name), " is declared ",
-                                        ShapeText(dims), " but is ",
-                                        type.ToString()));
+  return scope.Stop(Obstacle::kMisfit,
+                    InvalidArgumentError(
+                        StrCat("value ", Quote(name), " is declared ",
+                               ShapeText(dims), " but is ", type.ToString())));
 }
 
 StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {
   const std::optional<ValueKind> kind = ValueKindOf(info.type.kind);
   if (!kind) {
-    return UnimplementedError(StrCat("value ", Quote(info.name),
-                                     " is no tensor, sequence or optional"));
+    return UnimplementedError(
+        StrCat("value ", Quote(info.name),
+               " is declared as none of tensor, sequence and optional"));
   }
   const StatusOr<DType> dtype = DTypeOf(info.type.element_type);
   if (!dtype.ok()) {

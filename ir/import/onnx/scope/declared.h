@@ -34,10 +34,11 @@ class Declared {
   // count: they do not where the caller has bound symbols.
   Declared(const Graph& graph, bool extents);
 
-  // InvalidArgument where the value of that name is of another kind or dtype
-  // than declared; FailedPrecondition where it is of another rank or extent: a
-  // branch that is not for the extents given is like that.
-  Status Check(std::string_view name, const TensorType& type) const;
+  // InvalidArgument where the value of that name, in `scope`, is of another
+  // kind or dtype than declared, or of another rank or extent: then it stops at
+  // kMisfit, because a branch that is not for the extents given is like that.
+  Status Check(std::string_view name, const TensorType& type,
+               Scope& scope) const;
 
  private:
   struct Declaration {
@@ -49,7 +50,7 @@ class Declared {
 
 // The same for one declaration.
 Status CheckDeclared(std::string_view name, const Type& declared,
-                     const TensorType& type, bool extents);
+                     const TensorType& type, bool extents, Scope& scope);
 
 // What is declared of the tensors in a sequence or optional.
 ElementShape DeclaredElements(const Type& type);

@@ -6,9 +6,6 @@
 namespace encore::onnx {
 namespace {
 
-// Annotations drop it.
-constexpr char kMixedRanks[] = "encore/mixed_ranks";
-
 Literal DimsLiteral(const KnownDims& known) {
   Literal literal(known.dtype,
                   known.scalar ? std::vector<int64_t>()
@@ -36,16 +33,6 @@ bool IsWeight(const Literal& literal) {
          !IsString(literal.dtype());
 }
 
-Status MixedRanks(std::string_view message) {
-  Status status = UnimplementedError(message);
-  status.SetPayload(kMixedRanks, absl::Cord());
-  return status;
-}
-
-bool IsMixedRanks(const Status& status) {
-  return status.GetPayload(kMixedRanks).has_value();
-}
-
 Status Scope::Bind(std::string_view name, Bound bound) {
   if (bound.dims && AreConstant(bound.dims->dims)) {
     bound.constant = DimsLiteral(*bound.dims);
@@ -54,7 +41,7 @@ Status Scope::Bind(std::string_view name, Bound bound) {
   if (bound.is_weight && read_weights_->contains(name)) bound.is_weight = false;
   if (!names_.emplace(name, std::move(bound)).second) {
     return InvalidArgumentError(
-        StrCat("the name ", Quote(name), " is given to two values"));
+        StrCat("the name ", Quote(name), " is given to more than one value"));
   }
   return OkStatus();
 }
@@ -64,10 +51,12 @@ const Bound* Scope::Find(std::string_view name) const {
   return found == names_.end() ? nullptr : &found->second;
 }
 
-Status Scope::CheckOutput(std::string_view name) const {
+Status Scope::CheckOutput(std::string_view name) {
   if (IsMixed(name)) {
-    return MixedRanks(StrCat("the branches of an If give output ", Quote(name),
-                             " in two ranks: it must have one"));
+    return Stop(Obstacle::kMixedRanks,
+                UnimplementedError(StrCat("the branches of an If give output ",
+                                          Quote(name),
+                                          " in two ranks: it must have one")));
   }
   if (Find(name) != nullptr) return OkStatus();
   return InvalidArgumentError(

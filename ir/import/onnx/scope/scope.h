@@ -13,6 +13,7 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_SCOPE_SCOPE_H_
 #define ENCORE_IR_IMPORT_ONNX_SCOPE_SCOPE_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,10 +67,14 @@ struct FoundSize {
 // model's structure: floats or bytes that are no scalar.
 bool IsWeight(const Literal& literal);
 
-// Unimplemented: an If gives a value in one rank or another, see mixed_ranks.h.
-Status MixedRanks(std::string_view message);
-// Whether a status is one of these, and not yet annotated.
-bool IsMixedRanks(const Status& status);
+// Why a node could not be imported, where another way of importing it, or what
+// is around it, may go through.
+enum class Obstacle : uint8_t {
+  kNone,        // there is no other way: the model is wrong or not supported
+  kMisfit,      // shapes do not go together; with other extents they may
+  kMixedRanks,  // an If gives a value in one rank or another, see mixed_ranks.h
+  kUnknown,     // it takes a value, rank or extent that only the run knows
+};
 
 // Names of weights that converters read.
 using ReadWeights = std::set<std::string, std::less<>>;
@@ -111,8 +116,17 @@ class Scope {
   bool IsMixed(std::string_view name) const { return mixed_.contains(name); }
 
   // Whether the name, an output of the graph, is bound: InvalidArgument where
-  // no node gives it, MixedRanks where it has two.
-  Status CheckOutput(std::string_view name) const;
+  // no node gives it; stops at kMixedRanks where it has two.
+  Status CheckOutput(std::string_view name);
+
+  // `error`, with which the import of a node stops, because of `obstacle`.
+  Status Stop(Obstacle obstacle, Status error) {
+    obstacle_ = obstacle;
+    return error;
+  }
+  void ClearObstacle() { obstacle_ = Obstacle::kNone; }
+  // Why the last node could not be imported; says nothing of one that was.
+  Obstacle obstacle() const { return obstacle_; }
 
   // Whether a weight was read after it had become a parameter.
   bool needs_restart() const { return needs_restart_; }
@@ -157,6 +171,7 @@ class Scope {
   std::shared_ptr<std::map<ValueId, FoundSize>> sizes_ =
       std::make_shared<std::map<ValueId, FoundSize>>();
   bool needs_restart_ = false;
+  Obstacle obstacle_ = Obstacle::kNone;
 };
 
 }  // namespace encore::onnx

@@ -88,7 +88,9 @@ Status ReshapeByData(NodeContext& context, bool allow_zero) {
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
       sizes.Assert(
-          x, "input shape does not fit the number of elements of input data"));
+          x,
+          "input shape has another number of elements than input data, "
+          "or an entry below -1 or more than one -1"));
   return context.Output(0, context.Reshape(checked, std::move(shape)));
 }
 
@@ -123,7 +125,10 @@ Status ExpandByData(NodeContext& context) {
     open.emplace_back(i - offset, shape.back());
   }
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Assert(x, "input shape does not fit the shape of input input"));
+      x,
+      sizes.Assert(x,
+                   "input shape does not broadcast with the shape of the first "
+                   "input"));
   for (const auto& [axis, size] : open) {
     const Value last = g.Sub(DimValue(context, from[axis]), 1);
     x = g.Take(x, g.Min(sizes.CountTo(size), last), axis);
@@ -136,8 +141,12 @@ Status FillByData(NodeContext& context, Value scalar) {
   SizesByData sizes(context);
   Dims shape;
   for (const Value& dim : dims) shape.push_back(sizes.Add(dim, std::nullopt));
-  ENCORE_ASSIGN_OR_RETURN(const Value checked,
-                          sizes.Assert(scalar, "input input is no shape"));
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value checked,
+      sizes.Assert(
+          scalar,
+          "the first input, the shape of the result, has an entry that is "
+          "negative or too large"));
   return context.Output(0, context.Fill(checked, Shape(std::move(shape))));
 }
 
@@ -162,7 +171,7 @@ Status TileByData(NodeContext& context) {
   }
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
-      sizes.Assert(x, "input repeats has a negative number"));
+      sizes.Assert(x, "input repeats has an entry that is negative"));
   const Value spread =
       context.Emit(Op::kBroadcast, {checked},
                    BroadcastAttrs{std::move(wide), std::move(axes)});
@@ -192,7 +201,10 @@ Status SplitByData(NodeContext& context, int64_t axis) {
                           Comparison::kEq));
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
-      sizes.Assert(x, "input split does not add up to the extent of the axis"));
+      sizes.Assert(
+          x,
+          "input split has a negative entry, or its sum is not the extent "
+          "of the axis"));
   Value start = Number(g, 0);
   for (size_t i = 0; i < parts.size(); ++i) {
     const Value positions = g.Add(sizes.CountTo(extents[i]), start);
@@ -250,8 +262,10 @@ Status SliceByData(NodeContext& context) {
         {d, from, step, sizes.Add(count, UpperBound(context, shape[d]))});
   }
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Assert(
-             x, "input steps has a 0, or input axes an axis that data lacks"));
+      x,
+      sizes.Assert(x,
+                   "input steps has an entry of 0, or input axes an entry that "
+                   "is not an axis of input data"));
   for (const Cut& cut : cuts) {
     const Value positions =
         g.Add(g.Mul(sizes.CountTo(cut.size), cut.step), cut.from);
@@ -266,7 +280,7 @@ Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const Values axes, ElementsOf(context, 1, "axis"));
   if (axes.size() != 1 || x.rank() == 0) {
-    return NodeContext::Error("input axis is no axis of input x");
+    return NodeContext::Error("input axis is not an axis of input x");
   }
   const int rank = x.rank();
   const Value axis = g.Select(g.Compare(axes[0], 0, Comparison::kLt),
@@ -274,8 +288,9 @@ Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
   SizesByData sizes(context);
   sizes.Require(g.And(g.Compare(axis, 0, Comparison::kGe),
                       g.Compare(axis, rank, Comparison::kLt)));
-  ENCORE_ASSIGN_OR_RETURN(const Value checked,
-                          sizes.Assert(x, "input axis is outside of the rank"));
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value checked,
+      sizes.Assert(x, "input axis is not an axis of input x"));
   Value sum;
   for (int d = 0; d < rank; ++d) {
     const Value along =
@@ -345,8 +360,8 @@ StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops) {
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
       sizes.Assert(x,
-                   "input axes repeats one, names one that is not there or "
-                   "whose extent is not 1"));
+                   "input axes has an entry twice, an entry that is not an "
+                   "axis, or an axis whose extent is not 1"));
   return context.Reshape(checked, std::move(dims));
 }
 

@@ -109,7 +109,8 @@ TEST(ByData, Reshape) {
                             {2, 3, 0},
                             {INT64_MAX, INT64_MAX, 24},
                             {int64_t{1} << 32, int64_t{1} << 32, 1}}) {
-    EXPECT_THAT(reshape.ErrorOf(x, {bad}), HasSubstr("does not fit"));
+    EXPECT_THAT(reshape.ErrorOf(x, {bad}),
+                HasSubstr("input shape has another number"));
   }
   const ByData empty("Reshape", {"0", "3"}, {2},
                      {IntAttribute("allowzero", 1)});
@@ -121,8 +122,8 @@ TEST(ByData, Expand) {
   const Literal x = Counted({3, 1});
   EXPECT_EQ(expand.DimsOf(x, {{2, 3, 4}}), (Int64s{2, 3, 4}));
   EXPECT_EQ(expand.DimsOf(x, {{1, 1, 0}}), (Int64s{1, 3, 0}));
-  EXPECT_THAT(expand.ErrorOf(x, {{2, 2, 4}}), HasSubstr("does not fit"));
-  EXPECT_THAT(expand.ErrorOf(x, {{-1, 3, 4}}), HasSubstr("does not fit"));
+  EXPECT_THAT(expand.ErrorOf(x, {{2, 2, 4}}), HasSubstr("does not broadcast"));
+  EXPECT_THAT(expand.ErrorOf(x, {{-1, 3, 4}}), HasSubstr("does not broadcast"));
 }
 
 TEST(ByData, Tile) {

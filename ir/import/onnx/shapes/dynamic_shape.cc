@@ -173,7 +173,7 @@ StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
                                      ", expected a vector of integers"));
   }
   if (!count.is_constant() || count.constant() > kMaxRank * 2) {
-    return UnimplementedError(
+    return context.Unknown(
         StrCat("input ", what, " has ", count,
                " elements; how many there are must be known when the model is "
                "compiled, and at most ",
@@ -255,7 +255,7 @@ StatusOr<Value> SizesByData::Assert(Value x, std::string_view message) {
     operands.push_back(found.numbers);
   }
   const Value asserted = context_.Emit(Op::kAssertion, operands,
-                                      AssertionAttrs{std::string(message)});
+                                       AssertionAttrs{std::string(message)});
   ENCORE_RETURN_IF_ERROR(g.status());
   return asserted;
 }

@@ -95,7 +95,9 @@ Status PadByData(NodeContext& context, std::string_view mode) {
   }
   ENCORE_ASSIGN_OR_RETURN(
       x, sizes.Assert(
-             x, "input pads leaves a negative extent, or repeats nothing"));
+             x,
+             "input pads leads to a negative extent, or pads an empty axis by "
+             "repeating its elements"));
   Value fill = context.Scalar(x.dtype(), 0);
   if (fills && context.HasInput(2))
     fill = context.Reshape(context.Input(2), {});

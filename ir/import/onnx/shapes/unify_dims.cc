@@ -77,8 +77,8 @@ void Spread(NodeContext& context, int from_end, std::vector<Value>* values) {
   for (Value& value : *values) {
     const Dim extent = FromEnd(value, from_end);
     if (IsOne(extent) || extent == common) continue;
-    const StatusOr<Value> checked =
-        sizes.Assert(value, "the inputs have shapes that do not broadcast");
+    const StatusOr<Value> checked = sizes.Assert(
+        value, "the inputs have shapes that do not broadcast together");
     if (!checked.ok()) {
       g.Fail(checked.status());
       return;
