@@ -20,7 +20,7 @@ constexpr size_t kMostKnown = 1 << 14;
 
 // Too cheap to keep the result of: computed again wherever it is used.
 bool IsCheap(const Graph& graph, NodeId node) {
-  return graph.op(node) == Op::kBroadcast || graph.op(node) == Op::kIota;
+  return graph.info(node).has(kCheap);
 }
 
 class Partitioner {
@@ -151,47 +151,35 @@ class Partitioner {
     return Any(nodes,
                [&](NodeId node) { return graph_.info(node).has(trait); });
   }
-  bool HasOp(const NodeList& nodes, Op op) const {
-    return Any(nodes, [&](NodeId node) { return graph_.op(node) == op; });
-  }
 
   // Whether `from` may become part of the kernel of `into`, which reads it.
   bool MayFuse(const NodeList& from, const NodeList& into) const {
-    // Kernels of their own: nothing comes after them.
-    for (const Op op : {Op::kConcat, Op::kScatter, Op::kCountUp}) {
-      if (HasOp(from, op)) return false;
-    }
-    // What it counts to must be in memory.
-    if (HasOp(into, Op::kCountUp)) return false;
-    const bool from_contracts = Has(from, kContraction);
-    const bool into_contracts = Has(into, kContraction);
-    if (into_contracts || HasOp(into, Op::kReduceWindow) ||
-        HasOp(into, Op::kGather) || HasOp(into, Op::kScatter) ||
-        HasOp(into, Op::kCumulative)) {
-      // Every element is read several times: moved, but not computed again.
-      // What comes after the contraction may be computed with it.
-      if (!ReadBefore(from, into))
-        return !from_contracts && !Has(from, kReduction);
-      return Any(from,
-                 [&](NodeId node) {
-                   return !graph_.info(node).has(kMovement) ||
-                          graph_.op(node) == Op::kGather;
-                 })
-                 ? false
-                 : !HasOp(into, Op::kReduceWindow);
-    }
-    return !from_contracts || !Has(into, kReduction);
+    if (Has(from, kEndsKernel)) return false;
+    // What symbols get their values from must be in memory.
+    if (Has(into, kDefinesSymbols)) return false;
+    const bool computes = Has(from, kContraction);
+    if (!Has(into, kRereads)) return !computes || !Has(into, kReduction);
+    // What comes after the rereading may be computed with it.
+    if (!ReadBefore(from, into)) return !computes && !Has(from, kReduction);
+    // Before it: moved, where that is no rereading too, and not for windows.
+    const auto moves = [&](NodeId node) {
+      const OpInfo& info = graph_.info(node);
+      return info.has(kMovement) && !info.has(kRereads);
+    };
+    const auto combines_windows = [&](NodeId node) {
+      const OpInfo& info = graph_.info(node);
+      return info.has(kReduction) && info.has(kRereads);
+    };
+    return std::ranges::all_of(from, moves) && !Any(into, combines_windows);
   }
 
-  // Whether `from` is read by a node of `into` that reads elements repeatedly,
-  // or by one before it.
+  // Whether `from` is read by a node of `into` that reduces or rereads, or by
+  // one before it.
   bool ReadBefore(const NodeList& from, const NodeList& into) const {
     std::set<NodeId> before;
     for (const NodeId node : into) {
       const OpInfo& info = graph_.info(node);
-      if (info.has(kContraction) || info.has(kReduction) ||
-          graph_.op(node) == Op::kGather || graph_.op(node) == Op::kScatter ||
-          graph_.op(node) == Op::kCumulative) {
+      if (info.has(kReduction) || info.has(kRereads)) {
         before.insert(node);
       }
     }

@@ -315,19 +315,9 @@ class Attempt {
 
 bool HasRegion(const Graph& graph, NodeId node) {
   const OpInfo& info = graph.info(node);
-  if (info.level != OpLevel::kPrimitive || info.has(kBodies) ||
-      graph.result_count(node) != 1) {
+  if (info.level != OpLevel::kPrimitive || info.has(kNoKernel) ||
+      info.has(kBodies) || graph.result_count(node) != 1) {
     return false;
-  }
-  switch (graph.op(node)) {
-    case Op::kInput:
-    case Op::kParameter:
-    case Op::kConstant:
-    case Op::kCustom:
-    case Op::kAssertion:
-      return false;
-    default:
-      break;
   }
   const auto computed = [&graph](ValueId value) {
     const TensorType& type = graph.type(value);

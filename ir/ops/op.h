@@ -50,6 +50,17 @@ enum OpTraits : uint16_t {
   // A symbol among the result's dims that is known at run time only gets its
   // value here.
   kDefinesSymbols = 1 << 10,
+  // For fusion, of what computes over elements:
+  // Costs less to compute again than to keep.
+  kCheap = 1 << 11,
+  // A kernel of its own with what it reads: nothing follows it in one.
+  kEndsKernel = 1 << 12,
+  // Reads elements of its operands several times: they may be moved on the way,
+  // but not computed.
+  kRereads = 1 << 13,
+  // No kernel computes it: given from outside, a caller's, or a check of the
+  // run.
+  kNoKernel = 1 << 14,
 };
 constexpr OpTraits operator|(OpTraits a, OpTraits b) {
   return static_cast<OpTraits>(static_cast<int>(a) | static_cast<int>(b));

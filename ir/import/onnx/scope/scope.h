@@ -72,7 +72,7 @@ bool IsWeight(const Literal& literal);
 enum class Obstacle : uint8_t {
   kNone,        // there is no other way: the model is wrong or not supported
   kMisfit,      // shapes do not go together; with other extents they may
-  kMixedRanks,  // an If gives a value in one rank or another, see mixed_ranks.h
+  kMixedRanks,  // an If gives a value in one rank or another, see node_queue.h
   kUnknown,     // it takes a value, rank or extent that only the run knows
 };
 
