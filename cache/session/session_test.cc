@@ -167,9 +167,9 @@ TEST_F(SessionTest, NamedEntries) {
   const auto key = PutNamed(*session, "mine", Model(3));
   ASSERT_TRUE(key.ok()) << key.status();
   EXPECT_EQ(GetNamed(*session, "mine"), *key);
-  EXPECT_TRUE(NewSession()->Contains("mine"));
+  EXPECT_TRUE(ContainsNamed(*NewSession(), "mine"));
   Disk()->Collect(0);
-  EXPECT_FALSE(NewSession()->Contains("mine"));
+  EXPECT_FALSE(ContainsNamed(*NewSession(), "mine"));
 }
 
 TEST_F(SessionTest, RecordsCalls) {
@@ -197,7 +197,7 @@ TEST_F(SessionTest, RecordsSeveralCallsAndKeepsGivenOutputs) {
   // The second call's outputs are given, and wrong: what is given is kept.
   const std::vector<Package::Call> calls = {
       {{x(1)}, {}}, {{x(2)}, {x(100)}}, {{x(3)}, {}}};
-  ASSERT_TRUE(NewSession()->Record(path, Model(3), calls).ok());
+  ASSERT_TRUE(Record(*NewSession(), path, Model(3), calls).ok());
   const auto package = ReadPackage(path);
   ASSERT_TRUE(package.ok()) << package.status();
   ASSERT_EQ(package->calls.size(), 3u);

@@ -164,7 +164,7 @@ void ChangeOperand(Step& step, SlotId slot, Random& random) {
     deallocate->slot = slot;
   } else if (auto* invoke = std::get_if<Invoke>(&step.op)) {
     if (!invoke->carried.empty()) Pick(invoke->carried, random).next = slot;
-    if (!invoke->scanned.empty()) Pick(invoke->scanned, random).whole = slot;
+    if (!invoke->scanned.empty()) Pick(invoke->scanned, random).stacked = slot;
     if (invoke->kind == InvokeKind::kIf) invoke->selector = slot;
   }
 }

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "cache/session/session.h"
+#include "cache/session.h"
 #include "encore/backends/options.h"
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/ir/build/builder.h"
 #include "encore/ir/types/literal.h"
 #include "encore/runtime/device/thread_pool.h"
-#include "ir/graph/graph.h"
+#include "ir/graph.h"
 
 namespace {
 

@@ -140,7 +140,7 @@ def has_byte(message, mutation):
     found = re.search(r'\(byte (\d+)\)', message)
     if found is not None:
         return int(found.group(1)) <= mutation['size']
-    missing = re.search(r'(?:input|output) "([^"]+)" is (?:not produced|no input)', message)
+    missing = re.search(r'(?:input|output) "([^"]+)" is (?:not produced|not an input)', message)
     return missing is not None and missing.group(1).encode() in mutation['bytes']
 
 
