@@ -239,8 +239,7 @@ class NodeRange {
 };
 inline NodeRange Nodes(const Graph& graph) { return NodeRange(graph); }
 
-// Whether each node, by number, is reached from outputs (see
-// symbol_definitions.h).
+// Whether each node, by number, is reached from outputs.
 std::vector<bool> LiveNodes(const Graph& graph);
 
 // How often each value is used by live nodes and outputs; indexed by value.

@@ -449,7 +449,8 @@ TEST(ControlFlowErrors, DeeplyNestedLoopsThatGrowEndInTime) {
   const ModelText text =
       Model({Node("Neg", {"x"}, {start}), loop, Node("Neg", {end}, {"y"})},
             {TensorInput("n", {}, kInt64)});
-  EXPECT_THAT(ErrorOf(text), HasSubstr("iterations of nested loops take more than"));
+  EXPECT_THAT(ErrorOf(text),
+              HasSubstr("iterations of nested loops take more than"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow, testing::Values("cpu", "ref"),
