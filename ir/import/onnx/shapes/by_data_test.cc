@@ -174,10 +174,8 @@ TEST(ByData, Split) {
   const Literal x = Counted({5});
   EXPECT_EQ(split.ElementsOf(x, {{2, 3}}), (Int64s{0, 1}));
   EXPECT_EQ(split.ElementsOf(x, {{0, 5}}), Int64s());
-  EXPECT_THAT(split.ErrorOf(x, {{2, 2}}),
-              HasSubstr("its sum is not the extent"));
-  EXPECT_THAT(split.ErrorOf(x, {{-1, 6}}),
-              HasSubstr("its sum is not the extent"));
+  EXPECT_THAT(split.ErrorOf(x, {{2, 2}}), HasSubstr("its sum is not"));
+  EXPECT_THAT(split.ErrorOf(x, {{-1, 6}}), HasSubstr("its sum is not"));
 }
 
 TEST(ByData, TopK) {
@@ -279,8 +277,7 @@ TEST(ByData, FourierTransform) {
       EXPECT_THAT(dft.ErrorOf(x, {{3}, {axis}}), HasSubstr("input axis"));
     }
     for (const int64_t size : {int64_t{0}, int64_t{-1}, INT64_MAX}) {
-      EXPECT_THAT(dft.ErrorOf(x, {{size}, {1}}),
-                  HasSubstr("length of the transform"));
+      EXPECT_THAT(dft.ErrorOf(x, {{size}, {1}}), HasSubstr("length of the"));
     }
   }
 }
