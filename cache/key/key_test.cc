@@ -233,7 +233,7 @@ TEST(Key, EveryOperandAndBodyCounts) {
 }
 
 // Every type an argument may have: each dim of a shape, and each host kind.
-TEST(Key, EveryDimAndHostKindCounts) {
+TEST(Key, EveryDimAndValueKindCounts) {
   std::set<Digest> keys;
   for (const std::string_view type :
        {"f32[2,3,5]",         "f32[3,2,5]",

@@ -166,7 +166,7 @@ std::vector<Literal> Literal::TakeElements() && {
 
 std::span<const std::byte> Literal::bytes() const {
   ENCORE_CHECK(!IsString(dtype_) && kind_ == ValueKind::kTensor)
-      << "a host object has no bytes";
+      << "a sequence or optional has no bytes";
   return {data_, size_};
 }
 

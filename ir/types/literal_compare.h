@@ -31,7 +31,7 @@ struct LiteralDifference {
   void Merge(const LiteralDifference& other);
 };
 
-// Values agree where their types do (dtype, dims, host kind) and
+// Values agree where their types do (dtype, dims, value kind) and
 //   floats       are equal, both NaN, or finite and within the tolerance;
 //   other tensors have equal elements, strings byte for byte;
 //   sequences and optionals have as many elements, which agree in order.
