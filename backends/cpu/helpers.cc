@@ -16,42 +16,21 @@ void Apply(const double* x, const double* y, double* out, int64_t count,
   for (int64_t i = 0; i < count; ++i) out[i] = function(x[i], y[i]);
 }
 
-#define ENCORE_UNARY(Name, name) \
-  case MathFunction::Name:       \
-    return Apply(x, out, count, [](double a) { return std::name(a); })
-#define ENCORE_BINARY(Name, name)  \
-  case MathFunction::Name:         \
-    return Apply(x, y, out, count, \
-                 [](double a, double b) { return std::name(a, b); })
-
 void Math(uint32_t function, const double* x, const double* y, double* out,
           int64_t count) {
   switch (static_cast<MathFunction>(function)) {
-    ENCORE_UNARY(kExp, exp);
-    ENCORE_UNARY(kExpm1, expm1);
-    ENCORE_UNARY(kLog, log);
-    ENCORE_UNARY(kLog1p, log1p);
-    ENCORE_UNARY(kSin, sin);
-    ENCORE_UNARY(kCos, cos);
-    ENCORE_UNARY(kTan, tan);
-    ENCORE_UNARY(kAsin, asin);
-    ENCORE_UNARY(kAcos, acos);
-    ENCORE_UNARY(kAtan, atan);
-    ENCORE_UNARY(kSinh, sinh);
-    ENCORE_UNARY(kCosh, cosh);
-    ENCORE_UNARY(kTanh, tanh);
-    ENCORE_UNARY(kAsinh, asinh);
-    ENCORE_UNARY(kAcosh, acosh);
-    ENCORE_UNARY(kAtanh, atanh);
-    ENCORE_UNARY(kErf, erf);
-    ENCORE_BINARY(kPow, pow);
-    ENCORE_BINARY(kAtan2, atan2);
-    ENCORE_BINARY(kFmod, fmod);
+#define ENCORE_FUNCTION1(Kind, name, number, code) \
+  case MathFunction::k##Kind:                      \
+    return Apply(x, out, count, [](double a) { return std::name(a); });
+#define ENCORE_FUNCTION2(Kind, name, number, code) \
+  case MathFunction::k##Kind:                      \
+    return Apply(x, y, out, count,                 \
+                 [](double a, double b) { return std::name(a, b); });
+#include "encore/ir/ops/functions.def"
+#undef ENCORE_FUNCTION1
+#undef ENCORE_FUNCTION2
   }
 }
-
-#undef ENCORE_UNARY
-#undef ENCORE_BINARY
 
 constexpr HelperTable kTable = {kHelperVersion, sizeof(HelperTable), &Math};
 

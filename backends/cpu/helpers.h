@@ -12,29 +12,14 @@ namespace encore::backends::cpu {
 
 inline constexpr uint32_t kHelperVersion = 1;
 
-// Functions of the C library, for what is too rare to be generated. Numbers are
-// part of the images' format.
+// Functions of the C library that generated code calls: those of
+// ir/ops/functions.def. Numbers are part of the images' format.
 enum class MathFunction : uint32_t {
-  kExp = 0,
-  kExpm1 = 1,
-  kLog = 2,
-  kLog1p = 3,
-  kSin = 4,
-  kCos = 5,
-  kTan = 6,
-  kAsin = 7,
-  kAcos = 8,
-  kAtan = 9,
-  kSinh = 10,
-  kCosh = 11,
-  kTanh = 12,
-  kAsinh = 13,
-  kAcosh = 14,
-  kAtanh = 15,
-  kErf = 16,
-  kPow = 17,
-  kAtan2 = 18,
-  kFmod = 19,
+#define ENCORE_FUNCTION1(Kind, function, number, code) k##Kind = number,
+#define ENCORE_FUNCTION2(Kind, function, number, code) k##Kind = number,
+#include "encore/ir/ops/functions.def"
+#undef ENCORE_FUNCTION1
+#undef ENCORE_FUNCTION2
 };
 
 struct HelperTable {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "encore/ir/ops/functions.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/types/float_formats.h"
 
@@ -141,49 +142,18 @@ double ApplyUnaryFloat(Op op, double x) {
       return std::floor(x);
     case Op::kRound:
       return std::nearbyint(x);
-    case Op::kExp:
-      return std::exp(x);
-    case Op::kExpm1:
-      return std::expm1(x);
-    case Op::kLog:
-      return std::log(x);
-    case Op::kLog1p:
-      return std::log1p(x);
     case Op::kSqrt:
       return std::sqrt(x);
     case Op::kRsqrt:
       return 1 / std::sqrt(x);
     case Op::kReciprocal:
       return 1 / x;
-    case Op::kSin:
-      return std::sin(x);
-    case Op::kCos:
-      return std::cos(x);
-    case Op::kTan:
-      return std::tan(x);
-    case Op::kAsin:
-      return std::asin(x);
-    case Op::kAcos:
-      return std::acos(x);
-    case Op::kAtan:
-      return std::atan(x);
-    case Op::kSinh:
-      return std::sinh(x);
-    case Op::kCosh:
-      return std::cosh(x);
-    case Op::kTanh:
-      return std::tanh(x);
-    case Op::kAsinh:
-      return std::asinh(x);
-    case Op::kAcosh:
-      return std::acosh(x);
-    case Op::kAtanh:
-      return std::atanh(x);
-    case Op::kErf:
-      return std::erf(x);
-    default:
-      ENCORE_CHECK(false) << op << " on floats";
-      return 0;
+    default: {
+      const FunctionInfo* function = FindFunction(op);
+      ENCORE_CHECK(function != nullptr && function->unary != nullptr)
+          << op << " on floats";
+      return function->unary(x);
+    }
   }
 }
 
@@ -197,20 +167,18 @@ double ApplyBinaryFloat(Op op, double x, double y) {
       return x * y;
     case Op::kDiv:
       return x / y;
-    case Op::kRem:
-      return std::fmod(x, y);
-    case Op::kPow:
-      return std::pow(x, y);
-    case Op::kAtan2:
-      return std::atan2(x, y);
     case Op::kMax:
       if (std::isnan(x) || std::isnan(y)) return std::nan("");
       return x == y ? (std::signbit(x) ? y : x) : std::fmax(x, y);
     case Op::kMin:
       if (std::isnan(x) || std::isnan(y)) return std::nan("");
       return x == y ? (std::signbit(x) ? x : y) : std::fmin(x, y);
-    default:
-      return ApplyUnaryFloat(op, x);
+    default: {
+      const FunctionInfo* function = FindFunction(op);
+      return function != nullptr && function->binary != nullptr
+                 ? function->binary(x, y)
+                 : ApplyUnaryFloat(op, x);
+    }
   }
 }
 

@@ -2,35 +2,14 @@
 
 #include <algorithm>
 
+#include "encore/ir/ops/functions.h"
+
 namespace encore::backends {
 namespace {
 
+// A remainder is no more than a division.
 bool IsTranscendental(Op op) {
-  switch (op) {
-    case Op::kExp:
-    case Op::kExpm1:
-    case Op::kLog:
-    case Op::kLog1p:
-    case Op::kSin:
-    case Op::kCos:
-    case Op::kTan:
-    case Op::kAsin:
-    case Op::kAcos:
-    case Op::kAtan:
-    case Op::kSinh:
-    case Op::kCosh:
-    case Op::kTanh:
-    case Op::kAsinh:
-    case Op::kAcosh:
-    case Op::kAtanh:
-    case Op::kAtan2:
-    case Op::kErf:
-    case Op::kLogistic:
-    case Op::kPow:
-      return true;
-    default:
-      return false;
-  }
+  return op == Op::kLogistic || (op != Op::kRem && FindFunction(op) != nullptr);
 }
 
 double Extent(const Dim& dim, std::span<const int64_t> symbols) {

@@ -5,6 +5,7 @@
 
 #include "encore/ir/eval/families.h"
 #include "encore/ir/eval/numbers.h"
+#include "encore/ir/ops/functions.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/types/float_formats.h"
 
@@ -58,57 +59,18 @@ FloatUnary FloatUnaryOf(Op op) {
       return [](double x) { return std::floor(x); };
     case Op::kRound:
       return [](double x) { return std::nearbyint(x); };
-    case Op::kExp:
-      return [](double x) { return std::exp(x); };
-    case Op::kExpm1:
-      return [](double x) { return std::expm1(x); };
-    case Op::kLog:
-      return [](double x) { return std::log(x); };
-    case Op::kLog1p:
-      return [](double x) { return std::log1p(x); };
     case Op::kSqrt:
       return [](double x) { return std::sqrt(x); };
     case Op::kRsqrt:
       return [](double x) { return 1 / std::sqrt(x); };
     case Op::kReciprocal:
       return [](double x) { return 1 / x; };
-    case Op::kErf:
-      return [](double x) { return std::erf(x); };
     case Op::kLogistic:
       return Logistic;
-    default:
-      return nullptr;
-  }
-}
-
-FloatUnary TrigonometricOf(Op op) {
-  switch (op) {
-    case Op::kSin:
-      return [](double x) { return std::sin(x); };
-    case Op::kCos:
-      return [](double x) { return std::cos(x); };
-    case Op::kTan:
-      return [](double x) { return std::tan(x); };
-    case Op::kAsin:
-      return [](double x) { return std::asin(x); };
-    case Op::kAcos:
-      return [](double x) { return std::acos(x); };
-    case Op::kAtan:
-      return [](double x) { return std::atan(x); };
-    case Op::kSinh:
-      return [](double x) { return std::sinh(x); };
-    case Op::kCosh:
-      return [](double x) { return std::cosh(x); };
-    case Op::kTanh:
-      return [](double x) { return std::tanh(x); };
-    case Op::kAsinh:
-      return [](double x) { return std::asinh(x); };
-    case Op::kAcosh:
-      return [](double x) { return std::acosh(x); };
-    case Op::kAtanh:
-      return [](double x) { return std::atanh(x); };
-    default:
-      return nullptr;
+    default: {
+      const FunctionInfo* function = FindFunction(op);
+      return function == nullptr ? nullptr : function->unary;
+    }
   }
 }
 
@@ -276,8 +238,7 @@ Results UnaryFloat(const EvalContext& context) {
     return Map<double, int64_t>(
         context, [](double x) { return int64_t{std::isinf(x)}; });
   }
-  FloatUnary f = FloatUnaryOf(context.op);
-  if (f == nullptr) f = TrigonometricOf(context.op);
+  const FloatUnary f = FloatUnaryOf(context.op);
   ENCORE_CHECK(f != nullptr) << context.op;
   return Map<double, double>(context, f);
 }

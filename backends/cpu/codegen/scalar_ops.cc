@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "encore/backends/cpu/codegen/math.h"
+#include "encore/ir/ops/functions.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/types/float_formats.h"
@@ -194,46 +195,16 @@ Value EmitAbs(IrBuilder& b, DType dtype, const Value& x) {
   return b.Select(b.Compare("slt", x, zero), b.Binary("sub", zero, x), x);
 }
 
-// The C library's function that computes `op`, where generated code calls one.
-std::optional<MathFunction> LibraryFunction(Op op) {
-  switch (op) {
-    case Op::kTan:
-      return MathFunction::kTan;
-    case Op::kAsin:
-      return MathFunction::kAsin;
-    case Op::kAcos:
-      return MathFunction::kAcos;
-    case Op::kAtan:
-      return MathFunction::kAtan;
-    case Op::kSinh:
-      return MathFunction::kSinh;
-    case Op::kCosh:
-      return MathFunction::kCosh;
-    case Op::kAsinh:
-      return MathFunction::kAsinh;
-    case Op::kAcosh:
-      return MathFunction::kAcosh;
-    case Op::kAtanh:
-      return MathFunction::kAtanh;
-    case Op::kAtan2:
-      return MathFunction::kAtan2;
-    case Op::kPow:
-      return MathFunction::kPow;
-    case Op::kRem:
-      return MathFunction::kFmod;
-    default:
-      return std::nullopt;
-  }
-}
-
 // Functions that only floats have.
 Value EmitFloatOp(IrBuilder& b, const Value& helpers, Op op,
                   std::span<const Value> v) {
   MathEmitter math{b, helpers};
   const Value& x = v[0];
   const Value one = IrBuilder::Float(x.type, 1.0);
-  if (const auto function = LibraryFunction(op)) {
-    return math.Helper(*function, x, v.size() > 1 ? v[1] : Value());
+  const FunctionInfo* function = FindFunction(op);
+  if (function != nullptr && function->code == FunctionCode::kCalled) {
+    return math.Helper(static_cast<MathFunction>(function->number), x,
+                       v.size() > 1 ? v[1] : Value());
   }
   switch (op) {
     case Op::kCeil:

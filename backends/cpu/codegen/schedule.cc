@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "encore/backends/cpu/machine.h"
+#include "encore/ir/ops/functions.h"
 #include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
@@ -20,35 +21,17 @@ int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
 }
 
 double OpCycles(Op op, int lanes) {
+  if (const FunctionInfo* function = FindFunction(op)) {
+    return function->code == FunctionCode::kVector ? 12 : 25.0 * lanes;
+  }
   switch (op) {
-    case Op::kExp:
     case Op::kLogistic:
-    case Op::kTanh:
-    case Op::kErf:
-    case Op::kLog:
-    case Op::kLog1p:
-    case Op::kExpm1:
-    case Op::kSin:
-    case Op::kCos:
       return 12;
     case Op::kDiv:
     case Op::kSqrt:
     case Op::kRsqrt:
     case Op::kReciprocal:
       return 6;
-    case Op::kTan:
-    case Op::kAsin:
-    case Op::kAcos:
-    case Op::kAtan:
-    case Op::kSinh:
-    case Op::kCosh:
-    case Op::kAsinh:
-    case Op::kAcosh:
-    case Op::kAtanh:
-    case Op::kAtan2:
-    case Op::kPow:
-    case Op::kRem:
-      return 25.0 * lanes;
     default:
       return 1;
   }
