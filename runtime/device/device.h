@@ -65,6 +65,9 @@ class Device {
   // The name that programs and DeviceInfo::backend carry.
   virtual std::string_view backend() const = 0;
 
+  // Whether its kernels run on the host's processor, whatever memory they use.
+  virtual bool runs_on_host() const { return true; }
+
   // Memory of the pool, aligned to kAlignment, contents undefined. REQUIRES
   // bytes >= 0. ResourceExhausted where there is none. Thread-safe.
   virtual StatusOr<void*> Allocate(int64_t bytes) = 0;
