@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/testing/test_device.h"
 #include "gtest/gtest.h"

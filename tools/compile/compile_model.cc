@@ -11,7 +11,7 @@
 #include "encore/cache/session/plan_file.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
-#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/proto/to_proto.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
@@ -19,6 +19,7 @@
 #include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/tools/io/generate.h"
 #include "encore/tools/io/write_output.h"
+#include "encore/tools/latency.h"
 #include "encore/tools/run/model_source.h"
 #include "encore/tools/terminal.h"
 
@@ -26,11 +27,6 @@ namespace encore::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
-      .count();
-}
 
 StatusOr<ImportedModel> Import(const CompileRequest& request) {
   ImportOptions options;

@@ -10,7 +10,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/graph/symbol_binding.h"
 #include "encore/ir/import/import.h"
-#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/proto/to_proto.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

@@ -12,6 +12,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/testing/test_device.h"
 #include "encore/tools/command.h"
+#include "encore/tools/replay/own_code.h"
 #include "encore/tools/replay/replay_main.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -18,6 +18,7 @@
 #include "encore/runtime/replay/host_object.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/tools/io/npy.h"
+#include "encore/tools/latency.h"
 #include "encore/tools/progress.h"
 #include "encore/tools/run/model_source.h"
 
@@ -25,11 +26,6 @@ namespace encore::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
-      .count();
-}
 
 int64_t PeakRss() {
   rusage usage;

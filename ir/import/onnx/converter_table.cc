@@ -1,6 +1,7 @@
-#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/converter_table.h"
 
 #include <map>
+#include <span>
 
 namespace encore::onnx {
 namespace {

@@ -1,11 +1,17 @@
-// The emitter's part for sizes: constants, or expressions over the kernel's
-// arguments.
-#include "encore/backends/cpu/codegen/region_emitter.h"
+#include "encore/backends/cpu/codegen/size_emitter.h"
 
 namespace encore::backends::cpu {
 
+void SizeEmitter::LoadSymbols(uint32_t count) {
+  const Value args = IrBuilder::Parameter("args", Elem::kPtr);
+  for (uint32_t i = 0; i < count; ++i) {
+    symbols_.push_back(b_.Load({Elem::kI64, 1},
+                               b_.Gep(args, Elem::kI64, IrBuilder::I64(i)), 8));
+  }
+}
+
 // Nesting is at most kMaxDimDepth.
-Value RegionEmitter::DimValue(const Dim& dim) {
+Value SizeEmitter::DimValue(const Dim& dim) {
   Value sum = IrBuilder::I64(dim.constant_term());
   for (const Dim::Term& term : dim.terms()) {
     Value product = IrBuilder::I64(term.coefficient);
@@ -37,25 +43,15 @@ Value RegionEmitter::DimValue(const Dim& dim) {
   return sum;
 }
 
-Value RegionEmitter::SizeValue(const Size& size) {
+Value SizeEmitter::SizeValue(const Size& size) {
   return size.is_constant() ? IrBuilder::I64(size) : DimValue(size.dim());
 }
 
-Value RegionEmitter::AffineValue(const Affine& affine) {
-  Value sum = IrBuilder::I64(0);
-  Size offset = affine.offset;
-  for (const auto& [variable, coefficient] : affine.terms) {
-    sum = b_.Add(sum, b_.Mul(variables_[variable], SizeValue(coefficient)));
-    offset += coefficient * offsets_[variable];
-  }
-  return b_.Add(sum, SizeValue(offset));
-}
-
-Value RegionEmitter::SizeSteps(const Size& step) {
-  const IrType type{Elem::kI64, lanes_};
+Value SizeEmitter::Steps(const Size& step, int lanes) {
+  const IrType type{Elem::kI64, lanes};
   if (step.is_constant()) return IrBuilder::Steps(type, step);
   return b_.Binary("mul", IrBuilder::Steps(type, 1),
-                   b_.Splat(SizeValue(step), lanes_));
+                   b_.Splat(SizeValue(step), lanes));
 }
 
 }  // namespace encore::backends::cpu

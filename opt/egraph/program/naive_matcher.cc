@@ -1,15 +1,14 @@
-// Matching of NaiveInterpreter: all environments that satisfy a query, found
-// by extending a list of partial environments one condition at a time.
+#include "encore/opt/egraph/program/naive_matcher.h"
+
 #include <algorithm>
 #include <limits>
 
 #include "encore/ir/support/check.h"
-#include "encore/opt/egraph/program/naive_interpreter.h"
 #include "encore/opt/egraph/program/primitives.h"
 
 namespace encore::opt::program {
 
-std::vector<NaiveInterpreter::Condition> NaiveInterpreter::Conditions(
+std::vector<NaiveMatcher::Condition> NaiveMatcher::Conditions(
     const Query& query, ExprId base) const {
   using Kind = Condition::Kind;
   const size_t num_variables = query.variables.size();
@@ -25,7 +24,7 @@ std::vector<NaiveInterpreter::Condition> NaiveInterpreter::Conditions(
         condition.out = slot(e);
         condition.constant = expr.literal;
         if (expr.kind == ExprKind::kGlobal) {
-          condition.constant = Canonical(expr.sort, state_.globals[expr.index]);
+          condition.constant = global_(expr.index);
         } else if (expr.kind == ExprKind::kVariable) {
           condition.kind = Kind::kEqual;
           condition.arguments = {expr.index};
@@ -55,7 +54,7 @@ std::vector<NaiveInterpreter::Condition> NaiveInterpreter::Conditions(
   return conditions;
 }
 
-bool NaiveInterpreter::Ready(const Condition& condition, const Values& known) {
+bool NaiveMatcher::Ready(const Condition& condition, const Values& known) {
   const auto is_known = [&](size_t slot) { return known[slot].has_value(); };
   switch (condition.kind) {
     case Condition::Kind::kConstant:
@@ -70,8 +69,8 @@ bool NaiveInterpreter::Ready(const Condition& condition, const Values& known) {
   return false;
 }
 
-std::vector<NaiveInterpreter::Values> NaiveInterpreter::Extend(
-    const Condition& condition, const std::vector<Values>& environments) {
+std::optional<std::vector<NaiveMatcher::Values>> NaiveMatcher::Extend(
+    const Condition& condition, const std::vector<Values>& environments) const {
   std::vector<Values> extended;
   // Sets a slot, or says whether it has that value already.
   const auto put = [](Values* values, size_t slot, uint64_t value) {
@@ -79,10 +78,7 @@ std::vector<NaiveInterpreter::Values> NaiveInterpreter::Extend(
     return *(*values)[slot] == value;
   };
   for (Values values : environments) {
-    if (extended.size() > max_rows_) {
-      gave_up_ = true;
-      return {};
-    }
+    if (extended.size() > max_rows_) return std::nullopt;
     switch (condition.kind) {
       case Condition::Kind::kConstant:
         if (!put(&values, condition.out, condition.constant)) continue;
@@ -109,7 +105,7 @@ std::vector<NaiveInterpreter::Values> NaiveInterpreter::Extend(
       }
       case Condition::Kind::kTable:
         for (const auto& [row, result] :
-             state_.tables[program_.exprs[condition.expr].index]) {
+             tables_[program_.exprs[condition.expr].index]) {
           Values candidate = values;
           bool fits = put(&candidate, condition.out, result);
           for (size_t a = 0; a < row.size() && fits; ++a) {
@@ -124,8 +120,8 @@ std::vector<NaiveInterpreter::Values> NaiveInterpreter::Extend(
   return extended;
 }
 
-std::vector<NaiveInterpreter::Values> NaiveInterpreter::Match(
-    const Query& query) {
+std::optional<std::vector<NaiveMatcher::Values>> NaiveMatcher::Match(
+    const Query& query) const {
   ExprId base = std::numeric_limits<ExprId>::max();
   ExprId end = 0;
   for (const Fact& fact : query.facts) {
@@ -151,7 +147,10 @@ std::vector<NaiveInterpreter::Values> NaiveInterpreter::Match(
     ENCORE_CHECK(next != conditions.end()) << "a variable is never bound";
     const Condition condition = *next;
     conditions.erase(next);
-    environments = Extend(condition, environments);
+    std::optional<std::vector<Values>> extended =
+        Extend(condition, environments);
+    if (!extended.has_value()) return std::nullopt;
+    environments = *std::move(extended);
   }
   return environments;
 }

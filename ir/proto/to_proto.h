@@ -1,13 +1,12 @@
-// Graph to protobuf and back: the format for interchange with other programs
+// A graph as protobuf: the format for interchange with other programs
 // (graph.proto says what the messages mean).
 //
 // The messages name operators, attributes and dtypes instead of having a field
 // for each, so that both directions follow from the op table.
-#ifndef ENCORE_IR_PROTO_GRAPH_PROTO_H_
-#define ENCORE_IR_PROTO_GRAPH_PROTO_H_
+#ifndef ENCORE_IR_PROTO_TO_PROTO_H_
+#define ENCORE_IR_PROTO_TO_PROTO_H_
 
 #include <string>
-#include <string_view>
 
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
@@ -25,12 +24,6 @@ struct ProtoOptions {
 StatusOr<std::string> ToProto(const Graph& graph,
                               const ProtoOptions& options = {});
 
-// The graph of such bytes: reading what ToProto wrote gives an equal graph
-// (equal.h). InvalidArgument, "node 3 (relu): …", for anything else. Any bytes
-// are safe: memory and time are bounded by their number, nesting by
-// kMaxBodyDepth and kMaxDimDepth.
-StatusOr<Graph> FromProto(std::string_view bytes);
-
 }  // namespace encore
 
-#endif  // ENCORE_IR_PROTO_GRAPH_PROTO_H_
+#endif  // ENCORE_IR_PROTO_TO_PROTO_H_

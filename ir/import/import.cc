@@ -1,8 +1,9 @@
+#include "encore/ir/import/import.h"
+
 #include <filesystem>
 #include <map>
 #include <span>
 
-#include "encore/ir/import/import.h"
 #include "encore/ir/import/native/importer.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/mapped_file.h"

@@ -8,8 +8,8 @@
 // client, and nobody else includes this file but the module.
 //
 // The module installs no signal handlers, opens no files and starts no threads.
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_MODULE_ABI_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_MODULE_ABI_H_
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_MODULE_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_MODULE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,4 +52,4 @@ int encore_codegen_compile(const EncoreCodegenRequest* request,
 void encore_codegen_free(EncoreCodegenResult* result);
 }
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_MODULE_ABI_H_
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_MODULE_H_

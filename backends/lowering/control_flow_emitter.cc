@@ -1,8 +1,9 @@
-// The emitter's part for nodes with bodies: Invoke steps.
+#include "encore/backends/lowering/control_flow_emitter.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
-#include "encore/backends/lowering/emitter.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -22,14 +23,14 @@ std::vector<SlotId> Unique(std::vector<SlotId> slots) {
 
 }  // namespace
 
-Status Emitter::EmitControlFlow(NodeId node) {
+Status ControlFlowEmitter::Emit(NodeId node, std::vector<SlotId> operands) {
   switch (graph_.op(node)) {
     case Op::kIf:
-      return EmitIf(node);
+      return EmitIf(node, std::move(operands));
     case Op::kWhile:
-      return EmitWhile(node);
+      return EmitWhile(node, operands);
     case Op::kScan:
-      return EmitScan(node);
+      return EmitScan(node, std::move(operands));
     default:
       return InvalidArgumentError(StrCat("node ", node.value(), ": ",
                                          graph_.op(node),
@@ -37,65 +38,34 @@ Status Emitter::EmitControlFlow(NodeId node) {
   }
 }
 
-StatusOr<PlanId> Emitter::EmitBody(const Scope& body,
-                                   std::span<const SlotId> inputs,
-                                   const std::vector<SlotId>& outputs,
-                                   std::span<const LoopValue> states) {
-  Emitter emitter(body, shared_);
-  for (const LoopValue& state : states) {
-    if (state.out.valid()) emitter.donatable_.insert(state.in);
-  }
-  const auto arguments = body.graph->arguments();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    emitter.Bind(arguments[i].value, inputs[i]);
-  }
-  ENCORE_RETURN_IF_ERROR(emitter.Run(outputs));
-  runtime::Plan plan;
-  plan.steps = emitter.TakeSteps();
-  return runtime::AddPlan(shared_->graph, std::move(plan));
-}
-
-StatusOr<std::vector<SlotId>> Emitter::HostOperands(NodeId node, int first) {
-  std::vector<SlotId> slots;
-  const auto operands = graph_.operands(node);
-  for (size_t i = first; i < operands.size(); ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
-                            In(operands[i], kHostPool, false));
-    slots.push_back(slot);
-  }
-  return slots;
-}
-
-Status Emitter::EmitIf(NodeId node) {
-  ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> reads, HostOperands(node, 0));
+Status ControlFlowEmitter::EmitIf(NodeId node, std::vector<SlotId> reads) {
   runtime::Invoke invoke;
   invoke.kind = runtime::InvokeKind::kIf;
   invoke.selector = reads[0];
   for (int i = 0; i < graph_.result_count(node); ++i) {
-    SlotId& slot = slots_[graph_.result(node, i).value()];
-    if (!slot.valid()) slot = NewHostValue(graph_.type(graph_.result(node, i)));
+    SlotId& slot = draft_.slot(graph_.result(node, i));
+    if (!slot.valid())
+      slot = draft_.NewHostValue(graph_.type(graph_.result(node, i)));
     invoke.writes.push_back(slot);
   }
   // Plan 0 is run for false.
   for (const int body : {1, 0}) {
     ENCORE_ASSIGN_OR_RETURN(
         const PlanId plan,
-        EmitBody(scope_.bodies.at(node)[body], std::span(reads).subspan(1),
-                 invoke.writes));
+        emit_body_(scope_.bodies.at(node)[body], std::span(reads).subspan(1),
+                   invoke.writes, {}));
     invoke.plans.push_back(plan);
   }
   // A branch may compute with what it gives.
   reads.insert(reads.end(), invoke.writes.begin(), invoke.writes.end());
   invoke.reads = Unique(std::move(reads));
-  Add(std::move(invoke), OriginOf(node));
+  draft_.Add(std::move(invoke), draft_.OriginOf(node));
   return OkStatus();
 }
 
-std::vector<Emitter::LoopValue> Emitter::Carry(NodeId node, const Graph& body,
-                                               size_t count,
-                                               size_t first_output,
-                                               std::span<const SlotId> initial,
-                                               runtime::Invoke* invoke) {
+std::vector<ControlFlowEmitter::LoopValue> ControlFlowEmitter::Carry(
+    NodeId node, const Graph& body, size_t count, size_t first_output,
+    std::span<const SlotId> initial, runtime::Invoke* invoke) {
   std::vector<LoopValue> values;
   for (size_t i = 0; i < count; ++i) {
     const ValueId result = graph_.result(node, static_cast<int>(i));
@@ -105,28 +75,36 @@ std::vector<Emitter::LoopValue> Emitter::Carry(NodeId node, const Graph& body,
     if (unchanged) {
       value.in = initial[i];
     } else {
-      value.in = NewHostValue(graph_.type(result));
-      value.out = NewHostValue(graph_.type(result));
-      Add(runtime::Copy{initial[i], value.in}, {});
+      value.in = draft_.NewHostValue(graph_.type(result));
+      value.out = draft_.NewHostValue(graph_.type(result));
+      draft_.Add(runtime::Copy{initial[i], value.in}, {});
       invoke->carried.push_back({value.in, value.out});
       for (const SlotId slot : {value.in, value.out}) {
         invoke->reads.push_back(slot);
         invoke->writes.push_back(slot);
       }
     }
-    slots_[result.value()] = value.in;
+    draft_.slot(result) = value.in;
     values.push_back(value);
   }
   return values;
 }
 
-Status Emitter::EmitWhile(NodeId node) {
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<SlotId> initial,
-                          HostOperands(node, 0));
+std::vector<SlotId> ControlFlowEmitter::Changing(
+    std::span<const LoopValue> values) {
+  std::vector<SlotId> slots;
+  for (const LoopValue& value : values) {
+    if (value.out.valid()) slots.push_back(value.in);
+  }
+  return slots;
+}
+
+Status ControlFlowEmitter::EmitWhile(NodeId node,
+                                     const std::vector<SlotId>& initial) {
   runtime::Invoke invoke;
   invoke.kind = runtime::InvokeKind::kWhile;
   invoke.selector =
-      NewSlot(SlotRole::kTemporary, {DType::kBool, Shape()}, kHostPool);
+      draft_.NewSlot(SlotRole::kTemporary, {DType::kBool, Shape()}, kHostPool);
   const std::vector<Scope>& bodies = scope_.bodies.at(node);
   const std::vector<LoopValue> values =
       Carry(node, *bodies[1].graph, initial.size(), 0, initial, &invoke);
@@ -136,28 +114,29 @@ Status Emitter::EmitWhile(NodeId node) {
     nexts.push_back(value.out);
   }
   ENCORE_ASSIGN_OR_RETURN(const PlanId condition,
-                          EmitBody(bodies[0], inputs, {invoke.selector}));
-  ENCORE_ASSIGN_OR_RETURN(const PlanId body,
-                          EmitBody(bodies[1], inputs, nexts, values));
+                          emit_body_(bodies[0], inputs, {invoke.selector}, {}));
+  ENCORE_ASSIGN_OR_RETURN(
+      const PlanId body,
+      emit_body_(bodies[1], inputs, nexts, Changing(values)));
   invoke.plans = {condition, body};
   invoke.reads.push_back(invoke.selector);
   invoke.writes.push_back(invoke.selector);
   invoke.reads.insert(invoke.reads.end(), inputs.begin(), inputs.end());
   invoke.reads = Unique(std::move(invoke.reads));
-  Add(std::move(invoke), OriginOf(node));
+  draft_.Add(std::move(invoke), draft_.OriginOf(node));
   return OkStatus();
 }
 
-SlotId Emitter::NewElement(SlotId whole, const TensorType& type, bool reversed,
-                           runtime::Invoke* invoke) {
-  const SlotId element = NewView(whole, type);
-  shared_->elements.insert(element);
+SlotId ControlFlowEmitter::NewElement(SlotId whole, const TensorType& type,
+                                      bool reversed, runtime::Invoke* invoke) {
+  const SlotId element = draft_.NewView(whole, type);
+  draft_.shared().elements.insert(element);
   invoke->scanned.push_back({whole, element, reversed});
   return element;
 }
 
-Status Emitter::CheckStackable(NodeId node, SlotId whole) const {
-  const runtime::Slot& slot = shared_->graph->slot(whole);
+Status ControlFlowEmitter::CheckStackable(NodeId node, SlotId whole) const {
+  const runtime::Slot& slot = draft_.info(whole);
   if (!slot.is_host_object()) return OkStatus();
   return UnimplementedError(StrCat("node ", node.value(), " (origin ",
                                    graph_.origin(node), "): ", graph_.op(node),
@@ -166,9 +145,8 @@ Status Emitter::CheckStackable(NodeId node, SlotId whole) const {
 }
 
 // LowerLoops has put all scanned axes in front.
-Status Emitter::EmitScan(NodeId node) {
+Status ControlFlowEmitter::EmitScan(NodeId node, std::vector<SlotId> inputs) {
   const ScanAttrs& attrs = graph_.attrs<ScanAttrs>(node);
-  ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> inputs, HostOperands(node, 0));
   const Scope& scope = scope_.bodies.at(node)[0];
   const Graph& body = *scope.graph;
   const auto carried = static_cast<size_t>(attrs.carried);
@@ -188,8 +166,8 @@ Status Emitter::EmitScan(NodeId node) {
     SlotId& slot = inputs[carried + i];
     ENCORE_RETURN_IF_ERROR(CheckStackable(node, slot));
     // An element is a view of its whole, and no view has views.
-    if (shared_->graph->slot(slot).base.valid()) {
-      slot = CopyOf(slot);
+    if (draft_.info(slot).base.valid()) {
+      slot = draft_.CopyOf(slot);
       invoke.reads.push_back(slot);
     }
     slot = NewElement(slot, body.type(body.arguments()[carried + i].value),
@@ -197,9 +175,9 @@ Status Emitter::EmitScan(NodeId node) {
   }
   for (size_t k = carried; k < body.outputs().size(); ++k) {
     const ValueId result = graph_.result(node, static_cast<int>(k));
-    const SlotId whole = NewHostValue(graph_.type(result));
+    const SlotId whole = draft_.NewHostValue(graph_.type(result));
     ENCORE_RETURN_IF_ERROR(CheckStackable(node, whole));
-    slots_[result.value()] = whole;
+    draft_.slot(result) = whole;
     invoke.reads.push_back(whole);
     invoke.writes.push_back(whole);
     outputs.push_back(NewElement(whole, body.type(body.outputs()[k].value),
@@ -207,10 +185,10 @@ Status Emitter::EmitScan(NodeId node) {
                                  &invoke));
   }
   ENCORE_ASSIGN_OR_RETURN(const PlanId plan,
-                          EmitBody(scope, inputs, outputs, states));
+                          emit_body_(scope, inputs, outputs, Changing(states)));
   invoke.plans = {plan};
   invoke.reads = Unique(std::move(invoke.reads));
-  Add(std::move(invoke), OriginOf(node));
+  draft_.Add(std::move(invoke), draft_.OriginOf(node));
   return OkStatus();
 }
 
