@@ -51,7 +51,7 @@ runtime::Launch Emitter::HostLaunch(const HostProgram& host) {
     it->second = runtime::AddKernelBinary(graph, std::move(program));
   }
   runtime::Launch launch;
-  launch.program = it->second;
+  launch.binary = it->second;
   launch.device = shared_->host_device;
   return launch;
 }
