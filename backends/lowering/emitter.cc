@@ -217,7 +217,7 @@ SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
                                      shared_->pools[kernel.site.backend]);
   shared_->packed.emplace(key, slot);
   runtime::Launch launch;
-  launch.program = packer;
+  launch.binary = packer;
   launch.device = shared_->devices[kernel.site.backend];
   launch.reads = {input};
   launch.writes = {slot};
@@ -235,7 +235,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   ENCORE_RETURN_IF_ERROR(EnsureSizes(kernel.built.args));
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
-  launch.program = shared_->table.program(kernel.kernel);
+  launch.binary = shared_->table.program(kernel.kernel);
   launch.device = shared_->devices[kernel.site.backend];
   for (const ValueId input : kernel.built.inputs) {
     ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(input, pool, prepare));

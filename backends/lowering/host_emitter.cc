@@ -55,7 +55,7 @@ runtime::Launch HostEmitter::Launch(const HostProgram& host) {
     it->second = runtime::AddKernelBinary(graph, std::move(program));
   }
   runtime::Launch launch;
-  launch.program = it->second;
+  launch.binary = it->second;
   launch.device = draft_.shared().host_device;
   return launch;
 }

@@ -18,8 +18,8 @@ struct StepNamer {
   std::string operator()(const Deallocate& op) const { return "deallocate"; }
   std::string operator()(const Copy& op) const { return "copy"; }
   std::string operator()(const Launch& op) const {
-    const KernelBinary& program = graph.program(op.program);
-    return StrCat("launch ", program.backend, ":", program.entry);
+    const KernelBinary& binary = graph.kernel_binary(op.binary);
+    return StrCat("launch ", binary.backend, ":", binary.entry);
   }
   std::string operator()(const Invoke& op) const {
     switch (op.kind) {

@@ -136,7 +136,7 @@ Status CompileAndWrite(const CompileRequest& request,
   const runtime::CompiledGraph& compiled = loaded.graph();
   report->steps =
       static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
-  report->programs = static_cast<int64_t>(compiled.programs.size());
+  report->programs = static_cast<int64_t>(compiled.kernel_binaries.size());
   if (request.emit != Emit::kText) {
     return WritePlan(request, graph, load, session);
   }

@@ -1,4 +1,4 @@
-#include "encore/ir/text/types.h"
+#include "encore/ir/types/type_text.h"
 
 #include <string>
 #include <utility>
@@ -11,6 +11,9 @@ namespace {
 
 // Parentheses and operations may nest so deep; a Dim allows kMaxDimDepth.
 constexpr int kMaxNesting = 2 * kMaxDimDepth;
+// Each factor is multiplied into all before it, so that longer products would
+// take time by their square.
+constexpr int kMaxFactors = 256;
 
 StatusOr<Dim> ParseSum(Lexer& lexer, const SymbolLookup& symbols, int depth);
 
@@ -72,7 +75,12 @@ StatusOr<Dim> ParseProduct(Lexer& lexer, const SymbolLookup& symbols, int depth,
                            bool negative) {
   ENCORE_ASSIGN_OR_RETURN(Dim product,
                           ParseFactor(lexer, symbols, depth, negative));
-  while (lexer.Accept("*")) {
+  for (int factors = 2; lexer.Accept("*"); ++factors) {
+    if (factors > kMaxFactors) {
+      return lexer.ErrorAt(
+          lexer.peek().offset,
+          StrCat("a product of more than ", kMaxFactors, " factors"));
+    }
     const bool minus = lexer.Accept("-");
     ENCORE_ASSIGN_OR_RETURN(const Dim factor,
                             ParseFactor(lexer, symbols, depth, minus));

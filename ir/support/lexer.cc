@@ -1,4 +1,4 @@
-#include "encore/ir/text/lexer.h"
+#include "encore/ir/support/lexer.h"
 
 #include <algorithm>
 #include <utility>
@@ -90,17 +90,20 @@ Status Lexer::ErrorAt(size_t offset, std::string_view message) const {
   return InvalidArgumentError(StrCat(line, ":", column, ": ", message));
 }
 
-void Lexer::SkipBlank() {
+bool Lexer::SkipBlank() {
+  bool ended = false;
   while (at_ < text_.size()) {
     const char c = text_[at_];
     if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
+      ended |= c == '\n';
       ++at_;
     } else if (text_.substr(at_, 2) == "//") {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else {
-      return;
+      break;
     }
   }
+  return ended;
 }
 
 size_t Lexer::NameEnd(size_t at) const {
@@ -122,10 +125,11 @@ size_t Lexer::StringEnd(size_t at) const {
 }
 
 void Lexer::Advance() {
-  SkipBlank();
+  const bool first = at_ == 0;
+  const bool begins_line = SkipBlank() || first;
   const size_t begin = at_;
   const auto take = [&](TokenKind kind, size_t from, size_t end) {
-    token_ = {kind, text_.substr(from, end - from), begin};
+    token_ = {kind, text_.substr(from, end - from), begin, begins_line};
     at_ = end;
   };
   if (begin >= text_.size()) return take(TokenKind::kEnd, begin, begin);

@@ -1,10 +1,11 @@
-// Tokens of the graph text (grammar in ir/README.md).
+// Tokens of the texts that Encore reads: graphs (grammar in ir/README.md) and
+// compiled graphs (runtime/plan/compiled_graph_text_parser.h).
 //
 // The lexer reads ahead by one token and never copies: tokens are views into
 // the text, which must outlive it. Positions are 1-based lines and columns
 // (bytes).
-#ifndef ENCORE_IR_TEXT_LEXER_H_
-#define ENCORE_IR_TEXT_LEXER_H_
+#ifndef ENCORE_IR_SUPPORT_LEXER_H_
+#define ENCORE_IR_SUPPORT_LEXER_H_
 
 #include <cstdint>
 #include <string>
@@ -29,6 +30,7 @@ struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string_view text;
   size_t offset = 0;
+  bool begins_line = false;  // only blanks and comments stand before it
 };
 
 class Lexer {
@@ -67,7 +69,8 @@ class Lexer {
 
  private:
   void Advance();
-  void SkipBlank();
+  // Whether a line ends in what is skipped.
+  bool SkipBlank();
   size_t NameEnd(size_t at) const;
   // The end of the string that starts at `at`; npos where it has none on its
   // line.
@@ -80,4 +83,4 @@ class Lexer {
 
 }  // namespace encore::text
 
-#endif  // ENCORE_IR_TEXT_LEXER_H_
+#endif  // ENCORE_IR_SUPPORT_LEXER_H_

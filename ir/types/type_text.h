@@ -1,13 +1,13 @@
 // Text of dims, types and symbols, shared by arguments and attributes.
-#ifndef ENCORE_IR_TEXT_TYPES_H_
-#define ENCORE_IR_TEXT_TYPES_H_
+#ifndef ENCORE_IR_TYPES_TYPE_TEXT_H_
+#define ENCORE_IR_TYPES_TYPE_TEXT_H_
 
 #include <functional>
 #include <string_view>
 #include <vector>
 
+#include "encore/ir/support/lexer.h"
 #include "encore/ir/support/status.h"
-#include "encore/ir/text/lexer.h"
 #include "encore/ir/types/dim.h"
 #include "encore/ir/types/shape.h"
 
@@ -32,4 +32,4 @@ StatusOr<DType> ParseDTypeName(Lexer& lexer);
 
 }  // namespace encore::text
 
-#endif  // ENCORE_IR_TEXT_TYPES_H_
+#endif  // ENCORE_IR_TYPES_TYPE_TEXT_H_
