@@ -1,8 +1,8 @@
 // Compile: a graph becomes a compiled graph.
 //
-// canonical graph -> placement -> primitives -> loops and strings in the forms
-// that plans have -> checks of sizes -> fusion -> kernels -> prepare and run
-// plans -> memory plan. The result has passed runtime's plan verifier.
+// canonical graph -> placement -> passes (opt/passes/pipeline.h: those after
+// the key) -> fusion -> kernels -> prepare and run plans -> memory plan. The
+// result has passed runtime's plan verifier.
 //
 // Weights. What depends on parameters and constants only is computed by the
 // prepare plan and kept in derived slots; so are weights in the form that a
@@ -24,19 +24,16 @@
 #include "encore/backends/options.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
+#include "encore/opt/passes/pipeline.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 
-// The graph that Compile lowers: every composite as primitives, transposed
-// convolutions without zeros. Names and origins stay. Errors as of DecomposeAll
-// (ir/transform/decompose.h).
-StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options);
-
 // Nodes go to the backend that options.target names, but for those that
 // options.placement puts elsewhere; Copy steps join them. Deterministic, given
 // the measurements that are in `store` (measurement.h), where no tune_seconds
-// are spent on others. `store` may be null. InvalidArgument names the node,
+// are spent on others. `store` and `passes`, which is told of each pass, may be
+// null. InvalidArgument names the node,
 // where an op has no kernel, a dtype is not computed by its backend, or sizes
 // are symbolic where they may not be; the entry of a placement that is of
 // another form or whose name the graph does not have; why a graph has no
@@ -44,7 +41,8 @@ StatusOr<Graph> Optimize(const Graph& graph, const CompileOptions& options);
 // is not there.
 StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
-    std::span<const Backend* const> backends, ArtifactStore* store = nullptr);
+    std::span<const Backend* const> backends, ArtifactStore* store = nullptr,
+    opt::PassObserver* passes = nullptr);
 
 }  // namespace encore::backends
 

@@ -8,23 +8,17 @@
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/options.h"
 #include "encore/ir/eval/evaluator.h"
-#include "encore/ir/text/parser.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {
 namespace {
 
-Graph Parse(const std::string& text) {
-  StatusOr<Graph> graph = ParseGraph(text);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph.ok() ? *std::move(graph) : Graph();
-}
-
 // Compiles for `options`, replays, and compares with the evaluator bit by bit.
 void ExpectEqual(const std::string& text, const CompileOptions& options,
                  const std::vector<Literal>& arguments) {
-  const Graph graph = Parse(text);
+  const Graph graph = ParsedGraph(text);
   StatusOr<std::vector<Literal>> expected = Evaluate(graph, arguments);
   ASSERT_TRUE(expected.ok()) << expected.status();
   StatusOr<runtime::CompiledGraph> compiled =
@@ -68,7 +62,7 @@ std::vector<Literal> MlpArguments() {
 // Options that a backend says it does not use reach nothing that is compiled,
 // and so no key.
 TEST(UsedOptions, TheOthersChangeNothing) {
-  const Graph graph = Parse(kMlp);
+  const Graph graph = ParsedGraph(kMlp);
   for (const Backend* backend : AllBackends()) {
     CompileOptions plain;
     plain.target = backend->name();
@@ -135,7 +129,7 @@ TEST(CheckUsed, RefusesWhatTheTableSays) {
 TEST(CompileTest, FusesAndFoldsWeights) {
   ExpectEqual(kMlp, Ref(), MlpArguments());
   StatusOr<runtime::CompiledGraph> compiled =
-      Compile(Parse(kMlp), Ref(), AllBackends());
+      Compile(ParsedGraph(kMlp), Ref(), AllBackends());
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   EXPECT_TRUE(compiled->prepare.valid());
   EXPECT_EQ(CountLaunches(*compiled), 1);
@@ -209,7 +203,7 @@ graph norm(%x: f32[2,4], %s: param f32[4], %b: param f32[4]) -> f32[2,4] {
   return %z
 })";
   StatusOr<runtime::CompiledGraph> compiled =
-      Compile(Parse(kNorm), Ref(), AllBackends());
+      Compile(ParsedGraph(kNorm), Ref(), AllBackends());
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   EXPECT_EQ(CountLaunches(*compiled), 1);
 }
@@ -226,7 +220,8 @@ graph rows(%x: f32[N,2]) -> f32[N,2] {
 TEST(CompileTest, NamesWhatIsThere) {
   CompileOptions options;
   options.target = "tpu";
-  const Status status = Compile(Parse(kMlp), options, AllBackends()).status();
+  const Status status =
+      Compile(ParsedGraph(kMlp), options, AllBackends()).status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_NE(Message(status).find("ref"), std::string::npos);
 }

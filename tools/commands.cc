@@ -5,6 +5,7 @@
 #include "encore/tools/ops/ops_command.h"
 #include "encore/tools/opt/egraph_command.h"
 #include "encore/tools/opt/extract_command.h"
+#include "encore/tools/opt/opt_command.h"
 #include "encore/tools/replay/replay_command.h"
 #include "encore/tools/run/run_command.h"
 
@@ -16,6 +17,7 @@ std::span<const Command> Commands() {
   static constexpr Command kCommands[] = {
       {"run", "compile or recall models, replay, check, report", RunMain},
       {"compile", "a model as a package, recording or text", CompileMain},
+      {"opt", "run the compiler's passes on a graph", OptMain},
       {"replay", "look into, check and replay packages and recordings",
        ReplayCommandMain},
       {"cache", "look into, check and empty the cache", CacheMain},

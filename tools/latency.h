@@ -2,12 +2,19 @@
 #ifndef ENCORE_TOOLS_LATENCY_H_
 #define ENCORE_TOOLS_LATENCY_H_
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
 namespace encore::tools {
+
+inline double MillisecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now() - begin)
+      .count();
+}
 
 // Latencies in microseconds.
 struct Latency {

@@ -71,7 +71,7 @@ std::optional<VendorProgram> BoundGraph::VendorOf(
     const runtime::Step& step) const {
   const auto* const launch = runtime::LaunchOf(step);
   if (launch == nullptr) return std::nullopt;
-  const auto& params = compiled_->program(launch->program).params;
+  const auto& params = compiled_->kernel_binary(launch->binary).params;
   if (!IsVendor(params)) return std::nullopt;
   const auto decoded = DecodeVendor(params);
   ENCORE_CHECK_OK(decoded.status());

@@ -103,7 +103,7 @@ StatusOr<Function> FindFunction(const LoadRequest& request,
     ENCORE_ASSIGN_OR_RETURN(image,
                             Image::Load(request.artifact, params.image_digest));
   }
-  const std::string& name = request.program->entry;
+  const std::string& name = request.binary->entry;
   const void* entry = image->Find(name);
   if (entry == nullptr) {
     return DataLossError(StrCat("the image has no kernel ", name));
@@ -126,7 +126,7 @@ Status CheckAll(std::span<const std::string> requirements) {
 
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadOne(const LoadRequest& request,
                                                    Images* images) {
-  const runtime::KernelBinary& program = *request.program;
+  const runtime::KernelBinary& program = *request.binary;
   ENCORE_RETURN_IF_ERROR(CheckAll(program.requirements));
   if (program.entry == kInterpretedEntry && program.params.empty()) {
     return LoadInterpretedKernel(request);

@@ -77,7 +77,7 @@ std::unique_ptr<runtime::Replayer> Load(const Graph& graph,
   options.cpu_kernels = CpuKernels::kVendor;
   auto compiled = *Compile(graph, options, AllBackends());
   int vendor = 0;
-  for (const auto& program : compiled.programs) {
+  for (const auto& program : compiled.kernel_binaries) {
     vendor += IsVendor(program.params) && program.writes > 0;
   }
   EXPECT_GE(vendor, 2);

@@ -20,9 +20,8 @@
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/program.h"
 #include "encore/ir/graph/graph.h"
-#include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/text/parser.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/runtime/device/thread_pool.h"
 
 namespace encore::backends::cpu {
@@ -62,19 +61,13 @@ struct Conv {
   int64_t c, o, height, width, window_height, window_width, stride, groups;
 };
 
-Graph Parse(const std::string& text) {
-  auto graph = ParseGraph(text);
-  ENCORE_CHECK_OK(graph.status());
-  return *std::move(graph);
-}
-
 // With the padding of windows in the middle of their points.
 Graph ConvGraph(const Conv& s) {
   const int64_t ph = s.window_height / 2, pw = s.window_width / 2;
   const auto out = [&](int64_t size, int64_t window, int64_t pad) {
     return (size + 2 * pad - window) / s.stride + 1;
   };
-  return Parse(StrCat(
+  return ParsedGraph(StrCat(
       "graph g(%x: f32[1,", s.c, ",", s.height, ",", s.width,
       "], %w: param f32[", s.o, ",", s.c / s.groups, ",", s.window_height, ",",
       s.window_width, "]) -> f32[1,", s.o, ",",
@@ -88,17 +81,18 @@ Graph ConvGraph(const Conv& s) {
 }
 
 Graph DotGraph(int64_t m, int64_t k, int64_t n) {
-  return Parse(StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[", k,
-                      ",", n, "]) -> f32[", m, ",", n,
-                      "] {\n  %d = dot_general(%x, %w) {contract = "
-                      "[1]x[0]}\n  %y = relu(%d)\n  return %y\n}"));
+  return ParsedGraph(StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[",
+                            k, ",", n, "]) -> f32[", m, ",", n,
+                            "] {\n  %d = dot_general(%x, %w) {contract = "
+                            "[1]x[0]}\n  %y = relu(%d)\n  return %y\n}"));
 }
 
 Graph BatchGraph(int64_t b, int64_t m, int64_t k, int64_t n) {
-  return Parse(StrCat("graph g(%x: f32[", b, ",", m, ",", k, "], %w: f32[", b,
-                      ",", n, ",", k, "]) -> f32[", b, ",", m, ",", n,
-                      "] {\n  %d = dot_general(%x, %w) {contract = [2]x[2], "
-                      "batch = [0]x[0]}\n  %y = relu(%d)\n  return %y\n}"));
+  return ParsedGraph(
+      StrCat("graph g(%x: f32[", b, ",", m, ",", k, "], %w: f32[", b, ",", n,
+             ",", k, "]) -> f32[", b, ",", m, ",", n,
+             "] {\n  %d = dot_general(%x, %w) {contract = [2]x[2], "
+             "batch = [0]x[0]}\n  %y = relu(%d)\n  return %y\n}"));
 }
 
 struct Case {

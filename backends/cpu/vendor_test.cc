@@ -46,7 +46,7 @@ TEST(Vendor, IsNotLoadedWhereNoVendorKernelIsChosen) {
 
 int VendorPrograms(const runtime::CompiledGraph& compiled) {
   int count = 0;
-  for (const runtime::KernelBinary& program : compiled.programs) {
+  for (const runtime::KernelBinary& program : compiled.kernel_binaries) {
     if (!IsVendor(program.params)) continue;
     const auto decoded = DecodeVendor(program.params);
     EXPECT_TRUE(decoded.ok()) << decoded.status();
@@ -217,7 +217,7 @@ TEST(Vendor, DimsInWhichNothingMovesAreDropped) {
         text("1,1,30", "1,1,5", "1,1,28", "0,0,2")}) {
     Check(graph);
     const runtime::CompiledGraph compiled = CompileForced(*ParseGraph(graph));
-    for (const runtime::KernelBinary& program : compiled.programs) {
+    for (const runtime::KernelBinary& program : compiled.kernel_binaries) {
       if (!IsVendor(program.params)) continue;
       const auto decoded = DecodeVendor(program.params);
       ASSERT_TRUE(decoded.ok()) << decoded.status();
@@ -267,7 +267,7 @@ TEST(Vendor, EqualProgramsShareTheirPrimitives) {
     runtime::ThreadPool pool(1);
     std::vector<std::unique_ptr<runtime::Kernel>> kernels;
     auto device = CpuBackend()->NewDevice(0);
-    for (const runtime::KernelBinary& program : compiled.programs) {
+    for (const runtime::KernelBinary& program : compiled.kernel_binaries) {
       runtime::LoadRequest request{&program, {}};
       if (program.artifact.valid()) {
         request.artifact = compiled.blobs[program.artifact.value()].bytes;
@@ -366,7 +366,7 @@ TEST(Vendor, DamagedParamsAreRejectedOrHarmless) {
   const StatusOr<Graph> graph =
       ParseGraph(ConvText({}, 2, "  %y = relu(%s)\n"));
   const runtime::CompiledGraph compiled = CompileForced(*graph);
-  for (const runtime::KernelBinary& program : compiled.programs) {
+  for (const runtime::KernelBinary& program : compiled.kernel_binaries) {
     if (!IsVendor(program.params)) continue;
     for (size_t size = 0; size < program.params.size(); ++size) {
       EXPECT_FALSE(

@@ -231,10 +231,10 @@ StatusOr<std::unique_ptr<runtime::Kernel>> MakeKernel(HostProgram program) {
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadHostKernel(
     const runtime::LoadRequest& request) {
   ENCORE_ASSIGN_OR_RETURN(HostProgram program,
-                          DecodeHostProgram(request.program->params));
-  if (request.program->reads != program.reads() ||
-      request.program->writes != program.writes() ||
-      request.program->args != program.args()) {
+                          DecodeHostProgram(request.binary->params));
+  if (request.binary->reads != program.reads() ||
+      request.binary->writes != program.writes() ||
+      request.binary->args != program.args()) {
     return DataLossError("a host kernel of another arity than its program");
   }
   return MakeKernel(std::move(program));

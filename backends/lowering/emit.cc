@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "encore/backends/lowering/emitter.h"
+#include "encore/backends/lowering/plan_draft.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/plan/sizes.h"

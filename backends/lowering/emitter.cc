@@ -7,18 +7,15 @@
 
 #include "encore/backends/lowering/fusion.h"
 #include "encore/backends/region/layout.h"
-#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/runtime/plan/sizes.h"
 
 namespace encore::backends {
 namespace {
 
 using runtime::kHostPool;
 using runtime::PoolId;
-using runtime::Slot;
 using runtime::SlotId;
 using runtime::SlotRole;
 using runtime::Step;
@@ -33,10 +30,18 @@ Emitter::Emitter(const Scope& scope, EmitShared* shared)
     : scope_(scope),
       graph_(*scope.graph),
       shared_(shared),
-      slots_(graph_.value_count()),
+      draft_(graph_, shared),
       maker_(graph_.value_count(), -1),
       finders_(graph_),
-      uses_(UseCounts(graph_)) {
+      host_(graph_, finders_, &draft_),
+      control_flow_(
+          scope,
+          [shared](const Scope& body, std::span<const SlotId> inputs,
+                   const std::vector<SlotId>& outputs,
+                   std::span<const SlotId> owned) {
+            return EmitBody(body, inputs, outputs, owned, shared);
+          },
+          &draft_) {
   for (size_t k = 0; k < scope.kernels.size(); ++k) {
     for (const ValueId output : scope.kernels[k].built.outputs) {
       maker_[output.value()] = static_cast<int>(k);
@@ -55,43 +60,11 @@ Status Emitter::Run(const std::vector<SlotId>& destinations) {
     if (!destinations[i].valid()) continue;
     const ValueId value = graph_.outputs()[i].value;
     ENCORE_RETURN_IF_ERROR(Ensure(value));
-    const SlotId slot = slots_[value.value()];
+    const SlotId slot = draft_.slot(value);
     if (slot == destinations[i]) continue;
-    Add(runtime::Copy{slot, destinations[i]}, {});
+    draft_.Add(runtime::Copy{slot, destinations[i]}, {});
   }
   return OkStatus();
-}
-
-SlotId Emitter::NewSlot(SlotRole role, const TensorType& type, PoolId pool) {
-  Slot slot;
-  slot.role = role;
-  slot.type = type;
-  slot.pool = pool;
-  slot.bytes = runtime::DenseBytes(type);
-  return runtime::AddSlot(shared_->graph, std::move(slot));
-}
-
-SlotId Emitter::NewHostValue(const TensorType& type) {
-  return NewSlot(SlotRole::kTemporary, type, kHostPool);
-}
-
-SlotId Emitter::CopyOf(SlotId slot) {
-  const SlotId copy = NewHostValue(shared_->graph->slot(slot).type);
-  Add(runtime::Copy{slot, copy}, {});
-  return copy;
-}
-
-SlotId Emitter::NewView(SlotId base, const TensorType& type) {
-  if (IsElement(base)) base = CopyOf(base);
-  const Slot& under = shared_->graph->slot(base);
-  Slot slot;
-  slot.type = type;
-  slot.pool = under.pool;
-  slot.bytes = runtime::DenseBytes(type);
-  const bool view = under.base.valid();
-  slot.base = view ? under.base : base;
-  slot.offset = view ? under.offset : Dim(0);
-  return runtime::AddSlot(shared_->graph, std::move(slot));
 }
 
 // Prepared values that the run plan reads are derived.
@@ -131,21 +104,21 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
     ValueId value = output;
     while (maker_[value.value()] < 0 &&
            IsView(graph_, graph_.producer(value)) &&
-           !slots_[value.value()].valid()) {
+           !draft_.slot(value).valid()) {
       value = graph_.operand(graph_.producer(value), 0);
     }
     const int maker = maker_[value.value()];
     if (maker < 0 && graph_.info(graph_.producer(output)).has(kNonFlatValues)) {
-      claims_.emplace(output, destinations[i]);
+      host_.Claim(output, destinations[i]);
     }
-    if (maker < 0 || slots_[value.value()].valid()) continue;
+    if (maker < 0 || draft_.slot(value).valid()) continue;
     const ScopeKernel& kernel = scope_.kernels[maker];
     if (kernel.site.prepare) continue;
     if (shared_->pools[kernel.site.backend] != kHostPool) continue;
-    if (value != output && IsElement(destinations[i])) continue;
-    slots_[output.value()] = destinations[i];
+    if (value != output && draft_.IsElement(destinations[i])) continue;
+    draft_.slot(output) = destinations[i];
     if (value != output) {
-      slots_[value.value()] = NewView(destinations[i], graph_.type(value));
+      draft_.slot(value) = draft_.NewView(destinations[i], graph_.type(value));
     }
   }
 }
@@ -154,16 +127,16 @@ Status Emitter::Ensure(ValueId value) {
   std::vector<ValueId> work = {value};
   while (!work.empty()) {
     const ValueId next = work.back();
-    if (slots_[next.value()].valid()) {
+    if (draft_.slot(next).valid()) {
       work.pop_back();
       continue;
     }
     const NodeId producer = graph_.producer(next);
     if (graph_.op(producer) == Op::kConstant) {
       const Literal& constant = *graph_.constant(next);
-      slots_[next.value()] = IsString(constant.dtype())
-                                 ? ConstantObject(constant)
-                                 : ConstantSlot(constant);
+      draft_.slot(next) = IsString(constant.dtype())
+                              ? host_.Constant(constant)
+                              : draft_.ConstantSlot(constant);
       continue;
     }
     const size_t before = work.size();
@@ -173,65 +146,62 @@ Status Emitter::Ensure(ValueId value) {
           maker_[operand.value()] >= 0) {
         continue;
       }
-      if (!slots_[operand.value()].valid()) work.push_back(operand);
+      if (!draft_.slot(operand).valid()) work.push_back(operand);
     }
     for (const NodeId finder : finders_.NeededBy(producer)) {
       const ValueId found = graph_.result(finder);
       if (graph_.info(finder).has(kNonFlatValues) &&
-          !slots_[found.value()].valid()) {
+          !draft_.slot(found).valid()) {
         work.push_back(found);
       }
     }
     if (work.size() > before) continue;
     if (IsView(graph_, producer)) {
-      slots_[next.value()] = NewView(
-          slots_[graph_.operand(producer, 0).value()], graph_.type(next));
+      draft_.slot(next) = draft_.NewView(
+          draft_.slot(graph_.operand(producer, 0)), graph_.type(next));
     } else if (graph_.op(producer) == Op::kAssertion) {
       ENCORE_RETURN_IF_ERROR(EmitAssertion(producer));
     } else if (graph_.info(producer).has(kNonFlatValues)) {
-      ENCORE_RETURN_IF_ERROR(EmitHost(producer));
+      ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> reads,
+                              HostOperands(producer));
+      ENCORE_RETURN_IF_ERROR(host_.Emit(producer, std::move(reads)));
     } else {
       ENCORE_CHECK(!graph_.bodies(producer).empty())
           << graph_.op(producer) << " was not scheduled";
-      ENCORE_RETURN_IF_ERROR(EmitControlFlow(producer));
+      ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> operands,
+                              HostOperands(producer));
+      ENCORE_RETURN_IF_ERROR(control_flow_.Emit(producer, std::move(operands)));
     }
   }
   return OkStatus();
 }
 
-SlotId Emitter::ConstantSlot(const Literal& literal) {
-  Slot slot;
-  slot.role = SlotRole::kConstant;
-  slot.type = literal.type();
-  slot.bytes = runtime::DenseBytes(slot.type);
-  slot.blob =
-      runtime::AddBlob(shared_->graph, runtime::Blob::Copy(literal.bytes()));
-  return runtime::AddSlot(shared_->graph, std::move(slot));
-}
-
-bool Emitter::IsWeight(SlotId id) const {
-  if (IsElement(id)) return false;
-  const Slot& slot = shared_->graph->slot(id);
-  if (slot.base.valid()) return IsWeight(slot.base);
-  return slot.role == SlotRole::kParameter ||
-         slot.role == SlotRole::kConstant || slot.role == SlotRole::kDerived;
+Status Emitter::EnsureSizes(std::span<const Dim> symbols) {
+  for (const Dim& dim : symbols) {
+    const auto symbol = dim.symbol();
+    const NodeId finder = symbol ? finders_.Of(*symbol) : NodeId();
+    if (!finder.valid() || !graph_.info(finder).has(kNonFlatValues)) continue;
+    ENCORE_RETURN_IF_ERROR(Ensure(graph_.result(finder)));
+  }
+  return OkStatus();
 }
 
 StatusOr<SlotId> Emitter::In(ValueId value, PoolId pool, bool prepare) {
   ENCORE_RETURN_IF_ERROR(Ensure(value));
-  const SlotId slot = slots_[value.value()];
-  if (shared_->graph->slot(slot).pool == pool) return slot;
-  const bool weight = IsWeight(slot);
+  const SlotId slot = draft_.slot(value);
+  if (draft_.info(slot).pool == pool) return slot;
+  const bool weight = draft_.IsWeight(slot);
   auto& copies = weight ? shared_->copied_weights : copies_;
   const auto key = std::pair(slot, pool);
   if (const auto it = copies.find(key); it != copies.end()) return it->second;
   const SlotId copy =
-      NewSlot(weight ? SlotRole::kDerived : SlotRole::kTemporary,
-              graph_.type(value), pool);
+      draft_.NewSlot(weight ? SlotRole::kDerived : SlotRole::kTemporary,
+                     graph_.type(value), pool);
   // Blocks are copied with their padding.
-  shared_->graph->slots[copy.value()].bytes = shared_->graph->slot(slot).bytes;
+  shared_->graph->slots[copy.value()].bytes = draft_.info(slot).bytes;
   copies.emplace(key, copy);
-  std::vector<Step>& steps = weight || prepare ? shared_->prepare : steps_;
+  std::vector<Step>& steps =
+      weight || prepare ? shared_->prepare : draft_.steps();
   steps.push_back({runtime::Copy{slot, copy}, {}});
   return copy;
 }
@@ -243,11 +213,11 @@ SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
   const auto it = shared_->packed.find(key);
   if (it != shared_->packed.end()) return it->second;
   const TensorType bytes{DType::kU8, Shape({Dim(packed.bytes)})};
-  const SlotId slot =
-      NewSlot(SlotRole::kDerived, bytes, shared_->pools[kernel.site.backend]);
+  const SlotId slot = draft_.NewSlot(SlotRole::kDerived, bytes,
+                                     shared_->pools[kernel.site.backend]);
   shared_->packed.emplace(key, slot);
   runtime::Launch launch;
-  launch.program = packer;
+  launch.binary = packer;
   launch.device = shared_->devices[kernel.site.backend];
   launch.reads = {input};
   launch.writes = {slot};
@@ -265,7 +235,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   ENCORE_RETURN_IF_ERROR(EnsureSizes(kernel.built.args));
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
-  launch.program = shared_->table.program(kernel.kernel);
+  launch.binary = shared_->table.program(kernel.kernel);
   launch.device = shared_->devices[kernel.site.backend];
   for (const ValueId input : kernel.built.inputs) {
     ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(input, pool, prepare));
@@ -279,14 +249,14 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   for (size_t i = 0; i < kernel.built.outputs.size(); ++i) {
     const ValueId output = kernel.built.outputs[i];
     const Operand& operand = kernel.built.region.outputs[i];
-    SlotId& slot = slots_[output.value()];
+    SlotId& slot = draft_.slot(output);
     if (slot.valid() && !operand.layout.is_row_major()) {
       return InternalError("a kernel writes an output in a layout of its own");
     }
     if (!slot.valid()) {
       const bool derived = prepare && derived_[output.value()];
-      slot = NewSlot(derived ? SlotRole::kDerived : SlotRole::kTemporary,
-                     graph_.type(output), pool);
+      slot = draft_.NewSlot(derived ? SlotRole::kDerived : SlotRole::kTemporary,
+                            graph_.type(output), pool);
       if (!operand.layout.blocks.empty()) {
         shared_->graph->slots[slot.value()].bytes =
             MemoryBytes(operand.dtype, operand.dims, operand.layout)
@@ -297,12 +267,12 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   }
   if (!(compiled.scratch == Dim(0))) {
     const Dim bytes = ScratchBytes(compiled.scratch, kernel.built.args);
-    launch.writes.push_back(
-        NewSlot(SlotRole::kTemporary, {DType::kU8, Shape({bytes})}, pool));
+    launch.writes.push_back(draft_.NewSlot(SlotRole::kTemporary,
+                                           {DType::kU8, Shape({bytes})}, pool));
   }
   launch.args = kernel.built.args;
   launch.in_place = compiled.in_place;
-  std::vector<Step>& steps = prepare ? shared_->prepare : steps_;
+  std::vector<Step>& steps = prepare ? shared_->prepare : draft_.steps();
   steps.push_back({std::move(launch), kernel.origins});
   return OkStatus();
 }
@@ -330,8 +300,8 @@ bool Emitter::OnlyDefinesSymbol(const ScopeKernel& kernel) const {
 StatusOr<SlotId> Emitter::SymbolSlot(ValueId value) {
   ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(value, kHostPool, false));
   // A symbol is read when a step of the plan writes its slot.
-  const bool written = maker_[value.value()] >= 0 && !IsWeight(slot);
-  return written ? slot : CopyOf(slot);
+  const bool written = maker_[value.value()] >= 0 && !draft_.IsWeight(slot);
+  return written ? slot : draft_.CopyOf(slot);
 }
 
 Status Emitter::EmitAssertion(NodeId node) {
@@ -344,7 +314,7 @@ Status Emitter::EmitAssertion(NodeId node) {
   info.message = graph_.attrs<AssertionAttrs>(node).message;
   shared_->graph->symbols.push_back(std::move(info));
   shared_->symbols_found.push_back(true);
-  slots_[graph_.result(node).value()] = slots_[graph_.operand(node, 0).value()];
+  draft_.slot(graph_.result(node)) = draft_.slot(graph_.operand(node, 0));
   return OkStatus();
 }
 
@@ -354,24 +324,33 @@ Status Emitter::DefineSize(NodeId node) {
   if (!symbol.has_value()) return OkStatus();
   ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
                           SymbolSlot(graph_.operand(node, 0)));
-  if (shared_->symbols_found[*symbol]) {
-    return InvalidArgumentError(
-        StrCat("node ", node.value(),
-               ": its size is a symbol that has a value "
-               "already"));
-  }
-  shared_->symbols_found[*symbol] = true;
-  runtime::SymbolInfo& info = shared_->graph->symbols[*symbol];
-  info.source = runtime::SymbolInfo::Source::kSlot;
-  info.index = slot.value();
-  info.element = 0;
-  return OkStatus();
+  return draft_.DefineSymbol(node, *symbol, slot, 0);
 }
 
-std::vector<uint32_t> Emitter::OriginOf(NodeId node) const {
-  const std::optional<uint32_t> number = StencilNumber(graph_.origin(node));
-  if (!number.has_value()) return {};
-  return {*number};
+StatusOr<std::vector<SlotId>> Emitter::HostOperands(NodeId node) {
+  std::vector<SlotId> slots;
+  for (const ValueId operand : graph_.operands(node)) {
+    ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(operand, kHostPool, false));
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
+StatusOr<runtime::PlanId> Emitter::EmitBody(const Scope& body,
+                                            std::span<const SlotId> inputs,
+                                            const std::vector<SlotId>& outputs,
+                                            std::span<const SlotId> owned,
+                                            EmitShared* shared) {
+  Emitter emitter(body, shared);
+  for (const SlotId object : owned) emitter.host_.Own(object);
+  const auto arguments = body.graph->arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    emitter.Bind(arguments[i].value, inputs[i]);
+  }
+  ENCORE_RETURN_IF_ERROR(emitter.Run(outputs));
+  runtime::Plan plan;
+  plan.steps = emitter.TakeSteps();
+  return runtime::AddPlan(shared->graph, std::move(plan));
 }
 
 }  // namespace encore::backends

@@ -128,6 +128,7 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
   }
   kernel.built = *std::move(built);
   kernel.kernel = *number;
+  kernel.nodes = group.nodes;
   std::set<uint32_t> origins;
   for (const NodeId node : group.nodes) {
     if (graph.op(node) == Op::kCountUp) kernel.counts.push_back(node);

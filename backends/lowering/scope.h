@@ -19,8 +19,9 @@ namespace encore::backends {
 struct ScopeKernel {
   BuiltRegion built;
   KernelSite site;
-  int kernel = 0;  // in the KernelTable
-  // Its nodes that define a symbol.
+  int kernel = 0;             // in the KernelTable
+  std::vector<NodeId> nodes;  // ascending
+  // Those of them that define a symbol.
   std::vector<NodeId> counts;
   std::vector<uint32_t> origins;
 };

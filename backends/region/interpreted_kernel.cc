@@ -36,7 +36,7 @@ class InterpretedKernel : public runtime::Kernel {
 StatusOr<std::unique_ptr<runtime::Kernel>> LoadInterpretedKernel(
     const runtime::LoadRequest& request) {
   ENCORE_ASSIGN_OR_RETURN(Region region, DecodeRegion(request.artifact));
-  const runtime::KernelBinary& program = *request.program;
+  const runtime::KernelBinary& program = *request.binary;
   if (program.reads != region.inputs.size() ||
       program.writes != region.outputs.size() ||
       program.args != region.symbols) {

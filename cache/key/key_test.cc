@@ -12,7 +12,7 @@
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/text/parser.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
@@ -32,12 +32,6 @@ const Target& RealTarget() {
   return *target;
 }
 
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  ENCORE_CHECK_OK(graph.status());
-  return *std::move(graph);
-}
-
 constexpr std::string_view kMlp = R"(symbols N in [1, 64]
 graph mlp(%x: f32[N,4], %w: param f32[4,3] = f32[4,3] 1) {
   %h = dot_general(%x, %w) {contract = [1]x[0]}
@@ -46,7 +40,7 @@ graph mlp(%x: f32[N,4], %w: param f32[4,3] = f32[4,3] 1) {
 })";
 
 KeyIngredients Ingredients(std::string_view text) {
-  return IngredientsOf(Parse(text), CompileOptions(), RealTarget());
+  return IngredientsOf(ParsedGraph(text), CompileOptions(), RealTarget());
 }
 
 // Each gives values that differ from the given one and from each other.
@@ -110,7 +104,7 @@ void Change(T& value) {
 }
 
 TEST(Key, EveryOptionThatSaysSoCountsAndNoOther) {
-  const Graph graph = Parse(kMlp);
+  const Graph graph = ParsedGraph(kMlp);
   const Digest key = *CacheKey(graph, CompileOptions(), RealTarget());
   CompileOptions probe;
   int count = 0;
@@ -165,7 +159,7 @@ TEST(Key, EveryOpAndEveryFieldOfItsAttributesCounts) {
 // the caches, versions of libraries, threads. What they are made of:
 // backends/cpu/cpu_backend_test.cc.
 TEST(Key, EveryTargetIngredientCounts) {
-  const Graph graph = Parse(kMlp);
+  const Graph graph = ParsedGraph(kMlp);
   const Target& real = RealTarget();
   std::set<Digest> keys = {*CacheKey(graph, {}, real)};
   const auto is_new = [&](const Target& target) {
@@ -356,7 +350,7 @@ TEST(Key, UnusedBitsOfAConstantDoNotCount) {
 }
 
 TEST(Key, ACustomOpWithoutDigestHasNone) {
-  const Graph graph = Parse(
+  const Graph graph = ParsedGraph(
       "graph g(%x: f32[2]) { %y = custom(%x) {name = \"mine\", dtypes = "
       "[15], ranks = [1], dims = [2]} return %y }");
   const auto key = CacheKey(graph, {}, RealTarget());
@@ -379,12 +373,13 @@ TEST(Key, IngredientsRoundTrip) {
 TEST(Key, ExplainNamesTheFirstDifference) {
   const KeyIngredients a = Ingredients(kMlp);
   EXPECT_EQ(Explain(a, a), std::nullopt);
-  KeyIngredients b = IngredientsOf(Parse(kMlp), {.fuse = false}, RealTarget());
+  KeyIngredients b =
+      IngredientsOf(ParsedGraph(kMlp), {.fuse = false}, RealTarget());
   EXPECT_EQ(Explain(a, b), "option.fuse: \"true\" and \"false\"");
   Target target = RealTarget();
   const auto [name, value] = target[0];
   target[0].second = "v4";
-  b = IngredientsOf(Parse(kMlp), {}, target);
+  b = IngredientsOf(ParsedGraph(kMlp), {}, target);
   EXPECT_EQ(Explain(a, b),
             StrCat("target.", name, ": ", Quote(value), " and \"v4\""));
   b = Ingredients(R"(symbols N in [1, 64]

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

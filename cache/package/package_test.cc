@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/testing/test_device.h"
 #include "gtest/gtest.h"
@@ -59,7 +60,7 @@ TEST_F(PackageTest, KeepsEverything) {
   ASSERT_EQ(package->calls.size(), 2u);
   EXPECT_EQ(package->calls[1].inputs, expected.calls[1].inputs);
   EXPECT_EQ(package->calls[1].outputs, expected.calls[1].outputs);
-  EXPECT_EQ(package->graph->programs.size(), 1u);
+  EXPECT_EQ(package->graph->kernel_binaries.size(), 1u);
 }
 
 TEST_F(PackageTest, EveryFlippedByteIsDetected) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "encore/cache/session/session_request.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/entry.h"
 #include "encore/ir/support/status_macros.h"
 

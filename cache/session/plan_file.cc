@@ -6,6 +6,7 @@
 #include "encore/cache/session/plan_maker.h"
 #include "encore/cache/session/session_request.h"
 #include "encore/cache/store/container.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/entry.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

@@ -74,7 +74,7 @@ StatusOr<MeasuredPlan> PlanMaker::CompileWith(
   ENCORE_ASSIGN_OR_RETURN(const Graph canonical, CanonicalGraph(request));
   ENCORE_ASSIGN_OR_RETURN(
       runtime::CompiledGraph graph,
-      options_->compiler.compile(canonical, options, store));
+      options_->compiler.compile(canonical, options, store, request.passes));
   return MeasuredPlan{
       std::make_shared<const runtime::CompiledGraph>(std::move(graph)), {}};
 }

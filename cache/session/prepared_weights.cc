@@ -5,6 +5,7 @@
 
 #include "encore/cache/package/parameter_blobs.h"
 #include "encore/cache/session/weight_identity.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/memo.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

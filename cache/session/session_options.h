@@ -18,6 +18,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
+#include "encore/opt/passes/pipeline.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
@@ -25,9 +26,10 @@ namespace encore::cache {
 
 // What a session compiles with; standard_session.h has Encore's own.
 struct Compiler {
+  // `store` and `passes` may be null.
   std::function<StatusOr<runtime::CompiledGraph>(
       const Graph& graph, const backends::CompileOptions& options,
-      backends::ArtifactStore* store)>
+      backends::ArtifactStore* store, opt::PassObserver* passes)>
       compile;
   // A device for each of graph.devices, in order.
   std::function<StatusOr<std::vector<std::shared_ptr<runtime::Device>>>(
@@ -69,6 +71,10 @@ struct LoadOptions {
   MappedFiles files;
   // Values of the graph's symbols, where sizes are not symbolic: by number.
   std::vector<std::optional<int64_t>> sizes;
+  // Is told of the passes that this load runs; null: nobody is. What is found
+  // compiled, or compiled at that moment by another thread, runs none of those
+  // after the key. Outlives the load.
+  opt::PassObserver* passes = nullptr;
 };
 
 }  // namespace encore::cache

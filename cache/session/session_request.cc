@@ -9,7 +9,7 @@
 #include "encore/ir/graph/symbol_binding.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/transform/specialize.h"
+#include "encore/opt/passes/pipeline.h"
 
 namespace encore::cache {
 namespace {
@@ -47,8 +47,10 @@ bool UsesSymbols(const Graph& graph) {
 }
 
 StatusOr<SessionRequest> RequestAsItIs(const Graph& graph,
-                                       const SessionOptions& session) {
+                                       const SessionOptions& session,
+                                       opt::PassObserver* passes) {
   SessionRequest request;
+  request.passes = passes;
   ENCORE_ASSIGN_OR_RETURN(const Target target,
                           session.compiler.target(session.compile));
   Stencil stencil = MakeStencil(graph);
@@ -74,16 +76,20 @@ StatusOr<SessionRequest> MakeSessionRequest(const Graph& graph,
                                             const SessionOptions& session,
                                             const LoadOptions& load) {
   if (!UsesSymbols(graph) || session.compiler.symbolic_sizes) {
-    return RequestAsItIs(graph, session);
+    return RequestAsItIs(graph, session, load.passes);
   }
   SymbolBinding binding(graph.symbols());
   for (uint32_t i = 0; i < load.sizes.size(); ++i) {
     if (!load.sizes[i]) continue;
     ENCORE_RETURN_IF_ERROR(binding.BindSymbol(i, *load.sizes[i]));
   }
-  ENCORE_ASSIGN_OR_RETURN(const Graph special,
-                          Specialize(graph, binding.replacements()));
-  return RequestAsItIs(special, session);
+  opt::PassOptions options;
+  options.replacements.assign(binding.replacements().begin(),
+                              binding.replacements().end());
+  ENCORE_ASSIGN_OR_RETURN(
+      const Graph special,
+      opt::RunPasses(opt::PassesBeforeKey(), graph, options, load.passes));
+  return RequestAsItIs(special, session, load.passes);
 }
 
 Status CheckKeyable(const SessionRequest& request) {

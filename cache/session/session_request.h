@@ -14,6 +14,7 @@
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
+#include "encore/opt/passes/pipeline.h"
 
 namespace encore::cache {
 
@@ -26,6 +27,7 @@ struct SessionRequest {
   // Per parameter; the status says which has none.
   std::vector<Literal> parameters;
   Status parameters_status;
+  opt::PassObserver* passes = nullptr;  // LoadOptions::passes
 
   // Whether `compiled` is of this, not merely of the same key.
   bool IsMetBy(const Compiled& compiled) const {

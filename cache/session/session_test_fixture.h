@@ -49,9 +49,8 @@ class TestCompiler {
  public:
   Compiler compiler() {
     Compiler compiler;
-    compiler.compile = [this](const Graph& graph, const auto&, auto* store) {
-      return Compile(graph, store);
-    };
+    compiler.compile = [this](const Graph& graph, const auto&, auto* store,
+                              auto*) { return Compile(graph, store); };
     compiler.devices = [this](const CompiledGraph& graph) {
       ++loads_;
       std::vector<std::shared_ptr<runtime::Device>> devices;

@@ -18,11 +18,12 @@ namespace encore::cache {
 
 Compiler StandardCompiler() {
   Compiler compiler;
-  compiler.compile = [](const Graph& graph,
-                        const backends::CompileOptions& options,
-                        backends::ArtifactStore* store) {
-    return backends::Compile(graph, options, backends::AllBackends(), store);
-  };
+  compiler.compile =
+      [](const Graph& graph, const backends::CompileOptions& options,
+         backends::ArtifactStore* store, opt::PassObserver* passes) {
+        return backends::Compile(graph, options, backends::AllBackends(), store,
+                                 passes);
+      };
   compiler.devices = backends::NewDevices;
   compiler.target =
       [](const backends::CompileOptions& options) -> StatusOr<Target> {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "encore/cache/key/compiler_id.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/bytes.h"
 
 namespace encore::cache {

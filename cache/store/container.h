@@ -19,7 +19,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -122,51 +121,6 @@ class Container {
   // Places in sections_, by index.
   std::map<SectionType, std::vector<size_t>> by_type_;
 };
-
-// Collects sections and writes them in order. What no file can hold is an error
-// of whoever writes, never a failed check.
-class ContainerWriter {
- public:
-  // `bytes` must stay until the writer has written. `alignment`: of the offset
-  // in the file, a power of two from 64 to 4096.
-  void Add(SectionType type, std::span<const std::byte> bytes,
-           size_t alignment = 64);
-  // As above, keeping the bytes.
-  void AddOwned(SectionType type, std::string bytes, size_t alignment = 64);
-
-  // Calls sink(piece) for successive pieces of the file until one fails; that
-  // status is returned. ResourceExhausted, without a call, for more than
-  // 2^63 - 1 bytes. Cost: one pass over the bytes for their checksums, another
-  // for the sink.
-  using Sink = std::function<Status(std::span<const std::byte>)>;
-  Status Write(const Sink& sink) const;
-  StatusOr<std::string> ToBytes() const;
-  // The size of the file; the largest uint64_t where no file can hold it. Cost:
-  // O(sections).
-  uint64_t size() const;
-
- private:
-  struct Pending {
-    SectionType type;
-    std::span<const std::byte> bytes;
-    size_t alignment;
-    std::shared_ptr<const std::string> owner;
-  };
-  // Calls place(offset) for each section; returns the size as above.
-  template <typename Place>
-  uint64_t LayOut(const Place& place) const;
-  std::string Head(std::span<const uint64_t> offsets, uint64_t size) const;
-
-  std::vector<Pending> pending_;
-};
-
-// Writes a container to `path` as a StagedFile, synced, so that a reader sees
-// the old file or the new one. Mode 0600. `staging_folder`:
-// StagedFile::Options. `check`, where given, is asked when all is written: its
-// error keeps the file from its place.
-Status WriteFile(const ContainerWriter& writer, const std::string& path,
-                 const std::string& staging_folder = "",
-                 const std::function<Status()>& check = nullptr);
 
 }  // namespace encore::cache
 

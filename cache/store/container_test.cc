@@ -10,6 +10,7 @@
 #include <random>
 
 #include "encore/cache/store/container_format.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/strings.h"

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/trust.h"
 #include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/staged_file.h"

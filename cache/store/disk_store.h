@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "encore/cache/store/container.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/held_folder.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"

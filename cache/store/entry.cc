@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/plan/compiled_graph_io.h"

@@ -12,6 +12,7 @@
 
 #include "encore/cache/key/key.h"
 #include "encore/cache/store/container.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/cache/store/measurement_table.h"
 #include "encore/ir/support/sha256.h"

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::cache {

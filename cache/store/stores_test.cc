@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/cache/store/memory_store.h"
 #include "encore/ir/support/file_stamp.h"

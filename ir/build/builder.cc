@@ -41,15 +41,6 @@ bool HasSymbolicDims(const Attributes& attributes) {
 
 }  // namespace
 
-const TensorType& Value::type() const {
-  static const TensorType invalid;
-  return valid() ? builder_->graph().type(id_) : invalid;
-}
-
-const Literal* Value::constant() const {
-  return valid() ? builder_->graph().constant(id_) : nullptr;
-}
-
 GraphBuilder::GraphBuilder(std::string name, BuilderOptions options)
     : GraphBuilder(Graph(std::move(name)), std::move(options)) {}
 

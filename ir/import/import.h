@@ -1,6 +1,6 @@
 // Import: a model file as a graph.
 //
-// The formats are listed in importers.cc, one line each. A model that is not
+// The formats are listed in import.cc, one line each. A model that is not
 // valid gives InvalidArgument or Unimplemented with the node, the operator and,
 // where one is at fault, the attribute; time and memory are bounded by the
 // file's size. Weights stay in the mapped file, which the graph's literals keep

@@ -1,3 +1,5 @@
+#include "encore/ir/proto/from_proto.h"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "encore/ir/proto/graph.pb.h"
-#include "encore/ir/proto/graph_proto.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "google/protobuf/io/coded_stream.h"

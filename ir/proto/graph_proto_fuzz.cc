@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/proto/from_proto.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/testing/round_trip.h"
 

@@ -1,5 +1,3 @@
-#include "encore/ir/proto/graph_proto.h"
-
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -8,21 +6,17 @@
 #include <vector>
 
 #include "encore/ir/graph/equal.h"
+#include "encore/ir/proto/from_proto.h"
 #include "encore/ir/proto/graph.pb.h"
+#include "encore/ir/proto/to_proto.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/ir/testing/random_graph.h"
 #include "encore/ir/testing/round_trip.h"
-#include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 
 namespace encore {
 namespace {
-
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  ENCORE_CHECK_OK(graph.status());
-  return *std::move(graph);
-}
 
 std::string Bytes(const Graph& graph) {
   const auto bytes = ToProto(graph);
@@ -48,15 +42,15 @@ TEST(GraphProto, TheCorpusRoundTrips) {
     std::ifstream in(entry.path());
     std::stringstream text;
     text << in.rdbuf();
-    EXPECT_EQ(BrokenLaw(Parse(text.str())), std::nullopt) << entry.path();
+    EXPECT_EQ(BrokenLaw(ParsedGraph(text.str())), std::nullopt) << entry.path();
     ++count;
   }
   EXPECT_GE(count, 5);
-  EXPECT_EQ(BrokenLaw(Parse(kText)), std::nullopt);
+  EXPECT_EQ(BrokenLaw(ParsedGraph(kText)), std::nullopt);
 }
 
 TEST(GraphProto, DataIsKeptOrLeftOut) {
-  const Graph graph = Parse(kText);
+  const Graph graph = ParsedGraph(kText);
   const auto bare = ToProto(graph, {.parameter_data = false});
   ASSERT_TRUE(bare.ok());
   const auto read = FromProto(*bare);
@@ -69,7 +63,7 @@ TEST(GraphProto, DataIsKeptOrLeftOut) {
 template <typename Change>
 std::string ErrorAfter(const Change& change) {
   proto::Module module;
-  ENCORE_CHECK(module.ParseFromString(Bytes(Parse(kText))));
+  ENCORE_CHECK(module.ParseFromString(Bytes(ParsedGraph(kText))));
   change(module, *module.mutable_graph());
   const auto graph = FromProto(module.SerializeAsString());
   return graph.ok() ? "none" : Message(graph.status());
@@ -188,7 +182,7 @@ TEST(GraphProto, DeeperBodiesAreRefused) {
 
 // Cut off, with bytes changed, and nested without end: refused or a graph.
 TEST(GraphProto, AnyBytesAreSafe) {
-  const std::string bytes = Bytes(Parse(kText));
+  const std::string bytes = Bytes(ParsedGraph(kText));
   for (size_t size = 0; size < bytes.size(); ++size) {
     (void)FromProto(bytes.substr(0, size));
   }

@@ -1,10 +1,11 @@
+#include "encore/ir/proto/to_proto.h"
+
 #include <cstdint>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "encore/ir/proto/graph.pb.h"
-#include "encore/ir/proto/graph_proto.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore {

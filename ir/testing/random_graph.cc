@@ -6,28 +6,30 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/random_generator.h"
+#include "encore/ir/testing/random_operands.h"
 
 namespace encore {
 namespace {
 
 using internal::RandomGenerator;
+using internal::RandomOperands;
 
 // Every value that nothing uses becomes an output; if there is none, the last.
-Graph Finish(GraphBuilder& g, const RandomGenerator& generator) {
+Graph Finish(GraphBuilder& g, const RandomOperands& operands) {
   std::set<ValueId> used;
   for (const NodeId node : Nodes(g.graph())) {
-    const auto operands = g.graph().operands(node);
-    used.insert(operands.begin(), operands.end());
+    const auto read = g.graph().operands(node);
+    used.insert(read.begin(), read.end());
   }
   std::vector<std::pair<std::string, Value>> outputs;
-  for (const auto values : {generator.pool(), generator.others()}) {
+  for (const auto values : {operands.pool(), operands.others()}) {
     for (const Value& value : values) {
       if (!used.contains(value.id())) {
         outputs.emplace_back(StrCat("y", outputs.size()), value);
       }
     }
   }
-  if (outputs.empty()) outputs.emplace_back("y", generator.pool().back());
+  if (outputs.empty()) outputs.emplace_back("y", operands.pool().back());
   StatusOr<Graph> graph = g.Build(outputs);
   ENCORE_CHECK_OK(graph.status());
   return *std::move(graph);
@@ -54,9 +56,9 @@ void FillIntegers(std::mt19937_64& random, Literal* literal) {
 Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options) {
   GraphBuilder g(StrCat("random", seed), {.simplify = false});
   RandomGenerator generator(g, seed, options, /*is_body=*/false);
-  if (options.symbolic) generator.AddSymbols();
+  if (options.symbolic) generator.operands().AddSymbols();
   generator.AddNodes(std::max(options.nodes, 1));
-  return Finish(g, generator);
+  return Finish(g, generator.operands());
 }
 
 std::optional<Graph> RandomNode(Op op, DType dtype, uint64_t seed,
@@ -66,9 +68,9 @@ std::optional<Graph> RandomNode(Op op, DType dtype, uint64_t seed,
   options.symbolic = symbolic;
   options.dtypes = {dtype};
   RandomGenerator generator(g, seed, options, /*is_body=*/false);
-  if (symbolic) generator.AddSymbols();
+  if (symbolic) generator.operands().AddSymbols();
   if (!generator.AddNode(op, dtype)) return std::nullopt;
-  return Finish(g, generator);
+  return Finish(g, generator.operands());
 }
 
 Literal RandomLiteral(DType dtype, std::vector<int64_t> dims, uint64_t seed) {

@@ -2,7 +2,8 @@
 
 #include "encore/ir/graph/equal.h"
 #include "encore/ir/graph/stencil.h"
-#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/proto/from_proto.h"
+#include "encore/ir/proto/to_proto.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
 #include "encore/ir/text/printer.h"

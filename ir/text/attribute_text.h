@@ -8,9 +8,9 @@
 #include <string>
 
 #include "encore/ir/ops/attributes.h"
+#include "encore/ir/support/lexer.h"
 #include "encore/ir/support/status.h"
-#include "encore/ir/text/lexer.h"
-#include "encore/ir/text/types.h"
+#include "encore/ir/types/type_text.h"
 
 namespace encore::text {
 

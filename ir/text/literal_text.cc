@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/support/hex.h"
 #include "encore/ir/support/parse_number.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/text/types.h"
 #include "encore/ir/types/float_formats.h"
+#include "encore/ir/types/type_text.h"
 
 namespace encore::text {
 namespace {
@@ -154,25 +155,6 @@ bool AllEqual(const Literal& literal) {
                      bytes.size() - width) == 0;
 }
 
-void AppendHex(std::string* out, std::span<const std::byte> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  out->append("hex \"");
-  const size_t begin = out->size();
-  out->resize(begin + 2 * bytes.size());
-  char* to = out->data() + begin;
-  for (const std::byte byte : bytes) {
-    *to++ = kDigits[static_cast<uint8_t>(byte) >> 4];
-    *to++ = kDigits[static_cast<uint8_t>(byte) & 15];
-  }
-  out->push_back('"');
-}
-
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 // Reads literals of one type.
 class Reader {
  public:
@@ -192,13 +174,9 @@ class Reader {
           StrCat(size ? StrCat(*size) : "fewer", " bytes in hexadecimal"));
     }
     Literal literal(dtype_, dims_);
-    std::byte* to = literal.mutable_bytes().data();
-    for (size_t i = 0; i < digits.size(); i += 2) {
-      const int high = HexValue(digits[i]), low = HexValue(digits[i + 1]);
-      if (high < 0 || low < 0) {
-        return lexer_.ErrorAt(token.offset + 1 + i, "not a hexadecimal byte");
-      }
-      *to++ = static_cast<std::byte>(high * 16 + low);
+    const size_t read = ReadHex(digits, literal.mutable_bytes());
+    if (read != digits.size()) {
+      return lexer_.ErrorAt(token.offset + 1 + read, "not a hexadecimal byte");
     }
     lexer_.Next();
     return literal;
@@ -295,7 +273,10 @@ void AppendLiteral(std::string* out, const Literal& literal) {
   StrAppend(out, literal.type(), " ");
   if (AllEqual(literal)) return StrAppend(out, ElementText(literal, 0));
   if (literal.element_count() > kMaxListed && !IsString(literal.dtype())) {
-    return AppendHex(out, literal.Canonical().bytes());
+    out->append("hex \"");
+    AppendHex(out, literal.Canonical().bytes());
+    out->push_back('"');
+    return;
   }
   out->push_back('[');
   for (int64_t i = 0; i < literal.element_count(); ++i) {

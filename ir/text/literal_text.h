@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <string>
 
+#include "encore/ir/support/lexer.h"
 #include "encore/ir/support/status.h"
-#include "encore/ir/text/lexer.h"
 #include "encore/ir/types/literal.h"
 
 namespace encore::text {

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/support/lexer.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/attribute_text.h"
-#include "encore/ir/text/lexer.h"
 #include "encore/ir/text/literal_text.h"
-#include "encore/ir/text/types.h"
+#include "encore/ir/types/type_text.h"
 
 namespace encore {
 namespace {

@@ -124,7 +124,9 @@ class GraphPrinter {
     StrAppend(out_, ")");
     text::AppendAttributes(out_, graph_.attributes(node), graph_.symbols());
     PrintOrigin(node);
-    StrAppend(out_, "\n");
+    const std::string note =
+        options_.note ? options_.note(graph_, node) : std::string();
+    StrAppend(out_, note.empty() ? "" : "  // ", note, "\n");
     // Bodies nest at most kMaxBodyDepth deep.
     for (const Graph& body : graph_.bodies(node)) {
       Indent(4);

@@ -2,6 +2,7 @@
 #ifndef ENCORE_IR_TEXT_PRINTER_H_
 #define ENCORE_IR_TEXT_PRINTER_H_
 
+#include <functional>
 #include <string>
 
 #include "encore/ir/graph/graph.h"
@@ -14,6 +15,8 @@ struct PrintOptions {
   bool parameter_data = true;
   // The type of every result.
   bool types = false;
+  // A comment behind each node's line; null or empty text: none. Of one line.
+  std::function<std::string(const Graph& graph, NodeId node)> note;
 };
 
 // The text of `graph`: parsing it gives an equal graph (equal.h), and printing

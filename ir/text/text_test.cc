@@ -7,6 +7,7 @@
 #include "encore/ir/graph/equal.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/ir/text/parser.h"
 #include "encore/ir/text/printer.h"
 #include "gtest/gtest.h"
@@ -30,12 +31,6 @@ std::vector<File> Corpus() {
   return files;
 }
 
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << text;
-  return graph.ok() ? *std::move(graph) : Graph();
-}
-
 std::string ErrorOf(std::string_view text) {
   const auto graph = ParseGraph(text);
   EXPECT_FALSE(graph.ok()) << text;
@@ -46,11 +41,12 @@ std::string ErrorOf(std::string_view text) {
 TEST(Text, RoundTripOnTheCorpus) {
   ASSERT_GE(Corpus().size(), 5u);
   for (const File& file : Corpus()) {
-    const Graph graph = Parse(file.text);
+    const Graph graph = ParsedGraph(file.text);
     EXPECT_EQ(Print(graph), file.text) << file.name;
-    EXPECT_EQ(FirstDifference(graph, Parse(Print(graph))), std::nullopt);
-    EXPECT_EQ(FirstDifference(graph, Parse(Print(graph, {.types = true}))),
-              std::nullopt);
+    EXPECT_EQ(FirstDifference(graph, ParsedGraph(Print(graph))), std::nullopt);
+    EXPECT_EQ(
+        FirstDifference(graph, ParsedGraph(Print(graph, {.types = true}))),
+        std::nullopt);
   }
 }
 
@@ -59,11 +55,11 @@ TEST(Text, ParameterDataIsKeptOrLeftOut) {
       "graph g(%w: param f32[2] = f32[2] [1, 2] @\"weight\") -> f32[2] {\n"
       "  return %w\n"
       "}\n";
-  const Graph graph = Parse(text);
+  const Graph graph = ParsedGraph(text);
   ASSERT_TRUE(graph.arguments()[0].data.has_value());
   EXPECT_EQ(graph.arguments()[0].data->AsDouble(1), 2);
   EXPECT_EQ(Print(graph), text);
-  EXPECT_FALSE(Parse(Print(graph, {.parameter_data = false}))
+  EXPECT_FALSE(ParsedGraph(Print(graph, {.parameter_data = false}))
                    .arguments()[0]
                    .data.has_value());
 }
@@ -76,7 +72,7 @@ TEST(Text, LargeConstantsAreBytes) {
   ASSERT_TRUE(graph.AddOutput("y", graph.result(*node)).ok());
   const std::string text = Print(graph);
   EXPECT_NE(text.find("f32[1000] hex \"00000000"), std::string::npos);
-  EXPECT_EQ(FirstDifference(graph, Parse(text)), std::nullopt);
+  EXPECT_EQ(FirstDifference(graph, ParsedGraph(text)), std::nullopt);
 }
 
 // Every bit pattern of the narrow formats, and odd ones of the wide.
@@ -96,7 +92,7 @@ TEST(Text, EveryBitPatternRoundTrips) {
     ASSERT_TRUE(graph.AddOutput("y", graph.result(*node)).ok());
     const std::string text = Print(graph);
     EXPECT_EQ(text.find("hex"), std::string::npos) << dtype;
-    EXPECT_EQ(FirstDifference(graph, Parse(text)), std::nullopt) << dtype;
+    EXPECT_EQ(FirstDifference(graph, ParsedGraph(text)), std::nullopt) << dtype;
   }
 }
 
@@ -144,7 +140,7 @@ TEST(Text, EveryPrefixOfTheCorpusIsAnErrorOrAGraph) {
 
 TEST(Stencil, RoundTripOnTheCorpus) {
   for (const File& file : Corpus()) {
-    const Graph graph = Parse(file.text);
+    const Graph graph = ParsedGraph(file.text);
     const Stencil stencil = MakeStencil(graph);
     const auto read = ReadStencil(stencil.bytes, stencil.constants);
     ASSERT_TRUE(read.ok()) << file.name << read.status();
@@ -164,7 +160,7 @@ TEST(Stencil, RoundTripOnTheCorpus) {
 }
 
 TEST(Stencil, NamesOrderAndDataDoNotCount) {
-  const Graph a = Parse(R"(symbols N in [1, 8]
+  const Graph a = ParsedGraph(R"(symbols N in [1, 8]
 graph a(%x: f32[N], %w: param f32[2] = f32[2] [1, 2]) {
   %e = exp(%x) @"one"
   %l = log(%x)
@@ -172,7 +168,7 @@ graph a(%x: f32[N], %w: param f32[2] = f32[2] [1, 2]) {
   %s = add(%e, %l)
   return %s, %w
 })");
-  const Graph b = Parse(R"(symbols UNUSED, M in [1, 8]
+  const Graph b = ParsedGraph(R"(symbols UNUSED, M in [1, 8]
 graph b(%in: f32[M], %v: param f32[2] = f32[2] [7, 8]) {
   %2 = log(%in)
   %1 = exp(%in) @"two"
@@ -197,7 +193,7 @@ TEST(Stencil, LargeConstantsAreDigests) {
 }
 
 TEST(Stencil, ACustomOpWithoutDigestHasNoIdentity) {
-  const Graph graph = Parse(
+  const Graph graph = ParsedGraph(
       "graph g(%x: f32[2]) { %y = custom(%x) {name = \"mine\", dtypes = "
       "[15], ranks = [1], dims = [2]} return %y }");
   EXPECT_TRUE(MakeStencil(graph).unkeyable.has_value());

@@ -1,21 +1,14 @@
 #include "encore/ir/transform/specialize.h"
 
 #include "encore/ir/graph/equal.h"
-#include "encore/ir/support/check.h"
-#include "encore/ir/text/parser.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "gtest/gtest.h"
 
 namespace encore {
 namespace {
 
-Graph Parse(std::string_view text) {
-  auto graph = ParseGraph(text);
-  ENCORE_CHECK_OK(graph.status());
-  return *std::move(graph);
-}
-
 TEST(Specialize, PutsSizesIntoShapesAttributesAndBodies) {
-  const Graph graph = Parse(R"(symbols N in [1, 8], M
+  const Graph graph = ParsedGraph(R"(symbols N in [1, 8], M
 graph g(%c: bool[], %x: f32[N,4], %w: param f32[M] @"w") {
   %y = reshape(%x) {shape = [4*N]} @"flat"
   %z = if(%c, %y)
@@ -26,7 +19,7 @@ graph g(%c: bool[], %x: f32[N,4], %w: param f32[M] @"w") {
   const Dim sizes[] = {Dim(3)};
   const auto special = Specialize(graph, sizes);
   ASSERT_TRUE(special.ok()) << special.status();
-  EXPECT_EQ(FirstDifference(*special, Parse(R"(symbols N in [1, 8], M
+  EXPECT_EQ(FirstDifference(*special, ParsedGraph(R"(symbols N in [1, 8], M
 graph g(%c: bool[], %x: f32[3,4], %w: param f32[M] @"w") {
   %y = reshape(%x) {shape = [12]} @"flat"
   %z = if(%c, %y)
@@ -38,7 +31,7 @@ graph g(%c: bool[], %x: f32[3,4], %w: param f32[M] @"w") {
 }
 
 TEST(Specialize, ASizeThatFitsNoNodeIsAnErrorWithItsOrigin) {
-  const Graph graph = Parse(R"(symbols N
+  const Graph graph = ParsedGraph(R"(symbols N
 graph g(%x: f32[N]) {
   %y = reshape(%x) {shape = [2, 3]} @"the reshape"
   return %y

@@ -366,9 +366,9 @@ std::optional<Values> LowerNode(GraphBuilder& g, const Graph& from, NodeId node,
 
 }  // namespace
 
-StatusOr<Graph> LowerLoops(Graph graph) {
+StatusOr<std::optional<Graph>> LowerLoops(const Graph& graph) {
   // Without bodies there are none.
-  if (graph.body_depth() == 0) return graph;
+  if (graph.body_depth() == 0) return std::nullopt;
   return RewriteGraph(graph, LowerNode);
 }
 

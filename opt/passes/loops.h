@@ -16,13 +16,16 @@
 #ifndef ENCORE_OPT_PASSES_LOOPS_H_
 #define ENCORE_OPT_PASSES_LOOPS_H_
 
+#include <optional>
+
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::opt {
 
-// The graph, and its bodies, without loops and with scans along dim 0 only.
-StatusOr<Graph> LowerLoops(Graph graph);
+// The graph, and its bodies, without loops and with scans along dim 0 only;
+// nothing where it stays as it is.
+StatusOr<std::optional<Graph>> LowerLoops(const Graph& graph);
 
 }  // namespace encore::opt
 

@@ -64,9 +64,9 @@ std::optional<Values> AssertSizes(GraphBuilder& g, const Graph& from,
 
 }  // namespace
 
-StatusOr<Graph> AddSizeAssertions(Graph graph) {
+StatusOr<std::optional<Graph>> AddSizeAssertions(const Graph& graph) {
   if (std::ranges::none_of(graph.symbols(), &Symbol::at_run_time)) {
-    return graph;
+    return std::nullopt;
   }
   return RewriteGraph(graph, AssertSizes);
 }

@@ -7,14 +7,16 @@
 #ifndef ENCORE_OPT_PASSES_SIZE_ASSERTIONS_H_
 #define ENCORE_OPT_PASSES_SIZE_ASSERTIONS_H_
 
+#include <optional>
+
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::opt {
 
 // The graph, and its bodies, with assertions before nodes that sizes known at
-// run time only may not fit. Graphs without such sizes stay as they are.
-StatusOr<Graph> AddSizeAssertions(Graph graph);
+// run time only may not fit; nothing where there are no such sizes.
+StatusOr<std::optional<Graph>> AddSizeAssertions(const Graph& graph);
 
 }  // namespace encore::opt
 

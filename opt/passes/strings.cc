@@ -62,8 +62,8 @@ std::optional<Values> LowerNode(GraphBuilder& g, const Graph& from, NodeId node,
 
 }  // namespace
 
-StatusOr<Graph> LowerStrings(Graph graph) {
-  if (!MovesAnyStrings(graph)) return graph;
+StatusOr<std::optional<Graph>> LowerStrings(const Graph& graph) {
+  if (!MovesAnyStrings(graph)) return std::nullopt;
   return RewriteGraph(graph, LowerNode);
 }
 

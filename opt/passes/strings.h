@@ -7,13 +7,16 @@
 #ifndef ENCORE_OPT_PASSES_STRINGS_H_
 #define ENCORE_OPT_PASSES_STRINGS_H_
 
+#include <optional>
+
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::opt {
 
-// The graph, and its bodies, without movement of strings.
-StatusOr<Graph> LowerStrings(Graph graph);
+// The graph, and its bodies, without movement of strings; nothing where it
+// stays as it is.
+StatusOr<std::optional<Graph>> LowerStrings(const Graph& graph);
 
 }  // namespace encore::opt
 

@@ -1,7 +1,7 @@
 // Device and Kernel: where steps run. Backends implement both; the replayer
 // knows nothing else of a backend.
 //
-// A Device has a pool of memory, copies to and from it, and loads programs into
+// A Device has a pool of memory, copies to and from it, and loads kernels into
 // kernels. A Kernel is loaded once and launched any number of times, from
 // several threads at once.
 #ifndef ENCORE_RUNTIME_DEVICE_DEVICE_H_
@@ -54,16 +54,19 @@ class Kernel {
 };
 
 struct LoadRequest {
-  const KernelBinary* program = nullptr;
-  std::span<const std::byte> artifact;  // empty where the program has none
+  const KernelBinary* binary = nullptr;
+  std::span<const std::byte> artifact;  // empty where the binary has none
 };
 
 class Device {
  public:
   virtual ~Device() = default;
 
-  // The name that programs and DeviceInfo::backend carry.
+  // The name that kernel binaries and DeviceInfo::backend carry.
   virtual std::string_view backend() const = 0;
+
+  // Whether its kernels run on the host's processor, whatever memory they use.
+  virtual bool runs_on_host() const { return true; }
 
   // Memory of the pool, aligned to kAlignment, contents undefined. REQUIRES
   // bytes >= 0. ResourceExhausted where there is none. Thread-safe.
@@ -81,9 +84,9 @@ class Device {
   virtual Status CopyWithin(void* dst, const void* src, int64_t bytes,
                             Queue* queue) = 0;
 
-  // A kernel per request, in order. Programs that share an artifact get it
+  // A kernel per request, in order. Binaries that share an artifact get it
   // loaded once; what is loaded lives as long as one of the kernels. May use
-  // `threads`. DataLoss says that a program or an artifact is not what was
+  // `threads`. DataLoss says that a binary or an artifact is not what was
   // compiled, which no machine could load; nothing else says so. What this
   // machine, or this process, cannot do is FailedPrecondition (a CPU feature or
   // a library that is not there, or a library that cannot be loaded, with what

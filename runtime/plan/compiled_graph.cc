@@ -28,8 +28,8 @@ Blob Blob::Copy(std::span<const std::byte> bytes, bool executable) {
 SlotId AddSlot(CompiledGraph* graph, Slot slot) {
   return Append<SlotId>(&graph->slots, std::move(slot));
 }
-KernelBinaryId AddKernelBinary(CompiledGraph* graph, KernelBinary program) {
-  return Append<KernelBinaryId>(&graph->programs, std::move(program));
+KernelBinaryId AddKernelBinary(CompiledGraph* graph, KernelBinary binary) {
+  return Append<KernelBinaryId>(&graph->kernel_binaries, std::move(binary));
 }
 PlanId AddPlan(CompiledGraph* graph, Plan plan) {
   return Append<PlanId>(&graph->plans, std::move(plan));

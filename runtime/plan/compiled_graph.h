@@ -4,8 +4,8 @@
 // A compiled graph holds no address, no name and no weight: it serves any
 // buffers and any number of replays at once, and compiled_graph_io.h turns it
 // into bytes and back. Lowering builds one, plan_verifier.h says whether it is
-// sound, executable.h loads its programs and replayer.h runs it. All members
-// are open to whoever builds one; once shared it does not change.
+// sound, executable.h loads its kernel binaries and replayer.h runs it. All
+// members are open to whoever builds one; once shared it does not change.
 //
 // Slots. A slot is a tensor, a host object, or an arena. Its storage is
 //   * the caller's (input, output, parameter), bound before a replay;
@@ -40,7 +40,7 @@
 namespace encore::runtime {
 
 using SlotId = TypedId<struct SlotTag>;
-using KernelBinaryId = TypedId<struct ProgramTag>;
+using KernelBinaryId = TypedId<struct KernelBinaryTag>;
 using PlanId = TypedId<struct PlanTag>;
 using PoolId = TypedId<struct PoolTag>;
 using DeviceId = TypedId<struct DeviceTag>;
@@ -50,7 +50,7 @@ inline constexpr PoolId kHostPool{0};
 // Every buffer of a pool, arena place, blob and constant starts at a multiple.
 inline constexpr int64_t kAlignment = 64;
 
-// Bytes that are part of the graph: constants and programs' artifacts.
+// Bytes that are part of the graph: constants and kernel binaries' artifacts.
 struct Blob {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;  // keeps `bytes` alive
@@ -117,12 +117,12 @@ struct PoolInfo {
 // A kernel in the form a backend's device loads.
 struct KernelBinary {
   std::string backend;
-  BlobId artifact;    // may be shared between programs; invalid: none
+  BlobId artifact;    // may be shared between binaries; invalid: none
   std::string entry;  // symbol in the artifact, or name of a library's kernel
   std::vector<std::byte> params;  // of the backend's own format
   // What the machine must have ("avx2", "fma"); Device::Load checks.
   std::vector<std::string> requirements;
-  // The arity that Launch steps of this program have.
+  // The arity that Launch steps of this binary have.
   uint32_t reads = 0, writes = 0, args = 0;
 };
 
@@ -139,14 +139,14 @@ struct Copy {
   SlotId src, dst;
 };
 
-// The kernel of `program` on `device`, given the addresses of `reads` then
+// The kernel of `binary` on `device`, given the addresses of `reads` then
 // `writes`, and the values of `args` (extents, partition counts, grid sizes:
 // the kernel decides what they mean).
 struct Launch {
   struct InPlace {
     uint32_t read = 0, write = 0;  // indices into reads and writes
   };
-  KernelBinaryId program;
+  KernelBinaryId binary;
   DeviceId device;
   // A slot in both lists is updated in place. Scratch is a write that nobody
   // reads.
@@ -212,7 +212,7 @@ struct CompiledGraph {
   std::vector<SymbolInfo> symbols;
   std::vector<Slot> slots;
   std::vector<Blob> blobs;
-  std::vector<KernelBinary> programs;
+  std::vector<KernelBinary> kernel_binaries;
   std::vector<Plan> plans;
   // `prepare` reads parameters and constants and writes derived slots; invalid
   // where nothing is derived. `run` is the replay.
@@ -221,15 +221,15 @@ struct CompiledGraph {
   std::vector<SlotId> inputs, outputs, parameters;
 
   const Slot& slot(SlotId id) const { return slots[id.value()]; }
-  const KernelBinary& program(KernelBinaryId id) const {
-    return programs[id.value()];
+  const KernelBinary& kernel_binary(KernelBinaryId id) const {
+    return kernel_binaries[id.value()];
   }
   const Plan& plan(PlanId id) const { return plans[id.value()]; }
 };
 
 // Appends and returns the new element's id.
 SlotId AddSlot(CompiledGraph* graph, Slot slot);
-KernelBinaryId AddKernelBinary(CompiledGraph* graph, KernelBinary program);
+KernelBinaryId AddKernelBinary(CompiledGraph* graph, KernelBinary binary);
 PlanId AddPlan(CompiledGraph* graph, Plan plan);
 BlobId AddBlob(CompiledGraph* graph, Blob blob);
 

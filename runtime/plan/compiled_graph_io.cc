@@ -208,15 +208,15 @@ void Transfer(Archive& a, S& slot) {
 }
 
 template <typename Archive, Is<KernelBinary> S>
-void Transfer(Archive& a, S& program) {
-  Transfer(a, program.backend);
-  Transfer(a, program.artifact);
-  Transfer(a, program.entry);
-  a.Bytes(program.params);
-  Transfer(a, program.requirements);
-  a.Integer(program.reads);
-  a.Integer(program.writes);
-  a.Integer(program.args);
+void Transfer(Archive& a, S& binary) {
+  Transfer(a, binary.backend);
+  Transfer(a, binary.artifact);
+  Transfer(a, binary.entry);
+  a.Bytes(binary.params);
+  Transfer(a, binary.requirements);
+  a.Integer(binary.reads);
+  a.Integer(binary.writes);
+  a.Integer(binary.args);
 }
 
 template <typename Archive, Is<Allocate> S>
@@ -237,7 +237,7 @@ void Transfer(Archive& a, S& pair) {
 }
 template <typename Archive, Is<Launch> S>
 void Transfer(Archive& a, S& op) {
-  Transfer(a, op.program);
+  Transfer(a, op.binary);
   Transfer(a, op.device);
   Transfer(a, op.reads);
   Transfer(a, op.writes);
@@ -308,7 +308,7 @@ void Transfer(Archive& a, S& graph) {
   Transfer(a, graph.pools);
   Transfer(a, graph.symbols);
   Transfer(a, graph.slots);
-  Transfer(a, graph.programs);
+  Transfer(a, graph.kernel_binaries);
   Transfer(a, graph.plans);
   Transfer(a, graph.prepare);
   Transfer(a, graph.run);

@@ -4,176 +4,215 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <variant>
+#include <vector>
 
+#include "encore/ir/support/hex.h"
+#include "encore/ir/support/sha256.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/typed_id.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/shape.h"
+#include "encore/runtime/plan/compiled_graph_text_fields.h"
+#include "encore/runtime/plan/compiled_graph_text_steps.h"
+#include "encore/runtime/plan/step_kinds.h"
 
-namespace encore::runtime {
+namespace encore::runtime::plan_text {
 namespace {
 
-constexpr std::string_view kRoles[] = {"input",   "output",   "parameter",
-                                       "derived", "constant", "temporary"};
-
-std::string Name(SlotId slot) { return StrCat("%", slot.value()); }
-
-std::string List(std::span<const SlotId> slots) {
-  return StrCat(
-      "(",
-      StrJoin(slots, ", ",
-              [](std::string* out, SlotId slot) { out->append(Name(slot)); }),
-      ")");
-}
-
-// A word of the file's as it is, or quoted where it could be taken for another
-// thing. Of hostile files words are any bytes.
-std::string Word(std::string_view text) {
-  const auto plain = [](char c) {
-    return c > ' ' && c <= '~' && c != '"' && c != '\\' && c != ',';
+// A name as it is, or quoted where the lexer would not take it for one.
+std::string Name(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
-  return !text.empty() && std::ranges::all_of(text, plain) ? std::string(text)
-                                                           : Quote(text);
+  const bool plain = !text.empty() && is_letter(text[0]) &&
+                     std::ranges::all_of(text, [&](char c) {
+                       return is_letter(c) || (c >= '0' && c <= '9');
+                     });
+  return plain ? std::string(text) : Quote(text);
 }
 
-std::string ProgramName(const KernelBinary& program) {
-  return StrCat(Word(program.backend), ":", Word(program.entry));
+std::string Label(SlotId id) { return StrCat("%", id.value()); }
+std::string Label(SymbolId id) { return StrCat("s", id.value()); }
+template <typename Tag>
+std::string Label(TypedId<Tag> id) {
+  return StrCat(id.value());
 }
 
-struct StepPrinter {
-  std::string operator()(const Allocate& op) const {
-    return StrCat("allocate ", Name(op.slot), " at pool ", op.pool.value(),
-                  ", ", op.bytes, " bytes");
+// The archive that appends.
+class Printer {
+ public:
+  static constexpr bool kReads = false;
+
+  Printer(const CompiledGraph& graph, const OriginName& origin_name)
+      : graph_(graph), origin_name_(origin_name) {}
+
+  const std::string& text() const { return out_; }
+
+  void Word(std::string_view word) {
+    if (spaced_) out_ += ' ';
+    out_ += word;
+    spaced_ = true;
   }
-  std::string operator()(const Copy& op) const {
-    return StrCat("copy ", Name(op.src), " -> ", Name(op.dst));
-  }
-  std::string operator()(const Deallocate& op) const {
-    return StrCat("deallocate ", Name(op.slot), " at pool ", op.pool.value());
-  }
-  std::string operator()(const Launch& op) const {
-    const KernelBinary& program = graph.program(op.program);
-    std::string out =
-        StrCat("launch ", ProgramName(program), " #", op.program.value(), " ",
-               List(op.reads), " -> ", List(op.writes));
-    if (!op.args.empty())
-      StrAppend(&out, " args [", StrJoin(op.args, ", "), "]");
-    for (const Launch::InPlace& pair : op.in_place) {
-      StrAppend(&out, " in place ", pair.read, "->", pair.write);
+  void Mark(std::string_view mark) {
+    const bool opens = mark == "(" || mark == "[";
+    const bool joins = mark == ":";
+    if (spaced_ && !joins && mark != ")" && mark != "]" && mark != ",") {
+      out_ += ' ';
     }
-    return out;
+    out_ += mark;
+    spaced_ = !opens && !joins;
   }
-  std::string operator()(const Invoke& op) const {
-    constexpr std::string_view kKinds[] = {"if", "while", "scan"};
-    std::string out = StrCat(kKinds[static_cast<size_t>(op.kind)], " plans [",
-                             StrJoin(op.plans, ", ",
-                                     [](std::string* text, PlanId plan) {
-                                       StrAppend(text, plan.value());
-                                     }),
-                             "]");
-    if (op.selector.valid()) StrAppend(&out, " by ", Name(op.selector));
-    if (op.kind == InvokeKind::kScan) StrAppend(&out, " times ", op.trips);
-    for (const Invoke::Carried& pair : op.carried) {
-      StrAppend(&out, " carry ", Name(pair.next), "->", Name(pair.state));
-    }
-    for (const Invoke::StackedOperand& pair : op.scanned) {
-      StrAppend(&out, " scan ", Name(pair.stacked), " by ", Name(pair.slice),
-                pair.reversed ? " reversed" : "");
-    }
-    StrAppend(&out, " ", List(op.reads), " -> ", List(op.writes));
-    return out;
+  void Line(std::string_view word) {
+    EndLine();
+    Word(word);
+  }
+  void EndLine() {
+    if (!out_.empty()) out_ += '\n';
+    spaced_ = false;
   }
 
-  const CompiledGraph& graph;
+  void Value(uint32_t number) { Word(StrCat(number)); }
+  void Value(int64_t number) { Word(StrCat(number)); }
+  void Value(const Dim& dim) { Word(dim.ToString()); }
+  void Value(const std::string& name) { Word(Name(name)); }
+  template <typename Tag>
+  void Value(TypedId<Tag> id) {
+    Word(id.valid() ? Label(id) : "none");
+  }
+  // Types of host objects are without dims; those that have some show them.
+  void Value(const TensorType& type) {
+    const bool odd = type.kind != ValueKind::kTensor && type.shape.rank() > 0;
+    Word(StrCat(type, odd ? type.shape.ToString() : ""));
+  }
+  void SlotNumber(uint32_t number) { Value(SlotId(number)); }
+
+  template <typename E, size_t kCount>
+  void Enum(E value, const std::string_view (&names)[kCount]) {
+    Word(names[static_cast<size_t>(value)]);
+  }
+  void Flag(std::string_view word, bool value) {
+    if (value) Word(word);
+  }
+  template <typename T>
+  void Field(std::string_view word, const T& value) {
+    Word(word);
+    Value(value);
+  }
+  template <typename T>
+  void Optional(std::string_view word, const T& value, const T& none) {
+    if (!(value == none)) Field(word, value);
+  }
+  template <typename T, typename F>
+  void Assumed(std::string_view word, const T& value, const F&) {
+    Field(word, value);
+  }
+  template <typename T>
+  void List(std::string_view open, const std::vector<T>& list,
+            std::string_view close) {
+    Mark(open);
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) Mark(",");
+      Item(*this, list[i]);
+    }
+    Mark(close);
+  }
+  template <typename T>
+  void OptionalList(std::string_view word, const std::vector<T>& list) {
+    if (list.empty()) return;
+    Word(word);
+    List("[", list, "]");
+  }
+  void OptionalBytes(std::string_view word, std::span<const std::byte> bytes) {
+    if (!bytes.empty()) Hex(word, bytes);
+  }
+  void Contents(const Blob& blob) {
+    if (blob.bytes.size() <= kMostHexBytes) return Hex("hex", blob.bytes);
+    Word("sha256");
+    Word(Quote(Sha256Of(blob.bytes).ToHex()));
+    Field("bytes", static_cast<int64_t>(blob.bytes.size()));
+  }
+
+  template <typename Id, typename T>
+  void Table(std::string_view word, const std::vector<T>& rows) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Id id(static_cast<uint32_t>(i));
+      Line(word);
+      Value(id);
+      if constexpr (std::same_as<Id, PlanId>) plan_ = id;
+      Fields(*this, rows[i]);
+    }
+  }
+  void Block(const std::vector<Step>& steps) {
+    Mark("{");
+    if (plan_ == graph_.run) out_ += "  // run";
+    if (plan_ == graph_.prepare) out_ += "  // prepare";
+    for (size_t i = 0; i < steps.size(); ++i) {
+      EndLine();
+      StrAppend(&out_, "  ", i);
+      spaced_ = true;
+      OneStep(steps[i]);
+    }
+    Line("}");
+  }
+  void OneStep(const Step& step) {
+    Fields(*this, step);
+    std::string comment;
+    const Launch* launch = LaunchOf(step);
+    if (launch != nullptr && launch->binary.valid() &&
+        launch->binary.value() < graph_.kernel_binaries.size()) {
+      const KernelBinary& binary = graph_.kernel_binary(launch->binary);
+      comment = StrCat(" ", Name(binary.backend), ":", Name(binary.entry));
+    }
+    for (const uint32_t origin : step.origins) {
+      const std::string name = origin_name_ ? origin_name_(origin) : "";
+      if (!name.empty()) StrAppend(&comment, " ", Quote(name));
+    }
+    if (!comment.empty()) StrAppend(&out_, "  //", comment);
+  }
+  template <typename Variant>
+  void Op(const Variant& op) {
+    std::visit(
+        [this]<typename T>(const T& alternative) {
+          Word(StepKeyword<T>::kWord);
+          Fields(*this, alternative);
+        },
+        op);
+  }
+
+ private:
+  void Hex(std::string_view word, std::span<const std::byte> bytes) {
+    Word(word);
+    std::string digits;
+    AppendHex(&digits, bytes);
+    Word(Quote(digits));
+  }
+
+  const CompiledGraph& graph_;
+  const OriginName& origin_name_;
+  std::string out_;
+  bool spaced_ = false;  // whether a space goes before the next word
+  PlanId plan_;
 };
 
-std::string SlotText(const CompiledGraph& graph, uint32_t number) {
-  const Slot& slot = graph.slots[number];
-  std::string out =
-      StrCat("  %", number, " ",
-             slot.is_arena ? std::string_view("arena")
-                           : kRoles[static_cast<size_t>(slot.role)]);
-  if (!slot.is_arena) StrAppend(&out, " ", slot.type);
-  StrAppend(&out, " at pool ", slot.pool.value(), ", ", slot.bytes, " bytes");
-  if (slot.base.valid()) {
-    StrAppend(&out, graph.slot(slot.base).is_arena ? ", in " : ", view of ",
-              Name(slot.base), " + ", slot.offset);
-  }
-  if (slot.role == SlotRole::kConstant) {
-    StrAppend(&out, ", blob ", slot.blob.value(), " + ", slot.blob_offset);
-  }
-  return out;
-}
-
-std::string ProgramText(const CompiledGraph& graph, uint32_t number) {
-  const KernelBinary& program = graph.programs[number];
-  std::string out =
-      StrCat("  #", number, " ", ProgramName(program), ", ", program.reads,
-             " reads, ", program.writes, " writes");
-  if (program.artifact.valid()) {
-    StrAppend(&out, ", blob ", program.artifact.value());
-  }
-  if (!program.requirements.empty()) {
-    StrAppend(&out, ", requires ",
-              StrJoin(program.requirements, " ",
-                      [](std::string* text, const std::string& requirement) {
-                        text->append(Word(requirement));
-                      }));
-  }
-  return out;
-}
-
 }  // namespace
+}  // namespace encore::runtime::plan_text
+
+namespace encore::runtime {
 
 std::string StepText(const CompiledGraph& graph, const Step& step,
                      const OriginName& origin_name) {
-  std::string out = std::visit(StepPrinter{graph}, step.op);
-  for (const uint32_t origin : step.origins) {
-    const std::string name = origin_name ? origin_name(origin) : "";
-    StrAppend(&out, " @", name.empty() ? StrCat("#", origin) : Quote(name));
-  }
-  return out;
+  plan_text::Printer printer(graph, origin_name);
+  printer.OneStep(step);
+  return printer.text();
 }
 
 std::string CompiledGraphText(const CompiledGraph& graph,
                               const OriginName& origin_name) {
-  std::string out;
-  for (size_t d = 0; d < graph.devices.size(); ++d) {
-    const DeviceInfo& device = graph.devices[d];
-    StrAppend(&out, "device ", d, " ", Word(device.backend), ":",
-              device.ordinal, " pool ", device.pool.value(), "\n");
-  }
-  for (size_t s = 0; s < graph.symbols.size(); ++s) {
-    const SymbolInfo& symbol = graph.symbols[s];
-    const bool of_input = symbol.source == SymbolInfo::Source::kInputDim;
-    StrAppend(&out, "symbol ", s, " in [", symbol.lower, ", ", symbol.upper,
-              "] from ", of_input ? "dim " : "element ", symbol.element, " of ",
-              of_input ? "input " : "%", symbol.index, "\n");
-  }
-  for (size_t b = 0; b < graph.blobs.size(); ++b) {
-    StrAppend(&out, "blob ", b, " ", graph.blobs[b].bytes.size(), " bytes",
-              graph.blobs[b].executable ? ", executable" : "", "\n");
-  }
-  StrAppend(&out, "slots ", graph.slots.size(), "\n");
-  for (uint32_t s = 0; s < graph.slots.size(); ++s) {
-    StrAppend(&out, SlotText(graph, s), "\n");
-  }
-  StrAppend(&out, "programs ", graph.programs.size(), "\n");
-  for (uint32_t p = 0; p < graph.programs.size(); ++p) {
-    StrAppend(&out, ProgramText(graph, p), "\n");
-  }
-  for (uint32_t p = 0; p < graph.plans.size(); ++p) {
-    const bool run = graph.run == PlanId(p);
-    const bool prepare = graph.prepare == PlanId(p);
-    StrAppend(&out, "plan ", p,
-              run       ? " (run)"
-              : prepare ? " (prepare)"
-                        : "",
-              "\n");
-    const std::vector<Step>& steps = graph.plans[p].steps;
-    for (size_t s = 0; s < steps.size(); ++s) {
-      StrAppend(&out, "  ", s, "  ", StepText(graph, steps[s], origin_name),
-                "\n");
-    }
-  }
-  return out;
+  plan_text::Printer printer(graph, origin_name);
+  printer.Field("compiled_graph", plan_text::kTextVersion);
+  plan_text::Fields(printer, graph);
+  return StrCat(printer.text(), "\n");
 }
 
 }  // namespace encore::runtime

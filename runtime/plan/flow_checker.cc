@@ -76,6 +76,12 @@ class FlowChecker {
                                        " step ", step_, ": ", pieces...));
   }
 
+  // At the end of `root`, after all steps.
+  static Status NotMade(uint32_t slot, std::string_view what, PlanId root) {
+    return InvalidArgumentError(
+        StrCat("P19: plan ", root.value(), ": slot ", slot, " ", what));
+  }
+
   Status CheckRoot(PlanId root, SlotRole result) {
     root_ = root;
     state_ = {};
@@ -87,10 +93,10 @@ class FlowChecker {
       if (graph_.slots[s].role != result) continue;
       const SlotFact& fact = facts_[s];
       if (fact.needs_allocate && !state_.allocated[s]) {
-        return Error("P19", "slot ", s, " is never allocated");
+        return NotMade(s, "is never allocated", root);
       }
       if (state_.owners[s].FindGap(fact.begin, fact.end, s)) {
-        return Error("P19", "slot ", s, " is not written in whole");
+        return NotMade(s, "is not written in whole", root);
       }
     }
     return OkStatus();

@@ -23,7 +23,7 @@
 //   P6  symbols have ordered bounds and come from a dim of an input, or from an
 //       element of an i64 slot in host memory
 //   P7  every plan hangs below run or prepare exactly once, at most 8 deep
-//   P8  devices name the pool of theirs; a program is launched on one device,
+//   P8  devices name the pool of theirs; a binary is launched on one device,
 //       of its backend, with its arity, on slots of the device's pool or host
 //       objects; at most 4096 reads, writes and args
 //   P9  a copy is between two different slots of equal size and one kind,
@@ -49,6 +49,9 @@
 #ifndef ENCORE_RUNTIME_PLAN_PLAN_VERIFIER_H_
 #define ENCORE_RUNTIME_PLAN_PLAN_VERIFIER_H_
 
+#include <cstdint>
+#include <span>
+
 #include "encore/ir/support/status.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
@@ -58,6 +61,12 @@ namespace encore::runtime {
 // …". Any contents of `graph` are safe. Cost: linear in steps for plain plans;
 // twice as much per level of loops.
 Status VerifyPlan(const CompiledGraph& graph);
+
+// The same where blobs need not be here: `blob_sizes[i]` are the bytes that
+// graph.blobs[i] stands for. REQUIRES a size per blob. Whoever replays the
+// graph has it verified as it is.
+Status VerifyPlan(const CompiledGraph& graph,
+                  std::span<const int64_t> blob_sizes);
 
 }  // namespace encore::runtime
 

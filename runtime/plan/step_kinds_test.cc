@@ -22,10 +22,10 @@ TEST(StepKindsTest, OnlyInvokeHasSubPlans) {
 
 TEST(StepKindsTest, OnlyLaunchIsALaunch) {
   Launch launch;
-  launch.program = KernelBinaryId(5);
+  launch.binary = KernelBinaryId(5);
   const Step step{launch, {}};
   ASSERT_NE(LaunchOf(step), nullptr);
-  EXPECT_EQ(LaunchOf(step)->program, KernelBinaryId(5));
+  EXPECT_EQ(LaunchOf(step)->binary, KernelBinaryId(5));
   for (const Step& other : {Step{Allocate{}, {}}, Step{Copy{}, {}},
                             Step{Deallocate{}, {}}, Step{Invoke{}, {}}}) {
     EXPECT_EQ(LaunchOf(other), nullptr);

@@ -24,8 +24,11 @@ namespace {
 
 class StructureChecker {
  public:
-  explicit StructureChecker(const CompiledGraph& graph)
-      : graph_(graph), device_of_program_(graph.programs.size()) {}
+  StructureChecker(const CompiledGraph& graph,
+                   std::span<const int64_t> blob_sizes)
+      : graph_(graph),
+        blob_sizes_(blob_sizes),
+        device_of_binary_(graph.kernel_binaries.size()) {}
 
   Status Check() {
     ENCORE_RETURN_IF_ERROR(CheckTables());
@@ -85,10 +88,10 @@ class StructureChecker {
       ENCORE_REQUIRE("P8", !owner.valid() || owner == DeviceId(d), "device ", d,
                      " has another device's pool");
     }
-    for (size_t p = 0; p < graph_.programs.size(); ++p) {
-      const BlobId artifact = graph_.programs[p].artifact;
+    for (size_t p = 0; p < graph_.kernel_binaries.size(); ++p) {
+      const BlobId artifact = graph_.kernel_binaries[p].artifact;
       ENCORE_REQUIRE("P1", !artifact.valid() || In(artifact, graph_.blobs),
-                     "program ", p, " has no such artifact");
+                     "kernel binary ", p, " has no such artifact");
     }
     return OkStatus();
   }
@@ -140,8 +143,7 @@ class StructureChecker {
   Status CheckStorage(const Slot& slot) {
     if (slot.role == SlotRole::kConstant) {
       ENCORE_REQUIRE("P1", In(slot.blob, graph_.blobs), "no such blob");
-      const auto size =
-          static_cast<int64_t>(graph_.blobs[slot.blob.value()].bytes.size());
+      const int64_t size = blob_sizes_[slot.blob.value()];
       ENCORE_REQUIRE("P3",
                      slot.blob_offset >= 0 &&
                          slot.blob_offset % kAlignment == 0 &&
@@ -302,27 +304,26 @@ class StructureChecker {
 
   Status CheckStep(const Launch& op) {
     ENCORE_REQUIRE("P1",
-                   In(op.program, graph_.programs) &&
+                   In(op.binary, graph_.kernel_binaries) &&
                        In(op.device, graph_.devices) && AreSlots(op.reads) &&
                        AreSlots(op.writes) &&
                        std::ranges::all_of(
                            op.args, [this](const Dim& d) { return IsDim(d); }),
-                   "no such program, device, slot or dim");
-    const KernelBinary& program = graph_.program(op.program);
+                   "no such kernel binary, device, slot or dim");
+    const KernelBinary& binary = graph_.kernel_binary(op.binary);
     const DeviceInfo& device = graph_.devices[op.device.value()];
-    ENCORE_REQUIRE("P8",
-                   program.backend == device.backend &&
-                       op.reads.size() == program.reads &&
-                       op.writes.size() == program.writes &&
-                       op.args.size() == program.args,
-                   "not of the program's backend or arity");
+    ENCORE_REQUIRE(
+        "P8",
+        binary.backend == device.backend && op.reads.size() == binary.reads &&
+            op.writes.size() == binary.writes && op.args.size() == binary.args,
+        "not of its binary's backend or arity");
     ENCORE_REQUIRE("P8",
                    std::max({op.reads.size(), op.writes.size(), op.args.size(),
                              op.in_place.size()}) <= kMostOperands,
                    "too many operands");
-    DeviceId& loaded = device_of_program_[op.program.value()];
+    DeviceId& loaded = device_of_binary_[op.binary.value()];
     ENCORE_REQUIRE("P8", !loaded.valid() || loaded == op.device,
-                   "the program is launched on two devices");
+                   "the binary is launched on two devices");
     loaded = op.device;
     for (const auto* list : {&op.reads, &op.writes}) {
       for (const SlotId id : *list) {
@@ -422,7 +423,8 @@ class StructureChecker {
   }
 
   const CompiledGraph& graph_;
-  std::vector<DeviceId> device_of_program_;
+  const std::span<const int64_t> blob_sizes_;
+  std::vector<DeviceId> device_of_binary_;
   std::string where_;
 };
 
@@ -430,8 +432,9 @@ class StructureChecker {
 
 }  // namespace
 
-Status CheckStructure(const CompiledGraph& graph) {
-  return StructureChecker(graph).Check();
+Status CheckStructure(const CompiledGraph& graph,
+                      std::span<const int64_t> blob_sizes) {
+  return StructureChecker(graph, blob_sizes).Check();
 }
 
 }  // namespace encore::runtime

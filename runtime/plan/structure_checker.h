@@ -2,6 +2,9 @@
 #ifndef ENCORE_RUNTIME_PLAN_STRUCTURE_CHECKER_H_
 #define ENCORE_RUNTIME_PLAN_STRUCTURE_CHECKER_H_
 
+#include <cstdint>
+#include <span>
+
 #include "encore/ir/support/status.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
@@ -10,7 +13,9 @@ namespace encore::runtime {
 inline constexpr int kMostNestedPlans = 8;
 inline constexpr int kMostOperands = 4096;
 
-Status CheckStructure(const CompiledGraph& graph);
+// `blob_sizes`: of each blob, in bytes.
+Status CheckStructure(const CompiledGraph& graph,
+                      std::span<const int64_t> blob_sizes);
 
 }  // namespace encore::runtime
 

@@ -13,31 +13,31 @@
 namespace encore::runtime {
 namespace {
 
-// What all programs of a device need, loaded in one request.
+// What all kernel binaries of a device need, loaded in one request.
 Status LoadOn(const CompiledGraph& graph, DeviceId id, Device* device,
               std::span<const DeviceId> device_of, ThreadPool* threads,
               std::vector<std::unique_ptr<Kernel>>* kernels) {
   std::vector<LoadRequest> requests;
-  std::vector<uint32_t> programs;
-  for (uint32_t p = 0; p < graph.programs.size(); ++p) {
+  std::vector<uint32_t> binaries;
+  for (uint32_t p = 0; p < graph.kernel_binaries.size(); ++p) {
     if (device_of[p] != id) continue;
-    const KernelBinary& program = graph.programs[p];
-    LoadRequest request{&program, {}};
-    if (program.artifact.valid()) {
-      request.artifact = graph.blobs[program.artifact.value()].bytes;
+    const KernelBinary& binary = graph.kernel_binaries[p];
+    LoadRequest request{&binary, {}};
+    if (binary.artifact.valid()) {
+      request.artifact = graph.blobs[binary.artifact.value()].bytes;
     }
     requests.push_back(request);
-    programs.push_back(p);
+    binaries.push_back(p);
   }
   if (requests.empty()) return OkStatus();
   ENCORE_ASSIGN_OR_RETURN(auto loaded, device->Load(requests, threads));
   if (loaded.size() != requests.size()) {
     return InternalError(StrCat("device ", device->backend(), " loaded ",
                                 loaded.size(), " of ", requests.size(),
-                                " programs"));
+                                " kernel binaries"));
   }
   for (size_t i = 0; i < loaded.size(); ++i) {
-    (*kernels)[programs[i]] = std::move(loaded[i]);
+    (*kernels)[binaries[i]] = std::move(loaded[i]);
   }
   return OkStatus();
 }
@@ -105,14 +105,14 @@ StatusOr<std::shared_ptr<const Executable>> Executable::Load(
 
 Status Executable::LoadKernels(ThreadPool* threads) {
   const CompiledGraph& graph = *graph_;
-  kernels_.resize(graph.programs.size());
-  // A program is loaded on the device that launches it; VerifyPlan has seen to
-  // it that there is one only.
-  std::vector<DeviceId> device_of(graph.programs.size());
+  kernels_.resize(graph.kernel_binaries.size());
+  // A kernel binary is loaded on the device that launches it; VerifyPlan has
+  // seen to it that there is one only.
+  std::vector<DeviceId> device_of(graph.kernel_binaries.size());
   for (const Plan& plan : graph.plans) {
     for (const Step& step : plan.steps) {
       if (const Launch* launch = LaunchOf(step)) {
-        device_of[launch->program.value()] = launch->device;
+        device_of[launch->binary.value()] = launch->device;
       }
     }
   }

@@ -1,4 +1,4 @@
-// Executable: a compiled graph whose programs are loaded on this machine's
+// Executable: a compiled graph whose kernels are loaded on this machine's
 // devices, ready for any number of replayers. Immutable and safe to share
 // between threads.
 #ifndef ENCORE_RUNTIME_REPLAY_EXECUTABLE_H_
@@ -18,7 +18,7 @@ namespace encore::runtime {
 
 class Executable {
  public:
-  // Verifies `graph` (plan_verifier.h), loads its programs and puts its
+  // Verifies `graph` (plan_verifier.h), loads its kernels and puts its
   // constants where they are read. devices[i] stands for graph.devices[i] and
   // must be of its backend. Errors: InvalidArgument for a graph that does not
   // verify, and what Device::Load gives.
@@ -53,7 +53,7 @@ class Executable {
 
   std::shared_ptr<const CompiledGraph> graph_;
   std::vector<std::shared_ptr<Device>> devices_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;  // per program
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // per kernel binary
   ReplayCode run_;
   std::unique_ptr<ReplayCode> prepare_;
   std::vector<SlotId> derived_, constants_;

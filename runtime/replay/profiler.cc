@@ -18,8 +18,8 @@ struct StepNamer {
   std::string operator()(const Deallocate& op) const { return "deallocate"; }
   std::string operator()(const Copy& op) const { return "copy"; }
   std::string operator()(const Launch& op) const {
-    const KernelBinary& program = graph.program(op.program);
-    return StrCat("launch ", program.backend, ":", program.entry);
+    const KernelBinary& binary = graph.kernel_binary(op.binary);
+    return StrCat("launch ", binary.backend, ":", binary.entry);
   }
   std::string operator()(const Invoke& op) const {
     switch (op.kind) {
@@ -95,16 +95,32 @@ std::vector<Profiler::StepTotal> Profiler::Totals() const {
 }
 
 std::string Profiler::ChromeTrace(const CompiledGraph& graph,
-                                  const OriginName& origin_name) const {
+                                  const OriginName& origin_name,
+                                  std::span<const Event> others) const {
+  auto zero = start_;
+  for (const Event& event : others) zero = std::min(zero, event.begin);
+  const auto since = [&](std::chrono::steady_clock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time - zero)
+        .count();
+  };
   std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
   bool first = true;
+  for (const Event& event : others) {
+    if (!first) out += ',';
+    first = false;
+    StrAppend(
+        &out,
+        "\n{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":", JsonString(event.name),
+        ",\"ts\":", Microseconds(since(event.begin)),
+        ",\"dur\":", Microseconds(since(event.end) - since(event.begin)), "}");
+  }
   for (const Record& record : records_) {
     const Step& step = graph.plan(record.plan).steps[record.step];
     if (!first) out += ',';
     first = false;
     StrAppend(&out, "\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":",
               JsonString(StepName(graph, step)),
-              ",\"ts\":", Microseconds(record.begin_ns),
+              ",\"ts\":", Microseconds(since(start_) + record.begin_ns),
               ",\"dur\":", Microseconds(record.end_ns - record.begin_ns),
               ",\"args\":{\"replay\":", record.replay,
               ",\"plan\":", record.plan.value(), ",\"step\":", record.step,

@@ -13,6 +13,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/runtime/plan/compiled_graph.h"
@@ -61,10 +62,18 @@ class Profiler {
   // The name of a stencil node, or an empty string.
   using OriginName = std::function<std::string(uint32_t)>;
 
+  // What went on beside the replays, in a row of its own.
+  struct Event {
+    std::string_view name;
+    std::chrono::steady_clock::time_point begin, end;
+  };
+
   // The records in the Trace Event Format (JSON), which Perfetto and
-  // chrome://tracing open. `graph` is the one that was replayed.
+  // chrome://tracing open, from the first of `others` or the profiler's own
+  // beginning on. `graph` is the one that was replayed.
   std::string ChromeTrace(const CompiledGraph& graph,
-                          const OriginName& origin_name = {}) const;
+                          const OriginName& origin_name = {},
+                          std::span<const Event> others = {}) const;
 
  private:
   std::chrono::steady_clock::time_point start_;

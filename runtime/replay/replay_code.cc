@@ -77,7 +77,7 @@ class Flattener {
           .device = static_cast<uint16_t>(launch.device.value()),
           .a = first,
           .b = first_arg,
-          .kernel = kernels_[launch.program.value()].get()});
+          .kernel = kernels_[launch.binary.value()].get()});
     for (const SlotId slot : launch.writes) ReadSymbolsOf(slot);
   }
 
@@ -303,7 +303,7 @@ SlotId StorageOf(const CompiledGraph& graph, SlotId slot) {
 ReplayCode FlattenPlan(const CompiledGraph& graph, PlanId plan,
                        std::span<const std::unique_ptr<Kernel>> kernels,
                        std::span<const std::shared_ptr<Device>> devices) {
-  ENCORE_CHECK_EQ(kernels.size(), graph.programs.size());
+  ENCORE_CHECK_EQ(kernels.size(), graph.kernel_binaries.size());
   ENCORE_CHECK_EQ(devices.size(), graph.devices.size());
   return Flattener(graph, kernels, devices).Run(plan);
 }

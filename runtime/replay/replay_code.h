@@ -100,7 +100,7 @@ struct ReplayCode {
 // The slot whose storage `slot` lies in; `slot` itself where it has its own.
 SlotId StorageOf(const CompiledGraph& graph, SlotId slot);
 
-// REQUIRES a graph that VerifyPlan accepts, a kernel per program and a device
+// REQUIRES a graph that VerifyPlan accepts, a kernel per binary and a device
 // per DeviceInfo.
 ReplayCode FlattenPlan(const CompiledGraph& graph, PlanId plan,
                        std::span<const std::unique_ptr<Kernel>> kernels,

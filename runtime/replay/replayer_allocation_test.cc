@@ -143,7 +143,7 @@ TestGraph ControlFlow() {
   g.Launch("less", {i, limit}, {more}, {}, loop.plans[0]);
   g.Launch("add", {state, chosen}, {next}, {}, loop.plans[1]);
   Launch increment;
-  increment.program = g.Program("increment", 1, 1);
+  increment.binary = g.Binary("increment", 1, 1);
   increment.device = DeviceId(0);
   increment.reads = increment.writes = {i};
   g.Add({increment, {}}, loop.plans[1]);

@@ -64,9 +64,9 @@ BENCHMARK(BM_ThousandSteps)->Arg(1)->Arg(2);
 void BM_ThousandCallsByHand(benchmark::State& state) {
   ThreadPool pool(1);
   TestDevice device;
-  KernelBinary program;
-  program.entry = "relu";
-  const LoadRequest request{&program, {}};
+  KernelBinary binary;
+  binary.entry = "relu";
+  const LoadRequest request{&binary, {}};
   const auto kernels = *device.Load({&request, 1}, &pool);
   alignas(64) float values[2] = {1, 0};
   void* buffers[2] = {&values[0], &values[1]};

@@ -4,6 +4,8 @@
 #include <thread>
 #include <vector>
 
+#include "encore/ir/support/strings.h"
+#include "encore/runtime/testing/plan_file.h"
 #include "encore/runtime/testing/test_device.h"
 #include "gtest/gtest.h"
 
@@ -20,11 +22,13 @@ struct Loaded {
 
 class ReplayerTest : public testing::Test {
  protected:
-  Loaded Load(TestGraph graph, std::vector<Blob> parameters = {}) {
+  // The plan testdata/NAME.plan.
+  Loaded Load(const std::string& name, std::vector<Blob> parameters = {}) {
     Loaded loaded;
     loaded.device = std::make_shared<TestDevice>();
     auto executable = Executable::Load(
-        std::make_shared<CompiledGraph>(std::move(graph.graph)),
+        std::make_shared<CompiledGraph>(
+            ReadPlanFile(StrCat("runtime/replay/testdata/", name, ".plan"))),
         {loaded.device}, &pool_);
     EXPECT_TRUE(executable.ok()) << executable.status();
     loaded.executable = *executable;
@@ -55,23 +59,8 @@ class ReplayerTest : public testing::Test {
   ThreadPool pool_{2};
 };
 
-TestGraph AddRelu() {
-  TestGraph g;
-  const SlotId x = g.Tensor(SlotRole::kInput, {4});
-  const SlotId y = g.Tensor(SlotRole::kInput, {4});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {4});
-  const SlotId sum = g.Temp({4});
-  const SlotId arena = g.Arena(64);
-  g.Place(sum, arena, 0);
-  g.Add({Allocate{kHostPool, arena, 64}, {}});
-  g.Launch("add", {x, y}, {sum});
-  g.Launch("relu", {sum}, {out});
-  g.Add({Deallocate{kHostPool, arena}, {}});
-  return g;
-}
-
 TEST_F(ReplayerTest, ReplaysIntoTheCallersMemory) {
-  const Loaded loaded = Load(AddRelu());
+  const Loaded loaded = Load("add_relu");
   const auto replayer = Make(loaded);
   const Floats x = {1, -2, 3, -4}, y = {1, 1, -5, 5};
   Floats out(4);
@@ -89,7 +78,7 @@ TEST_F(ReplayerTest, ReplaysIntoTheCallersMemory) {
 }
 
 TEST_F(ReplayerTest, RefusesBuffersThatDoNotFit) {
-  const Loaded loaded = Load(AddRelu());
+  const Loaded loaded = Load("add_relu");
   const auto replayer = Make(loaded);
   alignas(64) float x[8] = {};
   const std::vector<int64_t> wrong = {2, 2};
@@ -113,18 +102,9 @@ TEST_F(ReplayerTest, RefusesBuffersThatDoNotFit) {
 }
 
 TEST_F(ReplayerTest, ConstantsParametersAndDerivedWeights) {
-  TestGraph g;
-  const SlotId x = g.Tensor(SlotRole::kInput, {2});
-  const SlotId w = g.Tensor(SlotRole::kParameter, {2});
-  const SlotId packed = g.Tensor(SlotRole::kDerived, {2});
-  const SlotId c = g.Constant({10, 20});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {2});
-  g.graph.prepare = AddPlan(&g.graph, {});
-  g.Launch("mul", {w, c}, {packed}, {}, g.graph.prepare);
-  g.Launch("add", {x, packed}, {out});
   const Floats weights = {3, 4};
   const Loaded loaded =
-      Load(std::move(g), {Blob::Copy(std::as_bytes(std::span(weights)))});
+      Load("derived_weights", {Blob::Copy(std::as_bytes(std::span(weights)))});
   const auto replayer = Make(loaded);
   const Floats value = {1, 2};
   ASSERT_TRUE(Bind(*replayer, 0, value).ok());
@@ -147,20 +127,7 @@ TEST_F(ReplayerTest, ConstantsParametersAndDerivedWeights) {
 }
 
 TEST_F(ReplayerTest, SymbolicSizesFollowTheInputs) {
-  TestGraph g;
-  g.graph.symbols.push_back({.lower = 1, .upper = 8});
-  const Dim n = Dim::OfSymbol(0);
-  const SlotId x = g.Tensor(SlotRole::kInput, {n});
-  const SlotId y = g.Tensor(SlotRole::kInput, {n});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {n});
-  const SlotId sum = g.Temp({n});
-  const SlotId arena = g.Arena(64);
-  g.Place(sum, arena, 0);
-  g.Add({Allocate{kHostPool, arena, 64}, {}});
-  g.Launch("add", {x, y}, {sum});
-  g.Launch("neg", {sum}, {out});
-  g.Add({Deallocate{kHostPool, arena}, {}});
-  const Loaded loaded = Load(std::move(g));
+  const Loaded loaded = Load("symbolic_sizes");
   const auto replayer = Make(loaded);
   for (const int64_t size : {3, 8, 1, 3}) {
     const Floats a(size, 2), b(size, 3);
@@ -181,31 +148,8 @@ TEST_F(ReplayerTest, SymbolicSizesFollowTheInputs) {
   EXPECT_TRUE(replayer->Replay().ok());
 }
 
-// out = the elements of x that are not 0.
-TestGraph NonZero() {
-  TestGraph g;
-  const SlotId x = g.Tensor(SlotRole::kInput, {6});
-  const SlotId count = g.Temp({1}, DType::kI64);
-  g.graph.symbols.push_back({.lower = 0,
-                             .upper = 6,
-                             .source = SymbolInfo::Source::kSlot,
-                             .index = count.value()});
-  const Dim n = Dim::OfSymbol(0);
-  const SlotId found = g.Temp({n});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {n});
-  g.Add({Allocate{kHostPool, count, 8}, {}});
-  g.Launch("count", {x}, {count});
-  g.Add({Allocate{kHostPool, found, n * Dim(4)}, {}});
-  g.Launch("compact", {x}, {found}, {n});
-  g.Add({Allocate{kHostPool, out, n * Dim(4)}, {}});
-  g.Launch("neg", {found}, {out});
-  g.Add({Deallocate{kHostPool, found}, {}});
-  g.Add({Deallocate{kHostPool, count}, {}});
-  return g;
-}
-
 TEST_F(ReplayerTest, RunTimeSizesComeFromAWarmPool) {
-  const Loaded loaded = Load(NonZero());
+  const Loaded loaded = Load("non_zero");
   const auto replayer = Make(loaded);
   for (const Floats& x : {Floats{0, 1, 0, 2, 3, 0}, Floats{0, 0, 0, 0, 0, 0},
                           Floats{1, 2, 3, 4, 5, 6}, Floats{0, 0, 9, 0, 0, 0}}) {
@@ -226,21 +170,7 @@ TEST_F(ReplayerTest, RunTimeSizesComeFromAWarmPool) {
 }
 
 TEST_F(ReplayerTest, IfRunsTheSelectedPlan) {
-  TestGraph g;
-  const SlotId c = g.Tensor(SlotRole::kInput, {}, DType::kI32);
-  const SlotId x = g.Tensor(SlotRole::kInput, {2});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {2});
-  const PlanId negative = AddPlan(&g.graph, {}),
-               positive = AddPlan(&g.graph, {});
-  g.Launch("neg", {x}, {out}, {}, negative);
-  g.Launch("copy", {x}, {out}, {}, positive);
-  Invoke invoke;
-  invoke.plans = {negative, positive};
-  invoke.selector = c;
-  invoke.reads = {c, x};
-  invoke.writes = {out};
-  g.Add({invoke, {}});
-  const Loaded loaded = Load(std::move(g));
+  const Loaded loaded = Load("if");
   const auto replayer = Make(loaded);
   const Floats value = {1, 2};
   int32_t condition = 0;
@@ -262,48 +192,8 @@ TEST_F(ReplayerTest, IfRunsTheSelectedPlan) {
   EXPECT_TRUE(other->Replay().ok());
 }
 
-// out = x doubled `limit` times.
-TestGraph Doubling() {
-  TestGraph g;
-  const SlotId limit = g.Tensor(SlotRole::kInput, {}, DType::kI64);
-  const SlotId x = g.Tensor(SlotRole::kInput, {2});
-  const SlotId zero = g.Tensor(SlotRole::kInput, {}, DType::kI64);
-  const SlotId out = g.Tensor(SlotRole::kOutput, {2});
-  const SlotId i = g.Temp({}, DType::kI64), state = g.Temp({2});
-  const SlotId more = g.Temp({}, DType::kBool), next = g.Temp({2});
-  const SlotId arena = g.Arena(256);
-  int64_t offset = 0;
-  for (const SlotId slot : {i, state, more, next}) {
-    g.Place(slot, arena, offset);
-    offset += 64;
-  }
-  const PlanId condition = AddPlan(&g.graph, {}), body = AddPlan(&g.graph, {});
-  g.Launch("less", {i, limit}, {more}, {}, condition);
-  g.Launch("add", {state, state}, {next}, {}, body);
-  Launch increment;
-  increment.program = g.Program("increment", 1, 1);
-  increment.device = DeviceId(0);
-  increment.reads = {i};
-  increment.writes = {i};
-  g.Add({increment, {}}, body);
-  Invoke invoke;
-  invoke.kind = InvokeKind::kWhile;
-  invoke.plans = {condition, body};
-  invoke.selector = more;
-  invoke.carried = {{state, next}};
-  invoke.reads = {i, limit, state};
-  invoke.writes = {i, state};
-  g.Add({Allocate{kHostPool, arena, 256}, {}});
-  g.Add({Copy{zero, i}, {}});
-  g.Add({Copy{x, state}, {}});
-  g.Add({invoke, {}});
-  g.Add({Copy{state, out}, {}});
-  g.Add({Deallocate{kHostPool, arena}, {}});
-  return g;
-}
-
 TEST_F(ReplayerTest, WhileCarriesItsState) {
-  const Loaded loaded = Load(Doubling());
+  const Loaded loaded = Load("doubling");
   const auto replayer = Make(loaded);
   const Floats x = {1, 3};
   const int64_t zero = 0;
@@ -317,38 +207,9 @@ TEST_F(ReplayerTest, WhileCarriesItsState) {
   }
 }
 
-// out[i] = sum of x[j] for j <= i (or >= i), row by row.
-TestGraph RunningSum(bool reversed) {
-  TestGraph g;
-  g.graph.symbols.push_back({.lower = 0, .upper = 8});
-  const Dim n = Dim::OfSymbol(0);
-  const SlotId x = g.Tensor(SlotRole::kInput, {n, 2});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {n, 2});
-  const SlotId state = g.Temp({2}), row = g.Temp({2}), sum = g.Temp({2});
-  const SlotId arena = g.Arena(64);
-  g.Place(state, arena, 0);
-  g.Place(row, x, 0);
-  g.Place(sum, out, 0);
-  const PlanId body = AddPlan(&g.graph, {});
-  g.Launch("add", {state, row}, {sum}, {}, body);
-  Invoke invoke;
-  invoke.kind = InvokeKind::kScan;
-  invoke.plans = {body};
-  invoke.trips = n;
-  invoke.carried = {{state, sum}};
-  invoke.scanned = {{x, row, reversed}, {out, sum, reversed}};
-  invoke.reads = {x, state};
-  invoke.writes = {out, state};
-  g.Add({Allocate{kHostPool, arena, 64}, {}});
-  g.Launch("fill", {}, {state}, {0});
-  g.Add({invoke, {}});
-  g.Add({Deallocate{kHostPool, arena}, {}});
-  return g;
-}
-
 TEST_F(ReplayerTest, ScanWalksItsTensors) {
   const Floats x = {1, 2, 10, 20, 100, 200};
-  const auto forward = Make(Load(RunningSum(false)));
+  const auto forward = Make(Load("running_sum"));
   ASSERT_TRUE(Bind(*forward, 0, x, {3, 2}).ok());
   ASSERT_TRUE(forward->Replay().ok());
   EXPECT_EQ(Output(*forward), (Floats{1, 2, 11, 22, 111, 222}));
@@ -356,41 +217,18 @@ TEST_F(ReplayerTest, ScanWalksItsTensors) {
   ASSERT_TRUE(Bind(*forward, 0, {}, {0, 2}).ok());
   ASSERT_TRUE(forward->Replay().ok());
   EXPECT_EQ(Output(*forward), Floats());
-  const auto backward = Make(Load(RunningSum(true)));
+  const auto backward = Make(Load("running_sum_reversed"));
   ASSERT_TRUE(Bind(*backward, 0, x, {3, 2}).ok());
   ASSERT_TRUE(backward->Replay().ok());
   EXPECT_EQ(Output(*backward), (Floats{111, 222, 110, 220, 100, 200}));
 }
 
 TEST_F(ReplayerTest, CopiesBetweenPools) {
-  const PoolId pool(1);
-  TestGraph g(pool);
-  const SlotId x = g.Tensor(SlotRole::kInput, {2});
-  const SlotId w = g.Tensor(SlotRole::kParameter, {2});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {2});
-  const SlotId c = g.Constant({5, 6});
-  const SlotId dw = g.Tensor(SlotRole::kDerived, {2});
-  const SlotId dx = g.Temp({2}), sum = g.Temp({2}), dout = g.Temp({2});
-  for (const SlotId slot : {c, dw, dx, sum, dout}) {
-    g.graph.slots[slot.value()].pool = pool;
-  }
-  g.graph.prepare = AddPlan(&g.graph, {});
-  g.Add({Copy{w, dw}, {}}, g.graph.prepare);
-  for (const SlotId slot : {dx, sum, dout}) {
-    g.Add({Allocate{pool, slot, 8}, {}});
-  }
-  g.Add({Copy{x, dx}, {}});
-  g.Launch("add", {dx, dw}, {sum});
-  g.Launch("mul", {sum, c}, {dout});
-  g.Add({Copy{dout, out}, {}});
-  for (const SlotId slot : {dx, sum, dout}) {
-    g.Add({Deallocate{pool, slot}, {}});
-  }
   const Floats weights = {1, 2}, value = {10, 20};
   std::shared_ptr<TestDevice> device;
   {
-    const Loaded loaded =
-        Load(std::move(g), {Blob::Copy(std::as_bytes(std::span(weights)))});
+    const Loaded loaded = Load("copies_between_pools",
+                               {Blob::Copy(std::as_bytes(std::span(weights)))});
     device = loaded.device;
     const auto replayer = Make(loaded);
     ASSERT_TRUE(Bind(*replayer, 0, value).ok());
@@ -406,14 +244,7 @@ TEST_F(ReplayerTest, CopiesBetweenPools) {
 }
 
 TEST_F(ReplayerTest, HostObjects) {
-  TestGraph g;
-  const SlotId a = g.Tensor(SlotRole::kInput, {2}, DType::kString);
-  const SlotId b = g.Tensor(SlotRole::kInput, {2}, DType::kString);
-  const SlotId joined = g.Temp({2}, DType::kString);
-  const SlotId out = g.Tensor(SlotRole::kOutput, {2}, DType::kString);
-  g.Launch("concat_strings", {a, b}, {joined});
-  g.Add({Copy{joined, out}, {}});
-  const auto replayer = Make(Load(std::move(g)));
+  const auto replayer = Make(Load("strings"));
   const HostObject x{{Literal::Strings({2}, {"a", "b"})}};
   const HostObject y{{Literal::Strings({2}, {"1", "2"})}};
   ASSERT_TRUE(replayer->BindInput(0, &x).ok());
@@ -426,15 +257,7 @@ TEST_F(ReplayerTest, HostObjects) {
 }
 
 TEST_F(ReplayerTest, ManyReplaysAtOnce) {
-  TestGraph g;
-  const SlotId x = g.Tensor(SlotRole::kInput, {1000});
-  const SlotId out = g.Tensor(SlotRole::kOutput, {1000});
-  const SlotId t = g.Temp({1000});
-  g.Add({Allocate{kHostPool, t, 4000}, {}});
-  g.Launch("sum_parallel", {x}, {t});
-  g.Launch("neg", {t}, {out});
-  g.Add({Deallocate{kHostPool, t}, {}});
-  const Loaded loaded = Load(std::move(g));
+  const Loaded loaded = Load("parallel");
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, thread] {
@@ -453,7 +276,7 @@ TEST_F(ReplayerTest, ManyReplaysAtOnce) {
 }
 
 TEST_F(ReplayerTest, ProfilesNamesAndTimes) {
-  const Loaded loaded = Load(AddRelu());
+  const Loaded loaded = Load("add_relu");
   const auto replayer = Make(loaded);
   const Floats x = {1, 2, 3, 4};
   ASSERT_TRUE(Bind(*replayer, 0, x).ok());

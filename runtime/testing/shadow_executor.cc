@@ -236,7 +236,7 @@ class Shadow {
     for (uint32_t w = 0; w < op.writes.size(); ++w) {
       if (!SharesPlace(op, w)) Junk(op.writes[w]);
     }
-    uint64_t hash = Mix(2, op.program.value());
+    uint64_t hash = Mix(2, op.binary.value());
     for (const SlotId slot : op.reads) hash = Mix(hash, Read(slot));
     for (uint32_t w = 0; w < op.writes.size(); ++w) {
       Write(op.writes[w], Mix(hash, w));

@@ -170,9 +170,9 @@ StatusOr<std::vector<std::unique_ptr<Kernel>>> TestDevice::Load(
   std::vector<std::unique_ptr<Kernel>> kernels;
   for (const LoadRequest& request : requests) {
     const auto* entry =
-        std::ranges::find(kEntries, request.program->entry, &Entry::name);
+        std::ranges::find(kEntries, request.binary->entry, &Entry::name);
     if (entry == std::end(kEntries)) {
-      return NotFoundError(StrCat("no test kernel ", request.program->entry));
+      return NotFoundError(StrCat("no test kernel ", request.binary->entry));
     }
     kernels.push_back(std::make_unique<TestKernel>(entry->function));
   }
@@ -219,25 +219,25 @@ SlotId TestGraph::Arena(Dim bytes) {
   return AddSlot(&graph, slot);
 }
 
-KernelBinaryId TestGraph::Program(const std::string& entry, uint32_t reads,
-                                  uint32_t writes, uint32_t args) {
-  for (uint32_t p = 0; p < graph.programs.size(); ++p) {
-    if (graph.programs[p].entry == entry) return KernelBinaryId(p);
+KernelBinaryId TestGraph::Binary(const std::string& entry, uint32_t reads,
+                                 uint32_t writes, uint32_t args) {
+  for (uint32_t p = 0; p < graph.kernel_binaries.size(); ++p) {
+    if (graph.kernel_binaries[p].entry == entry) return KernelBinaryId(p);
   }
-  runtime::KernelBinary program;
-  program.backend = "test";
-  program.entry = entry;
-  program.reads = reads;
-  program.writes = writes;
-  program.args = args;
-  return AddKernelBinary(&graph, program);
+  runtime::KernelBinary binary;
+  binary.backend = "test";
+  binary.entry = entry;
+  binary.reads = reads;
+  binary.writes = writes;
+  binary.args = args;
+  return AddKernelBinary(&graph, binary);
 }
 
 void TestGraph::Launch(const std::string& entry, std::vector<SlotId> reads,
                        std::vector<SlotId> writes, std::vector<Dim> args,
                        PlanId plan) {
   runtime::Launch launch;
-  launch.program = Program(entry, reads.size(), writes.size(), args.size());
+  launch.binary = Binary(entry, reads.size(), writes.size(), args.size());
   launch.device = DeviceId(0);
   launch.reads = std::move(reads);
   launch.writes = std::move(writes);

@@ -1,5 +1,5 @@
 // TestDevice: a backend of a few kernels over f32 for tests of the runtime. A
-// program's entry is the kernel's name; it has no artifact.
+// binary's entry is the kernel's name; it has no artifact.
 //
 //   add, mul         2 reads, 1 write: elementwise
 //   relu, copy, neg  1 read, 1 write: elementwise
@@ -65,8 +65,8 @@ class TestGraph {
   void Place(SlotId slot, SlotId arena, Dim offset);
   SlotId Arena(Dim bytes);
 
-  KernelBinaryId Program(const std::string& entry, uint32_t reads,
-                         uint32_t writes, uint32_t args = 0);
+  KernelBinaryId Binary(const std::string& entry, uint32_t reads,
+                        uint32_t writes, uint32_t args = 0);
   // Appends a step to plan `run`, or to `plan`.
   void Launch(const std::string& entry, std::vector<SlotId> reads,
               std::vector<SlotId> writes, std::vector<Dim> args = {},

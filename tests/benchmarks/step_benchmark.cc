@@ -92,7 +92,7 @@ BENCHMARK(BM_ReplayOnCpu)->Arg(1)->Arg(2);
 std::vector<std::unique_ptr<runtime::Kernel>> Kernels(
     const runtime::CompiledGraph& graph, runtime::ThreadPool* pool) {
   std::vector<runtime::LoadRequest> requests;
-  for (const runtime::KernelBinary& program : graph.programs) {
+  for (const runtime::KernelBinary& program : graph.kernel_binaries) {
     runtime::LoadRequest request{&program, {}};
     if (program.artifact.valid()) {
       request.artifact = graph.blobs[program.artifact.value()].bytes;
@@ -131,7 +131,7 @@ void BM_KernelsByHand(benchmark::State& state) {
     context.sizes = given.sizes.data();
     context.args = given.args.data();
     context.threads = &pool;
-    calls.emplace_back(kernels[launch->program.value()].get(), context);
+    calls.emplace_back(kernels[launch->binary.value()].get(), context);
   }
   for (auto _ : state) {
     for (const auto& [kernel, context] : calls) {

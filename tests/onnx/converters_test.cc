@@ -1,11 +1,11 @@
 // The converters' column `op` against what ONNX's cases become.
-#include "encore/ir/import/onnx/converters.h"
 
 #include <map>
 #include <set>
 #include <string>
 
 #include "encore/ir/import/import.h"
+#include "encore/ir/import/onnx/converter_table.h"
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/tests/onnx/case.h"

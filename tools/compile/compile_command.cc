@@ -1,8 +1,11 @@
 #include "encore/tools/compile/compile_command.h"
 
 #include <string>
+#include <vector>
 
 #include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/opt/passes/pipeline.h"
 #include "encore/tools/command.h"
 #include "encore/tools/command_files.h"
 #include "encore/tools/compile/compile_model.h"
@@ -20,10 +23,20 @@ struct Flags {
   CompileRequest request;
   std::vector<std::string> bindings;
   GivenFiles given;
-  std::string emit, stop_after;
+  std::string emit;
+  CompileReport report;
   SessionFlags session;
   JsonOutput json;
 };
+
+// Where a compile can stop, in its order.
+std::vector<std::string> StopNames() {
+  std::vector<std::string> names = {std::string(kAfterImport)};
+  for (const opt::Pass& pass : opt::AllPasses()) names.emplace_back(pass.name);
+  names.emplace_back(kAfterOptimize);
+  names.emplace_back(kAfterLower);
+  return names;
+}
 
 void AddFlags(CLI::App& app, Flags* flags) {
   CompileRequest& request = flags->request;
@@ -37,10 +50,12 @@ void AddFlags(CLI::App& app, Flags* flags) {
                  "text, proto, package or recording; a package, unless "
                  "--stop-after leaves a graph")
       ->check(CLI::IsMember({"text", "proto", "package", "recording"}));
-  app.add_option("--stop-after", flags->stop_after,
-                 "import or optimize: write the graph at that point; lower: "
-                 "the compiled graph without weights")
-      ->check(CLI::IsMember({"import", "optimize", "lower"}));
+  app.add_option("--stop-after", request.stop_after,
+                 "import, a pass (encore opt --list tells them), or optimize, "
+                 "the last one: write the graph at that point; lower: the "
+                 "compiled graph without weights")
+      ->check(CLI::IsMember(StopNames()));
+  flags->report.passes.AddFlags(app);
   app.add_flag("--explain", request.explain,
                "say whether the cache had it and, if not, what differs from "
                "the nearest entry");
@@ -61,28 +76,24 @@ void AddFlags(CLI::App& app, Flags* flags) {
 
 // What --emit and --stop-after ask for together.
 Status SetWanted(const Flags& flags, CompileRequest* request) {
-  if (flags.stop_after == "import") request->stop_after = Stage::kImport;
-  if (flags.stop_after == "optimize") request->stop_after = Stage::kOptimize;
-  if (flags.stop_after == "lower") request->stop_after = Stage::kLower;
-  const bool graph = request->stop_after == Stage::kImport ||
-                     request->stop_after == Stage::kOptimize;
+  const bool graph = request->stops_at_graph();
   request->emit = graph ? Emit::kText : Emit::kPackage;
   if (flags.emit == "text") request->emit = Emit::kText;
   if (flags.emit == "proto") request->emit = Emit::kProto;
   if (flags.emit == "package") request->emit = Emit::kPackage;
   if (flags.emit == "recording") request->emit = Emit::kRecording;
   if (graph && request->emit >= Emit::kPackage) {
-    return InvalidArgumentError(
-        "--emit package and recording need the whole compile; --stop-after "
-        "import and optimize leave a graph, for --emit text or proto");
+    return InvalidArgumentError(StrCat(
+        "--emit package and recording need the whole compile; "
+        "--stop-after ",
+        request->stop_after, " leaves a graph, for --emit text or proto"));
   }
   if (!graph && request->emit == Emit::kProto) {
     return InvalidArgumentError(
-        "--emit proto writes a graph: it needs --stop-after import or "
-        "optimize");
+        "--emit proto writes a graph: it needs --stop-after with import, "
+        "optimize or the name of a pass");
   }
-  if (request->stop_after == Stage::kLower &&
-      request->emit == Emit::kRecording) {
+  if (request->stop_after == kAfterLower && request->emit == Emit::kRecording) {
     return InvalidArgumentError(
         "a recording has weights and calls: --stop-after lower leaves none");
   }
@@ -116,16 +127,16 @@ Status Compile(Flags& flags) {
   ENCORE_ASSIGN_OR_RETURN(request.given,
                           ReadGivenTensors(flags.given, request.model));
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
-  StatusOr<CompileReport> report = [&] {
+  CompileReport& report = flags.report;
+  ENCORE_RETURN_IF_ERROR([&] {
     const Progress progress("compiling");
-    return CompileModel(request, tool->session);
-  }();
-  if (!report.ok()) return report.status();
-  flags.json.Write(ToJson(*report));
+    return CompileModel(request, tool->session, &report);
+  }());
+  flags.json.Write(ToJson(report));
   if (!flags.json.on_stdout() && request.output != "-") {
-    Print(ToText(*report));
+    Print(ToText(report));
   } else if (request.explain) {
-    PrintError(ToText(*report));
+    PrintError(ToText(report));
   }
   return flags.json.status();
 }

@@ -5,20 +5,21 @@
 #include <system_error>
 #include <utility>
 
-#include "encore/backends/compile.h"
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
 #include "encore/cache/session/plan_file.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
-#include "encore/ir/proto/graph_proto.h"
-#include "encore/ir/support/staged_file.h"
+#include "encore/ir/proto/to_proto.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
+#include "encore/opt/passes/pipeline.h"
 #include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/tools/io/generate.h"
+#include "encore/tools/io/write_output.h"
+#include "encore/tools/latency.h"
 #include "encore/tools/run/model_source.h"
 #include "encore/tools/terminal.h"
 
@@ -26,16 +27,6 @@ namespace encore::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
-      .count();
-}
-
-// Writes a file whole or not at all; - is standard output.
-Status WriteWhole(const std::string& path, const std::string& bytes) {
-  return path == "-" ? WriteData(bytes) : WriteWholeFile(path, bytes);
-}
 
 StatusOr<ImportedModel> Import(const CompileRequest& request) {
   ImportOptions options;
@@ -73,15 +64,15 @@ Status FillParameters(Graph* graph, uint64_t seed) {
 
 Status WriteGraph(const CompileRequest& request, const Graph& graph) {
   if (request.emit == Emit::kText) {
-    return WriteWhole(request.output, Print(graph));
+    return WriteOutput(request.output, Print(graph));
   }
   ENCORE_ASSIGN_OR_RETURN(const std::string bytes, ToProto(graph));
-  return WriteWhole(request.output, bytes);
+  return WriteOutput(request.output, bytes);
 }
 
 Status WritePlan(const CompileRequest& request, const Graph& graph,
                  const cache::LoadOptions& load, cache::Session& session) {
-  if (request.stop_after == Stage::kLower) {
+  if (request.stop_after == kAfterLower) {
     return SavePlan(session, request.output, graph, load);
   }
   std::vector<cache::Package::Call> calls;
@@ -107,6 +98,18 @@ Status WithOpenShape(const Status& status, const Graph& graph) {
   return status;
 }
 
+// The graph after the pass that the request stops after, or after all. Sizes
+// have been bound by the importer.
+StatusOr<Graph> AfterPasses(const CompileRequest& request, const Graph& graph,
+                            PassReport* passes) {
+  std::vector<opt::Pass> wanted;
+  for (const opt::Pass& pass : opt::AllPasses()) {
+    wanted.push_back(pass);
+    if (pass.name == request.stop_after) break;
+  }
+  return opt::RunPasses(wanted, graph, {}, passes);
+}
+
 // Everything beyond the graph.
 Status CompileAndWrite(const CompileRequest& request,
                        const ImportedModel& model, cache::Session& session,
@@ -114,6 +117,7 @@ Status CompileAndWrite(const CompileRequest& request,
   const Graph& graph = model.graph;
   cache::LoadOptions load;
   load.files = model.files;
+  load.passes = &report->passes;
   if (request.explain) {
     ENCORE_ASSIGN_OR_RETURN(report->explanation,
                             ExplainMiss(session, graph, load));
@@ -132,50 +136,52 @@ Status CompileAndWrite(const CompileRequest& request,
   const runtime::CompiledGraph& compiled = loaded.graph();
   report->steps =
       static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
-  report->programs = static_cast<int64_t>(compiled.programs.size());
+  report->programs = static_cast<int64_t>(compiled.kernel_binaries.size());
   if (request.emit != Emit::kText) {
     return WritePlan(request, graph, load, session);
   }
   const auto& origins = loaded.names().origins;
-  return WriteWhole(request.output,
-                    runtime::CompiledGraphText(compiled, [&](uint32_t number) {
-                      return number < origins.size() ? origins[number]
-                                                     : std::string();
-                    }));
+  return WriteOutput(request.output,
+                     runtime::CompiledGraphText(compiled, [&](uint32_t number) {
+                       return number < origins.size() ? origins[number]
+                                                      : std::string();
+                     }));
 }
 
 }  // namespace
 
-StatusOr<CompileReport> CompileModel(const CompileRequest& request,
-                                     cache::Session& session) {
-  CompileReport report;
-  report.model = request.model;
-  report.output = request.output;
-  report.target = session.options().compile.target;
+Status CompileModel(const CompileRequest& request, cache::Session& session,
+                    CompileReport* report) {
+  report->model = request.model;
+  report->output = request.output;
+  report->target = session.options().compile.target;
+  report->stage = request.stop_after.empty() ? "all" : request.stop_after;
   const Clock::time_point begin = Clock::now();
   ENCORE_ASSIGN_OR_RETURN(ImportedModel model, Import(request));
   Graph& graph = model.graph;
-  report.import_ms = MillisecondsSince(begin);
-  report.nodes = graph.node_count();
-  if (request.stop_after == Stage::kImport) {
-    report.stage = "import";
+  report->import_ms = MillisecondsSince(begin);
+  report->nodes = graph.node_count();
+  if (request.stop_after == kAfterImport) {
     ENCORE_RETURN_IF_ERROR(WriteGraph(request, graph));
-  } else if (request.stop_after == Stage::kOptimize) {
-    report.stage = "optimize";
-    ENCORE_ASSIGN_OR_RETURN(
-        const Graph better,
-        backends::Optimize(graph, session.options().compile));
-    report.nodes = better.node_count();
+  } else if (request.stops_at_graph()) {
+    ENCORE_ASSIGN_OR_RETURN(const Graph better,
+                            AfterPasses(request, graph, &report->passes));
+    report->nodes = better.node_count();
     ENCORE_RETURN_IF_ERROR(WriteGraph(request, better));
   } else {
-    report.stage = request.stop_after == Stage::kLower ? "lower" : "all";
+    // What a cache has compiled runs no passes.
+    if (report->passes.wants_all()) {
+      ENCORE_RETURN_IF_ERROR(
+          AfterPasses(request, graph, &report->passes).status());
+      report->passes.Restart();
+    }
     ENCORE_RETURN_IF_ERROR(FillParameters(&graph, request.seed));
-    ENCORE_RETURN_IF_ERROR(CompileAndWrite(request, model, session, &report));
+    ENCORE_RETURN_IF_ERROR(CompileAndWrite(request, model, session, report));
   }
   std::error_code error;
   const auto bytes = std::filesystem::file_size(request.output, error);
-  if (!error) report.output_bytes = static_cast<int64_t>(bytes);
-  return report;
+  if (!error) report->output_bytes = static_cast<int64_t>(bytes);
+  return OkStatus();
 }
 
 Json ToJson(const CompileReport& report) {
@@ -187,6 +193,8 @@ Json ToJson(const CompileReport& report) {
   json["target"] = report.target;
   json["nodes"] = report.nodes;
   json["import_ms"] = report.import_ms;
+  json["passes_ms"] = report.passes.PassesMs();
+  json["optimize_ms"] = report.passes.OptimizeMs();
   json["cache"] = !compiled                                      ? Json(nullptr)
                   : report.found_in == cache::FoundIn::kCompiled ? Json("miss")
                                                                  : Json("hit");

@@ -6,33 +6,47 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
 #include "encore/tools/json_output.h"
+#include "encore/tools/pass_report.h"
 #include "encore/tools/run/inputs.h"
 
 namespace encore::tools {
 
-enum class Stage { kImport, kOptimize, kLower, kAll };
 // Text and proto are of a graph, or text of a plan.
 enum class Emit { kText, kProto, kPackage, kRecording };
 
+inline constexpr std::string_view kAfterImport = "import";
+inline constexpr std::string_view kAfterOptimize = "optimize";
+inline constexpr std::string_view kAfterLower = "lower";
+
 struct CompileRequest {
   std::string model, output;
-  Stage stop_after = Stage::kAll;
+  // Where to stop: kAfterImport, a pass of opt/passes/pipeline.h,
+  // kAfterOptimize (the last pass), kAfterLower (the compiled graph without
+  // weights); empty: nowhere.
+  std::string stop_after;
   Emit emit = Emit::kPackage;
   bool explain = false;
   std::map<std::string, int64_t> bindings;
   // Inputs of a recording's call.
   GivenTensors given;
   uint64_t seed = 1;
+
+  // Whether it stops where there is a graph, and no plan yet.
+  bool stops_at_graph() const {
+    return !stop_after.empty() && stop_after != kAfterLower;
+  }
 };
 
 struct CompileReport {
   std::string model, output, stage, target;
   int64_t nodes = 0;
   double import_ms = 0;
+  PassReport passes;
   // Of compiles; nothing where the request stopped before.
   std::optional<cache::FoundIn> found_in;
   std::string key;
@@ -46,8 +60,9 @@ struct CompileReport {
 // Imports the request's model, compiles it in `session` as far as it asks for,
 // and writes the output whole or not at all. Errors say what is wrong with the
 // model, or that the output cannot be written.
-StatusOr<CompileReport> CompileModel(const CompileRequest& request,
-                                     cache::Session& session);
+// `report.passes` has what the flags ask of passes, the rest is filled in.
+Status CompileModel(const CompileRequest& request, cache::Session& session,
+                    CompileReport* report);
 
 Json ToJson(const CompileReport& report);
 // A few lines for a person.

@@ -3,6 +3,9 @@
 
   lint.py --check budgets|folders|format|functions|headers|includes|layers|output [--cache DIR] ROOT
 
+headers: what x.h declares is defined in x.cc or x_<part>.cc beside it; a header of free functions with a file each is an
+interface and needs no source (headers.py).
+
 Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
 line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
 What clang says of a file is kept below DIR, until something that the file includes changes.

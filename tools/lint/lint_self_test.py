@@ -168,6 +168,33 @@ class LintTest(unittest.TestCase):
                  'ir/other.cc': '#include "encore/ir/b.h"\nB* Make() { return nullptr; }\n'}
         self.assertEqual(self.findings('headers', files), [])
 
+    def test_headers_that_are_interfaces(self):
+        """Free functions with a file each; not where a file has two of them, or where a class is among them."""
+        rows = {'ir/rows.h': 'void A();\nvoid B();\n',
+                'ir/a.cc': '#include "encore/ir/rows.h"\nvoid A() {}\n',
+                'ir/b.cc': '#include "encore/ir/rows.h"\nvoid B() {}\n'}
+        self.assertEqual(self.findings('headers', rows), [])
+
+        def lines(changed):
+            return [finding.split(' is defined')[0] for finding in self.findings('headers', {**rows, **changed})]
+        third = {'ir/rows.h': rows['ir/rows.h'] + 'void C();\n'}
+        both = ['ir/rows.h:1: A', 'ir/rows.h:2: B']
+        self.assertEqual(lines({**third, 'ir/b.cc': rows['ir/b.cc'] + 'void C() {}\n'}), both + ['ir/rows.h:3: C'])
+        self.assertEqual(lines({**third, 'ir/rows.cc': '#include "encore/ir/rows.h"\nvoid C() {}\n'}), both)
+        self.assertEqual(lines({'ir/rows.h': 'struct S {\n  void M();\n};\n' + rows['ir/rows.h'],
+                                'ir/c.cc': '#include "encore/ir/rows.h"\nvoid S::M() {}\n'}),
+                         ['ir/rows.h:2: M', 'ir/rows.h:4: A', 'ir/rows.h:5: B'])
+        one = {'ir/rows.h': 'void A();\n', 'ir/b.cc': ''}
+        self.assertEqual(lines(one), both[:1])
+
+    def test_headers_that_expand_tables(self):
+        """What rows of a .def declare is the table's."""
+        files = {'ir/rows.def': 'ROW(A)\nROW(B)\n',
+                 'ir/rows.h': '#define ROW(x) void x();\n#include "encore/ir/rows.def"\n#undef ROW\nvoid C();\n',
+                 'ir/a.cc': '#include "encore/ir/rows.h"\nvoid A() {}\nvoid B() {}\nvoid C() {}\n'}
+        self.assertEqual([finding.split(' is defined')[0] for finding in self.findings('headers', files)],
+                         ['ir/rows.h:4: C'])
+
     def test_output(self):
         for text in ('std::printf("x");', '  std::fputs(x, stderr);', 'out = &std::cout;', 'fwrite(a, 1, n, stdout);'):
             files = {'tools/a/b.cc': text + '\n', 'tools/terminal.cc': text + '\n', 'ir/a.cc': text + '\n'}

@@ -20,7 +20,7 @@ import tempfile
 
 import libclang as clang
 
-FORMAT = 2  # of what is kept.
+FORMAT = 3  # of what is kept.
 # A prelude costs what some twenty files cost without one.
 WORTH_A_PRELUDE = 20
 
@@ -43,8 +43,8 @@ class Reader:
 
     functions   [first line, last line, name]; where bodies were skipped, those that may be longer than the limit, with
                 the last line that they may have
-    declares    [line, name, identifier, whether by a friend declaration]: functions and variables with external
-                linkage, neither inline nor pure, that are not defined here
+    declares    [line, name, identifier, whether by a friend declaration, whether a function of no class]: functions and
+                variables with external linkage, neither inline nor pure, that are not defined here
     defines     their identifiers, where the file defines them
     """
 
@@ -132,7 +132,8 @@ class Reader:
             self.found[path]['defines'].append(clang.usr(cursor))
         elif not (clang.is_pure(cursor) or clang.is_inline(cursor)):
             line = self._unit.location(cursor)[1]
-            self.found[path]['declares'].append([line, clang.spelling(cursor), clang.usr(cursor), by_friend])
+            free = cursor.kind == clang.FUNCTION
+            self.found[path]['declares'].append([line, clang.spelling(cursor), clang.usr(cursor), by_friend, free])
 
     def _begins_body(self, path, cursor):
         """Whether a function whose body was skipped has one. A member declared outside of its class is defined."""

@@ -9,7 +9,7 @@
 
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
-#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/converter_table.h"
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/import/onnx/format/upgrade.h"
 #include "encore/ir/support/strings.h"

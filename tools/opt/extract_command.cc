@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -18,6 +17,7 @@
 #include "encore/opt/extract/extract.h"
 #include "encore/tools/command.h"
 #include "encore/tools/command_files.h"
+#include "encore/tools/io/write_output.h"
 #include "encore/tools/progress.h"
 #include "encore/tools/terminal.h"
 
@@ -91,10 +91,6 @@ StatusOr<std::string> ExtractFiles(const Arguments& arguments) {
   return text + "\n]}\n";
 }
 
-Status Write(const std::string& path, const std::string& text) {
-  return path == "-" ? WriteData(text) : WriteWholeFile(path, text);
-}
-
 }  // namespace
 
 int ExtractMain(int argc, char** argv) {
@@ -125,7 +121,7 @@ int ExtractMain(int argc, char** argv) {
   std::signal(SIGINT, OnInterrupt);
   const StatusOr<std::string> text = ExtractFiles(arguments);
   if (!text.ok()) return Fail(app, text.status());
-  const Status written = Write(arguments.output, *text);
+  const Status written = WriteOutput(arguments.output, *text);
   if (!written.ok()) return Fail(app, written);
   // Everything is written: a solver past its deadline is not waited for.
   if (ex::SolverStillRunning()) std::_Exit(kExitOk);

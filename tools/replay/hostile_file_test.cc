@@ -12,6 +12,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/testing/test_device.h"
 #include "encore/tools/command.h"
+#include "encore/tools/replay/own_code.h"
 #include "encore/tools/replay/replay_main.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -87,7 +88,7 @@ TEST_F(HostileFile, PlansThatNameWhatIsNotThere) {
       [](CompiledGraph& graph) { graph.prepare = PlanId(7); },
       [](CompiledGraph& graph) { graph.plans.clear(); },
       [](CompiledGraph& graph) { graph.slots.clear(); },
-      [](CompiledGraph& graph) { graph.programs.clear(); },
+      [](CompiledGraph& graph) { graph.kernel_binaries.clear(); },
       [](CompiledGraph& graph) { graph.slots[0].base = SlotId(99); },
       [](CompiledGraph& graph) {
         for (runtime::Slot& slot : graph.slots) {

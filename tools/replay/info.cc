@@ -107,7 +107,7 @@ Json SlotsJson(const CompiledGraph& graph) {
 Json ProgramsJson(const CompiledGraph& graph) {
   std::map<std::string, int64_t> by_backend;
   std::set<std::string> requirements;
-  for (const runtime::KernelBinary& program : graph.programs) {
+  for (const runtime::KernelBinary& program : graph.kernel_binaries) {
     ++by_backend[program.backend];
     requirements.insert(program.requirements.begin(),
                         program.requirements.end());
@@ -118,7 +118,7 @@ Json ProgramsJson(const CompiledGraph& graph) {
         static_cast<int64_t>(blob.bytes.size());
   }
   Json json;
-  json["all"] = graph.programs.size();
+  json["all"] = graph.kernel_binaries.size();
   json["by_backend"] = by_backend;
   json["requires"] = requirements;
   json["executable_bytes"] = executable_bytes;

@@ -1,9 +1,10 @@
+#include "encore/tools/replay/own_code.h"
+
 #include "encore/backends/devices.h"
 #include "encore/cache/package/package_loader.h"
 #include "encore/cache/store/trust.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/tools/replay/replay_host.h"
 
 namespace encore::tools {
 

@@ -6,6 +6,7 @@
 #include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/tools/machine_flags.h"
+#include "encore/tools/replay/own_code.h"
 #include "encore/tools/terminal.h"
 
 namespace encore::tools {

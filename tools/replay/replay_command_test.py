@@ -2,6 +2,7 @@
 """Drives `encore compile`, `encore replay` and `replay_only` as a user does."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -97,10 +98,84 @@ class ReplayTest(unittest.TestCase):
 
     def test_dump_shows_steps_with_their_origin(self):
         text = self.expect(0, self.replay('dump', self.package)).stdout
-        self.assertIn('launch cpu:', text)
-        self.assertIn('@"fc/', text)
+        self.assertRegex(text, r'(?m)^  \d+ launch .*  // cpu:\S+ .*"fc/')
         steps = self.json_of(self.replay('dump', self.package, '--json'))
-        self.assertIn('launch cpu:', '\n'.join(sum(steps['plans'], [])))
+        self.assertRegex('\n'.join(sum(steps['plans'], [])), r'(?m)^launch .*  // cpu:\S+ .*"fc/')
+
+    # --- Plans as text.
+
+    def dumped(self, path, name='dumped.plan', change=lambda text: text):
+        text = self.expect(0, self.replay('dump', path)).stdout
+        changed = change(text)
+        target = self.path(name)
+        with open(target, 'w') as file:
+            file.write(changed)
+        return target
+
+    def test_a_dump_is_verified_without_its_blobs(self):
+        plan = self.dumped(self.recording)
+        self.assertIn('sha256', read(plan))
+        self.assertTrue(self.json_of(self.replay('verify', plan, '--json'))['ok'])
+        self.assertIn('plan ok', self.expect(0, self.replay('verify', plan)).stdout)
+        unsound = self.dumped(self.recording, 'unsound.plan',
+                              lambda text: re.sub(r'\n  \d+ deallocate .*', '', text))
+        report = self.json_of(self.replay('verify', unsound, '--json'), 2)
+        self.assertEqual(report['ok'], False)
+        self.assertRegex(report['plan'], r'^P14: ')
+        wrong = self.dumped(self.recording, 'wrong.plan', lambda text: text.replace('\nend', '\nfin'))
+        lines = read(wrong).count('\n')
+        self.assertIn(f'{wrong}:{lines}:1: expected', self.expect(2, self.replay('verify', wrong)).stderr)
+        self.expect(2, self.replay('verify', self.path('none.plan')))
+
+    def test_a_dump_is_assembled_to_what_it_was(self):
+        plan = self.dumped(self.recording)
+        made = self.path('assembled.encore')
+        assemble = ('replay', 'assemble', plan, '--blobs', self.recording, '-o', made)
+        report = self.json_of(self.encore(*assemble, '--json'))
+        self.assertEqual((report['kind'], report['output']), ('recording', made))
+        self.assertEqual(self.expect(0, self.replay('dump', made)).stdout, read(plan))
+        self.assertTrue(self.json_of(self.replay('verify', made, '--trust', '--json'))['ok'])
+        self.assertIn('as expected', self.expect(0, self.replay('run', made, '--trust')).stdout)
+        self.expect(0, self.run_program(REPLAY_ONLY, *assemble[1:]))
+        self.expect(0, self.run_program(REPLAY_ONLY, 'run', made, '--trust'))
+
+    def test_an_entry_is_assembled(self):
+        entries = self.encore('cache', 'list', '--cache', self.cache, '--json').stdout.splitlines()
+        entry = [entry['path'] for entry in map(json.loads, entries) if entry['kind'] == 'graph'][0]
+        made = self.path('entry.encore')
+        plan = self.dumped(entry, 'entry.plan')
+        self.expect(0, self.encore('replay', 'assemble', plan, '--blobs', entry, '-o', made))
+        self.assertEqual(self.json_of(self.replay('info', made, '--json'))['kind'], 'entry')
+        self.assertEqual(self.expect(0, self.replay('dump', made)).stdout, read(plan))
+
+    def test_what_cannot_be_assembled_leaves_the_output_as_it_was(self):
+        made = self.path('kept.encore')
+        with open(made, 'w') as file:
+            file.write('kept')
+        whole = self.dumped(self.package)
+        other_digest = self.dumped(
+            self.package, 'digest.plan',
+            lambda text: re.sub(r'sha256 "[0-9a-f]{64}"', 'sha256 "%s"' % ('ab' * 32), text, count=1))
+        unsound = self.dumped(self.package, 'unsound.plan',
+                              lambda text: re.sub(r'\n  \d+ deallocate .*', '', text))
+        two_outputs = self.path('other.plan')
+        with open(two_outputs, 'w') as file:
+            file.write('compiled_graph 1\npool 0\ninputs ()\noutputs ()\nparameters ()\nprepare none\nrun 0\n'
+                       'plan 0 {\n}\nend\n')
+        for plan, message in ((other_digest, 'abab, '), (unsound, 'P14: '), (two_outputs, 'does not fit'),
+                              (self.path('none.plan'), 'none.plan')):
+            done = self.expect(2, self.encore('replay', 'assemble', plan, '--blobs', self.package, '-o', made))
+            self.assertIn(message, done.stderr)
+            self.assertEqual(read(made), 'kept')
+        done = self.expect(2, self.encore('replay', 'assemble', other_digest, '--blobs', self.package, '-o', made))
+        self.assertRegex(done.stderr, r'digest\.plan:\d+:\d+: blob \d+ .* is not there in .*package\.encore')
+        for arguments in (['--blobs', self.package], ['-o', made], ['--blobs', made, '-o', made],
+                          ['--blobs', self.package, '-o', self.package], ['--blobs', self.package, '-o', whole],
+                          ['--blobs', self.package, '-o', self.path('none/made.encore')],
+                          ['--blobs', self.path('none.encore'), '-o', made]):
+            self.expect(2, self.encore('replay', 'assemble', whole, *arguments))
+        self.assertEqual(read(made), 'kept')
+        self.assertEqual(sorted(name for name in os.listdir(self.folder) if name.endswith('.tmp')), [])
 
     def test_verify_accepts_good_files(self):
         for path in (self.package, self.recording):

@@ -20,6 +20,7 @@ struct ReplayFlags {
   int64_t repeat = 100, warmup = 3;
   double seconds = 0;
   std::string baseline, trace, save;
+  std::string blobs, output;  // of assemble
   JsonOutput json;
 };
 

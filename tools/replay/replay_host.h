@@ -33,13 +33,6 @@ struct ReplayHost {
   std::function<StatusOr<Literal>(const std::string& path)> read_tensor;
 };
 
-// Loads the file's own code. PermissionDenied, with what to do, where it lies
-// in no owner-only store and is not trusted; FailedPrecondition where it
-// requires what this machine lacks.
-StatusOr<std::shared_ptr<const cache::Loaded>> LoadOwnCode(
-    const ReplayFile& file, const LoadRequest& request,
-    runtime::ThreadPool* threads);
-
 }  // namespace encore::tools
 
 #endif  // ENCORE_TOOLS_REPLAY_REPLAY_HOST_H_

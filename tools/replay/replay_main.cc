@@ -22,6 +22,7 @@ enum FlagGroups : unsigned {
   kSaves = 16,     // --save
   kBaseline = 32,  // --seconds, --baseline
   kTraces = 64,    // --trace
+  kMakes = 128,    // --blobs, -o
 };
 
 struct Verb {
@@ -29,14 +30,20 @@ struct Verb {
   const char* summary;
   StatusOr<int> (*run)(ReplayContext& context, const std::string& path);
   unsigned flags;
+  const char* files = ".encore files";
 };
 
 constexpr Verb kVerbs[] = {
     {"info", "what is in a file: sections, key, signature, plan in numbers",
      ReplayInfo, kNoFlags},
-    {"dump", "slots, programs and steps as text", ReplayDump, kNoFlags},
-    {"verify", "check every checksum, the plan, and a recording's outputs",
-     ReplayVerify, kLoads | kCompares},
+    {"dump", "the compiled graph as text, which verify and assemble read",
+     ReplayDump, kNoFlags},
+    {"assemble", "make a file of a text (FILE.plan) and the rest of another",
+     ReplayAssemble, kMakes, "the text, as dump writes it"},
+    {"verify",
+     "check every checksum, the plan, and a recording's outputs; of a text "
+     "(FILE.plan) the plan",
+     ReplayVerify, kLoads | kCompares, ".encore files, or texts: FILE.plan"},
     {"run", "replay a recording's calls and compare, or a package on inputs",
      ReplayRun, kLoads | kInputs | kCompares | kSaves},
     {"bench", "latencies, in pairs with a baseline's", ReplayBench,
@@ -96,20 +103,33 @@ void AddMeasureFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
   }
 }
 
+void AddMakeFlags(CLI::App& app, unsigned groups, ReplayFlags* flags) {
+  if ((groups & kMakes) == 0) return;
+  app.add_option("--blobs", flags->blobs,
+                 "the .encore file that has the text's blobs, and all but the "
+                 "compiled graph of what is written")
+      ->required();
+  app.add_option("-o,--output", flags->output, "the .encore file to write")
+      ->required();
+}
+
 // What is written must be apart from what is read, and of one file.
 Status CheckFiles(const ReplayFlags& flags) {
   for (const auto& [flag, path] :
-       {std::pair("--save", &flags.save), std::pair("--trace", &flags.trace)}) {
+       {std::pair("--save", &flags.save), std::pair("--trace", &flags.trace),
+        std::pair("-o", &flags.output)}) {
     if (path->empty() || flags.files.size() == 1) continue;
     return InvalidArgumentError(StrCat(flag, " takes exactly one file"));
   }
   CommandFiles files;
   files.Writes("--save", flags.save);
   files.Writes("--trace", flags.trace);
+  files.Writes("-o", flags.output);
   files.WritesData("--json", flags.json.path());
   for (const std::string& path : flags.files) files.Reads("the file", path);
   for (const std::string& input : flags.inputs) files.ReadsInput(input);
   files.Reads("--baseline", flags.baseline);
+  files.Reads("--blobs", flags.blobs);
   return files.CheckApart();
 }
 
@@ -142,9 +162,10 @@ int ReplayMain(int argc, char** argv, const ReplayHost& host) {
   ReplayFlags flags;
   for (const Verb& verb : kVerbs) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
-    sub->add_option("FILE", flags.files, ".encore files")->required();
+    sub->add_option("FILE", flags.files, verb.files)->required();
     AddRunFlags(*sub, verb.flags, &flags);
     AddMeasureFlags(*sub, verb.flags, &flags);
+    AddMakeFlags(*sub, verb.flags, &flags);
     flags.json.AddFlag(*sub);
     sub->footer(
         "Exit codes: 0 ok, 1 outputs are not as expected, 2 unusable input or "

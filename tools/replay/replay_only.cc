@@ -3,6 +3,7 @@
 
 #include "encore/tools/command.h"
 #include "encore/tools/io/npy.h"
+#include "encore/tools/replay/own_code.h"
 #include "encore/tools/replay/replay_main.h"
 #include "encore/tools/signals.h"
 

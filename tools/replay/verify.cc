@@ -6,6 +6,7 @@
 #include "encore/runtime/plan/plan_verifier.h"
 #include "encore/tools/command.h"
 #include "encore/tools/replay/calls.h"
+#include "encore/tools/replay/plan_text_file.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
 #include "encore/tools/terminal.h"
@@ -103,21 +104,31 @@ Status CheckContents(ReplayContext& context, const std::string& path,
   return OkStatus();
 }
 
+Status CheckContainer(ReplayContext& context, const std::string& path,
+                      Findings* findings) {
+  ENCORE_ASSIGN_OR_RETURN(const auto container, cache::Container::Open(path));
+  CheckSections(*container, findings);
+  if (findings->problems.empty()) return CheckContents(context, path, findings);
+  if (container->Find(cache::SectionType::kCompiledGraph) == nullptr) {
+    findings->plan = "none";
+  }
+  return OkStatus();
+}
+
+Status CheckText(const std::string& path, Findings* findings) {
+  ENCORE_ASSIGN_OR_RETURN(const Status plan, VerifyPlanText(path));
+  findings->plan = plan.ok() ? "ok" : Message(plan);
+  if (!plan.ok()) findings->Problem(kExitUnusableInput, Message(plan));
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<int> ReplayVerify(ReplayContext& context, const std::string& path) {
   Findings findings;
-  const auto container = cache::Container::Open(path);
-  Status status = container.status();
-  if (status.ok()) {
-    CheckSections(**container, &findings);
-    if (findings.problems.empty()) {
-      status = CheckContents(context, path, &findings);
-    } else if ((*container)->Find(cache::SectionType::kCompiledGraph) ==
-               nullptr) {
-      findings.plan = "none";
-    }
-  }
+  const Status status = IsPlanText(path)
+                            ? CheckText(path, &findings)
+                            : CheckContainer(context, path, &findings);
   if (!status.ok()) {
     findings.Problem(ExitCodeOf(status), Message(status));
     WriteJson(context, path, findings);

@@ -37,7 +37,8 @@ Json ToJson(const RunReport& report) {
   json["target"] = report.target;
   json["cache"] = CacheText(report);
   json["import_ms"] = report.import_ms;
-  json["optimize_ms"] = nullptr;
+  json["passes_ms"] = report.passes.PassesMs();
+  json["optimize_ms"] = report.passes.OptimizeMs();
   json["compile_ms"] = report.found_in == cache::FoundIn::kCompiled
                            ? Json(report.compile_ms)
                            : Json(nullptr);
@@ -55,8 +56,7 @@ Json ToJson(const RunReport& report) {
   json["arena_bytes"] = report.arena_bytes;
   json["peak_rss_bytes"] = report.peak_rss_bytes;
   json["host_kernels"] = report.host_kernels;
-  // There is no target but the host.
-  json["device_kernels"] = nullptr;
+  json["device_kernels"] = report.device_kernels;
   json["outputs"] = Json::array();
   for (const OutputReport& output : report.outputs) {
     Json entry;

@@ -18,6 +18,7 @@
 #include "encore/runtime/replay/host_object.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/tools/io/npy.h"
+#include "encore/tools/latency.h"
 #include "encore/tools/progress.h"
 #include "encore/tools/run/model_source.h"
 
@@ -25,11 +26,6 @@ namespace encore::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
-      .count();
-}
 
 int64_t PeakRss() {
   rusage usage;
@@ -54,7 +50,8 @@ class LoadedModel {
   Status Measure(RunReport* report);
   // Every call once, and how its outputs compare.
   Status Check(RunReport* report);
-  Status Trace();
+  // A replay, after the passes of the load.
+  Status Trace(const PassReport& passes);
   Status Record();
 
  private:
@@ -108,6 +105,7 @@ Status LoadedModel::Load(RunReport* report) {
     inputs_.push_back(std::move(inputs));
   }
   progress.SetLabel(StrCat("compiling ", report->model));
+  load_options_.passes = &report->passes;
   const cache::SessionStatistics before = session_.statistics();
   ENCORE_RETURN_IF_ERROR(
       LoadGraph(request_.trust ? source.package.get() : nullptr));
@@ -144,13 +142,17 @@ Status LoadedModel::LoadGraph(const cache::Package* trusted) {
 }
 
 void LoadedModel::Describe(RunReport* report) const {
-  const runtime::CompiledGraph& compiled = loaded_->graph();
+  const runtime::Executable& executable = *loaded_->compiled().executable;
+  const runtime::CompiledGraph& compiled = executable.graph();
   const auto& steps = compiled.plan(compiled.run).steps;
   report->steps = static_cast<int64_t>(steps.size());
-  report->host_kernels =
-      std::ranges::count_if(steps, [](const runtime::Step& step) {
-        return runtime::LaunchOf(step) != nullptr;
-      });
+  for (const runtime::Step& step : steps) {
+    const runtime::Launch* launch = runtime::LaunchOf(step);
+    if (launch == nullptr) continue;
+    const bool on_host =
+        executable.devices()[launch->device.value()]->runs_on_host();
+    ++(on_host ? report->host_kernels : report->device_kernels);
+  }
   report->arena_bytes = replayer_->arena_bytes();
   for (size_t i = 0; i < graph_->outputs().size(); ++i) {
     const Graph::Output& output = graph_->outputs()[i];
@@ -248,19 +250,27 @@ Status LoadedModel::Check(RunReport* report) {
   return OkStatus();
 }
 
-Status LoadedModel::Trace() {
+Status LoadedModel::Trace(const PassReport& passes) {
   ENCORE_RETURN_IF_ERROR(Bind(0));
   runtime::Profiler profiler;
   ENCORE_RETURN_IF_ERROR(loaded_->Replay(*replayer_, &profiler));
   const auto& origins = loaded_->names().origins;
+  std::vector<std::string> names;
+  names.reserve(passes.times().size());
+  std::vector<runtime::Profiler::Event> events;
+  for (const PassReport::Time& time : passes.times()) {
+    names.push_back(StrCat("pass ", time.name));
+    events.push_back({names.back(), time.begin, time.end});
+  }
   return Annotate(
-      WriteWholeFile(request_.trace,
-                     profiler.ChromeTrace(loaded_->graph(),
-                                          [&](uint32_t number) {
-                                            return number < origins.size()
-                                                       ? origins[number]
-                                                       : std::string();
-                                          })),
+      WriteWholeFile(request_.trace, profiler.ChromeTrace(
+                                         loaded_->graph(),
+                                         [&](uint32_t number) {
+                                           return number < origins.size()
+                                                      ? origins[number]
+                                                      : std::string();
+                                         },
+                                         events)),
       "--trace");
 }
 
@@ -299,7 +309,8 @@ StatusOr<RunReport> RunModel(const RunRequest& request,
     ENCORE_RETURN_IF_ERROR(model.Measure(&report));
     ENCORE_RETURN_IF_ERROR(model.Check(&report));
   }
-  if (!request.trace.empty()) ENCORE_RETURN_IF_ERROR(model.Trace());
+  if (!request.trace.empty())
+    ENCORE_RETURN_IF_ERROR(model.Trace(report.passes));
   if (!request.record.empty()) ENCORE_RETURN_IF_ERROR(model.Record());
   report.peak_rss_bytes = PeakRss();
   return report;

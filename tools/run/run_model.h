@@ -14,6 +14,7 @@
 #include "encore/ir/types/literal.h"
 #include "encore/ir/types/literal_compare.h"
 #include "encore/tools/latency.h"
+#include "encore/tools/pass_report.h"
 #include "encore/tools/run/inputs.h"
 
 namespace encore::tools {
@@ -53,8 +54,11 @@ struct RunReport {
   double import_ms = 0, compile_ms = 0, load_ms = 0;
   int64_t runs = 0;
   std::optional<Latency> latency;
-  // Steps of a replay, and those of them that run a kernel on the host.
-  int64_t steps = 0, host_kernels = 0;
+  // What of it were passes; of none where the cache had what they lead to.
+  PassReport passes;
+  // Steps of a replay, and those of them that run a kernel on the host's
+  // processor, and on another. Without the steps of bodies.
+  int64_t steps = 0, host_kernels = 0, device_kernels = 0;
   int64_t arena_bytes = 0, peak_rss_bytes = 0;
   std::vector<OutputReport> outputs;
   std::vector<std::vector<Literal>> values;  // by call

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "encore/backends/cpu/codegen/module_abi.h"
+#include "encore/backends/cpu/codegen/module.h"
 #include "encore/backends/cpu/elf/image_linker.h"
 #include "encore/backends/cpu/elf/library_file.h"
 #include "encore/ir/support/status_macros.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "encore/backends/cpu/codegen/module_abi.h"
+#include "encore/backends/cpu/codegen/module.h"
 
 namespace {
 

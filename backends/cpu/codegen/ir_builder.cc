@@ -1,5 +1,6 @@
 #include "encore/backends/cpu/codegen/ir_builder.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <optional>
@@ -83,6 +84,8 @@ int ElemBits(Elem elem) {
       return 64;
   }
 }
+
+int ElemBytes(Elem elem) { return std::max(ElemBits(elem) / 8, 1); }
 
 std::string IrType::ToString() const {
   if (lanes == 1) return std::string(ElemName(elem));

@@ -34,6 +34,8 @@ enum class Elem : uint8_t {
 };
 
 int ElemBits(Elem elem);
+// Bytes of an element in memory.
+int ElemBytes(Elem elem);
 inline bool IsFloatElem(Elem elem) {
   return elem == Elem::kF16 || elem == Elem::kF32 || elem == Elem::kF64;
 }

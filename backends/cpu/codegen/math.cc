@@ -64,10 +64,9 @@ Value MathEmitter::Scale(const Value& x, const Value& exponent) {
                   power(b.Binary("sub", n, half)));
 }
 
-Value MathEmitter::Exp(const Value& x) {
-  if (!IsF32(x)) return Helper(MathFunction::kExp, x, {});
-  // Beyond these the result is 0 or infinity; the comparisons keep NaN.
-  const Value low = Const(x, -104.0), high = Const(x, 89.0);
+MathEmitter::Power MathEmitter::PowerOfE(const Value& x, double least) {
+  // Beyond these the result is its limit; the comparisons keep NaN.
+  const Value low = Const(x, least), high = Const(x, 89.0);
   Value y = b.Select(b.Compare("olt", x, low), low, x);
   y = b.Select(b.Compare("ogt", y, high), high, y);
   const Value n = b.Intrinsic("rint", {b.Binary("fmul", y, Const(x, kLog2E))});
@@ -78,32 +77,29 @@ Value MathEmitter::Exp(const Value& x) {
                                     8.3334519073e-3, 4.1665795894e-2,
                                     1.6666665459e-1, 5.0000001201e-1};
   const Value p = Polynomial(r, kP);
-  const Value e =
-      b.Binary("fadd", b.Fma(b.Binary("fmul", p, r), r, r), Const(x, 1.0));
+  return {n, b.Fma(b.Binary("fmul", p, r), r, r)};
+}
+
+Value MathEmitter::Exp(const Value& x) {
+  if (!IsF32(x)) return Helper(MathFunction::kExp, x, {});
+  const Power power = PowerOfE(x, -104.0);
+  const Value e = b.Binary("fadd", power.rest, Const(x, 1.0));
   // A NaN must not reach the conversion to an integer.
   const Value is_nan = b.Compare("uno", x, x);
-  const Value safe = b.Select(is_nan, Const(x, 0), n);
+  const Value safe = b.Select(is_nan, Const(x, 0), power.exponent);
   return b.Select(is_nan, x, Scale(e, safe));
 }
 
 Value MathEmitter::Expm1(const Value& x) {
   if (!IsF32(x)) return Helper(MathFunction::kExpm1, x, {});
-  const Value low = Const(x, -30.0), high = Const(x, 89.0);
-  Value y = b.Select(b.Compare("olt", x, low), low, x);
-  y = b.Select(b.Compare("ogt", y, high), high, y);
-  const Value n = b.Intrinsic("rint", {b.Binary("fmul", y, Const(x, kLog2E))});
-  Value r = b.Fma(n, Const(x, -kLn2High), y);
-  r = b.Fma(n, Const(x, -kLn2Low), r);
-  static constexpr std::array kP = {1.9875691500e-4, 1.3981999507e-3,
-                                    8.3334519073e-3, 4.1665795894e-2,
-                                    1.6666665459e-1, 5.0000001201e-1};
-  const Value p = b.Fma(b.Binary("fmul", Polynomial(r, kP), r), r, r);
+  const Power power = PowerOfE(x, -30.0);
   const Value is_nan = b.Compare("uno", x, x);
-  const Value safe = b.Select(is_nan, Const(x, 0), n);
+  const Value safe = b.Select(is_nan, Const(x, 0), power.exponent);
   // 2^n (e^r - 1) + (2^n - 1); halved, because 2^n may overflow where the
   // result does not.
-  const Value power = Scale(Const(x, 0.5), safe);
-  const Value sum = b.Fma(power, p, b.Binary("fsub", power, Const(x, 0.5)));
+  const Value half = Scale(Const(x, 0.5), safe);
+  const Value sum =
+      b.Fma(half, power.rest, b.Binary("fsub", half, Const(x, 0.5)));
   const Value result = b.Binary("fadd", sum, sum);
   const Value tiny = b.Compare("olt", b.Intrinsic("fabs", {x}), Const(x, 1e-7));
   return b.Select(b.Binary("or", is_nan, tiny), x, result);

@@ -39,6 +39,13 @@ struct MathEmitter {
   // c[0] x^(n-1) + … + c[n-1], Horner with fma.
   Value Polynomial(const Value& x, std::span<const double> c);
   Value Scale(const Value& x, const Value& exponent);
+  // e^x = 2^exponent (1 + rest).
+  struct Power {
+    Value exponent;  // a float with an integer value
+    Value rest;      // in [sqrt(1/2) - 1, sqrt(2) - 1]
+  };
+  // Of an f32 `x`, taken as `least` or 89 beyond these.
+  Power PowerOfE(const Value& x, double least);
   Value LogOf(const Value& x, const Value* correction);
   Value SinCos(const Value& x, int quadrant, MathFunction far);
 };

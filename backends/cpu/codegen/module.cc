@@ -1,5 +1,5 @@
 // The only file of Encore's CPU backend that sees LLVM.
-#include "llvm/IR/Module.h"
+#include "encore/backends/cpu/codegen/module.h"
 
 #include <cstring>
 #include <memory>
@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "encore/backends/cpu/codegen/module_abi.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"

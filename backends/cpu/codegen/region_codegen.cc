@@ -266,12 +266,9 @@ GeneratedKernel RegionGenerator::Generate(std::string_view name,
   MakeBuffers();
   EmitUnits();
   EmitPadding(e_, region_, schedule_.lanes, partition_, partitions_);
-  GeneratedKernel kernel;
-  kernel.ir =
-      b_.Finish(name, "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",
-                vector_bits);
+  GeneratedKernel kernel =
+      FinishKernel(b_, name, schedule_.partitions, vector_bits);
   kernel.any_partitions = flat_.is_symbolic();
-  kernel.partitions = schedule_.partitions;
   if (flat_.is_symbolic()) {
     kernel.partitions = scratch_ == 0 ? kMostPartitions : kMostWithScratch;
   }
@@ -280,6 +277,16 @@ GeneratedKernel RegionGenerator::Generate(std::string_view name,
 }
 
 }  // namespace
+
+GeneratedKernel FinishKernel(IrBuilder& b, std::string_view name,
+                             int64_t partitions, int vector_bits) {
+  GeneratedKernel kernel;
+  kernel.ir =
+      b.Finish(name, "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",
+               vector_bits);
+  kernel.partitions = partitions;
+  return kernel;
+}
 
 GeneratedKernel GenerateRegion(const FlatRegion& flat, const Schedule& schedule,
                                std::string_view name, int vector_bits) {

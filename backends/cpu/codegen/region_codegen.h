@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/ir/types/dim.h"
 
@@ -23,6 +24,10 @@ struct GeneratedKernel {
   bool any_partitions = false;
   Dim scratch_bytes;  // the buffer behind the outputs, 0: none
 };
+
+// What `b` has as the function `name` (a KernelFunction) of so many partitions.
+GeneratedKernel FinishKernel(IrBuilder& b, std::string_view name,
+                             int64_t partitions, int vector_bits);
 
 // The function `name` (a KernelFunction) for `flat`, which may be symbolic.
 GeneratedKernel GenerateRegion(const FlatRegion& flat, const Schedule& schedule,

@@ -11,8 +11,6 @@
 namespace encore::backends::cpu {
 namespace {
 
-int ElemBytes(Elem elem) { return std::max(ElemBits(elem) / 8, 1); }
-
 // Stage results are kept as they are computed, bool as bytes.
 Elem StageElem(DType dtype) {
   return dtype == DType::kBool ? Elem::kI8 : ComputeElem(dtype);
@@ -35,7 +33,12 @@ RegionCombiner UpdateCombiner(Update update) {
 
 RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
                              size_t staged)
-    : flat_(flat), region_(*flat.region), lanes_(lanes), b_(b) {
+    : flat_(flat),
+      region_(*flat.region),
+      lanes_(lanes),
+      b_(b),
+      sizes_(b),
+      memory_(lanes, b) {
   const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
   helpers_ = IrBuilder::Parameter("helpers", Elem::kPtr);
   const auto load = [&](size_t i) {
@@ -48,11 +51,7 @@ RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
     outputs_.push_back(load(inputs + i));
   }
   inputs_.resize(region_.inputs.size());
-  const Value args = IrBuilder::Parameter("args", Elem::kPtr);
-  for (uint32_t i = 0; i < region_.symbols; ++i) {
-    symbols_.push_back(b_.Load({Elem::kI64, 1},
-                               b_.Gep(args, Elem::kI64, IrBuilder::I64(i)), 8));
-  }
+  sizes_.LoadSymbols(region_.symbols);
   bases_.resize(region_.accesses.size());
   variables_.resize(region_.extents.size(), IrBuilder::I64(0));
   offsets_.resize(region_.extents.size());
@@ -90,7 +89,8 @@ Value RegionEmitter::IndexVector(const DynamicIndex& dynamic) {
           ? Size(0)
           : dynamic.index.Coefficient(static_cast<uint32_t>(variable_));
   if (!(step == 0)) {
-    index = b_.Binary("add", b_.Splat(index, lanes_), SizeSteps(step));
+    index =
+        b_.Binary("add", b_.Splat(index, lanes_), sizes_.Steps(step, lanes_));
   }
   if (!dynamic.indirect.valid()) return index;
   const Value indirect = Eval(dynamic.indirect);
@@ -98,13 +98,61 @@ Value RegionEmitter::IndexVector(const DynamicIndex& dynamic) {
   return b_.Binary("add", b_.Splat(index, lanes), b_.Splat(indirect, lanes));
 }
 
-Value RegionEmitter::LaneSteps(const Address& address) {
-  const IrType type{Elem::kI64, lanes_};
-  if (address.repeat == 1) return IrBuilder::Steps(type, address.lane_stride);
-  return IrBuilder::Steps(type, address.lane_stride, address.repeat);
+Value RegionEmitter::AffineValue(const Affine& affine) {
+  Value sum = IrBuilder::I64(0);
+  Size offset = affine.offset;
+  for (const auto& [variable, coefficient] : affine.terms) {
+    sum = b_.Add(sum, b_.Mul(variables_[variable], SizeValue(coefficient)));
+    offset += coefficient * offsets_[variable];
+  }
+  return b_.Add(sum, SizeValue(offset));
 }
 
-void RegionEmitter::AddRepeats(const FlatAccess& access, Address* address) {
+void RegionEmitter::AddStep(const Value& step, LaneAddress* address) {
+  const int lanes = std::max(address->element.lanes(), step.lanes());
+  if (lanes > 1 && address->lane_stride != 0) {
+    address->element = b_.Splat(address->element, lanes);
+    address->element =
+        b_.Binary("add", address->element, memory_.LaneSteps(*address));
+    address->lane_stride = 0;
+    address->repeat = 1;
+  }
+  address->element = b_.Binary("add", b_.Splat(address->element, lanes),
+                               b_.Splat(step, lanes));
+}
+
+void RegionEmitter::AddBlocked(const FlatAccess& access,
+                               const DynamicIndex& dynamic, const Value& index,
+                               LaneAddress* address) {
+  const auto step = [&](const Value& at) {
+    const auto all = [&](const Size& size) {
+      return b_.Splat(SizeValue(size), at.lanes());
+    };
+    const Value block = IrBuilder::Int(at.type, dynamic.block);
+    const Value outer = b_.Binary("mul", b_.Binary("udiv", at, block),
+                                  all(dynamic.block_stride));
+    const Value inner =
+        b_.Binary("mul", b_.Binary("urem", at, block), all(dynamic.stride));
+    return b_.Binary("add", outer, inner);
+  };
+  const auto variable = static_cast<uint32_t>(variable_);
+  if (index.lanes() == 1 || address->element.lanes() > 1 ||
+      !dynamic.InOneBlock(variable, lanes_)) {
+    AddStep(step(index), address);
+    return;
+  }
+  AddStep(step(AffineValue(dynamic.index)), address);
+  address->lane_stride += int64_t{dynamic.stride};
+  // The block is there in full, where nothing else moves along the lanes.
+  int moving = access.address.Coefficient(variable) == 0 ? 0 : 1;
+  for (const DynamicIndex& other : access.dynamic) {
+    const bool moves = !(other.index.Coefficient(variable) == 0);
+    if (moves || other.indirect.valid()) ++moving;
+  }
+  address->whole = moving == 1;
+}
+
+void RegionEmitter::AddRepeats(const FlatAccess& access, LaneAddress* address) {
   for (const FlatAccess::Repeat& repeat : access.repeats) {
     const Value at =
         b_.Add(variables_[repeat.variable], offsets_[repeat.variable]);
@@ -120,7 +168,7 @@ void RegionEmitter::AddRepeats(const FlatAccess& access, Address* address) {
   }
 }
 
-void RegionEmitter::AddPhase(const FlatAccess& access, Address* address) {
+void RegionEmitter::AddPhase(const FlatAccess& access, LaneAddress* address) {
   int64_t position = access.phased.offset;
   for (const auto& [variable, coefficient] : access.phased.terms) {
     position += coefficient * offsets_[variable];
@@ -137,22 +185,7 @@ void RegionEmitter::AddPhase(const FlatAccess& access, Address* address) {
       position % access.phases * access.phase_pitch + position / access.phases;
 }
 
-Value RegionEmitter::LoadRepeated(IrType type, const Value& pointer, int repeat,
-                                  const Value& mask) {
-  const int count = lanes_ / repeat;
-  std::vector<int> spread, first;
-  for (int i = 0; i < lanes_; ++i) spread.push_back(i / repeat);
-  for (int i = 0; i < count; ++i) first.push_back(i * repeat);
-  const int align = ElemBytes(type.elem);
-  const IrType part = type.Lanes(count);
-  const Value loaded =
-      mask.valid() ? b_.MaskedLoad(part, pointer, b_.Shuffle(mask, mask, first),
-                                   IrBuilder::Zero(part), align)
-                   : b_.Load(part, pointer, align);
-  return b_.Shuffle(loaded, loaded, spread);
-}
-
-void RegionEmitter::AddAffine(const FlatAccess& access, Address* address) {
+void RegionEmitter::AddAffine(const FlatAccess& access, LaneAddress* address) {
   address->element = IrBuilder::I64(0);
   Size offset = access.address.offset, lane_stride = 0;
   for (const auto& [variable, coefficient] : access.address.terms) {
@@ -173,12 +206,12 @@ void RegionEmitter::AddAffine(const FlatAccess& access, Address* address) {
     address->lane_stride = lane_stride;
   } else {
     address->element = b_.Binary("add", b_.Splat(address->element, lanes_),
-                                 SizeSteps(lane_stride));
+                                 sizes_.Steps(lane_stride, lanes_));
   }
 }
 
-RegionEmitter::Address RegionEmitter::MakeAddress(const FlatAccess& access) {
-  Address address;
+LaneAddress RegionEmitter::MakeAddress(const FlatAccess& access) {
+  LaneAddress address;
   AddAffine(access, &address);
   AddRepeats(access, &address);
   if (access.padded) AddPhase(access, &address);
@@ -226,83 +259,6 @@ Value RegionEmitter::LaneMask(const Value& valid) {
   return mask;
 }
 
-Value RegionEmitter::Pointer(const Value& base, Elem elem,
-                             const Address& address) {
-  return b_.Gep(b_.Gep(base, elem, address.element), elem,
-                IrBuilder::I64(address.offset));
-}
-
-Value RegionEmitter::Pointers(const Value& base, Elem elem,
-                              const Address& address) {
-  Value index = b_.Add(b_.Splat(address.element, lanes_), address.offset);
-  if (address.lane_stride != 0) {
-    index = b_.Binary("add", index, LaneSteps(address));
-  }
-  return b_.Gep(base, elem, index);
-}
-
-Value RegionEmitter::LoadVector(Elem elem, const Value& base,
-                                const Address& address, const Value& fill,
-                                const Value& mask) {
-  const IrType type{elem, lanes_};
-  const int align = ElemBytes(elem);
-  const Value otherwise =
-      fill.valid() ? b_.Splat(fill, lanes_) : IrBuilder::Zero(type);
-  if (address.repeat > 1 && address.element.lanes() == 1 &&
-      address.lane_stride == 1 && !address.valid.valid()) {
-    return LoadRepeated(type, Pointer(base, elem, address),
-                        static_cast<int>(address.repeat), mask);
-  }
-  const bool even = address.repeat == 1 && address.element.lanes() == 1;
-  if (even && address.lane_stride == 1) {
-    const Value pointer = Pointer(base, elem, address);
-    if (!mask.valid()) return b_.Load(type, pointer, align);
-    return b_.MaskedLoad(type, pointer, mask, otherwise, align);
-  }
-  if (even && address.lane_stride == 2) {
-    return LoadEven(type, Pointer(base, elem, address), mask, otherwise);
-  }
-  return b_.Gather(type, Pointers(base, elem, address),
-                   mask.valid() ? mask : IrBuilder::True(lanes_), otherwise,
-                   align);
-}
-
-// Elements 0, 2, 4, … behind `pointer`: the low half of the lanes from a vector
-// that starts there, the high half from one that ends at the last element.
-Value RegionEmitter::LoadEven(IrType type, const Value& pointer,
-                              const Value& mask, const Value& otherwise) {
-  const int align = ElemBytes(type.elem);
-  const Value second = b_.Gep(pointer, type.elem, IrBuilder::I64(lanes_ - 1));
-  std::vector<int> pick, low, high;
-  for (int i = 0; i < lanes_; ++i) {
-    pick.push_back(2 * i < lanes_ ? 2 * i : 2 * i + 1);
-    // Lane of the result that element i of each vector is; `lanes_`: none.
-    low.push_back(i % 2 == 0 ? i / 2 : lanes_);
-    high.push_back(i % 2 == 1 ? (lanes_ - 1 + i) / 2 : lanes_);
-  }
-  if (!mask.valid()) {
-    return b_.Shuffle(b_.Load(type, pointer, align),
-                      b_.Load(type, second, align), pick);
-  }
-  const Value none = IrBuilder::Zero(mask.type), zero = IrBuilder::Zero(type);
-  const Value a =
-      b_.MaskedLoad(type, pointer, b_.Shuffle(mask, none, low), zero, align);
-  const Value c =
-      b_.MaskedLoad(type, second, b_.Shuffle(mask, none, high), zero, align);
-  return b_.Select(mask, b_.Shuffle(a, c, pick), otherwise);
-}
-
-Value RegionEmitter::LoadScalar(Elem elem, const Value& base,
-                                const Address& address, const Value& fill) {
-  const IrType type{elem, 1};
-  Value pointer = Pointer(base, elem, address);
-  if (!address.valid.valid()) return b_.Load(type, pointer, ElemBytes(elem));
-  const Value otherwise = b_.NewVariable(type);
-  b_.Set(otherwise, fill.valid() ? fill : IrBuilder::Zero(type));
-  pointer = b_.Select(address.valid, pointer, otherwise);
-  return b_.Load(type, pointer, ElemBytes(elem));
-}
-
 Value RegionEmitter::LoadStage(const Access& access, const FlatAccess& flat,
                                DType dtype) {
   const Result& result = results_[access.number][access.component];
@@ -313,7 +269,7 @@ Value RegionEmitter::LoadStage(const Access& access, const FlatAccess& flat,
     fill = Eval(access.fill);
     if (dtype == DType::kBool) fill = b_.Convert("zext", fill, Elem::kI8);
   }
-  Address address = MakeAddress(flat);
+  LaneAddress address = MakeAddress(flat);
   Value loaded;
   if (result.shared_lanes > 1) {
     ENCORE_CHECK(!address.is_vector() && !address.valid.valid());
@@ -322,10 +278,10 @@ Value RegionEmitter::LoadStage(const Access& access, const FlatAccess& flat,
     loaded = b_.Load({elem, result.shared_lanes},
                      b_.Gep(result.buffer, elem, at), ElemBytes(elem));
   } else if (address.is_vector() || address.valid.lanes() > 1) {
-    loaded =
-        LoadVector(elem, result.buffer, address, fill, LaneMask(address.valid));
+    loaded = memory_.LoadVector(elem, result.buffer, address, fill,
+                                LaneMask(address.valid));
   } else {
-    loaded = LoadScalar(elem, result.buffer, address, fill);
+    loaded = memory_.LoadScalar(elem, result.buffer, address, fill);
   }
   return dtype == DType::kBool ? FromMemory(b_, dtype, loaded) : loaded;
 }
@@ -339,18 +295,19 @@ Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
   const Elem elem = MemoryElem(dtype);
   Value fill;
   if (access.fill.valid()) fill = ToMemory(b_, dtype, Eval(access.fill));
-  const Address address = MakeAddress(flat);
+  const LaneAddress address = MakeAddress(flat);
   const Value& base =
       bases_[number].valid() ? bases_[number] : inputs_[access.number];
   if (!address.is_vector() && address.valid.lanes() <= 1) {
-    return FromMemory(b_, dtype, LoadScalar(elem, base, address, fill));
+    return FromMemory(b_, dtype, memory_.LoadScalar(elem, base, address, fill));
   }
   // Panels along the lanes and copies are whole.
   const bool whole = flat.padded || (address.whole && !address.valid.valid()) ||
                      (variable_ != kNoVariable &&
                       flat.panel == static_cast<uint32_t>(variable_));
   const Value mask = whole ? Value() : LaneMask(address.valid);
-  return FromMemory(b_, dtype, LoadVector(elem, base, address, fill, mask));
+  return FromMemory(b_, dtype,
+                    memory_.LoadVector(elem, base, address, fill, mask));
 }
 
 Value RegionEmitter::EmitExpr(const Expr& expr) {
@@ -358,7 +315,7 @@ Value RegionEmitter::EmitExpr(const Expr& expr) {
     case Expr::Kind::kConstant:
       return ConstantValue(expr.dtype, expr.bits, 1);
     case Expr::Kind::kDim:
-      return DimValue(expr.dim);
+      return sizes_.DimValue(expr.dim);
     case Expr::Kind::kVariable: {
       const Value base = b_.Add(variables_[expr.number], offsets_[expr.number]);
       if (static_cast<int>(expr.number) != variable_) return base;
@@ -392,29 +349,12 @@ Value RegionEmitter::Eval(ExprId id) {
   return memo_[id.value()];
 }
 
-void RegionEmitter::StoreVector(const Value& value, const Value& base,
-                                const Address& address) {
-  const Elem elem = value.type.elem;
-  const Value mask = LaneMask(address.valid);
-  if (address.element.lanes() == 1 && address.lane_stride == 1) {
-    const Value pointer = Pointer(base, elem, address);
-    if (mask.valid()) {
-      b_.MaskedStore(value, pointer, mask, ElemBytes(elem));
-    } else {
-      b_.Store(value, pointer, ElemBytes(elem));
-    }
-    return;
-  }
-  b_.Scatter(value, Pointers(base, elem, address),
-             mask.valid() ? mask : IrBuilder::True(lanes_), ElemBytes(elem));
-}
-
 void RegionEmitter::EmitStore(size_t stage, size_t number) {
   const Store& store = region_.stages[stage].stores[number];
   const DType dtype = region_.outputs[store.output].dtype;
   const Value& base = outputs_[store.output];
   Value value = EvalLanes(store.value);
-  const Address address = MakeAddress(flat_.stores[stage][number]);
+  const LaneAddress address = MakeAddress(flat_.stores[stage][number]);
   const Elem elem = MemoryElem(dtype);
   const auto combined = [&](const Value& old) {
     return Combine(b_, UpdateCombiner(store.update), dtype,
@@ -423,13 +363,14 @@ void RegionEmitter::EmitStore(size_t stage, size_t number) {
   if (lanes() > 1) {
     if (store.update != Update::kSet) {
       value = combined(
-          LoadVector(elem, base, address, {}, LaneMask(address.valid)));
+          memory_.LoadVector(elem, base, address, {}, LaneMask(address.valid)));
     }
-    StoreVector(ToMemory(b_, dtype, value), base, address);
+    value = ToMemory(b_, dtype, value);
+    memory_.StoreVector(value, base, address, LaneMask(address.valid));
     return;
   }
   const auto write = [&] {
-    const Value pointer = Pointer(base, elem, address);
+    const Value pointer = memory_.Pointer(base, elem, address);
     if (store.update != Update::kSet) {
       value = combined(b_.Load({elem, 1}, pointer, ElemBytes(elem)));
     }
@@ -453,7 +394,7 @@ void RegionEmitter::StoreResult(size_t stage, int component,
   const Value kept =
       dtype == DType::kBool ? b_.Convert("zext", value, Elem::kI8) : value;
   const Elem elem = kept.type.elem;
-  Address address;
+  LaneAddress address;
   address.element = AffineValue(flat_.results[stage]);
   if (result.shared_lanes > 1) {
     const Value at = b_.Mul(address.element, result.shared_lanes);
@@ -462,7 +403,8 @@ void RegionEmitter::StoreResult(size_t stage, int component,
   } else if (lanes() > 1) {
     address.lane_stride =
         flat_.results[stage].Coefficient(static_cast<uint32_t>(variable_));
-    StoreVector(b_.Splat(kept, lanes_), result.buffer, address);
+    const Value lanes = b_.Splat(kept, lanes_);
+    memory_.StoreVector(lanes, result.buffer, address, LaneMask(address.valid));
   } else {
     b_.Store(kept, b_.Gep(result.buffer, elem, address.element),
              ElemBytes(elem));

@@ -8,7 +8,10 @@
 
 #include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/backends/cpu/codegen/size.h"
+#include "encore/backends/cpu/codegen/size_emitter.h"
 
 namespace encore::backends::cpu {
 
@@ -63,53 +66,23 @@ class RegionEmitter {
   // i64 of the affine form in the first lane.
   Value AffineValue(const Affine& affine);
   // i64 of a size.
-  Value SizeValue(const Size& size);
+  Value SizeValue(const Size& size) { return sizes_.SizeValue(size); }
 
  private:
-  struct Address {
-    Value element;            // i64, one lane or all
-    int64_t offset = 0;       // added to it
-    int64_t lane_stride = 0;  // step per lane where `element` is one lane
-    int64_t repeat = 1;       // or per so many lanes
-    Value valid;              // i1, one lane or all; invalid: always
-    bool whole = false;       // lanes that do not exist may be read
-    bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
-  };
-
-  Address MakeAddress(const FlatAccess& access);
-  void AddAffine(const FlatAccess& access, Address* address);
-  void AddRepeats(const FlatAccess& access, Address* address);
-  void AddPhase(const FlatAccess& access, Address* address);
+  LaneAddress MakeAddress(const FlatAccess& access);
+  void AddAffine(const FlatAccess& access, LaneAddress* address);
+  void AddRepeats(const FlatAccess& access, LaneAddress* address);
+  void AddPhase(const FlatAccess& access, LaneAddress* address);
   // Of a dim with blocks, whose quotient is `index`.
   void AddBlocked(const FlatAccess& access, const DynamicIndex& dynamic,
-                  const Value& index, Address* address);
+                  const Value& index, LaneAddress* address);
   // Adds `step`, which may differ from lane to lane, to the element.
-  void AddStep(const Value& step, Address* address);
-  // What the lanes add to the element.
-  Value LaneSteps(const Address& address);
-  // <0, step, 2 * step, …> of the lanes.
-  Value SizeSteps(const Size& step);
-  Value DimValue(const Dim& dim);
-  // lanes / repeat neighbours, each in `repeat` lanes.
-  Value LoadRepeated(IrType type, const Value& pointer, int repeat,
-                     const Value& mask);
+  void AddStep(const Value& step, LaneAddress* address);
   // Adds an index's indirect part to `value`; its lane step to `lane_stride`.
   Value IndexVector(const DynamicIndex& dynamic);
   Value EmitExpr(const Expr& expr);
   Value EmitLoad(uint32_t number, DType dtype);
   Value LoadStage(const Access& access, const FlatAccess& flat, DType dtype);
-  // Elements at `address` in their form in memory, as far as `mask` goes.
-  Value LoadVector(Elem elem, const Value& base, const Address& address,
-                   const Value& fill, const Value& mask);
-  Value LoadEven(IrType type, const Value& pointer, const Value& mask,
-                 const Value& otherwise);
-  Value LoadScalar(Elem elem, const Value& base, const Address& address,
-                   const Value& fill);
-  void StoreVector(const Value& value, const Value& base,
-                   const Address& address);
-  Value Pointers(const Value& base, Elem elem, const Address& address);
-  // base + the address's element, of its first lane.
-  Value Pointer(const Value& base, Elem elem, const Address& address);
   Value LaneMask(const Value& valid);
 
   struct Result {
@@ -122,8 +95,9 @@ class RegionEmitter {
   const Region& region_;
   int lanes_;
   IrBuilder& b_;
+  SizeEmitter sizes_;
+  LaneMemory memory_;
   Value helpers_;
-  std::vector<Value> symbols_;  // the arguments of the kernel
   std::vector<Value> inputs_, outputs_;
   std::vector<Value> bases_;  // by access; invalid: the input
   std::vector<Value> variables_;

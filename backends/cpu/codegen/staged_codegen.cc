@@ -61,7 +61,7 @@ class StagedGenerator {
                          return load.DynamicIn(variable);
                        });
   }
-  void MakeScratch(GeneratedKernel* kernel);
+  void MakeScratch();
   void EmitUnit(const Value& unit);
   // A block of `count` points from `first` on.
   void EmitBlock(const Value& first, int64_t count, const Value& chunk);
@@ -89,9 +89,10 @@ class StagedGenerator {
   Affine reduced_point_;          // its number, over the original's variables
   std::vector<Value> reduced_values_;
   Value scratch_, lane_base_;
+  int64_t scratch_bytes_ = 0;  // of a launch, beyond the stack
 };
 
-void StagedGenerator::MakeScratch(GeneratedKernel* kernel) {
+void StagedGenerator::MakeScratch() {
   if (s_.stage_bytes <= kMaxStackBytes) {
     scratch_ = b_.NewArray({Elem::kI8, 1}, s_.stage_bytes);
   } else {
@@ -106,29 +107,19 @@ void StagedGenerator::MakeScratch(GeneratedKernel* kernel) {
     scratch_ = b_.Gep(base, Elem::kI8,
                       s_.partitions > 1 ? b_.Mul(partition, s_.stage_bytes)
                                         : IrBuilder::I64(0));
-    kernel->scratch_bytes = s_.stage_bytes * s_.partitions;
+    scratch_bytes_ = s_.stage_bytes * s_.partitions;
   }
   e_.SetInput(staging_.region.inputs.size() - 1, scratch_);
 }
 
 void StagedGenerator::SetOther(uint32_t variable, const Value& value) {
   e_.SetVariable(variable, value);
-  const std::vector<uint32_t> parts =
-      OriginalVariables(flat_, staged_, variable);
-  std::vector<int64_t> extents;
-  for (const uint32_t v : parts) extents.push_back(flat_.extents[v]);
-  const std::vector<Value> digits = Digits(b_, value, extents);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    original_.SetVariable(parts[i], digits[i]);
-  }
+  SetOriginal(original_, flat_, staged_, variable, value);
 }
 
 void StagedGenerator::EmitUnit(const Value& unit) {
-  std::vector<int64_t> extents;
-  for (const uint32_t o : s_.others) extents.push_back(staged_.extents[o]);
-  extents.push_back(s_.chunks);
-  extents.push_back(s_.row_chunks);
-  const std::vector<Value> digits = Digits(b_, unit, extents);
+  const std::vector<Value> digits =
+      UnitDigits(b_, unit, staged_, s_, {s_.chunks, s_.row_chunks});
   for (size_t i = 0; i < s_.others.size(); ++i) {
     SetOther(s_.others[i], digits[i]);
   }
@@ -282,20 +273,17 @@ void StagedGenerator::StageValue(const Value& at, int vectors,
 
 GeneratedKernel StagedGenerator::Generate(std::string_view name,
                                           int vector_bits) {
-  GeneratedKernel kernel;
   int64_t stride = 1;
   const std::vector<uint32_t>& reduced = flat_.reduced[staging_.stage];
   for (size_t i = reduced.size(); i-- > 0;) {
     reduced_point_.AddTerm(reduced[i], stride);
     stride *= flat_.extents[reduced[i]];
   }
-  MakeScratch(&kernel);
+  MakeScratch();
   PartitionLoop(b_, s_.other_points * s_.chunks * s_.row_chunks, s_.partitions,
                 [&](const Value& unit) { EmitUnit(unit); });
-  kernel.ir =
-      b_.Finish(name, "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",
-                vector_bits);
-  kernel.partitions = s_.partitions;
+  GeneratedKernel kernel = FinishKernel(b_, name, s_.partitions, vector_bits);
+  kernel.scratch_bytes = scratch_bytes_;
   return kernel;
 }
 

@@ -16,7 +16,7 @@ class TileGenerator {
         e_(flat, schedule.lanes, b_),
         tile_(e_, flat, schedule) {}
 
-  std::string Generate(std::string_view name, int vector_bits);
+  GeneratedKernel Generate(std::string_view name, int vector_bits);
 
  private:
   bool has_rows() const { return s_.row_variable != s_.vector_variable; }
@@ -57,11 +57,8 @@ void TileGenerator::EmitColumns(const Value& chunk, const Value& row,
 }
 
 void TileGenerator::EmitUnit(const Value& unit) {
-  std::vector<int64_t> extents;
-  for (const uint32_t o : s_.others) extents.push_back(flat_.extents[o]);
-  extents.push_back(s_.chunks);
-  extents.push_back(s_.row_tiles);
-  const std::vector<Value> digits = Digits(b_, unit, extents);
+  const std::vector<Value> digits =
+      UnitDigits(b_, unit, flat_, s_, {s_.chunks, s_.row_tiles});
   for (size_t i = 0; i < s_.others.size(); ++i) {
     e_.SetVariable(s_.others[i], digits[i]);
   }
@@ -79,12 +76,11 @@ void TileGenerator::EmitUnit(const Value& unit) {
       [&] { EmitColumns(chunk, row, s_.rows); });
 }
 
-std::string TileGenerator::Generate(std::string_view name, int vector_bits) {
+GeneratedKernel TileGenerator::Generate(std::string_view name,
+                                        int vector_bits) {
   PartitionLoop(b_, s_.other_points * s_.row_tiles * s_.chunks, s_.partitions,
                 [&](const Value& unit) { EmitUnit(unit); });
-  return b_.Finish(name,
-                   "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",
-                   vector_bits);
+  return FinishKernel(b_, name, s_.partitions, vector_bits);
 }
 
 }  // namespace
@@ -92,10 +88,7 @@ std::string TileGenerator::Generate(std::string_view name, int vector_bits) {
 GeneratedKernel GenerateTiles(const FlatRegion& flat,
                               const TileSchedule& schedule,
                               std::string_view name, int vector_bits) {
-  GeneratedKernel kernel;
-  kernel.ir = TileGenerator(flat, schedule).Generate(name, vector_bits);
-  kernel.partitions = schedule.partitions;
-  return kernel;
+  return TileGenerator(flat, schedule).Generate(name, vector_bits);
 }
 
 }  // namespace encore::backends::cpu

@@ -3,7 +3,6 @@
 #define ENCORE_BACKENDS_CPU_CODEGEN_TILE_COSTER_H_
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/flat_region.h"
@@ -52,10 +51,6 @@ class TileCoster {
   Isa isa_;
   int lanes_;
 };
-
-// Puts a kernel with planes in place of `best` where it costs less.
-void PlanPlanes(const FlatRegion& flat, const std::vector<bool>& weights,
-                Isa isa, std::optional<TileSchedule>* best);
 
 }  // namespace encore::backends::cpu
 

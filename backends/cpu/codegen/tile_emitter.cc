@@ -154,6 +154,27 @@ std::vector<Value> Digits(IrBuilder& b, const Value& unit,
   return digits;
 }
 
+std::vector<Value> UnitDigits(IrBuilder& b, const Value& unit,
+                              const FlatRegion& flat,
+                              const TileSchedule& schedule,
+                              std::initializer_list<int64_t> inner) {
+  std::vector<int64_t> extents;
+  for (const uint32_t o : schedule.others) extents.push_back(flat.extents[o]);
+  extents.insert(extents.end(), inner);
+  return Digits(b, unit, extents);
+}
+
+void SetOriginal(RegionEmitter& e, const FlatRegion& original,
+                 const FlatRegion& merged, uint32_t variable,
+                 const Value& value) {
+  const std::vector<uint32_t> parts =
+      OriginalVariables(original, merged, variable);
+  std::vector<int64_t> extents;
+  for (const uint32_t v : parts) extents.push_back(original.extents[v]);
+  const std::vector<Value> digits = Digits(e.builder(), value, extents);
+  for (size_t i = 0; i < parts.size(); ++i) e.SetVariable(parts[i], digits[i]);
+}
+
 void PartitionLoop(IrBuilder& b, int64_t units, int64_t partitions,
                    const std::function<void(const Value&)>& body) {
   Value begin = IrBuilder::I64(0), end = IrBuilder::I64(units);

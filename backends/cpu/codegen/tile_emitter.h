@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/flat_region.h"
@@ -55,6 +56,19 @@ class TileEmitter {
 // last extent varies fastest. Digits of extent 1 are 0.
 std::vector<Value> Digits(IrBuilder& b, const Value& unit,
                           const std::vector<int64_t>& extents);
+
+// The same of a unit of tiles: a digit for each of `schedule.others`, variables
+// of `flat`, then one for each of `inner`.
+std::vector<Value> UnitDigits(IrBuilder& b, const Value& unit,
+                              const FlatRegion& flat,
+                              const TileSchedule& schedule,
+                              std::initializer_list<int64_t> inner);
+
+// Sets the variables of `original`, which `e` emits, that `variable` of
+// `merged` stands for (OriginalVariables) where that one is `value`.
+void SetOriginal(RegionEmitter& e, const FlatRegion& original,
+                 const FlatRegion& merged, uint32_t variable,
+                 const Value& value);
 
 // `body` for each unit of this call's partition.
 void PartitionLoop(IrBuilder& b, int64_t units, int64_t partitions,

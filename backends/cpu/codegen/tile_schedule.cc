@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/backends/cpu/codegen/plane_schedule.h"
 #include "encore/backends/cpu/codegen/tile_coster.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"

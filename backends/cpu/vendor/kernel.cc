@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/vendor/library.h"
-#include "encore/backends/cpu/vendor/primitives.h"
+#include "encore/backends/cpu/vendor/plan.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

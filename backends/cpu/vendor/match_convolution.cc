@@ -1,6 +1,8 @@
-#include <algorithm>
+#include "encore/backends/cpu/vendor/match_convolution.h"
 
-#include "encore/backends/cpu/vendor/matcher.h"
+#include <algorithm>
+#include <cstdint>
+#include <utility>
 
 namespace encore::backends::cpu {
 namespace {
@@ -14,9 +16,37 @@ void MakeDense(VendorTensor* tensor) {
   }
 }
 
-}  // namespace
+class ConvolutionMatcher {
+ public:
+  ConvolutionMatcher(const SumRegion& sum, const std::vector<bool>& weights)
+      : sum_(sum), weights_(weights) {
+    found_.source = sum.lhs();
+    found_.weights = sum.rhs();
+  }
 
-std::optional<int> Matcher::Single(const Index& index, int64_t stride) const {
+  bool Match();
+  VendorContraction Take() { return std::move(found_); }
+
+ private:
+  void FillOperand(const Access& access, VendorTensor* tensor) const;
+  bool MatchChannels(const Index& source, const Index& weights);
+  bool MatchSpatial(size_t d, const Index& position, const Index& window);
+  // Spatial dims in which nothing moves go away, one stays: the library tiles
+  // its registers along the last dim, which would be idle otherwise.
+  void DropUnitDims();
+  // A dim of the result that `variable` runs along; -1: of extent 1.
+  void AddResultDim(int variable);
+  // The variable of an index that is nothing but `stride` times one of them;
+  // -1: the index is 0.
+  std::optional<int> Single(const Index& index, int64_t stride) const;
+
+  const SumRegion& sum_;
+  const std::vector<bool>& weights_;
+  VendorContraction found_;
+};
+
+std::optional<int> ConvolutionMatcher::Single(const Index& index,
+                                              int64_t stride) const {
   if (index.indirect.valid() || index.divisor != 1 || index.offset != Dim(0) ||
       index.terms.size() > 1) {
     return std::nullopt;
@@ -26,17 +56,18 @@ std::optional<int> Matcher::Single(const Index& index, int64_t stride) const {
   return static_cast<int>(index.terms[0].variable);
 }
 
-void Matcher::AddResultDim(int variable) {
-  match_.program.result.dims.push_back(Extent(variable));
-  match_.program.result.strides.push_back(
-      variable < 0 ? Size(0) : sums_.Coefficient(variable));
-  result_variables_.push_back(variable);
+void ConvolutionMatcher::AddResultDim(int variable) {
+  found_.program.result.dims.push_back(sum_.Extent(variable));
+  found_.program.result.strides.push_back(
+      variable < 0 ? Size(0) : sum_.sums().Coefficient(variable));
+  found_.result_variables.push_back(variable);
 }
 
-void Matcher::FillOperand(const Access& access, VendorTensor* tensor) const {
+void ConvolutionMatcher::FillOperand(const Access& access,
+                                     VendorTensor* tensor) const {
   *tensor = {};
   int64_t stride = 1;
-  for (const Dim& dim : region_.inputs[access.number].dims) {
+  for (const Dim& dim : sum_.region().inputs[access.number].dims) {
     tensor->dims.push_back(dim.constant());
   }
   tensor->strides.resize(tensor->dims.size());
@@ -46,48 +77,46 @@ void Matcher::FillOperand(const Access& access, VendorTensor* tensor) const {
   }
 }
 
-bool Matcher::MatchConvolution() {
-  VendorProgram& p = match_.program;
+bool ConvolutionMatcher::Match() {
+  VendorProgram& p = found_.program;
   p.kind = VendorProgram::Kind::kConvolution;
-  p.result.dims.clear(), p.result.strides.clear();
-  result_variables_.clear();
-  const Access& source = Load(lhs_);
-  const Access& weights = Load(rhs_);
+  const Access& source = sum_.Load(found_.source);
+  const Access& weights = sum_.Load(found_.weights);
   const size_t rank = source.indices.size();
   if (rank < 3 || rank > 5 || weights.indices.size() != rank ||
       weights.checked || !weights_[weights.number]) {
     return false;
   }
   if (source.fill.valid()) {
-    const Expr& fill = region_.expr(source.fill);
+    const Expr& fill = sum_.region().expr(source.fill);
     if (fill.kind != Expr::Kind::kConstant || fill.bits != 0) return false;
   }
   // The roles below are of the region's own variables.
-  for (size_t v = 0; v < region_.extents.size(); ++v) {
-    if (region_.extents[v] != Dim(flat_->extents[v])) return false;
+  for (size_t v = 0; v < sum_.region().extents.size(); ++v) {
+    if (sum_.region().extents[v] != Dim(sum_.flat().extents[v])) return false;
   }
-  match_.pack = true;
+  found_.pack = true;
   FillOperand(source, &p.source);
   FillOperand(weights, &p.weights);
   const std::optional<int> n = Single(source.indices[0], 1);
-  if (!n || Extent(*n) != p.source.dims[0]) return false;
+  if (!n || sum_.Extent(*n) != p.source.dims[0]) return false;
   AddResultDim(*n);
   if (!MatchChannels(source.indices[1], weights.indices[0])) return false;
   for (size_t d = 2; d < rank; ++d) {
     if (!MatchSpatial(d, source.indices[d], weights.indices[d])) return false;
   }
   DropUnitDims();
-  p.result.offset = sums_.offset;
+  p.result.offset = sum_.sums().offset;
   MakeDense(&p.result);
   // Every variable has had its role.
   int64_t points = 1, sums = 1;
-  for (const uint32_t v : flat_->outer) points *= Extent(v);
+  for (const uint32_t v : sum_.flat().outer) points *= sum_.Extent(v);
   for (const int64_t extent : p.result.dims) sums *= extent;
   return points == sums;
 }
 
-void Matcher::DropUnitDims() {
-  VendorProgram& p = match_.program;
+void ConvolutionMatcher::DropUnitDims() {
+  VendorProgram& p = found_.program;
   for (size_t d = p.result.dims.size(); d-- > 2 && p.result.dims.size() > 3;) {
     if (p.source.dims[d] != 1 || p.weights.dims[d] != 1 ||
         p.result.dims[d] != 1) {
@@ -101,14 +130,16 @@ void Matcher::DropUnitDims() {
          {&p.strides, &p.dilations, &p.padding_low, &p.padding_high}) {
       list->erase(list->begin() + (d - 2));
     }
-    result_variables_.erase(result_variables_.begin() + d);
+    found_.result_variables.erase(found_.result_variables.begin() + d);
   }
 }
 
-bool Matcher::MatchChannels(const Index& source, const Index& weights) {
-  VendorProgram& p = match_.program;
-  const std::optional<int> channel = Single(Load(rhs_).indices[1], 1);
-  if (!channel || Extent(*channel) != p.weights.dims[1]) return false;
+bool ConvolutionMatcher::MatchChannels(const Index& source,
+                                       const Index& weights) {
+  VendorProgram& p = found_.program;
+  const std::optional<int> channel =
+      Single(sum_.Load(found_.weights).indices[1], 1);
+  if (!channel || sum_.Extent(*channel) != p.weights.dims[1]) return false;
   int group = -1, out = -1;
   for (const Index* index : {&source, &weights}) {
     if (index->indirect.valid() || index->divisor != 1 ||
@@ -125,7 +156,7 @@ bool Matcher::MatchChannels(const Index& source, const Index& weights) {
       group = static_cast<int>(term.variable);
     }
   }
-  p.groups = Extent(group);
+  p.groups = sum_.Extent(group);
   const int64_t per_group = p.weights.dims[0] / p.groups;
   for (const Index::Term& term : weights.terms) {
     if (static_cast<int>(term.variable) == group) {
@@ -136,7 +167,7 @@ bool Matcher::MatchChannels(const Index& source, const Index& weights) {
       out = static_cast<int>(term.variable);
     }
   }
-  if (Extent(out) * p.groups != p.weights.dims[0] ||
+  if (sum_.Extent(out) * p.groups != p.weights.dims[0] ||
       p.groups * p.weights.dims[1] != p.source.dims[1]) {
     return false;
   }
@@ -144,15 +175,15 @@ bool Matcher::MatchChannels(const Index& source, const Index& weights) {
   if (group < 0 || out < 0) return true;
   // No single variable runs along the result's channels.
   p.result.dims.back() = p.weights.dims[0];
-  result_variables_.back() = -1;
-  return sums_.Coefficient(group) == p.result.strides.back() * per_group;
+  found_.result_variables.back() = -1;
+  return sum_.sums().Coefficient(group) == p.result.strides.back() * per_group;
 }
 
-bool Matcher::MatchSpatial(size_t d, const Index& position,
-                           const Index& window) {
-  VendorProgram& p = match_.program;
+bool ConvolutionMatcher::MatchSpatial(size_t d, const Index& position,
+                                      const Index& window) {
+  VendorProgram& p = found_.program;
   const std::optional<int> inner = Single(window, 1);
-  if (!inner || Extent(*inner) != p.weights.dims[d] ||
+  if (!inner || sum_.Extent(*inner) != p.weights.dims[d] ||
       position.indirect.valid() || position.divisor != 1 ||
       !position.offset.is_constant() || position.offset.constant() > 0) {
     return false;
@@ -171,8 +202,8 @@ bool Matcher::MatchSpatial(size_t d, const Index& position,
     }
   }
   const int64_t low = -position.offset.constant();
-  const int64_t covered =
-      (Extent(outer) - 1) * stride + (p.weights.dims[d] - 1) * dilation + 1;
+  const int64_t covered = (sum_.Extent(outer) - 1) * stride +
+                          (p.weights.dims[d] - 1) * dilation + 1;
   // What is beyond the last window is not part of the source.
   int64_t high = covered - low - p.source.dims[d];
   if (high < 0) {
@@ -185,6 +216,15 @@ bool Matcher::MatchSpatial(size_t d, const Index& position,
   p.padding_high.push_back(high);
   AddResultDim(outer);
   return p.source.dims[d] > 0;
+}
+
+}  // namespace
+
+std::optional<VendorContraction> MatchConvolution(
+    const SumRegion& sum, const std::vector<bool>& weights) {
+  ConvolutionMatcher matcher(sum, weights);
+  if (!matcher.Match()) return std::nullopt;
+  return matcher.Take();
 }
 
 }  // namespace encore::backends::cpu

@@ -1,9 +1,12 @@
+#include "encore/backends/cpu/vendor/plan.h"
+
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #define XXH_INLINE_ALL
-#include "encore/backends/cpu/vendor/primitives.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

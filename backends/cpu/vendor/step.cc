@@ -1,7 +1,8 @@
+#include "encore/backends/cpu/vendor/step.h"
+
 #include <algorithm>
 #include <thread>
 
-#include "encore/backends/cpu/vendor/primitives.h"
 #include "encore/backends/cpu/vendor/small_blocks.h"
 #include "encore/ir/support/status_macros.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "encore/ir/graph/symbol_binding.h"
-#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/proto/from_proto.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"

@@ -3,7 +3,7 @@
 
 #include "encore/ir/graph/equal.h"
 #include "encore/ir/import/import.h"
-#include "encore/ir/proto/graph_proto.h"
+#include "encore/ir/proto/to_proto.h"
 #include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 

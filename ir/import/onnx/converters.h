@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "encore/ir/import/onnx/scope/context.h"
 #include "encore/ir/ops/op.h"
@@ -55,16 +54,6 @@ std::span<const Converter> TextConverters();
 std::span<const Converter> TrainingConverters();
 std::span<const Converter> UnpoolConverters();
 std::span<const Converter> QuantizeConverters();
-
-// The converter of an operator by that name; null where there is none.
-const Converter* FindConverter(std::string_view op_type);
-
-// Converts `node`, which says what the node of `context` does, in its place.
-// REQUIRES an operator that there is a converter for.
-Status ConvertInstead(NodeContext& context, Node node);
-
-// Every operator there is a converter for, sorted.
-std::vector<std::string_view> ConvertedOps();
 
 }  // namespace encore::onnx
 

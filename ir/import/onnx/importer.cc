@@ -7,7 +7,7 @@
 #include "encore/ir/eval/evaluator.h"
 #include "encore/ir/import/onnx/control/host_values.h"
 #include "encore/ir/import/onnx/control/node_queue.h"
-#include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/converter_table.h"
 #include "encore/ir/import/onnx/format/check_model.h"
 #include "encore/ir/import/onnx/format/check_node.h"
 #include "encore/ir/import/onnx/format/external_files.h"

@@ -1,7 +1,9 @@
 #include "encore/opt/egraph/program/naive_interpreter.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
@@ -216,6 +218,18 @@ std::optional<uint64_t> NaiveInterpreter::Evaluate(ExprId e,
     }
   }
   return values.back();
+}
+
+std::vector<NaiveInterpreter::Values> NaiveInterpreter::Match(
+    const Query& query) {
+  const auto global = [this](GlobalId id) {
+    return Canonical(program_.globals[id].sort, state_.globals[id]);
+  };
+  const NaiveMatcher matcher(program_, state_.tables, global, max_rows_);
+  std::optional<std::vector<Values>> matches = matcher.Match(query);
+  if (matches.has_value()) return *std::move(matches);
+  gave_up_ = true;
+  return {};
 }
 
 uint64_t NaiveInterpreter::Find(uint64_t c) const {

@@ -10,21 +10,18 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "encore/opt/egraph/program/ast.h"
+#include "encore/opt/egraph/program/naive_matcher.h"
 
 namespace encore::opt::program {
 
 class NaiveInterpreter {
  public:
   // `program` must outlive this; it may be run when its check found nothing.
-  // It gives up where there are more than `max_rows` rows or about as many
-  // matches in one iteration.
   // It gives up where there are more than `max_rows` rows or about as many
   // matches in one iteration.
   explicit NaiveInterpreter(
@@ -47,23 +44,14 @@ class NaiveInterpreter {
   bool SameGlobals(GlobalId a, GlobalId b) const;
 
  private:
-  using Row = std::vector<uint64_t>;
-  using Values = std::vector<std::optional<uint64_t>>;
+  using Row = NaiveMatcher::Row;
+  using Values = NaiveMatcher::Values;
 
   struct State {
     std::vector<uint64_t> parents;
-    std::vector<std::map<Row, uint64_t>> tables;  // by table
-    std::vector<uint64_t> globals;                // by global
-    std::vector<std::vector<RuleId>> rulesets;    // by ruleset
-  };
-  // A query as conditions on slots: slot v < num variables is variable v, slot
-  // num variables + k is expression base + k.
-  struct Condition {
-    enum class Kind { kTable, kPrimitive, kEqual, kConstant } kind;
-    ExprId expr = 0;
-    std::vector<size_t> arguments = {};
-    size_t out = 0;
-    uint64_t constant = 0;
+    NaiveMatcher::Tables tables;
+    std::vector<uint64_t> globals;              // by global
+    std::vector<std::vector<RuleId>> rulesets;  // by ruleset
   };
 
   bool RunCommand(const Command& command);
@@ -75,10 +63,6 @@ class NaiveInterpreter {
 
   std::optional<uint64_t> Evaluate(ExprId e, const Values& variables);
   std::vector<Values> Match(const Query& query);
-  std::vector<Condition> Conditions(const Query& query, ExprId base) const;
-  static bool Ready(const Condition& condition, const Values& known);
-  std::vector<Values> Extend(const Condition& condition,
-                             const std::vector<Values>& environments);
 
   uint64_t Find(uint64_t c) const;
   void Union(uint64_t a, uint64_t b);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "encore/ir/import/onnx/control/node_writer.h"
+#include "encore/ir/import/onnx/converter_table.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"

@@ -1,0 +1,59 @@
+// Loads and stores of vector lanes, each at an address of its own.
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_LANE_MEMORY_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_LANE_MEMORY_H_
+
+#include <cstdint>
+
+#include "encore/backends/cpu/codegen/ir_builder.h"
+
+namespace encore::backends::cpu {
+
+// Where the lanes of a vector, or a scalar, lie: elements behind a base.
+struct LaneAddress {
+  Value element;            // i64, one lane or all
+  int64_t offset = 0;       // added to it
+  int64_t lane_stride = 0;  // step per lane where `element` is one lane
+  int64_t repeat = 1;       // or per so many lanes
+  Value valid;              // i1, one lane or all; invalid: always
+  bool whole = false;       // lanes that do not exist may be read
+
+  bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
+};
+
+// What these accesses are as code: consecutive and even lanes are loads of
+// vectors, others gathers. Values are in their form in memory. A mask says
+// which lanes are accessed; an invalid one, all.
+class LaneMemory {
+ public:
+  // `b` gets the code of vectors of `lanes`.
+  LaneMemory(int lanes, IrBuilder& b) : lanes_(lanes), b_(b) {}
+
+  // Other lanes are `fill`; zeros where that is invalid.
+  Value LoadVector(Elem elem, const Value& base, const LaneAddress& address,
+                   const Value& fill, const Value& mask);
+  // One element, or `fill` as above where the address is not valid.
+  Value LoadScalar(Elem elem, const Value& base, const LaneAddress& address,
+                   const Value& fill);
+  void StoreVector(const Value& value, const Value& base,
+                   const LaneAddress& address, const Value& mask);
+
+  // base + the address's element, of its first lane.
+  Value Pointer(const Value& base, Elem elem, const LaneAddress& address);
+  // What the lanes add to the element.
+  Value LaneSteps(const LaneAddress& address);
+
+ private:
+  Value Pointers(const Value& base, Elem elem, const LaneAddress& address);
+  Value LoadEven(IrType type, const Value& pointer, const Value& mask,
+                 const Value& otherwise);
+  // lanes / repeat neighbours, each in `repeat` lanes.
+  Value LoadRepeated(IrType type, const Value& pointer, int repeat,
+                     const Value& mask);
+
+  int lanes_;
+  IrBuilder& b_;
+};
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_LANE_MEMORY_H_

@@ -1,0 +1,190 @@
+// The files of testdata: graphs, and what fusion, lowering and memory planning
+// make of them.
+//
+//   fusion    the graph, with the kernels that compute each node, for cpu:avx2
+//             with two threads; without fusion each is one of its own
+//   lowering  slots and steps of the prepare and run plans, for ref
+//   memory    the places of temporaries in the arenas, for ref; without
+//             planning each has one of its own
+//
+// Options: target, placement (as the flags of those names), threads.
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
+#include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/placement.h"
+#include "encore/backends/lowering/scope.h"
+#include "encore/backends/options.h"
+#include "encore/ir/graph/stencil.h"
+#include "encore/ir/support/integers.h"
+#include "encore/ir/support/parse_number.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/testing/text_cases.h"
+#include "encore/ir/text/printer.h"
+#include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/plan/compiled_graph_text.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+namespace {
+
+const std::vector<std::string> kOptions = {"target", "placement", "threads"};
+
+CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
+  CompileOptions options;
+  options.target = text_case.Option("target", target);
+  options.placement = text_case.Option("placement");
+  options.threads =
+      ParseNumber<int64_t>(text_case.Option("threads", "2")).value_or(0);
+  options.deterministic = false;
+  return options;
+}
+
+std::vector<TextCase> Cases(const std::string& what) {
+  return ReadTextCases(StrCat("backends/lowering/testdata/", what));
+}
+
+std::string NameOf(const testing::TestParamInfo<TextCase>& info) {
+  return info.param.name;
+}
+
+// The kernels of each node of a graph and its bodies.
+using Notes = std::map<const Graph*, std::map<NodeId, std::string>>;
+
+// `scope` is of the canonical graph; the notes are of the graph whose stencil
+// it was read from.
+void AddNotes(const Scope& scope, const Stencil& stencil,
+              const Placement& placement, Notes* notes) {
+  for (size_t i = 0; i < scope.kernels.size(); ++i) {
+    const ScopeKernel& kernel = scope.kernels[i];
+    std::string text = StrCat("kernel ", i);
+    if (placement.backends.size() > 1) {
+      StrAppend(&text, " on ", placement.backends[kernel.site.backend]->name());
+    }
+    if (kernel.site.prepare) StrAppend(&text, ", prepared");
+    for (const NodeId node : kernel.nodes) {
+      const Stencil::Place& place =
+          stencil.places[*StencilNumber(scope.graph->origin(node))];
+      std::string& note = (*notes)[place.graph][place.node];
+      StrAppend(&note, note.empty() ? "" : "; ", text);
+    }
+  }
+  for (const auto& [node, bodies] : scope.bodies) {
+    for (const Scope& body : bodies) AddNotes(body, stencil, placement, notes);
+  }
+}
+
+StatusOr<std::string> Fused(const TextCase& text_case, bool fuse) {
+  ENCORE_ASSIGN_OR_RETURN(const Graph graph, text_case.Parse());
+  CompileOptions options = OptionsOf(text_case, "cpu:avx2");
+  options.fuse = fuse;
+  const Stencil stencil = MakeStencil(graph);
+  ENCORE_ASSIGN_OR_RETURN(
+      const Placement placement,
+      ResolvePlacement(graph, stencil, options, AllBackends()));
+  ENCORE_ASSIGN_OR_RETURN(const Graph canonical,
+                          ReadStencil(stencil.bytes, stencil.constants));
+  KernelTable table(placement, options, canonical.symbols());
+  ENCORE_ASSIGN_OR_RETURN(const Scope scope,
+                          MakeScope(canonical, {}, placement, options, &table));
+  Notes notes;
+  AddNotes(scope, stencil, placement, &notes);
+  PrintOptions print;
+  print.note = [&](const Graph& of, NodeId node) {
+    const auto& own = notes[&of];
+    const auto it = own.find(node);
+    return it == own.end() ? std::string() : it->second;
+  };
+  return Print(graph, print);
+}
+
+class FusionCases : public testing::TestWithParam<TextCase> {};
+
+TEST_P(FusionCases, AreAsWritten) {
+  CheckTextCase(GetParam(), Fused(GetParam(), true), Fused(GetParam(), false),
+                kOptions);
+}
+
+INSTANTIATE_TEST_SUITE_P(Testdata, FusionCases,
+                         testing::ValuesIn(Cases("fusion")), NameOf);
+
+StatusOr<runtime::CompiledGraph> Compiled(const TextCase& text_case) {
+  ENCORE_ASSIGN_OR_RETURN(const Graph graph, text_case.Parse());
+  return Compile(graph, OptionsOf(text_case, "ref"), AllBackends());
+}
+
+class LoweringCases : public testing::TestWithParam<TextCase> {};
+
+TEST_P(LoweringCases, AreAsWritten) {
+  const auto text = [&]() -> StatusOr<std::string> {
+    ENCORE_ASSIGN_OR_RETURN(const runtime::CompiledGraph graph,
+                            Compiled(GetParam()));
+    return runtime::CompiledGraphText(graph);
+  }();
+  CheckTextCase(GetParam(), text, std::string(), kOptions);
+}
+
+INSTANTIATE_TEST_SUITE_P(Testdata, LoweringCases,
+                         testing::ValuesIn(Cases("lowering")), NameOf);
+
+// Places of all temporaries of constant size. `planned`: as they are; otherwise
+// one after the other.
+std::string PlacesOf(const runtime::CompiledGraph& graph, bool planned) {
+  std::string text;
+  std::map<uint32_t, int64_t> used;  // by arena, where not planned
+  std::string lines;
+  for (uint32_t i = 0; i < graph.slots.size(); ++i) {
+    const runtime::Slot& slot = graph.slots[i];
+    if (!slot.base.valid() || !graph.slot(slot.base).is_arena ||
+        !slot.bytes.is_constant() || !slot.offset.is_constant()) {
+      continue;
+    }
+    int64_t& end = used[slot.base.value()];
+    const int64_t offset = planned ? slot.offset.constant() : end;
+    end += RoundUp(slot.bytes.constant(), runtime::kAlignment);
+    StrAppend(&lines, "  slot ", i, ": ", slot.type, ", ",
+              slot.bytes.constant(), " bytes at ", offset, " of arena ",
+              slot.base.value(), "\n");
+  }
+  for (uint32_t i = 0; i < graph.slots.size(); ++i) {
+    const runtime::Slot& slot = graph.slots[i];
+    if (!slot.is_arena) continue;
+    StrAppend(&text, "arena ", i, ": ",
+              planned ? slot.bytes.ToString() : StrCat(used[i]), " bytes\n");
+  }
+  return text + lines;
+}
+
+class MemoryCases : public testing::TestWithParam<TextCase> {};
+
+TEST_P(MemoryCases, AreAsWritten) {
+  const StatusOr<runtime::CompiledGraph> graph = Compiled(GetParam());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::string steps;
+  const runtime::Plan& run = graph->plan(graph->run);
+  for (size_t i = 0; i < run.steps.size(); ++i) {
+    StrAppend(&steps, "step ", i, ": ", runtime::StepText(*graph, run.steps[i]),
+              "\n");
+  }
+  CheckTextCase(GetParam(), PlacesOf(*graph, true) + steps,
+                PlacesOf(*graph, false) + steps, kOptions);
+}
+
+INSTANTIATE_TEST_SUITE_P(Testdata, MemoryCases,
+                         testing::ValuesIn(Cases("memory")), NameOf);
+
+TEST(LoweringCaseCounts, ThereAreEnough) {
+  EXPECT_GE(Cases("fusion").size(), 20);
+  EXPECT_GE(Cases("lowering").size(), 10);
+  EXPECT_GE(Cases("memory").size(), 10);
+}
+
+}  // namespace
+}  // namespace encore::backends

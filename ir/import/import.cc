@@ -1,0 +1,124 @@
+#include "encore/ir/import/import.h"
+
+#include <filesystem>
+#include <map>
+#include <span>
+
+#include "encore/ir/import/native/importer.h"
+#include "encore/ir/import/onnx/importer.h"
+#include "encore/ir/support/mapped_file.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore {
+namespace {
+
+struct Importer {
+  std::string_view extension;
+  StatusOr<Graph> (*import)(std::span<const std::byte> bytes,
+                            std::shared_ptr<const void> owner,
+                            const std::string& folder,
+                            const ImportOptions& options, MappedFiles* files);
+  // Null where the format has none.
+  StatusOr<std::map<std::string, std::string>> (*metadata)(
+      std::span<const std::byte> bytes);
+  // Null where importing the graph is as cheap.
+  StatusOr<ModelTypes> (*types)(std::span<const std::byte> bytes);
+  // Null where models are one file.
+  StatusOr<std::vector<std::string>> (*data_files)(
+      std::span<const std::byte> bytes, const std::string& folder);
+};
+
+constexpr Importer kImporters[] = {
+    {".onnx", onnx::Import, onnx::Metadata, onnx::Types, onnx::DataFiles},
+    {".txt", native::ImportText, nullptr, nullptr, nullptr},
+    {".pb", native::ImportProto, nullptr, nullptr, nullptr},
+};
+
+StatusOr<const Importer*> ImporterOf(const std::string& path) {
+  for (const Importer& importer : kImporters) {
+    if (path.ends_with(importer.extension)) return &importer;
+  }
+  return InvalidArgumentError(StrCat(
+      path, ": no model format has this extension; known: ",
+      StrJoin(kImporters, ", ", [](std::string* out, const Importer& importer) {
+        out->append(importer.extension);
+      })));
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::filesystem::path folder =
+      std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+ModelTypes TypesOf(const Graph& graph) {
+  const auto type = [&](ValueId value) {
+    return TensorType{graph.dtype(value), Shape(), graph.type(value).kind};
+  };
+  ModelTypes types;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (argument.is_parameter) continue;
+    types.inputs.push_back({argument.name, type(argument.value)});
+  }
+  for (const Graph::Output& output : graph.outputs()) {
+    types.outputs.push_back({output.name, type(output.value)});
+  }
+  return types;
+}
+
+}  // namespace
+
+StatusOr<Graph> ImportFile(const std::string& path,
+                           const ImportOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(ImportedModel model, ImportModel(path, options));
+  return std::move(model.graph);
+}
+
+StatusOr<ImportedModel> ImportModel(const std::string& path,
+                                    const ImportOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  MappedFiles files = {file};
+  StatusOr<Graph> graph =
+      importer->import(file->bytes(), file, FolderOf(path), options, &files);
+  if (!graph.ok()) return Annotate(graph.status(), path);
+  return ImportedModel{*std::move(graph), std::move(files)};
+}
+
+StatusOr<std::map<std::string, std::string>> ReadModelMetadata(
+    const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  if (importer->metadata == nullptr) {
+    return std::map<std::string, std::string>();
+  }
+  auto metadata = importer->metadata(file->bytes());
+  if (!metadata.ok()) return Annotate(metadata.status(), path);
+  return metadata;
+}
+
+StatusOr<ModelTypes> ReadModelTypes(const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  if (importer->types == nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(const Graph graph, ImportFile(path));
+    return TypesOf(graph);
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  auto types = importer->types(file->bytes());
+  if (!types.ok()) return Annotate(types.status(), path);
+  return types;
+}
+
+StatusOr<std::vector<std::string>> ReadModelFiles(const std::string& path) {
+  ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
+  std::vector<std::string> files = {path};
+  if (importer->data_files == nullptr) return files;
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  const auto data = importer->data_files(file->bytes(), FolderOf(path));
+  if (!data.ok()) return Annotate(data.status(), path);
+  files.insert(files.end(), data->begin(), data->end());
+  return files;
+}
+
+}  // namespace encore

@@ -1,0 +1,28 @@
+// A compiled graph as a text file (runtime/plan/compiled_graph_text_parser.h).
+#ifndef ENCORE_TOOLS_REPLAY_PLAN_TEXT_FILE_H_
+#define ENCORE_TOOLS_REPLAY_PLAN_TEXT_FILE_H_
+
+#include <string>
+
+#include "encore/ir/support/status.h"
+#include "encore/runtime/plan/compiled_graph.h"
+
+namespace encore::tools {
+
+// Whether a path is that of such a file by its name: FILE.plan.
+bool IsPlanText(const std::string& path);
+
+// Whether the plan in a text file is sound; needs no blobs. The inner status is
+// the verifier's; the outer one that of reading: errors of MappedFile::Open,
+// InvalidArgument "PATH:LINE:COLUMN: …".
+StatusOr<Status> VerifyPlanText(const std::string& path);
+
+// The sound plan of the text file `path` with the blobs of `source`, which
+// keeps them alive. NotFound names a blob that is not there and remedies; for
+// the rest errors as above, the verifier's included.
+StatusOr<runtime::CompiledGraph> ReadPlanText(
+    const std::string& path, const runtime::CompiledGraph& source);
+
+}  // namespace encore::tools
+
+#endif  // ENCORE_TOOLS_REPLAY_PLAN_TEXT_FILE_H_
