@@ -11,6 +11,8 @@ namespace {
 
 using Values = std::vector<Value>;
 
+constexpr int64_t kMostStart = 1 << 20;
+
 // Whether operands are exact: see random_graph.h.
 bool NeedsExact(Op op) { return Info(op).has(kSensitive); }
 
@@ -145,6 +147,16 @@ Values RandomGenerator::Movement(Op op, DType dtype) {
   }
 }
 
+Value RandomGenerator::WithinAll(Value starts, const Shape& shape,
+                                 const Dims& sizes, const Ints& axes) {
+  int64_t last = kMostStart;
+  for (const int64_t axis : axes) {
+    const Dim room = shape[static_cast<int>(axis)] - sizes[axis];
+    last = std::min(last, room.LowerBound(g_.graph().symbols()));
+  }
+  return g_.Max(g_.Min(starts, last), 0);
+}
+
 Values RandomGenerator::Indexing(Op op, DType dtype) {
   const DType index = Chance(50) ? DType::kI32 : DType::kI64;
   const Value x = NonEmpty(dtype, false, op == Op::kScatter ? 1 : 0);
@@ -170,16 +182,24 @@ Values RandomGenerator::Indexing(Op op, DType dtype) {
   }
   std::vector<Dim> dims = batch.dims();
   dims.push_back(static_cast<int64_t>(map.size()));
-  const Value starts = Like(index, Shape(dims));
+  Value starts = Like(index, Shape(dims));
+  const bool checked = Chance(30);
+  if (checked) starts = WithinAll(starts, x.shape(), sizes, map);
   const int64_t vector_dim = batch.rank();
   const int windows = rank - static_cast<int>(collapsed.size());
   Ints window_dims = Permutation(windows + batch.rank());
   window_dims.resize(windows);
   std::sort(window_dims.begin(), window_dims.end());
   if (op == Op::kGather) {
-    return {g_.Gather(
-        x, starts,
-        {window_dims, collapsed, {}, {}, map, vector_dim, std::move(sizes)})};
+    return {g_.Gather(x, starts,
+                      {window_dims,
+                       collapsed,
+                       {},
+                       {},
+                       map,
+                       vector_dim,
+                       std::move(sizes),
+                       checked ? OutOfRange::kError : OutOfRange::kClamp})};
   }
   std::vector<Dim> updates;
   int next = 0, next_batch = 0;
@@ -194,9 +214,15 @@ Values RandomGenerator::Indexing(Op op, DType dtype) {
   const bool numeric = IsInteger(dtype) || IsFloat(dtype);
   const Update update = numeric ? Update(Below(5)) : Update::kSet;
   const bool exact = update == Update::kMul;
-  return {
-      g_.Scatter(x, starts, Like(dtype, Shape(std::move(updates)), exact),
-                 {update, window_dims, collapsed, {}, {}, map, vector_dim})};
+  return {g_.Scatter(x, starts, Like(dtype, Shape(std::move(updates)), exact),
+                     {update,
+                      window_dims,
+                      collapsed,
+                      {},
+                      {},
+                      map,
+                      vector_dim,
+                      checked ? OutOfRange::kError : OutOfRange::kDrop})};
 }
 
 Values RandomGenerator::Reduction(Op op, DType dtype) {

@@ -70,6 +70,10 @@ class RandomGenerator {
   Values Elementwise(Op op, DType dtype);
   Values Movement(Op op, DType dtype);
   Values Indexing(Op op, DType dtype);
+  // `starts` moved to where a window of `sizes` is within `shape` along each of
+  // `axes`, whichever it is for.
+  Value WithinAll(Value starts, const Shape& shape, const Dims& sizes,
+                  const Ints& axes);
   Values Reduction(Op op, DType dtype);
   Values Contraction(Op op, DType dtype);
   Values Convolve(DType dtype);
