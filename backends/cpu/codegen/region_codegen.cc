@@ -9,6 +9,7 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
 
@@ -270,6 +271,7 @@ GeneratedKernel RegionGenerator::Generate(std::string_view name,
   kernel.ir =
       b_.Finish(name, "ptr %buffers, ptr %args, i64 %partition, ptr %helpers",
                 vector_bits);
+  if (!region_.checks.empty()) kernel.helper_version = kCheckHelperVersion;
   kernel.any_partitions = flat_.is_symbolic();
   kernel.partitions = schedule_.partitions;
   if (flat_.is_symbolic()) {

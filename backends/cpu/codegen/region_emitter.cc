@@ -367,6 +367,8 @@ Value RegionEmitter::EmitExpr(const Expr& expr) {
     }
     case Expr::Kind::kLoad:
       return EmitLoad(expr.number, expr.dtype);
+    case Expr::Kind::kChecked:
+      return EmitChecked(expr);
     case Expr::Kind::kOp:
       break;
   }
