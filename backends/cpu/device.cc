@@ -42,7 +42,7 @@ class GeneratedKernel : public runtime::Kernel {
       Run(context, Helpers());
       return OkStatus();
     }
-    const CheckedCall call;
+    CheckedCall call;
     Run(context, call.helpers());
     return call.Report(context.failed_origin);
   }

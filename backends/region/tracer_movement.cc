@@ -331,6 +331,8 @@ Tracer::Result Tracer::Gather(NodeId node, const Indices& indices) {
     from[attrs.operand_batching_dims[i]] =
         batch[dim - (attrs.index_vector_dim < dim ? 1 : 0)];
   }
+  const bool checks = attrs.out_of_range == OutOfRange::kError;
+  bool may_be_empty = false;
   const bool has_vector = attrs.index_vector_dim < graph_.shape(starts).rank();
   for (size_t i = 0; i < attrs.start_index_map.size(); ++i) {
     const int64_t d = attrs.start_index_map[i];
@@ -347,8 +349,12 @@ Tracer::Result Tracer::Gather(NodeId node, const Indices& indices) {
                     graph_.shape(operand)[d] - attrs.slice_sizes[d]);
     if (!start.has_value()) return std::nullopt;
     from[d] = AddIndirect(from[d], *start);
+    may_be_empty |= checks && !graph_.shape(operand)[d].is_constant();
   }
-  return ValueAt(operand, from);
+  // Without elements there is none to read in place of one out of range.
+  return may_be_empty
+             ? ValueAtOr(operand, from, Constant(graph_.dtype(operand), 0))
+             : ValueAt(operand, from);
 }
 
 bool Tracer::TraceCopy(ValueId result, ValueId operand) {
