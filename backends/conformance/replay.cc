@@ -1,14 +1,18 @@
 #include "encore/backends/conformance/replay.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "encore/backends/backends.h"
 #include "encore/backends/host/device.h"
 #include "encore/backends/host/program.h"
+#include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/replay/executable.h"
 #include "encore/runtime/replay/host_object.h"
@@ -78,7 +82,13 @@ StatusOr<std::vector<Literal>> Replay(const Graph& graph,
         i, inputs[i].bytes().data(),
         static_cast<int64_t>(inputs[i].bytes().size()), inputs[i].dims()));
   }
-  ENCORE_RETURN_IF_ERROR(replayer->Replay());
+  if (const Status status = replayer->Replay(); !status.ok()) {
+    const std::optional<uint32_t> failed = replayer->failed_origin();
+    if (!failed) return status;
+    const Stencil stencil = MakeStencil(graph);
+    const Stencil::Place& place = stencil.places[*failed];
+    return Annotate(status, StrCat("node ", place.graph->origin(place.node)));
+  }
   std::vector<Literal> results;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const runtime::Replayer::Output output = replayer->output(i);

@@ -14,7 +14,8 @@
 namespace encore::backends {
 
 // The outputs of `compiled`, made from `graph`, for `arguments`, a literal per
-// argument of the graph. Runs on devices of `backends`, on two threads.
+// argument of the graph. Runs on devices of `backends`, on two threads. Errors
+// of kernels that know it name the origin of the node in `graph`.
 StatusOr<std::vector<Literal>> Replay(const Graph& graph,
                                       const runtime::CompiledGraph& compiled,
                                       std::span<const Backend* const> backends,

@@ -49,8 +49,8 @@ void CheckSaved(const Graph& graph, const std::vector<Literal>& arguments,
 
 // Compiles, replays and compares with the bounds; then once more, saved and
 // loaded. Gives the results where they are asked for.
-void Check(const Case& c, const CompileOptions& options,
-           std::vector<Literal>* results = nullptr) {
+void CheckCase(const Case& c, const CompileOptions& options,
+               std::vector<Literal>* results = nullptr) {
   StatusOr<runtime::CompiledGraph> compiled =
       Compile(c.graph, options, AllBackends());
   ASSERT_TRUE(compiled.ok()) << compiled.status() << "\n" << Print(c.graph);
@@ -123,7 +123,7 @@ TEST_P(ConformanceTest, AgreesWithTheEvaluator) {
     std::vector<Mutant> survivors = found->mutants;
     for (const Case& c : found->cases) {
       std::vector<Literal> results;
-      Check(c, options, &results);
+      CheckCase(c, options, &results);
       if (HasFatalFailure()) return;
       RemoveFailing(c, results, &survivors);
     }
@@ -152,9 +152,9 @@ TEST_P(DifferentialTest, RandomGraphsAgree) {
   CompileOptions options;
   options.target = GetParam().backend;
   options.cpu_kernels = GetParam().kernels;
-  Check(c, options);
+  CheckCase(c, options);
   options.fuse = false;
-  Check(c, options);
+  CheckCase(c, options);
   // Every other node on ref, whose memory is another pool.
   options.fuse = true;
   for (const NodeId node : Nodes(c.graph)) {
@@ -162,7 +162,7 @@ TEST_P(DifferentialTest, RandomGraphsAgree) {
     StrAppend(&options.placement, options.placement.empty() ? "" : ",", "#",
               node.value(), "=ref");
   }
-  Check(c, options);
+  CheckCase(c, options);
 }
 
 }  // namespace encore::backends

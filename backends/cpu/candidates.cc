@@ -37,6 +37,7 @@ bool AllComputed(const Region& region) {
 
 // The vendor's kernel for the region, if its library has one.
 std::optional<VendorMatch> FindVendor(const KernelRequest& request) {
+  if (!request.region->checks.empty()) return {};
   if (VendorVersion() == "none" || HostCpu().isa == Isa::kNone) return {};
   return MatchVendor(*request.region, request.weights);
 }
@@ -130,6 +131,7 @@ std::vector<Candidate> Generated(const KernelRequest& request,
   };
   const Schedule loops = MakeSchedule(*FlattenLoops(request), isa);
   add(kLoops, loops.cycles, loops.partitions);
+  if (!request.region->checks.empty()) return candidates;
   if (const auto tile = MakeTileSchedule(flat, request.weights, isa)) {
     add(kTiles, tile->cycles, tile->partitions);
     if (candidates[1].seconds < candidates[0].seconds) {

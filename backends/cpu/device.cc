@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "encore/backends/absent.h"
+#include "encore/backends/cpu/checked_call.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/image.h"
@@ -33,22 +34,33 @@ class GeneratedKernel : public runtime::Kernel {
         function_(function),
         partitions_(params.partitions),
         any_partitions_(params.any_partitions != 0),
+        checks_(params.helper_version >= kCheckHelperVersion),
         buffers_(buffers) {}
 
   Status Launch(const LaunchContext& context) const override {
-    if (any_partitions_) return LaunchSized(context);
-    if (partitions_ == 1) {
-      function_(context.buffers, context.args, 0, &Helpers());
-    } else {
-      context.threads->ParallelFor(partitions_, [&](int64_t partition) {
-        function_(context.buffers, context.args, partition, &Helpers());
-      });
+    if (!checks_) {
+      Run(context, Helpers());
+      return OkStatus();
     }
-    return OkStatus();
+    CheckedCall call;
+    Run(context, call.helpers());
+    return call.Report(context.failed_origin);
   }
 
  private:
-  Status LaunchSized(const LaunchContext& context) const {
+  void Run(const LaunchContext& context, const HelperTable& helpers) const {
+    if (any_partitions_) return RunSized(context, helpers);
+    if (partitions_ == 1) {
+      function_(context.buffers, context.args, 0, &helpers);
+    } else {
+      context.threads->ParallelFor(partitions_, [&](int64_t partition) {
+        function_(context.buffers, context.args, partition, &helpers);
+      });
+    }
+  }
+
+  void RunSized(const LaunchContext& context,
+                const HelperTable& helpers) const {
     int64_t largest = 0;
     for (size_t i = 0; i < buffers_; ++i) {
       largest = std::max(largest, context.sizes[i]);
@@ -56,20 +68,20 @@ class GeneratedKernel : public runtime::Kernel {
     const int64_t count =
         std::clamp<int64_t>(largest / kGrainBytes, 1, partitions_);
     if (count == 1) {
-      function_(context.buffers, context.args, int64_t{1} << 32, &Helpers());
-      return OkStatus();
+      function_(context.buffers, context.args, int64_t{1} << 32, &helpers);
+      return;
     }
     context.threads->ParallelFor(count, [&](int64_t partition) {
       function_(context.buffers, context.args, partition + (count << 32),
-                &Helpers());
+                &helpers);
     });
-    return OkStatus();
   }
 
   std::shared_ptr<const Image> image_;
   KernelFunction function_;
   int64_t partitions_;
   bool any_partitions_;
+  bool checks_;
   size_t buffers_;
 };
 

@@ -32,9 +32,24 @@ void Math(uint32_t function, const double* x, const double* y, double* out,
   }
 }
 
-constexpr HelperTable kTable = {kHelperVersion, sizeof(HelperTable), &Math};
+void NoFault(const HelperTable*, int64_t, int64_t, const int64_t*,
+             const int64_t*, const int64_t*, int64_t, int64_t) {}
+
+constexpr HelperTable kTable = {kHelperVersion, sizeof(HelperTable), &Math,
+                                &NoFault};
 
 }  // namespace
+
+int64_t Encode(const CheckSite& site) {
+  return int64_t{site.node} << 24 | int64_t{site.component} << 16 |
+         int64_t{site.axis} << 8 | (site.scatter ? 1 : 0);
+}
+
+CheckSite DecodeSite(int64_t site) {
+  return {static_cast<uint32_t>(site >> 24 & 255),
+          static_cast<uint32_t>(site >> 16 & 255),
+          static_cast<uint32_t>(site >> 8 & 255), (site & 1) != 0};
+}
 
 const HelperTable& Helpers() { return kTable; }
 

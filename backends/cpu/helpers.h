@@ -10,7 +10,7 @@
 
 namespace encore::backends::cpu {
 
-inline constexpr uint32_t kHelperVersion = 1;
+inline constexpr uint32_t kHelperVersion = 2;
 
 // Functions of the C library that generated code calls: those of
 // ir/ops/functions.def. Numbers are part of the images' format.
@@ -28,8 +28,26 @@ struct HelperTable {
   // out[i] = f(x[i]) or f(x[i], y[i]) for i < count. `out` may be `x`.
   void (*math)(uint32_t function, const double* x, const double* y, double* out,
                int64_t count);
+  // From version 2 on. Lane i of a check does not hold where bad[i] is not 0:
+  // indices[i] at positions[i] is not in [0, count). `self` is the table that
+  // the kernel was given, `site` says which check it is (CheckSite).
+  void (*fault)(const HelperTable* self, int64_t site, int64_t lanes,
+                const int64_t* bad, const int64_t* indices,
+                const int64_t* positions, int64_t count, int64_t extent);
 };
 
+// What a kernel with checks needs.
+inline constexpr uint32_t kCheckHelperVersion = 2;
+
+// A region's Check as a number; its parts are below 256.
+struct CheckSite {
+  uint32_t node = 0, component = 0, axis = 0;
+  bool scatter = false;
+};
+int64_t Encode(const CheckSite& site);
+CheckSite DecodeSite(int64_t site);
+
+// For kernels without checks; checked_call.h has those of the others.
 const HelperTable& Helpers();
 
 // Entry of a generated kernel: computes one of its partitions.

@@ -21,9 +21,11 @@ inline constexpr std::string_view kInterpretedEntry = "region";
 struct GeneratedParams {
   static constexpr uint32_t kKind = 0x314e4547;  // "GEN1"
   uint32_t kind = kKind;
-  uint32_t helper_version = 0;  // the function table it needs at least
-  uint64_t image_digest = 0;    // ImageDigest of the artifact
-  int64_t partitions = 1;       // calls of the function per launch
+  // The function table it needs at least; it has checks where that is
+  // kCheckHelperVersion.
+  uint32_t helper_version = 0;
+  uint64_t image_digest = 0;  // ImageDigest of the artifact
+  int64_t partitions = 1;     // calls of the function per launch
   // 1: whoever launches chooses how many, up to `partitions`, and hands each
   // call its number + 2^32 * how many there are.
   int64_t any_partitions = 0;

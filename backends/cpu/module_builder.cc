@@ -198,7 +198,7 @@ class ModuleBuilder {
       program.requirements.emplace_back(feature);
     }
     program.params = Encode(
-        GeneratedParams{.helper_version = kHelperVersion,
+        GeneratedParams{.helper_version = generated.helper_version,
                         .partitions = generated.partitions,
                         .any_partitions = generated.any_partitions ? 1 : 0});
     return program;

@@ -228,6 +228,8 @@ SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
 Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   const PoolId pool = shared_->pools[kernel.site.backend];
   const bool prepare = kernel.site.prepare;
+  ENCORE_CHECK(!prepare || kernel.built.region.checks.empty())
+      << "what may fail is for the run";
   for (const NodeId node : kernel.counts) {
     ENCORE_RETURN_IF_ERROR(DefineSize(node));
   }

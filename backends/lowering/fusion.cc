@@ -158,6 +158,12 @@ class Partitioner {
     // What symbols get their values from must be in memory.
     if (Has(into, kDefinesSymbols)) return false;
     const bool computes = Has(from, kContraction);
+    // Kernels of contractions report nothing.
+    if (Has(into, kContraction) && Any(from, [&](NodeId node) {
+          return MayFail(graph_.op(node), graph_.attributes(node));
+        })) {
+      return false;
+    }
     if (!Has(into, kRereads)) return !computes || !Has(into, kReduction);
     // What comes after the rereading may be computed with it.
     if (!ReadBefore(from, into)) return !computes && !Has(from, kReduction);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
@@ -14,7 +15,8 @@ bool IsArgument(const Graph& graph, NodeId node) {
   return graph.op(node) == Op::kInput || graph.op(node) == Op::kParameter;
 }
 
-// Values that follow from parameters, constants and those `arguments` that do.
+// Values that follow from parameters, constants and those `arguments` that do;
+// not what may fail, which only the run may find out.
 std::vector<bool> FindWeights(const Graph& graph,
                               const std::vector<bool>& arguments) {
   std::vector<bool> weights(graph.value_count());
@@ -27,7 +29,8 @@ std::vector<bool> FindWeights(const Graph& graph,
     const Op op = graph.op(node);
     if (op == Op::kInput) continue;
     bool weight = op == Op::kParameter || op == Op::kConstant;
-    if (HasRegion(graph, node) && op != Op::kDimValues) {
+    if (HasRegion(graph, node) && op != Op::kDimValues &&
+        !MayFail(op, graph.attributes(node))) {
       weight = graph.shape(result).is_constant();
       for (const ValueId operand : graph.operands(node)) {
         weight = weight && weights[operand.value()];
@@ -108,6 +111,24 @@ Status CheckNoSymbolicSizes(const Graph& graph, const Backend& backend) {
   return OkStatus();
 }
 
+// As Step::origins has them.
+std::vector<uint32_t> OriginsOf(const Graph& graph,
+                                std::span<const NodeId> nodes) {
+  std::vector<uint32_t> failing;
+  std::set<uint32_t> others;
+  for (const NodeId node : nodes) {
+    const std::optional<uint32_t> origin = StencilNumber(graph.origin(node));
+    if (MayFail(graph.op(node), graph.attributes(node))) {
+      failing.push_back(origin.value_or(UINT32_MAX));
+    } else if (origin.has_value()) {
+      others.insert(*origin);
+    }
+  }
+  for (const uint32_t origin : failing) others.erase(origin);
+  failing.insert(failing.end(), others.begin(), others.end());
+  return failing;
+}
+
 // `known`: by value, whether it depends on weights only.
 StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
                                  KernelSite site,
@@ -129,13 +150,10 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
   kernel.built = *std::move(built);
   kernel.kernel = *number;
   kernel.nodes = group.nodes;
-  std::set<uint32_t> origins;
   for (const NodeId node : group.nodes) {
     if (graph.op(node) == Op::kCountUp) kernel.counts.push_back(node);
-    const std::optional<uint32_t> origin = StencilNumber(graph.origin(node));
-    if (origin.has_value()) origins.insert(*origin);
   }
-  kernel.origins.assign(origins.begin(), origins.end());
+  kernel.origins = OriginsOf(graph, group.nodes);
   return kernel;
 }
 

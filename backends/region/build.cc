@@ -31,6 +31,12 @@ void ForEachDim(Region* region, Visit visit) {
   for (Operand& operand : region->outputs) each(operand.dims);
   for (Access& access : region->accesses) indices(access.indices);
   for (Expr& expr : region->exprs) visit(expr.dim);
+  for (Check& check : region->checks) {
+    visit(check.count);
+    visit(check.extent);
+    visit(check.position.offset);
+    for (Index::Term& term : check.position.terms) visit(term.stride);
+  }
   for (Stage& stage : region->stages) {
     for (Store& store : stage.stores) indices(store.indices);
   }
@@ -69,15 +75,15 @@ void RenumberVariables(Region* region, const std::vector<uint32_t>& order) {
   const auto list = [&place](std::vector<uint32_t>& variables) {
     for (uint32_t& v : variables) v = place[v];
   };
-  const auto indices = [&place](Indices& all) {
-    for (Index& index : all) {
-      for (Index::Term& term : index.terms)
-        term.variable = place[term.variable];
-      std::sort(index.terms.begin(), index.terms.end(),
-                [](const Index::Term& a, const Index::Term& b) {
-                  return a.variable < b.variable;
-                });
-    }
+  const auto renumber = [&place](Index& index) {
+    for (Index::Term& term : index.terms) term.variable = place[term.variable];
+    std::sort(index.terms.begin(), index.terms.end(),
+              [](const Index::Term& a, const Index::Term& b) {
+                return a.variable < b.variable;
+              });
+  };
+  const auto indices = [&renumber](Indices& all) {
+    for (Index& index : all) renumber(index);
   };
   std::vector<Dim> extents;
   for (const uint32_t v : order) extents.push_back(region->extents[v]);
@@ -86,6 +92,7 @@ void RenumberVariables(Region* region, const std::vector<uint32_t>& order) {
   for (Expr& expr : region->exprs) {
     if (expr.kind == Expr::Kind::kVariable) expr.number = place[expr.number];
   }
+  for (Check& check : region->checks) renumber(check.position);
   for (Stage& stage : region->stages) {
     list(stage.loops);
     list(stage.reduced);

@@ -15,7 +15,7 @@
 namespace encore::backends {
 namespace {
 
-constexpr uint32_t kMagic = 0x33474552;  // "REG3"
+constexpr uint32_t kMagic = 0x34474552;  // "REG4"
 // Without the version, which is its last byte.
 constexpr uint32_t kMagicMask = 0x00ffffff;
 
@@ -124,6 +124,12 @@ void Visit(V& v, S& s) {
   for (auto& operand : s.operands) v.Field(operand);
 }
 template <typename V, typename S>
+  requires std::same_as<std::remove_const_t<S>, Check>
+void Visit(V& v, S& s) {
+  v.Field(s.node), v.Field(s.op), v.Field(s.component), v.Field(s.axis);
+  v.Field(s.count), v.Field(s.extent), v.Field(s.position);
+}
+template <typename V, typename S>
   requires std::same_as<std::remove_const_t<S>, Store>
 void Visit(V& v, S& s) {
   v.Field(s.output), v.Field(s.value), v.Field(s.indices);
@@ -155,7 +161,8 @@ template <typename V, typename S>
 void Visit(V& v, S& s) {
   v.Field(s.extents), v.Field(s.outer), v.Field(s.symbols);
   v.Field(s.inputs), v.Field(s.outputs), v.Field(s.accesses);
-  v.Field(s.exprs), v.Field(s.stages), v.Field(s.contraction);
+  v.Field(s.exprs), v.Field(s.checks), v.Field(s.stages);
+  v.Field(s.contraction);
 }
 
 template <typename T>

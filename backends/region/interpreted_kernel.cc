@@ -24,7 +24,7 @@ class InterpretedKernel : public runtime::Kernel {
     const std::span<const Buffer> all = buffers;
     return Interpret(region_, {context.args, region_.symbols},
                      all.first(region_.inputs.size()),
-                     all.subspan(region_.inputs.size()));
+                     all.subspan(region_.inputs.size()), context.failed_origin);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "encore/backends/region/first_fault.h"
 #include "encore/backends/region/place.h"
 #include "encore/backends/region/scalar.h"
 #include "encore/ir/support/check.h"
@@ -127,8 +128,9 @@ void Combine(RegionCombiner combiner, DType dtype, Scalar x, int64_t at,
 
 class Interpreter {
  public:
-  Interpreter(const Region& region, std::span<const int64_t> symbols)
-      : region_(region), symbols_(symbols) {}
+  Interpreter(const Region& region, std::span<const int64_t> symbols,
+              FirstFault* faults)
+      : region_(region), symbols_(symbols), faults_(faults) {}
 
   Status Run(std::span<const Buffer> inputs, std::span<const Buffer> outputs) {
     ENCORE_RETURN_IF_ERROR(Bind(region_.inputs, inputs, &inputs_));
@@ -292,6 +294,20 @@ class Interpreter {
     return ApplyOp(expr.op, dtype, std::span(operands, count), expr.comparison);
   }
 
+  StatusOr<int64_t> Checked(const Expr& expr) {
+    const Check& check = region_.checks[expr.number];
+    const int64_t index = values_[expr.operands[0].value()].i;
+    ENCORE_ASSIGN_OR_RETURN(const int64_t count, Evaluate(check.count));
+    if (index >= 0 && index < count) return index;
+    ENCORE_ASSIGN_OR_RETURN(const int64_t extent, Evaluate(check.extent));
+    ENCORE_ASSIGN_OR_RETURN(const int64_t position, Numerator(check.position));
+    faults_->Add({{check.axis, index, position, count, extent},
+                  check.node,
+                  check.component,
+                  check.op});
+    return 0;
+  }
+
   // Evaluates what stage `s` needs at the current point.
   Status EvaluateAt(uint32_t s) {
     for (const uint32_t i : orders_[s]) {
@@ -315,6 +331,10 @@ class Interpreter {
         case Expr::Kind::kOp:
           values_[i] = Apply(expr);
           break;
+        case Expr::Kind::kChecked: {
+          ENCORE_ASSIGN_OR_RETURN(values_[i].i, Checked(expr));
+          break;
+        }
       }
     }
     return OkStatus();
@@ -399,6 +419,7 @@ class Interpreter {
 
   const Region& region_;
   std::span<const int64_t> symbols_;
+  FirstFault* faults_;
   std::vector<Place> inputs_, outputs_;
   std::vector<int64_t> extents_, at_, element_;
   std::vector<Scalar> values_;                 // by expression
@@ -410,8 +431,11 @@ class Interpreter {
 
 Status Interpret(const Region& region, std::span<const int64_t> symbols,
                  std::span<const Buffer> inputs,
-                 std::span<const Buffer> outputs) {
-  return Interpreter(region, symbols).Run(inputs, outputs);
+                 std::span<const Buffer> outputs, uint32_t* failed_node) {
+  FirstFault faults;
+  ENCORE_RETURN_IF_ERROR(
+      Interpreter(region, symbols, &faults).Run(inputs, outputs));
+  return faults.Report(failed_node);
 }
 
 }  // namespace encore::backends

@@ -23,10 +23,12 @@ struct Buffer {
 
 // Computes `region` under values of its symbols. REQUIRES a verified region.
 // OutOfRange where an index that is not checked leaves its operand, or a buffer
-// is smaller than its operand; outputs are then undefined. Thread-safe.
+// is smaller than its operand, or a Check does not hold: then *failed_node is
+// its node. Outputs are then undefined. Thread-safe.
 Status Interpret(const Region& region, std::span<const int64_t> symbols,
                  std::span<const Buffer> inputs,
-                 std::span<const Buffer> outputs);
+                 std::span<const Buffer> outputs,
+                 uint32_t* failed_node = nullptr);
 
 }  // namespace encore::backends
 

@@ -78,6 +78,9 @@ std::vector<bool> Reachable(const Region& region,
     const Expr& expr = region.exprs[i];
     if (expr.kind == Expr::Kind::kOp) {
       for (const ExprId operand : expr.operands) need(operand);
+    } else if (expr.kind == Expr::Kind::kChecked) {
+      need(expr.operands[0]);
+      need(region.checks[expr.number].position.indirect);
     } else if (expr.kind == Expr::Kind::kLoad) {
       const Access& access = region.accesses[expr.number];
       need(access.fill);

@@ -23,7 +23,8 @@
 // something more precise.
 //
 // Elements are addressed through an Index per dim: affine in the variables,
-// with an expression added where the address depends on data (gather).
+// with an expression added where the address depends on data (gather). Where
+// data may not lead outside, a Check says so.
 //
 // Extents and offsets are Dims over the region's own symbols, numbered from 0:
 // the arguments of its kernel.
@@ -96,6 +97,8 @@ struct Expr {
     kDim,       // the value of `dim`, an i64
     kLoad,      // accesses[number]
     kOp,        // an elementwise primitive of the op table on `operands`
+    kChecked,   // the first operand, an i64, which checks[number] must hold of;
+                // 0 where it does not
   };
   Kind kind = Kind::kConstant;
   DType dtype = DType::kF32;
@@ -106,6 +109,22 @@ struct Expr {
   Comparison comparison = Comparison::kEq;  // of kCompare
   bool saturate = false;                    // of kCast
   std::array<ExprId, 3> operands = {};      // the unused ones are invalid
+};
+
+// What a gather or scatter whose indices may not leave their axis asks of one
+// of them. Where it does not hold, the kernel computes on and then reports it:
+// of all that do not hold the one whose node is first, of these the one at the
+// first position, of these the one of the first component.
+struct Check {
+  static constexpr uint32_t kMost = 256;  // nodes, components, axes
+
+  uint32_t node = 0;    // of the region's nodes that may fail, in their order
+  Op op = Op::kGather;  // what the error calls it
+  uint32_t component = 0;  // of the index vector
+  uint32_t axis = 0;
+  Dim count = {};       // the index is in [0, count)
+  Dim extent = {};      // of the axis
+  Index position = {};  // of the index vector, as IndexFault has it; divisor 1
 };
 
 enum class RegionCombiner : uint8_t {
@@ -183,6 +202,7 @@ struct Region {
   std::vector<Operand> inputs, outputs;
   std::vector<Access> accesses;
   std::vector<Expr> exprs;
+  std::vector<Check> checks;
   std::vector<Stage> stages;
   std::optional<Contraction> contraction;
 

@@ -76,6 +76,12 @@ void AppendAccess(std::string* out, const Access& access) {
   }
 }
 
+void AppendCheck(std::string* out, const Check& check) {
+  StrAppend(out, " below ", check.count, " of ", check.extent, " in dim ",
+            check.axis, " of ", check.op, " ", check.node, "[", check.component,
+            "] at ", IndexText(check.position));
+}
+
 void AppendDefinition(std::string* out, const Region& region,
                       const Expr& expr) {
   switch (expr.kind) {
@@ -103,6 +109,11 @@ void AppendDefinition(std::string* out, const Region& region,
         *out += " ";
         AppendExpr(out, operand);
       }
+      return;
+    case Expr::Kind::kChecked:
+      *out += "checked ";
+      AppendExpr(out, expr.operands[0]);
+      AppendCheck(out, region.checks[expr.number]);
   }
 }
 

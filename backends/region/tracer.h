@@ -76,6 +76,7 @@ class Tracer {
   // The product that a power with a small constant exponent is, else nothing.
   Result SmallPower(const Expr& power);
   Result Movement(NodeId node, const Indices& indices);
+  Result Moved(NodeId node, const Indices& indices);
   Result Broadcast(NodeId node, const Indices& indices);
   Result Reshape(NodeId node, const Indices& indices);
   Result Slice(NodeId node, const Indices& indices);
@@ -103,8 +104,21 @@ class Tracer {
   // The parts of `index` under `extents`, outermost first.
   std::optional<Indices> Delinearize(const Index& index,
                                      std::span<const Dim> extents);
-  // Start `number` of a start vector, clamped to [0, limit].
+  // The element of a start vector at `at`, clamped to [0, limit].
   Result Start(ValueId vector, const Indices& at, const Dim& limit);
+  // What a gather or scatter asks of its indices: `batch` are those into its
+  // tensor of index vectors but for dim `vector_dim`.
+  struct StartCheck {
+    NodeId node;
+    const Indices& batch;
+    int64_t vector_dim;
+  };
+  // The element of its start vector at `at`, for windows of `size` along
+  // `axis`; an error of the run where it is out of range.
+  Result CheckedStart(const StartCheck& of, const Indices& at,
+                      uint32_t component, int64_t axis, const Dim& size);
+  // Row-major position of `indices` in `dims`.
+  Index Linear(const Indices& indices, std::span<const Dim> dims);
   // An index plus a start.
   Index AddIndirect(const Index& index, ExprId start);
 
@@ -147,6 +161,8 @@ class Tracer {
   std::optional<Splits> better_splits_;
   // Positive: loads may be outside, their value is not used there.
   int guarded_ = 0;
+  // Positive: not every element of a value may be computed.
+  int partial_ = 0;
 };
 
 }  // namespace encore::backends

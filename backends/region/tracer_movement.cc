@@ -14,6 +14,20 @@ bool Contains(const Ints& list, int64_t value) {
 }  // namespace
 
 Tracer::Result Tracer::Movement(NodeId node, const Indices& indices) {
+  const Op op = graph_.op(node);
+  const bool reads_all = op == Op::kBroadcast || op == Op::kReshape ||
+                         op == Op::kTranspose || op == Op::kReverse;
+  // An index that nobody reads is out of range all the same.
+  if (partial_ > 0 && MayFail(op, graph_.attributes(node))) {
+    return std::nullopt;
+  }
+  partial_ += reads_all ? 0 : 1;
+  const Result result = Moved(node, indices);
+  partial_ -= reads_all ? 0 : 1;
+  return result;
+}
+
+Tracer::Result Tracer::Moved(NodeId node, const Indices& indices) {
   switch (graph_.op(node)) {
     case Op::kBroadcast:
       return Broadcast(node, indices);
@@ -106,6 +120,25 @@ std::optional<Indices> Tracer::Delinearize(const Index& index,
   return parts;
 }
 
+Index Tracer::Linear(const Indices& indices, std::span<const Dim> dims) {
+  Index linear;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const Index& index = indices[d];
+    if (linear.indirect.valid()) {  // as a value, to be a multiple
+      Index value;
+      value.indirect =
+          OfOp(Op::kMul, DType::kI64, {OfIndex(linear), OfDim(dims[d])});
+      linear = value;
+    } else {
+      linear = Multiple(linear, dims[d]);
+    }
+    linear = index.indirect.valid() && linear.indirect.valid()
+                 ? AddIndirect(linear, OfIndex(index))
+                 : Sum(linear, index);
+  }
+  return linear;
+}
+
 std::optional<Indices> Tracer::ReshapeIndices(std::span<const Dim> from,
                                               std::span<const Dim> to,
                                               const Indices& indices) {
@@ -116,21 +149,10 @@ std::optional<Indices> Tracer::ReshapeIndices(std::span<const Dim> from,
   }
   Indices result;
   for (const ReshapeGroup& group : *groups) {
-    Index linear;
-    for (int d = group.to_begin; d < group.to_end; ++d) {
-      const Index& index = indices[d];
-      if (linear.indirect.valid()) {  // as a value, to be a multiple
-        Index value;
-        value.indirect =
-            OfOp(Op::kMul, DType::kI64, {OfIndex(linear), OfDim(to[d])});
-        linear = value;
-      } else {
-        linear = Multiple(linear, to[d]);
-      }
-      linear = index.indirect.valid() && linear.indirect.valid()
-                   ? AddIndirect(linear, OfIndex(index))
-                   : Sum(linear, index);
-    }
+    const Indices within(indices.begin() + group.to_begin,
+                         indices.begin() + group.to_end);
+    const Index linear =
+        Linear(within, to.subspan(group.to_begin, within.size()));
     auto parts = Delinearize(
         linear,
         from.subspan(group.from_begin, group.from_end - group.from_begin));
@@ -183,6 +205,33 @@ Tracer::Result Tracer::Start(ValueId vector, const Indices& at,
   const ExprId start = Cast(DType::kI64, *value);
   return OfOp(Op::kMax, DType::kI64,
               {OfOp(Op::kMin, DType::kI64, {start, OfDim(limit)}), Int(0)});
+}
+
+Tracer::Result Tracer::CheckedStart(const StartCheck& of, const Indices& at,
+                                    uint32_t component, int64_t axis,
+                                    const Dim& size) {
+  const Result value = ValueAt(graph_.operand(of.node, 1), at);
+  if (!value.has_value()) return std::nullopt;
+  std::vector<Dim> dims = graph_.shape(graph_.operand(of.node, 1)).dims();
+  if (of.vector_dim < static_cast<int64_t>(dims.size())) {
+    dims.erase(dims.begin() + of.vector_dim);
+  }
+  Check check{.op = graph_.op(of.node),
+              .component = component,
+              .axis = static_cast<uint32_t>(axis)};
+  for (const NodeId node : nodes_) {
+    if (node == of.node) break;
+    check.node += MayFail(graph_.op(node), graph_.attributes(node)) ? 1 : 0;
+  }
+  check.extent =
+      graph_.shape(graph_.operand(of.node, 0))[static_cast<int>(axis)];
+  check.count = check.extent - size + 1;
+  check.position = Linear(of.batch, dims);
+  Expr expr{.kind = Expr::Kind::kChecked, .dtype = DType::kI64};
+  expr.operands[0] = Cast(DType::kI64, *value);
+  expr.number = static_cast<uint32_t>(region_.checks.size());
+  region_.checks.push_back(std::move(check));
+  return AddExpr(&region_, std::move(expr));
 }
 
 Tracer::Result Tracer::DynamicSlice(NodeId node, const Indices& indices) {
@@ -282,6 +331,8 @@ Tracer::Result Tracer::Gather(NodeId node, const Indices& indices) {
     from[attrs.operand_batching_dims[i]] =
         batch[dim - (attrs.index_vector_dim < dim ? 1 : 0)];
   }
+  const bool checks = attrs.out_of_range == OutOfRange::kError;
+  bool may_be_empty = false;
   const bool has_vector = attrs.index_vector_dim < graph_.shape(starts).rank();
   for (size_t i = 0; i < attrs.start_index_map.size(); ++i) {
     const int64_t d = attrs.start_index_map[i];
@@ -291,11 +342,19 @@ Tracer::Result Tracer::Gather(NodeId node, const Indices& indices) {
                 Plus({}, static_cast<int64_t>(i)));
     }
     const Result start =
-        Start(starts, at, graph_.shape(operand)[d] - attrs.slice_sizes[d]);
+        attrs.out_of_range == OutOfRange::kError
+            ? CheckedStart({node, batch, attrs.index_vector_dim}, at,
+                           static_cast<uint32_t>(i), d, attrs.slice_sizes[d])
+            : Start(starts, at,
+                    graph_.shape(operand)[d] - attrs.slice_sizes[d]);
     if (!start.has_value()) return std::nullopt;
     from[d] = AddIndirect(from[d], *start);
+    may_be_empty |= checks && !graph_.shape(operand)[d].is_constant();
   }
-  return ValueAt(operand, from);
+  // Without elements there is none to read in place of one out of range.
+  return may_be_empty
+             ? ValueAtOr(operand, from, Constant(graph_.dtype(operand), 0))
+             : ValueAt(operand, from);
 }
 
 bool Tracer::TraceCopy(ValueId result, ValueId operand) {
@@ -332,11 +391,13 @@ bool Tracer::TraceScatter(NodeId node) {
   }
   const int rank = graph_.shape(operand).rank();
   Indices to(rank);
+  std::vector<Dim> sizes(rank, 1);
   for (int d = 0, next = 0; d < rank; ++d) {
     if (Contains(attrs.inserted_window_dims, d) ||
         Contains(attrs.operand_batching_dims, d)) {
       continue;
     }
+    sizes[d] = shape[static_cast<int>(attrs.update_window_dims[next])];
     to[d] = window[next++];
   }
   for (size_t i = 0; i < attrs.operand_batching_dims.size(); ++i) {
@@ -352,7 +413,11 @@ bool Tracer::TraceScatter(NodeId node) {
       position.insert(position.begin() + attrs.index_vector_dim,
                       Plus({}, static_cast<int64_t>(i)));
     }
-    const Result start = ValueAt(starts, position);
+    const Result start =
+        attrs.out_of_range == OutOfRange::kError
+            ? CheckedStart({node, batch, attrs.index_vector_dim}, position,
+                           static_cast<uint32_t>(i), d, sizes[d])
+            : ValueAt(starts, position);
     if (!start.has_value()) return false;
     to[d] = AddIndirect(to[d], Cast(DType::kI64, *start));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class Verifier {
     }
     for (const Access& access : region_.accesses) {
       ENCORE_RETURN_IF_ERROR(CheckAccess(access));
+    }
+    for (const Check& check : region_.checks) {
+      ENCORE_RETURN_IF_ERROR(CheckCheck(check));
     }
     for (uint32_t i = 0; i < region_.exprs.size(); ++i) {
       ENCORE_RETURN_IF_ERROR(CheckExpr(i));
@@ -166,6 +170,20 @@ class Verifier {
     return CheckIndices(access.indices, rank, access.checked);
   }
 
+  Status CheckCheck(const Check& check) const {
+    if (check.op != Op::kGather && check.op != Op::kScatter) {
+      return Broken(13, "op of a check");
+    }
+    if (check.node >= Check::kMost || check.axis >= Check::kMost ||
+        check.component >= Check::kMost) {
+      return Broken(13, "a number of a check");
+    }
+    if (!Valid(check.count) || !Valid(check.extent)) {
+      return Broken(2, "a dim of a check");
+    }
+    return CheckIndex(check.position, false);
+  }
+
   DType SourceDType(const Access& access) const {
     return access.source == Access::Source::kInput
                ? region_.inputs[access.number].dtype
@@ -188,6 +206,9 @@ class Verifier {
         return CheckLoad(i);
       case Expr::Kind::kOp:
         return CheckOp(i);
+      case Expr::Kind::kChecked:
+        ENCORE_RETURN_IF_ERROR(CheckChecked(i));
+        break;
       default:
         return Broken(1, "kind of an expression");
     }
@@ -209,6 +230,18 @@ class Verifier {
     return region_.expr(access.fill).dtype == expr.dtype
                ? OkStatus()
                : Broken(4, "dtype of a fill");
+  }
+
+  Status CheckChecked(uint32_t i) const {
+    const Expr& expr = region_.exprs[i];
+    if (expr.number >= region_.checks.size()) return Broken(1, "check");
+    const ExprId index = expr.operands[0];
+    const ExprId position = region_.checks[expr.number].position.indirect;
+    if (!IsI64(index)) return Broken(4, "a checked index is no i64");
+    if (index.value() >= i || (position.valid() && position.value() >= i)) {
+      return Broken(1, "operand after its user");
+    }
+    return OkStatus();
   }
 
   Status CheckOp(uint32_t i) const {
@@ -262,7 +295,7 @@ class Verifier {
   Status CheckScope(uint32_t number, const std::vector<bool>& visible) const {
     const Stage& stage = region_.stages[number];
     std::vector<ExprId> roots = {stage.value};
-    const auto check_indices = [&](const std::vector<Index>& indices) {
+    const auto check_indices = [&](std::span<const Index> indices) {
       for (const Index& index : indices) {
         for (const Index::Term& term : index.terms) {
           if (!visible[term.variable]) return false;
@@ -281,6 +314,10 @@ class Verifier {
       const Expr& expr = region_.exprs[i];
       if (expr.kind == Expr::Kind::kVariable && !visible[expr.number]) {
         return Broken(5, StrCat("v", expr.number, " in stage ", number));
+      }
+      if (expr.kind == Expr::Kind::kChecked &&
+          !check_indices({&region_.checks[expr.number].position, 1})) {
+        return Broken(5, "position of a check");
       }
       if (expr.kind != Expr::Kind::kLoad) continue;
       const Access& access = region_.accesses[expr.number];

@@ -69,6 +69,7 @@ Work EstimateWork(const Region& region, std::span<const int64_t> symbols) {
     for (size_t i = 0; i < needed.size(); ++i) {
       if (!needed[i]) continue;
       const Expr& expr = region.exprs[i];
+      if (expr.kind == Expr::Kind::kChecked) flops += points;
       if (expr.kind == Expr::Kind::kOp) {
         flops += points;
         if (IsTranscendental(expr.op)) work.transcendentals += points;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -27,17 +28,16 @@ StatusOr<Literal> TakeOutput(const Slot& slot,
                         static_cast<size_t>(output.bytes)});
 }
 
-// What the caller calls the nodes of a step, each once: what a node was made
-// into has its name.
-std::string OriginsOf(const runtime::Step* step, const Loaded::Names& names) {
+// What the caller calls these nodes, each once: what a node was made into has
+// its name.
+std::string OriginsOf(std::span<const uint32_t> numbers,
+                      const Loaded::Names& names) {
   std::vector<std::string> origins;
   std::set<std::string_view> known;
-  if (step != nullptr) {
-    for (const uint32_t number : step->origins) {
-      if (number < names.origins.size() && !names.origins[number].empty() &&
-          known.insert(names.origins[number]).second) {
-        origins.push_back(Quote(names.origins[number]));
-      }
+  for (const uint32_t number : numbers) {
+    if (number < names.origins.size() && !names.origins[number].empty() &&
+        known.insert(names.origins[number]).second) {
+      origins.push_back(Quote(names.origins[number]));
     }
   }
   return origins.empty() ? "replay" : StrCat("node ", StrJoin(origins, ", "));
@@ -103,8 +103,14 @@ Status Loaded::Replay(runtime::Replayer& replayer,
                       runtime::Profiler* profiler) const {
   const Status status = replayer.Replay(profiler);
   if (status.ok()) return status;
-  return Annotate(status,
-                  OriginsOf(MakerOf(graph(), replayer.failed_step()), names_));
+  if (const auto failed = replayer.failed_origin()) {
+    return Annotate(status, OriginsOf({&*failed, 1}, names_));
+  }
+  const runtime::Step* maker = MakerOf(graph(), replayer.failed_step());
+  return Annotate(
+      status,
+      OriginsOf(maker == nullptr ? std::span<const uint32_t>() : maker->origins,
+                names_));
 }
 
 StatusOr<std::vector<Literal>> Loaded::Run(

@@ -115,6 +115,70 @@ TEST(EvaluatorTest, ErrorsNameNodeAndOrigin) {
             "2 elements as in [2]");
 }
 
+// Take along dim 0 with an error for what is out of range.
+GatherAttrs Checked(int64_t width) {
+  GatherAttrs attrs;
+  attrs.offset_dims = {1};
+  attrs.collapsed_slice_dims = {0};
+  attrs.start_index_map = {0};
+  attrs.index_vector_dim = 1;
+  attrs.slice_sizes = {1, width};
+  attrs.out_of_range = OutOfRange::kError;
+  return attrs;
+}
+
+TEST(EvaluatorTest, IndicesOutOfRange) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kF32, {3, 2}});
+  const Value i = g.Input("i", {DType::kI64, {2}});
+  const auto scope = g.Origin("embed");
+  const StatusOr<Graph> graph = g.Build({{"y", g.Gather(x, i, Checked(2))}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const Literal rows = F32({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto run = [&](std::initializer_list<int64_t> indices) {
+    return Evaluate(*graph,
+                    {{rows, Literal::FromValues<int64_t>({2}, indices)}});
+  };
+  EXPECT_EQ((*run({2, 0}))[0], F32({2, 2}, {5, 6, 1, 2}));
+  for (const int64_t bad : {int64_t{3}, int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    const Status status = run({0, bad}).status();
+    EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
+    EXPECT_EQ(Message(status),
+              "node 2 (gather, embed): gather: index " + std::to_string(bad) +
+                  " at position 1 of the indices, expected [0, 3): axis 0 has "
+                  "the extent 3");
+  }
+}
+
+// What would fail is not computed before the run, and not at all where nobody
+// reads it.
+TEST(EvaluatorTest, WhatFailsIsLeftToTheRun) {
+  GraphBuilder g("g", {.folder = FoldByEvaluation});
+  const auto take = [&](int64_t index) {
+    return g.Gather(g.Constant(F32({3, 1}, {1, 2, 3})),
+                    g.Constant(Literal::FromValues<int64_t>({1}, {index})),
+                    Checked(1));
+  };
+  EXPECT_NE(take(2).constant(), nullptr);
+  const Value fails = take(3);
+  EXPECT_EQ(fails.constant(), nullptr);
+  const Value fine = g.Add(take(0), take(1));
+  const Graph graph = *g.Build({{"y", fine}});
+  EXPECT_TRUE(Evaluate(graph, {}).ok());
+}
+
+TEST(OpTraits, WhatMayFail) {
+  EXPECT_TRUE(MayFail(Op::kGather, Checked(1)));
+  EXPECT_FALSE(MayFail(Op::kGather, GatherAttrs()));
+  EXPECT_FALSE(MayFail(Op::kScatter, ScatterAttrs()));
+  EXPECT_TRUE(MayFail(Op::kAssertion, AssertionAttrs()));
+  EXPECT_TRUE(MayFail(Op::kSequenceAt, ElementAttrs()));
+  EXPECT_TRUE(MayFail(Op::kStringParse, ElementTypeAttrs()));
+  EXPECT_TRUE(MayFail(Op::kCustom, CustomAttrs()));
+  EXPECT_FALSE(MayFail(Op::kDiv, NoneAttrs()));
+  EXPECT_FALSE(MayFail(Op::kDynamicSlice, DynamicSliceAttrs()));
+}
+
 TEST(EvaluatorTest, LoopCountsAndStacks) {
   GraphBuilder g;
   const Dim trips = g.Symbol("T", 0, 100, /*at_run_time=*/true);

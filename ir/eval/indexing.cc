@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <optional>
 
 #include "encore/ir/eval/copy.h"
 #include "encore/ir/eval/families.h"
 #include "encore/ir/eval/numbers.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/types/index_fault.h"
 
 namespace encore::eval {
 namespace {
@@ -44,12 +47,13 @@ class Indexer {
   }
 
   // For an index into the result (updates): where in the operand its slice
-  // starts, and where in the slice it is.
-  void Locate(std::span<const int64_t> index, std::vector<int64_t>* start,
-              std::vector<int64_t>* offset) const {
+  // starts, and where in the slice it is. The result is which of the index
+  // vectors says so.
+  int64_t Locate(std::span<const int64_t> index, std::vector<int64_t>* start,
+                 std::vector<int64_t>* offset) const {
     start->assign(rank_, 0);
     offset->assign(rank_, 0);
-    int64_t at = 0;
+    int64_t at = 0, position = 0;
     size_t window = 0, batch = 0;
     std::vector<int64_t> batch_index(strides_.size());
     for (size_t i = 0; i < index.size(); ++i) {
@@ -59,6 +63,7 @@ class Indexer {
       }
       if (static_cast<int64_t>(batch) == map_.index_vector_dim) ++batch;
       batch_index[batch] = index[i];
+      position = position * indices_.dims()[batch] + index[i];
       at += index[i] * strides_[batch++];
     }
     const bool scalar =
@@ -70,6 +75,17 @@ class Indexer {
     for (size_t k = 0; k < map_.operand_batching.size(); ++k) {
       (*start)[map_.operand_batching[k]] = batch_index[map_.index_batching[k]];
     }
+    return position;
+  }
+
+  // Extents of a window by dim of the operand, of those of the result
+  // (updates).
+  std::vector<int64_t> WindowSizes(std::span<const int64_t> dims) const {
+    std::vector<int64_t> sizes(rank_, 1);
+    for (size_t i = 0; i < map_.window_dims.size(); ++i) {
+      sizes[window_to_operand_[i]] = dims[map_.window_dims[i]];
+    }
+    return sizes;
   }
 
  private:
@@ -77,6 +93,34 @@ class Indexer {
   size_t rank_;
   const Literal& indices_;
   std::vector<int64_t> strides_, window_to_operand_;
+};
+
+// The first index, in the order of the index vectors, that makes a window of
+// `sizes` leave an operand of `dims`.
+class FirstFault {
+ public:
+  FirstFault(const Ints& index_map, std::span<const int64_t> dims,
+             std::span<const int64_t> sizes)
+      : index_map_(index_map), dims_(dims), sizes_(sizes) {}
+
+  void Check(std::span<const int64_t> start, int64_t position) {
+    if (fault_ && fault_->position <= position) return;
+    for (const int64_t axis : index_map_) {
+      const int64_t last = dims_[axis] - sizes_[axis];
+      if (start[axis] >= 0 && start[axis] <= last) continue;
+      fault_ = {axis, start[axis], position, last + 1, dims_[axis]};
+      return;
+    }
+  }
+
+  Status ToStatus(Op op) const {
+    return fault_ ? IndexError(Mnemonic(op), *fault_) : OkStatus();
+  }
+
+ private:
+  const Ints& index_map_;
+  std::span<const int64_t> dims_, sizes_;
+  std::optional<IndexFault> fault_;
 };
 
 }  // namespace
@@ -94,8 +138,10 @@ Results EvaluateGather(const EvalContext& context) {
   Literal result = context.NewResult();
   std::vector<int64_t> index(result.rank()), start, offset;
   std::vector<int64_t> sources(result.element_count());
+  FirstFault fault(attrs.start_index_map, dims, sizes);
   for (int64_t& source : sources) {
-    indexer.Locate(index, &start, &offset);
+    const int64_t position = indexer.Locate(index, &start, &offset);
+    if (attrs.out_of_range == OutOfRange::kError) fault.Check(start, position);
     source = 0;
     for (size_t i = 0; i < dims.size(); ++i) {
       const int64_t first =
@@ -104,6 +150,7 @@ Results EvaluateGather(const EvalContext& context) {
     }
     Step(result.dims(), &index);
   }
+  ENCORE_RETURN_IF_ERROR(fault.ToStatus(context.op));
   CopyFrom(sources, context.operand(0), &result);
   return Literals{std::move(result)};
 }
@@ -121,8 +168,11 @@ Results EvaluateScatter(const EvalContext& context) {
   std::vector<int64_t> index(updates.rank()), start, offset;
   // Where each update goes; -1: outside.
   std::vector<int64_t> targets(updates.element_count());
+  const std::vector<int64_t> sizes = indexer.WindowSizes(updates.dims());
+  FirstFault fault(attrs.scatter_dims_to_operand_dims, dims, sizes);
   for (int64_t& target : targets) {
-    indexer.Locate(index, &start, &offset);
+    const int64_t position = indexer.Locate(index, &start, &offset);
+    if (attrs.out_of_range == OutOfRange::kError) fault.Check(start, position);
     target = 0;
     for (size_t i = 0; i < dims.size() && target >= 0; ++i) {
       int64_t at;
@@ -132,6 +182,7 @@ Results EvaluateScatter(const EvalContext& context) {
     }
     Step(updates.dims(), &index);
   }
+  ENCORE_RETURN_IF_ERROR(fault.ToStatus(context.op));
   if (attrs.update == Update::kSet) {
     Literal result = context.NewResult();
     Copy({dims, strides, strides, 0, 0}, context.operand(0), &result);

@@ -111,6 +111,15 @@ Status CheckIndexFields(const InferContext& context,
   return CheckBatching(context, fields);
 }
 
+// What becomes of what is out of range is an error, or the op's own choice.
+Status CheckOutOfRange(const InferContext& context, OutOfRange given,
+                       OutOfRange own) {
+  if (given == own || given == OutOfRange::kError) return OkStatus();
+  return context.Error(StrCat("attribute out_of_range is ", EnumText(given),
+                              ", expected ", EnumText(own), " or ",
+                              EnumText(OutOfRange::kError)));
+}
+
 // Dims of the indices but for the index vector.
 std::vector<Dim> IndexDims(const InferContext& context, int64_t vector_dim) {
   return WithoutAxes(context.shape(1), {&vector_dim, 1}).dims();
@@ -150,6 +159,8 @@ Types InferDynamicUpdateSlice(const InferContext& context) {
 
 Types InferGather(const InferContext& context) {
   const GatherAttrs& attrs = context.attrs<GatherAttrs>();
+  ENCORE_RETURN_IF_ERROR(
+      CheckOutOfRange(context, attrs.out_of_range, OutOfRange::kClamp));
   ENCORE_RETURN_IF_ERROR(CheckIndexFields(
       context, {attrs.offset_dims, attrs.collapsed_slice_dims,
                 attrs.operand_batching_dims, attrs.start_indices_batching_dims,
@@ -178,6 +189,8 @@ Types InferGather(const InferContext& context) {
 
 Types InferScatter(const InferContext& context) {
   const ScatterAttrs& attrs = context.attrs<ScatterAttrs>();
+  ENCORE_RETURN_IF_ERROR(
+      CheckOutOfRange(context, attrs.out_of_range, OutOfRange::kDrop));
   ENCORE_RETURN_IF_ERROR(CheckIndexFields(
       context,
       {attrs.update_window_dims, attrs.inserted_window_dims,

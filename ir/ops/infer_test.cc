@@ -65,6 +65,15 @@ TEST(InferTest, Gather) {
   const GatherAttrs rows{{1}, {0}, {}, {}, {0}, 1, {1, 8}};
   EXPECT_EQ(Infer(Op::kGather, {F32({100, 8}), {DType::kI64, {kN}}}, rows),
             "f32[N,8]");
+  GatherAttrs drops = rows;
+  drops.out_of_range = OutOfRange::kDrop;
+  EXPECT_EQ(Infer(Op::kGather, {F32({100, 8}), {DType::kI64, {kN}}}, drops),
+            "gather: attribute out_of_range is drop, expected clamp or error");
+  ScatterAttrs clamps;
+  clamps.out_of_range = OutOfRange::kClamp;
+  EXPECT_EQ(
+      Infer(Op::kScatter, {F32({4}), {DType::kI64, {0}}, F32({4})}, clamps),
+      "scatter: attribute out_of_range is clamp, expected drop or error");
 }
 
 TEST(InferTest, DimsOfOtherGraphsAreRefused) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <type_traits>
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
@@ -150,6 +151,19 @@ std::span<const OpInfo> AllOps() {
 const OpInfo& Info(Op op) {
   ENCORE_CHECK_LT(static_cast<size_t>(op), AllOps().size());
   return AllOps()[static_cast<size_t>(op)];
+}
+
+bool MayFail(Op op, const Attributes& attributes) {
+  if (!Info(op).has(kMayFail)) return false;
+  bool fails = true;
+  VisitFields(attributes,
+              [&fails](std::string_view, const auto& field, const auto&) {
+                using Field = std::decay_t<decltype(field)>;
+                if constexpr (std::is_same_v<Field, OutOfRange>) {
+                  fails = field == OutOfRange::kError;
+                }
+              });
+  return fails;
 }
 
 std::optional<Op> ParseOp(std::string_view mnemonic) {

@@ -61,6 +61,11 @@ enum OpTraits : uint16_t {
   // No kernel computes it: given from outside, a caller's, or a check of the
   // run.
   kNoKernel = 1 << 14,
+  // May end the run with an error that depends on values; MayFail says of which
+  // nodes. Such a node runs only where the program runs it: nothing moves it
+  // out of a branch or a loop, or before the run. It is left out where nobody
+  // reads its results.
+  kMayFail = 1 << 15,
 };
 constexpr OpTraits operator|(OpTraits a, OpTraits b) {
   return static_cast<OpTraits>(static_cast<int>(a) | static_cast<int>(b));
@@ -115,6 +120,10 @@ struct OpInfo {
 std::span<const OpInfo> AllOps();
 
 const OpInfo& Info(Op op);
+// Whether a node of `op` with these attributes may end the run with an error
+// that depends on values: trait kMayFail, and an attribute `out_of_range`,
+// where there is one, that says so. What its bodies may do is not asked.
+bool MayFail(Op op, const Attributes& attributes);
 inline std::string_view Mnemonic(Op op) { return Info(op).mnemonic; }
 std::optional<Op> ParseOp(std::string_view mnemonic);
 

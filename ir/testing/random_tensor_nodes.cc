@@ -14,6 +14,8 @@ namespace {
 
 using Values = std::vector<Value>;
 
+constexpr int64_t kMostStart = 1 << 20;
+
 // Whether operands are exact: see random_graph.h.
 bool NeedsExact(Op op) { return Info(op).has(kSensitive); }
 
@@ -154,6 +156,18 @@ Values Movement(RandomOperands& r, Op op, DType dtype) {
   }
 }
 
+// `starts` moved to where a window of `sizes` is within `shape` along each of
+// `axes`, whichever it is for.
+Value WithinAll(GraphBuilder& g, Value starts, const Shape& shape,
+                const Dims& sizes, const Ints& axes) {
+  int64_t last = kMostStart;
+  for (const int64_t axis : axes) {
+    const Dim room = shape[static_cast<int>(axis)] - sizes[axis];
+    last = std::min(last, room.LowerBound(g.graph().symbols()));
+  }
+  return g.Max(g.Min(starts, last), 0);
+}
+
 Values Indexing(RandomOperands& r, Op op, DType dtype) {
   const DType index = r.Chance(50) ? DType::kI32 : DType::kI64;
   const Value x = r.NonEmpty(dtype, false, op == Op::kScatter ? 1 : 0);
@@ -180,7 +194,9 @@ Values Indexing(RandomOperands& r, Op op, DType dtype) {
   }
   std::vector<Dim> dims = batch.dims();
   dims.push_back(static_cast<int64_t>(map.size()));
-  const Value starts = r.Like(index, Shape(dims));
+  Value starts = r.Like(index, Shape(dims));
+  const bool checked = r.Chance(30);
+  if (checked) starts = WithinAll(r.builder(), starts, x.shape(), sizes, map);
   const int64_t vector_dim = batch.rank();
   const int windows = rank - static_cast<int>(collapsed.size());
   Ints window_dims = r.Permutation(windows + batch.rank());
@@ -189,7 +205,14 @@ Values Indexing(RandomOperands& r, Op op, DType dtype) {
   if (op == Op::kGather) {
     return {r.builder().Gather(
         x, starts,
-        {window_dims, collapsed, {}, {}, map, vector_dim, std::move(sizes)})};
+        {window_dims,
+         collapsed,
+         {},
+         {},
+         map,
+         vector_dim,
+         std::move(sizes),
+         checked ? OutOfRange::kError : OutOfRange::kClamp})};
   }
   std::vector<Dim> updates;
   int next = 0, next_batch = 0;
@@ -206,7 +229,14 @@ Values Indexing(RandomOperands& r, Op op, DType dtype) {
   const bool exact = update == Update::kMul;
   return {r.builder().Scatter(
       x, starts, r.Like(dtype, Shape(std::move(updates)), exact),
-      {update, window_dims, collapsed, {}, {}, map, vector_dim})};
+      {update,
+       window_dims,
+       collapsed,
+       {},
+       {},
+       map,
+       vector_dim,
+       checked ? OutOfRange::kError : OutOfRange::kDrop})};
 }
 
 Values Reduction(RandomOperands& r, Op op, DType dtype) {

@@ -7,7 +7,8 @@
 //     before the first one;
 //   * both, where its condition may end it and it stacks values: the while
 //     counts the trips, the scan makes them again and stacks. Bodies have no
-//     side effects, so the second time gives the same;
+//     side effects, so the second time gives the same, and makes no trip that
+//     might fail but for those of the first;
 //   * in that case, where the body defines symbols, which can be said once
 //     only, a while that carries sequences, to which each trip appends.
 // Strings are no bytes that a scan could slice or stack: what is scanned of

@@ -42,6 +42,10 @@ struct LaunchContext {
   const int64_t* args = nullptr;
   ThreadPool* threads = nullptr;  // never null
   Queue* queue = nullptr;         // null where the device has none
+  // Where a kernel of several nodes that fails says which of them it was: an
+  // index into Step::origins. May be null; what is written without an error
+  // says nothing.
+  uint32_t* failed_origin = nullptr;
 };
 
 class Kernel {

@@ -198,7 +198,9 @@ struct Invoke {
 
 struct Step {
   std::variant<Allocate, Copy, Launch, Deallocate, Invoke> op;
-  // Numbers of the stencil's nodes that this step computes.
+  // Numbers of the stencil's nodes that this step computes. Those of a launch
+  // that may fail come first, in the order of the kernel's own numbers for
+  // them.
   std::vector<uint32_t> origins;
 };
 

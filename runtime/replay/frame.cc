@@ -235,6 +235,13 @@ Status Frame::Fault(const ReplayOp& op, const Status& status) {
                                  " (", StepName(graph_, step), ")"));
 }
 
+std::optional<uint32_t> Frame::failed_origin() const {
+  if (!fault_) return std::nullopt;
+  const Step& step = graph_.plan(fault_->plan).steps[fault_->step];
+  if (failed_origin_ >= step.origins.size()) return std::nullopt;
+  return failed_origin_;
+}
+
 // kProfiled is a template argument so that replays without a profiler carry no
 // trace of it.
 template <bool kProfiled>
@@ -242,6 +249,7 @@ Status Frame::Loop(Profiler* profiler) {
   if constexpr (kProfiled) profiler->StartReplay();
   LaunchContext context;
   context.threads = threads_;
+  context.failed_origin = &failed_origin_;
   uint32_t next = 0;
   for (;;) {
     const ReplayOp& op = code_.ops[next];

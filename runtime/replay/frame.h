@@ -59,6 +59,8 @@ class Frame {
 
   // The step at which the last Run failed; nothing where it did not.
   const std::optional<ReplayCode::StepRef>& fault() const { return fault_; }
+  // Which of the step's origins failed; nothing where its kernel did not say.
+  std::optional<uint32_t> failed_origin() const;
 
   // Times that memory for an Allocate of run-time size came from a device.
   int64_t warm_pool_misses() const;
@@ -118,6 +120,7 @@ class Frame {
   std::vector<std::unique_ptr<Queue>> queues_;         // per device
   bool has_queues_ = false;
   std::optional<ReplayCode::StepRef> fault_;
+  uint32_t failed_origin_ = UINT32_MAX;  // as LaunchContext has it
 };
 
 }  // namespace encore::runtime

@@ -283,6 +283,12 @@ const Step* Replayer::failed_step() const {
   return &executable_->graph().plan(fault->plan).steps[fault->step];
 }
 
+std::optional<uint32_t> Replayer::failed_origin() const {
+  const std::optional<uint32_t> at = frame_.failed_origin();
+  if (!at) return std::nullopt;
+  return failed_step()->origins[*at];
+}
+
 Replayer::Output Replayer::output(size_t i) {
   ENCORE_CHECK_LT(i, outputs_.size());
   Port& port = outputs_[i];

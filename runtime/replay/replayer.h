@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -81,6 +82,9 @@ class Replayer {
   // The step at which a Replay failed, whose origins say what it computes; null
   // where none did.
   const Step* failed_step() const;
+  // The number of the stencil's node that failed in it; nothing where that is
+  // not known, or none did.
+  std::optional<uint32_t> failed_origin() const;
 
   const Executable& executable() const { return *executable_; }
   int64_t warm_pool_misses() const { return frame_.warm_pool_misses(); }

@@ -211,10 +211,12 @@ bool CanMerge(const FlatRegion& flat, uint32_t first, uint32_t second,
       }
     }
   }
-  for (const Affine& affine : flat.results) {
-    if (!(affine.Coefficient(first) == affine.Coefficient(second) * extent)) {
-      return false;
-    }
+  const auto steps_alike = [&](const Affine& affine) {
+    return affine.Coefficient(first) == affine.Coefficient(second) * extent;
+  };
+  if (!std::ranges::all_of(flat.results, steps_alike) ||
+      !std::ranges::all_of(flat.positions, steps_alike)) {
+    return false;
   }
   for (const Expr& expr : flat.region->exprs) {
     if (expr.kind == Expr::Kind::kVariable &&
@@ -239,6 +241,7 @@ void Merge(FlatRegion* flat, uint32_t first, uint32_t second) {
     drop(&access.address);
   });
   for (Affine& affine : flat->results) drop(&affine);
+  for (Affine& affine : flat->positions) drop(&affine);
   flat->extents[second] *= flat->extents[first];
   flat->extents[first] = 1;
 }
@@ -352,6 +355,15 @@ bool FlattenLoads(FlatRegion* flat, const Symbols& symbols, bool panels) {
   return true;
 }
 
+bool FlattenChecks(FlatRegion* flat, const Symbols& symbols) {
+  for (const Check& check : flat->region->checks) {
+    std::optional<Affine> position = ToAffine(check.position, symbols);
+    if (!position) return false;
+    flat->positions.push_back(*std::move(position));
+  }
+  return true;
+}
+
 // Stages whose buffers' sizes are added up.
 constexpr size_t kMostSymbolicStages = 16;
 
@@ -380,6 +392,7 @@ bool IsValid(const FlatRegion& flat) {
   return std::ranges::all_of(flat.extents, sound) &&
          std::ranges::all_of(flat.result_sizes, has_lines) &&
          std::ranges::all_of(flat.results, valid) &&
+         std::ranges::all_of(flat.positions, valid) &&
          std::ranges::all_of(flat.loads, reached) &&
          std::ranges::all_of(flat.stores, [&](const auto& stores) {
            return std::ranges::all_of(stores, reached);
@@ -401,7 +414,7 @@ std::optional<FlatRegion> FlattenAll(const Region& region,
   flat.outer.resize(region.outer);
   std::iota(flat.outer.begin(), flat.outer.end(), 0);
   if (!FlattenStages(&flat, symbols, panels) ||
-      !FlattenLoads(&flat, symbols, panels)) {
+      !FlattenLoads(&flat, symbols, panels) || !FlattenChecks(&flat, symbols)) {
     return std::nullopt;
   }
   MergeVariables(&flat, repeats);

@@ -87,6 +87,7 @@ struct FlatRegion {
   std::vector<std::vector<uint32_t>> loops, reduced;
   std::vector<FlatAccess> loads;                // by access
   std::vector<std::vector<FlatAccess>> stores;  // by stage and store
+  std::vector<Affine> positions;  // by check, but for what is indirect
   // By stage: where its result at a point of `loops` lies in its buffer.
   std::vector<Affine> results;
   std::vector<Size> result_sizes;  // elements of the buffer; 1: a scalar

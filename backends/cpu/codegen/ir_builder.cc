@@ -460,14 +460,14 @@ void IrBuilder::If(const Value& condition, const std::function<void()>& then,
   StartBlock(join);
 }
 
-void IrBuilder::Call(const Value& function,
-                     const std::vector<Value>& arguments) {
+void IrBuilder::Call(const Value& function, const std::vector<Value>& arguments,
+                     std::string_view attributes) {
   Line(StrCat("call void ", function.name, "(",
               StrJoin(arguments, ", ",
                       [](std::string* out, const Value& v) {
                         out->append(v.ToString());
                       }),
-              ")"));
+              ")", attributes.empty() ? "" : " ", attributes));
 }
 
 std::string IrBuilder::Finish(std::string_view name,

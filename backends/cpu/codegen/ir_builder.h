@@ -136,8 +136,10 @@ class IrBuilder {
   void If(const Value& condition, const std::function<void()>& then,
           const std::function<void()>& otherwise = nullptr);
 
-  // Calls a pointer: returns nothing.
-  void Call(const Value& function, const std::vector<Value>& arguments);
+  // Calls a pointer: returns nothing. `attributes`: of the call, as LLVM spells
+  // them.
+  void Call(const Value& function, const std::vector<Value>& arguments,
+            std::string_view attributes = {});
 
   // The module's text: the function `name` with these parameters
   // ("ptr noalias %buffers, …"). `vector_bits`: widest register.

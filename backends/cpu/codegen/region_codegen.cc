@@ -9,6 +9,7 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
 
@@ -268,6 +269,7 @@ GeneratedKernel RegionGenerator::Generate(std::string_view name,
   EmitPadding(e_, region_, schedule_.lanes, partition_, partitions_);
   GeneratedKernel kernel =
       FinishKernel(b_, name, schedule_.partitions, vector_bits);
+  if (!region_.checks.empty()) kernel.helper_version = kCheckHelperVersion;
   kernel.any_partitions = flat_.is_symbolic();
   if (flat_.is_symbolic()) {
     kernel.partitions = scratch_ == 0 ? kMostPartitions : kMostWithScratch;

@@ -22,7 +22,8 @@ struct GeneratedKernel {
   int64_t partitions = 1;  // calls per launch
   // Whether the caller chooses how many there are, up to that many.
   bool any_partitions = false;
-  Dim scratch_bytes;  // the buffer behind the outputs, 0: none
+  Dim scratch_bytes;            // the buffer behind the outputs, 0: none
+  uint32_t helper_version = 1;  // of the function table that it needs
 };
 
 // What `b` has as the function `name` (a KernelFunction) of so many partitions.

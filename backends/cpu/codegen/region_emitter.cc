@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/helpers.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
 namespace {
+
+constexpr int64_t kFaultOffset = offsetof(HelperTable, fault);
 
 // Stage results are kept as they are computed, bool as bytes.
 Elem StageElem(DType dtype) {
@@ -324,6 +328,8 @@ Value RegionEmitter::EmitExpr(const Expr& expr) {
     }
     case Expr::Kind::kLoad:
       return EmitLoad(expr.number, expr.dtype);
+    case Expr::Kind::kChecked:
+      return EmitChecked(expr);
     case Expr::Kind::kOp:
       break;
   }
@@ -409,6 +415,45 @@ void RegionEmitter::StoreResult(size_t stage, int component,
     b_.Store(kept, b_.Gep(result.buffer, elem, address.element),
              ElemBytes(elem));
   }
+}
+
+Value RegionEmitter::EmitChecked(const Expr& expr) {
+  const Check& check = region_.checks[expr.number];
+  const Value index = memo_[expr.operands[0].value()];
+  const int lanes = index.lanes();
+  const Value count = sizes_.DimValue(check.count);
+  // Unsigned, so that negative ones are out of range too.
+  Value bad = b_.Compare("uge", index, b_.Splat(count, lanes));
+  if (lanes > 1 && active_.valid()) bad = b_.Binary("and", bad, active_);
+  Value any = bad;
+  if (lanes > 1) {
+    const Value wide = b_.Convert("sext", bad, Elem::kI64);
+    any = b_.Compare("ne", b_.ReduceOr(wide), IrBuilder::I64(0));
+  }
+  b_.If(any, [&] {
+    const IrType type{Elem::kI64, lanes};
+    const auto spill = [&](const Value& value) {
+      const Value slot = b_.NewVariable(type);
+      b_.Set(slot, b_.Splat(value, lanes));
+      return slot;
+    };
+    Value position = IndexVector({.index = flat_.positions[expr.number],
+                                  .indirect = check.position.indirect});
+    // One index for several positions: the first.
+    if (position.lanes() > lanes) position = b_.Extract(position, 0);
+    const Value reported = spill(b_.Convert("zext", bad, Elem::kI64));
+    const Value indices = spill(index), positions = spill(position);
+    const Value slot =
+        b_.Gep(helpers_, Elem::kI8, IrBuilder::I64(kFaultOffset));
+    const int64_t site = Encode(CheckSite{
+        check.node, check.component, check.axis, check.op == Op::kScatter});
+    b_.Call(b_.Load({Elem::kPtr, 1}, slot, 8),
+            {helpers_, IrBuilder::I64(site), IrBuilder::I64(lanes), reported,
+             indices, positions, count, sizes_.DimValue(check.extent)},
+            // What it keeps is no memory that kernels know.
+            "cold memory(argmem: read, inaccessiblemem: readwrite)");
+  });
+  return b_.Select(bad, IrBuilder::Zero(index.type), index);
 }
 
 }  // namespace encore::backends::cpu

@@ -82,6 +82,8 @@ class RegionEmitter {
   Value IndexVector(const DynamicIndex& dynamic);
   Value EmitExpr(const Expr& expr);
   Value EmitLoad(uint32_t number, DType dtype);
+  // The index that a check is of, 0 where it does not hold; reports that.
+  Value EmitChecked(const Expr& expr);
   Value LoadStage(const Access& access, const FlatAccess& flat, DType dtype);
   Value LaneMask(const Value& valid);
 

@@ -60,6 +60,7 @@ class Coster {
     for (size_t e = 0; e < needed_[s].size(); ++e) {
       if (!needed_[s][e]) continue;
       const Expr& expr = region.exprs[e];
+      if (expr.kind == Expr::Kind::kChecked) cycles += 1;
       if (expr.kind == Expr::Kind::kOp) {
         cycles += OpCycles(expr.op, v == kNoVariable ? 1 : lanes_);
       } else if (expr.kind == Expr::Kind::kLoad) {

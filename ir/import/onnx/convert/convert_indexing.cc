@@ -4,6 +4,7 @@
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/shapes/by_data.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
+#include "encore/ir/import/onnx/shapes/index_range.h"
 #include "encore/ir/import/onnx/shapes/pad_by_data.h"
 #include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
@@ -32,33 +33,18 @@ Value FromStart(NodeContext& context, Value indices, const Dim& extent) {
   return context.Emit(Op::kSelect, {negative, wrapped, indices});
 }
 
-// InvalidArgument where constant indices leave [-extent, extent).
-Status CheckIndices(NodeContext& context, int input, const Dim& extent) {
-  const Bound* bound = context.scope().Find(context.node().inputs[input]);
-  if (!bound->constant || bound->is_weight || !extent.is_constant()) {
-    return OkStatus();
-  }
-  const Literal& indices = *bound->constant;
-  for (int64_t i = 0; i < indices.element_count(); ++i) {
-    const int64_t index = indices.AsInt(i);
-    if (index < -extent.constant() || index >= extent.constant()) {
-      return NodeContext::Error(StrCat("input indices has ", index,
-                                       ", outside of ", extent, " elements"));
-    }
-  }
-  return OkStatus();
-}
-
 Status Gather(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   const Value data = context.Input(0);
   const Shape shape = context.shape(data);
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
                           context.AxisAttribute(0, shape.rank()));
-  ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
+  GatherAttrs gather;
+  ENCORE_ASSIGN_OR_RETURN(gather.out_of_range,
+                          RuleForIndices(context, context.Input(1), shape[axis],
+                                         OutOfRange::kClamp));
   const Value indices = FromStart(context, context.Input(1), shape[axis]);
   const int index_rank = context.rank(indices);
-  GatherAttrs gather;
   for (int i = 0; i < shape.rank(); ++i) {
     gather.slice_sizes.push_back(i == axis ? Dim(1) : shape[i]);
     if (i != axis)
@@ -85,13 +71,26 @@ Status GatherElements(NodeContext& context) {
                                      " and ", wanted.rank(),
                                      ", expected the same rank"));
   }
-  ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
+  ENCORE_ASSIGN_OR_RETURN(
+      const OutOfRange rule,
+      RuleForIndices(context, raw_indices, shape[axis], OutOfRange::kClamp));
   // The part of the data that the indices' positions reach.
   SliceAttrs part{Dims(shape.rank(), 0), wanted.dims(), Ints(shape.rank(), 1)};
   part.limits[axis] = shape[axis];
   data = context.Emit(Op::kSlice, {data}, std::move(part));
   const Value indices = FromStart(context, raw_indices, shape[axis]);
-  return context.Output(0, context.TakeAlong(data, indices, axis));
+  return context.Output(0, context.TakeAlong(data, indices, axis, rule));
+}
+
+// Adds the entries of index vectors for an axis of `extent` to `columns`;
+// `rule` is that of those before, and becomes that of all.
+Status AddColumn(NodeContext& context, Value column, const Dim& extent,
+                 std::vector<Value>* columns, OutOfRange* rule) {
+  ENCORE_ASSIGN_OR_RETURN(const OutOfRange own,
+                          RuleForIndices(context, column, extent, *rule));
+  *rule = own;
+  columns->push_back(FromStart(context, column, extent));
+  return OkStatus();
 }
 
 Status GatherND(NodeContext& context) {
@@ -124,9 +123,9 @@ Status GatherND(NodeContext& context) {
                         Ints(last + 1, 1)};
       column.starts[last] = i - batch;
       column.limits[last] = i - batch + 1;
-      columns.push_back(FromStart(
-          context, context.Emit(Op::kSlice, {indices}, std::move(column)),
-          shape[i]));
+      ENCORE_RETURN_IF_ERROR(
+          AddColumn(context, context.Emit(Op::kSlice, {indices}, column),
+                    shape[i], &columns, &gather.out_of_range));
     } else {
       gather.slice_sizes.push_back(shape[i]);
       gather.offset_dims.push_back(last + i - batch - depth);
@@ -183,9 +182,9 @@ Status ScatterND(NodeContext& context) {
     SliceAttrs column{Dims(last + 1, 0), index_shape.dims(), Ints(last + 1, 1)};
     column.starts[last] = i;
     column.limits[last] = i + 1;
-    columns.push_back(FromStart(
-        context, context.Emit(Op::kSlice, {indices}, std::move(column)),
-        shape[i]));
+    ENCORE_RETURN_IF_ERROR(
+        AddColumn(context, context.Emit(Op::kSlice, {indices}, column),
+                  shape[i], &columns, &scatter.out_of_range));
   }
   scatter.index_vector_dim = last;
   if (!columns.empty())
@@ -201,7 +200,6 @@ Status ScatterElements(NodeContext& context) {
   const Shape shape = context.shape(data);
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
                           context.AxisAttribute(0, shape.rank()));
-  ENCORE_RETURN_IF_ERROR(CheckIndices(context, 1, shape[axis]));
   std::vector<Value> both = {context.Input(1), context.Input(2)};
   UnifyDimsExcept(context, -1, &both);
   const Value along = FromStart(context, both[0], shape[axis]);
@@ -212,10 +210,16 @@ Status ScatterElements(NodeContext& context) {
   // Full index vectors: the position on every dim but `axis`.
   ScatterAttrs scatter;
   scatter.update = update;
+  ENCORE_ASSIGN_OR_RETURN(
+      scatter.out_of_range,
+      RuleForIndices(context, both[0], shape[axis], OutOfRange::kDrop));
   std::vector<Value> columns;
   for (int i = 0; i < shape.rank(); ++i) {
     scatter.inserted_window_dims.push_back(i);
     scatter.scatter_dims_to_operand_dims.push_back(i);
+    if (i != axis && !NeverAbove(context, where[i], shape[i])) {
+      scatter.out_of_range = OutOfRange::kError;
+    }
     const Value column =
         i == axis
             ? along

@@ -1,4 +1,5 @@
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/shapes/index_range.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -13,8 +14,9 @@ struct LossParts {
 };
 
 // x[n, indices[n, d…], d…] of x [N, C, d…].
-Value TakeClass(GraphBuilder& g, Value x, Value indices) {
+Value TakeClass(GraphBuilder& g, Value x, Value indices, OutOfRange rule) {
   GatherAttrs gather;
+  gather.out_of_range = rule;
   for (int i = 0; i < x.rank(); ++i) {
     gather.slice_sizes.push_back(1);
     if (i == 1) continue;
@@ -44,6 +46,10 @@ StatusOr<LossParts> Losses(NodeContext& context, Value log_probability,
   Value counts;
   if (ignores) counts = g.Compare(target, ignored, Comparison::kNe);
   if (ignores) target = g.Select(counts, target, 0);
+  ENCORE_ASSIGN_OR_RETURN(
+      const OutOfRange rule,
+      RuleForIndices(context, target, log_probability.shape()[1],
+                     OutOfRange::kClamp));
   LossParts parts;
   if (context.HasInput(weight_input)) {
     const Value weight = context.Input(weight_input);
@@ -56,7 +62,7 @@ StatusOr<LossParts> Losses(NodeContext& context, Value log_probability,
   } else if (ignores) {
     parts.weights = g.Cast(counts, log_probability.dtype());
   }
-  parts.losses = g.Neg(TakeClass(g, log_probability, target));
+  parts.losses = g.Neg(TakeClass(g, log_probability, target, rule));
   if (!parts.weights.valid()) return parts;
   // Not a product: an infinite loss that is ignored would be NaN.
   const Value weighed = g.Mul(parts.losses, parts.weights);

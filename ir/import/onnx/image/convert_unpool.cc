@@ -66,6 +66,8 @@ Status MaxUnpool(NodeContext& context) {
   scatter.inserted_window_dims = {0};
   scatter.scatter_dims_to_operand_dims = {0};
   scatter.index_vector_dim = 1;
+  // They may say more than the windows do where the shape is given.
+  if (!context.HasInput(2)) scatter.out_of_range = OutOfRange::kError;
   Value y = g.Scatter(g.Full(flat, g.Constant(Literal(x.dtype(), {}))),
                       context.Reshape(indices, {count, 1}),
                       context.Reshape(x, {count}), std::move(scatter));

@@ -137,8 +137,10 @@ Value NodeContext::Unsqueeze(Value value, const Ints& axes) {
   return Reshape(value, std::move(dims));
 }
 
-Value NodeContext::TakeAlong(Value x, Value indices, int64_t axis) {
+Value NodeContext::TakeAlong(Value x, Value indices, int64_t axis,
+                             OutOfRange out_of_range) {
   GatherAttrs gather;
+  gather.out_of_range = out_of_range;
   for (int i = 0; i < x.rank(); ++i) {
     gather.slice_sizes.push_back(1);
     if (i == axis) continue;

@@ -126,7 +126,8 @@ class NodeContext {
   Value Unsqueeze(Value value, const Ints& axes);
   // The element of `x` at indices[i, …] along `axis`, at i, … along the others:
   // both of one rank, and of the same extents but for the axis.
-  Value TakeAlong(Value x, Value indices, int64_t axis);
+  Value TakeAlong(Value x, Value indices, int64_t axis,
+                  OutOfRange out_of_range = OutOfRange::kClamp);
   // A vector of one entry per channel, shaped to spread over [N, C, spatial…].
   Value PerChannel(Value vector, int rank);
 

@@ -158,6 +158,9 @@ class Scope {
     sizes_ = other.sizes_;
   }
 
+  // Whether it is a subgraph's, which may never run.
+  bool is_body() const { return is_body_; }
+
   GraphBuilder& builder() { return *builder_; }
   ReadWeights* read_weights() { return read_weights_; }
 
