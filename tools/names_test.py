@@ -127,7 +127,7 @@ class NamesTest(CommandTest):
         with open(self.path('plan.txt'), 'rb') as file:
             plan = file.read()
         self.assertTrue(plan.isascii())
-        self.assertIn(rb'@"na\x1b[31m\x0db\x7f\xc2\x9b2K\xe2\x80\xaec\n  d: ok\xff\x9b"', plan)
+        self.assertIn(rb'"na\x1b[31m\x0db\x7f\xc2\x9b2K\xe2\x80\xaec\n  d: ok\xff\x9b"', plan)
         self.start('run', self.model, '--trace', self.path('trace.json'))
         with open(self.path('trace.json'), encoding='utf-8') as file:
             events = json.load(file)['traceEvents']

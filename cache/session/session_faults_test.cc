@@ -114,12 +114,13 @@ TEST_F(SessionFaultsTest, AnExceptionInACompileLeavesNobodyWaiting) {
   options.compiler.compile =
       [&, compile = options.compiler.compile, first = true](
           const Graph& graph, const backends::CompileOptions& with,
-          backends::ArtifactStore* store) mutable -> StatusOr<CompiledGraph> {
+          backends::ArtifactStore* store,
+          opt::PassObserver* passes) mutable -> StatusOr<CompiledGraph> {
     if (std::exchange(first, false)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       throw std::bad_alloc();
     }
-    return compile(graph, with, store);
+    return compile(graph, with, store, passes);
   };
   options.log = Logger();
   Session session(std::move(options), &threads_);

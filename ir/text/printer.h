@@ -16,7 +16,7 @@ struct PrintOptions {
   // The type of every result.
   bool types = false;
   // A comment behind each node's line; null or empty text: none. Of one line.
-  std::function<std::string(const Graph& graph, NodeId node)> note;
+  std::function<std::string(const Graph& graph, NodeId node)> note = {};
 };
 
 // The text of `graph`: parsing it gives an equal graph (equal.h), and printing

@@ -59,7 +59,7 @@ class CompileTest(CommandTest):
         info = self.encore('replay', 'info', self.output, '--json')
         self.assertEqual(json.loads(info.stdout)['kind'], 'entry')
         self.compile('--stop-after', 'lower', '--emit', 'text', '--bind', 'N=3')
-        self.assertIn('launch ref:', read(self.output))
+        self.assertRegex(read(self.output), r'(?m)^  \d+ launch .*  // ref:')
 
     def test_graphs_come_back(self):
         self.compile('--stop-after', 'import', '--emit', 'text')

@@ -6,6 +6,7 @@
 #include "encore/cache/package/package.h"
 #include "encore/cache/package/package_loader.h"
 #include "encore/cache/store/container.h"
+#include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/plan/compiled_graph_io.h"

@@ -29,11 +29,11 @@ Status At(const std::string& path, const Status& status) {
 
 bool IsPlanText(const std::string& path) { return path.ends_with(".plan"); }
 
-StatusOr<Status> VerifyPlanText(const std::string& path) {
+StatusOr<std::string> FindingOfPlanText(const std::string& path) {
   ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
   const auto plan = runtime::ParsePlanWithoutBlobs(TextOf(*file));
   if (!plan.ok()) return At(path, plan.status());
-  return runtime::VerifyPlan(plan->graph, plan->blob_sizes);
+  return Message(runtime::VerifyPlan(plan->graph, plan->blob_sizes));
 }
 
 StatusOr<runtime::CompiledGraph> ReadPlanText(

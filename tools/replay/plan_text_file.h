@@ -12,10 +12,10 @@ namespace encore::tools {
 // Whether a path is that of such a file by its name: FILE.plan.
 bool IsPlanText(const std::string& path);
 
-// Whether the plan in a text file is sound; needs no blobs. The inner status is
-// the verifier's; the outer one that of reading: errors of MappedFile::Open,
+// What the plan verifier finds wrong with the plan in a text file, or an empty
+// string; needs no blobs. Errors of reading: those of MappedFile::Open,
 // InvalidArgument "PATH:LINE:COLUMN: …".
-StatusOr<Status> VerifyPlanText(const std::string& path);
+StatusOr<std::string> FindingOfPlanText(const std::string& path);
 
 // The sound plan of the text file `path` with the blobs of `source`, which
 // keeps them alive. NotFound names a blob that is not there and remedies; for

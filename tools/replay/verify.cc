@@ -116,9 +116,9 @@ Status CheckContainer(ReplayContext& context, const std::string& path,
 }
 
 Status CheckText(const std::string& path, Findings* findings) {
-  ENCORE_ASSIGN_OR_RETURN(const Status plan, VerifyPlanText(path));
-  findings->plan = plan.ok() ? "ok" : Message(plan);
-  if (!plan.ok()) findings->Problem(kExitUnusableInput, Message(plan));
+  ENCORE_ASSIGN_OR_RETURN(const std::string finding, FindingOfPlanText(path));
+  findings->plan = finding.empty() ? "ok" : finding;
+  if (!finding.empty()) findings->Problem(kExitUnusableInput, finding);
   return OkStatus();
 }
 
