@@ -1,8 +1,10 @@
 // The emitter's part for sizes, which are constants or expressions over the
 // kernel's arguments, and for what must be below one: indices.
+#include <algorithm>
 #include <cstddef>
 
 #include "encore/backends/cpu/codegen/region_emitter.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/helpers.h"
 
 namespace encore::backends::cpu {
@@ -64,6 +66,31 @@ Value RegionEmitter::SizeSteps(const Size& step) {
   if (step.is_constant()) return IrBuilder::Steps(type, step);
   return b_.Binary("mul", IrBuilder::Steps(type, 1),
                    b_.Splat(SizeValue(step), lanes_));
+}
+
+void RegionEmitter::KeepChecked(const std::vector<uint32_t>& moving) {
+  kept_.assign(kept_.size(), Value());
+  for (uint32_t e = 0; e < region_.exprs.size(); ++e) {
+    const Expr& expr = region_.exprs[e];
+    if (expr.kind != Expr::Kind::kChecked) continue;
+    const Affine& position = flat_.positions[expr.number];
+    const bool moves = std::ranges::any_of(moving, [&](uint32_t variable) {
+      return !(position.Coefficient(variable) == 0) ||
+             DependsOn(flat_, ExprId(e), variable);
+    });
+    if (!moves && !ReadsStages(ExprId(e))) kept_[e] = Eval(ExprId(e));
+  }
+}
+
+bool RegionEmitter::ReadsStages(ExprId id) const {
+  const std::vector<bool> needed = Reachable(region_, {id});
+  for (uint32_t e = 0; e < needed.size(); ++e) {
+    if (needed[e] && region_.exprs[e].kind == Expr::Kind::kLoad &&
+        region_.access(ExprId(e)).source == Access::Source::kStage) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Value RegionEmitter::EmitChecked(const Expr& expr) {

@@ -57,6 +57,7 @@ RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
   variables_.resize(region_.extents.size(), IrBuilder::I64(0));
   offsets_.resize(region_.extents.size());
   memo_.resize(region_.exprs.size());
+  kept_.resize(region_.exprs.size());
   results_.resize(region_.stages.size(), std::vector<Result>(2));
 }
 
@@ -386,10 +387,12 @@ Value RegionEmitter::EmitExpr(const Expr& expr) {
 }
 
 Value RegionEmitter::Eval(ExprId id) {
+  if (kept_[id.value()].valid()) return kept_[id.value()];
   if (memo_[id.value()].valid()) return memo_[id.value()];
   const std::vector<bool> needed = Reachable(region_, {id});
   for (size_t i = 0; i <= id.value(); ++i) {
-    if (needed[i] && !memo_[i].valid()) memo_[i] = EmitExpr(region_.exprs[i]);
+    if (!needed[i] || memo_[i].valid()) continue;
+    memo_[i] = kept_[i].valid() ? kept_[i] : EmitExpr(region_.exprs[i]);
   }
   return memo_[id.value()];
 }
