@@ -342,11 +342,10 @@ Tracer::Result Tracer::Gather(NodeId node, const Indices& indices) {
                 Plus({}, static_cast<int64_t>(i)));
     }
     const Result start =
-        attrs.out_of_range == OutOfRange::kError
-            ? CheckedStart({node, batch, attrs.index_vector_dim}, at,
-                           static_cast<uint32_t>(i), d, attrs.slice_sizes[d])
-            : Start(starts, at,
-                    graph_.shape(operand)[d] - attrs.slice_sizes[d]);
+        checks ? CheckedStart({node, batch, attrs.index_vector_dim}, at,
+                              static_cast<uint32_t>(i), d, attrs.slice_sizes[d])
+               : Start(starts, at,
+                       graph_.shape(operand)[d] - attrs.slice_sizes[d]);
     if (!start.has_value()) return std::nullopt;
     from[d] = AddIndirect(from[d], *start);
     may_be_empty |= checks && !graph_.shape(operand)[d].is_constant();
@@ -405,6 +404,9 @@ bool Tracer::TraceScatter(NodeId node) {
     to[attrs.operand_batching_dims[i]] =
         batch[dim - (attrs.index_vector_dim < dim ? 1 : 0)];
   }
+  // What is checked stays within an operand that has elements.
+  const bool checks = attrs.out_of_range == OutOfRange::kError;
+  bool may_leave = false;
   const bool has_vector = attrs.index_vector_dim < graph_.shape(starts).rank();
   for (size_t i = 0; i < attrs.scatter_dims_to_operand_dims.size(); ++i) {
     const int64_t d = attrs.scatter_dims_to_operand_dims[i];
@@ -414,19 +416,19 @@ bool Tracer::TraceScatter(NodeId node) {
                       Plus({}, static_cast<int64_t>(i)));
     }
     const Result start =
-        attrs.out_of_range == OutOfRange::kError
-            ? CheckedStart({node, batch, attrs.index_vector_dim}, position,
-                           static_cast<uint32_t>(i), d, sizes[d])
-            : ValueAt(starts, position);
+        checks ? CheckedStart({node, batch, attrs.index_vector_dim}, position,
+                              static_cast<uint32_t>(i), d, sizes[d])
+               : ValueAt(starts, position);
     if (!start.has_value()) return false;
     to[d] = AddIndirect(to[d], Cast(DType::kI64, *start));
+    may_leave |= !checks || !graph_.shape(operand)[d].is_constant();
   }
   const Result value = ValueAt(updates, at);
   if (!value.has_value()) return false;
   write.stores.push_back({.output = 0,
                           .value = *value,
                           .indices = to,
-                          .checked = true,
+                          .checked = may_leave,
                           .update = attrs.update});
   region_.stages.push_back(std::move(write));
   return true;

@@ -49,6 +49,7 @@ class RegionGenerator {
   void EmitUnits();
   void EmitUnit(const Value& unit);
   void EmitRow(const Value& chunk);
+  void KeepChecked();
   void EmitStages();
   void EmitStage(size_t s);
   void EmitMap(size_t s);
@@ -159,9 +160,23 @@ void RegionGenerator::EmitUnit(const Value& unit) {
   EmitRow(chunk);
 }
 
+// What is checked once a row, where each row has every point.
+void RegionGenerator::KeepChecked() {
+  if (region_.checks.empty() || flat_.is_symbolic()) return;
+  std::vector<uint32_t> moving;
+  for (uint32_t v = 0; v < flat_.extents.size(); ++v) {
+    if (flat_.extents[v] == 0) return;
+    if (std::ranges::find(schedule_.rows, v) == schedule_.rows.end()) {
+      moving.push_back(v);
+    }
+  }
+  e_.KeepChecked(moving);
+}
+
 void RegionGenerator::EmitRow(const Value& chunk) {
+  e_.SetLanes(kNoVariable, {});
+  KeepChecked();
   if (!along_outer()) {
-    e_.SetLanes(kNoVariable, {});
     EmitStages();
     return;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/helpers.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
@@ -60,6 +61,7 @@ RegionEmitter::RegionEmitter(const FlatRegion& flat, int lanes, IrBuilder& b,
   variables_.resize(region_.extents.size(), IrBuilder::I64(0));
   offsets_.resize(region_.extents.size());
   memo_.resize(region_.exprs.size());
+  kept_.resize(region_.exprs.size());
   results_.resize(region_.stages.size(), std::vector<Result>(2));
 }
 
@@ -347,10 +349,12 @@ Value RegionEmitter::EmitExpr(const Expr& expr) {
 }
 
 Value RegionEmitter::Eval(ExprId id) {
+  if (kept_[id.value()].valid()) return kept_[id.value()];
   if (memo_[id.value()].valid()) return memo_[id.value()];
   const std::vector<bool> needed = Reachable(region_, {id});
   for (size_t i = 0; i <= id.value(); ++i) {
-    if (needed[i] && !memo_[i].valid()) memo_[i] = EmitExpr(region_.exprs[i]);
+    if (!needed[i] || memo_[i].valid()) continue;
+    memo_[i] = kept_[i].valid() ? kept_[i] : EmitExpr(region_.exprs[i]);
   }
   return memo_[id.value()];
 }
@@ -415,6 +419,31 @@ void RegionEmitter::StoreResult(size_t stage, int component,
     b_.Store(kept, b_.Gep(result.buffer, elem, address.element),
              ElemBytes(elem));
   }
+}
+
+void RegionEmitter::KeepChecked(const std::vector<uint32_t>& moving) {
+  kept_.assign(kept_.size(), Value());
+  for (uint32_t e = 0; e < region_.exprs.size(); ++e) {
+    const Expr& expr = region_.exprs[e];
+    if (expr.kind != Expr::Kind::kChecked) continue;
+    const Affine& position = flat_.positions[expr.number];
+    const bool moves = std::ranges::any_of(moving, [&](uint32_t variable) {
+      return !(position.Coefficient(variable) == 0) ||
+             DependsOn(flat_, ExprId(e), variable);
+    });
+    if (!moves && !ReadsStages(ExprId(e))) kept_[e] = Eval(ExprId(e));
+  }
+}
+
+bool RegionEmitter::ReadsStages(ExprId id) const {
+  const std::vector<bool> needed = Reachable(region_, {id});
+  for (uint32_t e = 0; e < needed.size(); ++e) {
+    if (needed[e] && region_.exprs[e].kind == Expr::Kind::kLoad &&
+        region_.access(ExprId(e)).source == Access::Source::kStage) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Value RegionEmitter::EmitChecked(const Expr& expr) {

@@ -48,6 +48,10 @@ class RegionEmitter {
   Value Eval(ExprId id);
   // The same in all lanes of the current mode.
   Value EvalLanes(ExprId id) { return b_.Splat(Eval(id), lanes()); }
+  // Evaluates here, for the code up to the next call, the checked indices that
+  // are the same at all points of it: those that none of `moving` changes.
+  // REQUIRES scalar code, and that each of these points is there.
+  void KeepChecked(const std::vector<uint32_t>& moving);
   // Executes store `number` of stage `stage`.
   void EmitStore(size_t stage, size_t number);
 
@@ -82,6 +86,8 @@ class RegionEmitter {
   Value IndexVector(const DynamicIndex& dynamic);
   Value EmitExpr(const Expr& expr);
   Value EmitLoad(uint32_t number, DType dtype);
+  // Whether the expression depends on a result of a stage.
+  bool ReadsStages(ExprId id) const;
   // The index that a check is of, 0 where it does not hold; reports that.
   Value EmitChecked(const Expr& expr);
   Value LoadStage(const Access& access, const FlatAccess& flat, DType dtype);
@@ -107,6 +113,7 @@ class RegionEmitter {
   int variable_ = kNoVariable;
   Value active_;
   std::vector<Value> memo_;
+  std::vector<Value> kept_;  // by expression: what KeepChecked evaluated
   std::vector<std::vector<Result>> results_;
 };
 
