@@ -192,7 +192,7 @@ TEST(Kernels, Unary) {
          {"abs",   "neg",   "sign",  "ceil",  "floor", "round",      "exp",
           "expm1", "log",   "log1p", "sqrt",  "rsqrt", "reciprocal", "sin",
           "cos",   "tan",   "asin",  "acos",  "atan",  "sinh",       "cosh",
-          "tanh",  "asinh", "acosh", "atanh", "erf",   "logistic"}) {
+          "tanh",  "asinh", "acosh", "atanh", "cbrt", "erf",   "logistic"}) {
       Check(StrCat("graph g(%x: ", dtype, "[5,7]) -> ", dtype,
                    "[5,7] {\n  %y = ", op, "(%x)\n  return %y\n}"));
     }

@@ -55,6 +55,8 @@ std::optional<Value> UnaryFactor(GraphBuilder& g, Op op, Value x, Value y) {
       return g.Rsqrt(g.Sub(g.Mul(x, x), 1.0));
     case Op::kAtanh:
       return g.Reciprocal(g.Sub(1.0, g.Mul(x, x)));
+    case Op::kCbrt:
+      return g.Reciprocal(g.Mul(g.Mul(y, y), 3.0));
     case Op::kErf:
       return g.Mul(g.Exp(g.Neg(g.Mul(x, x))), 2.0 * std::numbers::inv_sqrtpi);
     case Op::kLogistic:
