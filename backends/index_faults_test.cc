@@ -219,7 +219,7 @@ TEST_P(IndexFaults, TwoGathersInOneKernel) {
   ASSERT_TRUE(graph.ok());
   const auto compiled = CompileHere(*graph);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
-  EXPECT_EQ(compiled->programs.size(), 1u);
+  EXPECT_EQ(compiled->kernel_binaries.size(), 1u);
   const Literal a = Numbers({5, 8}), b = Numbers({7, 8});
   const Literal good = Indices(DType::kI64, {6}, {0, 4, 3, 2, 1, 0});
   const Literal fine = Indices(DType::kI32, {6}, {0, 6, 5, 2, 1, 0});

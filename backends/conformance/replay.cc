@@ -43,6 +43,16 @@ StatusOr<std::vector<std::shared_ptr<runtime::Device>>> DevicesOf(
   return devices;
 }
 
+// The error of a replay, with the node of `graph` that it came from.
+Status WithOrigin(Status status, const runtime::Replayer& replayer,
+                  const Graph& graph) {
+  const std::optional<uint32_t> failed = replayer.failed_origin();
+  if (!failed) return status;
+  const Stencil stencil = MakeStencil(graph);
+  const Stencil::Place& place = stencil.places[*failed];
+  return Annotate(status, StrCat("node ", place.graph->origin(place.node)));
+}
+
 }  // namespace
 
 StatusOr<std::vector<Literal>> Replay(const Graph& graph,
@@ -83,11 +93,7 @@ StatusOr<std::vector<Literal>> Replay(const Graph& graph,
         static_cast<int64_t>(inputs[i].bytes().size()), inputs[i].dims()));
   }
   if (const Status status = replayer->Replay(); !status.ok()) {
-    const std::optional<uint32_t> failed = replayer->failed_origin();
-    if (!failed) return status;
-    const Stencil stencil = MakeStencil(graph);
-    const Stencil::Place& place = stencil.places[*failed];
-    return Annotate(status, StrCat("node ", place.graph->origin(place.node)));
+    return WithOrigin(status, *replayer, graph);
   }
   std::vector<Literal> results;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {

@@ -189,10 +189,11 @@ void Check(const std::string& text, std::vector<Literal> arguments = {}) {
 TEST(Kernels, Unary) {
   for (const char* dtype : {"f32", "f64", "f16", "bf16"}) {
     for (const char* op :
-         {"abs",   "neg",   "sign",  "ceil",  "floor", "round",      "exp",
-          "expm1", "log",   "log1p", "sqrt",  "rsqrt", "reciprocal", "sin",
-          "cos",   "tan",   "asin",  "acos",  "atan",  "sinh",       "cosh",
-          "tanh",  "asinh", "acosh", "atanh", "cbrt", "erf",   "logistic"}) {
+         {"abs",        "neg",   "sign", "ceil",    "floor", "round",
+          "exp",        "expm1", "log",  "log1p",   "sqrt",  "rsqrt",
+          "reciprocal", "sin",   "cos",  "tan",     "asin",  "acos",
+          "atan",       "sinh",  "cosh", "tanh",    "asinh", "acosh",
+          "atanh",      "cbrt",  "erf",  "logistic"}) {
       Check(StrCat("graph g(%x: ", dtype, "[5,7]) -> ", dtype,
                    "[5,7] {\n  %y = ", op, "(%x)\n  return %y\n}"));
     }

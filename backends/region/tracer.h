@@ -51,6 +51,7 @@ class Tracer {
   uint32_t NewVariable(const Dim& extent, DimKey key, int part);
 
   // Adds the stages of a scatter node.
+  Indices LoopOverUpdates(NodeId node, Stage* write);
   bool TraceScatter(NodeId node);
 
   // Where each value was computed first.

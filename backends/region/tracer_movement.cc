@@ -369,6 +369,18 @@ bool Tracer::TraceCopy(ValueId result, ValueId operand) {
   return true;
 }
 
+// Loops over the updates of a scatter, and where they stand in them.
+Indices Tracer::LoopOverUpdates(NodeId node, Stage* write) {
+  const Shape& shape = graph_.shape(graph_.operand(node, 2));
+  Indices at(shape.rank());
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (shape[d] == Dim(1)) continue;
+    write->loops.push_back(NewVariable(shape[d], {2 * node.value() + 1, d}, 0));
+    at[d] = VariableIndex(write->loops.back());
+  }
+  return at;
+}
+
 bool Tracer::TraceScatter(NodeId node) {
   const ScatterAttrs& attrs = graph_.attrs<ScatterAttrs>(node);
   const ValueId operand = graph_.operand(node, 0);
@@ -376,17 +388,11 @@ bool Tracer::TraceScatter(NodeId node) {
   const ValueId updates = graph_.operand(node, 2);
   if (!TraceCopy(graph_.result(node), operand)) return false;
   Stage write;
-  Indices batch, window, at;
+  const Indices at = LoopOverUpdates(node, &write);
+  Indices batch, window;
   const Shape& shape = graph_.shape(updates);
   for (int d = 0; d < shape.rank(); ++d) {
-    Index index;
-    if (!(shape[d] == Dim(1))) {
-      write.loops.push_back(
-          NewVariable(shape[d], {2 * node.value() + 1, d}, 0));
-      index = VariableIndex(write.loops.back());
-    }
-    at.push_back(index);
-    (Contains(attrs.update_window_dims, d) ? window : batch).push_back(index);
+    (Contains(attrs.update_window_dims, d) ? window : batch).push_back(at[d]);
   }
   const int rank = graph_.shape(operand).rank();
   Indices to(rank);

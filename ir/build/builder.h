@@ -129,12 +129,7 @@ class GraphBuilder {
   Value Name(Value x) { return Unary(Op::k##Name, x); }
 #define ENCORE_BINARY(Name) \
   Value Name(Operand a, Operand b) { return Binary(Op::k##Name, a, b); }
-#define ENCORE_FUNCTION1(Name, function, number, code) ENCORE_UNARY(Name)
-#define ENCORE_FUNCTION2(Name, function, number, code)
 #include "encore/ir/build/builder_methods.def"
-#include "encore/ir/ops/functions.def"
-#undef ENCORE_FUNCTION1
-#undef ENCORE_FUNCTION2
 #undef ENCORE_UNARY
 #undef ENCORE_BINARY
   Value Compare(Operand a, Operand b, Comparison direction);

@@ -168,6 +168,24 @@ Value WithinAll(GraphBuilder& g, Value starts, const Shape& shape,
   return g.Max(g.Min(starts, last), 0);
 }
 
+// The dims of updates: those of `batch` and, at `window_dims`, the sizes of a
+// window without the collapsed dims.
+Shape UpdateShape(const Shape& batch, const Ints& window_dims,
+                  const Ints& collapsed, const Dims& sizes) {
+  Dims updates;
+  int next = 0, next_batch = 0;
+  const int rank = batch.rank() + static_cast<int>(window_dims.size());
+  for (int i = 0; i < rank; ++i) {
+    if (std::ranges::find(window_dims, i) == window_dims.end()) {
+      updates.push_back(batch[next_batch++]);
+      continue;
+    }
+    while (std::ranges::find(collapsed, next) != collapsed.end()) ++next;
+    updates.push_back(sizes[next++]);
+  }
+  return Shape(std::move(updates));
+}
+
 Values Indexing(RandomOperands& r, Op op, DType dtype) {
   const DType index = r.Chance(50) ? DType::kI32 : DType::kI64;
   const Value x = r.NonEmpty(dtype, false, op == Op::kScatter ? 1 : 0);
@@ -214,29 +232,20 @@ Values Indexing(RandomOperands& r, Op op, DType dtype) {
          std::move(sizes),
          checked ? OutOfRange::kError : OutOfRange::kClamp})};
   }
-  std::vector<Dim> updates;
-  int next = 0, next_batch = 0;
-  for (int i = 0; i < windows + batch.rank(); ++i) {
-    if (std::ranges::find(window_dims, i) == window_dims.end()) {
-      updates.push_back(batch[next_batch++]);
-      continue;
-    }
-    while (std::ranges::find(collapsed, next) != collapsed.end()) ++next;
-    updates.push_back(sizes[next++]);
-  }
+  Shape updates = UpdateShape(batch, window_dims, collapsed, sizes);
   const bool numeric = IsInteger(dtype) || IsFloat(dtype);
   const Update update = numeric ? Update(r.Below(5)) : Update::kSet;
   const bool exact = update == Update::kMul;
-  return {r.builder().Scatter(
-      x, starts, r.Like(dtype, Shape(std::move(updates)), exact),
-      {update,
-       window_dims,
-       collapsed,
-       {},
-       {},
-       map,
-       vector_dim,
-       checked ? OutOfRange::kError : OutOfRange::kDrop})};
+  return {
+      r.builder().Scatter(x, starts, r.Like(dtype, std::move(updates), exact),
+                          {update,
+                           window_dims,
+                           collapsed,
+                           {},
+                           {},
+                           map,
+                           vector_dim,
+                           checked ? OutOfRange::kError : OutOfRange::kDrop})};
 }
 
 Values Reduction(RandomOperands& r, Op op, DType dtype) {
