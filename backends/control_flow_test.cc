@@ -229,11 +229,10 @@ TEST_P(ControlFlow, GuardsOrderWhatUsesASize) {
   };
   const Value fits = g.Cast(
       g.Compare(g.Mul(dim(0), dim(1)), 24, Comparison::kEq), DType::kI64);
-  const Value known =
-      g.Node1(Op::kAssertion,
-              {x, fits, g.Node1(Op::kCountUp, {dim(0)}, CountUpAttrs{{rows}}),
-               g.Node1(Op::kCountUp, {dim(1)}, CountUpAttrs{{columns}})},
-              AssertionAttrs{"24 elements have another shape"});
+  const std::string message = "24 elements have another shape";
+  g.DefineSymbols(g.Assert(g.Mul(dims, fits), fits, message), {rows, columns},
+                  message);
+  const Value known = g.Assert(x, fits, message);
   const Value y = g.Reshape(known, {rows, columns});
   const auto graph = g.Build(
       {{"turned", g.Transpose(g.Mul(y, 3), {1, 0})}, {"sum", g.Sum(y, {1})}});
@@ -260,13 +259,11 @@ TEST_P(ControlFlow, ComputedValuesTakeAShapeThatIsFoundOut) {
   const Dim columns = g.Symbol("columns", 0, 24, /*at_run_time=*/true);
   const Value rest = g.Div(24, g.Max(n, 1));
   const Value fits = g.Compare(g.Mul(n, rest), 24, Comparison::kEq);
+  g.DefineSymbols(n, {rows});
+  g.DefineSymbols(rest, {columns});
   const Value known =
-      g.Node1(Op::kAssertion,
-              {g.Cumulative(x, {Combiner::kSum, 0, false, false}),
-               g.Cast(fits, DType::kI64),
-               g.Node1(Op::kCountUp, {n}, CountUpAttrs{{rows}}),
-               g.Node1(Op::kCountUp, {rest}, CountUpAttrs{{columns}})},
-              AssertionAttrs{"24 elements have another shape"});
+      g.Assert(g.Cumulative(x, {Combiner::kSum, 0, false, false}), fits,
+               "24 elements have another shape");
   const Value y = g.Reshape(known, {rows, columns});
   const auto graph =
       g.Build({{"running", g.Cumulative(y, {Combiner::kSum, 1, false, false})},
@@ -278,11 +275,8 @@ TEST_P(ControlFlow, ComputedValuesTakeAShapeThatIsFoundOut) {
 
 // The first `n` rows of x, an i32[1200, 6], whose number is data-dependent.
 Value FirstRows(GraphBuilder& g, Value x, Value n, const Dim& rows) {
-  const Value numbers = g.Node1(Op::kCountUp, {n}, CountUpAttrs{{rows}});
-  const Value known =
-      g.Node1(Op::kAssertion, {x, g.Scalar(DType::kI64, int64_t{1}), numbers},
-              AssertionAttrs{});
-  return g.Slice(known, {0, 0}, {rows, 6});
+  g.DefineSymbols(n, {rows});
+  return g.Slice(x, {0, 0}, {rows, 6});
 }
 
 // Every template of kernel on data-dependent sizes, vectors' tails and
@@ -390,7 +384,8 @@ TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
   GraphBuilder g;
   const Value n = g.Input("n", {DType::kI64, {}});
   const Dim size = g.Symbol("size", 0, 5000, /*at_run_time=*/true);
-  const Value numbers = g.Node1(Op::kCountUp, {n}, CountUpAttrs{{size}});
+  g.DefineSymbols(n, {size});
+  const Value numbers = g.Iota(DType::kI64, {size});
   const Value x = g.Mul(g.Cast(numbers, DType::kF32), 0.001);
   const auto graph =
       g.Build({{"y", g.Softmax(x)}, {"mean", g.Mean(x, {0})}, {"x", g.Exp(x)}});

@@ -32,8 +32,8 @@ Emitter::Emitter(const Scope& scope, EmitShared* shared)
       shared_(shared),
       draft_(graph_, shared),
       maker_(graph_.value_count(), -1),
-      finders_(graph_),
-      host_(graph_, finders_, &draft_),
+      definitions_(graph_),
+      host_(graph_, definitions_, &draft_),
       control_flow_(
           scope,
           [shared](const Scope& body, std::span<const SlotId> inputs,
@@ -51,6 +51,7 @@ Emitter::Emitter(const Scope& scope, EmitShared* shared)
 
 Status Emitter::Run(const std::vector<SlotId>& destinations) {
   ENCORE_CHECK_EQ(destinations.size(), graph_.outputs().size());
+  claimed_.resize(destinations.size());
   MarkDerived();
   ClaimOutputs(destinations);
   for (const ScopeKernel& kernel : scope_.kernels) {
@@ -61,7 +62,7 @@ Status Emitter::Run(const std::vector<SlotId>& destinations) {
     const ValueId value = graph_.outputs()[i].value;
     ENCORE_RETURN_IF_ERROR(Ensure(value));
     const SlotId slot = draft_.slot(value);
-    if (slot == destinations[i]) continue;
+    if (slot == destinations[i] || claimed_[i]) continue;
     draft_.Add(runtime::Copy{slot, destinations[i]}, {});
   }
   return OkStatus();
@@ -79,8 +80,6 @@ void Emitter::MarkDerived() {
     derived_[value.value()] = true;
   };
   for (const ScopeKernel& kernel : scope_.kernels) {
-    // The run plan defines symbols.
-    for (const NodeId node : kernel.counts) mark(graph_.operand(node, 0));
     if (kernel.site.prepare) continue;
     for (const ValueId input : kernel.built.inputs) mark(input);
   }
@@ -88,8 +87,7 @@ void Emitter::MarkDerived() {
     for (const ValueId operand : graph_.operands(node)) mark(operand);
   }
   for (const NodeId node : Nodes(graph_)) {
-    if (graph_.op(node) != Op::kAssertion &&
-        !graph_.info(node).has(kNonFlatValues)) {
+    if (!IsCheck(graph_, node) && !graph_.info(node).has(kNonFlatValues)) {
       continue;
     }
     for (const ValueId operand : graph_.operands(node)) mark(operand);
@@ -102,10 +100,13 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
     if (!destinations[i].valid()) continue;
     const ValueId output = graph_.outputs()[i].value;
     ValueId value = output;
-    while (maker_[value.value()] < 0 &&
-           IsView(graph_, graph_.producer(value)) &&
-           !draft_.slot(value).valid()) {
-      value = graph_.operand(graph_.producer(value), 0);
+    bool checked = false;
+    while (maker_[value.value()] < 0 && !draft_.slot(value).valid()) {
+      const NodeId producer = graph_.producer(value);
+      const bool checks = IsCheck(graph_, producer);
+      if (!checks && !IsView(graph_, producer)) break;
+      checked |= checks;
+      value = graph_.operand(producer, 0);
     }
     const int maker = maker_[value.value()];
     if (maker < 0 && graph_.info(graph_.producer(output)).has(kNonFlatValues)) {
@@ -116,10 +117,12 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
     if (kernel.site.prepare) continue;
     if (shared_->pools[kernel.site.backend] != kHostPool) continue;
     if (value != output && draft_.IsElement(destinations[i])) continue;
-    draft_.slot(output) = destinations[i];
     if (value != output) {
       draft_.slot(value) = draft_.NewView(destinations[i], graph_.type(value));
     }
+    claimed_[i] = true;
+    // Behind a check it has a slot once the check is emitted.
+    if (!checked) draft_.slot(output) = destinations[i];
   }
 }
 
@@ -141,26 +144,18 @@ Status Emitter::Ensure(ValueId value) {
     }
     const size_t before = work.size();
     for (const ValueId operand : graph_.operands(producer)) {
-      // A kernel that was left out: see EmitKernel.
-      if (graph_.op(producer) == Op::kAssertion &&
-          maker_[operand.value()] >= 0) {
-        continue;
-      }
       if (!draft_.slot(operand).valid()) work.push_back(operand);
     }
-    for (const NodeId finder : finders_.NeededBy(producer)) {
-      const ValueId found = graph_.result(finder);
-      if (graph_.info(finder).has(kNonFlatValues) &&
-          !draft_.slot(found).valid()) {
-        work.push_back(found);
-      }
+    for (const NodeId definition : definitions_.NeededBy(producer)) {
+      const ValueId defining = graph_.result(definition);
+      if (!draft_.slot(defining).valid()) work.push_back(defining);
     }
     if (work.size() > before) continue;
     if (IsView(graph_, producer)) {
       draft_.slot(next) = draft_.NewView(
           draft_.slot(graph_.operand(producer, 0)), graph_.type(next));
-    } else if (graph_.op(producer) == Op::kAssertion) {
-      ENCORE_RETURN_IF_ERROR(EmitAssertion(producer));
+    } else if (IsCheck(graph_, producer)) {
+      ENCORE_RETURN_IF_ERROR(EmitCheck(producer));
     } else if (graph_.info(producer).has(kNonFlatValues)) {
       ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> reads,
                               HostOperands(producer));
@@ -179,9 +174,8 @@ Status Emitter::Ensure(ValueId value) {
 Status Emitter::EnsureSizes(std::span<const Dim> symbols) {
   for (const Dim& dim : symbols) {
     const auto symbol = dim.symbol();
-    const NodeId finder = symbol ? finders_.Of(*symbol) : NodeId();
-    if (!finder.valid() || !graph_.info(finder).has(kNonFlatValues)) continue;
-    ENCORE_RETURN_IF_ERROR(Ensure(graph_.result(finder)));
+    const NodeId node = symbol ? definitions_.Of(*symbol) : NodeId();
+    if (node.valid()) ENCORE_RETURN_IF_ERROR(Ensure(graph_.result(node)));
   }
   return OkStatus();
 }
@@ -230,10 +224,6 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   const bool prepare = kernel.site.prepare;
   ENCORE_CHECK(!prepare || kernel.built.region.checks.empty())
       << "what may fail is for the run";
-  for (const NodeId node : kernel.counts) {
-    ENCORE_RETURN_IF_ERROR(DefineSize(node));
-  }
-  if (OnlyDefinesSymbol(kernel)) return OkStatus();
   ENCORE_RETURN_IF_ERROR(EnsureSizes(kernel.built.args));
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
@@ -279,54 +269,40 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   return OkStatus();
 }
 
-bool Emitter::OnlyDefinesSymbol(const ScopeKernel& kernel) const {
-  if (kernel.counts.empty()) return false;
-  const auto is_read = [this](ValueId value) {
-    if (std::ranges::any_of(graph_.outputs(), [&](const Graph::Output& output) {
-          return output.value == value;
-        })) {
-      return true;
-    }
-    for (const NodeId node : Nodes(graph_)) {
-      const auto operands = graph_.operands(node);
-      const size_t read =
-          graph_.op(node) == Op::kAssertion ? 2 : operands.size();
-      const auto end = operands.begin() + read;
-      if (std::find(operands.begin(), end, value) != end) return true;
-    }
-    return false;
-  };
-  return std::ranges::none_of(kernel.built.outputs, is_read);
-}
-
 StatusOr<SlotId> Emitter::SymbolSlot(ValueId value) {
+  while (maker_[value.value()] < 0) {
+    const NodeId producer = graph_.producer(value);
+    if (!IsView(graph_, producer) && !IsCheck(graph_, producer)) break;
+    value = graph_.operand(producer, 0);
+  }
   ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(value, kHostPool, false));
   // A symbol is read when a step of the plan writes its slot.
   const bool written = maker_[value.value()] >= 0 && !draft_.IsWeight(slot);
   return written ? slot : draft_.CopyOf(slot);
 }
 
-Status Emitter::EmitAssertion(NodeId node) {
-  ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
-                          SymbolSlot(graph_.operand(node, 1)));
-  runtime::SymbolInfo info;
-  info.lower = 1;
-  info.source = runtime::SymbolInfo::Source::kSlot;
-  info.index = slot.value();
-  info.message = graph_.attrs<AssertionAttrs>(node).message;
-  shared_->graph->symbols.push_back(std::move(info));
-  shared_->symbols_found.push_back(true);
-  draft_.slot(graph_.result(node)) = draft_.slot(graph_.operand(node, 0));
+Status Emitter::EmitCheck(NodeId node) {
+  const ValueId operand = graph_.operand(node, 0);
+  draft_.slot(graph_.result(node)) = draft_.slot(operand);
+  if (graph_.op(node) == Op::kAssertion) {
+    ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
+                            SymbolSlot(graph_.operand(node, 1)));
+    const std::string& message = graph_.attrs<AssertionAttrs>(node).message;
+    draft_.Require(slot, 0, 1, INT64_MAX, message);
+    return OkStatus();
+  }
+  const auto& attrs = graph_.attrs<DefineSymbolsAttrs>(node);
+  ENCORE_ASSIGN_OR_RETURN(const SlotId slot, SymbolSlot(operand));
+  for (uint32_t i = 0; i < attrs.dims.size(); ++i) {
+    const Dim& dim = attrs.dims[i];
+    if (dim.is_constant()) {
+      draft_.Require(slot, i, dim.constant(), dim.constant(), attrs.message);
+      continue;
+    }
+    ENCORE_RETURN_IF_ERROR(
+        draft_.DefineSymbol(node, *dim.symbol(), slot, i, attrs.message));
+  }
   return OkStatus();
-}
-
-Status Emitter::DefineSize(NodeId node) {
-  const Dim& size = graph_.attrs<CountUpAttrs>(node).size[0];
-  const std::optional<uint32_t> symbol = size.symbol();
-  if (!symbol.has_value()) return OkStatus();
-  ENCORE_ASSIGN_OR_RETURN(const SlotId slot,
-                          SymbolSlot(graph_.operand(node, 0)));
-  return draft_.DefineSymbol(node, *symbol, slot, 0);
 }
 
 StatusOr<std::vector<SlotId>> Emitter::HostOperands(NodeId node) {

@@ -45,7 +45,7 @@ class Emitter {
   // result of control flow.
   Status Ensure(ValueId value);
 
-  // Emits the nodes on the host that define these symbols.
+  // Emits the nodes that define these symbols.
   Status EnsureSizes(std::span<const Dim> symbols);
   // Slots of the operands, in host memory.
   StatusOr<std::vector<SlotId>> HostOperands(NodeId node);
@@ -57,15 +57,12 @@ class Emitter {
 
   // --- Kernels.
   Status EmitKernel(const ScopeKernel& kernel);
-  // Whether nothing reads what the kernel writes, but a size is known by it.
-  bool OnlyDefinesSymbol(const ScopeKernel& kernel) const;
   // The input in the kernel's own form.
   SlotId Packed(SlotId input, const PackedInput& packed,
                 runtime::KernelBinaryId packer, const ScopeKernel& kernel);
-  // Gives the symbol that a count_up node defines its value.
-  Status DefineSize(NodeId node);
-  // The first operand, once the second is known to be positive.
-  Status EmitAssertion(NodeId node);
+  // The first operand of an assertion or a definition of symbols, and what the
+  // run looks at for it.
+  Status EmitCheck(NodeId node);
   // The value, an i64 in host memory, in a slot that a step of this plan
   // writes: what a run-time symbol is read from.
   StatusOr<SlotId> SymbolSlot(ValueId value);
@@ -83,7 +80,9 @@ class Emitter {
   PlanDraft draft_;
   std::vector<int> maker_;     // by value: number of the kernel
   std::vector<bool> derived_;  // by value
-  SymbolDefinitions finders_;
+  std::vector<bool>
+      claimed_;  // by output: a kernel writes it where it is to be
+  SymbolDefinitions definitions_;
   HostEmitter host_;
   ControlFlowEmitter control_flow_;
   std::map<std::pair<SlotId, runtime::PoolId>, SlotId> copies_;

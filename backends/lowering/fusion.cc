@@ -29,7 +29,7 @@ class Partitioner {
       : graph_(graph),
         context_(context),
         live_(LiveNodes(graph)),
-        finders_(graph),
+        definitions_(graph),
         users_(graph.value_count()),
         is_output_(graph.value_count()),
         group_of_(graph.node_count(), -1) {
@@ -155,8 +155,6 @@ class Partitioner {
   // Whether `from` may become part of the kernel of `into`, which reads it.
   bool MayFuse(const NodeList& from, const NodeList& into) const {
     if (Has(from, kEndsKernel)) return false;
-    // What symbols get their values from must be in memory.
-    if (Has(into, kDefinesSymbols)) return false;
     const bool computes = Has(from, kContraction);
     // Kernels of contractions report nothing.
     if (Has(into, kContraction) && Any(from, [&](NodeId node) {
@@ -414,8 +412,8 @@ class Partitioner {
   std::vector<ValueId> Needed(NodeId node) const {
     const auto operands = graph_.operands(node);
     std::vector<ValueId> needed(operands.begin(), operands.end());
-    for (const NodeId finder : finders_.NeededBy(node)) {
-      needed.push_back(graph_.result(finder));
+    for (const NodeId definition : definitions_.NeededBy(node)) {
+      needed.push_back(graph_.result(definition));
     }
     return needed;
   }
@@ -471,7 +469,7 @@ class Partitioner {
   const Graph& graph_;
   const FusionContext& context_;
   std::vector<bool> live_;
-  SymbolDefinitions finders_;
+  SymbolDefinitions definitions_;
   std::vector<std::vector<NodeId>> users_;  // by value
   std::vector<bool> is_output_;             // by value
   std::vector<int> group_of_;               // by node

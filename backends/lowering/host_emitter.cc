@@ -25,10 +25,10 @@ void AddDims(const Shape& shape, std::vector<Dim>* args) {
 
 }  // namespace
 
-HostEmitter::HostEmitter(const Graph& graph, const SymbolDefinitions& finders,
-                         PlanDraft* draft)
+HostEmitter::HostEmitter(const Graph& graph,
+                         const SymbolDefinitions& definitions, PlanDraft* draft)
     : graph_(graph),
-      finders_(finders),
+      definitions_(definitions),
       draft_(*draft),
       uses_(UseCounts(graph)) {}
 
@@ -88,14 +88,14 @@ bool HostEmitter::MayDonate(NodeId node, int operand) const {
 bool HostEmitter::DefinesSymbols(NodeId node, const Shape& shape) const {
   return std::ranges::any_of(shape.dims(), [&](const Dim& dim) {
     const auto symbol = dim.symbol();
-    return symbol && finders_.Of(*symbol) == node;
+    return symbol && definitions_.Of(*symbol) == node;
   });
 }
 
 Status HostEmitter::DefineSizes(NodeId node, const Shape& shape, SlotId dims) {
   for (int d = 0; d < shape.rank(); ++d) {
     const auto symbol = shape[d].symbol();
-    if (!symbol || finders_.Of(*symbol) != node) continue;
+    if (!symbol || definitions_.Of(*symbol) != node) continue;
     // A dim that repeats a symbol is checked when the tensor is unpacked.
     if (draft_.shared().symbols_found[*symbol] &&
         draft_.shared().graph->symbols[*symbol].index == dims.value()) {
@@ -174,7 +174,7 @@ Status HostEmitter::Emit(NodeId node, std::vector<SlotId> reads) {
     }
     if (type.kind != ValueKind::kTensor) continue;
     for (const Dim& dim : type.shape.dims()) {
-      args.push_back(finders_.Finds(node, dim) ? Dim(0) : dim);
+      args.push_back(definitions_.Defines(node, dim) ? Dim(0) : dim);
     }
   }
   writes.insert(writes.end(), donated.begin(), donated.end());

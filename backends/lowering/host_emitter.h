@@ -19,7 +19,7 @@ namespace encore::backends {
 class HostEmitter {
  public:
   // All are used as long as this is.
-  HostEmitter(const Graph& graph, const SymbolDefinitions& finders,
+  HostEmitter(const Graph& graph, const SymbolDefinitions& definitions,
               PlanDraft* draft);
 
   // Where the result of a node is wanted.
@@ -53,7 +53,7 @@ class HostEmitter {
   SlotId ResultSlot(ValueId value);
 
   const Graph& graph_;
-  const SymbolDefinitions& finders_;
+  const SymbolDefinitions& definitions_;
   PlanDraft& draft_;
   std::vector<int> uses_;  // by value
   std::set<SlotId> donatable_;

@@ -75,7 +75,7 @@ std::vector<uint32_t> PlanDraft::OriginOf(NodeId node) const {
 }
 
 Status PlanDraft::DefineSymbol(NodeId node, uint32_t symbol, SlotId slot,
-                               uint32_t element) {
+                               uint32_t element, std::string message) {
   if (shared_->symbols_found[symbol]) {
     return InvalidArgumentError(
         StrCat("node ", node.value(),
@@ -86,7 +86,20 @@ Status PlanDraft::DefineSymbol(NodeId node, uint32_t symbol, SlotId slot,
   info.source = runtime::SymbolInfo::Source::kSlot;
   info.index = slot.value();
   info.element = element;
+  info.message = std::move(message);
   return OkStatus();
+}
+
+void PlanDraft::Require(SlotId slot, uint32_t element, int64_t lower,
+                        int64_t upper, std::string message) {
+  shared_->graph->symbols.push_back(
+      {.lower = lower,
+       .upper = upper,
+       .source = runtime::SymbolInfo::Source::kSlot,
+       .index = slot.value(),
+       .element = element,
+       .message = std::move(message)});
+  shared_->symbols_found.push_back(true);
 }
 
 }  // namespace encore::backends

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -85,9 +86,14 @@ class PlanDraft {
   bool IsWeight(SlotId slot) const;
 
   // Says that element `element` of `slot` is the value of a symbol, which the
-  // node defines. InvalidArgument where it has one already.
+  // node defines; the message as SymbolInfo's. InvalidArgument where it has one
+  // already.
   Status DefineSymbol(NodeId node, uint32_t symbol, SlotId slot,
-                      uint32_t element);
+                      uint32_t element, std::string message = {});
+  // The run ends with the message where element `element` of `slot` is outside
+  // of [lower, upper]: a symbol that no dim has.
+  void Require(SlotId slot, uint32_t element, int64_t lower, int64_t upper,
+               std::string message);
 
  private:
   const Graph& graph_;

@@ -150,14 +150,16 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
   kernel.built = *std::move(built);
   kernel.kernel = *number;
   kernel.nodes = group.nodes;
-  for (const NodeId node : group.nodes) {
-    if (graph.op(node) == Op::kCountUp) kernel.counts.push_back(node);
-  }
   kernel.origins = OriginsOf(graph, group.nodes);
   return kernel;
 }
 
 }  // namespace
+
+bool IsCheck(const Graph& graph, NodeId node) {
+  return graph.op(node) == Op::kAssertion ||
+         graph.op(node) == Op::kDefineSymbols;
+}
 
 StatusOr<Scope> MakeScope(const Graph& graph,
                           const std::vector<bool>& known_arguments,
@@ -175,9 +177,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
   context.sites.resize(graph.node_count());
   for (const NodeId node : Nodes(graph)) {
     if (!live[node.value()] || IsArgument(graph, node)) continue;
-    if (graph.op(node) == Op::kConstant || graph.op(node) == Op::kAssertion) {
-      continue;
-    }
+    if (graph.op(node) == Op::kConstant || IsCheck(graph, node)) continue;
     for (const Graph& body : graph.bodies(node)) {
       ENCORE_ASSIGN_OR_RETURN(
           Scope inner, MakeScope(body, BodyWeights(graph, node, scope.weights),

@@ -21,8 +21,6 @@ struct ScopeKernel {
   KernelSite site;
   int kernel = 0;             // in the KernelTable
   std::vector<NodeId> nodes;  // ascending
-  // Those of them that define a symbol.
-  std::vector<NodeId> counts;
   std::vector<uint32_t> origins;
 };
 
@@ -35,6 +33,10 @@ struct Scope {
   // Of nodes with bodies.
   std::map<NodeId, std::vector<Scope>> bodies;
 };
+
+// Whether the node gives its first operand, and the run looks at a value for
+// it: an assertion, or what defines symbols.
+bool IsCheck(const Graph& graph, NodeId node);
 
 // Cuts `graph`, whose node origins are stencil numbers ("#12"), and its bodies;
 // adds the kernels to `table`. known_arguments[i]: argument i of a body is

@@ -238,7 +238,6 @@ Tracer::Result Tracer::Source(NodeId node, const Indices& indices) {
     const IotaAttrs& attrs = graph_.attrs<IotaAttrs>(node);
     return Cast(attrs.dtype, OfIndex(indices[attrs.axis]));
   }
-  if (graph_.op(node) == Op::kCountUp) return OfIndex(indices[0]);
   if (graph_.op(node) != Op::kDimValues) return std::nullopt;
   const DimValuesAttrs& attrs = graph_.attrs<DimValuesAttrs>(node);
   if (attrs.dims.empty()) return Int(0);

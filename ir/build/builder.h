@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "encore/ir/build/builder_value.h"
+#include "encore/ir/build/origin_scope.h"
 #include "encore/ir/build/simplify.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/ops/attributes.h"
@@ -81,21 +82,8 @@ class GraphBuilder {
   Value Wrap(ValueId id) const { return Value(this, id); }
 
   // The origin of nodes added while the scope lives.
-  class OriginScope {
-   public:
-    ~OriginScope() { builder_->origin_ = std::move(outer_); }
-    OriginScope(const OriginScope&) = delete;
-
-   private:
-    friend class GraphBuilder;
-    OriginScope(GraphBuilder* builder, std::string_view origin)
-        : builder_(builder),
-          outer_(std::exchange(builder->origin_, std::string(origin))) {}
-    GraphBuilder* builder_;
-    std::string outer_;
-  };
   [[nodiscard]] OriginScope Origin(std::string_view origin) {
-    return OriginScope(this, origin);
+    return OriginScope(&origin_, origin);
   }
   const std::string& origin() const { return origin_; }
 
@@ -113,6 +101,13 @@ class GraphBuilder {
   Value Full(Shape shape, Value scalar) { return BroadcastTo(scalar, shape); }
   Value Iota(DType dtype, Shape shape, int64_t axis = 0);
   Value DimValues(Dims dims);
+  // `values`, an i64 scalar or vector, whose elements are the values of `dims`,
+  // symbols that are known at run time only; the message is what the run ends
+  // with where one is out of bounds.
+  Value DefineSymbols(Value values, Dims dims, std::string message = {});
+  // `x`; where `condition`, a bool or i64 scalar, is not positive, the run ends
+  // with the message.
+  Value Assert(Value x, Value condition, std::string message);
 
   // --- Any op. Results are invalid after an error.
 

@@ -74,6 +74,17 @@ Value GraphBuilder::DimValues(Dims dims) {
   return Node1(Op::kDimValues, {}, DimValuesAttrs{std::move(dims)});
 }
 
+Value GraphBuilder::DefineSymbols(Value values, Dims dims,
+                                  std::string message) {
+  return Node1(Op::kDefineSymbols, {values},
+               DefineSymbolsAttrs{std::move(dims), std::move(message)});
+}
+
+Value GraphBuilder::Assert(Value x, Value condition, std::string message) {
+  return Node1(Op::kAssertion, {x, Cast(condition, DType::kI64)},
+               AssertionAttrs{std::move(message)});
+}
+
 // --- Elementwise.
 
 Value GraphBuilder::Resolve(const Operand& operand, DType dtype) {

@@ -124,8 +124,15 @@ bool Rewriter::MovesNothing() const {
       return graph_.dtype(operand()) == type_.dtype;
     case Op::kAssertion: {
       const Literal* known = graph_.constant(operand(1));
-      return node_.operands.size() == 2 && known != nullptr &&
-             known->AsInt(0) > 0;
+      return known != nullptr && known->AsInt(0) > 0;
+    }
+    case Op::kDefineSymbols: {
+      // Constants that are what they are to be.
+      const Shape dims(attrs<DefineSymbolsAttrs>().dims);
+      const Literal* known = graph_.constant(operand());
+      return known != nullptr && dims.is_constant() &&
+             Literal::Vector<int64_t>(dims.ConstantDims()) ==
+                 known->Reshaped({known->element_count()});
     }
     default:
       return false;

@@ -63,7 +63,8 @@ Status CheckResultBytes(Op op, std::span<const TensorType> types,
   return OkStatus();
 }
 
-// Without elements there is nothing to compute, however large other extents.
+// Without elements there is nothing to compute, however large other extents;
+// what may fail still does.
 bool AllEmpty(std::span<const TensorType> types) {
   return std::ranges::all_of(types, [](const TensorType& type) {
     return type.shape.ElementCount() == Dim(0);
@@ -148,7 +149,9 @@ Results RunPlain(Op op, const Attributes& attributes, Literals operands,
   if (op == Op::kCustom && options.custom) {
     return options.custom(std::get<CustomAttrs>(attributes), operands);
   }
-  if (AllEmpty(results)) return EmptyResults(results);
+  if (AllEmpty(results) && !MayFail(op, attributes)) {
+    return EmptyResults(results);
+  }
   const EvalContext context{op, attributes, operands, results, nullptr, 0};
   if (MovesElements(op, attributes) && IsPacked(results[0].dtype)) {
     return RunUnpacked(context);
@@ -186,6 +189,7 @@ class Evaluation {
   Status BindArguments(std::span<const Literal> given);
   Status BindArgument(const Graph::Argument& argument, const Literal& literal);
   Status Step(NodeId node);
+  Status DefineSymbols(const DefineSymbolsAttrs& attrs, const Literal& values);
   Results RunBodies(NodeId node, const Literals& operands);
   Status Store(NodeId node, Literals results);
   Literals TakeOperands(NodeId node);
@@ -295,6 +299,18 @@ Status Evaluation::Store(NodeId node, Literals results) {
   return OkStatus();
 }
 
+Status Evaluation::DefineSymbols(const DefineSymbolsAttrs& attrs,
+                                 const Literal& values) {
+  std::vector<int64_t> extents;
+  for (int64_t i = 0; i < values.element_count(); ++i) {
+    extents.push_back(values.AsInt(i));
+  }
+  const Status bound =
+      binding_.Bind("the definition", Shape(attrs.dims), extents);
+  if (bound.ok() || attrs.message.empty()) return bound;
+  return OutOfRangeError(attrs.message);
+}
+
 Status Evaluation::Step(NodeId node) {
   const Op op = graph_.op(node);
   if (op == Op::kInput || op == Op::kParameter) {
@@ -307,11 +323,9 @@ Status Evaluation::Step(NodeId node) {
     ENCORE_ASSIGN_OR_RETURN(Literals results, RunBodies(node, operands));
     return Store(node, std::move(results));
   }
-  if (op == Op::kCountUp) {
-    // Its operand says the extent, which may be a symbol without a value.
-    const int64_t count = std::max<int64_t>(operands[0].AsInt(0), 0);
-    ENCORE_RETURN_IF_ERROR(binding_.Bind(
-        "the count", graph_.shape(graph_.result(node)), {&count, 1}));
+  if (op == Op::kDefineSymbols) {
+    const auto& attrs = graph_.attrs<DefineSymbolsAttrs>(node);
+    ENCORE_RETURN_IF_ERROR(DefineSymbols(attrs, operands[0]));
   }
   ENCORE_ASSIGN_OR_RETURN(
       Literals results,

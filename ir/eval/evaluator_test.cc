@@ -275,15 +275,28 @@ TEST(EvaluatorTest, RandomNumbersAreThoseOfPhilox) {
             Values{std::ldexp(static_cast<double>(words >> 11), -53)});
 }
 
-TEST(EvaluatorTest, CountingGivesASymbolItsValue) {
+TEST(EvaluatorTest, DefinitionsGiveSymbolsTheirValues) {
   GraphBuilder g;
-  const Value count = g.Input("count", {DType::kI64, {}});
-  const Dim size = g.Symbol("size", 0, 9, /*at_run_time=*/true);
-  const Value numbers = g.Node1(Op::kCountUp, {count}, CountUpAttrs{{size}});
-  const Literal three = Literal::Scalar<int64_t>(3);
-  EXPECT_EQ(
-      OutputOf(g, g.Add(numbers, g.Iota(DType::kI64, {size})), {&three, 1}),
-      (Values{0, 2, 4}));
+  const Value sizes = g.Input("sizes", {DType::kI64, {2}});
+  const Dim rows = g.Symbol("rows", 0, 9, /*at_run_time=*/true);
+  const Dim columns = g.Symbol("columns", 2, 4, /*at_run_time=*/true);
+  g.DefineSymbols(sizes, {rows, columns}, "an extent is out of bounds");
+  const Value y = g.Iota(DType::kI64, {rows, columns}, 1);
+  const auto graph = g.Build({{"y", y}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto call = [&](int64_t a, int64_t b) {
+    const auto literal = Literal::FromValues<int64_t>({2}, {a, b});
+    return Evaluate(*graph, {&literal, 1});
+  };
+  const auto result = call(2, 3);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ((*result)[0],
+            Literal::FromValues<int64_t>({2, 3}, {0, 1, 2, 0, 1, 2}));
+  for (const auto& bad : {call(10, 3), call(-1, 3), call(2, 5), call(2, 1)}) {
+    EXPECT_EQ(bad.status().code(), StatusCode::kOutOfRange);
+    EXPECT_EQ(Message(bad.status()),
+              "node 1 (define_symbols): an extent is out of bounds");
+  }
 }
 
 }  // namespace

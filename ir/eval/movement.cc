@@ -61,16 +61,23 @@ Results EvaluateIota(const EvalContext& context) {
   return Literals{std::move(result)};
 }
 
-Results EvaluateCountUp(const EvalContext& context) {
-  Literal result = context.NewResult();
-  const int64_t count = std::max<int64_t>(context.operand(0).AsInt(0), 0);
-  if (count != result.element_count()) {
-    return InvalidArgumentError(StrCat(context.op, ": counts to ", count,
-                                       ", expected ", result.element_count(),
-                                       ", the extent of its result"));
+// The symbols have values when it is evaluated.
+Results EvaluateDefineSymbols(const EvalContext& context) {
+  const DefineSymbolsAttrs& attrs = context.attrs<DefineSymbolsAttrs>();
+  const Literal& values = context.operand(0);
+  for (int64_t i = 0; i < values.element_count(); ++i) {
+    const Dim& dim = attrs.dims[i];
+    if (!dim.is_constant()) {
+      return InvalidArgumentError(
+          StrCat(context.op, ": ", dim, " has no value"));
+    }
+    if (values.AsInt(i) == dim.constant()) continue;
+    return OutOfRangeError(attrs.message.empty()
+                               ? StrCat(context.op, ": element ", i, " is ",
+                                        values.AsInt(i), ", expected ", dim)
+                               : attrs.message);
   }
-  for (int64_t i = 0; i < count; ++i) result.SetInt(i, i);
-  return Literals{std::move(result)};
+  return Literals{values};
 }
 
 Results EvaluateAssertion(const EvalContext& context) {

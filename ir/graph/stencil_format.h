@@ -12,7 +12,7 @@
 namespace encore::stencil {
 
 // Raised whenever the same bytes would mean something else.
-inline constexpr std::string_view kMagic = "ESTN\x01";
+inline constexpr std::string_view kMagic = "ESTN\x02";
 
 // The type of an attribute field.
 enum class FieldTag : uint8_t {

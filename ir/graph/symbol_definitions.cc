@@ -8,10 +8,9 @@
 namespace encore {
 namespace {
 
-// Every symbol that the results, attributes and bodies of a node mention.
-// Bodies nest at most kMaxBodyDepth deep.
+// Every symbol that the types of the results and the attributes mention.
 template <typename Visit>
-void ForEachSymbol(const Graph& graph, NodeId node, const Visit& visit) {
+void ForEachOwnSymbol(const Graph& graph, NodeId node, const Visit& visit) {
   for (int i = 0; i < graph.result_count(node); ++i) {
     for (const Dim& dim : graph.shape(graph.result(node, i)).dims()) {
       ForEachSymbol(dim, visit);
@@ -23,9 +22,21 @@ void ForEachSymbol(const Graph& graph, NodeId node, const Visit& visit) {
       for (const Dim& dim : field) ForEachSymbol(dim, visit);
     }
   });
+}
+
+// And those of its bodies, which nest at most kMaxBodyDepth deep.
+template <typename Visit>
+void ForEachSymbol(const Graph& graph, NodeId node, const Visit& visit) {
+  ForEachOwnSymbol(graph, node, visit);
   for (const Graph& body : graph.bodies(node)) {
     for (const NodeId inner : Nodes(body)) ForEachSymbol(body, inner, visit);
   }
+}
+
+template <typename T>
+void SortUnique(std::vector<T>* list) {
+  std::ranges::sort(*list);
+  list->erase(std::unique(list->begin(), list->end()), list->end());
 }
 
 }  // namespace
@@ -33,35 +44,52 @@ void ForEachSymbol(const Graph& graph, NodeId node, const Visit& visit) {
 SymbolDefinitions::SymbolDefinitions(const Graph& graph) : graph_(graph) {
   const std::span<const Symbol> symbols = graph.symbols();
   if (std::ranges::none_of(symbols, &Symbol::at_run_time)) return;
-  finders_.resize(symbols.size());
+  nodes_.resize(symbols.size());
   for (const NodeId node : Nodes(graph)) {
     if (!graph.info(node).has(kDefinesSymbols)) continue;
-    for (int i = 0; i < graph.result_count(node); ++i) {
-      for (const Dim& dim : graph.shape(graph.result(node, i)).dims()) {
-        const auto symbol = dim.symbol();
-        if (!symbol || !symbols[*symbol].at_run_time) continue;
-        if (!finders_[*symbol].valid()) finders_[*symbol] = node;
-      }
+    for (const Dim& dim : DefiningDims(graph, node)) {
+      const auto symbol = dim.symbol();
+      if (!symbol || !symbols[*symbol].at_run_time) continue;
+      if (!nodes_[*symbol].valid()) nodes_[*symbol] = node;
     }
   }
 }
 
-bool SymbolDefinitions::Finds(NodeId node, const Dim& dim) const {
-  bool finds = false;
-  ForEachSymbol(dim, [&](uint32_t symbol) { finds |= Of(symbol) == node; });
-  return finds;
+bool SymbolDefinitions::Defines(NodeId node, const Dim& dim) const {
+  bool defines = false;
+  ForEachSymbol(dim, [&](uint32_t symbol) { defines |= Of(symbol) == node; });
+  return defines;
 }
 
 std::vector<NodeId> SymbolDefinitions::NeededBy(NodeId node) const {
   std::vector<NodeId> needed;
   if (empty()) return needed;
   ForEachSymbol(graph_, node, [&](uint32_t symbol) {
-    const NodeId finder = Of(symbol);
-    if (finder.valid() && finder < node) needed.push_back(finder);
+    const NodeId definition = Of(symbol);
+    if (definition.valid() && definition < node) needed.push_back(definition);
   });
-  std::ranges::sort(needed);
-  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  SortUnique(&needed);
   return needed;
+}
+
+Dims DefiningDims(const Graph& graph, NodeId node) {
+  if (graph.op(node) == Op::kDefineSymbols) {
+    return graph.attrs<DefineSymbolsAttrs>(node).dims;
+  }
+  Dims dims;
+  for (int i = 0; i < graph.result_count(node); ++i) {
+    const Dims& result = graph.shape(graph.result(node, i)).dims();
+    dims.insert(dims.end(), result.begin(), result.end());
+  }
+  return dims;
+}
+
+std::vector<uint32_t> SymbolsOf(const Graph& graph, NodeId node) {
+  std::vector<uint32_t> symbols;
+  ForEachOwnSymbol(graph, node,
+                   [&](uint32_t symbol) { symbols.push_back(symbol); });
+  SortUnique(&symbols);
+  return symbols;
 }
 
 }  // namespace encore

@@ -2,8 +2,10 @@
 
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "encore/ir/graph/symbol_definitions.h"
 #include "encore/ir/ops/infer.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -13,7 +15,9 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph) {}
+  // `defined`: by symbol, whether it has a value where the graph runs.
+  Verifier(const Graph& graph, std::vector<bool> defined)
+      : graph_(graph), defined_(std::move(defined)) {}
 
   Status Verify() {
     ENCORE_RETURN_IF_ERROR(CheckSymbols());
@@ -22,6 +26,7 @@ class Verifier {
       ENCORE_RETURN_IF_ERROR(CheckValues(node));
       ENCORE_RETURN_IF_ERROR(CheckBodies(node));
       if (!IsArgument(node)) ENCORE_RETURN_IF_ERROR(CheckTypes(node));
+      ENCORE_RETURN_IF_ERROR(CheckDefinitions(node));
     }
     ENCORE_RETURN_IF_ERROR(CheckArguments());
     return CheckOutputs();
@@ -100,7 +105,7 @@ class Verifier {
   }
 
   // Bodies nest at most kMaxBodyDepth deep.
-  Status CheckBodies(NodeId node) const {
+  Status CheckBodies(NodeId node) {
     const auto bodies = graph_.bodies(node);
     if (static_cast<int>(bodies.size()) != graph_.info(node).bodies) {
       return Broken("G5", node, StrCat(bodies.size(), " bodies"));
@@ -113,7 +118,7 @@ class Verifier {
       if (body.symbols().data() != graph_.symbols().data()) {
         return Broken("G5", node, "a body with other symbols");
       }
-      const Status inner = Verifier(body).Verify();
+      const Status inner = Verifier(body, defined_).Verify();
       if (!inner.ok()) {
         return InvalidArgumentError(StrCat(Message(inner), ", in body ",
                                            body.name(), " of node ",
@@ -149,6 +154,32 @@ class Verifier {
       return Broken("G4", node,
                     StrCat("result ", i, " should be ",
                            (*results)[i].ToString(graph_.symbols())));
+    }
+    return OkStatus();
+  }
+
+  Status CheckDefinitions(NodeId node) {
+    if (graph_.info(node).has(kDefinesSymbols)) {
+      const bool names = graph_.op(node) == Op::kDefineSymbols;
+      for (const Dim& dim : DefiningDims(graph_, node)) {
+        const auto symbol = dim.symbol();
+        if (!symbol) continue;
+        if (names && defined_[*symbol]) {
+          return Broken("G11", node,
+                        StrCat("symbol ", graph_.symbols()[*symbol].name,
+                               " has a value already"));
+        }
+        defined_[*symbol] = true;
+      }
+    }
+    for (const uint32_t symbol : SymbolsOf(graph_, node)) {
+      if (symbol >= defined_.size()) {
+        return Broken("G11", node, StrCat("no symbol ", symbol));
+      }
+      if (defined_[symbol]) continue;
+      return Broken("G11", node,
+                    StrCat("symbol ", graph_.symbols()[symbol].name,
+                           " has no value before it"));
     }
     return OkStatus();
   }
@@ -198,10 +229,18 @@ class Verifier {
   }
 
   const Graph& graph_;
+  std::vector<bool> defined_;
 };
 
 }  // namespace
 
-Status Verify(const Graph& graph) { return Verifier(graph).Verify(); }
+Status Verify(const Graph& graph) {
+  // Symbols of the inputs have values before anything runs.
+  std::vector<bool> defined;
+  for (const Symbol& symbol : graph.symbols()) {
+    defined.push_back(!symbol.at_run_time);
+  }
+  return Verifier(graph, std::move(defined)).Verify();
+}
 
 }  // namespace encore

@@ -15,6 +15,9 @@
 //   G9  Symbols have names that differ and bounds 0 <= lower <= upper.
 //   G10 Shapes have at most kMaxRank dims, each over the graph's symbols and
 //       not negative where it is a constant; their sizes fit 64 bits.
+//   G11 A symbol that is known at run time only is defined before a type or an
+//       attribute mentions it, in the graph or one around it; a define_symbols
+//       node defines what nothing before it does, each symbol once.
 #ifndef ENCORE_IR_GRAPH_VERIFIER_H_
 #define ENCORE_IR_GRAPH_VERIFIER_H_
 

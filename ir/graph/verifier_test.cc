@@ -5,10 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "encore/ir/graph/graph_test_peer.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/ir/text/parser.h"
 #include "gtest/gtest.h"
 
@@ -79,6 +81,7 @@ const std::multimap<std::string, Break>& Breaks() {
        [](auto& peer, auto&) {
          peer.type(ValueId(1)).shape = Shape(std::vector<Dim>(kMaxRank + 1, 1));
        }},
+      {"G11", [](auto& peer, auto&) { peer.symbols()[0].at_run_time = true; }},
   };
   return breaks;
 }
@@ -109,6 +112,57 @@ TEST(Verifier, LooksIntoBodies) {
 }
 
 // Every invariant of the header has a graph that breaks it.
+constexpr std::string_view kUsedBefore = R"(
+symbols K at_run_time in [0, 9]
+graph g(%n: i64[]) -> i64[K] {
+  %i = iota() {shape = [K]}
+  %k = define_symbols(%n) {dims = [K]}
+  return %i
+})";
+constexpr std::string_view kDefinedTwice = R"(
+symbols K at_run_time in [0, 9]
+graph g(%n: i64[2]) -> i64[K] {
+  %k = define_symbols(%n) {dims = [K, K]}
+  %i = iota() {shape = [K]}
+  return %i
+})";
+constexpr std::string_view kDefinedInBodyAgain = R"(
+symbols K at_run_time in [0, 9]
+graph g(%n: i64[], %c: bool[]) -> i64[] {
+  %k = define_symbols(%n) {dims = [K]}
+  %y = if(%c, %k)
+    graph then(%m: i64[]) -> i64[] {
+      %l = define_symbols(%m) {dims = [K]}
+      return %l
+    }
+    graph else(%m: i64[]) -> i64[] {
+      return %m
+    }
+  return %y
+})";
+constexpr std::string_view kDefinedInOneBranch = R"(
+symbols K at_run_time in [0, 9]
+graph g(%n: i64[], %c: bool[]) -> i64[K] {
+  %y = if(%c, %n)
+    graph then(%m: i64[]) -> i64[] {
+      %l = define_symbols(%m) {dims = [K]}
+      return %l
+    }
+    graph else(%m: i64[]) -> i64[] {
+      return %m
+    }
+  %i = iota() {shape = [K]}
+  return %i
+})";
+
+TEST(Verifier, SymbolsAreDefinedOnceAndBeforeTheirUse) {
+  for (const std::string_view text :
+       {kUsedBefore, kDefinedTwice, kDefinedInBodyAgain, kDefinedInOneBranch}) {
+    const Status status = Verify(ParsedGraph(text));
+    EXPECT_TRUE(Message(status).starts_with("G11: ")) << status;
+  }
+}
+
 TEST(Verifier, EveryInvariantIsCovered) {
   std::ifstream header("ir/graph/verifier.h");
   std::set<std::string> invariants;
@@ -116,7 +170,7 @@ TEST(Verifier, EveryInvariantIsCovered) {
     if (!line.starts_with("//   G")) continue;
     invariants.insert(line.substr(5, line.find(' ', 5) - 5));
   }
-  EXPECT_EQ(invariants.size(), 10u);
+  EXPECT_EQ(invariants.size(), 11u);
   for (const std::string& invariant : invariants) {
     EXPECT_GT(Breaks().count(invariant), 0u) << invariant;
   }

@@ -47,8 +47,9 @@ enum OpTraits : uint16_t {
   kSensitive = 1 << 8,
   // Made or read on the host: strings, sequences, optionals.
   kNonFlatValues = 1 << 9,
-  // A symbol among the result's dims that is known at run time only gets its
-  // value here.
+  // Symbols that are known at run time only get their values here: those of
+  // define_symbols' attribute, of other operators those that stand alone as a
+  // dim of a result.
   kDefinesSymbols = 1 << 10,
   // For fusion, of what computes over elements:
   // Costs less to compute again than to keep.

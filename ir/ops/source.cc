@@ -31,17 +31,29 @@ Types InferIota(const InferContext& context) {
       {attrs.dtype, Shape(attrs.shape), ValueKind::kTensor}};
 }
 
-Types InferCountUp(const InferContext& context) {
-  const Dims& size = context.attrs<CountUpAttrs>().size;
-  ENCORE_RETURN_IF_ERROR(CheckRank(context, 0, 0));
-  ENCORE_RETURN_IF_ERROR(CheckLength(context, "size", size.size(), 1));
-  if (!size[0].is_constant() && !size[0].symbol()) {
-    return context.Error(StrCat("attribute size is ",
-                                size[0].ToString(context.symbols),
-                                ", expected a constant or a symbol"));
+Types InferDefineSymbols(const InferContext& context) {
+  const Dims& dims = context.attrs<DefineSymbolsAttrs>().dims;
+  const Shape& shape = context.operand(0).shape;
+  if (shape.rank() > 1 || !shape.is_constant()) {
+    return context.Error(StrCat("operand 0 is ",
+                                context.operand(0).ToString(context.symbols),
+                                ", expected a scalar or a vector of known "
+                                "length"));
   }
-  return std::vector<TensorType>{
-      {DType::kI64, Shape(size), ValueKind::kTensor}};
+  const int64_t length = shape.ElementCount().constant();
+  ENCORE_RETURN_IF_ERROR(
+      CheckLength(context, "dims", dims.size(), static_cast<size_t>(length)));
+  for (const Dim& dim : dims) {
+    const auto symbol = dim.symbol();
+    const bool defines = symbol && *symbol < context.symbols.size() &&
+                         context.symbols[*symbol].at_run_time;
+    if (defines || (dim.is_constant() && dim.constant() >= 0)) continue;
+    return context.Error(
+        StrCat("attribute dims has ", dim.ToString(context.symbols),
+               ", expected an extent or a symbol that is known at run time "
+               "only"));
+  }
+  return std::vector<TensorType>{context.operand(0)};
 }
 
 Types InferAssertion(const InferContext& context) {

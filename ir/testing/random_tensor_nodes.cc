@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/strings.h"
 
 namespace encore::internal {
 namespace {
@@ -18,6 +19,20 @@ constexpr int64_t kMostStart = 1 << 20;
 
 // Whether operands are exact: see random_graph.h.
 bool NeedsExact(Op op) { return Info(op).has(kSensitive); }
+
+// The indices along a dim whose extent is data-dependent: from 0 to 5.
+Value DefinedSize(RandomOperands& r) {
+  GraphBuilder& g = r.builder();
+  const Value numbers = r.Any(DType::kI64, true);
+  Ints axes(numbers.rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  const Value least = g.Reduce(numbers, Combiner::kMin, std::move(axes));
+  const Value count = g.Min(g.Max(least, 0), 5);
+  const Dim size = g.Symbol(StrCat("size_", g.graph().symbols().size()), 0, 5,
+                            /*at_run_time=*/true);
+  g.DefineSymbols(count, {size});
+  return g.Iota(DType::kI64, {size});
+}
 
 Values Source(RandomOperands& r, Op op, DType dtype) {
   if (op == Op::kConstant) {
@@ -35,11 +50,7 @@ Values Source(RandomOperands& r, Op op, DType dtype) {
     const auto seed = static_cast<int64_t>(r.Bits());
     return {r.builder().Node1(op, {}, RandomAttrs{dtype, shape.dims(), seed})};
   }
-  if (op == Op::kCountUp) {
-    const int64_t count = r.Below(6);
-    return {r.builder().Node1(op, {r.builder().Scalar(DType::kI64, count)},
-                              CountUpAttrs{{count}})};
-  }
+  if (op == Op::kDefineSymbols) return {DefinedSize(r)};
   return {r.builder().Iota(dtype, shape, r.Below(shape.rank()))};
 }
 
@@ -194,13 +205,13 @@ Values Indexing(RandomOperands& r, Op op, DType dtype) {
   for (const Dim& dim : x.shape().dims()) {
     sizes.push_back(dim.is_constant() ? Dim(r.Below(dim.constant()) + 1) : dim);
   }
+  GraphBuilder& g = r.builder();
   if (op == Op::kDynamicSlice) {
-    return {
-        r.builder().DynamicSlice(x, r.Like(index, {rank}), std::move(sizes))};
+    return {g.DynamicSlice(x, r.Like(index, {rank}), std::move(sizes))};
   }
   if (op == Op::kDynamicUpdateSlice) {
-    return {r.builder().DynamicUpdateSlice(x, r.Like(dtype, Shape(sizes)),
-                                           r.Like(index, {rank}))};
+    const Value update = r.Like(dtype, Shape(sizes));
+    return {g.DynamicUpdateSlice(x, update, r.Like(index, {rank}))};
   }
   // The index vectors stand along the last dim of [batch…, vector].
   Shape batch = r.RandomShape(0, 2);
@@ -214,38 +225,37 @@ Values Indexing(RandomOperands& r, Op op, DType dtype) {
   dims.push_back(static_cast<int64_t>(map.size()));
   Value starts = r.Like(index, Shape(dims));
   const bool checked = r.Chance(30);
-  if (checked) starts = WithinAll(r.builder(), starts, x.shape(), sizes, map);
+  if (checked) starts = WithinAll(g, starts, x.shape(), sizes, map);
   const int64_t vector_dim = batch.rank();
   const int windows = rank - static_cast<int>(collapsed.size());
   Ints window_dims = r.Permutation(windows + batch.rank());
   window_dims.resize(windows);
   std::sort(window_dims.begin(), window_dims.end());
   if (op == Op::kGather) {
-    return {r.builder().Gather(
-        x, starts,
-        {window_dims,
-         collapsed,
-         {},
-         {},
-         map,
-         vector_dim,
-         std::move(sizes),
-         checked ? OutOfRange::kError : OutOfRange::kClamp})};
+    const OutOfRange rule = checked ? OutOfRange::kError : OutOfRange::kClamp;
+    return {g.Gather(x, starts,
+                     {window_dims,
+                      collapsed,
+                      {},
+                      {},
+                      map,
+                      vector_dim,
+                      std::move(sizes),
+                      rule})};
   }
   Shape updates = UpdateShape(batch, window_dims, collapsed, sizes);
   const bool numeric = IsInteger(dtype) || IsFloat(dtype);
   const Update update = numeric ? Update(r.Below(5)) : Update::kSet;
-  const bool exact = update == Update::kMul;
-  return {
-      r.builder().Scatter(x, starts, r.Like(dtype, std::move(updates), exact),
-                          {update,
-                           window_dims,
-                           collapsed,
-                           {},
-                           {},
-                           map,
-                           vector_dim,
-                           checked ? OutOfRange::kError : OutOfRange::kDrop})};
+  return {g.Scatter(x, starts,
+                    r.Like(dtype, std::move(updates), update == Update::kMul),
+                    {update,
+                     window_dims,
+                     collapsed,
+                     {},
+                     {},
+                     map,
+                     vector_dim,
+                     checked ? OutOfRange::kError : OutOfRange::kDrop})};
 }
 
 Values Reduction(RandomOperands& r, Op op, DType dtype) {
@@ -424,7 +434,7 @@ Values RandomTensorNode(RandomOperands& r, Op op, DType dtype) {
     case Op::kConstant:
     case Op::kIota:
     case Op::kDimValues:
-    case Op::kCountUp:
+    case Op::kDefineSymbols:
     case Op::kRandom:
       return Source(r, op, dtype);
     case Op::kAssertion:

@@ -260,9 +260,8 @@ Values MakeWhile(GraphBuilder& g, const LoopParts& loop,
 // The loop with exactly `trips` trips, a scan over their numbers.
 Values MakeCountedScan(GraphBuilder& g, const LoopParts& loop, Value trips) {
   const Dim& count = loop.attrs.trips[0];
-  const Value numbers = count.is_constant() ? g.Iota(DType::kI64, {count}, 0)
-                                            : g.Node1(Op::kCountUp, {trips},
-                                                      CountUpAttrs{{count}});
+  if (!count.is_constant()) g.DefineSymbols(trips, {count});
+  const Value numbers = g.Iota(DType::kI64, {count}, 0);
   const size_t carried = loop.carried_count();
   const Values operands = Joined({loop.carried, {&numbers, 1}, loop.captures});
   const auto body = [&](GraphBuilder& inner, ValueSpan in) {

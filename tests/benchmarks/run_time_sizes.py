@@ -43,9 +43,8 @@ def text(lines, result, rows):
     """The graph; rows None: known when it runs."""
     body = ['%w0 = reshape(%b) {shape = [256]}'] if any('%w0' in line for line in lines) else []
     if rows is None:
-        body += ['%k = count_up(%n) {size = [N]}', '%g = assertion(%x, %n, %k) {message = "no rows"}']
-    source = '%g' if rows is None else '%x'
-    body += ['%%s = slice(%s) {starts = [0, 0], limits = [N, 256], strides = [1, 1]}' % source] + lines
+        body += ['%k = define_symbols(%n) {dims = [N], message = "no rows"}']
+    body += ['%s = slice(%x) {starts = [0, 0], limits = [N, 256], strides = [1, 1]}'] + lines
     head = 'symbols N at_run_time in [0, %d]\n' % ROWS if rows is None else ''
     graph = ('graph g(%%x: f32[%d,%d], %%w: f32[256,256], %%b: f32[1,256], %%n: i64[]) {\n  %s\n  return %s as y\n}\n'
              % (ROWS, COLUMNS, '\n  '.join(body), result))

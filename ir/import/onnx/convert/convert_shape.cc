@@ -421,7 +421,7 @@ constexpr Converter kConverters[] = {
     {"DepthToSpace", DepthToSpace, Op::kTranspose},
     {"Expand", Expand, Op::kBroadcast},
     {"Flatten", Flatten, Op::kReshape},
-    {"Range", Range, Op::kCountUp},
+    {"Range", Range, Op::kIota},
     {"Reshape", Reshape, Op::kReshape},
     {"SpaceToDepth", SpaceToDepth, Op::kTranspose},
     {"Split", Split, Op::kSlice},

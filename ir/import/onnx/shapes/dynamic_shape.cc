@@ -243,19 +243,17 @@ Value SizesByData::Product(const std::vector<Value>& extents) {
 StatusOr<Value> SizesByData::Assert(Value x, std::string_view message) {
   GraphBuilder& g = context_.builder();
   if (NeverHolds(holds_)) return InvalidArgumentError(message);
-  std::vector<Value> operands = {x, g.Cast(holds_, DType::kI64)};
   for (Found& found : found_) {
     // Nothing large is made of sizes that make no sense.
     if (!found.numbers.valid()) {
-      found.numbers =
-          context_.Emit(Op::kCountUp, {g.Select(holds_, found.size, 0)},
-                        CountUpAttrs{{found.dim}});
+      const Value size = g.Assert(g.Select(holds_, found.size, 0), holds_,
+                                  std::string(message));
+      g.DefineSymbols(size, {found.dim}, std::string(message));
+      found.numbers = g.Iota(DType::kI64, {found.dim}, 0);
       context_.scope().AddSize(found.size, {found.dim, found.numbers, true});
     }
-    operands.push_back(found.numbers);
   }
-  const Value asserted = context_.Emit(Op::kAssertion, operands,
-                                       AssertionAttrs{std::string(message)});
+  const Value asserted = g.Assert(x, holds_, std::string(message));
   ENCORE_RETURN_IF_ERROR(g.status());
   return asserted;
 }
@@ -283,8 +281,8 @@ Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper) {
     return found->numbers;
   }
   const Dim size = RunTimeSize(context, 0, upper);
-  const Value numbers =
-      context.Emit(Op::kCountUp, {count}, CountUpAttrs{{size}});
+  context.builder().DefineSymbols(count, {size});
+  const Value numbers = context.builder().Iota(DType::kI64, {size}, 0);
   scope.AddSize(count, {size, numbers});
   return numbers;
 }

@@ -36,6 +36,7 @@ std::optional<std::vector<ValueId>> Sources(const encore::Graph& graph,
     case Op::kReverse:
     case Op::kGather:
     case Op::kAssertion:
+    case Op::kDefineSymbols:
       return {{operands[0]}};
     case Op::kConcat:
       return {{operands.begin(), operands.end()}};
@@ -66,8 +67,6 @@ std::optional<Dim> CountOf(const encore::Graph& graph, NodeId node) {
       const IotaAttrs& attrs = graph.attrs<IotaAttrs>(node);
       return attrs.shape[attrs.axis];
     }
-    case Op::kCountUp:
-      return graph.attrs<CountUpAttrs>(node).size[0];
     case Op::kArgReduce:
       return graph.shape(graph.operand(
           node, 0))[static_cast<int>(graph.attrs<ArgReduceAttrs>(node).axis)];
