@@ -5,13 +5,12 @@
 namespace encore {
 namespace {
 
-StatusOr<Graph> Rewritten(const Graph& from, Graph to,
-                          const NodeRewrite& rewrite,
+StatusOr<Graph> Rewritten(const Graph& from, Graph to, const Rewrites& rewrites,
                           const BuilderOptions& options);
 
 // Adds the live nodes of `from` to `builder`. `values`: by value of `from`,
 // those of arguments given.
-Status AddNodes(const Graph& from, const NodeRewrite& rewrite,
+Status AddNodes(const Graph& from, const Rewrites& rewrites,
                 GraphBuilder& builder, std::vector<Value>* values) {
   const std::vector<bool> live = LiveNodes(from);
   for (const NodeId node : Nodes(from)) {
@@ -24,14 +23,14 @@ Status AddNodes(const Graph& from, const NodeRewrite& rewrite,
     for (const ValueId operand : from.operands(node)) {
       operands.push_back((*values)[operand.value()]);
     }
-    auto results =
-        rewrite ? rewrite(builder, from, node, operands) : std::nullopt;
+    auto results = rewrites.node ? rewrites.node(builder, from, node, operands)
+                                 : std::nullopt;
     if (!results) {
       std::vector<Graph> bodies;
       for (const Graph& body : from.bodies(node)) {
         ENCORE_ASSIGN_OR_RETURN(
             Graph copy, Rewritten(body, builder.graph().NewBody(body.name()),
-                                  rewrite, builder.options()));
+                                  rewrites, builder.options()));
         bodies.push_back(std::move(copy));
       }
       results =
@@ -46,8 +45,7 @@ Status AddNodes(const Graph& from, const NodeRewrite& rewrite,
 }
 
 // Bodies nest at most kMaxBodyDepth deep, so recursion is bounded.
-StatusOr<Graph> Rewritten(const Graph& from, Graph to,
-                          const NodeRewrite& rewrite,
+StatusOr<Graph> Rewritten(const Graph& from, Graph to, const Rewrites& rewrites,
                           const BuilderOptions& options) {
   GraphBuilder builder(std::move(to), options);
   std::vector<Value> values(from.value_count());
@@ -60,10 +58,14 @@ StatusOr<Graph> Rewritten(const Graph& from, Graph to,
             ? builder.Parameter(argument.name, type, argument.data)
             : builder.Input(argument.name, type);
   }
-  ENCORE_RETURN_IF_ERROR(AddNodes(from, rewrite, builder, &values));
+  ENCORE_RETURN_IF_ERROR(AddNodes(from, rewrites, builder, &values));
   std::vector<std::pair<std::string, Value>> outputs;
   for (const Graph::Output& output : from.outputs()) {
-    outputs.emplace_back(output.name, values[output.value.value()]);
+    Value value = values[output.value.value()];
+    if (rewrites.output) {
+      value = rewrites.output(builder, from, output.value, value);
+    }
+    outputs.emplace_back(output.name, value);
   }
   return builder.Build(outputs);
 }
@@ -72,11 +74,17 @@ StatusOr<Graph> Rewritten(const Graph& from, Graph to,
 
 StatusOr<Graph> RewriteGraph(const Graph& graph, const NodeRewrite& rewrite,
                              const BuilderOptions& options) {
+  return RewriteGraph(graph, Rewrites{rewrite, nullptr, {}}, options);
+}
+
+StatusOr<Graph> RewriteGraph(const Graph& graph, const Rewrites& rewrites,
+                             const BuilderOptions& options) {
   Graph to(graph.name());
-  for (const Symbol& symbol : graph.symbols()) {
+  for (const Symbol& symbol :
+       rewrites.symbols.empty() ? graph.symbols() : rewrites.symbols) {
     ENCORE_RETURN_IF_ERROR(to.AddSymbol(symbol).status());
   }
-  return Rewritten(graph, std::move(to), rewrite, options);
+  return Rewritten(graph, std::move(to), rewrites, options);
 }
 
 StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
@@ -87,7 +95,8 @@ StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
   for (size_t i = 0; i < inputs.size(); ++i) {
     values[graph.arguments()[i].value.value()] = inputs[i];
   }
-  ENCORE_RETURN_IF_ERROR(AddNodes(graph, rewrite, builder, &values));
+  ENCORE_RETURN_IF_ERROR(
+      AddNodes(graph, {rewrite, nullptr, {}}, builder, &values));
   std::vector<Value> outputs;
   for (const Graph::Output& output : graph.outputs()) {
     outputs.push_back(values[output.value.value()]);
@@ -96,7 +105,7 @@ StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
 }
 
 StatusOr<Graph> Simplify(const Graph& graph, const BuilderOptions& options) {
-  return RewriteGraph(graph, nullptr, options);
+  return RewriteGraph(graph, Rewrites(), options);
 }
 
 }  // namespace encore

@@ -20,10 +20,25 @@ using NodeRewrite = std::function<std::optional<std::vector<Value>>(
     GraphBuilder& builder, const Graph& graph, NodeId node,
     std::span<const Value> operands)>;
 
+// What takes the place of `value`, which is the output `output` of `graph` in
+// the new graph: of its type.
+using OutputRewrite = std::function<Value(
+    GraphBuilder& builder, const Graph& graph, ValueId output, Value value)>;
+
+struct Rewrites {
+  NodeRewrite node;      // may be null
+  OutputRewrite output;  // may be null
+  // The new graph's: those of the graph, some with other bounds, and more
+  // behind them. Empty: the same.
+  std::span<const Symbol> symbols;
+};
+
 // The graph of rewritten nodes, in bodies as well: same name, symbols,
 // signature and origins; dead nodes are left out. Each node passes through the
 // builder, so that with the default options the result is simplified too.
 StatusOr<Graph> RewriteGraph(const Graph& graph, const NodeRewrite& rewrite,
+                             const BuilderOptions& options = {});
+StatusOr<Graph> RewriteGraph(const Graph& graph, const Rewrites& rewrites,
                              const BuilderOptions& options = {});
 
 // The nodes of `graph` in `builder`, with `inputs` for its arguments: its

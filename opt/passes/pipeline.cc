@@ -14,6 +14,7 @@
 #include "encore/opt/passes/size_assertions.h"
 #include "encore/opt/passes/strings.h"
 #include "encore/opt/passes/subpixel.h"
+#include "encore/opt/passes/symbol_facts.h"
 
 namespace encore::opt {
 namespace {
@@ -79,6 +80,13 @@ constexpr Pass kAfterKey[] = {
         .gives = "an assertion before what data-dependent sizes may not fit",
         .keeps = "origins, results where there is no error",
         .run = Plain<AddSizeAssertions>,
+    },
+    {
+        .name = "symbol-facts",
+        .takes = "any graph",
+        .gives = "what assertions say of data-dependent symbols in their place",
+        .keeps = "origins, results where there is no error",
+        .run = Plain<ApplySymbolFacts>,
     },
 };
 

@@ -13,7 +13,7 @@ from commands import CommandTest
 
 TOOL = sys.argv.pop()
 
-PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'strings', 'size-assertions']
+PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'strings', 'size-assertions', 'symbol-facts']
 
 MODEL = '''
 symbols N in [1, 16]
