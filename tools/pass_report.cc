@@ -93,10 +93,10 @@ void WriteReproducer(const opt::PassRun& run) {
       TemporaryFolder() / StrCat("encore-", run.pass.name, "-",
                                  Sha256Of(text).ToHex().substr(0, 16), ".txt");
   if (const Status status = WritePrivateFile(path, text); !status.ok()) {
-    PrintLog(StrCat("the pass ", run.pass.name,
-                    " failed, and its reproducer could not be written: ",
-                    Message(status),
-                    "; set TMPDIR to a folder that can be written to"));
+    PrintLog(StrCat(
+        "the pass ", run.pass.name,
+        " failed, and its reproducer could not be written: ", Message(status),
+        "; set TMPDIR to a folder that can be written to"));
     return;
   }
   PrintLog(StrCat("the pass ", run.pass.name,
