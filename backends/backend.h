@@ -57,8 +57,9 @@ struct Candidate {
   std::vector<Layout> inputs, outputs;
 };
 
-// One kernel of a compiled module, in terms of runtime::KernelBinary.
-struct KernelProgram {
+// The code of one kernel of a compiled module; KernelBinaryOf
+// (kernel_binary.h) makes a runtime::KernelBinary of it.
+struct KernelCode {
   // Number of the artifact in CompiledModule::artifacts; -1: none.
   int artifact = -1;
   std::string entry;
@@ -66,20 +67,20 @@ struct KernelProgram {
   std::vector<std::string> requirements;
 };
 
-// An input in the kernel's own form. The prepare plan launches `program` with
+// An input in the kernel's own form. The prepare plan launches `code` with
 // one read, the input, and one write of `bytes`; at run the kernel gets that
 // instead of the input.
 struct PackedInput {
   uint32_t input = 0;  // REQUIRES KernelRequest::weights[input]
   int64_t bytes = 0;
-  KernelProgram program;
+  KernelCode code;
 };
 
 // A compiled region. Its launch reads the region's inputs in order (packed
 // where `packed` says so), writes its outputs in order and then `scratch` bytes
 // if there are any, and gets the values of the region's symbols as args.
 struct CompiledKernel {
-  KernelProgram program;
+  KernelCode code;
   std::vector<PackedInput> packed;
   Dim scratch;  // bytes, over the region's symbols
   // Pairs of input and output that may be the same memory.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "encore/backends/backends.h"
+#include "encore/backends/kernel_binary.h"
 #include "encore/backends/region/codec.h"
 #include "encore/backends/region/text.h"
 #include "encore/backends/region/verify.h"
@@ -90,16 +91,10 @@ std::vector<std::vector<float>> Run(const Backend& backend,
   if (!module.ok()) return outputs;
   const CompiledKernel& kernel = module->kernels[0];
   std::vector<std::byte> scratch(kernel.scratch.constant() + 64);
-  runtime::KernelBinary program;
-  program.backend = backend.name();
-  program.entry = kernel.program.entry;
-  program.params = kernel.program.params;
-  program.reads = 1;
-  program.writes = 2 + (kernel.scratch == Dim(0) ? 0 : 1);
-  runtime::LoadRequest load{&program, {}};
-  if (kernel.program.artifact >= 0) {
-    load.artifact = module->artifacts[kernel.program.artifact].bytes;
-  }
+  const runtime::KernelBinary binary =
+      KernelBinaryOf(backend.name(), kernel.code,
+                     ShapeOfLaunch(*request.kernel.region, kernel));
+  const runtime::LoadRequest load = LoadRequestOf(*module, kernel.code, binary);
   runtime::ThreadPool pool(2);
   const auto device = backend.NewDevice(0);
   EXPECT_TRUE(device.ok()) << device.status();

@@ -1,12 +1,16 @@
 #include "encore/tools/pass_report.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
-#include <system_error>
+#include <span>
 
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
 #include "encore/tools/terminal.h"
@@ -63,7 +67,21 @@ std::string Comment(std::string_view text) {
   return out + "\n";
 }
 
-// Writes what shows the failure again, and says so.
+// The folder for temporary files, whether it is there or not.
+std::filesystem::path TemporaryFolder() {
+  const char* const folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+// Only the user may read it: graphs are the user's own, the folder is not.
+Status WritePrivateFile(const std::string& path, std::string_view text) {
+  ENCORE_ASSIGN_OR_RETURN(
+      StagedFile file, StagedFile::Create(path, {.mode = S_IRUSR | S_IWUSR}));
+  ENCORE_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(text))));
+  return file.Commit();
+}
+
+// Writes the reproducer of a failed pass, and says so.
 void WriteReproducer(const opt::PassRun& run) {
   const std::string arguments = ArgumentsOf(run);
   const std::string text =
@@ -71,16 +89,14 @@ void WriteReproducer(const opt::PassRun& run) {
                             " fails: ", Message(run.status))),
              Comment(StrCat("encore opt THIS_FILE ", arguments)),
              WithoutData(run.before));
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) folder = ".";
   const std::string path =
-      folder / StrCat("encore-", run.pass.name, "-",
-                      Sha256Of(text).ToHex().substr(0, 16), ".txt");
-  if (const Status status = WriteWholeFile(path, text); !status.ok()) {
+      TemporaryFolder() / StrCat("encore-", run.pass.name, "-",
+                                 Sha256Of(text).ToHex().substr(0, 16), ".txt");
+  if (const Status status = WritePrivateFile(path, text); !status.ok()) {
     PrintLog(StrCat(
         "the pass ", run.pass.name,
-        " failed, and its graph could not be written: ", Message(status)));
+        " failed, and its reproducer could not be written: ", Message(status),
+        "; set TMPDIR to a folder that can be written to"));
     return;
   }
   PrintLog(StrCat("the pass ", run.pass.name,

@@ -31,9 +31,10 @@ class PassReport : public opt::PassObserver {
 
   bool verify() const override { return verify_; }
   // Prints the graph, without the data of parameters, on standard error where
-  // --print-after names the pass. For one that failed writes the graph that it
-  // was given, and how to run it on that, into the folder for temporary files,
-  // and prints the command.
+  // --print-after names the pass. For one that failed writes a reproducer, the
+  // graph that the pass was given and how to run it on that, into the folder
+  // for temporary files (TMPDIR, else /tmp), whole and for the user alone, and
+  // prints the command; where that fails, says why.
   void Ran(const opt::PassRun& run) override;
 
   // In the order in which they ran.

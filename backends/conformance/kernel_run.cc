@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "encore/backends/kernel_binary.h"
 #include "encore/backends/region/layout.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/runtime/device/device.h"
@@ -73,10 +74,9 @@ class KernelRun {
     const CompiledKernel& kernel = module_.kernels[0];
     ENCORE_ASSIGN_OR_RETURN(scratch_, Evaluate(kernel.scratch));
     ENCORE_RETURN_IF_ERROR(
-        LoadProgram(backend, kernel.program, region_.inputs.size(),
-                    region_.outputs.size() + (scratch_ > 0 ? 1 : 0)));
+        LoadCode(backend, kernel.code, ShapeOfLaunch(region_, kernel)));
     for (const PackedInput& packed : kernel.packed) {
-      ENCORE_RETURN_IF_ERROR(LoadProgram(backend, packed.program, 1, 1));
+      ENCORE_RETURN_IF_ERROR(LoadCode(backend, packed.code, kShapeOfPacking));
     }
     return OkStatus();
   }
@@ -109,7 +109,9 @@ class KernelRun {
                           MemoryExtents(region_.outputs[i], symbols_));
       ENCORE_RETURN_IF_ERROR(Add(shape.bytes().size(), &buffers));
     }
-    if (scratch_ > 0) ENCORE_RETURN_IF_ERROR(Add(scratch_, &buffers));
+    if (!(kernel.scratch == Dim(0))) {
+      ENCORE_RETURN_IF_ERROR(Add(scratch_, &buffers));
+    }
     ENCORE_RETURN_IF_ERROR(Launch(0, buffers));
     return Results(inputs, kept, buffers);
   }
@@ -129,20 +131,11 @@ class KernelRun {
     return OkStatus();
   }
 
-  Status LoadProgram(const Backend& backend, const KernelProgram& kernel,
-                     size_t reads, size_t writes) {
-    runtime::KernelBinary program;
-    program.backend = backend.name();
-    program.entry = kernel.entry;
-    program.params = kernel.params;
-    program.requirements = kernel.requirements;
-    program.reads = static_cast<uint32_t>(reads);
-    program.writes = static_cast<uint32_t>(writes);
-    program.args = reads == region_.inputs.size() ? region_.symbols : 0;
-    runtime::LoadRequest load{&program, {}};
-    if (kernel.artifact >= 0) {
-      load.artifact = module_.artifacts[kernel.artifact].bytes;
-    }
+  Status LoadCode(const Backend& backend, const KernelCode& code,
+                  const LaunchShape& shape) {
+    const runtime::KernelBinary binary =
+        KernelBinaryOf(backend.name(), code, shape);
+    const runtime::LoadRequest load = LoadRequestOf(module_, code, binary);
     ENCORE_ASSIGN_OR_RETURN(auto loaded, device_->Load({&load, 1}, &threads_));
     kernels_.push_back(std::move(loaded[0]));
     return OkStatus();

@@ -9,6 +9,7 @@
 
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/vendor/library.h"
+#include "encore/backends/kernel_binary.h"
 #include "encore/backends/options.h"
 #include "encore/backends/region/region.h"
 #include "encore/runtime/device/device.h"
@@ -69,15 +70,12 @@ void RunRegion(const Region& region, std::vector<void*> buffers, int threads) {
   const auto module = backend.Compile({&compile, 1}, {}, nullptr);
   ASSERT_TRUE(module.ok()) << module.status();
   const CompiledKernel& kernel = module->kernels[0];
-  runtime::KernelBinary program;
-  program.backend = "cpu";
-  program.entry = kernel.program.entry;
-  program.params = kernel.program.params;
-  program.requirements = kernel.program.requirements;
+  const runtime::KernelBinary binary = KernelBinaryOf(
+      backend.name(), kernel.code, ShapeOfLaunch(region, kernel));
   const auto device = backend.NewDevice(0);
   ASSERT_TRUE(device.ok());
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load{&program, module->artifacts[0].bytes};
+  const runtime::LoadRequest load = LoadRequestOf(*module, kernel.code, binary);
   const auto kernels = (*device)->Load({&load, 1}, &pool);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   std::vector<std::byte> scratch(kernel.scratch.constant() + 64);

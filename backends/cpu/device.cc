@@ -89,6 +89,7 @@ class CpuDevice : public runtime::HostDevice {
  public:
   CpuDevice() : HostDevice("cpu") {}
 
+  bool runs_on_host() const override { return true; }
   StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> Load(
       std::span<const LoadRequest> requests,
       runtime::ThreadPool* threads) override;

@@ -12,6 +12,7 @@
 #include "benchmark/benchmark.h"
 #include "dnnl.hpp"
 #include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/kernel_binary.h"
 #include "encore/backends/region/build.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/check.h"
@@ -105,11 +106,10 @@ void RunGenerated(benchmark::State& state, const std::string& text,
   add(Bytes(built->region.outputs[0]));
   add(kernel.scratch.constant());
   const auto device = CpuBackend()->NewDevice(0);
-  runtime::KernelBinary program;
-  program.entry = kernel.program.entry;
-  program.params = kernel.program.params;
+  const runtime::KernelBinary binary = KernelBinaryOf(
+      CpuBackend()->name(), kernel.code, ShapeOfLaunch(built->region, kernel));
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load{&program, module->artifacts[0].bytes};
+  const runtime::LoadRequest load = LoadRequestOf(*module, kernel.code, binary);
   const auto kernels = (*device)->Load({&load, 1}, &pool);
   ENCORE_CHECK_OK(kernels.status());
   const std::vector<int64_t> sizes(buffers.size());

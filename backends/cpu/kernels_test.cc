@@ -8,6 +8,7 @@
 
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/kernel_binary.h"
 #include "encore/backends/region/build.h"
 #include "encore/backends/region/text.h"
 #include "encore/backends/region/whole_region.h"
@@ -64,21 +65,13 @@ Literal Unpadded(const Operand& operand, const Bytes& bytes) {
   return *literal;
 }
 
-runtime::KernelBinary ToProgram(const KernelProgram& kernel) {
-  runtime::KernelBinary program;
-  program.backend = "cpu";
-  program.entry = kernel.entry;
-  program.params = kernel.params;
-  program.requirements = kernel.requirements;
-  return program;
-}
-
 void Launch(runtime::Device& device, const CompiledModule& module,
-            const KernelProgram& kernel, std::vector<void*> buffers,
-            int threads) {
-  const runtime::KernelBinary program = ToProgram(kernel);
+            const KernelCode& code, const LaunchShape& shape,
+            std::vector<void*> buffers, int threads) {
+  const runtime::KernelBinary binary =
+      KernelBinaryOf(device.backend(), code, shape);
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load{&program, module.artifacts[0].bytes};
+  const runtime::LoadRequest load = LoadRequestOf(module, code, binary);
   const auto kernels = device.Load({&load, 1}, &pool);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   const std::vector<int64_t> sizes(buffers.size());
@@ -105,7 +98,7 @@ std::vector<Bytes> RunCandidate(const Region& region,
   const CompiledKernel& kernel = module->kernels[0];
   for (const PackedInput& packed : kernel.packed) {
     Bytes panel(packed.bytes + 64);
-    Launch(**device, *module, packed.program,
+    Launch(**device, *module, packed.code, kShapeOfPacking,
            {inputs[packed.input].data(), panel.data()}, 1);
     inputs[packed.input] = std::move(panel);
   }
@@ -114,7 +107,8 @@ std::vector<Bytes> RunCandidate(const Region& region,
   for (Bytes& input : inputs) buffers.push_back(input.data());
   for (Bytes& output : outputs) buffers.push_back(output.data());
   buffers.push_back(scratch.data());
-  Launch(**device, *module, kernel.program, buffers, threads);
+  Launch(**device, *module, kernel.code, ShapeOfLaunch(region, kernel), buffers,
+         threads);
   return outputs;
 }
 

@@ -62,7 +62,7 @@ class ModuleBuilder {
   Status AddKernel(const CompileRequest& request) {
     CompiledKernel& kernel = module_->kernels.emplace_back();
     if (request.candidate.kernel == kInterpreter) {
-      kernel.program.entry = kInterpretedEntry;
+      kernel.code.entry = kInterpretedEntry;
       interpreted_.emplace_back(module_->kernels.size() - 1,
                                 EncodeRegion(*request.kernel.region));
       return OkStatus();
@@ -83,7 +83,7 @@ class ModuleBuilder {
     }
     kernel.scratch = generated.scratch_bytes;
     kernel.in_place = InPlacePairs(*flat);
-    kernel.program = AddFunction(generated);
+    kernel.code = AddFunction(generated);
     return OkStatus();
   }
 
@@ -92,7 +92,7 @@ class ModuleBuilder {
       ENCORE_RETURN_IF_ERROR(AddImage(threads));
     }
     for (auto& [kernel, region] : interpreted_) {
-      module_->kernels[kernel].program.artifact =
+      module_->kernels[kernel].code.artifact =
           static_cast<int>(module_->artifacts.size());
       module_->artifacts.push_back({std::move(region), /*executable=*/false});
     }
@@ -106,10 +106,10 @@ class ModuleBuilder {
     ENCORE_RETURN_IF_ERROR(Image::Verify(image));
     const uint64_t digest = ImageDigest(image);
     for (CompiledKernel& kernel : module_->kernels) {
-      if (kernel.program.entry == kInterpretedEntry) continue;
-      SetDigest(digest, &kernel.program);
+      if (kernel.code.entry == kInterpretedEntry) continue;
+      SetDigest(digest, &kernel.code);
       for (PackedInput& packed : kernel.packed) {
-        SetDigest(digest, &packed.program);
+        SetDigest(digest, &packed.code);
       }
     }
     module_->artifacts.push_back({std::move(image), /*executable=*/true});
@@ -143,8 +143,8 @@ class ModuleBuilder {
           PackRegion(*request.kernel.region, panel, &packed.bytes);
       const std::optional<FlatRegion> flat = Flatten(region);
       if (!flat) return InternalError("a panel that cannot be packed");
-      packed.program = AddFunction(GenerateRegion(
-          *flat, MakeSchedule(*flat, isa_), kName, VectorBits(isa_)));
+      packed.code = AddFunction(GenerateRegion(*flat, MakeSchedule(*flat, isa_),
+                                               kName, VectorBits(isa_)));
       kernel->packed.push_back(std::move(packed));
     }
     return OkStatus();
@@ -161,62 +161,62 @@ class ModuleBuilder {
       if (!flat) return InternalError("the epilogue does not flatten");
       const GeneratedKernel generated = GenerateRegion(
           *flat, MakeSchedule(*flat, isa_), kName, VectorBits(isa_));
-      kernel->program = AddFunction(generated);
+      kernel->code = AddFunction(generated);
       ENCORE_ASSIGN_OR_RETURN(program.epilogue,
-                              DecodeGenerated(kernel->program.params));
+                              DecodeGenerated(kernel->code.params));
       program.epilogue_scratch = generated.scratch_bytes.constant();
     }
     ENCORE_RETURN_IF_ERROR(CompleteVendor(match->pack, &program));
     kernel->scratch = Dim(program.scratch_bytes);
-    SetVendor(program, /*packs=*/false, &kernel->program);
+    SetVendor(program, /*packs=*/false, &kernel->code);
     if (program.packed_bytes > 0) {
       VendorProgram pack = program;
       pack.epilogue.reset();
       PackedInput packed;
       packed.input = program.weights.buffer;
       packed.bytes = program.packed_bytes;
-      SetVendor(pack, /*packs=*/true, &packed.program);
+      SetVendor(pack, /*packs=*/true, &packed.code);
       kernel->packed.push_back(std::move(packed));
     }
     return OkStatus();
   }
 
   void SetVendor(const VendorProgram& vendor, bool packs,
-                 KernelProgram* program) const {
-    program->params = Encode(vendor, packs);
-    program->requirements.assign(1, std::string(VendorRequirement()));
+                 KernelCode* code) const {
+    code->params = Encode(vendor, packs);
+    code->requirements.assign(1, std::string(VendorRequirement()));
     for (const std::string_view feature : RequiredFeatures(isa_)) {
-      program->requirements.emplace_back(feature);
+      code->requirements.emplace_back(feature);
     }
   }
 
-  KernelProgram AddFunction(const GeneratedKernel& generated) {
-    KernelProgram program;
-    program.artifact = 0;
-    program.entry = functions_.Add(generated.ir);
+  KernelCode AddFunction(const GeneratedKernel& generated) {
+    KernelCode code;
+    code.artifact = 0;
+    code.entry = functions_.Add(generated.ir);
     for (const std::string_view feature : RequiredFeatures(isa_)) {
-      program.requirements.emplace_back(feature);
+      code.requirements.emplace_back(feature);
     }
-    program.params = Encode(
+    code.params = Encode(
         GeneratedParams{.helper_version = generated.helper_version,
                         .partitions = generated.partitions,
                         .any_partitions = generated.any_partitions ? 1 : 0});
-    return program;
+    return code;
   }
 
-  static void SetDigest(uint64_t digest, KernelProgram* program) {
-    if (program->artifact < 0) return;
-    if (IsVendor(program->params)) {
-      StatusOr<DecodedVendor> vendor = DecodeVendor(program->params);
+  static void SetDigest(uint64_t digest, KernelCode* code) {
+    if (code->artifact < 0) return;
+    if (IsVendor(code->params)) {
+      StatusOr<DecodedVendor> vendor = DecodeVendor(code->params);
       ENCORE_CHECK_OK(vendor.status());
       vendor->program.epilogue->image_digest = digest;
-      program->params = Encode(vendor->program, /*packs=*/false);
+      code->params = Encode(vendor->program, /*packs=*/false);
       return;
     }
-    StatusOr<GeneratedParams> params = DecodeGenerated(program->params);
+    StatusOr<GeneratedParams> params = DecodeGenerated(code->params);
     ENCORE_CHECK_OK(params.status());
     params->image_digest = digest;
-    program->params = Encode(*params);
+    code->params = Encode(*params);
   }
 
   Isa isa_;

@@ -16,6 +16,7 @@ class Device : public runtime::HostDevice {
  public:
   Device() : HostDevice(kHostBackend) {}
 
+  bool runs_on_host() const override { return true; }
   StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> Load(
       std::span<const runtime::LoadRequest> requests,
       runtime::ThreadPool*) override {

@@ -227,7 +227,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   ENCORE_RETURN_IF_ERROR(EnsureSizes(kernel.built.args));
   const CompiledKernel& compiled = shared_->table.kernel(kernel.kernel);
   runtime::Launch launch;
-  launch.binary = shared_->table.program(kernel.kernel);
+  launch.binary = shared_->table.binary(kernel.kernel);
   launch.device = shared_->devices[kernel.site.backend];
   for (const ValueId input : kernel.built.inputs) {
     ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(input, pool, prepare));

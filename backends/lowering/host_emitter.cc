@@ -41,18 +41,18 @@ runtime::Launch HostEmitter::Launch(const HostProgram& host) {
   }
   std::vector<std::byte> params = EncodeHostProgram(host);
   const auto [it, added] =
-      draft_.shared().host_programs.try_emplace(std::move(params));
+      draft_.shared().host_binaries.try_emplace(std::move(params));
   if (added) {
-    runtime::KernelBinary program;
-    program.backend = host::kHostBackend;
-    program.entry = host.entry == HostEntry::kOp         ? Mnemonic(host.op)
-                    : host.entry == HostEntry::kConstant ? "constant"
-                                                         : "unpack";
-    program.params = it->first;
-    program.reads = host.reads();
-    program.writes = host.writes();
-    program.args = host.args();
-    it->second = runtime::AddKernelBinary(graph, std::move(program));
+    runtime::KernelBinary binary;
+    binary.backend = host::kHostBackend;
+    binary.entry = host.entry == HostEntry::kOp         ? Mnemonic(host.op)
+                   : host.entry == HostEntry::kConstant ? "constant"
+                                                        : "unpack";
+    binary.params = it->first;
+    binary.reads = host.reads();
+    binary.writes = host.writes();
+    binary.args = host.args();
+    it->second = runtime::AddKernelBinary(graph, std::move(binary));
   }
   runtime::Launch launch;
   launch.binary = it->second;

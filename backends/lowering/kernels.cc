@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "encore/backends/kernel_binary.h"
 #include "encore/backends/lowering/tuner.h"
 #include "encore/backends/measurement.h"
 #include "encore/backends/region/codec.h"
@@ -182,35 +183,25 @@ Status KernelTable::CompileFor(int backend, ArtifactStore* store,
     blobs.push_back(runtime::AddBlob(
         graph, runtime::Blob::Copy(artifact.bytes, artifact.executable)));
   }
-  const auto add = [&](const KernelProgram& kernel, size_t reads, size_t writes,
-                       size_t args) {
-    runtime::KernelBinary program;
-    program.backend = compiler.name();
-    if (kernel.artifact >= 0) program.artifact = blobs[kernel.artifact];
-    program.entry = kernel.entry;
-    program.params = kernel.params;
-    program.requirements = kernel.requirements;
-    program.reads = static_cast<uint32_t>(reads);
-    program.writes = static_cast<uint32_t>(writes);
-    program.args = static_cast<uint32_t>(args);
-    return runtime::AddKernelBinary(graph, std::move(program));
+  const auto add = [&](const KernelCode& code, const LaunchShape& shape) {
+    runtime::KernelBinary binary = KernelBinaryOf(compiler.name(), code, shape);
+    if (code.artifact >= 0) binary.artifact = blobs[code.artifact];
+    return runtime::AddKernelBinary(graph, std::move(binary));
   };
   for (size_t i = 0; i < entries.size(); ++i) {
     Entry& entry = *entries[i];
     entry.compiled = std::move(module.kernels[i]);
-    const bool scratch = !(entry.compiled.scratch == Dim(0));
-    entry.program = add(entry.compiled.program, entry.region.inputs.size(),
-                        entry.region.outputs.size() + (scratch ? 1 : 0),
-                        entry.region.symbols);
+    entry.binary =
+        add(entry.compiled.code, ShapeOfLaunch(entry.region, entry.compiled));
     for (const PackedInput& packed : entry.compiled.packed) {
-      const KernelProgram& kernel = packed.program;
+      const KernelCode& code = packed.code;
       const std::string key = StrCat(
-          backend, " ", kernel.artifact, " ", kernel.entry, " ",
-          std::string_view(reinterpret_cast<const char*>(kernel.params.data()),
-                           kernel.params.size()));
+          backend, " ", code.artifact, " ", code.entry, " ",
+          std::string_view(reinterpret_cast<const char*>(code.params.data()),
+                           code.params.size()));
       const auto it = packers_.find(key);
-      entry.packers.push_back(it != packers_.end() ? it->second
-                                                   : add(kernel, 1, 1, 0));
+      entry.packers.push_back(
+          it != packers_.end() ? it->second : add(code, kShapeOfPacking));
       packers_.emplace(key, entry.packers.back());
     }
   }

@@ -41,17 +41,18 @@ class KernelTable {
   // kernels first that are estimated to take most of the time.
   void Choose(ArtifactStore* store);
 
-  // Compiles all that was added and puts programs and blobs into `graph`.
+  // Compiles all that was added and puts kernel binaries and blobs into
+  // `graph`.
   Status Compile(ArtifactStore* store, runtime::CompiledGraph* graph);
 
   // After Compile.
   const CompiledKernel& kernel(int number) const {
     return entries_[number]->compiled;
   }
-  runtime::KernelBinaryId program(int number) const {
-    return entries_[number]->program;
+  runtime::KernelBinaryId binary(int number) const {
+    return entries_[number]->binary;
   }
-  // The program that packs packed input `i` of a kernel; equal ones are one.
+  // The binary that packs packed input `i` of a kernel; equal ones are one.
   runtime::KernelBinaryId packer(int number, size_t i) const {
     return entries_[number]->packers[i];
   }
@@ -67,7 +68,7 @@ class KernelTable {
     std::vector<Candidate> candidates;
     size_t chosen = 0;
     CompiledKernel compiled;
-    runtime::KernelBinaryId program;
+    runtime::KernelBinaryId binary;
     std::vector<runtime::KernelBinaryId> packers;
   };
 

@@ -42,7 +42,7 @@ struct EmitShared {
   // The device for host objects, once there is a kernel for it, and its
   // programs by their bytes.
   runtime::DeviceId host_device = {};
-  std::map<std::vector<std::byte>, runtime::KernelBinaryId> host_programs = {};
+  std::map<std::vector<std::byte>, runtime::KernelBinaryId> host_binaries = {};
 };
 
 // The slots of a graph's values, and the steps so far.

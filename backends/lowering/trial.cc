@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "encore/backends/kernel_binary.h"
 #include "encore/backends/region/layout.h"
 #include "encore/backends/region/place.h"
 #include "encore/ir/support/status_macros.h"
@@ -47,19 +48,6 @@ Literal DataOf(const Operand& operand, uint64_t seed) {
   Place(operand.dtype, std::move(dims), operand.layout, to.data())
       .ClearPadding();
   return data;
-}
-
-runtime::KernelBinary ProgramOf(const Backend& backend,
-                                const KernelProgram& kernel, size_t reads,
-                                size_t writes) {
-  runtime::KernelBinary program;
-  program.backend = backend.name();
-  program.entry = kernel.entry;
-  program.params = kernel.params;
-  program.requirements = kernel.requirements;
-  program.reads = static_cast<uint32_t>(reads);
-  program.writes = static_cast<uint32_t>(writes);
-  return program;
 }
 
 int64_t BytesOf(const Operand& operand) {
@@ -137,20 +125,18 @@ Status Trial::Load(const Backend& backend, const CompileRequest& request,
   const CompiledKernel& compiled = module.kernels[0];
   const Region& region = *request.kernel.region;
   const int64_t scratch = compiled.scratch.constant();
-  const size_t writes = region.outputs.size() + (scratch > 0 ? 1 : 0);
   // The kernel, then what packs for it.
-  std::vector<const KernelProgram*> kernels = {&compiled.program};
-  std::vector<runtime::KernelBinary> programs = {
-      ProgramOf(backend, compiled.program, region.inputs.size(), writes)};
+  std::vector<const KernelCode*> codes = {&compiled.code};
+  std::vector<runtime::KernelBinary> binaries = {KernelBinaryOf(
+      backend.name(), compiled.code, ShapeOfLaunch(region, compiled))};
   for (const PackedInput& packed : compiled.packed) {
-    kernels.push_back(&packed.program);
-    programs.push_back(ProgramOf(backend, packed.program, 1, 1));
+    codes.push_back(&packed.code);
+    binaries.push_back(
+        KernelBinaryOf(backend.name(), packed.code, kShapeOfPacking));
   }
   std::vector<runtime::LoadRequest> requests;
-  for (size_t i = 0; i < programs.size(); ++i) {
-    requests.push_back({&programs[i], {}});
-    const int artifact = kernels[i]->artifact;
-    if (artifact >= 0) requests[i].artifact = module.artifacts[artifact].bytes;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    requests.push_back(LoadRequestOf(module, *codes[i], binaries[i]));
   }
   ENCORE_ASSIGN_OR_RETURN(auto loaded,
                           bench_->device->Load(requests, bench_->threads));

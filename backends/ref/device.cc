@@ -14,6 +14,7 @@ class RefDevice : public runtime::HostDevice {
  public:
   RefDevice() : HostDevice("ref") {}
 
+  bool runs_on_host() const override { return true; }
   StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> Load(
       std::span<const runtime::LoadRequest> requests,
       runtime::ThreadPool*) override {

@@ -59,8 +59,8 @@ class Ref : public Backend {
     CompiledModule module;
     for (const CompileRequest& request : requests) {
       CompiledKernel kernel;
-      kernel.program.artifact = static_cast<int>(module.artifacts.size());
-      kernel.program.entry = "region";
+      kernel.code.artifact = static_cast<int>(module.artifacts.size());
+      kernel.code.entry = "region";
       module.artifacts.push_back({EncodeRegion(*request.kernel.region), false});
       module.kernels.push_back(std::move(kernel));
     }

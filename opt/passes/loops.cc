@@ -8,6 +8,7 @@
 
 #include "encore/ir/build/builder.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/status_macros.h"
 #include "encore/ir/transform/rewrite.h"
 
 namespace encore::opt {
@@ -368,7 +369,10 @@ std::optional<Values> LowerNode(GraphBuilder& g, const Graph& from, NodeId node,
 StatusOr<std::optional<Graph>> LowerLoops(const Graph& graph) {
   // Without bodies there are none.
   if (graph.body_depth() == 0) return std::nullopt;
-  return RewriteGraph(graph, LowerNode);
+  ENCORE_ASSIGN_OR_RETURN(const Graph lowered, RewriteGraph(graph, LowerNode));
+  // What an inlined body read may be needed no more: the condition of a counted
+  // scan, results that only folded away.
+  return Simplify(lowered);
 }
 
 }  // namespace encore::opt

@@ -70,7 +70,7 @@ class Device {
   virtual std::string_view backend() const = 0;
 
   // Whether its kernels run on the host's processor, whatever memory they use.
-  virtual bool runs_on_host() const { return true; }
+  virtual bool runs_on_host() const = 0;
 
   // Memory of the pool, aligned to kAlignment, contents undefined. REQUIRES
   // bytes >= 0. ResourceExhausted where there is none. Thread-safe.

@@ -1,5 +1,6 @@
 // HostDevice: the memory half of a Device for backends whose pool is host
-// memory (cpu, ref). Such a backend derives from it and adds Load.
+// memory (cpu, ref). Such a backend derives from it and adds Load and
+// runs_on_host.
 #ifndef ENCORE_RUNTIME_DEVICE_HOST_DEVICE_H_
 #define ENCORE_RUNTIME_DEVICE_HOST_DEVICE_H_
 

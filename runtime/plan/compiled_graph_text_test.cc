@@ -134,23 +134,7 @@ TEST(CompiledGraphText, PrintedTextIsPrintedAgain) {
 }
 
 TEST(CompiledGraphText, NamesStandForNumbers) {
-  const auto graph = ParseCompiledGraphText(R"(
-    compiled_graph 1  // written by hand
-    device host test pool memory
-    slot %x input f32[2]
-    kernel_binary neg test:neg reads 1 writes 1
-    inputs (%x)
-    outputs (%y)
-    parameters ()
-    prepare none
-    run main
-    plan main {
-      launch neg on host (%x) -> (%y) origins [3]
-    }
-    end)");
-  EXPECT_FALSE(graph.ok());
-  EXPECT_EQ(Message(graph.status()), "3:27: no pool \"memory\"");
-  const auto named = ParseCompiledGraphText(R"(
+  const std::string text = R"(
     compiled_graph 1  // written by hand
     device host test pool memory
     pool memory
@@ -165,9 +149,15 @@ TEST(CompiledGraphText, NamesStandForNumbers) {
     plan main {
       launch neg on host (%x) -> (%y) origins [3]
     }
-    end)");
+    end)";
+  const auto named = ParseCompiledGraphText(text);
   ASSERT_TRUE(named.ok()) << named.status();
   EXPECT_EQ(CompiledGraphText(*named), kSmall);
+  const std::string_view pool = "    pool memory\n";
+  const auto unnamed = ParseCompiledGraphText(
+      std::string(text).erase(text.find(pool), pool.size()));
+  EXPECT_FALSE(unnamed.ok());
+  EXPECT_EQ(Message(unnamed.status()), "3:27: no pool \"memory\"");
 }
 
 TEST(CompiledGraphText, EveryCutIsAnError) {

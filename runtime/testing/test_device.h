@@ -35,6 +35,7 @@ class TestDevice : public HostDevice {
  public:
   TestDevice() : HostDevice("test") {}
 
+  bool runs_on_host() const override { return true; }
   StatusOr<void*> Allocate(int64_t bytes) override;
   void Deallocate(void* data, int64_t bytes) override;
   StatusOr<std::vector<std::unique_ptr<Kernel>>> Load(

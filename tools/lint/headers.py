@@ -7,7 +7,8 @@ A header may instead be an interface, which lists what others provide: it declar
 else that needs a source, and no file defines two of them. (Rows of a table are such, a file for each.)
 
 Declarations that the rows of a .def expand to are that file's, not the header's that includes it, and not looked at: they
-are such lists too, and a row that nobody provides does not link.
+are such lists too, and a row that nobody provides does not link. So a function that a row declares may be defined in any file:
+the functions of one table lie by theme, not by the table's name.
 """
 import os
 

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shlex
+import shutil
+import stat
 import subprocess
 import sys
 import unittest
@@ -41,9 +43,9 @@ class OptTest(CommandTest):
         self.temporary = self.path('tmp')
         os.mkdir(self.temporary)
 
-    def encore(self, *arguments, code=0):
-        done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120,
-                              env=dict(os.environ, TMPDIR=self.temporary))
+    def encore(self, *arguments, code=0, tool=TOOL, **user):
+        done = subprocess.run([tool, *arguments], capture_output=True, text=True, timeout=120,
+                              env=dict(os.environ, TMPDIR=self.temporary), **user)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
@@ -135,6 +137,41 @@ class OptTest(CommandTest):
         # The same failure is the same file.
         self.assertEqual(glob.glob(os.path.join(self.temporary, '*')), files)
         self.encore('opt', model, '--bind', 'N=4')
+
+    def test_the_reproducer_is_private(self):
+        model = self.write('misfit.txt', MISFIT)
+        before = os.umask(0)
+        self.addCleanup(os.umask, before)
+        self.encore('opt', model, '--bind', 'N=5', code=2)
+        names = os.listdir(self.temporary)  # no staging file is left beside it
+        self.assertEqual(len(names), 1)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.temporary, names[0])).st_mode), 0o600)
+
+    def fails_without_a_reproducer(self, reason, **program):
+        model = self.write('misfit.txt', MISFIT)
+        done = self.encore('opt', model, '--bind', 'N=5', code=2, **program)
+        self.assertIn('head/reshape', done.stderr)  # why the pass failed
+        self.assertRegex(done.stderr, r'the pass specialize failed, and its reproducer could not be written: '
+                         + re.escape(self.temporary) + r'/encore-specialize-\w{16}\.txt: ' + reason)
+        self.assertIn('set TMPDIR to a folder that can be written to', done.stderr)
+        self.assertNotIn('shows it again', done.stderr)
+
+    def test_a_folder_that_is_not_there_takes_no_reproducer(self):
+        self.temporary = self.path('none')
+        self.fails_without_a_reproducer('No such file or directory')
+        self.temporary = self.write('file', 'no folder')
+        self.fails_without_a_reproducer('Not a directory')
+
+    def test_a_folder_closed_to_writing_takes_no_reproducer(self):
+        user, tool = {}, TOOL
+        if os.geteuid() == 0:  # whom permissions do not bind
+            user = {'user': 65534, 'group': 65534, 'extra_groups': []}
+            tool = shutil.copy(TOOL, self.path('encore'))
+            os.chmod(self.folder, 0o755)
+            os.chown(self.temporary, 65534, 65534)
+        os.chmod(self.temporary, 0o500)
+        self.fails_without_a_reproducer('Permission denied', tool=tool, **user)
+        self.assertEqual(os.listdir(self.temporary), [])
 
 
 if __name__ == '__main__':

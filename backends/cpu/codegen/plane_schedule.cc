@@ -12,7 +12,6 @@
 namespace encore::backends::cpu {
 namespace {
 
-constexpr int64_t kMaxPartitions = 64;
 // Sums of a tile, so that window and sums stay in registers.
 constexpr int kMostSums = 8;
 // What TileEmitter unrolls.
@@ -58,18 +57,11 @@ std::optional<TileSchedule> PlanRows(const FlatRegion& flat, uint32_t v,
 }
 
 void Partition(const FlatRegion& flat, TileSchedule* plan) {
-  for (const uint32_t o : flat.outer) {
-    if (o == plan->vector_variable || o == plan->row_variable) continue;
-    plan->others.push_back(o);
-    plan->other_points *= flat.extents[o];
-  }
-  plan->row_tiles =
-      CeilDiv<int64_t>(flat.extents[plan->row_variable], plan->rows);
+  SetUnits(flat, plan);
   plan->chunk_tiles = plan->plane_rows / plan->rows;
   plan->row_chunks = CeilDiv<int64_t>(plan->row_tiles, plan->chunk_tiles);
-  const int64_t wanted = std::clamp<int64_t>(
-      static_cast<int64_t>(plan->cycles / kGrainCycles), 1, kMaxPartitions);
-  plan->partitions = std::min(wanted, plan->other_points * plan->row_chunks);
+  plan->partitions = std::min(WantedPartitions(*plan, kMaxTilePartitions),
+                              plan->other_points * plan->row_chunks);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 namespace encore::backends::cpu {
 namespace {
 
-constexpr int64_t kMaxPartitions = 64;
 // Each partition of a staged kernel has scratch memory of its own.
 constexpr int64_t kMaxStagedPartitions = 16;
 constexpr int64_t kWantedStagedUnits = 8;
@@ -68,18 +67,9 @@ int64_t CachedPieces(const FlatRegion& flat, const TileSchedule& plan) {
 }
 
 void Partition(const FlatRegion& flat, TileSchedule* plan) {
-  for (const uint32_t o : flat.outer) {
-    if (o == plan->vector_variable || o == plan->row_variable) continue;
-    plan->others.push_back(o);
-    plan->other_points *= flat.extents[o];
-  }
+  SetUnits(flat, plan);
   const int64_t extent = flat.extents[plan->vector_variable];
-  if (plan->row_variable != plan->vector_variable) {
-    plan->row_tiles =
-        CeilDiv<int64_t>(flat.extents[plan->row_variable], plan->rows);
-  }
-  const int64_t wanted = std::clamp<int64_t>(
-      static_cast<int64_t>(plan->cycles / kGrainCycles), 1, kMaxPartitions);
+  const int64_t wanted = WantedPartitions(*plan, kMaxTilePartitions);
   const int64_t units =
       std::max<int64_t>(plan->row_tiles * plan->other_points, 1);
   plan->chunk_extent =
@@ -104,19 +94,11 @@ void Partition(const FlatRegion& flat, TileSchedule* plan) {
 // Units are blocks of points by chunks of rows; few of the latter, because each
 // stages its block again.
 void PartitionStaged(const FlatRegion& flat, TileSchedule* plan) {
-  for (const uint32_t o : flat.outer) {
-    if (o == plan->vector_variable || o == plan->row_variable) continue;
-    plan->others.push_back(o);
-    plan->other_points *= flat.extents[o];
-  }
-  plan->row_tiles =
-      CeilDiv<int64_t>(flat.extents[plan->row_variable], plan->rows);
+  SetUnits(flat, plan);
   plan->chunk_extent = plan->block();
   plan->chunks =
       CeilDiv<int64_t>(flat.extents[plan->vector_variable], plan->block());
-  const int64_t wanted =
-      std::clamp<int64_t>(static_cast<int64_t>(plan->cycles / kGrainCycles), 1,
-                          kMaxStagedPartitions);
+  const int64_t wanted = WantedPartitions(*plan, kMaxStagedPartitions);
   const int64_t units = std::max<int64_t>(plan->other_points * plan->chunks, 1);
   const int64_t most_chunks =
       std::max<int64_t>(plan->row_tiles * plan->rows / kLeastStagedRows, 1);
@@ -178,6 +160,23 @@ std::vector<uint32_t> ReductionOrder(const FlatRegion& flat, size_t stage) {
   }
   order.insert(order.end(), unchecked.begin(), unchecked.end());
   return order;
+}
+
+void SetUnits(const FlatRegion& flat, TileSchedule* schedule) {
+  for (const uint32_t o : flat.outer) {
+    if (o == schedule->vector_variable || o == schedule->row_variable) continue;
+    schedule->others.push_back(o);
+    schedule->other_points *= flat.extents[o];
+  }
+  if (schedule->row_variable != schedule->vector_variable) {
+    schedule->row_tiles =
+        CeilDiv<int64_t>(flat.extents[schedule->row_variable], schedule->rows);
+  }
+}
+
+int64_t WantedPartitions(const TileSchedule& schedule, int64_t most) {
+  return std::clamp<int64_t>(
+      static_cast<int64_t>(schedule.cycles / kGrainCycles), 1, most);
 }
 
 std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,

@@ -64,6 +64,14 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
                                              const std::vector<bool>& weights,
                                              Isa isa);
 
+// Sets what every way to cut the tile's work begins with: the other variables,
+// their points, and the tiles of rows.
+void SetUnits(const FlatRegion& flat, TileSchedule* schedule);
+
+// How many partitions, `most` at the most, the schedule's cycles are worth.
+int64_t WantedPartitions(const TileSchedule& schedule, int64_t most);
+inline constexpr int64_t kMaxTilePartitions = 64;
+
 // The reduced variables of a stage, those that range checks look at outermost:
 // the checks of the inner loops are then made once.
 std::vector<uint32_t> ReductionOrder(const FlatRegion& flat, size_t stage);
