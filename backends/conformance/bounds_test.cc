@@ -94,7 +94,8 @@ TEST(BoundsOfSums, HoldEveryOrderInF32) {
 }
 
 TEST(BoundsOfSums, RefuseSumsInLessThanF32) {
-  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF8E4M3}) {
+  for (const DType dtype :
+       {DType::kF16, DType::kBF16, DType::kF8E4M3, DType::kF8E4M3FNUZ}) {
     const std::vector<double> terms(100, RoundToDType(dtype, 0.3));
     const Bounds bounds = SumOf(dtype, terms);
     double sum = 0;
@@ -124,8 +125,8 @@ TEST(BoundsOfSums, AreUnknownWhereAPartialSumMayOverflow) {
 }
 
 TEST(BoundsOfElements, AreTheCorrectlyRoundedResult) {
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16,
-                            DType::kF8E4M3, DType::kF8E5M2}) {
+  for (const DType dtype : AllDTypes()) {
+    if (!IsFloat(dtype) || dtype == DType::kF64) continue;
     for (const char* op : {"add", "sub", "mul", "div"}) {
       const Bounds bounds = BoundsOf(
           StrCat("graph g(%x: ", dtype, "[3], %z: ", dtype, "[3]) -> ", dtype,

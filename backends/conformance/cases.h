@@ -40,7 +40,7 @@ void RemoveFailing(const Case& c, std::span<const Literal> right,
 // of the expected results fails in one. Graphs are drawn kMostSeeds times, with
 // arguments as RandomArguments makes them or, every fourth time, with
 // infinities, NaN and zeros among the floats. Every mutant must fail, but for
-// kZero where 0 is right whatever the element: is_inf in f8e4m3, which has no
+// kZero where 0 is right whatever the element: is_inf in formats that have no
 // infinities. Errors of EvaluateBounds.
 inline constexpr int kCasesPerOp = 3;
 inline constexpr uint64_t kMostSeeds = 64;

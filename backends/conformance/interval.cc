@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -132,17 +131,10 @@ void IncludeRounded(DType dtype, double* low, double* high) {
   for (const double end : ends) Include(end, low, high);
 }
 
-double Largest(DType dtype) {
-  if (dtype == DType::kF64) return std::numeric_limits<double>::max();
-  if (dtype == DType::kF32) return std::numeric_limits<float>::max();
-  return DecodeFloat(dtype, EncodeFloat(dtype, INFINITY, /*saturate=*/true));
-}
-
 double UnitInTheLastPlace(DType dtype, double x) {
   if (!std::isfinite(x)) return 0;
-  const double least = dtype == DType::kF64   ? 0x1p-1074
-                       : dtype == DType::kF32 ? 0x1p-149
-                                              : DecodeFloat(dtype, 1);
+  const FloatFormat& format = FormatOf(dtype);
+  const double least = std::ldexp(1.0, 1 - format.bias - format.mantissa_bits);
   if (x == 0) return least;
   return std::max(least,
                   std::ldexp(1.0, std::ilogb(x) + 1 - SignificandBits(dtype)));

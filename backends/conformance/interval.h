@@ -63,9 +63,6 @@ inline DType ComputeDType(DType dtype) {
   return dtype == DType::kF64 ? dtype : DType::kF32;
 }
 
-// The largest finite value of float type `dtype`.
-double Largest(DType dtype);
-
 // The distance between the elements of float type `dtype` with x's exponent;
 // the least of all for 0 and subnormals, 0 for infinities and NaN.
 double UnitInTheLastPlace(DType dtype, double x);

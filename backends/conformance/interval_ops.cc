@@ -204,7 +204,7 @@ StatusOr<Interval> OverSamples(Op op, const Attributes& attributes,
 Interval Cast(const Interval& x, const CastAttrs& attrs) {
   Interval result = x;
   if (attrs.saturate) {
-    const double largest = Largest(attrs.dtype);
+    const double largest = LargestFinite(attrs.dtype);
     const auto clamp = [largest](double* end) {
       if (!std::isnan(*end)) *end = std::clamp(*end, -largest, largest);
     };
@@ -335,7 +335,7 @@ StatusOr<Interval> Sum(Op op, const Attributes& attributes,
     if (compute == DType::kF64) roundings += std::max(0.0, count - 1);
     const double gamma = roundings * u / (1 - roundings * u);
     const double radius = spread + gamma * most + count * underflow;
-    if (!(most + radius <= Largest(compute))) {
+    if (!(most + radius <= LargestFinite(compute))) {
       *low = -INFINITY;
       *high = INFINITY;
       return;

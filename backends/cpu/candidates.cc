@@ -35,6 +35,16 @@ bool AllComputed(const Region& region) {
          std::all_of(region.exprs.begin(), region.exprs.end(), computed);
 }
 
+// Whether an operand has elements that share bytes, which panels and planes
+// have no form for.
+bool AnyPacked(const Region& region) {
+  const auto packed = [](const Operand& operand) {
+    return IsPacked(operand.dtype);
+  };
+  return std::ranges::any_of(region.inputs, packed) ||
+         std::ranges::any_of(region.outputs, packed);
+}
+
 // The vendor's kernel for the region, if its library has one.
 std::optional<VendorMatch> FindVendor(const KernelRequest& request) {
   if (!request.region->checks.empty()) return {};
@@ -131,7 +141,9 @@ std::vector<Candidate> Generated(const KernelRequest& request,
   };
   const Schedule loops = MakeSchedule(*FlattenLoops(request), isa);
   add(kLoops, loops.cycles, loops.partitions);
-  if (!request.region->checks.empty()) return candidates;
+  if (!request.region->checks.empty() || AnyPacked(*request.region)) {
+    return candidates;
+  }
   if (const auto tile = MakeTileSchedule(flat, request.weights, isa)) {
     add(kTiles, tile->cycles, tile->partitions);
     if (candidates[1].seconds < candidates[0].seconds) {

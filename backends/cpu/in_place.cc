@@ -63,8 +63,10 @@ std::vector<runtime::Launch::InPlace> InPlacePairs(const FlatRegion& flat) {
     }
     for (uint32_t i = 0; i < region.inputs.size(); ++i) {
       const Operand& input = region.inputs[i];
+      // Where elements share a byte, other threads still read it.
       if (BitWidth(input.dtype) == BitWidth(output.dtype) &&
-          PadsAlike(input, output) && LoadsOnly(flat, i, store)) {
+          !IsPacked(input.dtype) && PadsAlike(input, output) &&
+          LoadsOnly(flat, i, store)) {
         pairs.push_back({i, stores[s].output});
       }
     }

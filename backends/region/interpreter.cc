@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/float_formats.h"
 #include "encore/ir/types/shape.h"
 
 namespace encore::backends {
@@ -52,9 +52,7 @@ Op OpOf(RegionCombiner combiner) {
 
 Scalar Lowest(DType dtype) {
   if (IsFloat(dtype)) {
-    return OfDouble(dtype, dtype == DType::kF8E4M3
-                               ? -448
-                               : -std::numeric_limits<double>::infinity());
+    return OfDouble(dtype, -UpperLimit(dtype));
   }
   if (!IsSigned(dtype)) return {};
   return {.i = static_cast<int64_t>(-(uint64_t{1} << (BitWidth(dtype) - 1)))};

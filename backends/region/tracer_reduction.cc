@@ -1,10 +1,10 @@
 // Reductions and contractions: stages.
 #include <algorithm>
-#include <limits>
 
 #include "encore/backends/region/scalar.h"
 #include "encore/backends/region/tracer.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends {
 namespace {
@@ -135,8 +135,7 @@ ExprId Tracer::IdentityOf(Combiner combiner, DType dtype) {
   const bool max = combiner == Combiner::kMax;
   if (dtype == DType::kBool) return Constant(dtype, max ? 0 : 1);
   if (is_float) {
-    const double limit =
-        dtype == DType::kF8E4M3 ? 448 : std::numeric_limits<double>::infinity();
+    const double limit = UpperLimit(dtype);
     return Constant(dtype,
                     ToBits(dtype, OfDouble(dtype, max ? -limit : limit)));
   }

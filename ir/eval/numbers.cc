@@ -1,7 +1,5 @@
 #include "encore/ir/eval/numbers.h"
 
-#include <limits>
-
 #include "encore/ir/support/check.h"
 #include "encore/ir/types/float_formats.h"
 
@@ -173,10 +171,7 @@ template <>
 double Identity(Combiner combiner, DType dtype) {
   if (combiner == Combiner::kProduct) return 1;
   if (combiner == Combiner::kSum) return 0;
-  // f8e4m3 has no infinity.
-  const double largest =
-      dtype == DType::kF8E4M3 ? 448 : std::numeric_limits<double>::infinity();
-  return combiner == Combiner::kMax ? -largest : largest;
+  return combiner == Combiner::kMax ? -UpperLimit(dtype) : UpperLimit(dtype);
 }
 
 template <>

@@ -12,12 +12,13 @@
 #include "encore/ir/testing/random_graph.h"
 #include "encore/ir/transform/decompose.h"
 #include "encore/ir/transform/rewrite.h"
+#include "encore/ir/types/float_formats.h"
 #include "encore/ir/types/literal_compare.h"
 
 namespace encore {
 namespace {
 
-// Half of a unit in the last place of 1, some 32 times.
+// Half of a unit in the last place of 1, some times.
 double RelativeTolerance(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -28,10 +29,8 @@ double RelativeTolerance(DType dtype) {
       return 4e-3;
     case DType::kBF16:
       return 3e-2;
-    case DType::kF8E4M3:
-      return 0.25;
     default:
-      return 0.5;
+      return IsFloat(dtype) ? 2 * Epsilon(dtype) : 0.5;
   }
 }
 

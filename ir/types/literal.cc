@@ -201,17 +201,14 @@ double Literal::AsDouble(int64_t i) const {
       return Load<double>(data_, i);
     case DType::kF32:
       return Load<float>(data_, i);
-    case DType::kF16:
-    case DType::kBF16:
-      return DecodeFloat(dtype_, Load<uint16_t>(data_, i));
-    case DType::kF8E4M3:
-    case DType::kF8E5M2:
-      return DecodeFloat(dtype_, Load<uint8_t>(data_, i));
     case DType::kU64:
       return static_cast<double>(Load<uint64_t>(data_, i));
     default:
-      return static_cast<double>(AsInt(i));
+      break;
   }
+  if (!IsFloat(dtype_)) return static_cast<double>(AsInt(i));
+  return DecodeFloat(dtype_, BitWidth(dtype_) == 8 ? Load<uint8_t>(data_, i)
+                                                   : Load<uint16_t>(data_, i));
 }
 
 int64_t Literal::AsInt(int64_t i) const {
@@ -253,20 +250,17 @@ void Literal::SetDouble(int64_t i, double value) {
       return Store(mutable_data_, i, value);
     case DType::kF32:
       return Store(mutable_data_, i, static_cast<float>(value));
-    case DType::kF16:
-    case DType::kBF16:
-      return Store(mutable_data_, i, EncodeFloat(dtype_, value));
-    case DType::kF8E4M3:
-    case DType::kF8E5M2:
-      return Store(mutable_data_, i,
-                   static_cast<uint8_t>(EncodeFloat(dtype_, value)));
     case DType::kBool:
       return Store(mutable_data_, i, static_cast<uint8_t>(value != 0));
     case DType::kU64:
       return Store(mutable_data_, i, Truncated<uint64_t>(value));
     default:
-      return SetInt(i, Truncated<int64_t>(value));
+      break;
   }
+  if (!IsFloat(dtype_)) return SetInt(i, Truncated<int64_t>(value));
+  const uint16_t bits = EncodeFloat(dtype_, value);
+  if (BitWidth(dtype_) == 16) return Store(mutable_data_, i, bits);
+  Store(mutable_data_, i, static_cast<uint8_t>(bits));
 }
 
 void Literal::SetInt(int64_t i, int64_t value) {

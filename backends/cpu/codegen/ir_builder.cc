@@ -367,6 +367,12 @@ void IrBuilder::Scatter(const Value& value, const Value& pointers,
               ")"));
 }
 
+void IrBuilder::AtomicUpdate(std::string_view opcode, const Value& pointer,
+                             const Value& value) {
+  Emit(value.type, StrCat("atomicrmw ", opcode, " ", pointer.ToString(), ", ",
+                          value.ToString(), " monotonic"));
+}
+
 void IrBuilder::Prefetch(const Value& pointer) {
   Declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
   Line(StrCat("call void @llvm.prefetch.p0(", pointer.ToString(),

@@ -118,6 +118,9 @@ class IrBuilder {
                const Value& otherwise, int align);
   void Scatter(const Value& value, const Value& pointers, const Value& mask,
                int align);
+  // *pointer = *pointer `opcode` value, of a scalar, at once.
+  void AtomicUpdate(std::string_view opcode, const Value& pointer,
+                    const Value& value);
   void Prefetch(const Value& pointer);
 
   // Memory on the stack of the function, aligned to 64.

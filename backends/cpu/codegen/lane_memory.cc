@@ -3,6 +3,30 @@
 #include <vector>
 
 namespace encore::backends::cpu {
+namespace {
+
+bool AreNeighbours(const LaneAddress& address) {
+  return address.element.lanes() == 1 && address.lane_stride == 1 &&
+         address.repeat == 1;
+}
+
+// Of halves of bytes: the byte that half `index` is in, and how far it is
+// shifted there.
+Value ByteOf(IrBuilder& b, const Value& index) {
+  return b.Binary("lshr", index, IrBuilder::Int(index.type, 1));
+}
+Value ShiftOf(IrBuilder& b, const Value& index) {
+  const Value odd = b.Binary("and", index, IrBuilder::Int(index.type, 1));
+  return b.Convert("trunc", b.Binary("shl", odd, IrBuilder::Int(index.type, 2)),
+                   Elem::kI8);
+}
+
+Value HalfOf(IrBuilder& b, const Value& byte, const Value& index) {
+  return b.Binary("and", b.Binary("lshr", byte, ShiftOf(b, index)),
+                  IrBuilder::Int(byte.type, 15));
+}
+
+}  // namespace
 
 Value LaneMemory::LaneSteps(const LaneAddress& address) {
   const IrType type{Elem::kI64, lanes_};
@@ -16,13 +40,17 @@ Value LaneMemory::Pointer(const Value& base, Elem elem,
                 IrBuilder::I64(address.offset));
 }
 
-Value LaneMemory::Pointers(const Value& base, Elem elem,
-                           const LaneAddress& address) {
+Value LaneMemory::Indices(const LaneAddress& address) {
   Value index = b_.Add(b_.Splat(address.element, lanes_), address.offset);
   if (address.lane_stride != 0) {
     index = b_.Binary("add", index, LaneSteps(address));
   }
-  return b_.Gep(base, elem, index);
+  return index;
+}
+
+Value LaneMemory::Pointers(const Value& base, Elem elem,
+                           const LaneAddress& address) {
+  return b_.Gep(base, elem, Indices(address));
 }
 
 Value LaneMemory::LoadVector(Elem elem, const Value& base,
@@ -32,6 +60,7 @@ Value LaneMemory::LoadVector(Elem elem, const Value& base,
   const int align = ElemBytes(elem);
   const Value otherwise =
       fill.valid() ? b_.Splat(fill, lanes_) : IrBuilder::Zero(type);
+  if (address.packed) return LoadHalves(base, address, otherwise, mask);
   if (address.repeat > 1 && address.element.lanes() == 1 &&
       address.lane_stride == 1 && !address.valid.valid()) {
     return LoadRepeated(type, Pointer(base, elem, address),
@@ -94,17 +123,131 @@ Value LaneMemory::LoadRepeated(IrType type, const Value& pointer, int repeat,
 Value LaneMemory::LoadScalar(Elem elem, const Value& base,
                              const LaneAddress& address, const Value& fill) {
   const IrType type{elem, 1};
-  Value pointer = Pointer(base, elem, address);
-  if (!address.valid.valid()) return b_.Load(type, pointer, ElemBytes(elem));
-  const Value otherwise = b_.NewVariable(type);
-  b_.Set(otherwise, fill.valid() ? fill : IrBuilder::Zero(type));
-  pointer = b_.Select(address.valid, pointer, otherwise);
-  return b_.Load(type, pointer, ElemBytes(elem));
+  const Value index = b_.Add(address.element, address.offset);
+  Value pointer = address.packed ? b_.Gep(base, elem, ByteOf(b_, index))
+                                 : Pointer(base, elem, address);
+  const Value otherwise = fill.valid() ? fill : IrBuilder::Zero(type);
+  if (address.valid.valid()) {
+    const Value variable = b_.NewVariable(type);
+    b_.Set(variable, otherwise);
+    pointer = b_.Select(address.valid, pointer, variable);
+  }
+  const Value loaded = b_.Load(type, pointer, ElemBytes(elem));
+  if (!address.packed) return loaded;
+  const Value half = HalfOf(b_, loaded, index);
+  if (!address.valid.valid()) return half;
+  return b_.Select(address.valid, half, otherwise);
+}
+
+void LaneMemory::StoreScalar(const Value& value, const Value& base,
+                             const LaneAddress& address) {
+  const Elem elem = value.type.elem;
+  if (address.packed) {
+    return StoreHalf(value, base, b_.Add(address.element, address.offset));
+  }
+  b_.Store(value, Pointer(base, elem, address), ElemBytes(elem));
+}
+
+Value LaneMemory::LoadHalves(const Value& base, const LaneAddress& address,
+                             const Value& otherwise, const Value& mask) {
+  if (!mask.valid() && AreNeighbours(address)) {
+    return LoadAllHalves(base, b_.Add(address.element, address.offset));
+  }
+  const Value index = Indices(address);
+  const Value bytes =
+      b_.Gather(otherwise.type, b_.Gep(base, Elem::kI8, ByteOf(b_, index)),
+                mask.valid() ? mask : IrBuilder::True(lanes_),
+                IrBuilder::Zero(otherwise.type), 1);
+  const Value halves = HalfOf(b_, bytes, index);
+  return mask.valid() ? b_.Select(mask, halves, otherwise) : halves;
+}
+
+Value LaneMemory::LoadAllHalves(const Value& base, const Value& first) {
+  const IrType type{Elem::kI8, lanes_ / 2};
+  const auto pointer = [&](const Value& index) {
+    return b_.Gep(base, Elem::kI8, ByteOf(b_, index));
+  };
+  const Value bytes = b_.Load(type, pointer(first), 1);
+  const Value low = b_.Binary("and", bytes, IrBuilder::Int(type, 15));
+  const Value high = b_.Binary("lshr", bytes, IrBuilder::Int(type, 4));
+  std::vector<int> order, next;
+  for (int i = 0; i < lanes_; ++i) {
+    order.push_back(i / 2 + (i % 2 == 0 ? 0 : lanes_ / 2));
+    next.push_back(i + 1);
+  }
+  const Value even = b_.Shuffle(low, high, order);
+  // From an odd half on they end in the low half of one byte more.
+  const Value last =
+      b_.Load(type.Lanes(1), pointer(b_.Add(first, lanes_ - 1)), 1);
+  const Value rest =
+      b_.Splat(b_.Binary("and", last, IrBuilder::Int(last.type, 15)), lanes_);
+  return b_.Select(b_.Convert("trunc", first, Elem::kI1),
+                   b_.Shuffle(even, rest, next), even);
+}
+
+void LaneMemory::StoreHalves(const Value& value, const Value& base,
+                             const LaneAddress& address, const Value& mask) {
+  if (mask.valid() || !AreNeighbours(address)) {
+    return StoreEachHalf(value, base, address, mask);
+  }
+  const Value first = b_.Add(address.element, address.offset);
+  const auto store_bytes = [&] {
+    std::vector<int> even, odd;
+    for (int i = 0; i < lanes_; i += 2) {
+      even.push_back(i);
+      odd.push_back(i + 1);
+    }
+    const Value low = b_.Shuffle(value, value, even);
+    const Value high = b_.Shuffle(value, value, odd);
+    const Value bytes =
+        b_.Binary("or", b_.Binary("and", low, IrBuilder::Int(low.type, 15)),
+                  b_.Binary("shl", high, IrBuilder::Int(high.type, 4)));
+    b_.Store(bytes, b_.Gep(base, Elem::kI8, ByteOf(b_, first)), 1);
+  };
+  b_.If(
+      b_.Convert("trunc", first, Elem::kI1),
+      [&] { StoreEachHalf(value, base, address, mask); }, store_bytes);
+}
+
+// Lane by lane, in a loop.
+void LaneMemory::StoreEachHalf(const Value& value, const Value& base,
+                               const LaneAddress& address, const Value& mask) {
+  const auto spill = [this](const Value& vector) {
+    const Value slot = b_.NewVariable(vector.type);
+    b_.Set(slot, vector);
+    return slot;
+  };
+  const Value values = spill(value), indices = spill(Indices(address));
+  const Value stored =
+      spill(mask.valid() ? b_.Convert("zext", mask, Elem::kI8)
+                         : IrBuilder::Int({Elem::kI8, lanes_}, 1));
+  b_.Loop(IrBuilder::I64(0), IrBuilder::I64(lanes_), 1, [&](const Value& i) {
+    const auto at = [&](const Value& slot, Elem elem) {
+      return b_.Load({elem, 1}, b_.Gep(slot, elem, i), ElemBytes(elem));
+    };
+    const Value wanted = at(stored, Elem::kI8);
+    b_.If(b_.Compare("ne", wanted, IrBuilder::Zero(wanted.type)), [&] {
+      StoreHalf(at(values, Elem::kI8), base, at(indices, Elem::kI64));
+    });
+  });
+}
+
+void LaneMemory::StoreHalf(const Value& value, const Value& base,
+                           const Value& index) {
+  const Value pointer = b_.Gep(base, Elem::kI8, ByteOf(b_, index));
+  const Value shift = ShiftOf(b_, index);
+  const Value ones = IrBuilder::Int(value.type, 15);
+  const Value others = b_.Binary("xor", b_.Binary("shl", ones, shift),
+                                 IrBuilder::Int(value.type, -1));
+  b_.AtomicUpdate("and", pointer, others);
+  b_.AtomicUpdate("or", pointer,
+                  b_.Binary("shl", b_.Binary("and", value, ones), shift));
 }
 
 void LaneMemory::StoreVector(const Value& value, const Value& base,
                              const LaneAddress& address, const Value& mask) {
   const Elem elem = value.type.elem;
+  if (address.packed) return StoreHalves(value, base, address, mask);
   if (address.element.lanes() == 1 && address.lane_stride == 1) {
     const Value pointer = Pointer(base, elem, address);
     if (mask.valid()) {

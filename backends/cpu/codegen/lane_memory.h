@@ -16,6 +16,9 @@ struct LaneAddress {
   int64_t repeat = 1;       // or per so many lanes
   Value valid;              // i1, one lane or all; invalid: always
   bool whole = false;       // lanes that do not exist may be read
+  // Two elements share a byte, the first in the low half. Values are i8: of
+  // what is loaded the high half is 0, of what is stored it does not count.
+  bool packed = false;
 
   bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
 };
@@ -36,19 +39,35 @@ class LaneMemory {
                    const Value& fill);
   void StoreVector(const Value& value, const Value& base,
                    const LaneAddress& address, const Value& mask);
+  // One element, whether or not the address is valid.
+  void StoreScalar(const Value& value, const Value& base,
+                   const LaneAddress& address);
+  // Half `index` of the bytes behind `base`. The other half of the byte may be
+  // another thread's at the same time.
+  void StoreHalf(const Value& value, const Value& base, const Value& index);
 
-  // base + the address's element, of its first lane.
-  Value Pointer(const Value& base, Elem elem, const LaneAddress& address);
   // What the lanes add to the element.
   Value LaneSteps(const LaneAddress& address);
 
  private:
+  // base + the address's element, of its first lane.
+  Value Pointer(const Value& base, Elem elem, const LaneAddress& address);
+  Value Indices(const LaneAddress& address);
   Value Pointers(const Value& base, Elem elem, const LaneAddress& address);
   Value LoadEven(IrType type, const Value& pointer, const Value& mask,
                  const Value& otherwise);
   // lanes / repeat neighbours, each in `repeat` lanes.
   Value LoadRepeated(IrType type, const Value& pointer, int repeat,
                      const Value& mask);
+
+  Value LoadHalves(const Value& base, const LaneAddress& address,
+                   const Value& otherwise, const Value& mask);
+  // All lanes, neighbours of which the first is half `first`.
+  Value LoadAllHalves(const Value& base, const Value& first);
+  void StoreHalves(const Value& value, const Value& base,
+                   const LaneAddress& address, const Value& mask);
+  void StoreEachHalf(const Value& value, const Value& base,
+                     const LaneAddress& address, const Value& mask);
 
   int lanes_;
   IrBuilder& b_;

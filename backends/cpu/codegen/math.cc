@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <string_view>
 
 namespace encore::backends::cpu {
 namespace {
@@ -14,6 +16,9 @@ constexpr double kLn2High = 0.693145751953125;
 constexpr double kLn2Low = 1.428606765330187e-06;
 
 bool IsF32(const Value& x) { return x.type.elem == Elem::kF32; }
+
+constexpr int kMantissaBits = 23, kBias = 127;  // of f32
+constexpr int64_t kInfBits = 0x7f800000, kNanBits = 0x7fc00000;
 
 }  // namespace
 
@@ -265,6 +270,90 @@ Value MathEmitter::Sin(const Value& x) {
 Value MathEmitter::Cos(const Value& x) {
   if (!IsF32(x)) return Helper(MathFunction::kCos, x, {});
   return SinCos(x, 1, MathFunction::kCos);
+}
+
+Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits) {
+  const Value wide = b.Convert("zext", bits, Elem::kI32);
+  const auto constant = [&wide](uint64_t v) {
+    return IrBuilder::Int(wide.type, static_cast<int64_t>(v));
+  };
+  const auto replace = [&](std::string_view predicate, const Value& x,
+                           uint64_t limit, int64_t with, const Value& value) {
+    return b.Select(b.Compare(predicate, x, constant(limit)), constant(with),
+                    value);
+  };
+  const Value magnitude =
+      b.Binary("and", wide, constant(format.sign_bit() - 1));
+  const Value sign =
+      b.Binary("shl", b.Binary("xor", wide, magnitude), constant(24));
+  const Value normal = b.Binary(
+      "add",
+      b.Binary("shl", magnitude,
+               constant(kMantissaBits - format.mantissa_bits)),
+      constant(static_cast<uint64_t>(kBias - format.bias) << kMantissaBits));
+  const Value count = b.Convert("sitofp", magnitude, Elem::kF32);
+  const double least = std::ldexp(1.0, 1 - format.bias - format.mantissa_bits);
+  const Value subnormal = b.Bitcast(
+      b.Binary("fmul", count, IrBuilder::Float(count.type, least)), Elem::kI32);
+  Value result = b.Select(
+      b.Compare("ult", magnitude, constant(1u << format.mantissa_bits)),
+      subnormal, normal);
+  switch (format.specials) {
+    case FloatSpecials::kInfinityAndNan:
+      result = replace("eq", magnitude, format.infinity(), kInfBits, result);
+      result = replace("ugt", magnitude, format.infinity(), kNanBits, result);
+      break;
+    case FloatSpecials::kNan:
+      result = replace("eq", magnitude, format.nan(), kNanBits, result);
+      break;
+    case FloatSpecials::kNanForNegativeZero:
+      result = replace("eq", wide, format.nan(), kNanBits, result);
+      break;
+  }
+  return b.Bitcast(b.Binary("or", result, sign), Elem::kF32);
+}
+
+Value EncodeNarrow(IrBuilder& b, const FloatFormat& format,
+                   const Value& value) {
+  const Value wide = b.Bitcast(value, Elem::kI32);
+  const auto constant = [&wide](uint64_t v) {
+    return IrBuilder::Int(wide.type, static_cast<int64_t>(v));
+  };
+  const Value magnitude = b.Binary("and", wide, constant(INT32_MAX));
+  Value sign = b.Binary("and", b.Binary("lshr", wide, constant(24)),
+                        constant(format.sign_bit()));
+  // To nearest even at the last bit that is kept; a carry is right in the
+  // exponent.
+  const int shift = kMantissaBits - format.mantissa_bits;
+  const Value odd = b.Binary(
+      "and", b.Binary("lshr", magnitude, constant(shift)), constant(1));
+  const Value rounded = b.Binary("add", b.Binary("add", magnitude, odd),
+                                 constant((uint64_t{1} << (shift - 1)) - 1));
+  const Value normal =
+      b.Binary("sub", b.Binary("lshr", rounded, constant(shift)),
+               constant(static_cast<uint64_t>(kBias - format.bias)
+                        << format.mantissa_bits));
+  // The addition rounds at the last bit of `large`, which is the least element.
+  const Value small = b.Bitcast(magnitude, Elem::kF32);
+  const Value large = IrBuilder::Float(
+      small.type,
+      std::ldexp(1.0, kMantissaBits + 1 - format.bias - format.mantissa_bits));
+  const Value subnormal =
+      b.Binary("sub", b.Bitcast(b.Binary("fadd", small, large), Elem::kI32),
+               b.Bitcast(large, Elem::kI32));
+  const Value least_normal =
+      constant(static_cast<uint64_t>(kBias + 1 - format.bias) << kMantissaBits);
+  Value code =
+      b.Select(b.Compare("ult", magnitude, least_normal), subnormal, normal);
+  const Value nan = constant(format.nan());
+  code =
+      b.Select(b.Compare("ugt", code, constant(format.largest())),
+               format.has_infinity() ? constant(format.infinity()) : nan, code);
+  code = b.Select(b.Compare("ugt", magnitude, constant(kInfBits)), nan, code);
+  if (!format.has_negative_zero()) {
+    sign = b.Select(b.Compare("eq", code, constant(0)), code, sign);
+  }
+  return b.Convert("trunc", b.Binary("or", code, sign), Elem::kI8);
 }
 
 }  // namespace encore::backends::cpu

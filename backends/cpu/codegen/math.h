@@ -1,4 +1,4 @@
-// Elementary functions as vector code.
+// Elementary functions, and conversions of narrow floats, as vector code.
 //
 // f32 functions marked "own" below are polynomials, within 4 ulp over all of
 // f32 (math_test.cc measures them); infinities, NaN and signed zeros come out
@@ -13,6 +13,7 @@
 
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/helpers.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends::cpu {
 
@@ -49,6 +50,12 @@ struct MathEmitter {
   Value LogOf(const Value& x, const Value* correction);
   Value SinCos(const Value& x, int quadrant, MathFunction far);
 };
+
+// An element of `format`, 8 bits wide and of a smaller range than f32's, from
+// its bits in an i8 to f32, as DecodeFloat gives it, and back, as EncodeFloat
+// does: integer operations in every lane, without branches.
+Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits);
+Value EncodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& value);
 
 }  // namespace encore::backends::cpu
 

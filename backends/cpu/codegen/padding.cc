@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/size.h"
 
@@ -117,6 +118,15 @@ class PaddingEmitter {
       b_.Store(IrBuilder::Zero({elem, count}), b_.Gep(base, elem, at), align);
     };
     const Value first = b_.Add(element, padding.first);
+    if (IsPacked(dtype)) {
+      LaneMemory memory(lanes_, b_);
+      b_.Loop(IrBuilder::I64(0), IrBuilder::I64(padding.run), 1,
+              [&](const Value& i) {
+                memory.StoreHalf(IrBuilder::Zero({Elem::kI8, 1}), base,
+                                 b_.Add(first, i));
+              });
+      return;
+    }
     int64_t done = 0;
     if (padding.run > kMostUnrolled * lanes_) {
       done = padding.run / lanes_ * lanes_;

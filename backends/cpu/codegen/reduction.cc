@@ -4,6 +4,7 @@
 
 #include "encore/backends/cpu/codegen/math.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -87,13 +88,23 @@ void Loops(RegionEmitter& e, const FlatRegion& flat,
   });
 }
 
-Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value) {
+Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value,
+                   bool saturate) {
   Expr cast;
   cast.kind = Expr::Kind::kOp;
   cast.op = Op::kCast;
   cast.dtype = to;
+  cast.saturate = saturate;
   if (from == to) return value;
   return EmitOp(b, {}, cast, {{from}}, {{value}});
+}
+
+Value FromAccumulated(IrBuilder& b, const Stage& stage, const Value& value) {
+  const bool limited = (stage.combiner == RegionCombiner::kMax ||
+                        stage.combiner == RegionCombiner::kMin) &&
+                       IsFloat(stage.dtype) &&
+                       !FormatOf(stage.dtype).has_infinity();
+  return ConvertDType(b, stage.accumulate, stage.dtype, value, limited);
 }
 
 Reduction::Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
@@ -294,7 +305,7 @@ std::vector<Value> Reduction::Emit() {
       break;
   }
   const Value total = Simple(stage_.combiner, [this] { return Accumulated(); });
-  return {ConvertDType(b_, stage_.accumulate, stage_.dtype, total)};
+  return {FromAccumulated(b_, stage_, total)};
 }
 
 }  // namespace encore::backends::cpu

@@ -28,7 +28,12 @@ void WithTail(RegionEmitter& e, const Size& extent, int lanes,
               const std::function<void(const Value& active)>& body);
 
 // A value in the compute form of `from` as one of `to`, both of one kind.
-Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value);
+Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value,
+                   bool saturate = false);
+
+// What `stage`, a reduction or scan with one component, accumulated as what it
+// gives: of nothing, the least or largest element of dtypes without infinities.
+Value FromAccumulated(IrBuilder& b, const Stage& stage, const Value& value);
 
 // One reduction stage at one point of its loops.
 class Reduction {

@@ -270,9 +270,8 @@ void RegionGenerator::EmitScan(size_t s) {
     const Value after =
         Combine(b_, stage.combiner, stage.accumulate, before, value);
     b_.Set(sum, after);
-    e_.StoreResult(s, 0,
-                   ConvertDType(b_, stage.accumulate, stage.dtype,
-                                stage.exclusive ? before : after));
+    e_.StoreResult(
+        s, 0, FromAccumulated(b_, stage, stage.exclusive ? before : after));
   });
 }
 

@@ -301,7 +301,8 @@ Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
   const Elem elem = MemoryElem(dtype);
   Value fill;
   if (access.fill.valid()) fill = ToMemory(b_, dtype, Eval(access.fill));
-  const LaneAddress address = MakeAddress(flat);
+  LaneAddress address = MakeAddress(flat);
+  address.packed = IsPacked(dtype);
   const Value& base =
       bases_[number].valid() ? bases_[number] : inputs_[access.number];
   if (!address.is_vector() && address.valid.lanes() <= 1) {
@@ -364,7 +365,8 @@ void RegionEmitter::EmitStore(size_t stage, size_t number) {
   const DType dtype = region_.outputs[store.output].dtype;
   const Value& base = outputs_[store.output];
   Value value = EvalLanes(store.value);
-  const LaneAddress address = MakeAddress(flat_.stores[stage][number]);
+  LaneAddress address = MakeAddress(flat_.stores[stage][number]);
+  address.packed = IsPacked(dtype);
   const Elem elem = MemoryElem(dtype);
   const auto combined = [&](const Value& old) {
     return Combine(b_, UpdateCombiner(store.update), dtype,
@@ -379,15 +381,15 @@ void RegionEmitter::EmitStore(size_t stage, size_t number) {
     memory_.StoreVector(value, base, address, LaneMask(address.valid));
     return;
   }
+  const Value valid = std::exchange(address.valid, Value());
   const auto write = [&] {
-    const Value pointer = memory_.Pointer(base, elem, address);
     if (store.update != Update::kSet) {
-      value = combined(b_.Load({elem, 1}, pointer, ElemBytes(elem)));
+      value = combined(memory_.LoadScalar(elem, base, address, {}));
     }
-    b_.Store(ToMemory(b_, dtype, value), pointer, ElemBytes(elem));
+    memory_.StoreScalar(ToMemory(b_, dtype, value), base, address);
   };
-  if (address.valid.valid()) {
-    b_.If(address.valid, write);
+  if (valid.valid()) {
+    b_.If(valid, write);
   } else {
     write();
   }

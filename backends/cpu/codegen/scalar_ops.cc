@@ -15,6 +15,8 @@ namespace {
 
 bool IsBFloat(DType dtype) { return dtype == DType::kBF16; }
 
+bool IsNarrow(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
+
 // f32 to the bits of bf16, nearest even; NaN stays a NaN.
 Value RoundToBFloat(IrBuilder& b, const Value& value) {
   const Value bits = b.Bitcast(value, Elem::kI32);
@@ -32,8 +34,24 @@ Value RoundToBFloat(IrBuilder& b, const Value& value) {
 
 // A float in compute form, rounded to what `dtype` can hold.
 Value RoundTo(IrBuilder& b, DType dtype, const Value& value) {
-  if (dtype != DType::kF16 && dtype != DType::kBF16) return value;
+  if (BitWidth(dtype) >= 32) return value;
   return FromMemory(b, dtype, ToMemory(b, dtype, value));
+}
+
+// The low four bits of an i8, extended; other dtypes as they are.
+Value Wrapped(IrBuilder& b, DType dtype, const Value& value) {
+  if (!IsPacked(dtype)) return value;
+  const Value four = IrBuilder::Int(value.type, 4);
+  return b.Binary(IsSigned(dtype) ? "ashr" : "lshr",
+                  b.Binary("shl", value, four), four);
+}
+
+// A float, of those beyond the largest finite one of `dtype` that; NaN stays.
+Value Saturated(IrBuilder& b, DType dtype, const Value& x) {
+  const Value most = IrBuilder::Float(x.type, LargestFinite(dtype));
+  const Value least = IrBuilder::Float(x.type, -LargestFinite(dtype));
+  const Value below = b.Select(b.Compare("ogt", x, most), most, x);
+  return b.Select(b.Compare("olt", below, least), least, below);
 }
 
 // f64 to f32, so that rounding the result to fewer bits rounds x once: toward
@@ -69,23 +87,38 @@ Value ToCompute(IrBuilder& b, DType from, DType to, const Value& x) {
   return b.Convert(convert, x, elem);
 }
 
-Value EmitCast(IrBuilder& b, DType from, DType to, const Value& x) {
+// A float as an integer of four bits: the nearest bound where it does not fit.
+Value TruncateToPacked(IrBuilder& b, DType to, const Value& x) {
+  const bool is_signed = IsSigned(to);
+  const Value wide = b.ConvertIntrinsic(is_signed ? "fptosi.sat" : "fptoui.sat",
+                                        x, ComputeElem(to));
+  const Value most = IrBuilder::Int(wide.type, is_signed ? 7 : 15);
+  const Value below = b.Intrinsic(is_signed ? "smin" : "umin", {wide, most});
+  if (!is_signed) return below;
+  return b.Intrinsic("smax", {below, IrBuilder::Int(wide.type, -8)});
+}
+
+Value EmitCast(IrBuilder& b, DType from, DType to, bool saturate,
+               const Value& x) {
   const Elem elem = ComputeElem(to);
   if (to == DType::kBool) {
     if (from == DType::kBool) return x;
     return b.Compare(IsFloat(from) ? "une" : "ne", x, IrBuilder::Zero(x.type));
   }
-  if (IsFloat(to)) return RoundTo(b, to, ToCompute(b, from, to, x));
+  if (IsFloat(to)) {
+    const Value value = ToCompute(b, from, to, x);
+    return RoundTo(b, to, saturate ? Saturated(b, to, value) : value);
+  }
   if (IsFloat(from)) {
+    if (IsPacked(to)) return TruncateToPacked(b, to, x);
     return b.ConvertIntrinsic(IsSigned(to) ? "fptosi.sat" : "fptoui.sat", x,
                               elem);
   }
   const int have = ElemBits(x.type.elem), want = ElemBits(elem);
-  if (have == want) return x;
-  return b.Convert(have > want      ? "trunc"
-                   : IsSigned(from) ? "sext"
-                                    : "zext",
-                   x, elem);
+  const char* convert = have > want      ? "trunc"
+                        : IsSigned(from) ? "sext"
+                                         : "zext";
+  return Wrapped(b, to, have == want ? x : b.Convert(convert, x, elem));
 }
 
 Value MaxMin(IrBuilder& b, DType dtype, bool max, Value x, Value y) {
@@ -292,6 +325,9 @@ Value EmitArithmetic(IrBuilder& b, const Value& helpers, Op op, DType dtype,
     case Op::kPow:
       if (!is_float) return IntegerPower(b, dtype, x, v[1]);
       break;
+    case Op::kIsInf:
+      if (FormatOf(dtype).has_infinity()) break;
+      return IrBuilder::Zero(x.type.With(Elem::kI1));
     default:
       break;
   }
@@ -300,11 +336,7 @@ Value EmitArithmetic(IrBuilder& b, const Value& helpers, Op op, DType dtype,
 
 }  // namespace
 
-bool IsComputed(DType dtype) {
-  return dtype == DType::kBool || dtype == DType::kF16 ||
-         dtype == DType::kBF16 || dtype == DType::kF32 ||
-         dtype == DType::kF64 || (IsInteger(dtype) && !IsPacked(dtype));
-}
+bool IsComputed(DType dtype) { return BitWidth(dtype) > 0; }
 
 Elem ComputeElem(DType dtype) {
   if (dtype == DType::kBool) return Elem::kI1;
@@ -318,6 +350,7 @@ Elem MemoryElem(DType dtype) {
   if (dtype == DType::kF32) return Elem::kF32;
   if (dtype == DType::kF64) return Elem::kF64;
   switch (BitWidth(dtype)) {
+    case 4:
     case 8:
       return Elem::kI8;
     case 16:
@@ -339,13 +372,15 @@ Value FromMemory(IrBuilder& b, DType dtype, const Value& value) {
                      Elem::kF32);
   }
   if (dtype == DType::kF16) return b.Convert("fpext", value, Elem::kF32);
-  return value;
+  if (IsNarrow(dtype)) return DecodeNarrow(b, FormatOf(dtype), value);
+  return Wrapped(b, dtype, value);
 }
 
 Value ToMemory(IrBuilder& b, DType dtype, const Value& value) {
   if (dtype == DType::kBool) return b.Convert("zext", value, Elem::kI8);
   if (IsBFloat(dtype)) return RoundToBFloat(b, value);
   if (dtype == DType::kF16) return b.Convert("fptrunc", value, Elem::kF16);
+  if (IsNarrow(dtype)) return EncodeNarrow(b, FormatOf(dtype), value);
   return value;
 }
 
@@ -364,13 +399,18 @@ Value ConstantValue(DType dtype, uint64_t bits, int lanes) {
   }
   if (dtype == DType::kBool) return IrBuilder::Int(type, bits != 0);
   const int shift = 64 - BitWidth(dtype);
-  return IrBuilder::Int(type, static_cast<int64_t>(bits << shift) >> shift);
+  const uint64_t high = bits << shift;
+  // Wider unsigned ones may be written as signed: their bits are the same.
+  const bool extend = IsSigned(dtype) || !IsPacked(dtype);
+  return IrBuilder::Int(type, extend ? static_cast<int64_t>(high) >> shift
+                                     : static_cast<int64_t>(high >> shift));
 }
 
 Value Identity(RegionCombiner combiner, DType dtype, int lanes) {
   const IrType type{ComputeElem(dtype), lanes};
   const bool is_float = IsFloat(dtype);
-  const int bits = ElemBits(type.elem);
+  const int bits = dtype == DType::kBool ? 1 : BitWidth(dtype);
+  const int64_t ones = dtype == DType::kU4 ? 15 : -1;
   switch (combiner) {
     case RegionCombiner::kProduct:
       return is_float ? IrBuilder::Float(type, 1.0) : IrBuilder::Int(type, 1);
@@ -380,10 +420,10 @@ Value Identity(RegionCombiner combiner, DType dtype, int lanes) {
       return IrBuilder::Int(type, INT64_MIN >> (64 - bits));
     case RegionCombiner::kMin:
       if (is_float) return IrBuilder::Float(type, INFINITY);
-      if (!IsSigned(dtype)) return IrBuilder::Int(type, -1);
+      if (!IsSigned(dtype)) return IrBuilder::Int(type, ones);
       return IrBuilder::Int(type, INT64_MAX >> (64 - bits));
     case RegionCombiner::kAnd:
-      return IrBuilder::Int(type, -1);
+      return IrBuilder::Int(type, ones);
     default:
       return IrBuilder::Zero(type);
   }
@@ -394,9 +434,17 @@ Value Combine(IrBuilder& b, RegionCombiner combiner, DType dtype,
   const bool is_bool = dtype == DType::kBool, is_float = IsFloat(dtype);
   switch (combiner) {
     case RegionCombiner::kSum:
-      return b.Binary(is_float ? "fadd" : is_bool ? "or" : "add", x, y);
+      return Wrapped(b, dtype,
+                     b.Binary(is_float  ? "fadd"
+                              : is_bool ? "or"
+                                        : "add",
+                              x, y));
     case RegionCombiner::kProduct:
-      return b.Binary(is_float ? "fmul" : is_bool ? "and" : "mul", x, y);
+      return Wrapped(b, dtype,
+                     b.Binary(is_float  ? "fmul"
+                              : is_bool ? "and"
+                                        : "mul",
+                              x, y));
     case RegionCombiner::kMax:
       return is_bool ? b.Binary("or", x, y) : MaxMin(b, dtype, true, x, y);
     case RegionCombiner::kMin:
@@ -414,12 +462,15 @@ Value Combine(IrBuilder& b, RegionCombiner combiner, DType dtype,
 
 Value EmitOp(IrBuilder& b, const Value& helpers, const Expr& expr,
              std::span<const DType> dtypes, std::span<const Value> v) {
-  if (expr.op == Op::kCast) return EmitCast(b, dtypes[0], expr.dtype, v[0]);
+  if (expr.op == Op::kCast) {
+    return EmitCast(b, dtypes[0], expr.dtype, expr.saturate, v[0]);
+  }
   if (expr.op == Op::kSelect) return b.Select(v[0], v[1], v[2]);
   if (expr.op == Op::kCompare) {
     return EmitCompare(b, expr.comparison, dtypes[0], v[0], v[1]);
   }
-  return EmitArithmetic(b, helpers, expr.op, dtypes[0], v);
+  return Wrapped(b, expr.dtype,
+                 EmitArithmetic(b, helpers, expr.op, dtypes[0], v));
 }
 
 }  // namespace encore::backends::cpu

@@ -1,8 +1,10 @@
 // The elementwise primitives of the op table as vector code.
 //
-// Values are in compute form: bool is i1, f16 and bf16 are f32, the other
-// dtypes are themselves. Semantics are the op table's (wrapping integers,
-// division by zero, NaN).
+// Values are in compute form: bool is i1, floats narrower than f32 are f32, i4
+// and u4 are i8 (extended from their four bits), the other dtypes are
+// themselves. In memory i4 and u4 are the low bits of an i8 (lane_memory.h has
+// two share a byte), f8 and bf16 their bits. Semantics are the op table's
+// (wrapping integers, division by zero, NaN).
 #ifndef ENCORE_BACKENDS_CPU_CODEGEN_SCALAR_OPS_H_
 #define ENCORE_BACKENDS_CPU_CODEGEN_SCALAR_OPS_H_
 
@@ -27,7 +29,8 @@ Value ToMemory(IrBuilder& b, DType dtype, const Value& value);
 
 // The element of `dtype` whose bits are `bits`, in compute form.
 Value ConstantValue(DType dtype, uint64_t bits, int lanes);
-// The identity of a combiner; of kMax and kMin on floats an infinity.
+// The identity of a combiner; of kMax and kMin on floats an infinity, whether
+// or not `dtype` has one.
 Value Identity(RegionCombiner combiner, DType dtype, int lanes);
 // a combined with b, one of kSum to kOr.
 Value Combine(IrBuilder& b, RegionCombiner combiner, DType dtype,

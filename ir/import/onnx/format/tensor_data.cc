@@ -32,7 +32,9 @@ constexpr std::pair<ElementType, DType> kDTypes[] = {
     {ElementType::kUint64, DType::kU64},
     {ElementType::kBfloat16, DType::kBF16},
     {ElementType::kFloat8E4M3FN, DType::kF8E4M3},
+    {ElementType::kFloat8E4M3FNUZ, DType::kF8E4M3FNUZ},
     {ElementType::kFloat8E5M2, DType::kF8E5M2},
+    {ElementType::kFloat8E5M2FNUZ, DType::kF8E5M2FNUZ},
     {ElementType::kUint4, DType::kU4},
     {ElementType::kInt4, DType::kI4},
 };
