@@ -32,7 +32,7 @@ StatusOr<FoundTarget> FindTarget(std::string_view name,
   const std::vector<std::string> variants = target.backend->variants();
   if (std::ranges::find(variants, rest) != variants.end()) return target;
   return NotFoundError(
-      StrCat(Quote(name), ": after ", wanted, ": comes a device's number",
+      StrCat(Quote(name), ": after ", wanted, ": expected a device number",
              variants.empty() ? "" : " or one of ", StrJoin(variants, ", ")));
 }
 

@@ -114,8 +114,9 @@ Status CommandFiles::CheckApart() const {
     }
   }
   if (on_stdout_.size() > 1) {
-    return InvalidArgumentError(StrCat(on_stdout_[0], " and ", on_stdout_[1],
-                                       ": standard output takes one of them"));
+    return InvalidArgumentError(
+        StrCat(on_stdout_[0], " and ", on_stdout_[1],
+               ": only one of them can be written to standard output"));
   }
   known.clear();
   for (const File& file : written_) {

@@ -39,7 +39,8 @@ Status JsonOutput::Open() {
   }
   if (first != '{') {
     return InvalidArgumentError(
-        StrCat("--json ", path_, ": is there and no JSON; it stays as it is"));
+        StrCat("--json ", path_,
+               ": the file exists and is not JSON; it stays as it is"));
   }
   file_.open(path_);
   if (file_) return OkStatus();

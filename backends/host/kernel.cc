@@ -186,7 +186,10 @@ class UnpackKernel : public runtime::Kernel {
     ENCORE_RETURN_IF_ERROR(
         CheckObject(object.value, type_.dtype, ValueKind::kOptional));
     const std::vector<Literal> value = object.Take().TakeElements();
-    if (value.empty()) return InvalidArgumentError("nothing to unpack");
+    if (value.empty()) {
+      return InvalidArgumentError(
+          "the optional is empty, expected a value in it");
+    }
     ENCORE_RETURN_IF_ERROR(
         CheckDims("unpack", value[0], cursor.Dims(type_.rank)));
     return CopyOut(value[0], cursor.Bytes());
@@ -223,7 +226,7 @@ StatusOr<std::unique_ptr<runtime::Kernel>> MakeKernel(HostProgram program) {
       }
       break;
   }
-  return DataLossError("a host kernel that makes no sense");
+  return DataLossError("the params of a host kernel do not fit its entry");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ StatusOr<std::vector<Blob>> ReadDerived(
     const Dim& bytes = executable.graph().slot(executable.derived()[i]).bytes;
     if (section == nullptr || !bytes.is_constant() ||
         static_cast<uint64_t>(bytes.constant()) != section->length) {
-      return DataLossError("prepared weights of another graph");
+      return DataLossError("the prepared weights do not fit this graph");
     }
     derived.push_back({container->Unverified(*section), container, false});
   }
@@ -62,7 +62,8 @@ StatusOr<std::vector<Blob>> WithKept(
         container->Find(SectionType::kWeights, static_cast<uint32_t>(i));
     if (section == nullptr || section->length == 0) continue;
     if (section->length != blobs[i].bytes.size()) {
-      return DataLossError("prepared weights of other parameters");
+      return DataLossError(
+          "the prepared weights were made from other parameters");
     }
     blobs[i] = {container->Unverified(*section), container, false};
   }

@@ -52,7 +52,7 @@ Status CheckEntry(const Container& container,
                           ReadEntryIngredients(container));
   if (const auto difference = Explain(stored, ingredients)) {
     return FailedPreconditionError(
-        StrCat("made from something else: ", *difference));
+        StrCat("the entry was made from other ingredients: ", *difference));
   }
   return OkStatus();
 }

@@ -46,14 +46,19 @@ Status CheckOwnerOnly(int fd, const std::string& path) {
 
 Status CheckLiesInStore(const Container& file, const std::string& path,
                         const std::string& store) {
-  if (store.empty()) return PermissionDeniedError("there is no store");
+  if (store.empty()) {
+    return PermissionDeniedError("no cache folder is given as its store");
+  }
   if (file.file() == nullptr) {
     return PermissionDeniedError("it was read from memory");
   }
   // The names to go by. What they lead to is looked at on the way only.
   std::error_code error;
   const fs::path root = fs::canonical(store, error);
-  if (error) return PermissionDeniedError(StrCat("there is no store ", store));
+  if (error) {
+    return PermissionDeniedError(
+        StrCat("the cache folder ", store, " is not there"));
+  }
   const fs::path below = fs::canonical(path, error).lexically_relative(root);
   if (error || below.empty() || *below.begin() == ".." ||
       *below.begin() == ".") {

@@ -67,7 +67,7 @@ StatusOr<Graph> GraphBuilder::Build(
     if (!status_.ok()) break;
     if (!value.valid() || value.builder_ != this) {
       Fail(InvalidArgumentError(
-          StrCat("output ", Quote(name), " is no value of this graph")));
+          StrCat("output ", Quote(name), " is not a value of this graph")));
     } else if (const Status added = graph_.AddOutput(name, value.id_);
                !added.ok()) {
       Fail(added);
@@ -149,7 +149,7 @@ GraphBuilder::Values GraphBuilder::Node(Op op, std::span<const Value> operands,
     if (!operand.valid() || operand.builder_ != this) {
       if (status_.ok()) {
         Fail(InvalidArgumentError(StrCat(op, ": operand ", node.operands.size(),
-                                         " is no value of this graph")));
+                                         " is not a value of this graph")));
       }
       return Values(std::max<size_t>(Info(op).signature().results.size(), 1));
     }

@@ -43,8 +43,8 @@ Value GraphBuilder::Scalar(DType dtype, double number) {
     if (number == std::floor(number) && std::abs(number) < 9.2e18) {
       return Scalar(dtype, static_cast<int64_t>(number));
     }
-    return Fail(
-        InvalidArgumentError(StrCat("the number ", number, " is no ", dtype)));
+    return Fail(InvalidArgumentError(
+        StrCat("the number ", number, " cannot be represented in ", dtype)));
   }
   Literal literal(dtype, {});
   literal.SetDouble(0, number);
@@ -54,13 +54,14 @@ Value GraphBuilder::Scalar(DType dtype, double number) {
 Value GraphBuilder::Scalar(DType dtype, int64_t number) {
   if (IsFloat(dtype)) return Scalar(dtype, static_cast<double>(number));
   if (IsString(dtype)) {
-    return Fail(InvalidArgumentError(StrCat("a number is no ", dtype)));
+    return Fail(InvalidArgumentError(
+        StrCat("the number ", number, " cannot be represented in ", dtype)));
   }
   Literal literal(dtype, {});
   literal.SetInt(0, number);
   if (literal.AsInt(0) != number || (number < 0 && !IsSigned(dtype))) {
-    return Fail(
-        InvalidArgumentError(StrCat("the number ", number, " is no ", dtype)));
+    return Fail(InvalidArgumentError(
+        StrCat("the number ", number, " cannot be represented in ", dtype)));
   }
   return Constant(std::move(literal));
 }

@@ -111,7 +111,9 @@ Value GraphBuilder::Transpose(Value x, Ints permutation) {
 
 Value GraphBuilder::TransposeMatrix(Value x) {
   if (x.valid() && x.rank() < 2) {
-    return Fail(InvalidArgumentError("transpose of no matrix"));
+    return Fail(
+        InvalidArgumentError(StrCat("matrix transpose of a tensor of rank ",
+                                    x.rank(), ", expected at least 2")));
   }
   Ints permutation = Range(0, x.rank());
   if (x.rank() >= 2)
@@ -162,7 +164,8 @@ Value GraphBuilder::Pad(Value x, Operand value, Dims low, Dims high,
 
 Value GraphBuilder::Concat(std::span<const Value> operands, int64_t axis) {
   if (operands.empty()) {
-    return Fail(InvalidArgumentError("concat of nothing"));
+    return Fail(
+        InvalidArgumentError("concat without operands, expected at least one"));
   }
   return Node(Op::kConcat, operands,
               AxisAttrs{FromStart(axis, operands[0].rank())})[0];
@@ -255,7 +258,8 @@ Value GraphBuilder::DotGeneral(Value lhs, Value rhs, AxisPairs contract,
 Value GraphBuilder::MatMul(Value a, Value b) {
   if (!a.valid() || !b.valid()) return {};
   if (a.rank() == 0 || b.rank() == 0) {
-    return Fail(InvalidArgumentError("matmul of a scalar"));
+    return Fail(InvalidArgumentError(
+        "matmul of a scalar, expected tensors of rank 1 or more"));
   }
   // A matrix on the right has no batch: the left's dims stay as they are.
   const int a_last = a.rank() - 1;

@@ -137,7 +137,7 @@ TEST(GraphBuilderTest, Bodies) {
   };
   EXPECT_FALSE(g.If(condition, {{x}}, uses_outer, keep)[0].valid());
   EXPECT_EQ(Message(g.status()),
-            "in body then: neg: operand 0 is no value of this graph");
+            "in body then: neg: operand 0 is not a value of this graph");
 }
 
 }  // namespace

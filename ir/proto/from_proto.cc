@@ -81,7 +81,8 @@ class Reader {
     ENCORE_ASSIGN_OR_RETURN(TensorType type, ReadType(from.type()));
     if (!from.is_parameter()) {
       if (from.has_data()) {
-        return InvalidArgumentError("an input has no data");
+        return InvalidArgumentError(
+            "an input cannot have data, only a parameter can");
       }
       return graph->AddInput(from.name(), std::move(type), from.origin());
     }
@@ -103,7 +104,8 @@ class Reader {
     for (const uint32_t number : from.operands()) {
       if (number >= values->size()) {
         return InvalidArgumentError(
-            StrCat("operand ", number, " is no value before the node"));
+            StrCat("operand ", number,
+                   " refers to a value that no earlier node defines"));
       }
       operands.push_back((*values)[number]);
     }
@@ -161,7 +163,8 @@ class Reader {
   }
 
   static Status WrongKind() {
-    return InvalidArgumentError("a value of the wrong kind");
+    return InvalidArgumentError(
+        "the value is of the wrong kind for this attribute");
   }
   static Status ReadField(const proto::Attribute& from, bool* field) {
     if (from.value_case() != proto::Attribute::kBoolean) return WrongKind();

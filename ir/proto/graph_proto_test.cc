@@ -79,7 +79,8 @@ TEST(GraphProto, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->set_operands(0, 4);
             }),
-            "node 1 (transpose): operand 4 is no value before the node");
+            "node 1 (transpose): operand 4 refers to a value that no earlier "
+            "node defines");
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->mutable_attributes(0)->set_name("axis");
             }),
@@ -87,7 +88,8 @@ TEST(GraphProto, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->mutable_attributes(0)->set_integer(1);
             }),
-            "node 1 (transpose): permutation: a value of the wrong kind");
+            "node 1 (transpose): permutation: the value is of the wrong kind "
+            "for this attribute");
   EXPECT_EQ(ErrorAfter([](auto&, auto& graph) {
               graph.mutable_nodes(1)->mutable_results(0)->set_dtype("f64");
             }),
@@ -97,7 +99,7 @@ TEST(GraphProto, ErrorsNameWhatIsWrong) {
               *graph.mutable_arguments(0)->mutable_data() =
                   graph.arguments(2).data();
             }),
-            "argument \"c\": an input has no data");
+            "argument \"c\": an input cannot have data, only a parameter can");
   EXPECT_EQ(
       ErrorAfter([](auto&, auto& graph) {
         graph.mutable_arguments(2)->mutable_data()->set_dims(0, 1 << 30);

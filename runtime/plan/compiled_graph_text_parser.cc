@@ -340,7 +340,8 @@ class Parser {
                                " or a name, found ", Quote(token.text))));
     }
     if (token.text == "none") {
-      return Fail(lexer_.ErrorAt(token.offset, "none is no name"));
+      return Fail(lexer_.ErrorAt(token.offset,
+                                 "\"none\" is reserved and cannot be a name"));
     }
     if (pass_ == Pass::kResolve) return;
     if (!scope_.Of(id).emplace(token.text, id.value()).second) {

@@ -276,7 +276,7 @@ TEST(CompiledGraphText, ErrorsNamePlaceAndExpectation) {
        "15:1: expected 'plan', a row of a later table or 'end', "
        "found the end of the text"},
       {"end\n", "end end", "15:5: expected nothing after end, found \"end\""},
-      {"pool 0", "pool none", "3:6: none is no name"},
+      {"pool 0", "pool none", "3:6: \"none\" is reserved and cannot be a name"},
       {"inputs (%0)", std::string_view("inputs (\0)", 10),
        "7:9: expected a slot: %number or %name, found \"\\x00\""},
   };

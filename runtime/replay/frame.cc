@@ -437,8 +437,9 @@ Status Frame::StartLoop(const ReplayOp& op) {
     int64_t total;
     if (__builtin_mul_overflow(bytes(scanned.slice), trips, &total) ||
         total != bytes(scanned.stacked)) {
-      return InvalidArgumentError(StrCat(trips, " trips are not what slot ",
-                                         scanned.stacked.value(), " holds"));
+      return InvalidArgumentError(StrCat(trips,
+                                         " trips do not fit the size of slot ",
+                                         scanned.stacked.value()));
     }
   }
   return OkStatus();

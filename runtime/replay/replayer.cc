@@ -121,7 +121,7 @@ Status Replayer::BindInput(size_t i, const void* data, int64_t bytes,
 
 Status Replayer::BindInput(size_t i, const HostObject* object) {
   if (i >= inputs_.size() || !inputs_[i].is_host_object || object == nullptr) {
-    return InvalidArgumentError(StrCat("input ", i, " is no host object"));
+    return InvalidArgumentError(StrCat("input ", i, " takes no host object"));
   }
   const TensorType& type = executable_->graph().slot(inputs_[i].slot).type;
   const Literal& value = object->value;

@@ -92,8 +92,8 @@ Status WithOpenShape(const Status& status, const Graph& graph) {
     if (shape.is_constant()) continue;
     return InvalidArgumentError(
         StrCat(Message(status), "; input ", Quote(argument.name),
-               " has the open shape ", shape.ToString(graph.symbols()),
-               ", which --bind NAME=VALUE closes"));
+               " has the dynamic shape ", shape.ToString(graph.symbols()),
+               "; --bind NAME=VALUE fixes a symbol of it"));
   }
   return status;
 }
@@ -136,7 +136,8 @@ Status CompileAndWrite(const CompileRequest& request,
   const runtime::CompiledGraph& compiled = loaded.graph();
   report->steps =
       static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
-  report->programs = static_cast<int64_t>(compiled.kernel_binaries.size());
+  report->kernel_binaries =
+      static_cast<int64_t>(compiled.kernel_binaries.size());
   if (request.emit != Emit::kText) {
     return WritePlan(request, graph, load, session);
   }
@@ -202,7 +203,8 @@ Json ToJson(const CompileReport& report) {
   json["compile_ms"] =
       report.compile_ms > 0 ? Json(report.compile_ms) : Json(nullptr);
   json["steps"] = compiled ? Json(report.steps) : Json(nullptr);
-  json["programs"] = compiled ? Json(report.programs) : Json(nullptr);
+  json["kernel_binaries"] =
+      compiled ? Json(report.kernel_binaries) : Json(nullptr);
   json["explanation"] =
       report.explanation ? Json(*report.explanation) : Json(nullptr);
   json["output_bytes"] = report.output_bytes;

@@ -51,7 +51,7 @@ struct CompileReport {
   std::optional<cache::FoundIn> found_in;
   std::string key;
   double compile_ms = 0;
-  int64_t steps = 0, programs = 0;
+  int64_t steps = 0, kernel_binaries = 0;
   // Why the cache had no entry, where that was asked and is known.
   std::optional<std::string> explanation;
   int64_t output_bytes = 0;

@@ -104,7 +104,7 @@ Json SlotsJson(const CompiledGraph& graph) {
   return json;
 }
 
-Json ProgramsJson(const CompiledGraph& graph) {
+Json KernelBinariesJson(const CompiledGraph& graph) {
   std::map<std::string, int64_t> by_backend;
   std::set<std::string> requirements;
   for (const runtime::KernelBinary& program : graph.kernel_binaries) {
@@ -138,7 +138,7 @@ Json PlanJson(const CompiledGraph& graph) {
   json["prepare"] = count(graph.prepare);
   json["run"] = count(graph.run);
   json["arenas"] = ArenasJson(graph);
-  json["programs"] = ProgramsJson(graph);
+  json["kernel_binaries"] = KernelBinariesJson(graph);
   return json;
 }
 
@@ -220,8 +220,8 @@ void PrintInfo(const ReplayFile& file, const Json& json) {
   Printf("  prepare    %s\n", plan["prepare"].dump().c_str());
   Printf("  run        %s\n", plan["run"].dump().c_str());
   Printf("  arenas     %s\n", plan["arenas"].dump().c_str());
-  Printf("  programs   %s\n",
-         plan["programs"]
+  Printf("  kernels    %s\n",
+         plan["kernel_binaries"]
              .dump(-1, ' ', false, Json::error_handler_t::replace)
              .c_str());
 }

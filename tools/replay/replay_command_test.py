@@ -255,7 +255,7 @@ class ReplayTest(unittest.TestCase):
         wide = self.path('wide.encore')
         self.expect(0, self.encore('compile', self.model, '-o', wide, '--target', 'cpu:avx512',
                                    '--cache', self.cache))
-        requires = self.json_of(self.replay('info', wide, '--json'))['plan']['programs']['requires']
+        requires = self.json_of(self.replay('info', wide, '--json'))['plan']['kernel_binaries']['requires']
         self.assertIn('avx512f', requires)
         narrow = {'ENCORE_CPU_ISA': 'avx2'}
         report = self.json_of(self.replay('run', wide, '--trust', '--json', **narrow))

@@ -66,7 +66,8 @@ class Reader {
     const bool each = Take(kEach, &name);
     const bool input = Take(kIn, &name);
     if (!input && !Take(kOut, &name)) {
-      return DataLossError("is no input and no output");
+      return DataLossError(
+          "names neither an input (in/…) nor an output (out/…)");
     }
     for (size_t i = 0; i < calls_.size(); ++i) {
       Literal value;

@@ -72,7 +72,7 @@ class CallsTest(CommandTest):
         self.assertIn('decoder/rnn/Unsqueeze', result.stderr)
 
     def test_bad_calls(self):
-        for tensors, text in (({'input': ([0.0], [1])}, 'no input and no output'),
+        for tensors, text in (({'input': ([0.0], [1])}, 'names neither an input'),
                               ({'carry/state': ([0.0], [1])}, 'carry/INPUT=OUTPUT'),
                               ({'each/in/a': ([0.0], []), 'each/in/b': ([0.0] * 2, [2])}, 'one part per call'),
                               ({'each/in/a': ([0.0], [1]), 'each/in/b': ([0.0] * 2, [2])}, 'one part per call')):

@@ -227,10 +227,11 @@ StatusOr<std::vector<Literal>> MakeInputs(const Graph& graph,
       }
       const Shape& shape = type.shape;
       if (!shape.is_constant()) {
-        return InvalidArgumentError(StrCat(
-            "input ", Quote(argument.name), " has the open shape ",
-            shape.ToString(graph.symbols()),
-            "; bind it with --bind NAME=VALUE or give the input with --input"));
+        return InvalidArgumentError(
+            StrCat("input ", Quote(argument.name), " has the dynamic shape ",
+                   shape.ToString(graph.symbols()),
+                   "; fix its symbols with --bind NAME=VALUE or give the input "
+                   "with --input"));
       }
       auto input = Generate(graph.dtype(argument.value), shape.ConstantDims(),
                             seed + position);

@@ -137,10 +137,11 @@ Status CheckFlags(const Flags& flags) {
         flags.given.expect.empty())) {
     return InvalidArgumentError(
         "--calls has the inputs and what is expected; --input, --data and "
-        "--expect make no sense beside it");
+        "--expect cannot be given beside it");
   }
   if (!flags.save.empty() && flags.repeat == 0 && flags.request.seconds == 0) {
-    return InvalidArgumentError("--save: there are no outputs at --repeat 0");
+    return InvalidArgumentError(
+        "--save: nothing is computed at --repeat 0, so there are no outputs");
   }
   return OkStatus();
 }
