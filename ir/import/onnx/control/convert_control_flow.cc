@@ -120,18 +120,15 @@ StatusOr<Body> Impossible(NodeContext& context, const Captures& captures,
     body.inputs.push_back(
         g.Input(StrCat("in", body.inputs.size()), value.type()));
   }
-  const AssertionAttrs assertion{
-      StrCat("this branch is not for the shapes given: ", Message(why))};
+  const std::string message =
+      StrCat("this branch is not for the shapes given: ", Message(why));
   for (const Value& like : other.outputs) {
     const Value zero = g.Constant(Literal(like.dtype(), {}));
     Shape shape = like.shape();
     for (Dim& dim : shape.mutable_dims()) {
       if (dim.SymbolLimit() > symbols) dim = 0;
     }
-    body.outputs.push_back(g.BroadcastTo(
-        g.Node1(Op::kAssertion, {zero, g.Scalar(DType::kI64, int64_t{0})},
-                assertion),
-        shape));
+    body.outputs.push_back(g.BroadcastTo(FailWith(g, zero, message), shape));
   }
   ENCORE_RETURN_IF_ERROR(g.status());
   return body;

@@ -301,7 +301,7 @@ StatusOr<std::vector<Value>> AddLoop(NodeContext& context,
   if (body.outputs.size() > 1 + carried) {
     const bool counted = inputs.known_trips && inputs.starts_true && stays_true;
     attrs.trips = {counted ? Dim(*inputs.known_trips)
-                           : RunTimeSize(context, 0, inputs.known_trips)};
+                           : RunTimeSize(g, inputs.known_trips)};
   }
   std::vector<Value> operands = {inputs.trips, inputs.condition};
   for (size_t i = 0; i < carried; ++i) {

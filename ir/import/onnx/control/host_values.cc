@@ -35,7 +35,7 @@ StatusOr<Dims> DimsOf(Scope& scope, Value object, const ElementShape& shape) {
   GraphBuilder& g = scope.builder();
   Dims dims;
   for (const auto& extent : shape.dims) {
-    dims.push_back(extent ? Dim(*extent) : RunTimeSize(g, 0, std::nullopt));
+    dims.push_back(extent ? Dim(*extent) : RunTimeSize(g));
   }
   return dims;
 }
@@ -60,7 +60,7 @@ StatusOr<Value> Unbox(Scope& scope, Value box, const ElementShape& shape) {
 StatusOr<Value> Stack(Scope& scope, Value sequence, const ElementShape& shape) {
   ENCORE_ASSIGN_OR_RETURN(Dims dims, DimsOf(scope, sequence, shape));
   GraphBuilder& g = scope.builder();
-  dims.insert(dims.begin(), RunTimeSize(g, 0, std::nullopt));
+  dims.insert(dims.begin(), RunTimeSize(g));
   return g.Node1(
       Op::kSequenceConcat, {sequence},
       SequenceConcatAttrs{/*axis=*/0, /*stack=*/true, std::move(dims)});

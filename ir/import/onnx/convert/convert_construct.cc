@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/by_data.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -78,29 +77,28 @@ Status EyeLike(NodeContext& context) {
 // The depth as a dim: an integer, or a float that is one. Where data say it,
 // `indices` are asserted on.
 StatusOr<Dim> Depth(NodeContext& context, Value* indices) {
+  constexpr std::string_view kWrong = "input depth is negative or too large";
   GraphBuilder& g = context.builder();
   const auto known = context.scope().AsDims(context.node().inputs[1]);
   if (known && known->dims.size() == 1) return known->dims[0];
-  if (!IsConstant(context, 1)) {
-    const Value depth = context.Input(1);
-    if (IsString(depth.dtype()) || !(depth.shape().ElementCount() == Dim(1))) {
-      return NodeContext::Error("input depth is negative or too large");
+  if (IsConstant(context, 1)) {
+    ENCORE_ASSIGN_OR_RETURN(const Literal depth,
+                            context.ConstantInput(1, "depth"));
+    if (depth.element_count() != 1 || IsString(depth.dtype()) ||
+        !(depth.AsDouble(0) >= 0 && depth.AsDouble(0) < INT32_MAX)) {
+      return NodeContext::Error(kWrong);
     }
-    SizesByData sizes(context);
-    const Dim size = sizes.Add(g.Cast(context.Reshape(depth, {}), DType::kI64),
-                               INT32_MAX - 1);
-    ENCORE_ASSIGN_OR_RETURN(
-        *indices,
-        sizes.Assert(*indices, "input depth is negative or too large"));
-    return size;
+    return Dim(depth.AsInt(0));
   }
-  ENCORE_ASSIGN_OR_RETURN(const Literal depth,
-                          context.ConstantInput(1, "depth"));
-  if (depth.element_count() != 1 || IsString(depth.dtype()) ||
-      !(depth.AsDouble(0) >= 0 && depth.AsDouble(0) < INT32_MAX)) {
-    return NodeContext::Error("input depth is negative or too large");
+  const Value depth = context.Input(1);
+  if (IsString(depth.dtype()) || !(depth.shape().ElementCount() == Dim(1))) {
+    return NodeContext::Error(kWrong);
   }
-  return Dim(depth.AsInt(0));
+  ShapeBuilder shapes(context);
+  const Dim size = shapes.Define(
+      {g, g.Cast(context.Reshape(depth, {}), DType::kI64)}, INT32_MAX - 1);
+  ENCORE_ASSIGN_OR_RETURN(*indices, shapes.Assert(*indices, kWrong));
+  return size;
 }
 
 Status OneHot(NodeContext& context) {
@@ -120,7 +118,7 @@ Status OneHot(NodeContext& context) {
         StrCat("input values is ", values.type(), ", expected [off, on]"));
   }
   if (indices.dtype() != DType::kI64) indices = g.Cast(indices, DType::kI64);
-  const Value size = context.Reshape(g.DimValues({depth}), {});
+  const Value size = DimValue(context, depth);
   const Value wrapped = g.Select(g.Compare(indices, 0, Comparison::kLt),
                                  g.Add(indices, size), indices);
   ENCORE_RETURN_IF_ERROR(g.status());
@@ -149,16 +147,14 @@ Status Window(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       const DType dtype,
       DTypeAttribute(context, "output_datatype", DType::kF32));
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> size,
-                          ElementsOf(context, 0, "size"));
-  if (size.size() != 1) return NodeContext::Error("input size is not a scalar");
-  SizesByData sizes(context);
-  const Dim count = sizes.Add(size[0], std::nullopt);
+  ENCORE_ASSIGN_OR_RETURN(const IndexExpr size, ElementOf(context, 0, "size"));
+  ShapeBuilder shapes(context);
+  const Dim count = shapes.Define(size, kMaxSize);
   ENCORE_ASSIGN_OR_RETURN(
       Value length,
-      sizes.Assert(size[0], "input size is negative or too large"));
+      shapes.Assert(size.ToValue(g), "input size is negative or too large"));
   length = g.Cast(length, DType::kF64);
-  const Value n = g.Cast(sizes.CountTo(count), DType::kF64);
+  const Value n = g.Cast(CountTo(context, count), DType::kF64);
   if (!periodic) length = g.Sub(length, 1.0);
   const Value angle = g.Div(g.Mul(n, 2 * std::numbers::pi), length);
   Value window = g.Sub(a0, g.Mul(g.Cos(angle), a1));
@@ -203,29 +199,32 @@ Status MelWeightMatrix(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       const DType dtype,
       DTypeAttribute(context, "output_datatype", DType::kF32));
-  SizesByData sizes(context);
+  ShapeBuilder shapes(context);
   std::array<Value, 5> given;
   for (int i = 0; i < 5; ++i) {
     ENCORE_ASSIGN_OR_RETURN(given[i], NumberInput(context, i, kNames[i]));
-    sizes.Require(
-        g.And(g.Compare(given[i], i == 2 ? 1.0 : 0.0, Comparison::kGe),
-              g.Compare(given[i], double{kMost}, Comparison::kLt)));
+    shapes.Require(
+        {g, g.And(g.Compare(given[i], i == 2 ? 1.0 : 0.0, Comparison::kGe),
+                  g.Compare(given[i], double{kMost}, Comparison::kLt))});
   }
   const auto& [bins, length, rate, low, high] = given;
-  const Dim columns = sizes.Add(g.Cast(bins, DType::kI64), kMost);
-  const Dim rows =
-      sizes.Add(g.Add(g.Div(g.Cast(length, DType::kI64), 2), 1), kMost);
+  const auto size = [&](Value number) {
+    return IndexExpr(g, g.Cast(number, DType::kI64)).Within(0, kMost);
+  };
+  const Dim columns = shapes.Define(size(bins), kMost);
+  const Dim rows = shapes.Define(FloorDiv(size(length), 2) + 1, kMost);
   ENCORE_ASSIGN_OR_RETURN(
       const Value bins_per_hertz,
-      sizes.Assert(g.Div(g.Add(length, 1.0), rate),
-                   "an input is negative or larger than 2^24 - 1"));
+      shapes.Assert(g.Div(g.Add(length, 1.0), rate),
+                    "an input is negative or larger than 2^24 - 1"));
+  const Value numbers = g.Cast(CountTo(context, columns), DType::kF64);
   const auto corner = [&](double number) {
-    return MelCorners(
-        g, g.Add(g.Cast(sizes.CountTo(columns), DType::kF64), number), bins,
-        low, high, bins_per_hertz);
+    return MelCorners(g, g.Add(numbers, number), bins, low, high,
+                      bins_per_hertz);
   };
   const Value left = corner(0), middle = corner(1), right = corner(2);
-  const Value at = g.Cast(g.Unsqueeze(sizes.CountTo(rows), {1}), DType::kF64);
+  const Value at =
+      g.Cast(g.Unsqueeze(CountTo(context, rows), {1}), DType::kF64);
   const auto within = [&](Value from, Value to) {
     return g.And(g.Compare(at, from, Comparison::kGe),
                  g.Compare(at, to, Comparison::kLt));
@@ -311,10 +310,18 @@ Status ConstantOfShape(NodeContext& context) {
                                        " elements, expected 1"));
     }
   }
-  const Value scalar = context.builder().Constant(value.Reshaped({}));
-  if (!IsKnown(context, 0)) return FillByData(context, scalar);
-  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(0, "shape"));
-  return context.Output(0, context.Fill(scalar, Shape(std::move(dims))));
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs dims,
+                          ElementsOf(context, 0, "shape"));
+  ShapeBuilder shapes(context);
+  Dims shape;
+  for (const IndexExpr& dim : dims) shape.push_back(shapes.Define(dim));
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value scalar,
+      shapes.Assert(
+          context.builder().Constant(value.Reshaped({})),
+          "the first input, the shape of the result, has an entry that is "
+          "negative or too large"));
+  return context.Output(0, context.Fill(scalar, Shape(std::move(shape))));
 }
 
 constexpr Converter kConverters[] = {

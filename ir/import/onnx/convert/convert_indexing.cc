@@ -1,11 +1,13 @@
 #include <algorithm>
-#include <limits>
+#include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/by_data.h"
+#include "encore/ir/import/onnx/shapes/data_axes.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/import/onnx/shapes/index_range.h"
-#include "encore/ir/import/onnx/shapes/pad_by_data.h"
+#include "encore/ir/import/onnx/shapes/pad_to.h"
 #include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -23,7 +25,7 @@ Value FromStart(NodeContext& context, Value indices, const Dim& extent) {
   if (extent.is_constant()) {
     size = context.Scalar(dtype, static_cast<double>(extent.constant()));
   } else {
-    size = context.Reshape(context.builder().DimValues({extent}), {});
+    size = DimValue(context, extent);
     if (dtype != DType::kI64) size = context.builder().Cast(size, dtype);
   }
   const Value wrapped =
@@ -234,151 +236,193 @@ Status ScatterElements(NodeContext& context) {
                                         std::move(scatter)));
 }
 
-// The range of one axis of an ONNX Slice, which clamps, counts from the end and
-// may run backward, as the slice of an axis reversed before where it does.
+// Where a bound of an ONNX Slice lies, which may count from the end: from `low`
+// to `high`.
+IndexExpr PlaceOf(NodeContext& context, const IndexExpr& at,
+                  const IndexExpr& extent, const IndexExpr& low,
+                  const IndexExpr& high) {
+  if (at.constant() && extent.constant()) {
+    const int64_t size = *extent.constant();
+    const IndexExpr from_end = std::max(*at.constant(), -size - 1) + size;
+    return Max(Min(*at.constant() < 0 ? from_end : at, high), low);
+  }
+  if (!at.known() || !low.known()) {
+    const IndexExpr near = Max(Min(at, kFar), -kFar);
+    return Max(Min(FromStart(near, extent), high), low);
+  }
+  if (at.constant() && *at.constant() >= extent.UpperBound()) return high;
+  // An expression counts from the start.
+  const IndexExpr value =
+      at.constant() && *at.constant() < 0 ? at + extent : at;
+  if (value.LowerBound() >= low.LowerBound() &&
+      (high - value).LowerBound() >= 0) {
+    return value;
+  }
+  return {context.builder(), Max(low.dim(), Min(value.dim(), high.dim()))};
+}
+
+// Part of an axis: `size` elements from `start` on, `step` apart.
 struct AxisRange {
-  Dim start, limit;
-  int64_t stride = 1;
-  bool reversed = false;
+  int axis = 0;
+  IndexExpr start, size, step = 1;
 };
 
-StatusOr<AxisRange> RangeOf(NodeContext& context, const Dim& extent,
-                            const Dim& start, const Dim& end, int64_t step) {
-  if (step == 0) return NodeContext::Error("input steps has an entry of 0");
-  if (step == std::numeric_limits<int64_t>::min()) ++step;
-  const auto symbols = context.builder().graph().symbols();
-  // Where a symbolic bound lies is decided by its bounds; constants are clamped
-  // as is.
-  const auto place = [&](const Dim& at, int64_t low, const Dim& high) -> Dim {
-    if (at.is_constant() && extent.is_constant()) {
-      const int64_t size = extent.constant();
-      int64_t value = at.constant();
-      if (value < 0) value = std::max(value, -size - 1) + size;
-      return std::clamp(value, low, std::max(low, high.constant()));
-    }
-    if (at.is_constant() && at.constant() >= extent.UpperBound(symbols)) {
-      return high;
-    }
-    const Dim value = at.is_constant() && at.constant() < 0 ? at + extent : at;
-    if (value.LowerBound(symbols) >= low &&
-        (high - value).LowerBound(symbols) >= 0) {
-      return value;
-    }
-    return Max(Dim(low), Min(value, high));
-  };
-  if (step > 0) {
-    const Dim from = place(start, 0, extent), to = place(end, 0, extent);
-    const bool empty = from.is_constant() && to.is_constant() &&
-                       to.constant() < from.constant();
-    return AxisRange{from, empty ? from : to, step, false};
-  }
-  // start, start + step, … above end: positions extent - 1 - i of the reversed
-  // axis.
-  const Dim from = place(start, -1, extent - 1),
-            to = place(end, -1, extent - 1);
-  const Dim first = extent - 1 - from, limit = extent - 1 - to;
-  const bool empty = first.is_constant() && limit.is_constant() &&
-                     limit.constant() < first.constant();
-  return AxisRange{first, empty ? first : limit, -step, true};
+// The range of an axis that an ONNX Slice with a constant step takes; where the
+// step is negative, of the axis reversed.
+AxisRange RangeOf(NodeContext& context, int axis, const IndexExpr& extent,
+                  const IndexExpr& start, const IndexExpr& end, bool back) {
+  const IndexExpr low = back ? -1 : 0, high = back ? extent - 1 : extent;
+  const IndexExpr from = PlaceOf(context, start, extent, low, high);
+  const IndexExpr to = PlaceOf(context, end, extent, low, high);
+  IndexExpr size = back ? from - to : to - from;
+  // The graph checks expressions.
+  if (!size.known() || size.constant()) size = Max(size, 0);
+  return {axis, back ? extent - 1 - from : from, size};
+}
+
+// The same where data say the step, in the order of the axis itself.
+AxisRange RangeByData(NodeContext& context, int axis, const IndexExpr& extent,
+                      const IndexExpr& start, const IndexExpr& end,
+                      const IndexExpr& by, ShapeBuilder* shapes) {
+  const IndexExpr step = Max(Min(by, kFar), -kFar);
+  shapes->Require(step != 0);
+  const Condition back = step < 0;
+  // Backward an end may lie before the first element.
+  const IndexExpr low = Select(back, -1, 0);
+  const IndexExpr high = Select(back, extent - 1, extent);
+  const IndexExpr from = PlaceOf(context, start, extent, low, high);
+  const IndexExpr to = PlaceOf(context, end, extent, low, high);
+  const IndexExpr span = Select(back, from - to, to - from);
+  return {axis, from, CeilDiv(span, Max(Select(back, 0 - step, step), 1)),
+          step};
 }
 
 Status Slice(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 5));
-  for (int i = 1; i < context.input_count(); ++i) {
-    if (!context.HasInput(i)) continue;
-    if (i < 3 ? !IsKnown(context, i) : !IsConstant(context, i)) {
-      return SliceByData(context);
-    }
-  }
+  GraphBuilder& g = context.builder();
   Value x = context.Input(0);
   const Shape shape = context.shape(x);
-  ENCORE_ASSIGN_OR_RETURN(const Dims starts, context.DimsInput(1, "starts"));
-  ENCORE_ASSIGN_OR_RETURN(const Dims ends, context.DimsInput(2, "ends"));
-  Ints axes, steps(starts.size(), 1);
-  for (size_t i = 0; i < starts.size(); ++i)
-    axes.push_back(static_cast<int64_t>(i));
-  if (context.HasInput(3)) {
-    ENCORE_ASSIGN_OR_RETURN(axes, context.IntsInput(3, "axes"));
-  }
+  const int rank = shape.rank();
+  ENCORE_ASSIGN_OR_RETURN(IndexExprs starts, ElementsOf(context, 1, "starts"));
+  ENCORE_ASSIGN_OR_RETURN(IndexExprs ends, ElementsOf(context, 2, "ends"));
+  IndexExprs steps(starts.size(), 1);
   if (context.HasInput(4)) {
-    ENCORE_ASSIGN_OR_RETURN(steps, context.IntsInput(4, "steps"));
+    ENCORE_ASSIGN_OR_RETURN(steps, ElementsOf(context, 4, "steps"));
   }
-  if (ends.size() != starts.size() || axes.size() != starts.size() ||
-      steps.size() != starts.size()) {
+  if (ends.size() != starts.size() || steps.size() != starts.size()) {
     return NodeContext::Error(
         "inputs starts, ends, axes and steps have different lengths");
   }
-  ENCORE_RETURN_IF_ERROR(
-      context.AxesList(axes, shape.rank(), "input axes").status());
-  SliceAttrs slice{Dims(shape.rank(), 0), shape.dims(), Ints(shape.rank(), 1)};
+  ShapeBuilder shapes(context);
+  const auto per_dim = [&](const IndexExprs& values, int64_t otherwise) {
+    return PerDim(context, values, 3, rank, otherwise, &shapes);
+  };
+  ENCORE_ASSIGN_OR_RETURN(starts, per_dim(starts, 0));
+  ENCORE_ASSIGN_OR_RETURN(ends, per_dim(ends, INT64_MAX));
+  ENCORE_ASSIGN_OR_RETURN(steps, per_dim(steps, 1));
+  SliceAttrs slice{Dims(rank, 0), shape.dims(), Ints(rank, 1)};
   Ints reversed;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                            context.Axis(axes[i], shape.rank(), "input axes"));
-    ENCORE_ASSIGN_OR_RETURN(
-        const AxisRange range,
-        RangeOf(context, shape[axis], starts[i], ends[i], steps[i]));
-    slice.starts[axis] = range.start;
-    slice.limits[axis] = range.limit;
-    slice.strides[axis] = range.stride;
-    if (range.reversed) reversed.push_back(axis);
+  std::vector<std::pair<AxisRange, Dim>> gathered;
+  for (int d = 0; d < rank; ++d) {
+    if (starts[d].Is(0) && ends[d].Is(INT64_MAX) && steps[d].Is(1)) continue;
+    const IndexExpr extent = shapes.Extent(shape[d]);
+    const std::optional<int64_t> step = steps[d].constant();
+    if (!step) {
+      const AxisRange range = RangeByData(context, d, extent, starts[d],
+                                          ends[d], steps[d], &shapes);
+      gathered.emplace_back(range, shapes.Define(range.size, shape[d]));
+      continue;
+    }
+    shapes.Require(*step != 0, "input steps has an entry of 0");
+    const AxisRange range =
+        RangeOf(context, d, extent, starts[d], ends[d], *step < 0);
+    slice.starts[d] = shapes.Define(range.start, shape[d]);
+    slice.limits[d] = slice.starts[d] + shapes.Define(range.size, shape[d]);
+    slice.strides[d] = std::abs(std::max<int64_t>(*step, -INT64_MAX));
+    if (*step < 0) reversed.push_back(d);
   }
-  if (!reversed.empty()) {
-    std::sort(reversed.begin(), reversed.end());
-    x = context.Emit(Op::kReverse, {x}, AxesAttrs{std::move(reversed)});
+  ENCORE_ASSIGN_OR_RETURN(
+      x, shapes.Assert(x,
+                       "input steps has an entry of 0, or input axes an entry "
+                       "that is not an axis of input data"));
+  if (!reversed.empty()) x = g.Reverse(x, std::move(reversed));
+  x = context.Emit(Op::kSlice, {x}, std::move(slice));
+  for (const auto& [range, size] : gathered) {
+    const Value at = g.Add(g.Mul(CountTo(context, size), range.step.ToValue(g)),
+                           range.start.ToValue(g));
+    x = g.Take(x, at, range.axis);
   }
-  return context.Output(0, context.Emit(Op::kSlice, {x}, std::move(slice)));
+  return context.Output(0, x);
 }
 
 // Whether positions may be tabulated for a dim of this extent, or padded by so
 // much.
-bool FitsATable(const Dim& extent) {
+bool FitsATable(const IndexExpr& number) {
   constexpr int64_t kMost = int64_t{1} << 20;
-  return extent.is_constant() && extent.constant() >= -kMost &&
-         extent.constant() <= kMost;
+  return number.constant() && std::abs(*number.constant()) <= kMost;
 }
 
-// One dim padded by repeating what the data holds: the edge, its mirror image,
-// or the other end.
-StatusOr<Value> PadByGather(NodeContext& context, Value x, int axis,
-                            int64_t low, int64_t high, std::string_view mode) {
+// Which of `extent` elements, one at least, a mode repeats at a position within
+// or outside of them: the edge, the mirror image, or the other end.
+IndexExpr Repeated(std::string_view mode, const IndexExpr& at,
+                   const IndexExpr& extent) {
+  const IndexExpr last = extent - 1;
+  if (mode == "edge") return Max(Min(at, last), 0);
+  if (mode == "wrap") return Mod(at, Max(extent, 1));
+  const IndexExpr folded = Mod(at, Max(last * 2, 1));
+  return Min(folded, last * 2 - folded);
+}
+
+// Dims padded by repeating what the data holds. Where positions are computed by
+// the run, the extent is its to say too.
+StatusOr<Value> PadByRepeating(NodeContext& context, Value x,
+                               const IndexExprs& lows, const IndexExprs& to,
+                               std::string_view mode, std::string_view message,
+                               ShapeBuilder* shapes) {
+  GraphBuilder& g = context.builder();
   const Shape shape = context.shape(x);
-  if (shape[axis].constant() < 1) {
-    return NodeContext::Error(StrCat("mode ", mode, " is not possible for dim ",
-                                     axis, ", whose extent is 0"));
+  struct Padded {
+    int axis;
+    bool tabled;
+    Dim size;
+  };
+  std::vector<Padded> padded;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const IndexExpr extent = shapes->Extent(shape[d]), more = to[d] - extent;
+    if (lows[d].Is(0) && more.Is(0)) continue;
+    shapes->Require(extent > 0,
+                    StrCat("mode ", mode, " is not possible for dim ", d,
+                           ", whose extent is 0"));
+    const bool tabled =
+        FitsATable(lows[d]) && FitsATable(extent) && FitsATable(more);
+    const Value sum = g.Add(extent.ToValue(g), more.ToValue(g));
+    padded.push_back(
+        {d, tabled,
+         shapes->Define(tabled ? to[d] : IndexExpr(g, sum), kMaxSize)});
   }
-  const int64_t size = shape[axis].constant();
-  std::vector<int64_t> indices;
-  for (int64_t i = -low; i < size + high; ++i) {
-    int64_t at = i;
-    if (mode == "edge") {
-      at = std::clamp<int64_t>(i, 0, size - 1);
-    } else if (mode == "wrap") {
-      at = ((i % size) + size) % size;
-    } else if (size > 1) {
-      const int64_t period = 2 * (size - 1);
-      at = ((i % period) + period) % period;
-      at = std::min(at, period - at);
+  ENCORE_ASSIGN_OR_RETURN(x, shapes->Assert(x, message));
+  for (const auto& [d, tabled, size] : padded) {
+    const IndexExpr extent = shapes->Extent(shape[d]);
+    Value positions;
+    if (tabled) {
+      std::vector<int64_t> table;
+      for (int64_t i = 0; i < size.constant(); ++i) {
+        table.push_back(*Repeated(mode, i - lows[d], extent).constant());
+      }
+      positions = g.Constant(Literal::Vector<int64_t>(table));
     } else {
-      at = 0;
+      const IndexExpr at(g, g.Sub(CountTo(context, size), lows[d].ToValue(g)));
+      positions = Repeated(mode, at, extent).ToValue(g);
     }
-    indices.push_back(at);
+    x = g.Take(x, positions, d);
   }
-  GatherAttrs gather;
-  for (int i = 0; i < shape.rank(); ++i) {
-    gather.slice_sizes.push_back(i == axis ? Dim(1) : shape[i]);
-    if (i != axis) gather.offset_dims.push_back(i);
-  }
-  gather.collapsed_slice_dims = {axis};
-  gather.start_index_map = {axis};
-  gather.index_vector_dim = 1;
-  return context.Emit(
-      Op::kGather,
-      {x, context.builder().Constant(Literal::Vector<int64_t>(indices))},
-      std::move(gather));
+  return x;
 }
 
 Status Pad(NodeContext& context) {
+  constexpr std::string_view kWrong =
+      "input pads leads to a negative extent, or pads an empty axis by "
+      "repeating its elements";
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 4));
   ENCORE_ASSIGN_OR_RETURN(const std::string mode,
                           context.attributes().String("mode", "constant"));
@@ -388,51 +432,44 @@ Status Pad(NodeContext& context) {
         StrCat("attribute mode is ", Quote(mode),
                ", expected constant, reflect, edge or wrap"));
   }
-  if (!IsKnown(context, 1) ||
-      (context.HasInput(3) && !IsConstant(context, 3))) {
-    return PadByData(context, mode);
-  }
   Value x = context.Input(0);
-  const int rank = context.rank(x);
-  ENCORE_ASSIGN_OR_RETURN(const Dims pads, context.DimsInput(1, "pads"));
-  Ints axes = AxesFrom(0, rank);
-  if (context.HasInput(3)) {
-    ENCORE_ASSIGN_OR_RETURN(axes, context.IntsInput(3, "axes"));
-    ENCORE_RETURN_IF_ERROR(context.AxesList(axes, rank, "input axes").status());
-  }
-  if (pads.size() != 2 * axes.size()) {
+  const Shape shape = context.shape(x);
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs pads,
+                          ElementsOf(context, 1, "pads"));
+  const auto half = pads.begin() + static_cast<int64_t>(pads.size() / 2);
+  if (pads.size() % 2 != 0 ||
+      (!context.HasInput(3) &&
+       pads.size() != 2 * static_cast<size_t>(shape.rank()))) {
     return NodeContext::Error(StrCat("input pads has ", pads.size(),
-                                     " entries for ", axes.size(), " axes"));
+                                     " entries for ", shape.rank(), " axes"));
   }
-  PadAttrs pad{Dims(rank, 0), Dims(rank, 0), Ints(rank, 0)};
-  for (size_t i = 0; i < axes.size(); ++i) {
-    ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                            context.Axis(axes[i], rank, "input axes"));
-    pad.low[axis] = pads[i];
-    pad.high[axis] = pads[axes.size() + i];
+  ShapeBuilder shapes(context);
+  ENCORE_ASSIGN_OR_RETURN(IndexExprs lows,
+                          PerDim(context, IndexExprs(pads.begin(), half), 3,
+                                 shape.rank(), 0, &shapes));
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs highs,
+                          PerDim(context, IndexExprs(half, pads.end()), 3,
+                                 shape.rank(), 0, &shapes));
+  IndexExprs to;
+  // Longer pads would make extents beyond what 64 bits hold.
+  const auto pad = [&](const IndexExpr& by) {
+    return by.known() ? by : shapes.RequireWithin(by, -kFar, kFar);
+  };
+  for (int d = 0; d < shape.rank(); ++d) {
+    lows[d] = pad(lows[d]);
+    to.push_back(shapes.Extent(shape[d]) + lows[d] + pad(highs[d]));
   }
-  if (mode == "constant") {
-    Value value = context.HasInput(2) ? context.Reshape(context.Input(2), {})
-                                      : context.Scalar(context.dtype(x), 0);
-    // What was an attribute is f32.
-    if (value.dtype() != x.dtype()) {
-      value = context.builder().Cast(value, x.dtype());
-    }
-    return context.Output(0,
-                          context.Emit(Op::kPad, {x, value}, std::move(pad)));
+  if (mode != "constant") {
+    ENCORE_ASSIGN_OR_RETURN(
+        x, PadByRepeating(context, x, lows, to, mode, kWrong, &shapes));
+    return context.Output(0, x);
   }
-  for (int axis = 0; axis < rank; ++axis) {
-    const Dim &low = pad.low[axis], &high = pad.high[axis];
-    if (low == Dim(0) && high == Dim(0)) continue;
-    if (!FitsATable(low) || !FitsATable(high) || !FitsATable(x.shape()[axis]))
-      return PadByData(context, mode);
-  }
-  for (int axis = 0; axis < rank; ++axis) {
-    const Dim &low = pad.low[axis], &high = pad.high[axis];
-    if (low == Dim(0) && high == Dim(0)) continue;
-    ENCORE_ASSIGN_OR_RETURN(x, PadByGather(context, x, axis, low.constant(),
-                                           high.constant(), mode));
-  }
+  Value fill = context.HasInput(2) ? context.Reshape(context.Input(2), {})
+                                   : context.Scalar(x.dtype(), 0);
+  // What was an attribute is f32.
+  if (fill.dtype() != x.dtype()) fill = context.builder().Cast(fill, x.dtype());
+  ENCORE_ASSIGN_OR_RETURN(x,
+                          PadTo(context, x, lows, to, fill, kWrong, &shapes));
   return context.Output(0, x);
 }
 

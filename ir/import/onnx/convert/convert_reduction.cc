@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <optional>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/by_data.h"
+#include "encore/ir/import/onnx/shapes/data_axes.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -18,32 +17,30 @@ struct Reduction {
   bool keep_dims = true;
   // No axes and noop_with_empty_axes: nothing is combined.
   bool noop = false;
-  // Of axes that are data: for each dim whether it is one, a bool scalar, and
+  // Of axes that are data: for each dim whether it is one, and
   // what its extent becomes. Until Finish the dims keep their extents, or have
   // one more where they may be empty; what counts of a reduced one lies at 0.
-  std::vector<Value> marks;
+  std::vector<Condition> marks;
   Dims extents;
-  std::optional<SizesByData> sizes;
+
+  bool by_data() const { return !marks.empty(); }
 };
 
 Status ReadAxesByData(NodeContext& context, Reduction* reduction) {
-  GraphBuilder& g = context.builder();
   const Shape shape = context.shape(reduction->x);
-  SizesByData& sizes = reduction->sizes.emplace(context);
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> marks,
-                          MarksByData(context, shape.rank(), &sizes));
+  ShapeBuilder shapes(context);
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs marks,
+                          MarksByData(context, shape.rank(), &shapes));
   for (int d = 0; d < shape.rank(); ++d) {
-    const Value mark = g.Compare(marks[d], 1, Comparison::kEq);
-    reduction->marks.push_back(mark);
-    reduction->extents.push_back(sizes.Add(
-        g.Select(mark, 1, DimValue(context, shape[d])),
-        std::max<int64_t>(1, shape[d].UpperBound(g.graph().symbols()))));
+    reduction->marks.push_back(marks[d] == 1);
+    reduction->extents.push_back(
+        shapes.Define(Select(reduction->marks[d], 1, shapes.Extent(shape[d]))));
   }
   ENCORE_ASSIGN_OR_RETURN(
       reduction->x,
-      sizes.Assert(reduction->x,
-                   "input axes has an entry twice, or an entry that is not "
-                   "an axis"));
+      shapes.Assert(reduction->x,
+                    "input axes has an entry twice, or an entry that is not "
+                    "an axis"));
   return OkStatus();
 }
 
@@ -88,15 +85,15 @@ Status Finish(NodeContext& context, const Reduction& reduction, Value reduced) {
     reduced = g.Cast(reduced, reduction.dtype);
   }
   if (reduction.noop) return context.Output(0, reduced);
-  if (!reduction.sizes) {
+  if (!reduction.by_data()) {
     if (reduction.keep_dims) {
       reduced = context.Unsqueeze(reduced, reduction.axes);
     }
     return context.Output(0, reduced);
   }
   for (size_t d = 0; d < reduction.extents.size(); ++d) {
-    reduced = g.Take(reduced, reduction.sizes->CountTo(reduction.extents[d]),
-                     static_cast<int64_t>(d));
+    reduced =
+        g.SliceAxis(reduced, static_cast<int64_t>(d), 0, reduction.extents[d]);
   }
   if (!reduction.keep_dims) {
     ENCORE_ASSIGN_OR_RETURN(reduced,
@@ -110,7 +107,7 @@ Status Finish(NodeContext& context, const Reduction& reduction, Value reduced) {
 Value Combine(NodeContext& context, Combiner combiner,
               const Reduction& reduction, Value x) {
   GraphBuilder& g = context.builder();
-  if (!reduction.sizes) {
+  if (!reduction.by_data()) {
     return context.Emit(Op::kReduce, {x},
                         ReduceAttrs{combiner, reduction.axes});
   }
@@ -123,7 +120,7 @@ Value Combine(NodeContext& context, Combiner combiner,
       x = context.Emit(Op::kConcat, {x, along},
                        AxisAttrs{static_cast<int64_t>(d)});
     }
-    x = g.Select(reduction.marks[d], along, x);
+    x = g.Select(reduction.marks[d].ToValue(g), along, x);
   }
   return x;
 }
@@ -137,7 +134,7 @@ Value CountOf(NodeContext& context, const Reduction& reduction) {
   Value number = DimValue(context, count);
   for (size_t d = 0; d < reduction.marks.size(); ++d) {
     const Value extent = DimValue(context, shape[static_cast<int>(d)]);
-    number = g.Mul(number, g.Select(reduction.marks[d], extent, 1));
+    number = g.Mul(number, g.Select(reduction.marks[d].ToValue(g), extent, 1));
   }
   return number;
 }
@@ -158,7 +155,7 @@ Status Reduce(NodeContext& context) {
 Status ReduceMean(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const Reduction reduction, ReadReduction(context));
   if (reduction.noop) return context.Output(0, reduction.x);
-  if (IsFloat(context.dtype(reduction.x)) && !reduction.sizes) {
+  if (IsFloat(context.dtype(reduction.x)) && !reduction.by_data()) {
     return Finish(
         context, reduction,
         context.Emit(Op::kMean, {reduction.x}, AxesAttrs{reduction.axes}));
@@ -213,7 +210,7 @@ Status ReduceLogSumExp(NodeContext& context) {
   const Value top =
       context.Emit(Op::kSelect, {context.Emit(Op::kIsInf, {raw}), zero, raw});
   Value kept = top;
-  if (!reduction.sizes) kept = context.Unsqueeze(top, reduction.axes);
+  if (!reduction.by_data()) kept = context.Unsqueeze(top, reduction.axes);
   for (size_t d = 0; d < reduction.marks.size(); ++d) {
     const int axis = static_cast<int>(d);
     kept = context.builder().SliceAxis(kept, axis, 0, shape[axis]);

@@ -24,29 +24,14 @@ Status TopK(NodeContext& context) {
   // Any order will do where none is asked for.
   context.attributes().Ignore("sorted");
   Value order = context.Emit(Op::kArgSort, {x}, ArgSortAttrs{axis, largest});
-  Dims k;
-  if (IsKnown(context, 1)) {
-    ENCORE_ASSIGN_OR_RETURN(k, context.DimsInput(1, "K"));
-  } else {
-    ENCORE_ASSIGN_OR_RETURN(const auto count, ElementsOf(context, 1, "K"));
-    const Dim extent = context.shape(x)[static_cast<int>(axis)];
-    SizesByData sizes(context);
-    for (const Value& number : count) {
-      sizes.Require(
-          g.Compare(number, DimValue(context, extent), Comparison::kLe));
-      k.push_back(sizes.Add(number, extent.UpperBound(g.graph().symbols())));
-    }
-    ENCORE_ASSIGN_OR_RETURN(
-        order,
-        sizes.Assert(
-            order,
-            "input K is negative or larger than the extent of the axis"));
-  }
-  if (k.size() != 1) {
-    return NodeContext::Error(
-        StrCat("input K has ", k.size(), " elements, expected 1"));
-  }
-  const Value first = g.SliceAxis(order, axis, 0, k[0]);
+  ENCORE_ASSIGN_OR_RETURN(const IndexExpr k, ElementOf(context, 1, "K"));
+  ShapeBuilder shapes(context);
+  const Dim kept = shapes.Define(k, x.shape()[static_cast<int>(axis)]);
+  ENCORE_ASSIGN_OR_RETURN(
+      order,
+      shapes.Assert(
+          order, "input K is negative or larger than the extent of the axis"));
+  const Value first = g.SliceAxis(order, axis, 0, kept);
   ENCORE_RETURN_IF_ERROR(context.Output(0, context.TakeAlong(x, first, axis)));
   return context.Output(1, first);
 }
@@ -67,7 +52,7 @@ Status NonZero(NodeContext& context) {
   Value rest = PositionsOf(context, mask);
   std::vector<Value> rows;
   for (int d = shape.rank(); d-- > 0;) {
-    const Value extent = context.Reshape(g.DimValues({shape[d]}), {});
+    const Value extent = DimValue(context, shape[d]);
     rows.push_back(context.Unsqueeze(d == 0 ? rest : g.Rem(rest, extent), {0}));
     rest = g.Div(rest, extent);
   }
@@ -189,7 +174,7 @@ Status Unique(NodeContext& context) {
                          context.Reshape(g.Transpose(x, front), {n, width}));
   const Value ones = g.Cast(distinct.is_new, DType::kI64);
   const Value at = g.Iota(DType::kI64, {n}, 0);
-  const Value past = context.Reshape(g.DimValues({n}), {});
+  const Value past = DimValue(context, n);
   const auto firsts_by_number = [&](Value number) {
     return ScatterAt(g, g.Select(distinct.is_new, number, past), at,
                      Update::kSet);
@@ -203,7 +188,8 @@ Status Unique(NodeContext& context) {
     distinct.number = g.Take(coming, first, 0);
   }
   const int64_t bound = n.UpperBound(g.graph().symbols());
-  const Value numbers = CountUp(context, g.Sum(ones, {0}), bound);
+  const Value numbers =
+      CountTo(context, CountedSize(context, g.Sum(ones, {0}), bound));
   const Value firsts = g.Take(firsts_by_number(distinct.number), numbers, 0);
   const Value counts =
       ScatterAt(g, distinct.number,
@@ -329,8 +315,8 @@ Status NonMaxSuppression(NodeContext& context) {
   const Shape shape = context.shape(scores);
   const Dim count = shape.ElementCount();
   const Value at = PositionsOf(context, context.Reshape(stays, {count}));
-  const Value n = context.Reshape(g.DimValues({shape[2]}), {});
-  const Value classes = context.Reshape(g.DimValues({shape[1]}), {});
+  const Value n = DimValue(context, shape[2]);
+  const Value classes = DimValue(context, shape[1]);
   const Value row = g.Div(at, n);
   const Value columns[] = {
       g.Unsqueeze(g.Div(row, classes), {1}),

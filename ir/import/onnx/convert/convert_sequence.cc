@@ -128,9 +128,9 @@ Value PieceLengths(NodeContext& context, const Dim& extent, Value split) {
   GraphBuilder& g = context.builder();
   if (split.rank() == 1) return g.Cast(split, DType::kI64);
   const Value size = g.Cast(split, DType::kI64);
-  const Value total = context.Reshape(g.DimValues({extent}), {});
+  const Value total = DimValue(context, extent);
   const Value count = g.Div(g.Sub(g.Add(total, size), int64_t{1}), size);
-  const Value number = CountUp(context, count, std::nullopt);
+  const Value number = CountTo(context, CountedSize(context, count));
   return g.Min(g.Sub(total, g.Mul(number, size)), size);
 }
 
@@ -228,7 +228,7 @@ Status ConcatFromSequence(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       axis, context.Axis(axis, static_cast<int64_t>(shape.size()) + stack,
                          "attribute axis"));
-  const Dim joined = RunTimeSize(context, 0, std::nullopt);
+  const Dim joined = RunTimeSize(context.builder());
   if (stack) {
     shape.insert(shape.begin() + axis, joined);
   } else {

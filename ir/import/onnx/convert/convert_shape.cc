@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "encore/ir/import/onnx/converters.h"
-#include "encore/ir/import/onnx/shapes/by_data.h"
+#include "encore/ir/import/onnx/shapes/data_axes.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
@@ -11,51 +11,73 @@
 namespace encore::onnx {
 namespace {
 
+// The extent that an entry of -1 stands for, where the others have the product
+// `known`: an expression, or data where the product is.
+IndexExpr ExtentLeft(NodeContext& context, const Dim& total,
+                     const IndexExpr& known) {
+  GraphBuilder& g = context.builder();
+  if (known.known()) {
+    const IndexExpr rest = FloorDiv(IndexExpr(g, total), known);
+    if (rest.constant() || !IsFoundOut(context, known.dim())) return rest;
+  }
+  return {g, g.Div(DimValue(context, total), Max(known, 1).ToValue(g))};
+}
+
 // -1 once for "what is left", 0 for the input's own dim unless allowzero.
 Status Reshape(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   ENCORE_RETURN_IF_ERROR(context.CheckVector(1, "shape"));
   ENCORE_ASSIGN_OR_RETURN(const bool allow_zero,
                           context.attributes().Bool("allowzero", false));
-  if (!IsKnown(context, 1)) return ReshapeByData(context, allow_zero);
-  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(1, "shape"));
+  ENCORE_ASSIGN_OR_RETURN(IndexExprs dims, ElementsOf(context, 1, "shape"));
   const Value x = context.Input(0);
   const Shape from = context.shape(x);
-  int inferred = -1;
-  Dim known = 1;
-  for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
-    if (!allow_zero && dims[i] == Dim(0)) {
-      if (i >= from.rank()) {
-        return NodeContext::Error(
-            StrCat("input shape keeps dim ", i, " of a rank of ", from.rank()));
-      }
-      dims[i] = from[i];
+  ShapeBuilder shapes(context);
+  // An expression is an extent, whatever it may come to.
+  const auto is = [](const IndexExpr& dim, int64_t number) {
+    return dim.known() ? Condition(dim.Is(number)) : dim == number;
+  };
+  bool by_data = false;
+  IndexExpr known = 1, inferred = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const Condition zero = allow_zero ? Condition(false) : is(dims[i], 0);
+    if (static_cast<int>(i) < from.rank()) {
+      dims[i] = Select(zero, shapes.Extent(from[static_cast<int>(i)]), dims[i]);
+    } else {
+      shapes.Require(Not(zero), StrCat("input shape keeps dim ", i,
+                                       " of a rank of ", from.rank()));
     }
-    if (dims[i] == Dim(-1)) {
-      if (inferred >= 0)
-        return NodeContext::Error("input shape has more than one entry of -1");
-      inferred = i;
-      continue;
+    const Condition open = is(dims[i], -1);
+    if (dims[i].constant()) {
+      shapes.Require(*dims[i].constant() >= -1,
+                     StrCat("input shape has the entry ", *dims[i].constant()));
     }
-    if (dims[i].is_constant() && dims[i].constant() < 0) {
-      return NodeContext::Error(
-          StrCat("input shape has the entry ", dims[i].constant()));
-    }
-    known = known * dims[i];
+    inferred = inferred + Select(open, 1, 0);
+    known = known * Select(open, 1, dims[i]);
+    by_data = by_data || !dims[i].known();
   }
-  if (inferred >= 0) {
-    if (known == Dim(0)) {
-      return NodeContext::Error(
-          "input shape has both an entry of -1 and one of 0: the extent for -1 "
-          "is not determined");
-    }
-    const Dim rest = FloorDiv(from.ElementCount(), known);
-    if (IsFoundOut(context, known) && !rest.is_constant()) {
-      return ReshapeByData(context, allow_zero);
-    }
-    dims[inferred] = rest;
+  shapes.Require(inferred <= 1, "input shape has more than one entry of -1");
+  shapes.Require(!inferred.Is(1) || !known.Is(0),
+                 "input shape has both an entry of -1 and one of 0: the extent "
+                 "for -1 is not determined");
+  const IndexExpr rest = ExtentLeft(context, from.ElementCount(), known);
+  Dims shape;
+  for (IndexExpr& dim : dims) {
+    dim = Select(is(dim, -1), rest, dim);
+    by_data = by_data || !dim.known();
+    shape.push_back(shapes.Define(dim));
   }
-  return context.Output(0, context.Reshape(x, std::move(dims)));
+  if (by_data) {
+    shapes.RequireEqual(shapes.Product(dims),
+                        shapes.Extent(from.ElementCount()));
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const Value checked,
+      shapes.Assert(
+          x,
+          "input shape has another number of elements than input data, "
+          "or an entry below -1 or more than one -1"));
+  return context.Output(0, context.Reshape(checked, std::move(shape)));
 }
 
 Status Flatten(NodeContext& context) {
@@ -77,21 +99,15 @@ Status Flatten(NodeContext& context) {
 // Where `x` has extents of 1. The rank of what is left must be known, so that
 // none that data say may be 1 in a call: an assertion says so.
 StatusOr<Value> FindOnes(NodeContext& context, Value x, Ints* axes) {
-  GraphBuilder& g = context.builder();
-  const std::span<const Symbol> symbols = g.graph().symbols();
   const Shape shape = context.shape(x);
-  SizesByData sizes(context);
-  bool certain = true;
+  ShapeBuilder shapes(context);
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == Dim(1)) axes->push_back(i);
-    if (!IsFoundOut(context, shape[i]) || shape[i].LowerBound(symbols) > 1) {
-      continue;
+    if (IsFoundOut(context, shape[i])) {
+      shapes.Require(shapes.Extent(shape[i]) != 1);
     }
-    certain = false;
-    sizes.Require(g.Compare(DimValue(context, shape[i]), 1, Comparison::kNe));
   }
-  if (certain) return x;
-  return sizes.Assert(
+  return shapes.Assert(
       x,
       "input axes is left out, and an extent that is known only "
       "at run time is 1: the rank of the result would change");
@@ -170,18 +186,44 @@ Status Transpose(NodeContext& context) {
 Status Expand(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   ENCORE_RETURN_IF_ERROR(context.CheckVector(1, "shape"));
-  if (!IsKnown(context, 1)) return ExpandByData(context);
-  ENCORE_ASSIGN_OR_RETURN(Dims dims, context.DimsInput(1, "shape"));
-  const Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(IndexExprs dims, ElementsOf(context, 1, "shape"));
+  GraphBuilder& g = context.builder();
+  Value x = context.Input(0);
   const Shape from = context.shape(x);
   while (static_cast<int>(dims.size()) < from.rank())
     dims.insert(dims.begin(), 1);
   const int offset = static_cast<int>(dims.size()) - from.rank();
-  for (int i = 0; i < from.rank(); ++i) {
-    if (dims[offset + i] == Dim(1)) dims[offset + i] = from[i];
+  ShapeBuilder shapes(context);
+  Dims shape;
+  // Axes that may be repeated or not: which, data say.
+  std::vector<std::pair<int, Dim>> open;
+  for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
+    const IndexExpr& dim = dims[i];
+    const Dim extent = i < offset ? Dim(1) : from[i - offset];
+    const IndexExpr own = shapes.Extent(extent);
+    if (dim.Is(1)) {
+      shape.push_back(extent);
+      continue;
+    }
+    // What is known and does not go together is the broadcast's error.
+    if (extent == Dim(1) || (dim.known() && (dim.dim() == extent ||
+                                             !IsFoundOut(context, extent)))) {
+      shape.push_back(shapes.Define(dim));
+      continue;
+    }
+    shapes.Require(Or(own == 1, Or(dim == 1, dim == own)));
+    shape.push_back(shapes.Define(Select(own == 1, dim, own)));
+    if (shape.back() != extent) open.emplace_back(i - offset, shape.back());
   }
-  return context.Output(
-      0, context.builder().BroadcastTo(x, Shape(std::move(dims))));
+  ENCORE_ASSIGN_OR_RETURN(
+      x, shapes.Assert(x,
+                       "input shape does not broadcast with the shape of the "
+                       "first input"));
+  for (const auto& [axis, size] : open) {
+    const Value last = g.Sub(DimValue(context, from[axis]), 1);
+    x = g.Take(x, g.Min(CountTo(context, size), last), axis);
+  }
+  return context.Output(0, g.BroadcastTo(x, Shape(std::move(shape))));
 }
 
 Status Concat(NodeContext& context) {
@@ -196,55 +238,86 @@ Status Concat(NodeContext& context) {
   return context.Output(0, context.Emit(Op::kConcat, inputs, AxisAttrs{axis}));
 }
 
+// The extents of the parts that no input says: equal ones; where they cannot
+// be, the last one is smaller.
+StatusOr<Dims> EvenParts(NodeContext& context, int64_t axis,
+                         const Dim& extent) {
+  const auto outputs = static_cast<int64_t>(context.node().outputs.size());
+  ENCORE_ASSIGN_OR_RETURN(const int64_t parts,
+                          context.attributes().Int("num_outputs", outputs));
+  if (parts != outputs || parts < 1) {
+    return NodeContext::Error(StrCat("attribute num_outputs is ", parts,
+                                     " for ", outputs, " outputs"));
+  }
+  ENCORE_ASSIGN_OR_RETURN(const bool even,
+                          context.attributes().Bool("encore.even", false));
+  if (even && extent.is_constant() && extent.constant() % parts != 0) {
+    return context.ShapeMismatch(StrCat("dim ", axis, " of the input is ",
+                                        extent, ", which ", parts,
+                                        " outputs cannot share evenly"));
+  }
+  const Dim part = FloorDiv(extent + (parts - 1), parts);
+  Dims sizes(parts, part);
+  sizes.back() = extent - part * (parts - 1);
+  return sizes;
+}
+
+// The extents that input split says. The last one that data say is what the
+// others leave.
+Dims GivenParts(const IndexExprs& parts, const Dim& extent,
+                ShapeBuilder* shapes) {
+  Dims sizes;
+  std::optional<size_t> last;
+  IndexExpr total = 0;
+  Dim sum = 0;
+  for (const IndexExpr& part : parts) {
+    if (!part.known()) last = sizes.size();
+    sizes.push_back(shapes->Define(part, extent));
+    total = total + part;
+    sum = sum + sizes.back();
+  }
+  if (!last) return sizes;
+  shapes->Require(total == shapes->Extent(extent));
+  sizes[*last] = extent - (sum - sizes[*last]);
+  return sizes;
+}
+
 Status Split(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 2));
-  const Value x = context.Input(0);
+  Value x = context.Input(0);
   const Shape shape = context.shape(x);
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
                           context.AxisAttribute(0, shape.rank()));
-  const auto outputs = static_cast<int64_t>(context.node().outputs.size());
+  const Dim& extent = shape[static_cast<int>(axis)];
   Dims sizes;
   if (context.HasInput(1)) {
     context.attributes().Ignore("num_outputs");
-    if (!IsKnown(context, 1)) return SplitByData(context, axis);
-    ENCORE_ASSIGN_OR_RETURN(sizes, context.DimsInput(1, "split"));
-    if (static_cast<int64_t>(sizes.size()) != outputs) {
-      return NodeContext::Error(StrCat("input split has ", sizes.size(),
-                                       " parts for ", outputs, " outputs"));
-    }
+    ShapeBuilder shapes(context);
+    ENCORE_ASSIGN_OR_RETURN(
+        const IndexExprs parts,
+        ElementsOf(context, 1, "split", context.node().outputs.size(),
+                   "outputs"));
+    sizes = GivenParts(parts, extent, &shapes);
+    ENCORE_ASSIGN_OR_RETURN(
+        x, shapes.Assert(x,
+                         "input split has a negative entry, or its sum is not "
+                         "the extent of the axis"));
   } else {
-    ENCORE_ASSIGN_OR_RETURN(const int64_t parts,
-                            context.attributes().Int("num_outputs", outputs));
-    if (parts != outputs || parts < 1) {
-      return NodeContext::Error(StrCat("attribute num_outputs is ", parts,
-                                       " for ", outputs, " outputs"));
-    }
-    ENCORE_ASSIGN_OR_RETURN(const bool even,
-                            context.attributes().Bool("encore.even", false));
-    const Dim& extent = shape[axis];
-    if (even && extent.is_constant() && extent.constant() % parts != 0) {
-      return context.ShapeMismatch(StrCat("dim ", axis, " of the input is ",
-                                          extent, ", which ", parts,
-                                          " outputs cannot share evenly"));
-    }
-    // Equal parts; where they cannot be, the last one is smaller.
-    const Dim part = FloorDiv(shape[axis] + (parts - 1), parts);
-    sizes.assign(parts, part);
-    sizes.back() = shape[axis] - part * (parts - 1);
+    ENCORE_ASSIGN_OR_RETURN(sizes, EvenParts(context, axis, extent));
   }
   Dim start = 0;
-  for (int64_t i = 0; i < outputs; ++i) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Dim end = start + sizes[i];
     SliceAttrs slice{Dims(shape.rank(), 0), shape.dims(),
                      Ints(shape.rank(), 1)};
-    slice.starts[axis] = start;
-    start = start + sizes[i];
-    slice.limits[axis] = start;
+    slice.starts[axis] = std::exchange(start, end);
+    slice.limits[axis] = end;
     ENCORE_RETURN_IF_ERROR(context.Output(
         static_cast<int>(i), context.Emit(Op::kSlice, {x}, std::move(slice))));
   }
-  if (start != shape[axis]) {
+  if (start != extent) {
     return context.ShapeMismatch(StrCat("input split adds up to ", start,
-                                        ", not to ", shape[axis],
+                                        ", not to ", extent,
                                         ", the extent of dim ", axis));
   }
   return OkStatus();
@@ -252,119 +325,79 @@ Status Split(NodeContext& context) {
 
 Status Tile(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
-  if (!IsKnown(context, 1)) return TileByData(context);
-  ENCORE_ASSIGN_OR_RETURN(const Dims repeats, context.DimsInput(1, "repeats"));
-  const Value x = context.Input(0);
+  Value x = context.Input(0);
   const Shape shape = context.shape(x);
-  if (static_cast<int>(repeats.size()) != shape.rank()) {
-    return NodeContext::Error(StrCat("input repeats has ", repeats.size(),
-                                     " entries for a rank of ", shape.rank()));
-  }
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs repeats,
+                          ElementsOf(context, 1, "repeats", shape.rank(),
+                                     "dims of the first input"));
   // Each dim becomes (repeat, extent), the first of which is broadcast.
+  ShapeBuilder shapes(context);
   Dims wide, flat;
   Ints axes;
   for (int i = 0; i < shape.rank(); ++i) {
-    wide.push_back(repeats[i]);
+    const Dim repeat = shapes.Define(repeats[i]);
+    wide.push_back(repeat);
     axes.push_back(static_cast<int64_t>(wide.size()));
     wide.push_back(shape[i]);
-    flat.push_back(repeats[i] * shape[i]);
+    flat.push_back(repeat * shape[i]);
   }
+  ENCORE_ASSIGN_OR_RETURN(
+      x, shapes.Assert(x, "input repeats has an entry that is negative"));
   const Value spread = context.Emit(
       Op::kBroadcast, {x}, BroadcastAttrs{std::move(wide), std::move(axes)});
   return context.Output(0, context.Reshape(spread, std::move(flat)));
 }
 
-// How many steps there are where the bounds are extents and the step is known.
-std::optional<Dim> KnownSteps(NodeContext& context) {
-  std::optional<Dim> bounds[3];
-  for (int i = 0; i < 3; ++i) {
-    const auto elements = ElementsOf(context, i, "bound");
-    if (!elements.ok() || elements->size() != 1) return std::nullopt;
-    bounds[i] = KnownDim(context, (*elements)[0]);
-    if (!bounds[i]) return std::nullopt;
-  }
-  const Dim& delta = *bounds[2];
-  if (!delta.is_constant() || delta.constant() == 0) return std::nullopt;
-  const Dim span =
-      delta.constant() > 0 ? *bounds[1] - *bounds[0] : *bounds[0] - *bounds[1];
-  const int64_t step = std::abs(delta.constant());
-  const Dim steps = FloorDiv(span + (step - 1), step);
-  if (!steps.valid()) return std::nullopt;
-  const auto symbols = context.builder().graph().symbols();
-  return steps.LowerBound(symbols) >= 0 ? steps : Max(steps, 0);
+// How many integers lie from start below limit, delta apart.
+StatusOr<IndexExpr> IntegerSteps(NodeContext& context, ShapeBuilder* shapes) {
+  ENCORE_ASSIGN_OR_RETURN(const IndexExpr start,
+                          ElementOf(context, 0, "start"));
+  ENCORE_ASSIGN_OR_RETURN(const IndexExpr limit,
+                          ElementOf(context, 1, "limit"));
+  ENCORE_ASSIGN_OR_RETURN(const IndexExpr delta,
+                          ElementOf(context, 2, "delta"));
+  shapes->Require(delta != 0);
+  const Condition down = delta < 0;
+  const IndexExpr span = Select(down, start - limit, limit - start);
+  const IndexExpr step = Max(Select(down, 0 - delta, delta), 1);
+  return Max(CeilDiv(span, step), 0);
 }
 
-// A range whose bounds are data has a run-time size.
-Status RangeOfData(NodeContext& context) {
+// The same of floats.
+IndexExpr FloatSteps(NodeContext& context, ShapeBuilder* shapes) {
+  GraphBuilder& g = context.builder();
+  const auto number = [&](int i) {
+    return g.Cast(context.Reshape(context.Input(i), {}), DType::kF64);
+  };
+  const Value steps = g.Ceil(g.Div(g.Sub(number(1), number(0)), number(2)));
+  shapes->Require({g, g.Not(g.IsNan(steps))});
+  return {g, g.Cast(g.Max(steps, 0.0), DType::kI64)};
+}
+
+Status Range(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
   GraphBuilder& g = context.builder();
   const auto scalar = [&](int i) {
     return context.Reshape(context.Input(i), {});
   };
   Value start = scalar(0);
-  const Value limit = scalar(1), delta = scalar(2);
-  SizesByData sizes(context);
-  Dim size;
-  if (const auto known = KnownSteps(context)) {
-    size = *known;
-  } else if (IsFloat(start.dtype())) {
-    const auto wide = [&](Value x) { return g.Cast(x, DType::kF64); };
-    const Value steps =
-        g.Ceil(g.Div(g.Sub(wide(limit), wide(start)), wide(delta)));
-    sizes.Require(g.Not(g.IsNan(steps)));
-    size = sizes.Add(g.Cast(g.Max(steps, 0.0), DType::kI64), std::nullopt);
+  const Value delta = scalar(2);
+  ENCORE_RETURN_IF_ERROR(g.status());
+  ShapeBuilder shapes(context);
+  IndexExpr steps;
+  if (IsFloat(start.dtype())) {
+    steps = FloatSteps(context, &shapes);
   } else {
-    const auto wide = [&](Value x) { return g.Cast(x, DType::kI64); };
-    sizes.Require(g.Compare(delta, 0, Comparison::kNe));
-    const Value step = wide(delta), down = g.Compare(step, 0, Comparison::kLt);
-    const Value up = g.Sub(wide(limit), wide(start));
-    const Value span = g.Select(down, g.Neg(up), up);
-    const Value steps = g.Add(g.Div(g.Sub(span, 1), g.Max(g.Abs(step), 1)), 1);
-    size = sizes.Add(g.Select(g.Compare(span, 0, Comparison::kGt), steps, 0),
-                     std::nullopt);
+    ENCORE_ASSIGN_OR_RETURN(steps, IntegerSteps(context, &shapes));
   }
+  const Dim size = shapes.Define(steps, kMaxSize);
   ENCORE_ASSIGN_OR_RETURN(
       start,
-      sizes.Assert(start,
-                   "input delta is 0, or the range from start to limit has "
-                   "too many elements"));
-  const Value index = g.Cast(sizes.CountTo(size), start.dtype());
+      shapes.Assert(start,
+                    "input delta is 0, or the range from start to limit has "
+                    "too many elements"));
+  const Value index = g.Iota(start.dtype(), {size}, 0);
   return context.Output(0, g.Add(g.Mul(index, delta), start));
-}
-
-Status Range(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 3));
-  for (int i = 0; i < 3; ++i) {
-    if (!IsConstant(context, i)) return RangeOfData(context);
-  }
-  double bounds[3];
-  DType dtype = DType::kF32;
-  for (int i = 0; i < 3; ++i) {
-    constexpr std::string_view kNames[] = {"start", "limit", "delta"};
-    ENCORE_ASSIGN_OR_RETURN(const Literal literal,
-                            context.ConstantInput(i, kNames[i]));
-    if (literal.element_count() != 1) {
-      return NodeContext::Error(
-          StrCat("input ", kNames[i], " is not a scalar"));
-    }
-    bounds[i] = literal.AsDouble(0);
-    dtype = literal.dtype();
-  }
-  const auto [start, limit, delta] = bounds;
-  const double steps = std::ceil((limit - start) / delta);
-  if (delta == 0 || !(steps < 1e15)) {
-    return NodeContext::Error(
-        "input delta is 0, or the range from start to limit has "
-        "too many elements");
-  }
-  const auto count = static_cast<int64_t>(std::max(steps, 0.0));
-  const Value index = context.Emit(Op::kIota, {}, IotaAttrs{dtype, {count}, 0});
-  const Shape shape = {count};
-  const Value scaled = context.Emit(
-      Op::kMul, {index, context.Fill(context.Scalar(dtype, delta), shape)});
-  return context.Output(
-      0, context.Emit(
-             Op::kAdd,
-             {scaled, context.Fill(context.Scalar(dtype, start), shape)}));
 }
 
 Status DepthToSpace(NodeContext& context) {

@@ -37,7 +37,7 @@ std::vector<Value> EmitSized(NodeContext& context, Op op, Value x, Attrs attrs,
     }
   }
   if (attrs.size.empty()) {
-    attrs.size = {RunTimeSize(context, 0, std::nullopt)};
+    attrs.size = {RunTimeSize(context.builder())};
   }
   return context.builder().Node(op, std::vector<Value>{x}, std::move(attrs));
 }

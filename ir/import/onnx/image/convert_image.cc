@@ -4,7 +4,7 @@
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
-#include "encore/ir/import/onnx/shapes/pad_by_data.h"
+#include "encore/ir/import/onnx/shapes/pad_to.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -14,14 +14,12 @@ namespace {
 // The number of elements along an axis of an image, at most.
 constexpr int64_t kMaxExtent = int64_t{1} << 24;
 
-using Values = std::vector<Value>;
-
 // One entry per spatial dim. A window takes the elements of a block, dilations
 // apart; windows are strides apart, the first begins before the image by the
 // padding.
 struct Blocks {
   Ints dilations, strides, pads;
-  Values image, block, counts;
+  IndexExprs image, block, counts;
 };
 
 StatusOr<Blocks> ReadBlocks(NodeContext& context) {
@@ -55,18 +53,16 @@ StatusOr<Blocks> ReadBlocks(NodeContext& context) {
 }
 
 // How often the window fits along each axis; that it does is required.
-void CountWindows(GraphBuilder& g, Blocks* blocks, SizesByData* sizes) {
+void CountWindows(Blocks* blocks, ShapeBuilder* shapes) {
   const size_t rank = blocks->image.size();
   for (size_t d = 0; d < rank; ++d) {
-    sizes->Require(g.Compare(blocks->image[d], 1, Comparison::kGe));
-    sizes->Require(g.Compare(blocks->block[d], 1, Comparison::kGe));
-    const Value reach =
-        g.Add(g.Mul(g.Sub(blocks->block[d], 1), blocks->dilations[d]), 1);
-    const Value padded =
-        g.Add(blocks->image[d], blocks->pads[d] + blocks->pads[rank + d]);
-    const Value room = g.Sub(padded, reach);
-    sizes->Require(g.Compare(room, 0, Comparison::kGe));
-    blocks->counts.push_back(g.Add(g.Div(room, blocks->strides[d]), 1));
+    IndexExpr &image = blocks->image[d], &block = blocks->block[d];
+    image = shapes->RequireWithin(image, 1, kMaxExtent);
+    block = shapes->RequireWithin(block, 1, kMaxExtent);
+    const IndexExpr room = image + blocks->pads[d] + blocks->pads[rank + d] -
+                           (block - 1) * blocks->dilations[d] - 1;
+    shapes->Require(room >= 0);
+    blocks->counts.push_back(FloorDiv(Max(room, 0), blocks->strides[d]) + 1);
   }
 }
 
@@ -74,13 +70,13 @@ void CountWindows(GraphBuilder& g, Blocks* blocks, SizesByData* sizes) {
 // elements in row-major order; past the last for what is padding. [block…,
 // counts…].
 Value Places(NodeContext& context, const Blocks& blocks, const Dims& windows,
-             const SizesByData& sizes, Value past) {
+             Value past) {
   GraphBuilder& g = context.builder();
   const size_t rank = blocks.image.size();
   const auto along = [&](size_t axis) {
     Dims column(2 * rank, 1);
     column[axis] = windows[axis];
-    return context.Reshape(sizes.CountTo(windows[axis]), std::move(column));
+    return context.Reshape(CountTo(context, windows[axis]), std::move(column));
   };
   Value place = g.Scalar(DType::kI64, int64_t{0});
   Value inside = g.Constant(Literal::Scalar(true));
@@ -89,10 +85,10 @@ Value Places(NodeContext& context, const Blocks& blocks, const Dims& windows,
         g.Sub(g.Add(g.Mul(along(d), blocks.dilations[d]),
                     g.Mul(along(rank + d), blocks.strides[d])),
               blocks.pads[d]);
-    inside = g.And(
-        inside, g.And(g.Compare(position, 0, Comparison::kGe),
-                      g.Compare(position, blocks.image[d], Comparison::kLt)));
-    place = g.Add(g.Mul(place, blocks.image[d]), position);
+    const Value extent = blocks.image[d].ToValue(g);
+    inside = g.And(inside, g.And(g.Compare(position, 0, Comparison::kGe),
+                                 g.Compare(position, extent, Comparison::kLt)));
+    place = g.Add(g.Mul(place, extent), position);
   }
   return g.Select(inside, place, past);
 }
@@ -108,29 +104,28 @@ Status Col2Im(NodeContext& context) {
     return NodeContext::Error(
         StrCat("input is ", x.type(), ", expected [N, C * block, windows]"));
   }
-  SizesByData sizes(context);
-  CountWindows(g, &blocks, &sizes);
-  const Value size = sizes.Product(blocks.image);
-  const Value block = g.Max(sizes.Product(blocks.block), 1);
-  const Value rows = DimValue(context, shape[1]);
-  sizes.Require(g.Compare(g.Rem(rows, block), 0, Comparison::kEq));
-  sizes.Require(g.Compare(sizes.Product(blocks.counts),
-                          DimValue(context, shape[2]), Comparison::kEq));
-  const Dim channels = sizes.Add(g.Div(rows, block), std::nullopt);
+  ShapeBuilder shapes(context);
+  CountWindows(&blocks, &shapes);
+  const IndexExpr size = shapes.Product(blocks.image);
+  const IndexExpr block = Max(shapes.Product(blocks.block), 1);
+  const IndexExpr rows = shapes.Extent(shape[1]);
+  shapes.Require(Mod(rows, block) == 0);
+  shapes.Require(shapes.Product(blocks.counts) == shapes.Extent(shape[2]));
+  const Dim channels = shapes.Define(FloorDiv(rows, block));
   Dims image = {shape[0], channels}, windows;
-  for (const Value& extent : blocks.image) {
-    image.push_back(sizes.Add(extent, kMaxExtent));
+  for (const IndexExpr& extent : blocks.image) {
+    image.push_back(shapes.Define(extent));
   }
-  for (const Values& extents : {blocks.block, blocks.counts}) {
-    for (const Value& extent : extents) {
-      windows.push_back(sizes.Add(extent, kMaxExtent));
+  for (const IndexExprs& extents : {blocks.block, blocks.counts}) {
+    for (const IndexExpr& extent : extents) {
+      windows.push_back(shapes.Define(extent, kMaxExtent));
     }
   }
-  const Dim flat = sizes.Add(size, std::nullopt);
+  const Dim flat = shapes.Define(size);
   ENCORE_ASSIGN_OR_RETURN(
-      x, sizes.Assert(x,
-                      "inputs image_shape and block_shape do not match the "
-                      "shape of the first input"));
+      x, shapes.Assert(x,
+                       "inputs image_shape and block_shape do not match the "
+                       "shape of the first input"));
   const Dim planes = shape[0] * channels;
   const Dim updates = Shape(windows).ElementCount();
   ScatterAttrs scatter;
@@ -139,7 +134,7 @@ Status Col2Im(NodeContext& context) {
   scatter.scatter_dims_to_operand_dims = {1};
   scatter.index_vector_dim = 1;
   scatter.update = Update::kAdd;
-  const Value places = Places(context, blocks, windows, sizes, size);
+  const Value places = Places(context, blocks, windows, size.ToValue(g));
   const Value sums =
       g.Scatter(g.Full({planes, flat}, g.Constant(Literal(x.dtype(), {}))),
                 context.Reshape(places, {updates, 1}),
@@ -150,43 +145,34 @@ Status Col2Im(NodeContext& context) {
 // The middle of each axis, or zeros around it; what is odd comes at the end.
 Status CenterCropPad(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
-  GraphBuilder& g = context.builder();
-  const Value x = context.Input(0);
-  Ints axes = AxesFrom(0, x.rank());
+  Value x = context.Input(0);
+  const Shape shape = context.shape(x);
+  Ints axes = AxesFrom(0, shape.rank());
   ENCORE_ASSIGN_OR_RETURN(axes, context.attributes().Ints("axes", axes));
   ENCORE_RETURN_IF_ERROR(
-      context.AxesList(axes, x.rank(), "attribute axes").status());
-  bool known = IsConstant(context, 1);
-  for (int64_t& axis : axes) {
-    ENCORE_ASSIGN_OR_RETURN(axis,
-                            context.Axis(axis, x.rank(), "attribute axes"));
-    known &= x.shape()[static_cast<int>(axis)].is_constant();
-  }
-  if (!known) {
-    ENCORE_ASSIGN_OR_RETURN(const Value y,
-                            FitByData(context, x, axes, 1, "shape", true));
-    return context.Output(0, y);
-  }
-  ENCORE_ASSIGN_OR_RETURN(const Ints wanted, context.IntsInput(1, "shape"));
-  if (wanted.size() != axes.size()) {
-    return NodeContext::Error(StrCat("input shape has ", wanted.size(),
-                                     " entries for ", axes.size(), " axes"));
-  }
-  Dims low(x.rank(), 0), high(x.rank(), 0);
+      context.AxesList(axes, shape.rank(), "attribute axes").status());
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs wanted,
+                          ElementsOf(context, 1, "shape", axes.size(), "axes"));
+  ShapeBuilder shapes(context);
+  IndexExprs lows(shape.rank(), 0), to;
+  for (int d = 0; d < shape.rank(); ++d) to.push_back(shapes.Extent(shape[d]));
   for (size_t i = 0; i < axes.size(); ++i) {
-    const int64_t axis = axes[i];
-    const int64_t extent = x.shape()[static_cast<int>(axis)].constant();
-    if (wanted[i] < 0 || wanted[i] > kMaxExtent) {
-      return NodeContext::Error(StrCat("dim ", axis, " of ", x.type(),
-                                       " cannot be cropped or padded to ",
-                                       wanted[i]));
-    }
-    const int64_t more = wanted[i] - extent;
-    low[axis] = more / 2;
-    high[axis] = more - more / 2;
+    ENCORE_ASSIGN_OR_RETURN(
+        const int64_t axis,
+        context.Axis(axes[i], shape.rank(), "attribute axes"));
+    const IndexExpr size = shapes.RequireWithin(wanted[i], 0, kMaxExtent);
+    const IndexExpr more = size - to[axis], less = to[axis] - size;
+    lows[axis] = FloorDiv(Max(more, 0), 2) - FloorDiv(Max(less, 0), 2);
+    to[axis] = size;
   }
-  return context.Output(0, g.Pad(x, g.Constant(Literal(x.dtype(), {})),
-                                 std::move(low), std::move(high)));
+  ENCORE_ASSIGN_OR_RETURN(
+      x, PadTo(context, x, lows, to,
+               context.builder().Constant(Literal(x.dtype(), {})),
+               StrCat("input shape has an entry that is negative or larger "
+                      "than ",
+                      kMaxExtent),
+               &shapes));
+  return context.Output(0, x);
 }
 
 // Where the elements of an axis lie between -1 and 1.
@@ -208,7 +194,7 @@ Status AffineGrid(NodeContext& context) {
   Value theta = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const bool align_corners,
                           context.attributes().Bool("align_corners", false));
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> size,
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs size,
                           ElementsOf(context, 1, "size"));
   const int rank = static_cast<int>(size.size()) - 2;
   const Shape shape = context.shape(theta);
@@ -218,17 +204,16 @@ Status AffineGrid(NodeContext& context) {
                                      " for a size of ", size.size(),
                                      " entries"));
   }
-  SizesByData sizes(context);
-  sizes.Require(
-      g.Compare(size[0], DimValue(context, shape[0]), Comparison::kEq));
+  ShapeBuilder shapes(context);
+  shapes.RequireEqual(size[0], shapes.Extent(shape[0]));
   Dims extents;
   for (int d = 0; d < rank; ++d) {
-    extents.push_back(sizes.Add(size[2 + d], kMaxExtent));
+    extents.push_back(shapes.Define(size[2 + d], kMaxExtent));
   }
   ENCORE_ASSIGN_OR_RETURN(
-      theta, sizes.Assert(theta,
-                          "input size does not match the batch size or "
-                          "the number of spatial dims of input theta"));
+      theta, shapes.Assert(theta,
+                           "input size does not match the batch size or "
+                           "the number of spatial dims of input theta"));
   const auto column = [&](int k) {
     Dims dims(rank + 2, 1);
     dims.front() = shape[0];
@@ -239,9 +224,9 @@ Status AffineGrid(NodeContext& context) {
   for (int d = 0; d < rank; ++d) {
     Dims along(rank + 2, 1);
     along[1 + d] = extents[d];
-    const Value at = g.Cast(
-        Coordinates(g, sizes.CountTo(extents[d]), size[2 + d], align_corners),
-        theta.dtype());
+    const Value at = g.Cast(Coordinates(g, CountTo(context, extents[d]),
+                                        size[2 + d].ToValue(g), align_corners),
+                            theta.dtype());
     // The last axis comes first.
     grid = g.Add(grid, g.Mul(column(rank - 1 - d),
                              context.Reshape(at, std::move(along))));

@@ -58,23 +58,22 @@ RoiSpan SpanOf(GraphBuilder& g, Value start, Value end, const RoiMode& mode) {
 
 // The samples of a bin along one axis.
 struct RoiSamples {
-  Dim most;       // of all regions
-  Value numbers;  // 0, 1, … below that
-  Value counts;   // [R]: how many a region has
+  Dim most;      // of all regions
+  Value counts;  // [R]: how many a region has
 };
 
 // As many samples as a bin has elements, at least in part.
 RoiSamples AdaptiveSamples(GraphBuilder& g, const RoiSpan& span, int64_t bins,
-                           SizesByData* sizes) {
+                           ShapeBuilder* shapes) {
   const Value counts =
       g.Max(g.Ceil(g.Div(span.size, static_cast<double>(bins))), 0.0);
   // No regions have no largest one.
   const Value most = g.Max(g.Reduce(counts, Combiner::kMax, {0}), 0.0);
-  return {sizes->Add(g.Cast(most, DType::kI64), INT16_MAX), Value(), counts};
+  return {shapes->Define({g, g.Cast(most, DType::kI64)}, INT16_MAX), counts};
 }
 
 RoiSamples FixedSamples(GraphBuilder& g, const RoiSpan& span, int64_t count) {
-  return {Dim(count), g.Iota(DType::kI64, {count}, 0),
+  return {Dim(count),
           g.BroadcastTo(g.Scalar(span.low.dtype(), static_cast<double>(count)),
                         span.low.shape())};
 }
@@ -88,7 +87,8 @@ std::vector<Tap> RoiTaps(GraphBuilder& g, const RoiSpan& span, int64_t bins,
   const auto each = [&](Value value) { return g.Unsqueeze(value, {1, 2}); };
   const Value bin = g.Reshape(g.Iota(dtype, {bins}, 0), {1, bins, 1});
   const Value number =
-      g.Reshape(g.Cast(samples.numbers, dtype), {1, 1, samples.most});
+      g.Reshape(g.Cast(g.Iota(DType::kI64, {samples.most}, 0), dtype),
+                {1, 1, samples.most});
   const Value counts = each(samples.counts);
   const Value part = g.Div(g.Add(number, 0.5), g.Max(counts, 1.0));
   const Value step = each(g.Div(span.size, static_cast<double>(bins)));
@@ -119,8 +119,9 @@ Value CountedSamples(GraphBuilder& g, const std::vector<RoiSamples>& samples,
     const RoiSamples& axis = samples[d];
     Shape along = {1, 1, 1, 1, 1, 1};
     along[3 + 2 * d] = axis.most;
-    const Value number =
-        g.Reshape(g.Cast(axis.numbers, axis.counts.dtype()), along);
+    const Value number = g.Reshape(
+        g.Cast(g.Iota(DType::kI64, {axis.most}, 0), axis.counts.dtype()),
+        along);
     const Value count = g.Reshape(axis.counts, {regions, 1, 1, 1, 1, 1});
     const Value below = g.Compare(number, count, Comparison::kLt);
     counted = d == 0 ? below : g.And(counted, below);
@@ -202,19 +203,16 @@ Status RoiAlign(NodeContext& context) {
                            SpanOf(g, corner(0), corner(2), mode)};
   const int64_t bins[] = {mode.height, mode.width};
   std::vector<RoiSamples> samples;
-  SizesByData sizes(context);
+  ShapeBuilder shapes(context);
   for (int d = 0; d < 2; ++d) {
     samples.push_back(mode.samples == 0
-                          ? AdaptiveSamples(g, spans[d], bins[d], &sizes)
+                          ? AdaptiveSamples(g, spans[d], bins[d], &shapes)
                           : FixedSamples(g, spans[d], mode.samples));
   }
-  if (mode.samples == 0) {
-    ENCORE_ASSIGN_OR_RETURN(
-        images,
-        sizes.Assert(images,
-                     "input rois has a region with too many sampling points"));
-    for (RoiSamples& axis : samples) axis.numbers = sizes.CountTo(axis.most);
-  }
+  ENCORE_ASSIGN_OR_RETURN(
+      images,
+      shapes.Assert(images,
+                    "input rois has a region with too many sampling points"));
   std::vector<std::vector<Tap>> taps;
   for (int d = 0; d < 2; ++d) {
     taps.push_back(RoiTaps(g, spans[d], bins[d], samples[d], axes[d]));

@@ -1,11 +1,10 @@
 // Elements moved by computed indices: sequences reversed, poolings undone.
 
 #include <algorithm>
-#include <numeric>
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/image/window.h"
-#include "encore/ir/import/onnx/shapes/pad_by_data.h"
+#include "encore/ir/import/onnx/shapes/pad_to.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -73,10 +72,14 @@ Status MaxUnpool(NodeContext& context) {
                       context.Reshape(x, {count}), std::move(scatter));
   y = context.Reshape(y, pooled);
   if (context.HasInput(2)) {
-    Ints axes(pooled.size());
-    std::iota(axes.begin(), axes.end(), 0);
     ENCORE_ASSIGN_OR_RETURN(
-        y, FitByData(context, y, axes, 2, "output_shape", false));
+        const IndexExprs to,
+        ElementsOf(context, 2, "output_shape", pooled.size(), "axes"));
+    ShapeBuilder shapes(context);
+    ENCORE_ASSIGN_OR_RETURN(
+        y, PadTo(context, y, IndexExprs(to.size(), 0), to,
+                 context.Scalar(y.dtype(), 0),
+                 "input output_shape has a negative entry", &shapes));
   }
   return context.Output(0, y);
 }

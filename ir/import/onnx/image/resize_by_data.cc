@@ -53,7 +53,8 @@ StatusOr<Values> Numbers(NodeContext& context, int i, std::string_view what,
 Status ApplySizes(NodeContext& context, AspectPolicy policy,
                   std::vector<AxisByData>* axes) {
   GraphBuilder& g = context.builder();
-  ENCORE_ASSIGN_OR_RETURN(const Values sizes, ElementsOf(context, 3, "sizes"));
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs sizes,
+                          ElementsOf(context, 3, "sizes"));
   if (sizes.size() != axes->size()) {
     return NodeContext::Error(StrCat("input sizes has ", sizes.size(),
                                      " entries for ", axes->size(), " axes"));
@@ -61,7 +62,7 @@ Status ApplySizes(NodeContext& context, AspectPolicy policy,
   std::vector<ResizedAxis<GraphNumber>> numbers;
   for (size_t i = 0; i < axes->size(); ++i) {
     numbers.push_back((*axes)[i].numbers);
-    numbers[i].to = {g, g.Cast(sizes[i], DType::kF64)};
+    numbers[i].to = {g, g.Cast(sizes[i].ToValue(g), DType::kF64)};
   }
   ApplySizes<GraphNumber>(policy, numbers);
   for (size_t i = 0; i < axes->size(); ++i) (*axes)[i].numbers = numbers[i];
@@ -144,11 +145,12 @@ Value Interpolate(NodeContext& context, Value x, const AxisByData& plan,
 
 // How many taps the kernel of an axis has, by how much it shrinks.
 void AddTaps(GraphBuilder& g, const ResizeMode& mode, AxisByData* plan,
-             SizesByData* sizes) {
+             ShapeBuilder* sizes) {
   plan->shrink = arithmetic::Min(plan->numbers.scale, 1.0);
   plan->first = FirstTap(mode, plan->shrink);
   const GraphNumber taps = 2.0 - plan->first * 2.0;
-  plan->taps = sizes->Add(g.Cast(taps.value(), DType::kI64), 8 * kMaxResized);
+  plan->taps =
+      sizes->Define({g, g.Cast(taps.value(), DType::kI64)}, 8 * kMaxResized);
 }
 
 // As Interpolate, with as many taps as the shrunk axis needs.
@@ -227,7 +229,7 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
   ENCORE_ASSIGN_OR_RETURN(std::vector<AxisByData> plans,
                           ReadAxes(context, mode, axes));
   if (!mode.crops()) std::erase_if(plans, IsKept);
-  SizesByData sizes(context);
+  ShapeBuilder sizes(context);
   for (AxisByData& plan : plans) {
     const Value from = plan.numbers.from.value(), to = plan.numbers.to.value(),
                 scale = plan.numbers.scale.value();
@@ -236,10 +238,10 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
                                 g.Compare(to, 0.0, Comparison::kEq));
     const Value fits = g.And(g.Compare(scale, 0.0, Comparison::kGt),
                              g.Compare(from, 0.0, Comparison::kGt));
-    sizes.Require(g.Or(nothing, fits));
+    sizes.Require({g, g.Or(nothing, fits)});
     sizes.Require(
-        g.Compare(to, static_cast<double>(kMaxResized), Comparison::kLt));
-    plan.size = sizes.Add(g.Cast(to, DType::kI64), kMaxResized);
+        {g, g.Compare(to, static_cast<double>(kMaxResized), Comparison::kLt)});
+    plan.size = sizes.Define({g, g.Cast(to, DType::kI64)}, kMaxResized);
     if (mode.antialias && mode.interpolation != Interpolation::kNearest) {
       AddTaps(g, mode, &plan, &sizes);
     }
@@ -255,8 +257,8 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
   x = ToInterpolate(context, mode, x);
   std::vector<Value> inside;
   for (const AxisByData& plan : plans) {
-    const GraphNumber index = {g,
-                               g.Cast(sizes.CountTo(plan.size), DType::kF64)};
+    const GraphNumber index = {
+        g, g.Cast(CountTo(context, plan.size), DType::kF64)};
     const GraphNumber at =
         SourcePosition(mode.transformation, plan.numbers, index);
     const Value position = at.value();
@@ -266,7 +268,7 @@ Status ResizeByData(NodeContext& context, const ResizeMode& mode,
                  NearestElement(mode.nearest, plan.numbers, at).value());
     } else if (mode.antialias) {
       x = InterpolateWidely(context, x, plan, mode, position,
-                            sizes.CountTo(plan.taps));
+                            CountTo(context, plan.taps));
     } else {
       x = Interpolate(context, x, plan, mode, position);
     }

@@ -25,6 +25,7 @@
 
 #include "encore/ir/build/builder.h"
 #include "encore/ir/import/onnx/scope/element_shape.h"
+#include "encore/ir/import/onnx/scope/equal_dims.h"
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
@@ -55,10 +56,9 @@ struct Bound {
   bool is_weight = false;
 };
 
-// A symbol that a node defines, and 0, 1, … below it, which that node gives.
+// A symbol that a node defines.
 struct FoundSize {
   Dim dim;
-  Value numbers;
   // Whether it is 0 where the number makes no sense and an assertion says so.
   bool asserted = false;
 };
@@ -151,11 +151,14 @@ class Scope {
   void AddSize(Value size, FoundSize found) {
     sizes_->emplace(size.id(), std::move(found));
   }
+  // Dims of this scope's graph that a node before asserts to be equal.
+  EqualDims& equal_dims() { return *equal_dims_; }
 
   // For a scope of the same graph.
   void ShareFacts(const Scope& other) {
     elements_ = other.elements_;
     sizes_ = other.sizes_;
+    equal_dims_ = other.equal_dims_;
   }
 
   // Whether it is a subgraph's, which may never run.
@@ -173,6 +176,7 @@ class Scope {
   std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
   std::shared_ptr<std::map<ValueId, FoundSize>> sizes_ =
       std::make_shared<std::map<ValueId, FoundSize>>();
+  std::shared_ptr<EqualDims> equal_dims_ = std::make_shared<EqualDims>();
   bool needs_restart_ = false;
   Obstacle obstacle_ = Obstacle::kNone;
 };

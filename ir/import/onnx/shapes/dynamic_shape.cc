@@ -8,9 +8,6 @@
 namespace encore::onnx {
 namespace {
 
-// The bound of a size that nothing bounds.
-constexpr int64_t kMaxSize = int64_t{1} << 40;
-
 // Element `i` of a vector, as a scalar.
 Value Element(NodeContext& context, Value vector, int64_t i) {
   return context.Reshape(context.builder().SliceAxis(vector, 0, i, i + 1), {});
@@ -74,8 +71,8 @@ bool StepBack(GraphBuilder& g, Source* source) {
   }
 }
 
-// Element `index` of a tensor of integers, as an i64 scalar.
-Value TracedElement(NodeContext& context, Value tensor, int64_t index) {
+// Element `index` of a tensor of integers.
+IndexExpr TracedElement(NodeContext& context, Value tensor, int64_t index) {
   GraphBuilder& g = context.builder();
   Source source{tensor, index};
   while (StepBack(g, &source)) {
@@ -83,37 +80,25 @@ Value TracedElement(NodeContext& context, Value tensor, int64_t index) {
   const encore::Graph& graph = g.graph();
   const NodeId node = graph.producer(source.value.id());
   if (graph.op(node) == Op::kDimValues) {
-    return DimValue(context,
-                    graph.attrs<DimValuesAttrs>(node).dims[source.index]);
+    return {g, graph.attrs<DimValuesAttrs>(node).dims[source.index]};
   }
   if (const Literal* known = source.value.constant()) {
-    return g.Scalar(DType::kI64, known->AsInt(source.index));
+    return known->AsInt(source.index);
   }
   const Dim count = source.value.shape().ElementCount();
   const Value flat =
       g.Cast(context.Reshape(source.value, {count}), DType::kI64);
-  return Element(context, flat, source.index);
-}
-
-// Whether a bool scalar is known to be false.
-bool NeverHolds(Value condition) {
-  const Literal* known = condition.constant();
-  return known != nullptr && known->AsInt(0) == 0;
+  return {g, Element(context, flat, source.index)};
 }
 
 }  // namespace
 
-Dim RunTimeSize(GraphBuilder& g, int64_t lower, std::optional<int64_t> upper) {
+Dim RunTimeSize(GraphBuilder& g, std::optional<int64_t> upper) {
   size_t number = g.graph().symbols().size();
   std::string name = StrCat("size_", number);
   while (g.graph().FindSymbol(name)) name = StrCat("size_", ++number);
-  return g.Symbol(std::move(name), lower, upper.value_or(kMaxSize),
+  return g.Symbol(std::move(name), 0, upper.value_or(kMaxSize),
                   /*at_run_time=*/true);
-}
-
-Dim RunTimeSize(NodeContext& context, int64_t lower,
-                std::optional<int64_t> upper) {
-  return RunTimeSize(context.builder(), lower, upper);
 }
 
 bool IsKnown(NodeContext& context, int i) {
@@ -141,31 +126,18 @@ bool IsFoundOut(NodeContext& context, const Dim& dim) {
 }
 
 Value DimValue(NodeContext& context, const Dim& dim) {
+  return DimValue(context.builder(), dim);
+}
+
+StatusOr<IndexExprs> ElementsOf(NodeContext& context, int i,
+                                std::string_view what) {
   GraphBuilder& g = context.builder();
-  if (dim.is_constant()) return g.Scalar(DType::kI64, dim.constant());
-  return context.Reshape(g.DimValues({dim}), {});
-}
-
-std::optional<Dim> KnownDim(NodeContext& context, Value scalar) {
-  if (!scalar.valid()) return std::nullopt;
-  if (const Literal* known = scalar.constant()) return Dim(known->AsInt(0));
-  const encore::Graph& graph = context.builder().graph();
-  NodeId node = graph.producer(scalar.id());
-  if (graph.op(node) == Op::kReshape) {
-    node = graph.producer(graph.operand(node, 0));
+  IndexExprs elements;
+  if (IsKnown(context, i)) {
+    ENCORE_ASSIGN_OR_RETURN(const Dims dims, context.DimsInput(i, what));
+    for (const Dim& dim : dims) elements.emplace_back(g, dim);
+    return elements;
   }
-  if (graph.op(node) != Op::kDimValues) return std::nullopt;
-  const Dims& dims = graph.attrs<DimValuesAttrs>(node).dims;
-  return dims.size() == 1 ? std::optional(dims[0]) : std::nullopt;
-}
-
-bool IsNumber(Value scalar, int64_t number) {
-  const Literal* known = scalar.constant();
-  return known != nullptr && known->AsInt(0) == number;
-}
-
-StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
-                                        std::string_view what) {
   const Value input = context.Input(i);
   const Dim count = context.shape(input).ElementCount();
   if (input.rank() > 1 || !IsInteger(input.dtype())) {
@@ -179,112 +151,136 @@ StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
                "compiled, and at most ",
                kMaxRank * 2));
   }
-  std::vector<Value> elements;
   for (int64_t k = 0; k < count.constant(); ++k) {
     elements.push_back(TracedElement(context, input, k));
   }
   return elements;
 }
 
-SizesByData::SizesByData(NodeContext& context)
-    : context_(context),
-      holds_(context.builder().Constant(Literal::Scalar(true))) {}
+StatusOr<IndexExprs> ElementsOf(NodeContext& context, int i,
+                                std::string_view what, size_t count,
+                                std::string_view others) {
+  ENCORE_ASSIGN_OR_RETURN(IndexExprs elements, ElementsOf(context, i, what));
+  if (elements.size() == count) return elements;
+  return NodeContext::Error(StrCat("input ", what, " has ", elements.size(),
+                                   " entries for ", count, " ", others));
+}
 
-Dim SizesByData::Add(Value size, std::optional<int64_t> upper) {
+StatusOr<IndexExpr> ElementOf(NodeContext& context, int i,
+                              std::string_view what) {
+  ENCORE_ASSIGN_OR_RETURN(const IndexExprs elements,
+                          ElementsOf(context, i, what));
+  if (elements.size() == 1) return elements[0];
+  return NodeContext::Error(StrCat("input ", what, " has ", elements.size(),
+                                   " elements, expected 1"));
+}
+
+Dim ShapeBuilder::Define(const IndexExpr& size,
+                         const std::optional<Dim>& most) {
   GraphBuilder& g = context_.builder();
-  const std::span<const Symbol> symbols = g.graph().symbols();
-  const int64_t most = upper.value_or(kMaxSize);
-  if (const auto known = KnownDim(context_, size);
-      known && known->LowerBound(symbols) >= 0 &&
-      known->UpperBound(symbols) <= most) {
-    return *known;
+  const IndexExpr limit = Extent(most.value_or(kMaxSize));
+  if (size.known()) {
+    const std::optional<int64_t> constant = size.constant();
+    if (constant) Require(*constant >= 0);
+    if (most && most->is_constant()) Require(size <= limit);
+    return constant && *constant < 0 ? Dim(0) : size.dim();
   }
-  if (!size.valid()) return Dim(0);
-  Require(g.Compare(size, 0, Comparison::kGe));
-  Require(g.Compare(size, most, Comparison::kLe));
-  const FoundSize* before = context_.scope().FindSize(size);
-  if (before != nullptr) {
+  if (!size.value().valid()) return Dim(0);
+  Require(size >= 0);
+  Require(size <= limit);
+  for (const Found& found : found_) {
+    if (found.size.id() == size.value().id()) return found.dim;
+  }
+  if (const FoundSize* before = context_.scope().FindSize(size.value())) {
     // Where it was defined, other things were asserted too.
-    Require(g.Compare(size, DimValue(context_, before->dim), Comparison::kEq));
-    found_.push_back({before->dim, size, before->numbers});
-  } else {
-    found_.push_back({RunTimeSize(context_, 0, upper), size, Value()});
+    if (before->asserted) Require(size == Extent(before->dim));
+    return before->dim;
   }
+  const int64_t upper = std::min(limit.UpperBound(), size.UpperBound());
+  found_.push_back({RunTimeSize(g, std::max<int64_t>(upper, 0)), size.value()});
   return found_.back().dim;
 }
 
-Value SizesByData::ValueOf(const Dim& dim) const {
-  for (const Found& found : found_) {
-    if (found.dim == dim) return found.size;
-  }
-  return DimValue(context_, dim);
-}
-
-void SizesByData::Require(Value condition) {
+void ShapeBuilder::Require(const Condition& condition,
+                           std::string_view otherwise) {
   // What never holds is known at once, whatever else is required.
-  if (NeverHolds(holds_)) return;
-  holds_ = NeverHolds(condition) ? condition
-                                 : context_.builder().And(holds_, condition);
+  if (holds_.IsFalse()) return;
+  if (condition.IsFalse()) otherwise_ = otherwise;
+  holds_ = condition.IsFalse() ? condition : And(holds_, condition);
 }
 
-Value SizesByData::Product(const std::vector<Value>& extents) {
+void ShapeBuilder::RequireEqual(const IndexExpr& a, const IndexExpr& b) {
+  Require(a == b);
+  if (a.known() && b.known()) equal_.emplace_back(a.dim(), b.dim());
+}
+
+IndexExpr ShapeBuilder::RequireWithin(const IndexExpr& x, int64_t lower,
+                                      int64_t upper) {
+  Require(x >= lower);
+  Require(x <= upper);
+  return x.Within(lower, upper);
+}
+
+IndexExpr ShapeBuilder::RequireAxis(const IndexExpr& axis, int64_t rank) {
+  return RequireWithin(FromStart(axis, rank), 0, rank - 1);
+}
+
+IndexExpr ShapeBuilder::Product(const IndexExprs& extents) {
   GraphBuilder& g = context_.builder();
-  // The product wraps; the one of doubles does not.
-  Value product = g.Scalar(DType::kI64, int64_t{1});
+  IndexExpr product = 1;
+  for (const IndexExpr& extent : extents) product = product * extent;
+  if (product.known()) return product;
+  // It wraps; the one of doubles does not.
   Value size = g.Scalar(DType::kF64, 1.0);
-  for (const Value& extent : extents) {
-    product = g.Mul(product, extent);
-    size = g.Mul(size, g.Cast(extent, DType::kF64));
+  for (const IndexExpr& extent : extents) {
+    size = g.Mul(size, g.Cast(extent.ToValue(g), DType::kF64));
   }
-  Require(g.Compare(size, 0x1p62, Comparison::kLt));
+  Require({g, g.Compare(size, 0x1p62, Comparison::kLt)});
   return product;
 }
 
-StatusOr<Value> SizesByData::Assert(Value x, std::string_view message) {
+StatusOr<Value> ShapeBuilder::Assert(Value x, std::string_view message) {
   GraphBuilder& g = context_.builder();
-  if (NeverHolds(holds_)) return InvalidArgumentError(message);
-  for (Found& found : found_) {
+  if (holds_.IsFalse()) {
+    return InvalidArgumentError(otherwise_.empty() ? message : otherwise_);
+  }
+  const auto asserted = [&](Value value) {
+    return holds_.IsTrue()
+               ? value
+               : g.Assert(value, holds_.ToValue(g), std::string(message));
+  };
+  for (const auto& [dim, size] : found_) {
     // Nothing large is made of sizes that make no sense.
-    if (!found.numbers.valid()) {
-      const Value size = g.Assert(g.Select(holds_, found.size, 0), holds_,
-                                  std::string(message));
-      g.DefineSymbols(size, {found.dim}, std::string(message));
-      found.numbers = g.Iota(DType::kI64, {found.dim}, 0);
-      context_.scope().AddSize(found.size, {found.dim, found.numbers, true});
-    }
+    const Value sound = Select(holds_, IndexExpr(g, size), 0).ToValue(g);
+    g.DefineSymbols(asserted(sound), {dim}, std::string(message));
+    context_.scope().AddSize(size, {dim, !holds_.IsTrue()});
   }
-  const Value asserted = g.Assert(x, holds_, std::string(message));
+  found_.clear();
+  for (const auto& [a, b] : equal_) context_.scope().equal_dims().Add(a, b);
+  x = asserted(x);
   ENCORE_RETURN_IF_ERROR(g.status());
-  return asserted;
+  return x;
 }
 
-Value SizesByData::CountTo(const Dim& dim) const {
-  for (const Found& found : found_) {
-    if (found.dim == dim) return found.numbers;
-  }
-  return context_.builder().Iota(DType::kI64, {dim}, 0);
+Value FailWith(GraphBuilder& g, Value x, std::string_view message) {
+  return g.Assert(x, g.Scalar(DType::kI64, int64_t{0}), std::string(message));
 }
 
-Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper) {
+Value CountTo(NodeContext& context, const Dim& dim) {
+  return context.builder().Iota(DType::kI64, {dim}, 0);
+}
+
+Dim CountedSize(NodeContext& context, Value count, int64_t upper) {
   GraphBuilder& g = context.builder();
-  if (const Literal* known = count.constant()) {
-    return g.Iota(DType::kI64, {std::max<int64_t>(known->AsInt(0), 0)}, 0);
-  }
-  if (const auto known = KnownDim(context, count);
-      known && known->LowerBound(g.graph().symbols()) >= 0) {
-    return g.Iota(DType::kI64, {*known}, 0);
-  }
-  if (!count.valid()) return count;
-  Scope& scope = context.scope();
-  if (const FoundSize* found = scope.FindSize(count);
-      found != nullptr && !found->asserted) {
-    return found->numbers;
-  }
-  const Dim size = RunTimeSize(context, 0, upper);
-  context.builder().DefineSymbols(count, {size});
-  const Value numbers = context.builder().Iota(DType::kI64, {size}, 0);
-  scope.AddSize(count, {size, numbers});
-  return numbers;
+  if (!count.valid()) return Dim(0);
+  const IndexExpr number(g, count);
+  if (number.constant()) return std::max<int64_t>(*number.constant(), 0);
+  ShapeBuilder shapes(context);
+  const Dim size = shapes.Define(number.Within(0, upper), upper);
+  // Nothing is required, so nothing is asserted.
+  const StatusOr<Value> defined = shapes.Assert(count, "");
+  if (!defined.ok()) g.Fail(defined.status());
+  return size;
 }
 
 Value PositionsOf(NodeContext& context, Value mask) {
@@ -295,7 +291,7 @@ Value PositionsOf(NodeContext& context, Value mask) {
   // Each true element goes to the place that those before it leave; the others
   // go past the end, where a scatter drops them.
   const Value before = g.Cumulative(ones, {Combiner::kSum, 0, true, false});
-  const Value past = context.Reshape(g.DimValues({size}), {});
+  const Value past = DimValue(context, size);
   const Value place = g.Select(mask, before, past);
   const Value zeros = g.Full({size}, g.Scalar(DType::kI64, int64_t{0}));
   ScatterAttrs scatter;
@@ -306,7 +302,8 @@ Value PositionsOf(NodeContext& context, Value mask) {
       g.Scatter(zeros, context.Unsqueeze(place, {1}),
                 g.Iota(DType::kI64, {size}, 0), std::move(scatter));
   const int64_t bound = size.UpperBound(g.graph().symbols());
-  return g.Take(positions, CountUp(context, g.Sum(ones, {0}), bound), 0);
+  const Dim found = CountedSize(context, g.Sum(ones, {0}), bound);
+  return g.SliceAxis(positions, 0, 0, found);
 }
 
 Value TakeFront(NodeContext& context, Value buffer, Value dims, const Shape& a,
@@ -317,10 +314,11 @@ Value TakeFront(NodeContext& context, Value buffer, Value dims, const Shape& a,
   // From the last dim to the first, along which the stride grows.
   for (int d = a.rank(); d-- > 0;) {
     const Value extent = Element(context, dims, d);
-    const Value along =
-        a[d] == b[d] ? g.Iota(DType::kI64, {a[d]}, 0)
-                     : CountUp(context, extent,
-                               std::max(a[d].constant(), b[d].constant()));
+    const Value along = CountTo(
+        context, a[d] == b[d]
+                     ? a[d]
+                     : CountedSize(context, extent,
+                                   std::max(a[d].constant(), b[d].constant())));
     Dims column(a.rank() - d, 1);
     column[0] = context.shape(along)[0];
     index = g.Add(index, g.Mul(context.Reshape(along, column), stride));

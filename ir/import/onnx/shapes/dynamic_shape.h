@@ -4,24 +4,29 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/build/builder.h"
 #include "encore/ir/import/onnx/scope/context.h"
+#include "encore/ir/import/onnx/shapes/index_expr.h"
 #include "encore/ir/types/dim.h"
 
 namespace encore::onnx {
 
-// A new symbol for a data-dependent size in [lower, upper]; without an
-// upper bound any size that a dim may have.
-Dim RunTimeSize(GraphBuilder& g, int64_t lower, std::optional<int64_t> upper);
-Dim RunTimeSize(NodeContext& context, int64_t lower,
-                std::optional<int64_t> upper);
+// The bound of a size that nothing bounds.
+inline constexpr int64_t kMaxSize = int64_t{1} << 40;
 
-// 0, 1, … below `count`, an i64 scalar, as an i64 vector of run-time size at
-// most `upper`. Equal counts are one size.
-Value CountUp(NodeContext& context, Value count, std::optional<int64_t> upper);
+// Steps and positions beyond this lie past every axis; sums of two stay exact.
+inline constexpr int64_t kFar = int64_t{1} << 61;
+
+using IndexExprs = std::vector<IndexExpr>;
+
+// A new symbol for a data-dependent size in [0, upper]; without an upper bound
+// any size that a dim may have.
+Dim RunTimeSize(GraphBuilder& g, std::optional<int64_t> upper = std::nullopt);
 
 // Whether input i is known when the model is compiled; dims may be symbols.
 bool IsKnown(NodeContext& context, int i);
@@ -34,52 +39,70 @@ bool IsFoundOut(NodeContext& context, const Dim& dim);
 // The extent as an i64 scalar.
 Value DimValue(NodeContext& context, const Dim& dim);
 
-// The extent that an i64 scalar is, where it is known to be one.
-std::optional<Dim> KnownDim(NodeContext& context, Value scalar);
+// The elements of input i, a scalar or a vector of integers of known length.
+// `what` names it in errors.
+StatusOr<IndexExprs> ElementsOf(NodeContext& context, int i,
+                                std::string_view what);
+// The same of as many elements as there are `others`.
+StatusOr<IndexExprs> ElementsOf(NodeContext& context, int i,
+                                std::string_view what, size_t count,
+                                std::string_view others);
+// The only element of input i.
+StatusOr<IndexExpr> ElementOf(NodeContext& context, int i,
+                              std::string_view what);
 
-// Whether an i64 scalar is known to be `number`.
-bool IsNumber(Value scalar, int64_t number);
-
-// The elements of input i, a scalar or a vector of integers of known length, as
-// i64 scalars; those that are extents or constants in a vector of data are
-// known as such. `what` names it in errors.
-StatusOr<std::vector<Value>> ElementsOf(NodeContext& context, int i,
-                                        std::string_view what);
-
-// Sizes that data say, and what must hold for the data to make sense.
-class SizesByData {
+// Dims from integers, and what must hold for these to make sense.
+class ShapeBuilder {
  public:
-  explicit SizesByData(NodeContext& context);
+  explicit ShapeBuilder(NodeContext& context) : context_(context) {}
 
-  // A dim whose extent is `size`, an i64 scalar; one below 0 or above `upper`
-  // is required not to be.
-  Dim Add(Value size, std::optional<int64_t> upper);
-  // The extent of a dim, which may be one that Add gave, as an i64 scalar.
-  Value ValueOf(const Dim& dim) const;
-  // A bool scalar that must be true.
-  void Require(Value condition);
-  // The product of extents, i64 scalars; one that no memory has is required not
-  // to be.
-  Value Product(const std::vector<Value>& extents);
+  // An extent of this graph as an integer.
+  IndexExpr Extent(const Dim& dim) const { return {context_.builder(), dim}; }
+
+  // The dim whose extent is `size`: itself where it is known, else a symbol. A
+  // constant, and what data say, is required to be in [0, most], where nothing
+  // is given for data in [0, kMaxSize]; an expression only to be at most a
+  // constant `most`: the graph's own checks do the rest.
+  Dim Define(const IndexExpr& size,
+             const std::optional<Dim>& most = std::nullopt);
+
+  // What must be true. Where it never is, Assert's error is `otherwise`, or
+  // Assert's own message.
+  void Require(const Condition& condition, std::string_view otherwise = {});
+  // That a == b, which is a fact of the graph once it is asserted.
+  void RequireEqual(const IndexExpr& a, const IndexExpr& b);
+  // `x`, which is required to be in [lower, upper] and so is.
+  IndexExpr RequireWithin(const IndexExpr& x, int64_t lower, int64_t upper);
+  // An axis of a rank from its start.
+  IndexExpr RequireAxis(const IndexExpr& axis, int64_t rank);
+  // The product of extents; one that no memory has is required not to be.
+  IndexExpr Product(const IndexExprs& extents);
 
   // `x`, to be computed with once the sizes are known. Where what is required
   // does not hold, the run ends with `message`; where it never does,
-  // InvalidArgument says so now. Nothing is added or required after the first
-  // call.
+  // InvalidArgument says so now.
   StatusOr<Value> Assert(Value x, std::string_view message);
-
-  // 0, 1, … below a dim that Add gave, as an i64 vector; after Assert.
-  Value CountTo(const Dim& dim) const;
 
  private:
   struct Found {
     Dim dim;
-    Value size, numbers;  // no numbers: not defined yet
+    Value size;
   };
   NodeContext& context_;
-  std::vector<Found> found_;
-  Value holds_;
+  std::vector<Found> found_;  // symbols that Assert defines
+  std::vector<std::pair<Dim, Dim>> equal_;
+  Condition holds_ = true;
+  std::string otherwise_;
 };
+
+// 0, 1, … below a dim, as an i64 vector.
+Value CountTo(NodeContext& context, const Dim& dim);
+
+// The dim that is `count`, an i64 scalar in [0, upper].
+Dim CountedSize(NodeContext& context, Value count, int64_t upper = kMaxSize);
+
+// `x`, where the run ends with `message`.
+Value FailWith(GraphBuilder& g, Value x, std::string_view message);
 
 // The positions in ascending order where the vector `mask` is true, as an i64
 // vector of run-time size.

@@ -18,82 +18,99 @@ Dim FromEnd(const Value& value, int from_end) {
   return axis < 0 ? Dim(1) : value.shape()[axis];
 }
 
-// The extents of one dim of values that broadcast, but for ones; each once.
-std::vector<Dim> Extents(const std::vector<Value>& values, int from_end) {
-  std::vector<Dim> extents;
-  for (const Value& value : values) {
-    const Dim extent = FromEnd(value, from_end);
-    if (!IsOne(extent) && std::ranges::find(extents, extent) == extents.end()) {
-      extents.push_back(extent);
-    }
-  }
-  return extents;
-}
-
-struct Common {
-  Dim extent;
-  Value size;  // the same as a scalar
-};
-
-// Of extents of which data say which are 1, the one that the others repeat to:
-// one of them that surely is not 1, else a data-dependent one.
-Common CommonExtent(NodeContext& context, const std::vector<Dim>& extents,
-                    SizesByData* sizes) {
-  GraphBuilder& g = context.builder();
-  const auto surely = [&](const Dim& extent) {
-    return extent.is_constant() || extent.LowerBound(g.graph().symbols()) > 1;
-  };
-  const auto at = std::ranges::find_if(extents, surely);
-  if (at != extents.end()) return {*at, DimValue(context, *at)};
-  int64_t most = 0;
-  Value size;
-  for (const Dim& extent : extents) {
-    most = std::max(most, extent.UpperBound(g.graph().symbols()));
-    const Value own = DimValue(context, extent);
-    size = size.valid()
-               ? g.Select(g.Compare(size, 1, Comparison::kEq), own, size)
-               : own;
-  }
-  return {sizes->Add(size, most), size};
-}
-
-// One dim of values that broadcast.
-void Spread(NodeContext& context, int from_end, std::vector<Value>* values) {
-  GraphBuilder& g = context.builder();
-  const std::vector<Dim> extents = Extents(*values, from_end);
-  const auto found = [&](const Dim& dim) { return IsFoundOut(context, dim); };
-  const auto known = std::ranges::count_if(extents, &Dim::is_constant);
-  if (extents.size() < 2 || known > 1 || std::ranges::none_of(extents, found)) {
-    return;
-  }
-  SizesByData sizes(context);
-  const auto [common, size] = CommonExtent(context, extents, &sizes);
-  for (const Dim& extent : extents) {
-    if (extent == common) continue;
-    const Value own = DimValue(context, extent);
-    sizes.Require(g.Or(g.Compare(own, 1, Comparison::kEq),
-                       g.Compare(own, size, Comparison::kEq)));
-  }
-  for (Value& value : *values) {
-    const Dim extent = FromEnd(value, from_end);
-    if (IsOne(extent) || extent == common) continue;
-    const StatusOr<Value> checked = sizes.Assert(
-        value, "the inputs have shapes that do not broadcast together");
-    if (!checked.ok()) {
-      g.Fail(checked.status());
-      return;
-    }
-    // A gather stays within its operand: an extent of 1 is repeated.
-    value =
-        g.Take(*checked, sizes.CountTo(common), value.rank() - 1 - from_end);
-  }
-}
-
 // `value` with another extent, which the call must find to be its own.
 Value WithExtent(NodeContext& context, Value value, int axis, Dim extent) {
   Dims dims = value.shape().dims();
   dims[axis] = std::move(extent);
   return context.Reshape(value, std::move(dims));
+}
+
+// The dim of `value`; with a constant in its place where a fact says so.
+Dim ExtentAt(NodeContext& context, Value* value, int axis) {
+  const Dim extent = value->shape()[axis];
+  const Dim known = context.scope().equal_dims().Canonical(extent);
+  if (!known.is_constant() || extent.is_constant()) return extent;
+  *value = WithExtent(context, *value, axis, known);
+  return known;
+}
+
+// The extents of one dim of values that broadcast, but for ones; each once.
+// Values whose extents are known to be equal get one.
+std::vector<Dim> Extents(NodeContext& context, int from_end,
+                         std::vector<Value>* values) {
+  const EqualDims& equal = context.scope().equal_dims();
+  const auto differ = [&](const Value& value) {
+    return FromEnd(value, from_end) != FromEnd(values->front(), from_end);
+  };
+  std::vector<Dim> extents;
+  if (std::ranges::none_of(*values, differ)) return extents;
+  for (Value& value : *values) {
+    const int axis = value.rank() - 1 - from_end;
+    const Dim extent = axis < 0 ? Dim(1) : ExtentAt(context, &value, axis);
+    if (IsOne(extent) || std::ranges::find(extents, extent) != extents.end()) {
+      continue;
+    }
+    const auto same = std::ranges::find_if(extents, [&](const Dim& other) {
+      return equal.AreEqual(extent, other);
+    });
+    if (same == extents.end()) {
+      extents.push_back(extent);
+    } else {
+      value = WithExtent(context, value, axis, *same);
+    }
+  }
+  return extents;
+}
+
+// Of extents of which data say which are 1, the one that the others repeat to:
+// one of them that surely is not 1, else a data-dependent one.
+IndexExpr CommonExtent(const std::vector<Dim>& extents,
+                       const ShapeBuilder& shapes) {
+  IndexExpr common = shapes.Extent(extents[0]);
+  for (const Dim& extent : extents) {
+    const IndexExpr own = shapes.Extent(extent);
+    if (extent.is_constant() || own.LowerBound() > 1) return own;
+    common = Select(common == 1, own, common);
+  }
+  return common;
+}
+
+// One dim of values that broadcast.
+void Spread(NodeContext& context, int from_end, std::vector<Value>* values) {
+  GraphBuilder& g = context.builder();
+  std::vector<Dim> extents = Extents(context, from_end, values);
+  const auto found = [&](const Dim& dim) { return IsFoundOut(context, dim); };
+  const auto known = std::ranges::count_if(extents, &Dim::is_constant);
+  if (extents.size() < 2 || known > 1 || std::ranges::none_of(extents, found)) {
+    return;
+  }
+  ShapeBuilder shapes(context);
+  const IndexExpr size = CommonExtent(extents, shapes);
+  const Dim common = shapes.Define(size);
+  for (const Dim& extent : extents) {
+    if (extent == common) continue;
+    const IndexExpr own = shapes.Extent(extent);
+    if (own.LowerBound() > 1) {
+      shapes.RequireEqual(own, size);
+    } else {
+      shapes.Require(Or(own == 1, own == size));
+    }
+  }
+  for (Value& value : *values) {
+    const Dim extent = FromEnd(value, from_end);
+    if (IsOne(extent) || extent == common) continue;
+    const StatusOr<Value> checked = shapes.Assert(
+        value, "the inputs have shapes that do not broadcast together");
+    if (!checked.ok()) {
+      g.Fail(checked.status());
+      return;
+    }
+    const int axis = value.rank() - 1 - from_end;
+    // A gather stays within its operand: an extent of 1 is repeated.
+    value = shapes.Extent(extent).LowerBound() > 1
+                ? WithExtent(context, *checked, axis, common)
+                : g.Take(*checked, CountTo(context, common), axis);
+  }
 }
 
 }  // namespace
@@ -109,8 +126,12 @@ std::vector<Value> BroadcastAll(NodeContext& context,
 
 void UnifyDims(NodeContext& context, Value* x, int x_axis, Value* y,
                int y_axis) {
-  const Dim a = x->shape()[x_axis], b = y->shape()[y_axis];
+  Dim a = x->shape()[x_axis], b = y->shape()[y_axis];
   if (a == b || (!IsFoundOut(context, a) && !IsFoundOut(context, b))) return;
+  a = ExtentAt(context, x, x_axis);
+  b = ExtentAt(context, y, y_axis);
+  if (a.is_constant() && b.is_constant()) return;
+  context.scope().equal_dims().Add(a, b);
   if (b.is_constant() || !IsFoundOut(context, b)) {
     *x = WithExtent(context, *x, x_axis, b);
   } else {

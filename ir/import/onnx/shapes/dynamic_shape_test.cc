@@ -1,6 +1,6 @@
 // Operators whose shapes are data: one graph for all of them, and data that
 // make no sense end the run.
-#include "encore/ir/import/onnx/shapes/by_data.h"
+#include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 
 #include <algorithm>
 #include <array>
