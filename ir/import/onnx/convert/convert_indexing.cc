@@ -395,10 +395,10 @@ StatusOr<Value> PadByRepeating(NodeContext& context, Value x,
                            ", whose extent is 0"));
     const bool tabled =
         FitsATable(lows[d]) && FitsATable(extent) && FitsATable(more);
-    const Value sum = g.Add(extent.ToValue(g), more.ToValue(g));
-    padded.push_back(
-        {d, tabled,
-         shapes->Define(tabled ? to[d] : IndexExpr(g, sum), kMaxSize)});
+    const IndexExpr size =
+        tabled ? to[d]
+               : IndexExpr(g, g.Add(extent.ToValue(g), more.ToValue(g)));
+    padded.push_back({d, tabled, shapes->Define(size, kMaxSize)});
   }
   ENCORE_ASSIGN_OR_RETURN(x, shapes->Assert(x, message));
   for (const auto& [d, tabled, size] : padded) {
