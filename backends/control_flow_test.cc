@@ -279,6 +279,35 @@ Value FirstRows(GraphBuilder& g, Value x, Value n, const Dim& rows) {
   return g.Slice(x, {0, 0}, {rows, 6});
 }
 
+// Two sizes that must be equal are one; where they are not, or are out of
+// bounds, the run still ends with an error.
+TEST_P(ControlFlow, SizesThatAreAssertedEqual) {
+  GraphBuilder g;
+  const Value x = g.Input("x", {DType::kI32, {64, 6}});
+  const Value n = g.Input("n", {DType::kI64, {}});
+  const Value m = g.Input("m", {DType::kI64, {}});
+  const Dim rows = g.Symbol("rows", 0, 64, /*at_run_time=*/true);
+  const Dim others = g.Symbol("others", 0, 50, /*at_run_time=*/true);
+  g.DefineSymbols(n, {rows});
+  g.DefineSymbols(m, {others});
+  const Value a = g.Slice(x, {0, 0}, {rows, 6});
+  const Value b = g.Cumulative(g.Slice(x, {0, 0}, {others, 6}),
+                               {Combiner::kSum, 0, false, false});
+  const Value y = g.Add(a, g.Reshape(b, {rows, 6}));
+  const auto graph = g.Build({{"y", y}, {"sum", g.Sum(y, {0})}});
+  Literal data(DType::kI32, {64, 6});
+  for (int64_t i = 0; i < data.element_count(); ++i) data.SetInt(i, i % 97);
+  const auto call = [&](int64_t a, int64_t b) {
+    return std::vector<Literal>{data, Count(a), Count(b)};
+  };
+  ExpectEqual(graph, {call(5, 5), call(0, 0), call(50, 50)});
+  const auto compiled = CompileHere(*graph);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  for (const auto& bad : {call(5, 6), call(6, 5), call(51, 51), call(-1, -1)}) {
+    EXPECT_FALSE(Replay(*graph, *compiled, AllBackends(), bad).ok());
+  }
+}
+
 // Every template of kernel on data-dependent sizes, vectors' tails and
 // several partitions among them.
 TEST_P(ControlFlow, KernelsOfRunTimeSizes) {

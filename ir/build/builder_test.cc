@@ -47,7 +47,7 @@ TEST(GraphBuilderTest, NumbersTakeTheOtherOperandsType) {
   EXPECT_EQ(g.Mul(x, 2).dtype(), DType::kI8);
   EXPECT_EQ(g.Sub(1.0, x).dtype(), DType::kI8);
   EXPECT_FALSE(g.Mul(x, 2.5).valid());
-  EXPECT_EQ(Message(g.status()), "the number 2.5 is no i8");
+  EXPECT_EQ(Message(g.status()), "the number 2.5 cannot be represented in i8");
 }
 
 TEST(GraphBuilderTest, NumbersOutOfRangeAreRefused) {

@@ -91,7 +91,9 @@ float DecodeFloat(DType dtype, uint16_t bits) {
   const float sign = negative ? -1.0f : 1.0f;
   const uint64_t magnitude = bits & (format.sign_bit() - 1);
   if (IsNan(format, magnitude, negative)) {
-    return std::copysign(std::numeric_limits<float>::quiet_NaN(), sign);
+    // One that stands for the negative zero has no sign.
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    return format.has_negative_zero() ? std::copysign(nan, sign) : nan;
   }
   if (format.has_infinity() && magnitude == format.infinity()) {
     return sign * std::numeric_limits<float>::infinity();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,6 +48,17 @@ bool Mentions(const Dim& dim, uint32_t symbol) {
   bool found = false;
   ForEachSymbol(dim, [&](uint32_t other) { found |= other == symbol; });
   return found;
+}
+
+// What is 0 where `dim` is, without a factor that all its terms have.
+Dim Reduced(const Dim& dim) {
+  int64_t common = dim.constant_term();
+  for (const Dim::Term& term : dim.terms()) {
+    // The lowest has no absolute value.
+    if (common == INT64_MIN || term.coefficient == INT64_MIN) return dim;
+    common = std::gcd(common, term.coefficient);
+  }
+  return common > 1 ? FloorDiv(dim, common) : dim;
 }
 
 // The facts of a graph and its bodies.
@@ -166,9 +178,10 @@ class Facts {
     ++learned_;
   }
 
-  // expr == 0: of the symbols in it the one that is defined last.
+  // zero == 0: of the symbols in it the one that is defined last.
   void Equate(const Graph& graph, const SymbolDefinitions& definitions,
-              const Dim& expr, const std::string& message) {
+              const Dim& zero, const std::string& message) {
+    const Dim expr = Reduced(zero);
     for (const Dim::Term& term : expr.terms()) {
       const auto linear = AsSymbol(term);
       if (!linear || std::abs(linear->first) != 1) continue;

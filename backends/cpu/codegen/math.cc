@@ -307,10 +307,13 @@ Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits) {
       result = replace("eq", magnitude, format.nan(), kNanBits, result);
       break;
     case FloatSpecials::kNanForNegativeZero:
-      result = replace("eq", wide, format.nan(), kNanBits, result);
       break;
   }
-  return b.Bitcast(b.Binary("or", result, sign), Elem::kF32);
+  result = b.Binary("or", result, sign);
+  if (format.specials == FloatSpecials::kNanForNegativeZero) {
+    result = replace("eq", wide, format.nan(), kNanBits, result);
+  }
+  return b.Bitcast(result, Elem::kF32);
 }
 
 Value EncodeNarrow(IrBuilder& b, const FloatFormat& format,
