@@ -184,7 +184,7 @@ class Facts {
     const Dim expr = Reduced(zero);
     for (const Dim::Term& term : expr.terms()) {
       const auto linear = AsSymbol(term);
-      if (!linear || std::abs(linear->first) != 1) continue;
+      if (!linear || (linear->first != 1 && linear->first != -1)) continue;
       const auto [sign, symbol] = *linear;
       const Dim itself = Dim::OfSymbol(symbol);
       const Dim dim = sign > 0 ? itself - expr : expr + itself;

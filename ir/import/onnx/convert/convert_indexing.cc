@@ -359,7 +359,8 @@ Status Slice(NodeContext& context) {
 // much.
 bool FitsATable(const IndexExpr& number) {
   constexpr int64_t kMost = int64_t{1} << 20;
-  return number.constant() && std::abs(*number.constant()) <= kMost;
+  const std::optional<int64_t> constant = number.constant();
+  return constant && *constant >= -kMost && *constant <= kMost;
 }
 
 // Which of `extent` elements, one at least, a mode repeats at a position within
