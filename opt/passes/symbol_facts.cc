@@ -69,6 +69,8 @@ class Facts {
     for (uint32_t i = 0; i < symbols_.size(); ++i) {
       replacements_.push_back(Dim::OfSymbol(i));
     }
+    definitions_.resize(symbols_.size());
+    CountDefinitions(graph);
     Gather(graph);
   }
 
@@ -91,6 +93,16 @@ class Facts {
 
  private:
   // Bodies nest at most kMaxBodyDepth deep.
+  void CountDefinitions(const Graph& graph) {
+    for (const NodeId node : Nodes(graph)) {
+      for (const Graph& body : graph.bodies(node)) CountDefinitions(body);
+      if (!graph.info(node).has(kDefinesSymbols)) continue;
+      for (const Dim& dim : DefiningDims(graph, node)) {
+        if (const auto symbol = dim.symbol()) ++definitions_[*symbol];
+      }
+    }
+  }
+
   void Gather(const Graph& graph) {
     const DimIntegers integers(graph);
     const SymbolDefinitions definitions(graph);
@@ -145,18 +157,29 @@ class Facts {
     }
   }
 
-  static bool IsDefinedHere(const Graph& graph,
-                            const SymbolDefinitions& definitions,
-                            uint32_t symbol) {
+  // And nowhere else: two branches may define one symbol, and what is known in
+  // one of them is not known in the other.
+  bool IsDefinedHere(const Graph& graph, const SymbolDefinitions& definitions,
+                     uint32_t symbol) const {
     const NodeId node = definitions.Of(symbol);
-    return node.valid() && graph.op(node) == Op::kDefineSymbols;
+    return node.valid() && graph.op(node) == Op::kDefineSymbols &&
+           definitions_[symbol] == 1;
+  }
+
+  // An output that is no tensor takes no assertion, so nothing of what it
+  // depends on is replaced.
+  static bool HasObjectOutputs(const Graph& graph) {
+    return std::ranges::any_of(
+        graph.outputs(), [&](const Graph::Output& output) {
+          return graph.type(output.value).kind != ValueKind::kTensor;
+        });
   }
 
   // Whether `dim` is an extent that is known where `symbol` is defined.
   bool MayReplace(const Graph& graph, const SymbolDefinitions& definitions,
                   uint32_t symbol, const Dim& dim) const {
-    if (!IsDefinedHere(graph, definitions, symbol) || !dim.valid() ||
-        dim.LowerBound(symbols_) < 0 || Mentions(dim, symbol)) {
+    if (!IsDefinedHere(graph, definitions, symbol) || HasObjectOutputs(graph) ||
+        !dim.valid() || dim.LowerBound(symbols_) < 0 || Mentions(dim, symbol)) {
       return false;
     }
     bool known = true;
@@ -219,7 +242,10 @@ class Facts {
   void Divide(const Graph& graph, const SymbolDefinitions& definitions,
               const Dim& expr, int64_t divisor, const std::string& message) {
     const auto symbol = expr.symbol();
-    if (!symbol || !IsDefinedHere(graph, definitions, *symbol)) return;
+    if (!symbol || !IsDefinedHere(graph, definitions, *symbol) ||
+        HasObjectOutputs(graph)) {
+      return;
+    }
     const Symbol& whole = symbols_[*symbol];
     Symbol part = {StrCat(whole.name, "_by_", divisor),
                    -FloorDivided(-whole.lower, divisor),
@@ -231,6 +257,7 @@ class Facts {
     const Dim quotient = Dim::OfSymbol(static_cast<uint32_t>(symbols_.size()));
     symbols_.push_back(std::move(part));
     replacements_.push_back(quotient);
+    definitions_.push_back(1);
     Replace(
         *symbol,
         {.dim = quotient * divisor, .divisor = divisor, .message = message});
@@ -238,6 +265,7 @@ class Facts {
 
   std::vector<Symbol> symbols_;
   std::vector<Dim> replacements_;  // by symbol
+  std::vector<int> definitions_;   // by symbol: how many nodes define it
   std::map<uint32_t, Replacement> replaced_;
   std::map<uint32_t, std::string> bound_messages_;
   int learned_ = 0;

@@ -96,6 +96,55 @@ graph g(%n: i64[], %m: i64[]) -> (i64[K], i64[]) {
                  {{3, 6}, {0, 0}}, {{3, 5}, {6, 3}, {7, 14}});
 }
 
+// What holds in one branch does not in the other, which defines the symbol too.
+TEST(SymbolFacts, BranchesThatDefineOneSymbol) {
+  const std::string text = R"(
+symbols K at_run_time in [0, 12]
+graph g(%n: i64[], %m: i64[]) -> i64[] {
+  %c = compare(%n, %m) {direction = lt}
+  %y = if(%c, %n)
+    graph then(%a: i64[]) -> i64[] {
+      %k = define_symbols(%a) {dims = [K]}
+      %d = dim_values() {dims = [K - 3, -K + 5]}
+      %least = reduce(%d) {combiner = min, axes = [0]}
+      %i = iota() {shape = [K]}
+      %b = assertion(%i, %least) {message = "not four"}
+      %s = reduce(%b) {combiner = sum, axes = [0]}
+      return %s
+    }
+    graph else(%a: i64[]) -> i64[] {
+      %k = define_symbols(%a) {dims = [K]}
+      %i = iota() {shape = [K]}
+      %s = reduce(%i) {combiner = sum, axes = [0]}
+      return %s
+    }
+  return %y
+})";
+  const StatusOr<std::optional<Graph>> after =
+      ApplySymbolFacts(ParsedGraph(text));
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_FALSE(after->has_value());
+}
+
+// Sequences take no assertion.
+TEST(SymbolFacts, OutputsThatAreObjects) {
+  const std::string text = R"(
+symbols K at_run_time in [0, 12]
+graph g(%n: i64[]) -> sequence<i64> {
+  %k = define_symbols(%n) {dims = [K]}
+  %d = dim_values() {dims = [K - 3, -K + 5]}
+  %least = reduce(%d) {combiner = min, axes = [0]}
+  %i = iota() {shape = [K]}
+  %a = assertion(%i, %least) {message = "not four"}
+  %y = sequence(%a) {dtype = i64}
+  return %y
+})";
+  const StatusOr<std::optional<Graph>> after =
+      ApplySymbolFacts(ParsedGraph(text));
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_FALSE(after->has_value());
+}
+
 // A definition of two, of which one stays.
 TEST(SymbolFacts, VectorsOfSymbols) {
   ExpectSameRuns(R"(
