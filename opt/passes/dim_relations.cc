@@ -13,6 +13,9 @@ namespace {
 // Longer vectors are data.
 constexpr int64_t kMostElements = 16;
 
+// Of one condition; what more it says is not used.
+constexpr size_t kMostRelations = 256;
+
 bool IsVectorOfSizes(const TensorType& type) {
   if (type.dtype != DType::kI64 || type.kind != ValueKind::kTensor ||
       type.shape.rank() > 1 || !type.shape.is_constant()) {
@@ -301,6 +304,7 @@ bool DimIntegers::Collect(ValueId condition,
 std::vector<DimRelation> DimIntegers::Implied(ValueId condition) const {
   std::vector<DimRelation> relations;
   Collect(condition, &relations);
+  if (relations.size() > kMostRelations) relations.resize(kMostRelations);
   JoinBounds(&relations);
   for (DimRelation& relation : relations) {
     if (relation.kind != DimRelation::Kind::kZero) continue;

@@ -1,10 +1,13 @@
 #include "encore/opt/passes/symbol_facts.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -130,6 +133,7 @@ class Facts {
     if (elements == nullptr || !elements->computed) return;
     for (size_t i = 0; i < dims.size(); ++i) {
       const auto symbol = dims[i].symbol();
+      if (learned_ >= kMaxSymbolFacts) return;
       if (!symbol || Of(*symbol) != nullptr) continue;
       const Dim dim = elements->dims[i].Substitute(replacements_);
       if (!MayReplace(graph, definitions, *symbol, dim)) continue;
@@ -312,7 +316,7 @@ class DefinitionRewriter {
       const Check check = {Holds(g, value, *symbol, *replacement),
                            replacement->message};
       result = g.Assert(result, check.condition, check.message);
-      checks_[&from].emplace(*symbol, check);
+      checks_[&from].of_symbol.emplace(*symbol, check);
     }
     if (!parts.empty()) {
       const Value kept = values.rank() == 0 ? parts[0] : g.Concat(parts, 0);
@@ -324,17 +328,27 @@ class DefinitionRewriter {
   // The output, once what it relied on is known to hold.
   Value Output(GraphBuilder& g, const Graph& from, ValueId output,
                Value value) {
-    const auto checks = checks_.find(&from);
-    if (checks == checks_.end()) return value;
-    for (const uint32_t symbol : DependsOn(from, output)) {
-      const auto found = checks->second.find(symbol);
-      if (found == checks->second.end()) continue;
-      value = g.Assert(value, found->second.condition, found->second.message);
+    const auto found = checks_.find(&from);
+    if (found == checks_.end()) return value;
+    GraphChecks& checks = found->second;
+    if (checks.relied_on.empty()) checks.relied_on = ReliedOn(from, checks);
+    const CheckSet& needed = checks.relied_on[from.producer(output).value()];
+    size_t index = 0;
+    for (const auto& [symbol, check] : checks.of_symbol) {
+      if (!needed[index++]) continue;
+      value = g.Assert(value, check.condition, check.message);
     }
     return value;
   }
 
  private:
+  // One bit for each check of a graph, in the order of their symbols.
+  using CheckSet = std::bitset<kMaxSymbolFacts>;
+  struct GraphChecks {
+    std::map<uint32_t, Check> of_symbol;
+    std::vector<CheckSet> relied_on;  // by node; empty until it is computed
+  };
+
   static Dim QuotientOf(const Replacement& replacement) {
     return FloorDiv(replacement.dim, replacement.divisor);
   }
@@ -357,37 +371,39 @@ class DefinitionRewriter {
     return holds;
   }
 
-  // The symbols that the value, or what it is computed from, mentions.
-  std::vector<uint32_t> DependsOn(const Graph& from, ValueId output) {
+  // By node: the checks of the symbols that the node, or what it is computed
+  // from, mentions.
+  static std::vector<CheckSet> ReliedOn(const Graph& from,
+                                        const GraphChecks& checks) {
     const SymbolDefinitions definitions(from);
-    std::vector<bool> seen(from.node_count());
-    std::vector<NodeId> work = {from.producer(output)};
-    std::vector<uint32_t> symbols;
-    seen[work[0].value()] = true;
-    while (!work.empty()) {
-      const NodeId node = work.back();
-      work.pop_back();
-      const auto visit = [&](NodeId next) {
-        if (!seen[next.value()]) work.push_back(next);
-        seen[next.value()] = true;
-      };
+    std::vector<CheckSet> relied_on(from.node_count());
+    // What a definition gives its users, which is no part of itself.
+    const auto defined_by = [&](NodeId definition) {
+      CheckSet set = relied_on[definition.value()];
+      for (const Dim& dim : DefiningDims(from, definition)) {
+        const auto symbol = dim.symbol();
+        const auto check =
+            symbol ? checks.of_symbol.find(*symbol) : checks.of_symbol.end();
+        if (check == checks.of_symbol.end()) continue;
+        set.set(static_cast<size_t>(
+            std::distance(checks.of_symbol.begin(), check)));
+      }
+      return set;
+    };
+    for (const NodeId node : Nodes(from)) {
+      CheckSet& set = relied_on[node.value()];
       for (const ValueId operand : from.operands(node)) {
-        visit(from.producer(operand));
+        set |= relied_on[from.producer(operand).value()];
       }
       for (const NodeId definition : definitions.NeededBy(node)) {
-        visit(definition);
-        for (const Dim& dim : DefiningDims(from, definition)) {
-          if (const auto symbol = dim.symbol()) symbols.push_back(*symbol);
-        }
+        set |= defined_by(definition);
       }
     }
-    std::ranges::sort(symbols);
-    symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
-    return symbols;
+    return relied_on;
   }
 
   const Facts& facts_;
-  std::map<const Graph*, std::map<uint32_t, Check>> checks_;
+  std::map<const Graph*, GraphChecks> checks_;
 };
 
 // The graph without assertions that are sure to hold, simplified.

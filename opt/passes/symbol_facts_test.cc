@@ -7,6 +7,7 @@
 
 #include "encore/ir/eval/evaluator.h"
 #include "encore/ir/graph/verifier.h"
+#include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
 #include "gtest/gtest.h"
 
@@ -41,6 +42,13 @@ void ExpectSameRuns(const std::string& text, const std::vector<Call>& good,
     EXPECT_FALSE(run(before, call).ok());
     EXPECT_FALSE(run(**after, call).ok()) << call[0];
   }
+}
+
+void ExpectNoFacts(const std::string& text) {
+  const StatusOr<std::optional<Graph>> after =
+      ApplySymbolFacts(ParsedGraph(text));
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_FALSE(after->has_value());
 }
 
 TEST(SymbolFacts, EqualSymbols) {
@@ -98,7 +106,7 @@ graph g(%n: i64[], %m: i64[]) -> (i64[K], i64[]) {
 
 // What holds in one branch does not in the other, which defines the symbol too.
 TEST(SymbolFacts, BranchesThatDefineOneSymbol) {
-  const std::string text = R"(
+  ExpectNoFacts(R"(
 symbols K at_run_time in [0, 12]
 graph g(%n: i64[], %m: i64[]) -> i64[] {
   %c = compare(%n, %m) {direction = lt}
@@ -119,16 +127,12 @@ graph g(%n: i64[], %m: i64[]) -> i64[] {
       return %s
     }
   return %y
-})";
-  const StatusOr<std::optional<Graph>> after =
-      ApplySymbolFacts(ParsedGraph(text));
-  ASSERT_TRUE(after.ok()) << after.status();
-  EXPECT_FALSE(after->has_value());
+})");
 }
 
 // Sequences take no assertion.
 TEST(SymbolFacts, OutputsThatAreObjects) {
-  const std::string text = R"(
+  ExpectNoFacts(R"(
 symbols K at_run_time in [0, 12]
 graph g(%n: i64[]) -> sequence<i64> {
   %k = define_symbols(%n) {dims = [K]}
@@ -138,11 +142,7 @@ graph g(%n: i64[]) -> sequence<i64> {
   %a = assertion(%i, %least) {message = "not four"}
   %y = sequence(%a) {dtype = i64}
   return %y
-})";
-  const StatusOr<std::optional<Graph>> after =
-      ApplySymbolFacts(ParsedGraph(text));
-  ASSERT_TRUE(after.ok()) << after.status();
-  EXPECT_FALSE(after->has_value());
+})");
 }
 
 // A definition of two, of which one stays.
@@ -190,6 +190,41 @@ graph g(%n: i64[], %m: i64[]) -> i64[] {
   return %x
 })",
                  {{3, 3}, {0, 5}, {9, 9}}, {{3, 4}, {10, 10}});
+}
+
+// More facts than are used: the rest stays as it was.
+TEST(SymbolFacts, MoreThanTheLimit) {
+  constexpr int kSymbols = kMaxSymbolFacts + 10;
+  std::string symbols = "symbols N in [1, 9]", nodes, sum = "%zero";
+  for (int i = 0; i < kSymbols; ++i) {
+    symbols += StrCat(", K", i, " at_run_time in [0, 9]");
+    nodes += StrCat("  %k", i, " = define_symbols(%n) {dims = [K", i, "]}\n",
+                    "  %i", i, " = iota() {shape = [K", i, "]}\n",  //
+                    "  %r", i, " = reduce(%i", i,
+                    ") {combiner = sum, axes = [0]}\n",  //
+                    "  %s", i, " = add(", sum, ", %r", i, ")\n");
+    sum = StrCat("%s", i);
+  }
+  const Graph before = ParsedGraph(StrCat(
+      symbols, "\ngraph g(%x: f32[N]) -> i64[] {\n",
+      "  %zero = constant() {value = i64[] 0}\n",
+      "  %v = dim_values() {dims = [N]}\n", "  %n = reshape(%v) {shape = []}\n",
+      nodes, "  return ", sum, "\n}"));
+  const StatusOr<std::optional<Graph>> after = ApplySymbolFacts(before);
+  ASSERT_TRUE(after.ok()) << after.status();
+  ASSERT_TRUE(after->has_value());
+  ASSERT_TRUE(Verify(**after).ok()) << Verify(**after);
+  const std::vector<Literal> arguments = {Literal(DType::kF32, {7})};
+  const auto expected = Evaluate(before, arguments);
+  const auto got = Evaluate(**after, arguments);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(*expected, *got);
+  int definitions = 0;
+  for (const NodeId node : Nodes(**after)) {
+    definitions += (*after)->op(node) == Op::kDefineSymbols;
+  }
+  EXPECT_EQ(definitions, kSymbols - kMaxSymbolFacts);
 }
 
 }  // namespace
