@@ -31,7 +31,7 @@ void ForEachDim(Region* region, Visit visit) {
   for (Operand& operand : region->outputs) each(operand.dims);
   for (Access& access : region->accesses) indices(access.indices);
   for (Expr& expr : region->exprs) visit(expr.dim);
-  for (Check& check : region->checks) {
+  for (IndexCheck& check : region->checks) {
     visit(check.count);
     visit(check.extent);
     visit(check.position.offset);
@@ -92,7 +92,7 @@ void RenumberVariables(Region* region, const std::vector<uint32_t>& order) {
   for (Expr& expr : region->exprs) {
     if (expr.kind == Expr::Kind::kVariable) expr.number = place[expr.number];
   }
-  for (Check& check : region->checks) renumber(check.position);
+  for (IndexCheck& check : region->checks) renumber(check.position);
   for (Stage& stage : region->stages) {
     list(stage.loops);
     list(stage.reduced);

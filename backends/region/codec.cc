@@ -124,7 +124,7 @@ void Visit(V& v, S& s) {
   for (auto& operand : s.operands) v.Field(operand);
 }
 template <typename V, typename S>
-  requires std::same_as<std::remove_const_t<S>, Check>
+  requires std::same_as<std::remove_const_t<S>, IndexCheck>
 void Visit(V& v, S& s) {
   v.Field(s.node), v.Field(s.op), v.Field(s.component), v.Field(s.axis);
   v.Field(s.count), v.Field(s.extent), v.Field(s.position);

@@ -293,7 +293,7 @@ class Interpreter {
   }
 
   StatusOr<int64_t> Checked(const Expr& expr) {
-    const Check& check = region_.checks[expr.number];
+    const IndexCheck& check = region_.checks[expr.number];
     const int64_t index = values_[expr.operands[0].value()].i;
     ENCORE_ASSIGN_OR_RETURN(const int64_t count, Evaluate(check.count));
     if (index >= 0 && index < count) return index;

@@ -115,7 +115,7 @@ struct Expr {
 // of them. Where it does not hold, the kernel computes on and then reports it:
 // of all that do not hold the one whose node is first, of these the one at the
 // first position, of these the one of the first component.
-struct Check {
+struct IndexCheck {
   static constexpr uint32_t kMost = 256;  // nodes, components, axes
 
   uint32_t node = 0;    // of the region's nodes that may fail, in their order
@@ -202,7 +202,7 @@ struct Region {
   std::vector<Operand> inputs, outputs;
   std::vector<Access> accesses;
   std::vector<Expr> exprs;
-  std::vector<Check> checks;
+  std::vector<IndexCheck> checks;
   std::vector<Stage> stages;
   std::optional<Contraction> contraction;
 

@@ -76,7 +76,7 @@ void AppendAccess(std::string* out, const Access& access) {
   }
 }
 
-void AppendCheck(std::string* out, const Check& check) {
+void AppendCheck(std::string* out, const IndexCheck& check) {
   StrAppend(out, " below ", check.count, " of ", check.extent, " in dim ",
             check.axis, " of ", check.op, " ", check.node, "[", check.component,
             "] at ", IndexText(check.position));

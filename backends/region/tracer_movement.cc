@@ -216,9 +216,9 @@ Tracer::Result Tracer::CheckedStart(const StartCheck& of, const Indices& at,
   if (of.vector_dim < static_cast<int64_t>(dims.size())) {
     dims.erase(dims.begin() + of.vector_dim);
   }
-  Check check{.op = graph_.op(of.node),
-              .component = component,
-              .axis = static_cast<uint32_t>(axis)};
+  IndexCheck check{.op = graph_.op(of.node),
+                   .component = component,
+                   .axis = static_cast<uint32_t>(axis)};
   for (const NodeId node : nodes_) {
     if (node == of.node) break;
     check.node += MayFail(graph_.op(node), graph_.attributes(node)) ? 1 : 0;

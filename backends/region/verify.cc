@@ -32,8 +32,8 @@ class Verifier {
     for (const Access& access : region_.accesses) {
       ENCORE_RETURN_IF_ERROR(CheckAccess(access));
     }
-    for (const Check& check : region_.checks) {
-      ENCORE_RETURN_IF_ERROR(CheckCheck(check));
+    for (const IndexCheck& check : region_.checks) {
+      ENCORE_RETURN_IF_ERROR(CheckIndexCheck(check));
     }
     for (uint32_t i = 0; i < region_.exprs.size(); ++i) {
       ENCORE_RETURN_IF_ERROR(CheckExpr(i));
@@ -170,12 +170,12 @@ class Verifier {
     return CheckIndices(access.indices, rank, access.checked);
   }
 
-  Status CheckCheck(const Check& check) const {
+  Status CheckIndexCheck(const IndexCheck& check) const {
     if (check.op != Op::kGather && check.op != Op::kScatter) {
       return Broken(13, "op of a check");
     }
-    if (check.node >= Check::kMost || check.axis >= Check::kMost ||
-        check.component >= Check::kMost) {
+    if (check.node >= IndexCheck::kMost || check.axis >= IndexCheck::kMost ||
+        check.component >= IndexCheck::kMost) {
       return Broken(13, "a number of a check");
     }
     if (!Valid(check.count) || !Valid(check.extent)) {

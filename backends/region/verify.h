@@ -22,7 +22,7 @@
 // 12. A blocked dim is constant and not negative. The product of an operand's
 //     constant dims, blocked ones rounded up, and its bits is an int64.
 // 13. A check is of a gather or scatter; its node, axis and component are below
-//     Check::kMost.
+//     IndexCheck::kMost.
 #ifndef ENCORE_BACKENDS_REGION_VERIFY_H_
 #define ENCORE_BACKENDS_REGION_VERIFY_H_
 

@@ -356,7 +356,7 @@ bool FlattenLoads(FlatRegion* flat, const Symbols& symbols, bool panels) {
 }
 
 bool FlattenChecks(FlatRegion* flat, const Symbols& symbols) {
-  for (const Check& check : flat->region->checks) {
+  for (const IndexCheck& check : flat->region->checks) {
     std::optional<Affine> position = ToAffine(check.position, symbols);
     if (!position) return false;
     flat->positions.push_back(*std::move(position));

@@ -449,7 +449,7 @@ bool RegionEmitter::ReadsStages(ExprId id) const {
 }
 
 Value RegionEmitter::EmitChecked(const Expr& expr) {
-  const Check& check = region_.checks[expr.number];
+  const IndexCheck& check = region_.checks[expr.number];
   const Value index = memo_[expr.operands[0].value()];
   const int lanes = index.lanes();
   const Value count = sizes_.DimValue(check.count);
