@@ -1,39 +1,13 @@
 #include "encore/backends/host/device.h"
 
-#include <span>
-#include <vector>
-
-#include "encore/backends/absent.h"
 #include "encore/backends/host/kernel.h"
 #include "encore/backends/host/program.h"
-#include "encore/ir/support/status_macros.h"
-#include "encore/runtime/device/host_device.h"
+#include "encore/backends/host_memory_device.h"
 
 namespace encore::backends::host {
-namespace {
-
-class Device : public runtime::HostDevice {
- public:
-  Device() : HostDevice(kHostBackend) {}
-
-  bool runs_on_host() const override { return true; }
-  StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> Load(
-      std::span<const runtime::LoadRequest> requests,
-      runtime::ThreadPool*) override {
-    std::vector<std::unique_ptr<runtime::Kernel>> kernels;
-    for (const runtime::LoadRequest& request : requests) {
-      ENCORE_ASSIGN_OR_RETURN(auto kernel, LoadHostKernel(request));
-      kernels.push_back(std::move(kernel));
-    }
-    return kernels;
-  }
-};
-
-}  // namespace
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
-  if (ordinal > 0) return NoDevice(kHostBackend, ordinal);
-  return std::unique_ptr<runtime::Device>(std::make_unique<Device>());
+  return NewHostMemoryDevice(kHostBackend, ordinal, LoadHostKernel);
 }
 
 }  // namespace encore::backends::host
