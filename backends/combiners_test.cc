@@ -91,16 +91,14 @@ std::vector<std::vector<float>> Run(const Backend& backend,
   if (!module.ok()) return outputs;
   const CompiledKernel& kernel = module->kernels[0];
   std::vector<std::byte> scratch(kernel.scratch.constant() + 64);
-  const runtime::KernelBinary binary =
-      KernelBinaryOf(backend.name(), kernel.code,
-                     ShapeOfLaunch(*request.kernel.region, kernel));
-  const runtime::LoadRequest load = LoadRequestOf(*module, kernel.code, binary);
   runtime::ThreadPool pool(2);
   const auto device = backend.NewDevice(0);
   EXPECT_TRUE(device.ok()) << device.status();
-  const auto kernels = (*device)->Load({&load, 1}, &pool);
-  EXPECT_TRUE(kernels.ok()) << kernels.status();
-  if (!kernels.ok()) return outputs;
+  const auto loaded =
+      LoadKernel(**device, *module, kernel.code,
+                 ShapeOfLaunch(*request.kernel.region, kernel), &pool);
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  if (!loaded.ok()) return outputs;
   void* const buffers[] = {values.data(), outputs[0].data(), outputs[1].data(),
                            scratch.data()};
   const int64_t row = kRows * static_cast<int64_t>(sizeof(float));
@@ -110,7 +108,7 @@ std::vector<std::vector<float>> Run(const Backend& backend,
   context.buffers = buffers;
   context.sizes = sizes;
   context.threads = &pool;
-  const Status launched = (*kernels)[0]->Launch(context);
+  const Status launched = (*loaded)->Launch(context);
   EXPECT_TRUE(launched.ok()) << launched;
   return outputs;
 }

@@ -1,6 +1,9 @@
 #include "encore/backends/kernel_binary.h"
 
 #include <string>
+#include <utility>
+
+#include "encore/ir/support/status_macros.h"
 
 namespace encore::backends {
 
@@ -33,6 +36,17 @@ runtime::LoadRequest LoadRequestOf(const CompiledModule& module,
     request.artifact = module.artifacts[code.artifact].bytes;
   }
   return request;
+}
+
+StatusOr<std::unique_ptr<runtime::Kernel>> LoadKernel(
+    runtime::Device& device, const CompiledModule& module,
+    const KernelCode& code, const LaunchShape& shape,
+    runtime::ThreadPool* threads) {
+  const runtime::KernelBinary binary =
+      KernelBinaryOf(device.backend(), code, shape);
+  const runtime::LoadRequest request = LoadRequestOf(module, code, binary);
+  ENCORE_ASSIGN_OR_RETURN(auto kernels, device.Load({&request, 1}, threads));
+  return std::move(kernels[0]);
 }
 
 }  // namespace encore::backends

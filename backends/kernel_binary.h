@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "encore/backends/backend.h"
+#include "encore/ir/support/status.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
@@ -35,6 +37,12 @@ runtime::KernelBinary KernelBinaryOf(std::string_view backend,
 runtime::LoadRequest LoadRequestOf(const CompiledModule& module,
                                    const KernelCode& code,
                                    const runtime::KernelBinary& binary);
+
+// The kernel of `code`, one of `module`, loaded by itself.
+StatusOr<std::unique_ptr<runtime::Kernel>> LoadKernel(
+    runtime::Device& device, const CompiledModule& module,
+    const KernelCode& code, const LaunchShape& shape,
+    runtime::ThreadPool* threads);
 
 }  // namespace encore::backends
 

@@ -74,9 +74,9 @@ class KernelRun {
     const CompiledKernel& kernel = module_.kernels[0];
     ENCORE_ASSIGN_OR_RETURN(scratch_, Evaluate(kernel.scratch));
     ENCORE_RETURN_IF_ERROR(
-        LoadCode(backend, kernel.code, ShapeOfLaunch(region_, kernel)));
+        LoadCode(kernel.code, ShapeOfLaunch(region_, kernel)));
     for (const PackedInput& packed : kernel.packed) {
-      ENCORE_RETURN_IF_ERROR(LoadCode(backend, packed.code, kShapeOfPacking));
+      ENCORE_RETURN_IF_ERROR(LoadCode(packed.code, kShapeOfPacking));
     }
     return OkStatus();
   }
@@ -131,13 +131,10 @@ class KernelRun {
     return OkStatus();
   }
 
-  Status LoadCode(const Backend& backend, const KernelCode& code,
-                  const LaunchShape& shape) {
-    const runtime::KernelBinary binary =
-        KernelBinaryOf(backend.name(), code, shape);
-    const runtime::LoadRequest load = LoadRequestOf(module_, code, binary);
-    ENCORE_ASSIGN_OR_RETURN(auto loaded, device_->Load({&load, 1}, &threads_));
-    kernels_.push_back(std::move(loaded[0]));
+  Status LoadCode(const KernelCode& code, const LaunchShape& shape) {
+    ENCORE_ASSIGN_OR_RETURN(
+        auto kernel, LoadKernel(*device_, module_, code, shape, &threads_));
+    kernels_.push_back(std::move(kernel));
     return OkStatus();
   }
 

@@ -70,14 +70,12 @@ void RunRegion(const Region& region, std::vector<void*> buffers, int threads) {
   const auto module = backend.Compile({&compile, 1}, {}, nullptr);
   ASSERT_TRUE(module.ok()) << module.status();
   const CompiledKernel& kernel = module->kernels[0];
-  const runtime::KernelBinary binary = KernelBinaryOf(
-      backend.name(), kernel.code, ShapeOfLaunch(region, kernel));
   const auto device = backend.NewDevice(0);
   ASSERT_TRUE(device.ok());
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load = LoadRequestOf(*module, kernel.code, binary);
-  const auto kernels = (*device)->Load({&load, 1}, &pool);
-  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const auto loaded = LoadKernel(**device, *module, kernel.code,
+                                 ShapeOfLaunch(region, kernel), &pool);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
   std::vector<std::byte> scratch(kernel.scratch.constant() + 64);
   buffers.push_back(scratch.data());
   const std::vector<int64_t> sizes(buffers.size());
@@ -85,7 +83,7 @@ void RunRegion(const Region& region, std::vector<void*> buffers, int threads) {
   context.buffers = buffers.data();
   context.sizes = sizes.data();
   context.threads = &pool;
-  ASSERT_TRUE((*kernels)[0]->Launch(context).ok());
+  ASSERT_TRUE((*loaded)->Launch(context).ok());
 }
 
 using Target = std::map<std::string, std::string>;

@@ -106,19 +106,17 @@ void RunGenerated(benchmark::State& state, const std::string& text,
   add(Bytes(built->region.outputs[0]));
   add(kernel.scratch.constant());
   const auto device = CpuBackend()->NewDevice(0);
-  const runtime::KernelBinary binary = KernelBinaryOf(
-      CpuBackend()->name(), kernel.code, ShapeOfLaunch(built->region, kernel));
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load = LoadRequestOf(*module, kernel.code, binary);
-  const auto kernels = (*device)->Load({&load, 1}, &pool);
-  ENCORE_CHECK_OK(kernels.status());
+  const auto loaded = LoadKernel(**device, *module, kernel.code,
+                                 ShapeOfLaunch(built->region, kernel), &pool);
+  ENCORE_CHECK_OK(loaded.status());
   const std::vector<int64_t> sizes(buffers.size());
   runtime::LaunchContext context;
   context.buffers = buffers.data();
   context.sizes = sizes.data();
   context.threads = &pool;
   for (auto _ : state) {
-    ENCORE_CHECK_OK((*kernels)[0]->Launch(context));
+    ENCORE_CHECK_OK((*loaded)->Launch(context));
   }
   state.SetLabel(StrCat(candidates[0].kernel, " estimate ",
                         flops / candidates[0].seconds * 1e-9));

@@ -68,18 +68,15 @@ Literal Unpadded(const Operand& operand, const Bytes& bytes) {
 void Launch(runtime::Device& device, const CompiledModule& module,
             const KernelCode& code, const LaunchShape& shape,
             std::vector<void*> buffers, int threads) {
-  const runtime::KernelBinary binary =
-      KernelBinaryOf(device.backend(), code, shape);
   runtime::ThreadPool pool(threads);
-  const runtime::LoadRequest load = LoadRequestOf(module, code, binary);
-  const auto kernels = device.Load({&load, 1}, &pool);
-  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const auto loaded = LoadKernel(device, module, code, shape, &pool);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
   const std::vector<int64_t> sizes(buffers.size());
   runtime::LaunchContext context;
   context.buffers = buffers.data();
   context.sizes = sizes.data();
   context.threads = &pool;
-  ASSERT_TRUE((*kernels)[0]->Launch(context).ok());
+  ASSERT_TRUE((*loaded)->Launch(context).ok());
 }
 
 // Runs one candidate and returns the outputs.
