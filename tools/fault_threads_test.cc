@@ -42,6 +42,19 @@ int Recurse(int depth, volatile const char* from) {
   std::exit(Recurse(1 << 30, &zero) + 1);
 }
 
+// Calls `f` in eight threads at the same time.
+template <typename F>
+void AtOnce(F f) {
+  runtime::ThreadPool pool(8);
+  std::atomic<int> ready = 0;
+  pool.ParallelFor(8, [&](int64_t) {
+    ++ready;
+    while (ready < 8) {
+    }
+    f();
+  });
+}
+
 class FaultThreadsTest : public testing::Test {
  protected:
   FaultThreadsTest() {
@@ -75,14 +88,7 @@ TEST_F(FaultThreadsDeathTest, StacksOverflowInEveryThread) {
   EXPECT_EXIT(
       {
         CleanUpOnSignals();
-        runtime::ThreadPool pool(8);
-        std::atomic<int> ready = 0;
-        pool.ParallelFor(8, [&](int64_t) {
-          ++ready;
-          while (ready < 8) {
-          }
-          Overflow();
-        });
+        AtOnce(Overflow);
       },
       kOurFault, kReport);
 }
@@ -136,14 +142,7 @@ TEST_F(FaultThreadsDeathTest, SeveralEndingsAreOne) {
   EXPECT_EXIT(
       {
         CleanUpOnSignals();
-        runtime::ThreadPool pool(8);
-        std::atomic<int> ready = 0;
-        pool.ParallelFor(8, [&](int64_t) {
-          ++ready;
-          while (ready < 8) {
-          }
-          raise(SIGTERM);
-        });
+        AtOnce([] { raise(SIGTERM); });
       },
       testing::KilledBySignal(SIGTERM), "");
 }

@@ -63,20 +63,11 @@ void MemoryStore::Clear() {
   }
 }
 
-int64_t MemoryStore::bytes() const {
+int64_t MemoryStore::Sum(int64_t Shard::* count) const {
   int64_t sum = 0;
   for (const Shard& shard : shards_) {
     const std::lock_guard lock(shard.mutex);
-    sum += shard.bytes;
-  }
-  return sum;
-}
-
-int64_t MemoryStore::evictions() const {
-  int64_t sum = 0;
-  for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
-    sum += shard.evictions;
+    sum += shard.*count;
   }
   return sum;
 }

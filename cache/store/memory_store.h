@@ -33,8 +33,8 @@ class MemoryStore {
   void Erase(std::string_view key);
   void Clear();
 
-  int64_t bytes() const;
-  int64_t evictions() const;
+  int64_t bytes() const { return Sum(&Shard::bytes); }
+  int64_t evictions() const { return Sum(&Shard::evictions); }
 
  private:
   struct Entry {
@@ -51,6 +51,7 @@ class MemoryStore {
     void Remove(std::list<Entry>::iterator entry);
   };
   Shard& ShardOf(std::string_view key);
+  int64_t Sum(int64_t Shard::* count) const;
 
   static constexpr size_t kShards = 16;
   const int64_t shard_bytes_;

@@ -15,13 +15,6 @@
 namespace encore::runtime {
 namespace {
 
-using Random = std::mt19937;
-
-template <typename T>
-T& Pick(std::vector<T>& list, Random& random) {
-  return list[random() % list.size()];
-}
-
 // Moves one slot id of the step to a random one.
 void ChangeOperand(Step& step, SlotId slot, Random& random) {
   if (auto* launch = std::get_if<Launch>(&step.op)) {

@@ -13,13 +13,6 @@
 namespace encore::runtime {
 namespace {
 
-using Random = std::mt19937;
-
-template <typename T>
-T& Pick(std::vector<T>& list, Random& random) {
-  return list[random() % list.size()];
-}
-
 // An If both of whose branches write one slot, which is returned.
 SlotId AddIf(TestGraph& g, std::vector<SlotId>& values, Random& random) {
   const SlotId chosen = g.Temp({16}), condition = g.Temp({}, DType::kBool);

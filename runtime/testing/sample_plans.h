@@ -3,6 +3,8 @@
 #define ENCORE_RUNTIME_TESTING_SAMPLE_PLANS_H_
 
 #include <cstdint>
+#include <random>
+#include <vector>
 
 #include "encore/runtime/plan/compiled_graph.h"
 
@@ -15,6 +17,14 @@ CompiledGraph PlanWithEverything();
 // A sound plan, with memory, that has every kind of step and slot; of test
 // kernels and sizes up to 16 elements. The same for equal seeds.
 CompiledGraph RandomPlan(uint32_t seed);
+
+using Random = std::mt19937;
+
+// One element of a list that is not empty.
+template <typename T>
+T& Pick(std::vector<T>& list, Random& random) {
+  return list[random() % list.size()];
+}
 
 }  // namespace encore::runtime
 
