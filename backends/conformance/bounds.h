@@ -21,7 +21,7 @@
 //
 // y is not taken from the graph that B is: expected results are those of the
 // evaluator, by the definition of each op, and must lie within the bounds that
-// come from its decomposition. A decomposition that is wrong is found out.
+// come from its decomposition. A wrong decomposition fails.
 #ifndef ENCORE_BACKENDS_CONFORMANCE_BOUNDS_H_
 #define ENCORE_BACKENDS_CONFORMANCE_BOUNDS_H_
 

@@ -1,5 +1,5 @@
-// Small texts that a disk store remembers under a digest: what was found out
-// about a file in a certain state, so that it need not be found out again.
+// Small texts that a disk store remembers under a digest: what is known of a
+// file in a certain state, so that it need not be computed again.
 #ifndef ENCORE_CACHE_STORE_MEMO_H_
 #define ENCORE_CACHE_STORE_MEMO_H_
 

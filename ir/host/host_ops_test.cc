@@ -96,7 +96,7 @@ TEST(HostOps, SplitAndConcatAreInverse) {
   Failure(Op::kSequenceConcat, SequenceConcatAttrs{}, {SequenceOf({})});
 }
 
-// What is not found out stays as it is said.
+// A dim that no item decides stays as the attributes give it.
 TEST(HostOps, AStackOfNothing) {
   const Dim found = Dim::OfSymbol(0);
   EXPECT_EQ(Apply(Op::kSequenceConcat,

@@ -107,7 +107,7 @@ class Reader {
     if (count > rest_.size() / item_bytes) return Fail();
     list.resize(count);
   }
-  // Over any symbols: which there are is the verifier's affair.
+  // Over any symbols: the verifier decides which there are.
   void Extent(Dim& dim) {
     ByteReader bytes(rest_);
     dim = ReadDim(&bytes, UINT32_MAX);

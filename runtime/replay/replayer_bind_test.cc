@@ -23,7 +23,7 @@ std::unique_ptr<Replayer> Load(TestGraph g, ThreadPool* pool) {
   return *Replayer::Create(std::move(executable), std::move(weights), pool);
 }
 
-// What does not fit, in every way that is found out at a different place.
+// What does not fit, in every way, each noticed at a different place.
 TEST(ReplayerBind, ABindThatFailsChangesNothing) {
   TestGraph g;
   g.graph.symbols.push_back({.lower = 1, .upper = 8});

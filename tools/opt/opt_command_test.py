@@ -26,9 +26,9 @@ graph norm(%x: f32[N,4]) -> f32[N,4] {
 '''
 
 # Fits for N = 4 alone.
-MISFIT = '''
+MISMATCH = '''
 symbols N in [1, 16]
-graph misfit(%x: f32[N,2], %z: f32[4,2]) -> f32[N,2] {
+graph mismatch(%x: f32[N,2], %z: f32[4,2]) -> f32[N,2] {
   %a = reshape(%z) {shape = [N,2]} @"head/reshape"
   %y = add(%x, %a)
   return %y
@@ -126,7 +126,7 @@ class OptTest(CommandTest):
         self.encore('opt', self.model, '--print-after', 'nothing', code=2)
 
     def test_a_failing_pass_leaves_what_shows_it_again(self):
-        model = self.write('misfit.txt', MISFIT)
+        model = self.write('mismatch.txt', MISMATCH)
         done = self.encore('opt', model, '--passes', 'decompose,specialize', '--bind', 'N=5', code=2)
         self.assertIn('head/reshape', done.stderr)
         files = glob.glob(os.path.join(self.temporary, 'encore-specialize-*.txt'))
@@ -139,7 +139,7 @@ class OptTest(CommandTest):
         self.encore('opt', model, '--bind', 'N=4')
 
     def test_the_reproducer_is_private(self):
-        model = self.write('misfit.txt', MISFIT)
+        model = self.write('mismatch.txt', MISMATCH)
         before = os.umask(0)
         self.addCleanup(os.umask, before)
         self.encore('opt', model, '--bind', 'N=5', code=2)
@@ -148,7 +148,7 @@ class OptTest(CommandTest):
         self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.temporary, names[0])).st_mode), 0o600)
 
     def fails_without_a_reproducer(self, reason, **program):
-        model = self.write('misfit.txt', MISFIT)
+        model = self.write('mismatch.txt', MISMATCH)
         done = self.encore('opt', model, '--bind', 'N=5', code=2, **program)
         self.assertIn('head/reshape', done.stderr)  # why the pass failed
         self.assertRegex(done.stderr, r'the pass specialize failed, and its reproducer could not be written: '
