@@ -65,13 +65,22 @@ bool IsZeroEverywhere(Op op, DType dtype) {
   const Signature& signature = Info(op).signature();
   if (!Info(op).has(kElementwise) || signature.operands.size() != 1 ||
       IndexOf(DefaultAttributes(Info(op).attributes)) != AttrsIndex::kNone ||
-      BitWidth(dtype) != 8) {
+      BitWidth(dtype) > 8) {
     return false;
   }
-  Literal all(dtype, {256});
-  for (int i = 0; i < 256; ++i) all.mutable_bytes()[i] = std::byte(i);
+  const int64_t count = int64_t{1} << BitWidth(dtype);
+  Literal all(dtype, {count});
+  const std::span<std::byte> bytes = all.mutable_bytes();
+  for (int64_t i = 0; i < count; ++i) {
+    if (IsPacked(dtype)) {
+      StorePacked(dtype, bytes.data(), i, static_cast<uint8_t>(i));
+    } else {
+      bytes[i] = std::byte(i);
+    }
+  }
   const auto results = EvaluateNode(op, NoneAttrs(), {&all, 1});
-  return results.ok() && (*results)[0] == Literal((*results)[0].dtype(), {256});
+  return results.ok() &&
+         (*results)[0] == Literal((*results)[0].dtype(), {count});
 }
 
 }  // namespace

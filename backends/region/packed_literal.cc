@@ -50,7 +50,9 @@ std::optional<int64_t> ElementAt(int64_t memory,
 uint64_t BitsAt(const Literal& literal, int64_t i) {
   const int bits = BitWidth(literal.dtype());
   const auto bytes = literal.bytes();
-  if (bits == 4) return uint64_t(bytes[i / 2]) >> (i % 2 * 4) & 15;
+  if (bits < 8) {
+    return LoadPacked(literal.dtype(), bytes.data(), i);
+  }
   uint64_t value = 0;
   for (int b = bits / 8; b-- > 0;) {
     value = value << 8 | uint64_t(bytes[i * bits / 8 + b]);
@@ -58,13 +60,12 @@ uint64_t BitsAt(const Literal& literal, int64_t i) {
   return value;
 }
 
-// REQUIRES an element of zeros.
 void SetBits(Literal* literal, int64_t i, uint64_t value) {
   const int bits = BitWidth(literal->dtype());
   const auto bytes = literal->mutable_bytes();
-  if (bits == 4) {
-    bytes[i / 2] |= std::byte(value << (i % 2 * 4));
-    return;
+  if (bits < 8) {
+    return StorePacked(literal->dtype(), bytes.data(), i,
+                       static_cast<uint8_t>(value));
   }
   for (int b = 0; b < bits / 8; ++b) {
     bytes[i * bits / 8 + b] = std::byte(value >> (8 * b));

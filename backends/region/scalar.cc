@@ -261,10 +261,10 @@ uint64_t ToBits(DType dtype, Scalar value) {
 }
 
 Scalar LoadElement(DType dtype, const void* data, int64_t index) {
-  const auto* bytes = static_cast<const uint8_t*>(data);
+  const auto* bytes = static_cast<const std::byte*>(data);
   uint64_t bits = 0;
   if (IsPacked(dtype)) {
-    bits = bytes[index / 2] >> (index % 2 * 4) & 15;
+    bits = LoadPacked(dtype, bytes, index);
   } else {
     const int size = BitWidth(dtype) / 8;
     std::memcpy(&bits, bytes + index * size, size);
@@ -273,12 +273,10 @@ Scalar LoadElement(DType dtype, const void* data, int64_t index) {
 }
 
 void StoreElement(DType dtype, void* data, int64_t index, Scalar value) {
-  auto* bytes = static_cast<uint8_t*>(data);
+  auto* bytes = static_cast<std::byte*>(data);
   const uint64_t bits = ToBits(dtype, value);
   if (IsPacked(dtype)) {
-    const int shift = static_cast<int>(index % 2 * 4);
-    uint8_t& byte = bytes[index / 2];
-    byte = static_cast<uint8_t>((byte & ~(15 << shift)) | bits << shift);
+    StorePacked(dtype, bytes, index, static_cast<uint8_t>(bits));
   } else {
     const int size = BitWidth(dtype) / 8;
     std::memcpy(bytes + index * size, &bits, size);
@@ -289,7 +287,7 @@ Scalar CastScalar(DType from, DType to, Scalar value, bool saturate) {
   if (IsFloat(from)) {
     if (to == DType::kBool) return {.i = value.f != 0};
     if (!IsFloat(to)) return {.i = Truncated(to, value.f)};
-    if (BitWidth(to) == 8) {
+    if (BitWidth(to) <= 8) {
       return FromBits(to, EncodeFloat(to, value.f, saturate));
     }
     return OfDouble(to, value.f);
@@ -303,7 +301,7 @@ Scalar CastScalar(DType from, DType to, Scalar value, bool saturate) {
   const double exact = large
                            ? static_cast<double>(static_cast<uint64_t>(value.i))
                            : static_cast<double>(value.i);
-  if (BitWidth(to) == 8) return FromBits(to, EncodeFloat(to, exact, saturate));
+  if (BitWidth(to) <= 8) return FromBits(to, EncodeFloat(to, exact, saturate));
   return OfDouble(to, exact);
 }
 

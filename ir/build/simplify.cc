@@ -184,7 +184,7 @@ bool IsWidening(DType from, DType to) {
   if (IsFloat(from) && IsFloat(to)) {
     if (to == DType::kF64 || from == to) return true;
     if (to == DType::kF32) return BitWidth(from) <= 16;
-    return BitWidth(from) == 8 && BitWidth(to) == 16;
+    return BitWidth(from) <= 8 && BitWidth(to) == 16 && from != DType::kF8E8M0;
   }
   if (!IsInteger(from) || !IsInteger(to)) return false;
   if (IsSigned(from)) return IsSigned(to) && BitWidth(from) <= BitWidth(to);

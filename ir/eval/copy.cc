@@ -54,8 +54,9 @@ void CopyTo(std::span<const int64_t> indices, const Literal& src,
 Literal Unpack(const Literal& packed) {
   Literal bytes(DType::kU8, packed.dims());
   const std::span<uint8_t> to = bytes.mutable_values<uint8_t>();
+  const std::span<const std::byte> from = packed.bytes();
   for (int64_t i = 0; i < packed.element_count(); ++i) {
-    to[i] = static_cast<uint8_t>(packed.AsInt(i) & 15);
+    to[i] = LoadPacked(packed.dtype(), from.data(), i);
   }
   return bytes;
 }
@@ -63,8 +64,9 @@ Literal Unpack(const Literal& packed) {
 Literal Pack(const Literal& bytes, DType dtype) {
   Literal packed(dtype, bytes.dims());
   const std::span<const uint8_t> from = bytes.values<uint8_t>();
+  const std::span<std::byte> to = packed.mutable_bytes();
   for (int64_t i = 0; i < packed.element_count(); ++i) {
-    packed.SetInt(i, from[i]);
+    StorePacked(dtype, to.data(), i, from[i]);
   }
   return packed;
 }

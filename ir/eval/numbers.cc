@@ -47,8 +47,10 @@ void Decode(const Literal& literal, int64_t begin, int64_t count, double* out) {
       return Widen<float>(literal, begin, count, out);
     case 16:
       return DecodeBits<uint16_t>(literal, begin, count, out);
-    default:
+    case 8:
       return DecodeBits<uint8_t>(literal, begin, count, out);
+    default:
+      for (int64_t i = 0; i < count; ++i) out[i] = literal.AsDouble(begin + i);
   }
 }
 
@@ -61,8 +63,10 @@ void Encode(const double* values, int64_t begin, int64_t count, Literal* out) {
       return Narrow<float>(values, begin, count, out);
     case 16:
       return EncodeBits<uint16_t>(values, begin, count, out);
-    default:
+    case 8:
       return EncodeBits<uint8_t>(values, begin, count, out);
+    default:
+      for (int64_t i = 0; i < count; ++i) out->SetDouble(begin + i, values[i]);
   }
 }
 

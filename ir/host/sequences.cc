@@ -53,7 +53,8 @@ void CopyElements(const Literal& from, int64_t from_at, int64_t count,
                 to->mutable_strings().begin() + to_at);
   } else if (IsPacked(from.dtype())) {
     for (int64_t i = 0; i < count; ++i) {
-      to->SetInt(to_at + i, from.AsInt(from_at + i));
+      StorePacked(from.dtype(), to->mutable_bytes().data(), to_at + i,
+                  LoadPacked(from.dtype(), from.bytes().data(), from_at + i));
     }
   } else {
     const int64_t size = BitWidth(from.dtype()) / 8;

@@ -28,9 +28,9 @@ Types InferCast(const InferContext& context) {
                                 ", expected a tensor of numbers or bool"));
   }
   const CastAttrs& attrs = context.attrs<CastAttrs>();
-  if (attrs.saturate && (!IsFloat(attrs.dtype) || BitWidth(attrs.dtype) != 8)) {
+  if (attrs.saturate && (!IsFloat(attrs.dtype) || BitWidth(attrs.dtype) > 8)) {
     return context.Error(StrCat("attribute saturate is true for ", attrs.dtype,
-                                ", expected an 8-bit float"));
+                                ", expected a float of 8 bits or less"));
   }
   return std::vector<TensorType>{
       {attrs.dtype, context.shape(0), ValueKind::kTensor}};

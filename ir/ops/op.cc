@@ -6,6 +6,7 @@
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore {
 namespace {
@@ -17,18 +18,25 @@ std::vector<DType> Select(bool (*predicate)(DType)) {
   return selected;
 }
 
+// Floats without a zero are scales, which are only moved and converted.
+bool HasArithmetic(DType dtype) {
+  return IsFloat(dtype) && FormatOf(dtype).has_zero();
+}
+
 // The sets of the column `dtypes`, under the names it uses.
 struct DTypeSets {
   const std::vector<DType> kAny = Select([](DType) { return true; });
   const std::vector<DType> kNumeric =
-      Select([](DType d) { return IsInteger(d) || IsFloat(d); });
-  const std::vector<DType> kFloats = Select(IsFloat);
+      Select([](DType d) { return IsInteger(d) || HasArithmetic(d); });
+  const std::vector<DType> kFloats = Select(HasArithmetic);
   const std::vector<DType> kIntegers = Select(IsInteger);
   const std::vector<DType> kSigned =
-      Select([](DType d) { return IsSigned(d) || IsFloat(d); });
+      Select([](DType d) { return IsSigned(d) || HasArithmetic(d); });
   const std::vector<DType> kBits =
       Select([](DType d) { return d == DType::kBool || IsInteger(d); });
-  const std::vector<DType> kOrdered =
+  const std::vector<DType> kOrdered = Select(
+      [](DType d) { return IsFloat(d) ? HasArithmetic(d) : !IsString(d); });
+  const std::vector<DType> kScalars =
       Select([](DType d) { return !IsString(d); });
   const std::vector<DType> kBool = {DType::kBool};
   const std::vector<DType> kStrings = Select(IsString);

@@ -75,7 +75,7 @@ Values Elementwise(RandomOperands& r, Op op, DType dtype) {
     }();
     const DType from = targets[r.Below(targets.size())];
     const bool saturate =
-        IsFloat(dtype) && BitWidth(dtype) == 8 && r.Chance(50);
+        IsFloat(dtype) && BitWidth(dtype) <= 8 && r.Chance(50);
     // To integers a cast jumps.
     return {r.builder().Cast(r.Any(from, !IsFloat(dtype)), dtype, saturate)};
   }

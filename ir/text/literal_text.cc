@@ -27,7 +27,7 @@ constexpr int64_t kMaxListed = 256;
 // The bits of element i, in the low bits.
 uint64_t Bits(const Literal& literal, int64_t i) {
   if (IsPacked(literal.dtype())) {
-    return static_cast<uint64_t>(literal.AsInt(i)) & 15;
+    return LoadPacked(literal.dtype(), literal.bytes().data(), i);
   }
   const int width = BitWidth(literal.dtype()) / 8;
   uint64_t bits = 0;
@@ -37,7 +37,8 @@ uint64_t Bits(const Literal& literal, int64_t i) {
 
 void SetBits(Literal* literal, int64_t i, uint64_t bits) {
   if (IsPacked(literal->dtype())) {
-    return literal->SetInt(i, static_cast<int64_t>(bits));
+    return StorePacked(literal->dtype(), literal->mutable_bytes().data(), i,
+                       static_cast<uint8_t>(bits));
   }
   const int width = BitWidth(literal->dtype()) / 8;
   std::memcpy(literal->mutable_bytes().data() + i * width, &bits, width);

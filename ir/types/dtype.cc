@@ -54,7 +54,10 @@ int BitWidth(DType dtype) { return RowOf(dtype).bits; }
 std::optional<int64_t> ByteSize(DType dtype, int64_t count) {
   const int bits = BitWidth(dtype);
   ENCORE_CHECK(count >= 0 && bits > 0);
-  if (bits < 8) return count / 2 + count % 2;
+  if (bits < 8) {
+    const int64_t each = 8 / bits;
+    return count / each + (count % each != 0);
+  }
   const int64_t bytes = bits / 8;
   if (count > std::numeric_limits<int64_t>::max() / bytes) return std::nullopt;
   return count * bytes;

@@ -5,6 +5,7 @@
 #ifndef ENCORE_IR_TYPES_DTYPE_H_
 #define ENCORE_IR_TYPES_DTYPE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -29,7 +30,8 @@ std::string_view Name(DType dtype);
 std::optional<DType> ParseDType(std::string_view name);
 DTypeKind Kind(DType dtype);
 
-// Bits of an element; 0 for host values, which have no fixed size.
+// Bits of an element in memory, a power of two; 0 for host values, which have
+// no fixed size.
 int BitWidth(DType dtype);
 
 // Bytes that `count` elements take, sub-byte types packed; REQUIRES count >= 0
@@ -49,6 +51,31 @@ inline bool IsString(DType dtype) { return Kind(dtype) == DTypeKind::kHost; }
 // Whether an element is smaller than a byte.
 inline bool IsPacked(DType dtype) {
   return BitWidth(dtype) > 0 && BitWidth(dtype) < 8;
+}
+
+// Where element `index` of a packed dtype lies: in which byte, and how far it
+// is shifted there.
+struct PackedPlace {
+  int64_t byte;
+  int shift;
+  uint8_t mask;  // of the element's bits, unshifted
+};
+inline PackedPlace PlaceOfPacked(DType dtype, int64_t index) {
+  const int bits = BitWidth(dtype), each = 8 / bits;
+  return {index / each, static_cast<int>(index % each) * bits,
+          static_cast<uint8_t>((1 << bits) - 1)};
+}
+inline uint8_t LoadPacked(DType dtype, const std::byte* bytes, int64_t index) {
+  const PackedPlace place = PlaceOfPacked(dtype, index);
+  return static_cast<uint8_t>(bytes[place.byte]) >> place.shift & place.mask;
+}
+// The bits of `bits` above the element's do not count.
+inline void StorePacked(DType dtype, std::byte* bytes, int64_t index,
+                        uint8_t bits) {
+  const PackedPlace place = PlaceOfPacked(dtype, index);
+  std::byte& byte = bytes[place.byte];
+  byte &= ~(std::byte{place.mask} << place.shift);
+  byte |= std::byte(bits & place.mask) << place.shift;
 }
 
 // Whether `value` is that of an enumerator: what a file says may be neither.

@@ -14,6 +14,7 @@ double Magnitude(const FloatFormat& format, uint64_t bits) {
   const uint64_t hidden = uint64_t{1} << format.mantissa_bits;
   const auto field = static_cast<int>(bits >> format.mantissa_bits);
   const uint64_t mantissa = bits & (hidden - 1);
+  if (!format.has_zero()) return std::ldexp(1.0, field - format.bias);
   // Subnormals have the exponent of the field 1 and no hidden bit.
   return std::ldexp(static_cast<double>(mantissa | (field > 0 ? hidden : 0)),
                     std::max(field, 1) - format.bias - format.mantissa_bits);
@@ -24,11 +25,30 @@ bool IsNan(const FloatFormat& format, uint64_t magnitude, bool negative) {
     case FloatSpecials::kInfinityAndNan:
       return magnitude > format.infinity();
     case FloatSpecials::kNan:
+    case FloatSpecials::kNanUnsigned:
       return magnitude == format.nan();
     case FloatSpecials::kNanForNegativeZero:
       return negative && magnitude == 0;
+    case FloatSpecials::kFinite:
+      return false;
   }
   return false;
+}
+
+// The exponent nearest to `value`, halfway ones up.
+uint16_t EncodeExponent(const FloatFormat& format, double value,
+                        bool saturate) {
+  const auto nan = static_cast<uint16_t>(format.nan());
+  if (!(value > 0)) return nan;
+  const auto largest = static_cast<int>(format.largest());
+  if (std::isinf(value)) {
+    return saturate ? static_cast<uint16_t>(largest) : nan;
+  }
+  int exponent;
+  const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
+  const int code = exponent - 1 + format.bias + (fraction >= 0.75 ? 1 : 0);
+  if (code > largest) return saturate ? static_cast<uint16_t>(largest) : nan;
+  return static_cast<uint16_t>(std::max(code, 0));
 }
 
 const FloatFormat& NarrowFormat(DType dtype) {
@@ -48,8 +68,10 @@ uint64_t FloatFormat::largest() const {
     case FloatSpecials::kInfinityAndNan:
       return infinity() - 1;
     case FloatSpecials::kNan:
+    case FloatSpecials::kNanUnsigned:
       return sign_bit() - 2;
     case FloatSpecials::kNanForNegativeZero:
+    case FloatSpecials::kFinite:
       break;
   }
   return sign_bit() - 1;
@@ -60,8 +82,10 @@ uint64_t FloatFormat::nan() const {
     case FloatSpecials::kInfinityAndNan:
       return infinity() | uint64_t{1} << (mantissa_bits - 1);
     case FloatSpecials::kNan:
+    case FloatSpecials::kNanUnsigned:
       return sign_bit() - 1;
     case FloatSpecials::kNanForNegativeZero:
+    case FloatSpecials::kFinite:
       break;
   }
   return sign_bit();
@@ -103,16 +127,17 @@ float DecodeFloat(DType dtype, uint16_t bits) {
 
 uint16_t EncodeFloat(DType dtype, double value, bool saturate) {
   const FloatFormat& format = NarrowFormat(dtype);
+  if (!format.has_sign()) return EncodeExponent(format, value, saturate);
   const uint64_t sign = std::signbit(value) ? format.sign_bit() : 0;
   const auto with_sign = [&](uint64_t magnitude) {
     const bool unsigned_zero = magnitude == 0 && !format.has_negative_zero();
     return static_cast<uint16_t>(unsigned_zero ? 0 : sign | magnitude);
   };
-  if (std::isnan(value)) return with_sign(format.nan());
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | format.nan());
   const double magnitude = std::fabs(value);
-  const uint64_t overflow = saturate                ? format.largest()
-                            : format.has_infinity() ? format.infinity()
-                                                    : format.nan();
+  const uint64_t overflow = saturate || !format.has_nan() ? format.largest()
+                            : format.has_infinity()       ? format.infinity()
+                                                          : format.nan();
   if (std::isinf(magnitude)) return with_sign(overflow);
   if (magnitude == 0) return with_sign(0);
   // The value in units of its last place; subnormals share the smallest unit.

@@ -6,7 +6,10 @@
 // format has one, else to NaN; or it saturates, infinities too, to the largest
 // finite value on request, which is what ONNX's cases expect of its Cast (its
 // table has NaN for the infinities of two formats). Where the format has no
-// negative zero, what rounds to it is 0.
+// negative zero, what rounds to it is 0. Formats without NaN always saturate,
+// and a NaN becomes a negative zero there. The powers of two that have no sign
+// round halfway values up and values below the least one to that; what is not
+// positive is NaN there.
 #ifndef ENCORE_IR_TYPES_FLOAT_FORMATS_H_
 #define ENCORE_IR_TYPES_FLOAT_FORMATS_H_
 
@@ -24,6 +27,10 @@ enum class FloatSpecials : uint8_t {
   kNan,
   // One NaN, which has the bits of a negative zero ("FNUZ").
   kNanForNegativeZero,
+  // None: every pattern is a number.
+  kFinite,
+  // No sign, no zero and no subnormals; all bits set are NaN.
+  kNanUnsigned,
 };
 
 // A binary format of sign, exponent and mantissa bits.
@@ -36,9 +43,13 @@ struct FloatFormat {
   bool has_infinity() const {
     return specials == FloatSpecials::kInfinityAndNan;
   }
+  bool has_nan() const { return specials != FloatSpecials::kFinite; }
+  bool has_sign() const { return specials != FloatSpecials::kNanUnsigned; }
+  bool has_zero() const { return has_sign(); }
   bool has_negative_zero() const {
-    return specials != FloatSpecials::kNanForNegativeZero;
+    return has_sign() && specials != FloatSpecials::kNanForNegativeZero;
   }
+  // Of a format without one the bit above its own.
   uint64_t sign_bit() const {
     return uint64_t{1} << (exponent_bits + mantissa_bits);
   }
@@ -47,7 +58,8 @@ struct FloatFormat {
   // Those of infinity; REQUIRES has_infinity().
   uint64_t infinity() const;
   // Those of the NaN that conversions give, which then get the sign of what was
-  // converted where there is a negative zero.
+  // converted where there is a negative zero; of what a NaN becomes where there
+  // is none.
   uint64_t nan() const;
 };
 

@@ -33,19 +33,11 @@ void Store(std::byte* data, int64_t i, T value) {
   std::memcpy(data + i * sizeof(T), &value, sizeof(T));
 }
 
-uint8_t LoadNibble(const std::byte* data, int64_t i) {
-  const auto byte = static_cast<uint8_t>(data[i / 2]);
-  return i % 2 ? byte >> 4 : byte & 15;
+// The value of the bits of an integer dtype of less than a byte.
+int64_t PackedInteger(DType dtype, uint8_t bits) {
+  const int sign = IsSigned(dtype) ? 1 << (BitWidth(dtype) - 1) : 0;
+  return (bits ^ sign) - sign;
 }
-
-void StoreNibble(std::byte* data, int64_t i, uint8_t value) {
-  const auto byte = static_cast<uint8_t>(data[i / 2]);
-  data[i / 2] = static_cast<std::byte>(i % 2 ? (byte & 15) | (value & 15) << 4
-                                             : (byte & 0xf0) | (value & 15));
-}
-
-// The two's complement value of the low four bits.
-int64_t SignExtendNibble(uint8_t nibble) { return (nibble ^ 8) - 8; }
 
 // Toward zero; what does not fit is the nearest bound, NaN is 0.
 template <typename Int>
@@ -207,6 +199,9 @@ double Literal::AsDouble(int64_t i) const {
       break;
   }
   if (!IsFloat(dtype_)) return static_cast<double>(AsInt(i));
+  if (IsPacked(dtype_)) {
+    return DecodeFloat(dtype_, LoadPacked(dtype_, data_, i));
+  }
   return DecodeFloat(dtype_, BitWidth(dtype_) == 8 ? Load<uint8_t>(data_, i)
                                                    : Load<uint16_t>(data_, i));
 }
@@ -215,10 +210,6 @@ int64_t Literal::AsInt(int64_t i) const {
   switch (dtype_) {
     case DType::kBool:
       return Load<uint8_t>(data_, i) != 0;
-    case DType::kI4:
-      return SignExtendNibble(LoadNibble(data_, i));
-    case DType::kU4:
-      return LoadNibble(data_, i);
     case DType::kI8:
       return Load<int8_t>(data_, i);
     case DType::kU8:
@@ -239,8 +230,10 @@ int64_t Literal::AsInt(int64_t i) const {
       ENCORE_CHECK(false) << "a string is not a number";
       return 0;
     default:
-      return Truncated<int64_t>(AsDouble(i));
+      break;
   }
+  if (IsFloat(dtype_)) return Truncated<int64_t>(AsDouble(i));
+  return PackedInteger(dtype_, LoadPacked(dtype_, data_, i));
 }
 
 void Literal::SetDouble(int64_t i, double value) {
@@ -260,23 +253,23 @@ void Literal::SetDouble(int64_t i, double value) {
   if (!IsFloat(dtype_)) return SetInt(i, Truncated<int64_t>(value));
   const uint16_t bits = EncodeFloat(dtype_, value);
   if (BitWidth(dtype_) == 16) return Store(mutable_data_, i, bits);
-  Store(mutable_data_, i, static_cast<uint8_t>(bits));
+  const auto byte = static_cast<uint8_t>(bits);
+  if (IsPacked(dtype_)) return StorePacked(dtype_, mutable_data_, i, byte);
+  Store(mutable_data_, i, byte);
 }
 
 void Literal::SetInt(int64_t i, int64_t value) {
   ENCORE_CHECK(mutable_data_ != nullptr);
   if (IsFloat(dtype_)) return SetDouble(i, static_cast<double>(value));
-  switch (dtype_) {
-    case DType::kBool:
-      return Store(mutable_data_, i, static_cast<uint8_t>(value != 0));
-    case DType::kI4:
-    case DType::kU4:
-      return StoreNibble(mutable_data_, i, static_cast<uint8_t>(value));
-    default:
-      // Two's complement, little-endian: the low bytes are the wrapped value.
-      std::memcpy(mutable_data_ + i * (BitWidth(dtype_) / 8), &value,
-                  BitWidth(dtype_) / 8);
+  if (dtype_ == DType::kBool) {
+    return Store(mutable_data_, i, static_cast<uint8_t>(value != 0));
   }
+  if (IsPacked(dtype_)) {
+    return StorePacked(dtype_, mutable_data_, i, static_cast<uint8_t>(value));
+  }
+  // Two's complement, little-endian: the low bytes are the wrapped value.
+  std::memcpy(mutable_data_ + i * (BitWidth(dtype_) / 8), &value,
+              BitWidth(dtype_) / 8);
 }
 
 Literal Literal::Aligned() const {
@@ -297,16 +290,23 @@ Literal Literal::Reshaped(std::vector<int64_t> dims) const {
   return result;
 }
 
+std::byte Literal::UsedBitsOfLastByte() const {
+  if (!IsPacked(dtype_) || element_count_ == 0) return std::byte{0xff};
+  const PackedPlace behind = PlaceOfPacked(dtype_, element_count_);
+  return behind.shift == 0 ? std::byte{0xff}
+                           : std::byte((1 << behind.shift) - 1);
+}
+
 bool Literal::HasStrayBits() const {
-  return IsPacked(dtype_) && element_count_ % 2 == 1 &&
-         static_cast<uint8_t>(data_[size_ - 1]) >> 4 != 0;
+  const std::byte used = UsedBitsOfLastByte();
+  return used != std::byte{0xff} && (data_[size_ - 1] & ~used) != std::byte{0};
 }
 
 Literal Literal::Canonical() const {
   if (!HasStrayBits()) return *this;
   Literal copy(dtype_, dims_);
   std::memcpy(copy.mutable_data_, data_, size_);
-  copy.mutable_data_[size_ - 1] &= std::byte{15};
+  copy.mutable_data_[size_ - 1] &= UsedBitsOfLastByte();
   return copy;
 }
 

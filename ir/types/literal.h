@@ -2,8 +2,8 @@
 // what does, or a sequence or optional of tensors.
 //
 // The bytes are row-major and dense, in the machine's (little-endian) order;
-// 4-bit elements are packed two a byte, the first in the low half; the unused
-// half of the last byte of an odd count means nothing. Copies share the bytes,
+// elements of less than a byte are packed, the first in the lowest bits; unused
+// bits of the last byte mean nothing. Copies share the bytes,
 // which never change once a literal is shared: a literal is a value, safe to
 // read from any number of threads. String tensors keep std::strings in place of
 // bytes, sequences and optionals a list of literals; neither has bytes and the
@@ -140,7 +140,9 @@ class Literal {
 
  private:
   void CheckAccess(size_t size, size_t alignment) const;
-  // Whether the unused half of the last byte of packed elements is not 0.
+  // All of them, but for packed elements that end within a byte.
+  std::byte UsedBitsOfLastByte() const;
+  // Whether an unused bit of the last byte is not 0.
   bool HasStrayBits() const;
 
   DType dtype_;

@@ -18,8 +18,8 @@ TEST(Literal, KeepsValuesOfEveryDType) {
     if (IsString(dtype)) continue;
     Literal literal(dtype, {3});
     const int64_t expected = dtype == DType::kBool ? 1
-                             : IsSigned(dtype)     ? -3
-                                                   : 3;
+                             : IsSigned(dtype)     ? -2
+                                                   : 2;
     literal.SetInt(1, expected);
     EXPECT_EQ(literal.AsInt(1), expected) << dtype;
     EXPECT_EQ(literal.AsDouble(1), static_cast<double>(expected)) << dtype;
@@ -64,7 +64,7 @@ TEST(Literal, UnalignedBytesAreReadAndCopied) {
 }
 
 TEST(Literal, UnusedBitsOfPackedElementsDoNotCount) {
-  for (const DType dtype : {DType::kI4, DType::kU4}) {
+  for (const DType dtype : {DType::kI4, DType::kU4, DType::kF4E2M1}) {
     const std::byte clean[] = {std::byte{0x21}, std::byte{0x03}};
     const std::byte stray[] = {std::byte{0x21}, std::byte{0xf3}};
     const Literal a = *Literal::Copy(dtype, {3}, clean);
@@ -235,9 +235,85 @@ TEST(FloatFormats, EncodeFindsTheNearestValue) {
   }
 }
 
+// Without infinity and NaN; values as the specification of the MX formats lists
+// them.
+struct FiniteFormat {
+  DType dtype;
+  std::vector<double> values;  // of the patterns without a sign
+};
+
+std::vector<FiniteFormat> FiniteFormats() {
+  std::vector<double> e2m3, e3m2;
+  for (int m = 0; m < 8; ++m) e2m3.push_back(m / 8.0);
+  for (int e = 1; e < 4; ++e) {
+    for (int m = 0; m < 8; ++m) e2m3.push_back((1 + m / 8.0) * (1 << (e - 1)));
+  }
+  for (int m = 0; m < 4; ++m) e3m2.push_back(m / 16.0);
+  for (int e = 1; e < 8; ++e) {
+    for (int m = 0; m < 4; ++m) e3m2.push_back((1 + m / 4.0) * (1 << e) / 8);
+  }
+  return {{DType::kF4E2M1, {0, 0.5, 1, 1.5, 2, 3, 4, 6}},
+          {DType::kF6E2M3, e2m3},
+          {DType::kF6E3M2, e3m2}};
+}
+
+TEST(FloatFormats, FiniteFormatsSaturate) {
+  for (const auto& [dtype, values] : FiniteFormats()) {
+    const int sign = static_cast<int>(values.size());
+    EXPECT_EQ(LargestFinite(dtype), values.back()) << dtype;
+    EXPECT_EQ(UpperLimit(dtype), values.back()) << dtype;
+    for (int bits = 0; bits < sign; ++bits) {
+      const auto negative = static_cast<uint16_t>(bits | sign);
+      EXPECT_EQ(DecodeFloat(dtype, static_cast<uint16_t>(bits)), values[bits]);
+      EXPECT_EQ(DecodeFloat(dtype, negative), -values[bits]);
+      EXPECT_TRUE(std::signbit(DecodeFloat(dtype, negative))) << dtype;
+    }
+    for (int half = 0; half < 0x10000; ++half) {
+      const float value = DecodeFloat(DType::kF16, static_cast<uint16_t>(half));
+      int nearest = 0;
+      for (int bits = 1; bits < sign; ++bits) {
+        const double old = std::fabs(std::fabs(value) - values[nearest]);
+        const double now = std::fabs(std::fabs(value) - values[bits]);
+        if (now < old || (now == old && bits % 2 == 0)) nearest = bits;
+      }
+      if (std::isinf(value)) nearest = sign - 1;
+      const int expected =
+          std::isnan(value) ? sign : nearest | (std::signbit(value) ? sign : 0);
+      ASSERT_EQ(EncodeFloat(dtype, value), expected) << dtype << " " << value;
+      ASSERT_EQ(EncodeFloat(dtype, value, true), expected) << dtype;
+    }
+  }
+}
+
+// Powers of two from 2^-127 to 2^127. Expected: ml_dtypes' float8_e8m0fnu, but
+// for what is below the least one.
+TEST(FloatFormats, ScalesArePowersOfTwo) {
+  constexpr DType kScale = DType::kF8E8M0;
+  for (int bits = 0; bits < 255; ++bits) {
+    const float value = DecodeFloat(kScale, static_cast<uint16_t>(bits));
+    EXPECT_EQ(value, std::ldexp(1.0, bits - 127));
+    EXPECT_EQ(EncodeFloat(kScale, value), bits);
+    // Halfway values go up.
+    const double middle = 1.5 * value;
+    EXPECT_EQ(EncodeFloat(kScale, std::nextafter(middle, 0)), bits);
+    EXPECT_EQ(EncodeFloat(kScale, middle), bits + 1);
+    EXPECT_EQ(EncodeFloat(kScale, middle, true), std::min(bits + 1, 254));
+  }
+  EXPECT_TRUE(std::isnan(DecodeFloat(kScale, 255)));
+  constexpr double kNone[] = {0.0, -0.0, -1.0, -INFINITY, NAN};
+  for (const double none : kNone) {
+    EXPECT_EQ(EncodeFloat(kScale, none), 255) << none;
+    EXPECT_EQ(EncodeFloat(kScale, none, true), 255) << none;
+  }
+  EXPECT_EQ(EncodeFloat(kScale, INFINITY), 255);
+  EXPECT_EQ(EncodeFloat(kScale, INFINITY, true), 254);
+  EXPECT_EQ(EncodeFloat(kScale, 1e-300), 0);
+}
+
 TEST(FloatFormats, EpsilonIsTheStepAboveOne) {
   for (const DType dtype : AllDTypes()) {
     if (!IsFloat(dtype)) continue;
+    if (dtype == DType::kF8E8M0) continue;  // rounds halfway values up
     const double epsilon = Epsilon(dtype);
     EXPECT_EQ(RoundToDType(dtype, 1 + epsilon), 1 + epsilon) << dtype;
     EXPECT_EQ(RoundToDType(dtype, 1 + epsilon / 2), 1) << dtype;

@@ -38,8 +38,11 @@ Values Joined(std::initializer_list<ValueSpan> lists) {
 
 // What a scan stacks or takes apart is addressed by the byte.
 DType WholeBytes(DType dtype) {
-  if (dtype == DType::kI4) return DType::kI8;
-  if (dtype == DType::kU4) return DType::kU8;
+  if (IsPacked(dtype)) {
+    return IsSigned(dtype)  ? DType::kI8
+           : IsFloat(dtype) ? DType::kF8E4M3
+                            : DType::kU8;
+  }
   return dtype;
 }
 
@@ -61,7 +64,7 @@ Value StackedSequence(GraphBuilder& g, Value sequence, Dims dims) {
       SequenceConcatAttrs{/*axis=*/0, /*stack=*/true, std::move(dims)});
 }
 
-// A scan in the form that plans have. 4-bit elements travel as whole bytes.
+// A scan in the form that plans have. Packed elements travel as whole bytes.
 // Strings, which a plan neither slices nor stacks, are captured whole and taken
 // by the number of the trip; what the trips give of them is carried in a
 // sequence.

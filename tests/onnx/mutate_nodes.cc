@@ -307,7 +307,7 @@ void NodeMutator::MutateNode() {
 
 void NodeMutator::WrongTypes(int input, const Schema::Parameter& parameter) {
   int left = 3;
-  for (int type = 1; type <= static_cast<int>(ElementType::kInt4); ++type) {
+  for (int type = 1; type <= static_cast<int>(onnx::kLastElementType); ++type) {
     const auto element = static_cast<ElementType>(type);
     // Few importers have these, and say so of the input.
     const bool rare = element == ElementType::kComplex64 ||

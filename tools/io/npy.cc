@@ -143,8 +143,12 @@ std::string EncodeNpy(const Literal& literal) {
           static_cast<char>(header.size() >> 8)};
   out += header;
   if (IsPacked(literal.dtype())) {
+    // Integers as such, of floats the bits.
+    const DType dtype = literal.dtype();
     for (int64_t i = 0; i < literal.element_count(); ++i) {
-      out += static_cast<char>(literal.AsInt(i));
+      out += static_cast<char>(
+          IsFloat(dtype) ? LoadPacked(dtype, literal.bytes().data(), i)
+                         : literal.AsInt(i));
     }
     return out;
   }
@@ -193,7 +197,8 @@ Literal FromNpyType(const Literal& literal, DType dtype) {
   }
   Literal packed(dtype, literal.dims());
   for (int64_t i = 0; i < literal.element_count(); ++i) {
-    packed.SetInt(i, literal.AsInt(i));
+    StorePacked(dtype, packed.mutable_bytes().data(), i,
+                static_cast<uint8_t>(literal.AsInt(i)));
   }
   return packed;
 }

@@ -57,10 +57,9 @@ Status ToProto(const Literal& tensor, TensorProto* proto) {
     }
     return OkStatus();
   }
-  const Literal canonical = tensor.Canonical();
-  const auto bytes = canonical.bytes();
-  ENCORE_RETURN_IF_ERROR(CheckSize(static_cast<int64_t>(bytes.size())));
-  proto->set_raw_data(bytes.data(), bytes.size());
+  ENCORE_RETURN_IF_ERROR(
+      CheckSize(static_cast<int64_t>(tensor.bytes().size())));
+  proto->set_raw_data(onnx::ToRawData(tensor));
   return OkStatus();
 }
 

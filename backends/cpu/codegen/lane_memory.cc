@@ -1,5 +1,6 @@
 #include "encore/backends/cpu/codegen/lane_memory.h"
 
+#include <bit>
 #include <vector>
 
 namespace encore::backends::cpu {
@@ -10,20 +11,23 @@ bool AreNeighbours(const LaneAddress& address) {
          address.repeat == 1;
 }
 
-// Of halves of bytes: the byte that half `index` is in, and how far it is
-// shifted there.
-Value ByteOf(IrBuilder& b, const Value& index) {
-  return b.Binary("lshr", index, IrBuilder::Int(index.type, 1));
+// Of elements of `bits` bits: the byte that element `index` is in, and how far
+// it is shifted there.
+Value ByteOf(IrBuilder& b, const Value& index, int bits) {
+  return b.Binary("lshr", index,
+                  IrBuilder::Int(index.type, std::countr_zero(8u / bits)));
 }
-Value ShiftOf(IrBuilder& b, const Value& index) {
-  const Value odd = b.Binary("and", index, IrBuilder::Int(index.type, 1));
-  return b.Convert("trunc", b.Binary("shl", odd, IrBuilder::Int(index.type, 2)),
+Value ShiftOf(IrBuilder& b, const Value& index, int bits) {
+  const Value place =
+      b.Binary("and", index, IrBuilder::Int(index.type, 8 / bits - 1));
+  return b.Convert("trunc",
+                   b.Binary("mul", place, IrBuilder::Int(index.type, bits)),
                    Elem::kI8);
 }
 
-Value HalfOf(IrBuilder& b, const Value& byte, const Value& index) {
-  return b.Binary("and", b.Binary("lshr", byte, ShiftOf(b, index)),
-                  IrBuilder::Int(byte.type, 15));
+Value ElementOf(IrBuilder& b, const Value& byte, const Value& index, int bits) {
+  return b.Binary("and", b.Binary("lshr", byte, ShiftOf(b, index, bits)),
+                  IrBuilder::Int(byte.type, (1 << bits) - 1));
 }
 
 }  // namespace
@@ -60,7 +64,9 @@ Value LaneMemory::LoadVector(Elem elem, const Value& base,
   const int align = ElemBytes(elem);
   const Value otherwise =
       fill.valid() ? b_.Splat(fill, lanes_) : IrBuilder::Zero(type);
-  if (address.packed) return LoadHalves(base, address, otherwise, mask);
+  if (address.packed_bits > 0) {
+    return LoadPackedVector(base, address, otherwise, mask);
+  }
   if (address.repeat > 1 && address.element.lanes() == 1 &&
       address.lane_stride == 1 && !address.valid.valid()) {
     return LoadRepeated(type, Pointer(base, elem, address),
@@ -124,8 +130,9 @@ Value LaneMemory::LoadScalar(Elem elem, const Value& base,
                              const LaneAddress& address, const Value& fill) {
   const IrType type{elem, 1};
   const Value index = b_.Add(address.element, address.offset);
-  Value pointer = address.packed ? b_.Gep(base, elem, ByteOf(b_, index))
-                                 : Pointer(base, elem, address);
+  const int bits = address.packed_bits;
+  Value pointer = bits > 0 ? b_.Gep(base, elem, ByteOf(b_, index, bits))
+                           : Pointer(base, elem, address);
   const Value otherwise = fill.valid() ? fill : IrBuilder::Zero(type);
   if (address.valid.valid()) {
     const Value variable = b_.NewVariable(type);
@@ -133,39 +140,42 @@ Value LaneMemory::LoadScalar(Elem elem, const Value& base,
     pointer = b_.Select(address.valid, pointer, variable);
   }
   const Value loaded = b_.Load(type, pointer, ElemBytes(elem));
-  if (!address.packed) return loaded;
-  const Value half = HalfOf(b_, loaded, index);
-  if (!address.valid.valid()) return half;
-  return b_.Select(address.valid, half, otherwise);
+  if (bits == 0) return loaded;
+  const Value element = ElementOf(b_, loaded, index, bits);
+  if (!address.valid.valid()) return element;
+  return b_.Select(address.valid, element, otherwise);
 }
 
 void LaneMemory::StoreScalar(const Value& value, const Value& base,
                              const LaneAddress& address) {
   const Elem elem = value.type.elem;
-  if (address.packed) {
-    return StoreHalf(value, base, b_.Add(address.element, address.offset));
+  if (address.packed_bits > 0) {
+    return StorePacked(value, base, b_.Add(address.element, address.offset),
+                       address.packed_bits);
   }
   b_.Store(value, Pointer(base, elem, address), ElemBytes(elem));
 }
 
-Value LaneMemory::LoadHalves(const Value& base, const LaneAddress& address,
-                             const Value& otherwise, const Value& mask) {
-  if (!mask.valid() && AreNeighbours(address)) {
-    return LoadAllHalves(base, b_.Add(address.element, address.offset));
+Value LaneMemory::LoadPackedVector(const Value& base,
+                                   const LaneAddress& address,
+                                   const Value& otherwise, const Value& mask) {
+  const int bits = address.packed_bits;
+  if (bits == 4 && !mask.valid() && AreNeighbours(address)) {
+    return LoadHalves(base, b_.Add(address.element, address.offset));
   }
   const Value index = Indices(address);
-  const Value bytes =
-      b_.Gather(otherwise.type, b_.Gep(base, Elem::kI8, ByteOf(b_, index)),
-                mask.valid() ? mask : IrBuilder::True(lanes_),
-                IrBuilder::Zero(otherwise.type), 1);
-  const Value halves = HalfOf(b_, bytes, index);
-  return mask.valid() ? b_.Select(mask, halves, otherwise) : halves;
+  const Value bytes = b_.Gather(
+      otherwise.type, b_.Gep(base, Elem::kI8, ByteOf(b_, index, bits)),
+      mask.valid() ? mask : IrBuilder::True(lanes_),
+      IrBuilder::Zero(otherwise.type), 1);
+  const Value elements = ElementOf(b_, bytes, index, bits);
+  return mask.valid() ? b_.Select(mask, elements, otherwise) : elements;
 }
 
-Value LaneMemory::LoadAllHalves(const Value& base, const Value& first) {
+Value LaneMemory::LoadHalves(const Value& base, const Value& first) {
   const IrType type{Elem::kI8, lanes_ / 2};
   const auto pointer = [&](const Value& index) {
-    return b_.Gep(base, Elem::kI8, ByteOf(b_, index));
+    return b_.Gep(base, Elem::kI8, ByteOf(b_, index, 4));
   };
   const Value bytes = b_.Load(type, pointer(first), 1);
   const Value low = b_.Binary("and", bytes, IrBuilder::Int(type, 15));
@@ -185,33 +195,39 @@ Value LaneMemory::LoadAllHalves(const Value& base, const Value& first) {
                    b_.Shuffle(even, rest, next), even);
 }
 
-void LaneMemory::StoreHalves(const Value& value, const Value& base,
-                             const LaneAddress& address, const Value& mask) {
-  if (mask.valid() || !AreNeighbours(address)) {
-    return StoreEachHalf(value, base, address, mask);
+void LaneMemory::StorePackedVector(const Value& value, const Value& base,
+                                   const LaneAddress& address,
+                                   const Value& mask) {
+  if (address.packed_bits != 4 || mask.valid() || !AreNeighbours(address)) {
+    return StoreEachPacked(value, base, address, mask);
   }
   const Value first = b_.Add(address.element, address.offset);
-  const auto store_bytes = [&] {
-    std::vector<int> even, odd;
-    for (int i = 0; i < lanes_; i += 2) {
-      even.push_back(i);
-      odd.push_back(i + 1);
-    }
-    const Value low = b_.Shuffle(value, value, even);
-    const Value high = b_.Shuffle(value, value, odd);
-    const Value bytes =
-        b_.Binary("or", b_.Binary("and", low, IrBuilder::Int(low.type, 15)),
-                  b_.Binary("shl", high, IrBuilder::Int(high.type, 4)));
-    b_.Store(bytes, b_.Gep(base, Elem::kI8, ByteOf(b_, first)), 1);
-  };
   b_.If(
       b_.Convert("trunc", first, Elem::kI1),
-      [&] { StoreEachHalf(value, base, address, mask); }, store_bytes);
+      [&] { StoreEachPacked(value, base, address, mask); },
+      [&] { StoreHalves(value, base, first); });
+}
+
+// From an even half on: whole bytes.
+void LaneMemory::StoreHalves(const Value& value, const Value& base,
+                             const Value& first) {
+  std::vector<int> even, odd;
+  for (int i = 0; i < lanes_; i += 2) {
+    even.push_back(i);
+    odd.push_back(i + 1);
+  }
+  const Value low = b_.Shuffle(value, value, even);
+  const Value high = b_.Shuffle(value, value, odd);
+  const Value bytes =
+      b_.Binary("or", b_.Binary("and", low, IrBuilder::Int(low.type, 15)),
+                b_.Binary("shl", high, IrBuilder::Int(high.type, 4)));
+  b_.Store(bytes, b_.Gep(base, Elem::kI8, ByteOf(b_, first, 4)), 1);
 }
 
 // Lane by lane, in a loop.
-void LaneMemory::StoreEachHalf(const Value& value, const Value& base,
-                               const LaneAddress& address, const Value& mask) {
+void LaneMemory::StoreEachPacked(const Value& value, const Value& base,
+                                 const LaneAddress& address,
+                                 const Value& mask) {
   const auto spill = [this](const Value& vector) {
     const Value slot = b_.NewVariable(vector.type);
     b_.Set(slot, vector);
@@ -227,16 +243,17 @@ void LaneMemory::StoreEachHalf(const Value& value, const Value& base,
     };
     const Value wanted = at(stored, Elem::kI8);
     b_.If(b_.Compare("ne", wanted, IrBuilder::Zero(wanted.type)), [&] {
-      StoreHalf(at(values, Elem::kI8), base, at(indices, Elem::kI64));
+      StorePacked(at(values, Elem::kI8), base, at(indices, Elem::kI64),
+                  address.packed_bits);
     });
   });
 }
 
-void LaneMemory::StoreHalf(const Value& value, const Value& base,
-                           const Value& index) {
-  const Value pointer = b_.Gep(base, Elem::kI8, ByteOf(b_, index));
-  const Value shift = ShiftOf(b_, index);
-  const Value ones = IrBuilder::Int(value.type, 15);
+void LaneMemory::StorePacked(const Value& value, const Value& base,
+                             const Value& index, int bits) {
+  const Value pointer = b_.Gep(base, Elem::kI8, ByteOf(b_, index, bits));
+  const Value shift = ShiftOf(b_, index, bits);
+  const Value ones = IrBuilder::Int(value.type, (1 << bits) - 1);
   const Value others = b_.Binary("xor", b_.Binary("shl", ones, shift),
                                  IrBuilder::Int(value.type, -1));
   b_.AtomicUpdate("and", pointer, others);
@@ -247,7 +264,9 @@ void LaneMemory::StoreHalf(const Value& value, const Value& base,
 void LaneMemory::StoreVector(const Value& value, const Value& base,
                              const LaneAddress& address, const Value& mask) {
   const Elem elem = value.type.elem;
-  if (address.packed) return StoreHalves(value, base, address, mask);
+  if (address.packed_bits > 0) {
+    return StorePackedVector(value, base, address, mask);
+  }
   if (address.element.lanes() == 1 && address.lane_stride == 1) {
     const Value pointer = Pointer(base, elem, address);
     if (mask.valid()) {

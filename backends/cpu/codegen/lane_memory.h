@@ -16,9 +16,10 @@ struct LaneAddress {
   int64_t repeat = 1;       // or per so many lanes
   Value valid;              // i1, one lane or all; invalid: always
   bool whole = false;       // lanes that do not exist may be read
-  // Two elements share a byte, the first in the low half. Values are i8: of
-  // what is loaded the high half is 0, of what is stored it does not count.
-  bool packed = false;
+  // Bits of an element in memory; below 8 elements share a byte, the first in
+  // its lowest bits. Their values are i8: of what is loaded the upper bits are
+  // 0, of what is stored they do not count. 0: elements have whole bytes.
+  int packed_bits = 0;
 
   bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
 };
@@ -42,9 +43,10 @@ class LaneMemory {
   // One element, whether or not the address is valid.
   void StoreScalar(const Value& value, const Value& base,
                    const LaneAddress& address);
-  // Half `index` of the bytes behind `base`. The other half of the byte may be
+  // Element `index` of `bits` bits behind `base`. The rest of the byte may be
   // another thread's at the same time.
-  void StoreHalf(const Value& value, const Value& base, const Value& index);
+  void StorePacked(const Value& value, const Value& base, const Value& index,
+                   int bits);
 
   // What the lanes add to the element.
   Value LaneSteps(const LaneAddress& address);
@@ -60,14 +62,16 @@ class LaneMemory {
   Value LoadRepeated(IrType type, const Value& pointer, int repeat,
                      const Value& mask);
 
-  Value LoadHalves(const Value& base, const LaneAddress& address,
-                   const Value& otherwise, const Value& mask);
-  // All lanes, neighbours of which the first is half `first`.
-  Value LoadAllHalves(const Value& base, const Value& first);
-  void StoreHalves(const Value& value, const Value& base,
-                   const LaneAddress& address, const Value& mask);
-  void StoreEachHalf(const Value& value, const Value& base,
-                     const LaneAddress& address, const Value& mask);
+  Value LoadPackedVector(const Value& base, const LaneAddress& address,
+                         const Value& otherwise, const Value& mask);
+  // All lanes, neighbours of four bits of which the first is half `first` of a
+  // byte.
+  Value LoadHalves(const Value& base, const Value& first);
+  void StorePackedVector(const Value& value, const Value& base,
+                         const LaneAddress& address, const Value& mask);
+  void StoreHalves(const Value& value, const Value& base, const Value& first);
+  void StoreEachPacked(const Value& value, const Value& base,
+                       const LaneAddress& address, const Value& mask);
 
   int lanes_;
   IrBuilder& b_;

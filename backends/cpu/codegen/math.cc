@@ -272,11 +272,56 @@ Value MathEmitter::Cos(const Value& x) {
   return SinCos(x, 1, MathFunction::kCos);
 }
 
+namespace {
+
+// The float that is a power of two, given as its exponent, or NaN.
+Value DecodeExponent(IrBuilder& b, const Value& wide) {
+  const IrType type = wide.type;
+  const Value normal =
+      b.Binary("shl", wide, IrBuilder::Int(type, kMantissaBits));
+  // The least one is subnormal as f32; exponent 255 is its infinity.
+  const Value least = IrBuilder::Int(type, int64_t{1} << (kMantissaBits - 1));
+  const Value number =
+      b.Select(b.Compare("eq", wide, IrBuilder::Zero(type)), least, normal);
+  const Value special = b.Compare("eq", wide, IrBuilder::Int(type, 255));
+  return b.Bitcast(b.Select(special, IrBuilder::Int(type, kNanBits), number),
+                   Elem::kF32);
+}
+
+// The exponent nearest to `value`, halfway ones up; NaN where it is not
+// positive or too large.
+Value EncodeExponent(IrBuilder& b, const Value& value) {
+  const Value bits = b.Bitcast(value, Elem::kI32);
+  const IrType type = bits.type;
+  const auto constant = [&type](int64_t v) { return IrBuilder::Int(type, v); };
+  const Value half = constant(int64_t{1} << (kMantissaBits - 1));
+  const Value normal =
+      b.Binary("lshr", b.Binary("add", bits, half), constant(kMantissaBits));
+  // Subnormals of f32 lie around the two least powers.
+  const Value subnormal = b.Convert(
+      "zext",
+      b.Compare("uge", bits, constant(int64_t{3} << (kMantissaBits - 2))),
+      Elem::kI32);
+  const Value code =
+      b.Select(b.Compare("ult", bits, constant(int64_t{1} << kMantissaBits)),
+               subnormal, normal);
+  // Infinity, NaN and what is rounded to 2^128 have larger codes; a sign, too.
+  const Value nan = constant(255);
+  const Value within = b.Select(b.Compare("ugt", code, nan), nan, code);
+  return b.Convert("trunc",
+                   b.Select(b.Compare("eq", bits, constant(0)), nan, within),
+                   Elem::kI8);
+}
+
+}  // namespace
+
 Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits) {
-  const Value wide = b.Convert("zext", bits, Elem::kI32);
+  Value wide = b.Convert("zext", bits, Elem::kI32);
+  if (!format.has_sign()) return DecodeExponent(b, wide);
   const auto constant = [&wide](uint64_t v) {
     return IrBuilder::Int(wide.type, static_cast<int64_t>(v));
   };
+  wide = b.Binary("and", wide, constant(2 * format.sign_bit() - 1));
   const auto replace = [&](std::string_view predicate, const Value& x,
                            uint64_t limit, int64_t with, const Value& value) {
     return b.Select(b.Compare(predicate, x, constant(limit)), constant(with),
@@ -285,7 +330,8 @@ Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits) {
   const Value magnitude =
       b.Binary("and", wide, constant(format.sign_bit() - 1));
   const Value sign =
-      b.Binary("shl", b.Binary("xor", wide, magnitude), constant(24));
+      b.Binary("shl", b.Binary("xor", wide, magnitude),
+               constant(31 - format.exponent_bits - format.mantissa_bits));
   const Value normal = b.Binary(
       "add",
       b.Binary("shl", magnitude,
@@ -307,6 +353,8 @@ Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits) {
       result = replace("eq", magnitude, format.nan(), kNanBits, result);
       break;
     case FloatSpecials::kNanForNegativeZero:
+    case FloatSpecials::kFinite:
+    case FloatSpecials::kNanUnsigned:
       break;
   }
   result = b.Binary("or", result, sign);
@@ -318,13 +366,15 @@ Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits) {
 
 Value EncodeNarrow(IrBuilder& b, const FloatFormat& format,
                    const Value& value) {
+  if (!format.has_sign()) return EncodeExponent(b, value);
   const Value wide = b.Bitcast(value, Elem::kI32);
   const auto constant = [&wide](uint64_t v) {
     return IrBuilder::Int(wide.type, static_cast<int64_t>(v));
   };
   const Value magnitude = b.Binary("and", wide, constant(INT32_MAX));
-  Value sign = b.Binary("and", b.Binary("lshr", wide, constant(24)),
-                        constant(format.sign_bit()));
+  const Value lowered = b.Binary(
+      "lshr", wide, constant(31 - format.exponent_bits - format.mantissa_bits));
+  Value sign = b.Binary("and", lowered, constant(format.sign_bit()));
   // To nearest even at the last bit that is kept; a carry is right in the
   // exponent.
   const int shift = kMantissaBits - format.mantissa_bits;
@@ -349,9 +399,11 @@ Value EncodeNarrow(IrBuilder& b, const FloatFormat& format,
   Value code =
       b.Select(b.Compare("ult", magnitude, least_normal), subnormal, normal);
   const Value nan = constant(format.nan());
-  code =
-      b.Select(b.Compare("ugt", code, constant(format.largest())),
-               format.has_infinity() ? constant(format.infinity()) : nan, code);
+  const uint64_t overflow = !format.has_nan()       ? format.largest()
+                            : format.has_infinity() ? format.infinity()
+                                                    : format.nan();
+  code = b.Select(b.Compare("ugt", code, constant(format.largest())),
+                  constant(overflow), code);
   code = b.Select(b.Compare("ugt", magnitude, constant(kInfBits)), nan, code);
   if (!format.has_negative_zero()) {
     sign = b.Select(b.Compare("eq", code, constant(0)), code, sign);

@@ -122,8 +122,8 @@ class PaddingEmitter {
       LaneMemory memory(lanes_, b_);
       b_.Loop(IrBuilder::I64(0), IrBuilder::I64(padding.run), 1,
               [&](const Value& i) {
-                memory.StoreHalf(IrBuilder::Zero({Elem::kI8, 1}), base,
-                                 b_.Add(first, i));
+                memory.StorePacked(IrBuilder::Zero({Elem::kI8, 1}), base,
+                                   b_.Add(first, i), PackedBits(dtype));
               });
       return;
     }

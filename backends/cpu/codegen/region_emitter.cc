@@ -302,7 +302,7 @@ Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
   Value fill;
   if (access.fill.valid()) fill = ToMemory(b_, dtype, Eval(access.fill));
   LaneAddress address = MakeAddress(flat);
-  address.packed = IsPacked(dtype);
+  address.packed_bits = PackedBits(dtype);
   const Value& base =
       bases_[number].valid() ? bases_[number] : inputs_[access.number];
   if (!address.is_vector() && address.valid.lanes() <= 1) {
@@ -366,7 +366,7 @@ void RegionEmitter::EmitStore(size_t stage, size_t number) {
   const Value& base = outputs_[store.output];
   Value value = EvalLanes(store.value);
   LaneAddress address = MakeAddress(flat_.stores[stage][number]);
-  address.packed = IsPacked(dtype);
+  address.packed_bits = PackedBits(dtype);
   const Elem elem = MemoryElem(dtype);
   const auto combined = [&](const Value& old) {
     return Combine(b_, UpdateCombiner(store.update), dtype,

@@ -15,7 +15,7 @@ namespace {
 
 bool IsBFloat(DType dtype) { return dtype == DType::kBF16; }
 
-bool IsNarrow(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) == 8; }
+bool IsNarrow(DType dtype) { return IsFloat(dtype) && BitWidth(dtype) <= 8; }
 
 // f32 to the bits of bf16, nearest even; NaN stays a NaN.
 Value RoundToBFloat(IrBuilder& b, const Value& value) {
@@ -38,12 +38,13 @@ Value RoundTo(IrBuilder& b, DType dtype, const Value& value) {
   return FromMemory(b, dtype, ToMemory(b, dtype, value));
 }
 
-// The low four bits of an i8, extended; other dtypes as they are.
+// Of an integer of less than a byte the bits in an i8, extended; other dtypes
+// as they are.
 Value Wrapped(IrBuilder& b, DType dtype, const Value& value) {
-  if (!IsPacked(dtype)) return value;
-  const Value four = IrBuilder::Int(value.type, 4);
+  if (!IsPacked(dtype) || IsFloat(dtype)) return value;
+  const Value unused = IrBuilder::Int(value.type, 8 - BitWidth(dtype));
   return b.Binary(IsSigned(dtype) ? "ashr" : "lshr",
-                  b.Binary("shl", value, four), four);
+                  b.Binary("shl", value, unused), unused);
 }
 
 // A float, of those beyond the largest finite one of `dtype` that; NaN stays.
@@ -87,15 +88,17 @@ Value ToCompute(IrBuilder& b, DType from, DType to, const Value& x) {
   return b.Convert(convert, x, elem);
 }
 
-// A float as an integer of four bits: the nearest bound where it does not fit.
+// A float as an integer of less than a byte: the nearest bound where it does
+// not fit.
 Value TruncateToPacked(IrBuilder& b, DType to, const Value& x) {
   const bool is_signed = IsSigned(to);
   const Value wide = b.ConvertIntrinsic(is_signed ? "fptosi.sat" : "fptoui.sat",
                                         x, ComputeElem(to));
-  const Value most = IrBuilder::Int(wide.type, is_signed ? 7 : 15);
+  const int bits = BitWidth(to) - (is_signed ? 1 : 0);
+  const Value most = IrBuilder::Int(wide.type, (1 << bits) - 1);
   const Value below = b.Intrinsic(is_signed ? "smin" : "umin", {wide, most});
   if (!is_signed) return below;
-  return b.Intrinsic("smax", {below, IrBuilder::Int(wide.type, -8)});
+  return b.Intrinsic("smax", {below, IrBuilder::Int(wide.type, -(1 << bits))});
 }
 
 Value EmitCast(IrBuilder& b, DType from, DType to, bool saturate,
@@ -338,6 +341,8 @@ Value EmitArithmetic(IrBuilder& b, const Value& helpers, Op op, DType dtype,
 
 bool IsComputed(DType dtype) { return BitWidth(dtype) > 0; }
 
+int PackedBits(DType dtype) { return IsPacked(dtype) ? BitWidth(dtype) : 0; }
+
 Elem ComputeElem(DType dtype) {
   if (dtype == DType::kBool) return Elem::kI1;
   if (dtype == DType::kF64) return Elem::kF64;
@@ -350,6 +355,7 @@ Elem MemoryElem(DType dtype) {
   if (dtype == DType::kF32) return Elem::kF32;
   if (dtype == DType::kF64) return Elem::kF64;
   switch (BitWidth(dtype)) {
+    case 2:
     case 4:
     case 8:
       return Elem::kI8;
@@ -410,7 +416,9 @@ Value Identity(RegionCombiner combiner, DType dtype, int lanes) {
   const IrType type{ComputeElem(dtype), lanes};
   const bool is_float = IsFloat(dtype);
   const int bits = dtype == DType::kBool ? 1 : BitWidth(dtype);
-  const int64_t ones = dtype == DType::kU4 ? 15 : -1;
+  const int64_t ones = IsPacked(dtype) && !IsSigned(dtype)
+                           ? (int64_t{1} << BitWidth(dtype)) - 1
+                           : -1;
   switch (combiner) {
     case RegionCombiner::kProduct:
       return is_float ? IrBuilder::Float(type, 1.0) : IrBuilder::Int(type, 1);

@@ -18,6 +18,9 @@ namespace encore::backends::cpu {
 // Whether kernels compute with `dtype`.
 bool IsComputed(DType dtype);
 
+// As LaneAddress has it: 0 where elements have whole bytes.
+int PackedBits(DType dtype);
+
 // The element of the compute form, and of the form in memory. REQUIRES
 // IsComputed(dtype).
 Elem ComputeElem(DType dtype);

@@ -168,9 +168,9 @@ Status Where(NodeContext& context) {
                                              context.Input(2)})));
 }
 
-// `saturate` says something of 8-bit floats only.
+// `saturate` says something of floats of 8 bits and less only.
 CastAttrs CastTo(DType dtype, bool saturate) {
-  return {dtype, saturate && IsFloat(dtype) && BitWidth(dtype) == 8};
+  return {dtype, saturate && IsFloat(dtype) && BitWidth(dtype) <= 8};
 }
 
 // `x` in another dtype, strings included.

@@ -6,6 +6,7 @@
 #include "encore/ir/import/onnx/format/external_files.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/types/float_formats.h"
 
 namespace encore::onnx {
 namespace {
@@ -37,7 +38,24 @@ constexpr std::pair<ElementType, DType> kDTypes[] = {
     {ElementType::kFloat8E5M2FNUZ, DType::kF8E5M2FNUZ},
     {ElementType::kUint4, DType::kU4},
     {ElementType::kInt4, DType::kI4},
+    {ElementType::kFloat4E2M1, DType::kF4E2M1},
+    {ElementType::kFloat8E8M0, DType::kF8E8M0},
+    {ElementType::kUint2, DType::kU2},
+    {ElementType::kInt2, DType::kI2},
+    {ElementType::kFloat6E2M3, DType::kF6E2M3},
+    {ElementType::kFloat6E3M2, DType::kF6E3M2},
 };
+
+bool HasSixBits(DType dtype) {
+  if (!IsFloat(dtype)) return false;
+  const FloatFormat& format = FormatOf(dtype);
+  return 1 + format.exponent_bits + format.mantissa_bits == 6;
+}
+
+// Bytes of so many elements of six bits.
+size_t SixBitBytes(int64_t count) {
+  return static_cast<size_t>(count / 4 * 3 + count % 4);
+}
 
 StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const std::string& path,
                                                      const DataSource& source) {
@@ -75,16 +93,16 @@ StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
                                        " bytes from ", *offset, " leave ", path,
                                        " (", size, " bytes)"));
   }
-  return Literal::Map(dtype, tensor.dims,
-                      file->bytes().subspan(*offset, *length), file);
+  return FromRawData(dtype, tensor.dims,
+                     file->bytes().subspan(*offset, *length), file);
 }
 
 // Data of the typed fields: one entry an element, narrow ones in int32_data
-// (which packs two 4-bit elements an entry).
+// (which packs elements of less than a byte as memory does, a byte an entry).
 template <typename Source>
 StatusOr<Literal> FromField(DType dtype, const Tensor& tensor,
                             const std::vector<Source>& field, int64_t count) {
-  const int64_t entries = IsPacked(dtype) ? count / 2 + count % 2 : count;
+  const int64_t entries = IsPacked(dtype) ? *ByteSize(dtype, count) : count;
   if (static_cast<int64_t>(field.size()) != entries) {
     return InvalidArgumentError(StrCat(field.size(), " values for ",
                                        Name(dtype), "[",
@@ -147,9 +165,8 @@ StatusOr<Literal> ConvertDense(const Tensor& tensor, const DataSource& source) {
       return InvalidArgumentError(
           "the data are both in raw_data and in a typed field");
     }
-    return Literal::Map(dtype, tensor.dims,
-                        std::as_bytes(std::span(tensor.raw_data)),
-                        source.owner);
+    return FromRawData(dtype, tensor.dims,
+                       std::as_bytes(std::span(tensor.raw_data)), source.owner);
   }
   return FromTypedFields(tensor, dtype, *count);
 }
@@ -251,6 +268,45 @@ StatusOr<Literal> Convert(const Tensor& tensor, const DataSource& source) {
 }
 
 }  // namespace
+
+StatusOr<Literal> FromRawData(DType dtype, std::vector<int64_t> dims,
+                              std::span<const std::byte> bytes,
+                              std::shared_ptr<const void> owner) {
+  if (!HasSixBits(dtype)) {
+    return Literal::Map(dtype, std::move(dims), bytes, std::move(owner));
+  }
+  const auto count = ElementCount(dims);
+  if (!count || SixBitBytes(*count) != bytes.size()) {
+    return InvalidArgumentError(StrCat(bytes.size(), " bytes for ", dtype, "[",
+                                       StrJoin(dims, ","), "]"));
+  }
+  Literal literal(dtype, std::move(dims));
+  const std::span<std::byte> to = literal.mutable_bytes();
+  for (size_t i = 0; i < to.size(); ++i) {
+    const size_t bit = i * 6, byte = bit / 8;
+    unsigned two = static_cast<uint8_t>(bytes[byte]);
+    if (byte + 1 < bytes.size()) {
+      two |= static_cast<unsigned>(static_cast<uint8_t>(bytes[byte + 1])) << 8;
+    }
+    to[i] = std::byte(two >> bit % 8 & 0x3f);
+  }
+  return literal;
+}
+
+std::string ToRawData(const Literal& literal) {
+  const Literal canonical = literal.Canonical();
+  const std::span<const std::byte> bytes = canonical.bytes();
+  if (!HasSixBits(literal.dtype())) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  std::string raw(SixBitBytes(literal.element_count()), '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const unsigned two = (static_cast<unsigned>(bytes[i]) & 0x3f) << i * 6 % 8;
+    raw[i * 6 / 8] = static_cast<char>(raw[i * 6 / 8] | (two & 0xff));
+    if (two > 0xff) raw[i * 6 / 8 + 1] = static_cast<char>(two >> 8);
+  }
+  return raw;
+}
 
 StatusOr<DType> DTypeOf(int32_t data_type) {
   for (const auto& [element, dtype] : kDTypes) {

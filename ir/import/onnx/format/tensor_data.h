@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/support/mapped_file.h"
@@ -21,6 +22,15 @@ namespace encore::onnx {
 StatusOr<DType> DTypeOf(int32_t data_type);
 // The number's name for a dtype; kUndefined where ONNX has none.
 ElementType ElementTypeOf(DType dtype);
+
+// The bytes of raw_data as a literal, which maps them, but for elements of six
+// bits: those lie four in three bytes, and are copied. `owner` keeps `bytes`
+// alive. InvalidArgument where there are more or fewer than dims say.
+StatusOr<Literal> FromRawData(DType dtype, std::vector<int64_t> dims,
+                              std::span<const std::byte> bytes,
+                              std::shared_ptr<const void> owner);
+// What raw_data has for a tensor. REQUIRES one of numbers.
+std::string ToRawData(const Literal& literal);
 
 // Where tensor data lies: the model's own bytes, and the folder that external
 // data must stay in (empty where there is none: external data is then an
