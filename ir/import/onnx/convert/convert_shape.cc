@@ -20,7 +20,8 @@ IndexExpr ExtentLeft(NodeContext& context, const Dim& total,
     const IndexExpr rest = FloorDiv(IndexExpr(g, total), known);
     if (rest.constant() || !IsFoundOut(context, known.dim())) return rest;
   }
-  return {g, g.Div(DimValue(context, total), Max(known, 1).ToValue(g))};
+  const Value rest = g.Div(DimValue(context, total), Max(known, 1).ToValue(g));
+  return IndexExpr(g, rest).Within(0, IndexExpr(g, total).UpperBound());
 }
 
 // -1 once for "what is left", 0 for the input's own dim unless allowzero.
@@ -60,17 +61,19 @@ Status Reshape(NodeContext& context) {
   shapes.Require(!inferred.Is(1) || !known.Is(0),
                  "input shape has both an entry of -1 and one of 0: the extent "
                  "for -1 is not determined");
+  const IndexExpr total = shapes.Extent(from.ElementCount());
   const IndexExpr rest = ExtentLeft(context, from.ElementCount(), known);
+  // Where there are elements, no extent is larger than their number.
+  std::optional<Dim> most;
+  if (total.LowerBound() > 0) most = total.UpperBound();
   Dims shape;
   for (IndexExpr& dim : dims) {
     dim = Select(is(dim, -1), rest, dim);
     by_data = by_data || !dim.known();
-    shape.push_back(shapes.Define(dim));
+    shape.push_back(dim.known() ? shapes.Define(dim)
+                                : shapes.Define(dim, most));
   }
-  if (by_data) {
-    shapes.RequireEqual(shapes.Product(dims),
-                        shapes.Extent(from.ElementCount()));
-  }
+  if (by_data) shapes.RequireEqual(shapes.Product(dims), total);
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
       shapes.Assert(

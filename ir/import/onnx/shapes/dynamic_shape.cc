@@ -97,7 +97,8 @@ Dim RunTimeSize(GraphBuilder& g, std::optional<int64_t> upper) {
   size_t number = g.graph().symbols().size();
   std::string name = StrCat("size_", number);
   while (g.graph().FindSymbol(name)) name = StrCat("size_", ++number);
-  return g.Symbol(std::move(name), 0, upper.value_or(kMaxSize),
+  return g.Symbol(std::move(name), 0,
+                  std::min(upper.value_or(kMaxSize), kMaxSize),
                   /*at_run_time=*/true);
 }
 
@@ -283,7 +284,8 @@ Dim CountedSize(NodeContext& context, Value count, int64_t upper) {
   return size;
 }
 
-Value PositionsOf(NodeContext& context, Value mask) {
+Value PositionsOf(NodeContext& context, Value mask,
+                  std::optional<int64_t> most) {
   if (!mask.valid()) return mask;
   GraphBuilder& g = context.builder();
   const Dim size = context.shape(mask)[0];
@@ -302,8 +304,9 @@ Value PositionsOf(NodeContext& context, Value mask) {
       g.Scatter(zeros, context.Unsqueeze(place, {1}),
                 g.Iota(DType::kI64, {size}, 0), std::move(scatter));
   const int64_t bound = size.UpperBound(g.graph().symbols());
-  const Dim found = CountedSize(context, g.Sum(ones, {0}), bound);
-  return g.SliceAxis(positions, 0, 0, found);
+  const Dim count = CountedSize(context, g.Sum(ones, {0}),
+                                std::min(bound, most.value_or(bound)));
+  return g.SliceAxis(positions, 0, 0, count);
 }
 
 Value TakeFront(NodeContext& context, Value buffer, Value dims, const Shape& a,

@@ -104,9 +104,10 @@ Dim CountedSize(NodeContext& context, Value count, int64_t upper = kMaxSize);
 // `x`, where the run ends with `message`.
 Value FailWith(GraphBuilder& g, Value x, std::string_view message);
 
-// The positions in ascending order where the vector `mask` is true, as an i64
-// vector of run-time size.
-Value PositionsOf(NodeContext& context, Value mask);
+// The positions in ascending order where the vector `mask` is true, at `most`
+// so many where that is known, as an i64 vector of data-dependent size.
+Value PositionsOf(NodeContext& context, Value mask,
+                  std::optional<int64_t> most = std::nullopt);
 
 // The first elements of the vector `buffer` under the shape whose extents are
 // the elements of `dims`; `a` and `b` are the two shapes that it may be, of one
