@@ -79,8 +79,7 @@ bool Wrap(const TensorType& state, GraphBuilder& g, Value* value) {
 }
 
 // The trips one after the other, for a loop whose values change their shape:
-// binds the outputs. False where that does not do, and a node has to find them
-// out.
+// binds the outputs. False where that does not do, and a node has to give them.
 StatusOr<bool> Unroll(NodeContext& context, const Graph& graph,
                       const LoopInputs& loop) {
   const int64_t trips = loop.known_trips.value_or(INT64_MAX);

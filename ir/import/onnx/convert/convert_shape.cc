@@ -18,7 +18,7 @@ IndexExpr ExtentLeft(NodeContext& context, const Dim& total,
   GraphBuilder& g = context.builder();
   if (known.known()) {
     const IndexExpr rest = FloorDiv(IndexExpr(g, total), known);
-    if (rest.constant() || !IsFoundOut(context, known.dim())) return rest;
+    if (rest.constant() || !IsDataDependent(context, known.dim())) return rest;
   }
   const Value rest = g.Div(DimValue(context, total), Max(known, 1).ToValue(g));
   return IndexExpr(g, rest).Within(0, IndexExpr(g, total).UpperBound());
@@ -106,14 +106,13 @@ StatusOr<Value> FindOnes(NodeContext& context, Value x, Ints* axes) {
   ShapeBuilder shapes(context);
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == Dim(1)) axes->push_back(i);
-    if (IsFoundOut(context, shape[i])) {
+    if (IsDataDependent(context, shape[i])) {
       shapes.Require(shapes.Extent(shape[i]) != 1);
     }
   }
-  return shapes.Assert(
-      x,
-      "input axes is left out, and an extent that is known only "
-      "at run time is 1: the rank of the result would change");
+  return shapes.Assert(x,
+                       "input axes is left out, and a data-dependent extent "
+                       "is 1: the rank of the result would change");
 }
 
 Status Squeeze(NodeContext& context) {
@@ -137,7 +136,7 @@ Status Squeeze(NodeContext& context) {
   for (int i = 0; i < shape.rank(); ++i) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       dims.push_back(shape[i]);
-    } else if (shape[i] != Dim(1) && !IsFoundOut(context, shape[i])) {
+    } else if (shape[i] != Dim(1) && !IsDataDependent(context, shape[i])) {
       return context.ShapeMismatch(StrCat("input axes names dim ", i,
                                           ", whose extent is ", shape[i],
                                           ", not 1"));
@@ -209,8 +208,9 @@ Status Expand(NodeContext& context) {
       continue;
     }
     // What is known and does not go together is the broadcast's error.
-    if (extent == Dim(1) || (dim.known() && (dim.dim() == extent ||
-                                             !IsFoundOut(context, extent)))) {
+    if (extent == Dim(1) ||
+        (dim.known() &&
+         (dim.dim() == extent || !IsDataDependent(context, extent)))) {
       shape.push_back(shapes.Define(dim));
       continue;
     }

@@ -42,23 +42,16 @@ std::vector<Value> EmitSized(NodeContext& context, Op op, Value x, Attrs attrs,
   return context.builder().Node(op, std::vector<Value>{x}, std::move(attrs));
 }
 
-StatusOr<CaseChange> ReadCaseChange(NodeContext& context) {
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::string change,
-      context.attributes().String("case_change_action", "NONE"));
-  if (change == "NONE") return CaseChange::kNone;
-  if (change == "LOWER") return CaseChange::kLower;
-  if (change == "UPPER") return CaseChange::kUpper;
-  return NodeContext::Error(StrCat("attribute case_change_action is ",
-                                   Quote(change),
-                                   ", expected NONE, LOWER or UPPER"));
-}
-
 Status StringNormalizer(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   ENCORE_ASSIGN_OR_RETURN(const Value x, StringInput(context, 0));
   StringNormalizeAttrs attrs;
-  ENCORE_ASSIGN_OR_RETURN(attrs.case_change, ReadCaseChange(context));
+  ENCORE_ASSIGN_OR_RETURN(
+      attrs.case_change,
+      context.attributes().Word<CaseChange>("case_change_action",
+                                            {{"NONE", CaseChange::kNone},
+                                             {"LOWER", CaseChange::kLower},
+                                             {"UPPER", CaseChange::kUpper}}));
   ENCORE_ASSIGN_OR_RETURN(
       attrs.case_sensitive,
       context.attributes().Bool("is_case_sensitive", false));

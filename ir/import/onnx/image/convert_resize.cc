@@ -1,5 +1,4 @@
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "encore/ir/import/onnx/converters.h"
@@ -15,74 +14,48 @@ namespace {
 // More result elements along one axis are no image.
 constexpr int64_t kMaxResized = int64_t{1} << 24;
 
-template <typename Enum>
-using Words = std::initializer_list<std::pair<std::string_view, Enum>>;
-
-// What the attribute says; the first word where it is absent.
-template <typename Enum>
-Status ReadWord(NodeContext& context, std::string_view attribute,
-                Words<Enum> words, Enum* value) {
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::string given,
-      context.attributes().String(attribute, words.begin()->first));
-  for (const auto& [word, meaning] : words) {
-    if (given != word) continue;
-    *value = meaning;
-    return OkStatus();
-  }
-  return NodeContext::Error(
-      StrCat("attribute ", attribute, " is ", Quote(given), ", expected ",
-             StrJoin(words, ", ", [](std::string* out, const auto& word) {
-               out->append(word.first);
-             })));
-}
-
-Status ReadWords(NodeContext& context, ResizeMode* mode) {
-  ENCORE_RETURN_IF_ERROR(
-      ReadWord<Interpolation>(context, "mode",
-                              {{"nearest", Interpolation::kNearest},
-                               {"linear", Interpolation::kLinear},
-                               {"cubic", Interpolation::kCubic},
-                               {"bilinear", Interpolation::kLinear}},
-                              &mode->interpolation));
-  ENCORE_RETURN_IF_ERROR(ReadWord<Transformation>(
-      context, "coordinate_transformation_mode",
-      {{"half_pixel", Transformation::kHalfPixel},
-       {"half_pixel_symmetric", Transformation::kHalfPixelSymmetric},
-       {"pytorch_half_pixel", Transformation::kPytorchHalfPixel},
-       {"align_corners", Transformation::kAlignCorners},
-       {"asymmetric", Transformation::kAsymmetric},
-       {"tf_crop_and_resize", Transformation::kTfCropAndResize},
-       {"tf_half_pixel_for_nn", Transformation::kTfHalfPixelForNn}},
-      &mode->transformation));
-  ENCORE_RETURN_IF_ERROR(ReadWord<NearestMode>(
-      context, "nearest_mode",
-      {{"round_prefer_floor", NearestMode::kRoundPreferFloor},
-       {"round_prefer_ceil", NearestMode::kRoundPreferCeil},
-       {"floor", NearestMode::kFloor},
-       {"ceil", NearestMode::kCeil},
-       {"floor_or_ceil_if_smaller", NearestMode::kFloorOrCeilIfSmaller}},
-      &mode->nearest));
-  return ReadWord<AspectPolicy>(context, "keep_aspect_ratio_policy",
-                                {{"stretch", AspectPolicy::kStretch},
-                                 {"not_larger", AspectPolicy::kNotLarger},
-                                 {"not_smaller", AspectPolicy::kNotSmaller}},
-                                &mode->policy);
-}
-
 StatusOr<ResizeMode> ReadMode(NodeContext& context) {
   AttributeReader& attributes = context.attributes();
   ResizeMode mode;
-  ENCORE_RETURN_IF_ERROR(ReadWords(context, &mode));
-  ENCORE_ASSIGN_OR_RETURN(const float a,
+  ENCORE_ASSIGN_OR_RETURN(mode.interpolation,
+                          attributes.Word<Interpolation>(
+                              "mode", {{"nearest", Interpolation::kNearest},
+                                       {"linear", Interpolation::kLinear},
+                                       {"cubic", Interpolation::kCubic},
+                                       {"bilinear", Interpolation::kLinear}}));
+  ENCORE_ASSIGN_OR_RETURN(
+      mode.transformation,
+      attributes.Word<Transformation>(
+          "coordinate_transformation_mode",
+          {{"half_pixel", Transformation::kHalfPixel},
+           {"half_pixel_symmetric", Transformation::kHalfPixelSymmetric},
+           {"pytorch_half_pixel", Transformation::kPytorchHalfPixel},
+           {"align_corners", Transformation::kAlignCorners},
+           {"asymmetric", Transformation::kAsymmetric},
+           {"tf_crop_and_resize", Transformation::kTfCropAndResize},
+           {"tf_half_pixel_for_nn", Transformation::kTfHalfPixelForNn}}));
+  ENCORE_ASSIGN_OR_RETURN(
+      mode.nearest,
+      attributes.Word<NearestMode>(
+          "nearest_mode",
+          {{"round_prefer_floor", NearestMode::kRoundPreferFloor},
+           {"round_prefer_ceil", NearestMode::kRoundPreferCeil},
+           {"floor", NearestMode::kFloor},
+           {"ceil", NearestMode::kCeil},
+           {"floor_or_ceil_if_smaller", NearestMode::kFloorOrCeilIfSmaller}}));
+  ENCORE_ASSIGN_OR_RETURN(mode.policy,
+                          attributes.Word<AspectPolicy>(
+                              "keep_aspect_ratio_policy",
+                              {{"stretch", AspectPolicy::kStretch},
+                               {"not_larger", AspectPolicy::kNotLarger},
+                               {"not_smaller", AspectPolicy::kNotSmaller}}));
+  ENCORE_ASSIGN_OR_RETURN(mode.cubic_a,
                           attributes.Float("cubic_coeff_a", -0.75f));
-  ENCORE_ASSIGN_OR_RETURN(const float outside,
+  ENCORE_ASSIGN_OR_RETURN(mode.extrapolation,
                           attributes.Float("extrapolation_value", 0));
   ENCORE_ASSIGN_OR_RETURN(mode.exclude_outside,
                           attributes.Bool("exclude_outside", false));
   ENCORE_ASSIGN_OR_RETURN(mode.antialias, attributes.Bool("antialias", false));
-  mode.cubic_a = a;
-  mode.extrapolation = outside;
   return mode;
 }
 

@@ -3,7 +3,7 @@
 //
 // Each formula is a template over a number T, so that it is written once:
 //   double       computes it, for what is known when the model is imported;
-//   GraphNumber  writes it into a graph, for what is known at run time only.
+//   GraphNumber  writes it into a graph, for what is dynamic.
 // Both do the same operations in the same order: f64 gives the same bits either
 // way. A condition is a bool, or a GraphNumber of bools.
 //
@@ -22,6 +22,8 @@
 #include "encore/ir/support/check.h"
 
 namespace encore::onnx {
+
+enum class Interpolation { kNearest, kLinear, kCubic };
 
 // A constant, or a float scalar or tensor of a graph, whose builder outlives
 // it. Operations on constants are computed. Others are nodes, where a constant

@@ -13,8 +13,6 @@
 
 namespace encore::onnx {
 
-enum class Interpolation { kNearest, kLinear, kCubic };
-
 // coordinate_transformation_mode.
 enum class Transformation {
   kAsymmetric,
