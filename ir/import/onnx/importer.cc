@@ -44,7 +44,7 @@ std::string Identifier(std::string_view name) {
 }
 
 // Nodes in bodies of control flow, which are imported anew where a loop is
-// unrolled or more is found out of what it carries: nested, they add up.
+// unrolled or more is known of what it carries: nested, they add up.
 constexpr int64_t kMaxBodyNodes = int64_t{1} << 18;
 
 // One pass over the model.

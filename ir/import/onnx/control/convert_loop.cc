@@ -32,6 +32,7 @@ constexpr int64_t kMaxUnrolledNodes = 4096;
 struct LoopInputs {
   Value trips, condition;
   std::optional<int64_t> known_trips;
+  std::optional<int64_t> most_trips;  // an upper bound
   bool starts_true = true;
   std::vector<Value> carried;
 };
@@ -41,8 +42,11 @@ LoopInputs ReadLoop(NodeContext& context) {
   LoopInputs loop;
   if (context.HasInput(0)) {
     const auto known = context.scope().AsDims(context.node().inputs[0]);
-    if (known && known->dims.size() == 1 && known->dims[0].is_constant()) {
-      loop.known_trips = std::max<int64_t>(known->dims[0].constant(), 0);
+    if (known && known->dims.size() == 1) {
+      const Dim& trips = known->dims[0];
+      loop.most_trips =
+          std::max<int64_t>(trips.UpperBound(g.graph().symbols()), 0);
+      if (trips.is_constant()) loop.known_trips = loop.most_trips;
     }
     loop.trips = g.Cast(context.Reshape(context.Input(0), {}), DType::kI64);
   } else {
@@ -75,8 +79,7 @@ bool Wrap(const TensorType& state, GraphBuilder& g, Value* value) {
 }
 
 // The trips one after the other, for a loop whose values change their shape:
-// binds the outputs. False where that does not do, and a node has to find them
-// out.
+// binds the outputs. False where that does not do, and a node has to give them.
 StatusOr<bool> Unroll(NodeContext& context, const Graph& graph,
                       const LoopInputs& loop) {
   const int64_t trips = loop.known_trips.value_or(INT64_MAX);
@@ -301,7 +304,7 @@ StatusOr<std::vector<Value>> AddLoop(NodeContext& context,
   if (body.outputs.size() > 1 + carried) {
     const bool counted = inputs.known_trips && inputs.starts_true && stays_true;
     attrs.trips = {counted ? Dim(*inputs.known_trips)
-                           : RunTimeSize(g, inputs.known_trips)};
+                           : RunTimeSize(g, inputs.most_trips)};
   }
   std::vector<Value> operands = {inputs.trips, inputs.condition};
   for (size_t i = 0; i < carried; ++i) {

@@ -54,15 +54,12 @@ Status Selu(NodeContext& context) {
 
 Status Gelu(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  ENCORE_ASSIGN_OR_RETURN(const std::string approximate,
-                          context.attributes().String("approximate", "none"));
-  if (approximate != "none" && approximate != "tanh") {
-    return NodeContext::Error(StrCat("attribute approximate is ",
-                                     Quote(approximate),
-                                     ", expected none or tanh"));
-  }
-  return context.Output(0, context.Emit(Op::kGelu, {context.Input(0)},
-                                        GeluAttrs{approximate == "tanh"}));
+  ENCORE_ASSIGN_OR_RETURN(
+      const bool by_tanh,
+      context.attributes().Word<bool>("approximate",
+                                      {{"none", false}, {"tanh", true}}));
+  return context.Output(
+      0, context.Emit(Op::kGelu, {context.Input(0)}, GeluAttrs{by_tanh}));
 }
 
 // The slope spreads to x's shape; of one value per channel, along dim 1 (opset

@@ -77,8 +77,8 @@ Status Conv(NodeContext& context) {
 
 // Padding of a transposed convolution that is not given as such: from
 // output_shape, or from auto_pad, which asks for extent * stride results.
-Status TransposedPadding(NodeContext& context, const Shape& input, Ints* extra,
-                         Window* window) {
+Status TransposedPadding(NodeContext& context, const Shape& input,
+                         const Ints& extra, Window* window) {
   AttributeReader& attributes = context.attributes();
   ENCORE_ASSIGN_OR_RETURN(const std::string auto_pad,
                           attributes.String("auto_pad", "NOTSET"));
@@ -98,21 +98,14 @@ Status TransposedPadding(NodeContext& context, const Shape& input, Ints* extra,
     const Dim& extent = input[static_cast<int>(i) + 2];
     const int64_t stride = window->strides[i];
     const Dim size = wanted ? Dim((*wanted)[i]) : extent * stride;
-    const Dim padding = (extent - 1) * stride + (*extra)[i] +
+    const Dim padding = (extent - 1) * stride + extra[i] +
                         (window->sizes[i] - 1) * window->dilations[i] + 1 -
                         size;
-    if (!padding.is_constant()) {
-      return NodeContext::Error(
-          "attribute output_shape is supported where the spatial extents of "
-          "input X are known when the model is compiled");
-    }
     // What is asked for beyond the convolution's reach stays empty, at the end.
-    (*extra)[i] += std::max<int64_t>(-padding.constant(), 0);
-    const int64_t total = std::max<int64_t>(padding.constant(), 0);
-    const bool upper = auto_pad == "SAME_UPPER";
-    const int64_t low = upper ? total / 2 : total - total / 2;
-    window->padding_low[i] = low;
-    window->padding_high[i] = total - low;
+    const Dim total = Max(padding, 0);
+    window->padding_low[i] =
+        FloorDiv(auto_pad == "SAME_UPPER" ? total : total + 1, 2);
+    window->padding_high[i] = padding - window->padding_low[i];
   }
   return OkStatus();
 }
@@ -139,7 +132,7 @@ StatusOr<Window> TransposedWindow(NodeContext& context, const Shape& input,
                                      extra->size(), " entries, expected ",
                                      spatial));
   }
-  ENCORE_RETURN_IF_ERROR(TransposedPadding(context, input, extra, &window));
+  ENCORE_RETURN_IF_ERROR(TransposedPadding(context, input, *extra, &window));
   return window;
 }
 
@@ -173,7 +166,7 @@ Status ConvTranspose(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(Ints sizes, KernelSizes(context, w, shape.rank()));
   Ints extra;
   ENCORE_ASSIGN_OR_RETURN(
-      const Window window,
+      Window window,
       TransposedWindow(context, shape, std::move(sizes), &extra));
   ENCORE_ASSIGN_OR_RETURN(const int64_t groups,
                           context.attributes().Int("group", 1));
@@ -187,17 +180,21 @@ Status ConvTranspose(NodeContext& context) {
   convolution.lhs_dilation = window.strides;
   convolution.rhs_dilation = window.dilations;
   convolution.feature_groups = groups;
-  const Ints low = ConstantPadding(window.padding_low),
-             high = ConstantPadding(window.padding_high);
   for (size_t i = 0; i < window.sizes.size(); ++i) {
     const int64_t reach = (window.sizes[i] - 1) * window.dilations[i];
-    convolution.padding_low.push_back(reach - low[i]);
-    convolution.padding_high.push_back(reach - high[i] + extra[i]);
+    // Padding takes from the result.
+    Dim &low = window.padding_low[i], &high = window.padding_high[i];
+    low = 0 - low;
+    high = extra[i] - high;
+    const bool constant = low.is_constant() && high.is_constant();
+    convolution.padding_low.push_back(reach + (constant ? low.constant() : 0));
+    convolution.padding_high.push_back(reach +
+                                       (constant ? high.constant() : 0));
   }
-  return AddBias(
-      context,
-      context.Emit(Op::kConvolution, {x, TransposedKernel(context, w, groups)},
-                   convolution));
+  const Value y = context.Emit(
+      Op::kConvolution, {x, TransposedKernel(context, w, groups)}, convolution);
+  return AddBias(context,
+                 PadByHand(context, y, context.Scalar(x.dtype(), 0), &window));
 }
 
 constexpr Converter kConverters[] = {

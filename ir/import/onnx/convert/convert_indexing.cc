@@ -18,21 +18,14 @@ namespace {
 // Indices that count from the end made to count from the start: i < 0 ? i +
 // extent : i.
 Value FromStart(NodeContext& context, Value indices, const Dim& extent) {
-  const Shape shape = context.shape(indices);
-  const DType dtype = context.dtype(indices);
-  const Value zero = context.Fill(context.Scalar(dtype, 0), shape);
-  Value size;
-  if (extent.is_constant()) {
-    size = context.Scalar(dtype, static_cast<double>(extent.constant()));
-  } else {
-    size = DimValue(context, extent);
-    if (dtype != DType::kI64) size = context.builder().Cast(size, dtype);
-  }
-  const Value wrapped =
-      context.Emit(Op::kAdd, {indices, context.Fill(size, shape)});
-  const Value negative = context.Emit(Op::kCompare, {indices, zero},
-                                      CompareAttrs{Comparison::kLt});
-  return context.Emit(Op::kSelect, {negative, wrapped, indices});
+  GraphBuilder& g = context.builder();
+  const DType dtype = indices.dtype();
+  const Value size =
+      extent.is_constant()
+          ? context.Scalar(dtype, static_cast<double>(extent.constant()))
+          : g.Cast(DimValue(context, extent), dtype);
+  return g.Select(g.Compare(indices, 0, Comparison::kLt), g.Add(indices, size),
+                  indices);
 }
 
 Status Gather(NodeContext& context) {
@@ -141,13 +134,12 @@ Status GatherND(NodeContext& context) {
 }
 
 StatusOr<Update> Reduction(NodeContext& context) {
-  ENCORE_ASSIGN_OR_RETURN(const std::string name,
-                          context.attributes().String("reduction", "none"));
-  if (name == "none") return Update::kSet;
-  const std::optional<Update> update = EnumValue<Update>(name);
-  if (update && *update != Update::kSet) return *update;
-  return NodeContext::Error(StrCat("attribute reduction is ", Quote(name),
-                                   ", expected none, add, mul, max or min"));
+  return context.attributes().Word<Update>("reduction",
+                                           {{"none", Update::kSet},
+                                            {"add", Update::kAdd},
+                                            {"mul", Update::kMul},
+                                            {"max", Update::kMax},
+                                            {"min", Update::kMin}});
 }
 
 Status ScatterND(NodeContext& context) {

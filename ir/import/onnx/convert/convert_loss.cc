@@ -71,17 +71,16 @@ StatusOr<LossParts> Losses(NodeContext& context, Value log_probability,
 }
 
 StatusOr<Value> Reduced(NodeContext& context, const LossParts& parts) {
+  enum class Reduction { kMean, kSum, kNone };
   GraphBuilder& g = context.builder();
-  ENCORE_ASSIGN_OR_RETURN(const std::string reduction,
-                          context.attributes().String("reduction", "mean"));
-  if (reduction == "none") return parts.losses;
-  Ints axes = AxesFrom(0, parts.losses.rank());
-  if (reduction == "sum") return g.Sum(parts.losses, axes);
-  if (reduction != "mean") {
-    return NodeContext::Error(StrCat("attribute reduction is ",
-                                     Quote(reduction),
-                                     ", expected none, sum or mean"));
-  }
+  ENCORE_ASSIGN_OR_RETURN(const Reduction reduction,
+                          context.attributes().Word<Reduction>(
+                              "reduction", {{"mean", Reduction::kMean},
+                                            {"sum", Reduction::kSum},
+                                            {"none", Reduction::kNone}}));
+  if (reduction == Reduction::kNone) return parts.losses;
+  const Ints axes = AxesFrom(0, parts.losses.rank());
+  if (reduction == Reduction::kSum) return g.Sum(parts.losses, axes);
   if (!parts.weights.valid()) return g.Mean(parts.losses, axes);
   return g.Div(g.Sum(parts.losses, axes), g.Sum(parts.weights, axes));
 }

@@ -152,17 +152,11 @@ StatusOr<Recurrence> ReadRecurrence(
   GraphBuilder& g = context.builder();
   Recurrence shape;
   shape.gates = gates;
-  ENCORE_ASSIGN_OR_RETURN(const std::string direction,
-                          attributes.String("direction", "forward"));
-  if (direction == "bidirectional") {
-    shape.backward = {false, true};
-  } else if (direction == "forward" || direction == "reverse") {
-    shape.backward = {direction == "reverse"};
-  } else {
-    return NodeContext::Error(
-        StrCat("attribute direction is ", Quote(direction),
-               ", expected forward, reverse or bidirectional"));
-  }
+  ENCORE_ASSIGN_OR_RETURN(shape.backward,
+                          attributes.Word<std::vector<bool>>(
+                              "direction", {{"forward", {false}},
+                                            {"reverse", {true}},
+                                            {"bidirectional", {false, true}}}));
   ENCORE_RETURN_IF_ERROR(ReadActivations(context, defaults, &shape));
   if (attributes.Has("clip")) {
     ENCORE_ASSIGN_OR_RETURN(const float clip, attributes.Float("clip", 0));

@@ -247,17 +247,25 @@ Status CumSum(NodeContext& context) {
                           context.attributes().Bool("exclusive", false));
   ENCORE_ASSIGN_OR_RETURN(const bool reverse,
                           context.attributes().Bool("reverse", false));
-  if (!IsConstant(context, 1)) return CumSumByData(context, exclusive, reverse);
-  ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axis"));
-  if (axes.size() != 1)
-    return NodeContext::Error(
-        "input axis has more or less than one element, expected 1");
-  const Value x = context.Input(0);
-  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
-                          context.Axis(axes[0], context.rank(x), "input axis"));
-  return context.Output(0, context.Emit(Op::kCumulative, {x},
-                                        CumulativeAttrs{Combiner::kSum, axis,
-                                                        exclusive, reverse}));
+  GraphBuilder& g = context.builder();
+  Value x = context.Input(0);
+  ENCORE_ASSIGN_OR_RETURN(IndexExpr axis, ElementOf(context, 1, "axis"));
+  ShapeBuilder shapes(context);
+  shapes.Require(x.rank() > 0);
+  axis = shapes.RequireAxis(axis, x.rank());
+  ENCORE_ASSIGN_OR_RETURN(
+      x, shapes.Assert(
+             x, StrCat("input axis is not an axis of a rank of ", x.rank())));
+  // Along every axis that it may be, of which data pick one.
+  Value sum;
+  for (int d = 0; d < x.rank(); ++d) {
+    const Condition here = axis == d;
+    if (here.IsFalse()) continue;
+    const Value along =
+        g.Cumulative(x, {Combiner::kSum, d, exclusive, reverse});
+    sum = sum.valid() ? g.Select(here.ToValue(g), along, sum) : along;
+  }
+  return context.Output(0, sum);
 }
 
 constexpr Converter kConverters[] = {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
@@ -287,6 +288,17 @@ Value Survivors(GraphBuilder& g, const Suppression& s) {
   return g.Scan(operands, body, std::move(attrs)).back();
 }
 
+// An upper bound of how many boxes stay, where so many of each class do.
+std::optional<int64_t> MostBoxes(const GraphBuilder& g, const Suppression& s) {
+  const Literal* most = s.most.valid() ? s.most.constant() : nullptr;
+  if (most == nullptr) return std::nullopt;
+  const Shape shape = s.scores.shape();
+  const Dim each = Min(shape[2], std::max<int64_t>(most->AsInt(0), 0));
+  const Dim all = shape[0] * shape[1] * each;
+  if (!all.valid()) return std::nullopt;
+  return all.UpperBound(g.graph().symbols());
+}
+
 Status NonMaxSuppression(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 5));
   GraphBuilder& g = context.builder();
@@ -314,7 +326,8 @@ Status NonMaxSuppression(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(g.status());
   const Shape shape = context.shape(scores);
   const Dim count = shape.ElementCount();
-  const Value at = PositionsOf(context, context.Reshape(stays, {count}));
+  const Value at =
+      PositionsOf(context, context.Reshape(stays, {count}), MostBoxes(g, s));
   const Value n = DimValue(context, shape[2]);
   const Value classes = DimValue(context, shape[1]);
   const Value row = g.Div(at, n);

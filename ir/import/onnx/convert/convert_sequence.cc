@@ -130,7 +130,9 @@ Value PieceLengths(NodeContext& context, const Dim& extent, Value split) {
   const Value size = g.Cast(split, DType::kI64);
   const Value total = DimValue(context, extent);
   const Value count = g.Div(g.Sub(g.Add(total, size), int64_t{1}), size);
-  const Value number = CountTo(context, CountedSize(context, count));
+  const int64_t most =
+      std::max<int64_t>(extent.UpperBound(g.graph().symbols()), 0);
+  const Value number = CountTo(context, CountedSize(context, count, most));
   return g.Min(g.Sub(total, g.Mul(number, size)), size);
 }
 

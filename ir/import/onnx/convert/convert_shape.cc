@@ -18,9 +18,10 @@ IndexExpr ExtentLeft(NodeContext& context, const Dim& total,
   GraphBuilder& g = context.builder();
   if (known.known()) {
     const IndexExpr rest = FloorDiv(IndexExpr(g, total), known);
-    if (rest.constant() || !IsFoundOut(context, known.dim())) return rest;
+    if (rest.constant() || !IsDataDependent(context, known.dim())) return rest;
   }
-  return {g, g.Div(DimValue(context, total), Max(known, 1).ToValue(g))};
+  const Value rest = g.Div(DimValue(context, total), Max(known, 1).ToValue(g));
+  return IndexExpr(g, rest).Within(0, IndexExpr(g, total).UpperBound());
 }
 
 // -1 once for "what is left", 0 for the input's own dim unless allowzero.
@@ -60,17 +61,19 @@ Status Reshape(NodeContext& context) {
   shapes.Require(!inferred.Is(1) || !known.Is(0),
                  "input shape has both an entry of -1 and one of 0: the extent "
                  "for -1 is not determined");
+  const IndexExpr total = shapes.Extent(from.ElementCount());
   const IndexExpr rest = ExtentLeft(context, from.ElementCount(), known);
+  // Where there are elements, no extent is larger than their number.
+  std::optional<Dim> most;
+  if (total.LowerBound() > 0) most = total.UpperBound();
   Dims shape;
   for (IndexExpr& dim : dims) {
     dim = Select(is(dim, -1), rest, dim);
     by_data = by_data || !dim.known();
-    shape.push_back(shapes.Define(dim));
+    shape.push_back(dim.known() ? shapes.Define(dim)
+                                : shapes.Define(dim, most));
   }
-  if (by_data) {
-    shapes.RequireEqual(shapes.Product(dims),
-                        shapes.Extent(from.ElementCount()));
-  }
+  if (by_data) shapes.RequireEqual(shapes.Product(dims), total);
   ENCORE_ASSIGN_OR_RETURN(
       const Value checked,
       shapes.Assert(
@@ -103,14 +106,13 @@ StatusOr<Value> FindOnes(NodeContext& context, Value x, Ints* axes) {
   ShapeBuilder shapes(context);
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == Dim(1)) axes->push_back(i);
-    if (IsFoundOut(context, shape[i])) {
+    if (IsDataDependent(context, shape[i])) {
       shapes.Require(shapes.Extent(shape[i]) != 1);
     }
   }
-  return shapes.Assert(
-      x,
-      "input axes is left out, and an extent that is known only "
-      "at run time is 1: the rank of the result would change");
+  return shapes.Assert(x,
+                       "input axes is left out, and a data-dependent extent "
+                       "is 1: the rank of the result would change");
 }
 
 Status Squeeze(NodeContext& context) {
@@ -134,7 +136,7 @@ Status Squeeze(NodeContext& context) {
   for (int i = 0; i < shape.rank(); ++i) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       dims.push_back(shape[i]);
-    } else if (shape[i] != Dim(1) && !IsFoundOut(context, shape[i])) {
+    } else if (shape[i] != Dim(1) && !IsDataDependent(context, shape[i])) {
       return context.ShapeMismatch(StrCat("input axes names dim ", i,
                                           ", whose extent is ", shape[i],
                                           ", not 1"));
@@ -206,8 +208,9 @@ Status Expand(NodeContext& context) {
       continue;
     }
     // What is known and does not go together is the broadcast's error.
-    if (extent == Dim(1) || (dim.known() && (dim.dim() == extent ||
-                                             !IsFoundOut(context, extent)))) {
+    if (extent == Dim(1) ||
+        (dim.known() &&
+         (dim.dim() == extent || !IsDataDependent(context, extent)))) {
       shape.push_back(shapes.Define(dim));
       continue;
     }

@@ -24,41 +24,34 @@ StatusOr<Value> StringInput(NodeContext& context, int i) {
       StrCat("input ", i, " is ", value.type(), ", expected strings"));
 }
 
-// The result of an operator whose size the values decide: a constant where they
-// are known, else a data-dependent size.
+// The result of an operator whose last extent the values decide: a constant
+// where they are known, else data-dependent, at `most` so large.
 template <typename Attrs>
 std::vector<Value> EmitSized(NodeContext& context, Op op, Value x, Attrs attrs,
-                             int axis_from_end) {
+                             std::optional<int64_t> most) {
   if (const Literal* known = x.constant()) {
     const auto results = ApplyHostOp(op, attrs, {*known});
     if (results.ok()) {
       const std::vector<int64_t>& dims = (*results)[0].dims();
-      attrs.size = {dims[dims.size() - axis_from_end]};
+      attrs.size = {dims.back()};
     }
   }
   if (attrs.size.empty()) {
-    attrs.size = {RunTimeSize(context.builder())};
+    attrs.size = {RunTimeSize(context.builder(), most)};
   }
   return context.builder().Node(op, std::vector<Value>{x}, std::move(attrs));
-}
-
-StatusOr<CaseChange> ReadCaseChange(NodeContext& context) {
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::string change,
-      context.attributes().String("case_change_action", "NONE"));
-  if (change == "NONE") return CaseChange::kNone;
-  if (change == "LOWER") return CaseChange::kLower;
-  if (change == "UPPER") return CaseChange::kUpper;
-  return NodeContext::Error(StrCat("attribute case_change_action is ",
-                                   Quote(change),
-                                   ", expected NONE, LOWER or UPPER"));
 }
 
 Status StringNormalizer(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   ENCORE_ASSIGN_OR_RETURN(const Value x, StringInput(context, 0));
   StringNormalizeAttrs attrs;
-  ENCORE_ASSIGN_OR_RETURN(attrs.case_change, ReadCaseChange(context));
+  ENCORE_ASSIGN_OR_RETURN(
+      attrs.case_change,
+      context.attributes().Word<CaseChange>("case_change_action",
+                                            {{"NONE", CaseChange::kNone},
+                                             {"LOWER", CaseChange::kLower},
+                                             {"UPPER", CaseChange::kUpper}}));
   ENCORE_ASSIGN_OR_RETURN(
       attrs.case_sensitive,
       context.attributes().Bool("is_case_sensitive", false));
@@ -70,8 +63,15 @@ Status StringNormalizer(NodeContext& context) {
   }
   const auto count = static_cast<int64_t>(words.size());
   attrs.stop_words = Literal::Strings({count}, std::move(words));
+  // Of no words one empty one is left.
+  std::optional<int64_t> most;
+  if (x.rank() > 0) {
+    most = std::max<int64_t>(
+        x.shape()[x.rank() - 1].UpperBound(context.builder().graph().symbols()),
+        1);
+  }
   return context.Output(
-      0, EmitSized(context, Op::kStringNormalize, x, attrs, 1)[0]);
+      0, EmitSized(context, Op::kStringNormalize, x, attrs, most)[0]);
 }
 
 Status StringConcat(NodeContext& context) {
@@ -96,8 +96,12 @@ Status StringSplit(NodeContext& context) {
         StrCat("attribute maxsplit is ", attrs.max_split,
                ", expected -1 or a number that is not negative"));
   }
+  std::optional<int64_t> most;
+  if (attrs.max_split >= 0 && attrs.max_split < kMaxSize) {
+    most = attrs.max_split + 1;
+  }
   const std::vector<Value> results =
-      EmitSized(context, Op::kStringSplit, x, attrs, 1);
+      EmitSized(context, Op::kStringSplit, x, attrs, most);
   ENCORE_RETURN_IF_ERROR(context.builder().status());
   ENCORE_RETURN_IF_ERROR(context.Output(0, results[0]));
   return context.Output(1, results[1]);

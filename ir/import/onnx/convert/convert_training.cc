@@ -112,12 +112,9 @@ Status Momentum(NodeContext& context) {
   AttributeReader& attributes = context.attributes();
   ENCORE_ASSIGN_OR_RETURN(const float alpha, attributes.Float("alpha", 0));
   ENCORE_ASSIGN_OR_RETURN(const float beta, attributes.Float("beta", 0));
-  ENCORE_ASSIGN_OR_RETURN(const std::string mode,
-                          attributes.String("mode", "standard"));
-  if (mode != "standard" && mode != "nesterov") {
-    return NodeContext::Error(StrCat("attribute mode is ", Quote(mode),
-                                     ", expected standard or nesterov"));
-  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const bool nesterov,
+      attributes.Word<bool>("mode", {{"standard", false}, {"nesterov", true}}));
   const Value factor =
       g.Select(g.Compare(optimizer.step, 0.0, Comparison::kGt),
                context.Scalar(optimizer.step.dtype(), beta), 1.0);
@@ -126,7 +123,7 @@ Status Momentum(NodeContext& context) {
     const Value momentum = g.Add(g.Mul(optimizer.Operand(context, 2, i), alpha),
                                  g.Mul(gradient, factor));
     const Value step =
-        mode == "nesterov" ? g.Add(gradient, g.Mul(momentum, alpha)) : momentum;
+        nesterov ? g.Add(gradient, g.Mul(momentum, alpha)) : momentum;
     ENCORE_RETURN_IF_ERROR(context.Output(
         i,
         g.Sub(optimizer.Operand(context, 0, i), g.Mul(optimizer.rate, step))));

@@ -1,5 +1,7 @@
 #include "encore/ir/import/onnx/format/attribute_reader.h"
 
+#include <algorithm>
+
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -103,6 +105,15 @@ StatusOr<std::optional<std::vector<int64_t>>> AttributeReader::OptionalInts(
   std::optional<std::vector<int64_t>> ints;
   if (found) ints = found->ints;
   return ints;
+}
+
+StatusOr<size_t> AttributeReader::PlaceOfWord(
+    std::string_view name, const std::vector<std::string_view>& words) {
+  ENCORE_ASSIGN_OR_RETURN(const std::string given, String(name, words[0]));
+  const auto place = std::ranges::find(words, given);
+  if (place != words.end()) return static_cast<size_t>(place - words.begin());
+  return InvalidArgumentError(StrCat("attribute ", name, " is ", Quote(given),
+                                     ", expected ", StrJoin(words, ", ")));
 }
 
 StatusOr<std::vector<int64_t>> AttributeReader::Ints(

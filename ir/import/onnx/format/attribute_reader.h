@@ -5,10 +5,13 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_FORMAT_ATTRIBUTE_READER_H_
 #define ENCORE_IR_IMPORT_ONNX_FORMAT_ATTRIBUTE_READER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/import/onnx/format/model.h"
@@ -34,6 +37,18 @@ class AttributeReader {
   StatusOr<float> Float(std::string_view name, float fallback);
   StatusOr<std::string> String(std::string_view name,
                                std::string_view fallback);
+  // What the word that a string attribute is means; where it is absent, the
+  // first one. InvalidArgument lists the words where it is none of these.
+  template <typename Meaning>
+  StatusOr<Meaning> Word(
+      std::string_view name,
+      std::initializer_list<std::pair<std::string_view, Meaning>> words) {
+    std::vector<std::string_view> known;
+    for (const auto& [word, meaning] : words) known.push_back(word);
+    const StatusOr<size_t> place = PlaceOfWord(name, known);
+    if (!place.ok()) return place.status();
+    return words.begin()[*place].second;
+  }
   StatusOr<std::vector<int64_t>> Ints(std::string_view name,
                                       std::vector<int64_t> fallback);
   StatusOr<std::vector<float>> Floats(std::string_view name);
@@ -63,6 +78,8 @@ class AttributeReader {
 
  private:
   const Attribute* Find(std::string_view name) const;
+  StatusOr<size_t> PlaceOfWord(std::string_view name,
+                               const std::vector<std::string_view>& words);
   // The attribute, null where absent; an error where it has another type.
   StatusOr<const Attribute*> Take(std::string_view name, AttributeType type);
 

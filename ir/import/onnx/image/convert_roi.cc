@@ -27,16 +27,14 @@ StatusOr<RoiMode> ReadRoiMode(NodeContext& context) {
                           attributes.Float("spatial_scale", 1));
   mode.scale = scale;
   ENCORE_ASSIGN_OR_RETURN(
-      const std::string transform,
-      attributes.String("coordinate_transformation_mode", "half_pixel"));
-  ENCORE_ASSIGN_OR_RETURN(const std::string pooling,
-                          attributes.String("mode", "avg"));
-  mode.half_pixel = transform == "half_pixel";
-  mode.maximum = pooling == "max";
+      mode.half_pixel, attributes.Word<bool>("coordinate_transformation_mode",
+                                             {{"half_pixel", true},
+                                              {"output_half_pixel", false}}));
+  ENCORE_ASSIGN_OR_RETURN(
+      mode.maximum,
+      attributes.Word<bool>("mode", {{"avg", false}, {"max", true}}));
   if (mode.height < 1 || mode.width < 1 || mode.height > INT16_MAX ||
-      mode.width > INT16_MAX || mode.samples < 0 || mode.samples > INT16_MAX ||
-      (pooling != "avg" && pooling != "max") ||
-      (!mode.half_pixel && transform != "output_half_pixel")) {
+      mode.width > INT16_MAX || mode.samples < 0 || mode.samples > INT16_MAX) {
     return NodeContext::Error(
         "attribute output_height, output_width or sampling_ratio is out of "
         "range");

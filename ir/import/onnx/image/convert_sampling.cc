@@ -19,7 +19,7 @@ using Values = std::vector<Value>;
 enum class Padding { kZeros, kBorder, kReflection };
 
 struct GridMode {
-  std::string interpolation;
+  Interpolation interpolation = Interpolation::kLinear;
   Padding padding = Padding::kZeros;
   bool align_corners = false;
 };
@@ -60,12 +60,12 @@ Tap MakeTap(GraphBuilder& g, Value at, Value weight, const GridAxis& axis,
 // The taps along one axis at coordinates [N, P] in elements.
 std::vector<Tap> TapsOf(GraphBuilder& g, Value x, const GridAxis& axis,
                         const GridMode& mode) {
-  if (mode.interpolation == "nearest") {
+  if (mode.interpolation == Interpolation::kNearest) {
     return {MakeTap(g, g.Round(x), {}, axis, mode.padding)};
   }
   const Value floor = g.Floor(x);
   const GraphNumber t = {g, g.Sub(x, floor)};
-  const bool is_linear = mode.interpolation == "linear";
+  const bool is_linear = mode.interpolation == Interpolation::kLinear;
   const std::vector<GraphNumber> weights =
       is_linear ? LinearWeights(t) : CubicWeights(t, -0.75);
   const double first = is_linear ? 0 : -1;
@@ -82,26 +82,18 @@ StatusOr<GridMode> ReadGridMode(NodeContext& context) {
   AttributeReader& attributes = context.attributes();
   GridMode mode;
   ENCORE_ASSIGN_OR_RETURN(mode.interpolation,
-                          attributes.String("mode", "linear"));
-  if (mode.interpolation == "bilinear") mode.interpolation = "linear";
-  if (mode.interpolation == "bicubic") mode.interpolation = "cubic";
-  if (mode.interpolation != "linear" && mode.interpolation != "cubic" &&
-      mode.interpolation != "nearest") {
-    return NodeContext::Error(StrCat("attribute mode is ",
-                                     Quote(mode.interpolation),
-                                     ", expected linear, cubic or nearest"));
-  }
-  ENCORE_ASSIGN_OR_RETURN(const std::string padding,
-                          attributes.String("padding_mode", "zeros"));
-  if (padding == "border") {
-    mode.padding = Padding::kBorder;
-  } else if (padding == "reflection") {
-    mode.padding = Padding::kReflection;
-  } else if (padding != "zeros") {
-    return NodeContext::Error(StrCat("attribute padding_mode is ",
-                                     Quote(padding),
-                                     ", expected zeros, border or reflection"));
-  }
+                          attributes.Word<Interpolation>(
+                              "mode", {{"linear", Interpolation::kLinear},
+                                       {"cubic", Interpolation::kCubic},
+                                       {"nearest", Interpolation::kNearest},
+                                       {"bilinear", Interpolation::kLinear},
+                                       {"bicubic", Interpolation::kCubic}}));
+  ENCORE_ASSIGN_OR_RETURN(
+      mode.padding,
+      attributes.Word<Padding>("padding_mode",
+                               {{"zeros", Padding::kZeros},
+                                {"border", Padding::kBorder},
+                                {"reflection", Padding::kReflection}}));
   ENCORE_ASSIGN_OR_RETURN(mode.align_corners,
                           attributes.Bool("align_corners", false));
   return mode;
@@ -135,9 +127,10 @@ Status GridSample(NodeContext& context) {
              ? g.Mul(g.Add(at, 1.0), g.Div(last, 2.0))
              : g.Div(g.Sub(g.Mul(g.Add(at, 1.0), g.Add(last, 1.0)), 1.0), 2.0);
     ENCORE_RETURN_IF_ERROR(g.status());
-    if (mode.interpolation == "nearest") at = g.Round(at);
+    if (mode.interpolation == Interpolation::kNearest) at = g.Round(at);
     // The taps of a cubic curve are taken to the border one by one.
-    if (mode.padding == Padding::kBorder && mode.interpolation != "cubic") {
+    if (mode.padding == Padding::kBorder &&
+        mode.interpolation != Interpolation::kCubic) {
       at = g.Min(g.Max(at, 0.0), last);
     } else if (mode.padding == Padding::kReflection) {
       at = Reflect(g, at, axis);
@@ -167,7 +160,7 @@ std::vector<Tap> DeformedTaps(NodeContext& context, Value offset,
   const Value moved = g.Squeeze(g.SliceAxis(offset, 2, d, d + 1), {2});
   const Value at =
       g.Add(g.Cast(moved, DType::kF32), g.Cast(plain, DType::kF32));
-  const GridMode mode{"linear", Padding::kZeros, false};
+  const GridMode mode;
   return TapsOf(g, g.Reshape(at, {shape[0], shape[1] * shape[3]}), axis, mode);
 }
 

@@ -3,7 +3,7 @@
 //
 // Each formula is a template over a number T, so that it is written once:
 //   double       computes it, for what is known when the model is imported;
-//   GraphNumber  writes it into a graph, for what only the run knows.
+//   GraphNumber  writes it into a graph, for what is dynamic.
 // Both do the same operations in the same order: f64 gives the same bits either
 // way. A condition is a bool, or a GraphNumber of bools.
 //
@@ -14,6 +14,7 @@
 #define ENCORE_IR_IMPORT_ONNX_IMAGE_INTERPOLATION_H_
 
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "encore/ir/build/builder.h"
@@ -22,42 +23,71 @@
 
 namespace encore::onnx {
 
-// A float scalar or tensor of a graph, or a constant that takes the dtype of
-// the operand beside it. REQUIRES that each operation has an operand of a
-// graph, whose builder outlives it.
+enum class Interpolation { kNearest, kLinear, kCubic };
+
+// A constant, or a float scalar or tensor of a graph, whose builder outlives
+// it. Operations on constants are computed. Others are nodes, where a constant
+// takes the dtype of the operand beside it; two of them are f64. A condition
+// that is a constant is 0 or 1.
 class GraphNumber {
  public:
   GraphNumber() = default;
   // NOLINTNEXTLINE: a constant is a number.
   GraphNumber(double number) : number_(number) {}
-  GraphNumber(GraphBuilder& g, Value value) : g_(&g), value_(value) {}
+  // A scalar that is a constant of the graph is that constant.
+  GraphNumber(GraphBuilder& g, Value value) : g_(&g), value_(value) {
+    const Literal* constant = value.valid() ? value.constant() : nullptr;
+    if (constant == nullptr || constant->rank() > 0) return;
+    g_ = nullptr;
+    number_ = constant->AsDouble(0);
+  }
 
-  // The value; REQUIRES one of a graph.
+  bool known() const { return g_ == nullptr; }
+  // REQUIRES known().
+  double number() const {
+    ENCORE_CHECK(known());
+    return number_;
+  }
+  // REQUIRES !known().
   Value value() const {
-    ENCORE_CHECK(g_ != nullptr);
+    ENCORE_CHECK(!known());
     return value_;
   }
-  GraphNumber Unary(Op op) const { return {*g_, g_->Unary(op, value())}; }
-  GraphNumber Binary(Op op, const GraphNumber& other) const {
-    GraphBuilder& g = BuilderWith(other);
+  Value ToValue(GraphBuilder& g) const {
+    return known() ? g.Scalar(DType::kF64, number_) : value_;
+  }
+
+  // The op, which `compute` does with doubles.
+  template <typename Compute>
+  GraphNumber Unary(Op op, Compute compute) const {
+    if (known()) return compute(number_);
+    return {*g_, g_->Unary(op, value_)};
+  }
+  template <typename Compute>
+  GraphNumber Binary(Op op, const GraphNumber& other, Compute compute) const {
+    if (known() && other.known()) return compute(number_, other.number_);
+    GraphBuilder& g = known() ? *other.g_ : *g_;
     return {g, g.Binary(op, operand(), other.operand())};
   }
-  GraphNumber Compare(Comparison direction, const GraphNumber& other) const {
-    GraphBuilder& g = BuilderWith(other);
+  template <typename Compute>
+  GraphNumber Compare(Comparison direction, const GraphNumber& other,
+                      Compute compute) const {
+    if (known() && other.known()) return compute(number_, other.number_);
+    GraphBuilder& g = known() ? *other.g_ : *g_;
     return {g, g.Compare(operand(), other.operand(), direction)};
   }
   // `a` where this is true, else `b`.
   GraphNumber Select(const GraphNumber& a, const GraphNumber& b) const {
-    return {*g_, g_->Select(value(), a.operand(), b.operand())};
+    if (known()) return number_ != 0 ? a : b;
+    if (a.known() && b.known()) {
+      return {*g_, g_->Select(value_, a.ToValue(*g_), b.operand())};
+    }
+    return {*g_, g_->Select(value_, a.operand(), b.operand())};
   }
 
  private:
   Operand operand() const {
-    return g_ != nullptr ? Operand(value_) : Operand(number_);
-  }
-  GraphBuilder& BuilderWith(const GraphNumber& other) const {
-    ENCORE_CHECK(g_ != nullptr || other.g_ != nullptr);
-    return g_ != nullptr ? *g_ : *other.g_;
+    return known() ? Operand(number_) : Operand(value_);
   }
 
   GraphBuilder* g_ = nullptr;  // null: a constant
@@ -66,31 +96,31 @@ class GraphNumber {
 };
 
 inline GraphNumber operator+(const GraphNumber& a, const GraphNumber& b) {
-  return a.Binary(Op::kAdd, b);
+  return a.Binary(Op::kAdd, b, std::plus());
 }
 inline GraphNumber operator-(const GraphNumber& a, const GraphNumber& b) {
-  return a.Binary(Op::kSub, b);
+  return a.Binary(Op::kSub, b, std::minus());
 }
 inline GraphNumber operator*(const GraphNumber& a, const GraphNumber& b) {
-  return a.Binary(Op::kMul, b);
+  return a.Binary(Op::kMul, b, std::multiplies());
 }
 inline GraphNumber operator/(const GraphNumber& a, const GraphNumber& b) {
-  return a.Binary(Op::kDiv, b);
+  return a.Binary(Op::kDiv, b, std::divides());
 }
 inline GraphNumber operator<(const GraphNumber& a, const GraphNumber& b) {
-  return a.Compare(Comparison::kLt, b);
+  return a.Compare(Comparison::kLt, b, std::less());
 }
 inline GraphNumber operator<=(const GraphNumber& a, const GraphNumber& b) {
-  return a.Compare(Comparison::kLe, b);
+  return a.Compare(Comparison::kLe, b, std::less_equal());
 }
 inline GraphNumber operator>(const GraphNumber& a, const GraphNumber& b) {
-  return a.Compare(Comparison::kGt, b);
+  return a.Compare(Comparison::kGt, b, std::greater());
 }
 inline GraphNumber operator>=(const GraphNumber& a, const GraphNumber& b) {
-  return a.Compare(Comparison::kGe, b);
+  return a.Compare(Comparison::kGe, b, std::greater_equal());
 }
 inline GraphNumber operator!=(const GraphNumber& a, const GraphNumber& b) {
-  return a.Compare(Comparison::kNe, b);
+  return a.Compare(Comparison::kNe, b, std::not_equal_to());
 }
 
 // What the formulas need beside operators, for both numbers.
@@ -107,17 +137,25 @@ inline double Select(bool condition, double a, double b) {
   return condition ? a : b;
 }
 
-inline GraphNumber Floor(const GraphNumber& x) { return x.Unary(Op::kFloor); }
-inline GraphNumber Ceil(const GraphNumber& x) { return x.Unary(Op::kCeil); }
-inline GraphNumber Abs(const GraphNumber& x) { return x.Unary(Op::kAbs); }
+inline GraphNumber Floor(const GraphNumber& x) {
+  return x.Unary(Op::kFloor, [](double a) { return Floor(a); });
+}
+inline GraphNumber Ceil(const GraphNumber& x) {
+  return x.Unary(Op::kCeil, [](double a) { return Ceil(a); });
+}
+inline GraphNumber Abs(const GraphNumber& x) {
+  return x.Unary(Op::kAbs, [](double a) { return Abs(a); });
+}
 inline GraphNumber Min(const GraphNumber& a, const GraphNumber& b) {
-  return a.Binary(Op::kMin, b);
+  return a.Binary(Op::kMin, b, [](double c, double d) { return Min(c, d); });
 }
 inline GraphNumber Max(const GraphNumber& a, const GraphNumber& b) {
-  return a.Binary(Op::kMax, b);
+  return a.Binary(Op::kMax, b, [](double c, double d) { return Max(c, d); });
 }
 inline GraphNumber And(const GraphNumber& a, const GraphNumber& b) {
-  return a.Binary(Op::kAnd, b);
+  if (a.known()) return a.number() != 0 ? b : a;
+  if (b.known()) return b.number() != 0 ? a : b;
+  return a.Binary(Op::kAnd, b, std::logical_and());
 }
 inline GraphNumber Select(const GraphNumber& condition, const GraphNumber& a,
                           const GraphNumber& b) {

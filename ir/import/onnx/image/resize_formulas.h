@@ -1,17 +1,53 @@
-// Resize's arithmetic, once for constants and for what only the run knows
-// (interpolation.h says how: T is double or GraphNumber).
+// Resize's modes and its arithmetic, once for constants and for what is known
+// at run time only (interpolation.h says how: T is double or GraphNumber).
 #ifndef ENCORE_IR_IMPORT_ONNX_IMAGE_RESIZE_FORMULAS_H_
 #define ENCORE_IR_IMPORT_ONNX_IMAGE_RESIZE_FORMULAS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "encore/ir/import/onnx/image/interpolation.h"
-#include "encore/ir/import/onnx/image/resize.h"
 #include "encore/ir/support/check.h"
 
 namespace encore::onnx {
+
+// coordinate_transformation_mode.
+enum class Transformation {
+  kAsymmetric,
+  kHalfPixel,
+  kTfHalfPixelForNn,  // of opset 11 only
+  kPytorchHalfPixel,
+  kHalfPixelSymmetric,
+  kAlignCorners,
+  kTfCropAndResize,
+};
+
+enum class NearestMode {
+  kRoundPreferFloor,
+  kRoundPreferCeil,
+  kFloor,
+  kCeil,
+  kFloorOrCeilIfSmaller,  // how it was before opset 11
+};
+
+// keep_aspect_ratio_policy.
+enum class AspectPolicy { kStretch, kNotLarger, kNotSmaller };
+
+struct ResizeMode {
+  Interpolation interpolation = Interpolation::kNearest;
+  Transformation transformation = Transformation::kHalfPixel;
+  NearestMode nearest = NearestMode::kRoundPreferFloor;
+  AspectPolicy policy = AspectPolicy::kStretch;
+  double cubic_a = -0.75;
+  double extrapolation = 0;
+  bool exclude_outside = false, antialias = false;
+
+  bool crops() const {
+    return transformation == Transformation::kTfCropAndResize;
+  }
+};
 
 // How one axis is resized: extents before and after, and their ratio as the
 // operator has it (it need not be to / from: `to` is rounded).
@@ -84,6 +120,12 @@ T NearestElement(NearestMode mode, const ResizedAxis<T>& axis,
   return position;
 }
 
+// The element, or the first or last where it lies outside.
+template <typename T>
+T Clamped(const ResizedAxis<T>& axis, const T& element) {
+  return arithmetic::Max(arithmetic::Min(element, axis.from - 1.0), T(0.0));
+}
+
 // Whether a position lies between the first and the last element.
 template <typename T>
 auto IsInside(const ResizedAxis<T>& axis, const T& position) {
@@ -105,6 +147,61 @@ template <typename T>
 T FirstTap(const ResizeMode& mode, const T& shrink) {
   const double reach = mode.interpolation == Interpolation::kLinear ? 1 : 2;
   return arithmetic::Floor(-reach / shrink) + 1.0;
+}
+
+// By how much the kernel is wider against aliasing: it becomes as wide as what
+// an element of the result stands for; 1 where there are none.
+template <typename T>
+T ShrinkOf(const ResizeMode& mode, const ResizedAxis<T>& axis) {
+  if (!mode.antialias) return 1.0;
+  return arithmetic::Select(axis.scale > 0.0,
+                            arithmetic::Min(axis.scale, T(1.0)), T(1.0));
+}
+
+// The weight of element `at`, or 0 where elements outside count nothing.
+template <typename T>
+T Counted(const ResizeMode& mode, const ResizedAxis<T>& axis, const T& at,
+          const T& weight) {
+  if (!mode.exclude_outside) return weight;
+  return arithmetic::Select(arithmetic::And(at >= 0.0, at < axis.from), weight,
+                            T(0.0));
+}
+
+// What an element of the result is made of: elements, which may lie outside,
+// and what they weigh.
+template <typename T>
+struct Taps {
+  std::vector<T> at, weights;
+};
+
+// The taps of element x of the result; as many for every element.
+template <typename T>
+Taps<T> TapsOf(const ResizeMode& mode, const ResizedAxis<T>& axis,
+               double shrink, const T& x) {
+  const T position = SourcePosition<T>(mode.transformation, axis, x);
+  const T floor = arithmetic::Floor(position);
+  const T t = position - floor;
+  const auto first = static_cast<int64_t>(FirstTap<double>(mode, shrink));
+  // The pieces of the plain cubic kernel need no comparisons.
+  std::vector<T> cubic;
+  if (mode.interpolation == Interpolation::kCubic && shrink == 1) {
+    cubic = CubicWeights<T>(t, mode.cubic_a);
+  }
+  Taps<T> taps;
+  for (int64_t k = first; k <= 1 - first; ++k) {
+    const auto offset = static_cast<double>(k);
+    taps.at.push_back(floor + offset);
+    const T weight = cubic.empty() ? WeightAt<T>(mode, shrink * (offset - t))
+                                   : cubic[k - first];
+    taps.weights.push_back(Counted<T>(mode, axis, taps.at.back(), weight));
+  }
+  if (!mode.exclude_outside && !mode.antialias) return taps;
+  T total = taps.weights[0];
+  for (size_t k = 1; k < taps.weights.size(); ++k) {
+    total = total + taps.weights[k];
+  }
+  for (T& weight : taps.weights) weight = weight / total;
+  return taps;
 }
 
 // Scales and extents from input sizes: `to` of each axis is the size that was

@@ -1,7 +1,5 @@
-// Resize by data against Resize by constants: one result for every mode. The
-// formulas that both share have a test of their own, and ONNX's cases.
-#include "encore/ir/import/onnx/image/resize.h"
-
+// Resize by data and of dynamic extents against Resize of constants: one result
+// for every mode. The formulas have a test of their own, and ONNX's cases.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -177,6 +175,123 @@ TEST(ResizeByData, NearestModesAndPolicies) {
   for (const char* policy : {"stretch", "not_larger", "not_smaller"}) {
     ExpectSame({.interpolation = "linear", .sizes = {7, 8}, .policy = policy});
   }
+}
+
+// The model of an image [N, 2, H, W].
+ModelText DynamicModel(const Call& call) {
+  ModelText text = Model(call, false);
+  text.inputs = {TensorInput("x", {"N", "2", "H", "W"})};
+  const std::vector<float> roi = {0, 0, 0.1f, -0.2f, 1, 1, 0.7f, 1.3f};
+  text.initializers[0] = Tensor("roi", roi, kFloat);
+  return text;
+}
+
+Literal DynamicImage(std::vector<int64_t> dims) {
+  Literal x(DType::kF32, dims);
+  for (int64_t i = 0; i < x.element_count(); ++i) {
+    x.SetDouble(i, std::sin(1.0 + 2.3 * static_cast<double>(i)));
+  }
+  return x;
+}
+
+// One graph for all extents, against a graph of each: the same results.
+void ExpectSameOfDynamic(const Call& call) {
+  SCOPED_TRACE(testing::PrintToString(call));
+  const ModelText text = DynamicModel(call);
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const std::vector<int64_t>& dims :
+       {std::vector<int64_t>{2, 2, 5, 6}, {1, 2, 3, 4}, {1, 2, 1, 7}}) {
+    ImportOptions known;
+    known.input_shapes["x"] = dims;
+    const auto constant = ImportText(text, known);
+    ASSERT_TRUE(constant.ok()) << constant.status();
+    const std::vector<Literal> arguments = {DynamicImage(dims)};
+    const auto expected = Evaluate(*constant, arguments);
+    const auto actual = Evaluate(*graph, arguments);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    ASSERT_EQ((*actual)[0].dims(), (*expected)[0].dims());
+    for (int64_t i = 0; i < (*actual)[0].element_count(); ++i) {
+      EXPECT_NEAR((*actual)[0].AsDouble(i), (*expected)[0].AsDouble(i), 1e-5)
+          << i;
+    }
+  }
+}
+
+TEST(ResizeOfDynamicExtents, EveryInterpolationAndTransformation) {
+  for (const char* interpolation : {"nearest", "linear", "cubic"}) {
+    for (const char* transformation :
+         {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+          "align_corners", "asymmetric", "tf_crop_and_resize"}) {
+      for (const auto& scales :
+           std::vector<std::vector<float>>{{1, 1, 2, 1.5f}, {1, 1, 0.7f, 3}}) {
+        ExpectSameOfDynamic({.interpolation = interpolation,
+                             .transformation = transformation,
+                             .scales = scales});
+      }
+      ExpectSameOfDynamic({.interpolation = interpolation,
+                           .transformation = transformation,
+                           .exclude_outside = true,
+                           .sizes = {2, 2, 4, 9}});
+    }
+    ExpectSameOfDynamic({.interpolation = interpolation,
+                         .antialias = true,
+                         .scales = {1, 1, 0.6f, 2}});
+    ExpectSameOfDynamic({.interpolation = interpolation,
+                         .antialias = true,
+                         .sizes = {1, 2, 2, 5}});
+  }
+}
+
+std::string ResultType(const ModelText& text) {
+  const auto graph = ImportText(text);
+  if (!graph.ok()) return Message(graph.status());
+  return graph->type(graph->outputs()[0].value).ToString(graph->symbols());
+}
+
+TEST(ResizeOfDynamicExtents, ConstantScalesGiveExpressions) {
+  const ModelText text =
+      DynamicModel({.interpolation = "nearest", .scales = {1, 1, 2, 0.75f}});
+  EXPECT_EQ(ResultType(text), "f32[N,2,2*H,floor_div(3*W, 4)]");
+}
+
+// The axes of batch and channels stay as they are; the others become those of
+// the other image.
+TEST(ResizeOfDynamicExtents, SizesOfAnotherImage) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"N", "C", "3", "W"}),
+                 TensorInput("other", {"N", "C", "h", "w"})};
+  text.nodes = {Node("Shape", {"other"}, {"sizes"}),
+                Node("Resize", {"x", "", "", "sizes"}, {"y"})};
+  EXPECT_EQ(ResultType(text), "f32[N,C,h,w]");
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  int gathers = 0;
+  for (const NodeId node : NodeRange(*graph)) {
+    gathers += graph->op(node) == Op::kGather;
+  }
+  EXPECT_EQ(gathers, 2);
+}
+
+TEST(ResizeErrors, NameTheEntry) {
+  const auto error = [](const Call& call) {
+    return ErrorOf(Model(call, false));
+  };
+  EXPECT_THAT(error({.interpolation = "linear", .scales = {-1, 1}}),
+              HasSubstr("input scales has an entry of -1: dim 0 of extent 3"));
+  EXPECT_THAT(error({.interpolation = "linear", .scales = {1, 4e7f}}),
+              HasSubstr("input scales has an entry of 4"));
+  EXPECT_THAT(error({.interpolation = "cubic", .sizes = {3, -2}}),
+              HasSubstr("input sizes has an entry of -2: dim 1 of extent 5"));
+  EXPECT_THAT(error({.interpolation = "nearest",
+                     .sizes = {1 << 24, 1 << 24},
+                     .policy = "not_smaller"}),
+              HasSubstr("input sizes has an entry of 16777216: dim 1"));
+  ModelText empty = Model({.interpolation = "nearest", .sizes = {3, 2}}, false);
+  empty.inputs = {TensorInput("x", {"3", "0"})};
+  EXPECT_THAT(ErrorOf(empty),
+              HasSubstr("input sizes has an entry of 2: dim 1 of extent 0"));
 }
 
 TEST(ResizeByData, NumbersThatMakeNoSenseEndTheRun) {

@@ -2,6 +2,7 @@
 // whose padding is constant: one graph for all extents.
 #include "encore/ir/import/onnx/image/window.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ Literal Image(int64_t height, int64_t width) {
   return x;
 }
 
+bool Convolves(std::string_view op) {
+  return op == "Conv" || op == "ConvTranspose";
+}
+
 // A model of one operator over an image whose extents are symbols.
 ModelText Model(std::string_view op, const std::vector<Proto>& attributes,
                 std::string output) {
@@ -29,8 +34,10 @@ ModelText Model(std::string_view op, const std::vector<Proto>& attributes,
   text.inputs = {TensorInput("x", {"1", "2", "H", "W"})};
   text.output = output;
   std::vector<std::string_view> inputs = {"x"}, outputs = {"y"};
-  if (op == "Conv") {
-    text.inputs.push_back(TensorInput("w", {"3", "2", "2", "3"}));
+  if (Convolves(op)) {
+    text.inputs.push_back(TensorInput(
+        "w", op == "Conv" ? std::vector<std::string>{"3", "2", "2", "3"}
+                          : std::vector<std::string>{"2", "3", "2", "3"}));
     inputs.push_back("w");
   }
   if (output == "at") outputs.push_back("at");
@@ -48,9 +55,10 @@ void ExpectSame(std::string_view op, std::vector<Proto> attributes,
        {std::pair{5, 6}, {6, 5}, {4, 9}, {7, 8}, {3, 4}, {2, 3}}) {
     SCOPED_TRACE(testing::Message() << height << " x " << width);
     std::vector<Literal> arguments = {Image(height, width)};
-    if (op == "Conv") {
+    if (Convolves(op)) {
       const Literal kernel = Image(6, 3);
-      arguments.push_back(Literal(DType::kF32, {3, 2, 2, 3}));
+      arguments.push_back(op == "Conv" ? Literal(DType::kF32, {3, 2, 2, 3})
+                                       : Literal(DType::kF32, {2, 3, 2, 3}));
       for (int64_t i = 0; i < kernel.element_count(); ++i) {
         arguments[1].SetDouble(i, kernel.AsDouble(i));
       }
@@ -86,6 +94,63 @@ TEST(WindowsOfAnyExtent, PadToTheSameExtent) {
       ExpectSame("AveragePool", counting);
       counting.push_back(IntAttribute("count_include_pad", 1));
       ExpectSame("AveragePool", counting);
+    }
+  }
+}
+
+// More elements than the windows reach, or fewer.
+TEST(WindowsOfAnyExtent, TransposedOnesGiveTheExtentAskedFor) {
+  for (const std::string_view pad : {"NOTSET", "SAME_UPPER", "SAME_LOWER"}) {
+    SCOPED_TRACE(pad);
+    ExpectSame("ConvTranspose", {StringAttribute("auto_pad", pad),
+                                 IntsAttribute("strides", {2, 3}),
+                                 IntsAttribute("output_shape", {9, 14})});
+    ExpectSame("ConvTranspose", {StringAttribute("auto_pad", pad),
+                                 IntsAttribute("strides", {1, 2}),
+                                 IntsAttribute("output_padding", {0, 1}),
+                                 IntsAttribute("output_shape", {4, 11})});
+    ExpectSame("ConvTranspose", {StringAttribute("auto_pad", pad),
+                                 IntsAttribute("strides", {2, 3})});
+  }
+}
+
+// As above where data say the extents.
+TEST(WindowsOfAnyExtent, OfExtentsThatDataSay) {
+  ModelText text;
+  text.inputs = {TensorInput("whole", {"1", "2", "9", "9"}),
+                 TensorInput("zeros", {"4"}, kInt64),
+                 TensorInput("ends", {"4"}, kInt64)};
+  text.nodes = {Node("Slice", {"whole", "zeros", "ends"}, {"x"}),
+                Node("AveragePool", {"x"}, {"y"},
+                     {IntsAttribute("kernel_shape", {2, 3}),
+                      IntsAttribute("strides", {2, 2}),
+                      StringAttribute("auto_pad", "SAME_UPPER")})};
+  const auto graph = ImportText(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const Literal whole = Image(9, 9);
+  for (const auto& [height, width] : {std::pair{5, 6}, {9, 9}, {1, 3}}) {
+    SCOPED_TRACE(testing::Message() << height << " x " << width);
+    const std::vector<Literal> arguments = {
+        whole, Literal::Vector<int64_t>(std::vector<int64_t>(4)),
+        Literal::Vector<int64_t>(std::vector<int64_t>{1, 2, height, width})};
+    const auto actual = Evaluate(*graph, arguments);
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    const Literal& y = (*actual)[0];
+    ASSERT_EQ(y.dims(),
+              (std::vector<int64_t>{1, 2, (height + 1) / 2, (width + 1) / 2}));
+    // By hand: rows are padded below, columns on the right, then on the left.
+    const int64_t left = std::max((width - 1) / 2 * 2 + 3 - width, 0) / 2;
+    for (int64_t i = 0; i < y.element_count(); ++i) {
+      const int64_t columns = y.dims()[3], rows = y.dims()[2];
+      double sum = 0, count = 0;
+      for (int64_t k = 0; k < 6; ++k) {
+        const int64_t row = i / columns % rows * 2 + k / 3;
+        const int64_t column = i % columns * 2 + k % 3 - left;
+        if (row >= height || column < 0 || column >= width) continue;
+        sum += whole.AsDouble((i / columns / rows * 9 + row) * 9 + column);
+        ++count;
+      }
+      EXPECT_NEAR(y.AsDouble(i), sum / count, 1e-5) << i;
     }
   }
 }

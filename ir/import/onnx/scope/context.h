@@ -144,7 +144,7 @@ class NodeContext {
   Status ShapeMismatch(std::string_view message) {
     return scope_.Stop(Obstacle::kMisfit, InvalidArgumentError(message));
   }
-  // What only the run knows is needed now: Unimplemented with the message.
+  // Something data-dependent is needed now: Unimplemented with the message.
   Status Unknown(std::string_view message) {
     return scope_.Stop(Obstacle::kUnknown, UnimplementedError(message));
   }

@@ -57,7 +57,7 @@ struct Bound {
 };
 
 // A symbol that a node defines.
-struct FoundSize {
+struct DefinedSize {
   Dim dim;
   // Whether it is 0 where the number makes no sense and an assertion says so.
   bool asserted = false;
@@ -73,7 +73,7 @@ enum class Obstacle : uint8_t {
   kNone,        // there is no other way: the model is wrong or not supported
   kMisfit,      // shapes do not go together; with other extents they may
   kMixedRanks,  // an If gives a value in one rank or another, see node_queue.h
-  kUnknown,     // it takes a value, rank or extent that only the run knows
+  kUnknown,     // it takes a data-dependent value, rank or extent
 };
 
 // Names of weights that converters read.
@@ -130,7 +130,7 @@ class Scope {
 
   // Whether a weight was read after it had become a parameter.
   bool needs_restart() const { return needs_restart_; }
-  // What a subgraph's scope found out.
+  // What is known of a subgraph's scope.
   void AddRestart(const Scope& inner) {
     needs_restart_ |= inner.needs_restart_;
   }
@@ -142,14 +142,14 @@ class Scope {
   void SetElements(Value object, ElementShape shape) {
     elements_->Set(object, std::move(shape));
   }
-  // The size that an i64 scalar of this scope's graph says, where a node has
-  // found it out; else null.
-  const FoundSize* FindSize(Value size) const {
-    const auto found = sizes_->find(size.id());
-    return found == sizes_->end() ? nullptr : &found->second;
+  // The size that an i64 scalar of this scope's graph says, where a node
+  // defines it; else null.
+  const DefinedSize* FindSize(Value size) const {
+    const auto defined = sizes_->find(size.id());
+    return defined == sizes_->end() ? nullptr : &defined->second;
   }
-  void AddSize(Value size, FoundSize found) {
-    sizes_->emplace(size.id(), std::move(found));
+  void AddSize(Value size, DefinedSize defined) {
+    sizes_->emplace(size.id(), std::move(defined));
   }
   // Dims of this scope's graph that a node before asserts to be equal.
   EqualDims& equal_dims() { return *equal_dims_; }
@@ -174,8 +174,8 @@ class Scope {
   std::map<std::string, Bound, std::less<>> names_;
   std::set<std::string, std::less<>> mixed_;
   std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
-  std::shared_ptr<std::map<ValueId, FoundSize>> sizes_ =
-      std::make_shared<std::map<ValueId, FoundSize>>();
+  std::shared_ptr<std::map<ValueId, DefinedSize>> sizes_ =
+      std::make_shared<std::map<ValueId, DefinedSize>>();
   std::shared_ptr<EqualDims> equal_dims_ = std::make_shared<EqualDims>();
   bool needs_restart_ = false;
   Obstacle obstacle_ = Obstacle::kNone;

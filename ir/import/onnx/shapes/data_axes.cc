@@ -97,25 +97,4 @@ StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops) {
   return context.Reshape(checked, std::move(dims));
 }
 
-Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
-  GraphBuilder& g = context.builder();
-  const Value x = context.Input(0);
-  ENCORE_ASSIGN_OR_RETURN(IndexExpr axis, ElementOf(context, 1, "axis"));
-  if (x.rank() == 0) {
-    return NodeContext::Error("input axis is not an axis of input x");
-  }
-  ShapeBuilder shapes(context);
-  axis = shapes.RequireAxis(axis, x.rank());
-  ENCORE_ASSIGN_OR_RETURN(
-      const Value checked,
-      shapes.Assert(x, "input axis is not an axis of input x"));
-  Value sum;
-  for (int d = 0; d < x.rank(); ++d) {
-    const Value along =
-        g.Cumulative(checked, {Combiner::kSum, d, exclusive, reverse});
-    sum = d == 0 ? along : g.Select((axis == d).ToValue(g), along, sum);
-  }
-  return context.Output(0, sum);
-}
-
 }  // namespace encore::onnx

@@ -25,8 +25,6 @@ StatusOr<IndexExprs> MarksByData(NodeContext& context, int rank,
                                  ShapeBuilder* shapes);
 // `x` without (`drops`) or with dims of 1 at the axes of input 1.
 StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops);
-// CumSum along every axis, of which data pick one.
-Status CumSumByData(NodeContext& context, bool exclusive, bool reverse);
 
 }  // namespace encore::onnx
 

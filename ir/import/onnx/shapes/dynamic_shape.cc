@@ -97,7 +97,8 @@ Dim RunTimeSize(GraphBuilder& g, std::optional<int64_t> upper) {
   size_t number = g.graph().symbols().size();
   std::string name = StrCat("size_", number);
   while (g.graph().FindSymbol(name)) name = StrCat("size_", ++number);
-  return g.Symbol(std::move(name), 0, upper.value_or(kMaxSize),
+  return g.Symbol(std::move(name), 0,
+                  std::min(upper.value_or(kMaxSize), kMaxSize),
                   /*at_run_time=*/true);
 }
 
@@ -113,7 +114,7 @@ bool IsConstant(NodeContext& context, int i) {
   return false;
 }
 
-bool IsFoundOut(NodeContext& context, const Dim& dim) {
+bool IsDataDependent(NodeContext& context, const Dim& dim) {
   const std::span<const Symbol> symbols = context.builder().graph().symbols();
   // Symbols of the inputs may be constants as well.
   std::vector<Dim> known;
@@ -188,17 +189,18 @@ Dim ShapeBuilder::Define(const IndexExpr& size,
   if (!size.value().valid()) return Dim(0);
   Require(size >= 0);
   Require(size <= limit);
-  for (const Found& found : found_) {
-    if (found.size.id() == size.value().id()) return found.dim;
+  for (const Definition& definition : definitions_) {
+    if (definition.size.id() == size.value().id()) return definition.dim;
   }
-  if (const FoundSize* before = context_.scope().FindSize(size.value())) {
+  if (const DefinedSize* before = context_.scope().FindSize(size.value())) {
     // Where it was defined, other things were asserted too.
     if (before->asserted) Require(size == Extent(before->dim));
     return before->dim;
   }
   const int64_t upper = std::min(limit.UpperBound(), size.UpperBound());
-  found_.push_back({RunTimeSize(g, std::max<int64_t>(upper, 0)), size.value()});
-  return found_.back().dim;
+  definitions_.push_back(
+      {RunTimeSize(g, std::max<int64_t>(upper, 0)), size.value()});
+  return definitions_.back().dim;
 }
 
 void ShapeBuilder::Require(const Condition& condition,
@@ -249,13 +251,13 @@ StatusOr<Value> ShapeBuilder::Assert(Value x, std::string_view message) {
                ? value
                : g.Assert(value, holds_.ToValue(g), std::string(message));
   };
-  for (const auto& [dim, size] : found_) {
+  for (const auto& [dim, size] : definitions_) {
     // Nothing large is made of sizes that make no sense.
     const Value sound = Select(holds_, IndexExpr(g, size), 0).ToValue(g);
     g.DefineSymbols(asserted(sound), {dim}, std::string(message));
     context_.scope().AddSize(size, {dim, !holds_.IsTrue()});
   }
-  found_.clear();
+  definitions_.clear();
   for (const auto& [a, b] : equal_) context_.scope().equal_dims().Add(a, b);
   x = asserted(x);
   ENCORE_RETURN_IF_ERROR(g.status());
@@ -283,7 +285,8 @@ Dim CountedSize(NodeContext& context, Value count, int64_t upper) {
   return size;
 }
 
-Value PositionsOf(NodeContext& context, Value mask) {
+Value PositionsOf(NodeContext& context, Value mask,
+                  std::optional<int64_t> most) {
   if (!mask.valid()) return mask;
   GraphBuilder& g = context.builder();
   const Dim size = context.shape(mask)[0];
@@ -302,8 +305,9 @@ Value PositionsOf(NodeContext& context, Value mask) {
       g.Scatter(zeros, context.Unsqueeze(place, {1}),
                 g.Iota(DType::kI64, {size}, 0), std::move(scatter));
   const int64_t bound = size.UpperBound(g.graph().symbols());
-  const Dim found = CountedSize(context, g.Sum(ones, {0}), bound);
-  return g.SliceAxis(positions, 0, 0, found);
+  const Dim count = CountedSize(context, g.Sum(ones, {0}),
+                                std::min(bound, most.value_or(bound)));
+  return g.SliceAxis(positions, 0, 0, count);
 }
 
 Value TakeFront(NodeContext& context, Value buffer, Value dims, const Shape& a,

@@ -1,4 +1,4 @@
-// Sizes that are known only when a graph runs.
+// Data-dependent sizes.
 #ifndef ENCORE_IR_IMPORT_ONNX_SHAPES_DYNAMIC_SHAPE_H_
 #define ENCORE_IR_IMPORT_ONNX_SHAPES_DYNAMIC_SHAPE_H_
 
@@ -34,7 +34,7 @@ bool IsKnown(NodeContext& context, int i);
 bool IsConstant(NodeContext& context, int i);
 
 // Whether the dim depends on a data-dependent size.
-bool IsFoundOut(NodeContext& context, const Dim& dim);
+bool IsDataDependent(NodeContext& context, const Dim& dim);
 
 // The extent as an i64 scalar.
 Value DimValue(NodeContext& context, const Dim& dim);
@@ -84,12 +84,12 @@ class ShapeBuilder {
   StatusOr<Value> Assert(Value x, std::string_view message);
 
  private:
-  struct Found {
+  struct Definition {
     Dim dim;
     Value size;
   };
   NodeContext& context_;
-  std::vector<Found> found_;  // symbols that Assert defines
+  std::vector<Definition> definitions_;  // of Assert
   std::vector<std::pair<Dim, Dim>> equal_;
   Condition holds_ = true;
   std::string otherwise_;
@@ -104,9 +104,10 @@ Dim CountedSize(NodeContext& context, Value count, int64_t upper = kMaxSize);
 // `x`, where the run ends with `message`.
 Value FailWith(GraphBuilder& g, Value x, std::string_view message);
 
-// The positions in ascending order where the vector `mask` is true, as an i64
-// vector of run-time size.
-Value PositionsOf(NodeContext& context, Value mask);
+// The positions in ascending order where the vector `mask` is true, at `most`
+// so many where that is known, as an i64 vector of data-dependent size.
+Value PositionsOf(NodeContext& context, Value mask,
+                  std::optional<int64_t> most = std::nullopt);
 
 // The first elements of the vector `buffer` under the shape whose extents are
 // the elements of `dims`; `a` and `b` are the two shapes that it may be, of one

@@ -1,6 +1,8 @@
 #include "encore/ir/import/onnx/shapes/fold_dims.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -209,26 +211,16 @@ Folded FoldDims(NodeContext& context) {
   if (op == "Reshape") return FoldReshape(context);
   if (op == "Cast") return FoldCast(context);
   if (op == "Identity") return Known(context, 0);
-  if (op == "Add") {
-    return FoldBinary(context,
-                      [](const Dim& a, const Dim& b) { return a + b; });
-  }
-  if (op == "Sub") {
-    return FoldBinary(context,
-                      [](const Dim& a, const Dim& b) { return a - b; });
-  }
-  if (op == "Mul") {
-    return FoldBinary(context,
-                      [](const Dim& a, const Dim& b) { return a * b; });
-  }
   if (op == "Div") return FoldDiv(context);
-  if (op == "Max") {
-    return FoldBinary(context,
-                      [](const Dim& a, const Dim& b) { return Max(a, b); });
-  }
-  if (op == "Min") {
-    return FoldBinary(context,
-                      [](const Dim& a, const Dim& b) { return Min(a, b); });
+  using Apply = Dim (*)(const Dim&, const Dim&);
+  constexpr std::pair<std::string_view, Apply> kBinary[] = {
+      {"Add", [](const Dim& a, const Dim& b) { return a + b; }},
+      {"Sub", [](const Dim& a, const Dim& b) { return a - b; }},
+      {"Mul", [](const Dim& a, const Dim& b) { return a * b; }},
+      {"Max", [](const Dim& a, const Dim& b) { return Max(a, b); }},
+      {"Min", [](const Dim& a, const Dim& b) { return Min(a, b); }}};
+  for (const auto& [name, apply] : kBinary) {
+    if (op == name) return FoldBinary(context, apply);
   }
   return std::optional<KnownDims>();
 }

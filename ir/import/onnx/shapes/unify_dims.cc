@@ -79,9 +79,12 @@ IndexExpr CommonExtent(const std::vector<Dim>& extents,
 void Spread(NodeContext& context, int from_end, std::vector<Value>* values) {
   GraphBuilder& g = context.builder();
   std::vector<Dim> extents = Extents(context, from_end, values);
-  const auto found = [&](const Dim& dim) { return IsFoundOut(context, dim); };
+  const auto by_data = [&](const Dim& dim) {
+    return IsDataDependent(context, dim);
+  };
   const auto known = std::ranges::count_if(extents, &Dim::is_constant);
-  if (extents.size() < 2 || known > 1 || std::ranges::none_of(extents, found)) {
+  if (extents.size() < 2 || known > 1 ||
+      std::ranges::none_of(extents, by_data)) {
     return;
   }
   ShapeBuilder shapes(context);
@@ -127,12 +130,13 @@ std::vector<Value> BroadcastAll(NodeContext& context,
 void UnifyDims(NodeContext& context, Value* x, int x_axis, Value* y,
                int y_axis) {
   Dim a = x->shape()[x_axis], b = y->shape()[y_axis];
-  if (a == b || (!IsFoundOut(context, a) && !IsFoundOut(context, b))) return;
+  if (a == b || (!IsDataDependent(context, a) && !IsDataDependent(context, b)))
+    return;
   a = ExtentAt(context, x, x_axis);
   b = ExtentAt(context, y, y_axis);
   if (a.is_constant() && b.is_constant()) return;
   context.scope().equal_dims().Add(a, b);
-  if (b.is_constant() || !IsFoundOut(context, b)) {
+  if (b.is_constant() || !IsDataDependent(context, b)) {
     *x = WithExtent(context, *x, x_axis, b);
   } else {
     *y = WithExtent(context, *y, y_axis, a);
