@@ -191,7 +191,7 @@ def faults_of_tool(tool, mutations, folder):
     good = os.path.join(SUITE, 'node', 'test_abs', 'model.onnx')
     model = os.path.join(folder, 'model.onnx')
     output = os.path.join(folder, 'output')
-    command = [tool, 'compile', '--stop-after', 'import', '-o', output]
+    command = [tool, 'compile', '--strict', '--stop-after', 'import', '-o', output]
     code, _, text = run([*command, good])
     assert code == 0, text
     step = max(1, len(mutations) // SAMPLE)

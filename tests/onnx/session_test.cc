@@ -30,7 +30,8 @@ class OnnxCase : public testing::TestWithParam<std::string> {
 
   // Runs the case in `folder` twice, the second time from the cache, or skips
   // it where tests/skips.txt lists it under `suite`.
-  void Check(const std::string& suite, const std::string& folder);
+  void Check(const std::string& suite, const std::string& folder,
+             double bf16_relative = 1e-3);
 
  private:
   // Runs the case in a new session over the cache of this case alone.
@@ -51,16 +52,20 @@ class OnnxCase : public testing::TestWithParam<std::string> {
                     : "found in the cache before it was compiled");
           }
           return loaded->Run(inputs);
-        });
+        },
+        bf16_relative_);
   }
 
   const std::filesystem::path cache_ =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "cache";
+  double bf16_relative_ = 0;
   backends::CompileOptions options_;
   runtime::ThreadPool threads_;
 };
 
-void OnnxCase::Check(const std::string& suite, const std::string& folder) {
+void OnnxCase::Check(const std::string& suite, const std::string& folder,
+                     double bf16_relative) {
+  bf16_relative_ = bf16_relative;
   const std::map<std::string, std::string> skips = ReadSkips(suite);
   std::filesystem::remove_all(cache_);
   Status status = Run(folder, cache::FoundIn::kCompiled);
@@ -88,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Debian, DebianCase,
                          CaseTestName);
 
 TEST_P(NewestCase, ReplaysToTheExpectedOutputs) {
-  Check("onnx-1.23", StrCat(NewestRoot(), "/", GetParam()));
+  Check("onnx-1.23", StrCat(NewestRoot(), "/", GetParam()),
+        kNewestBf16Relative);
 }
 
 INSTANTIATE_TEST_SUITE_P(Newest, NewestCase,
