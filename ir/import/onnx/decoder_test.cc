@@ -210,8 +210,9 @@ TEST(TensorScatter, PositionsOutsideOfTheCache) {
                    {{"1", "4", "2"}, {"1", "2", "2"}, {"i64", "1"}},
                    {StringAttribute("mode", mode)});
   };
-  const Literals arguments = {Numbers({1, 4, 2}, 1), Numbers({1, 2, 2}, 2),
-                              Literal::Vector<int64_t>({3})};
+  const Literals arguments = {
+      Numbers({1, 4, 2}, 1), Numbers({1, 2, 2}, 2),
+      Literal::Vector<int64_t>(std::vector<int64_t>{3})};
   const Literal y = OutputOf(model("circular"), arguments);
   EXPECT_EQ(y.AsDouble(6), arguments[1].AsDouble(0));
   EXPECT_EQ(y.AsDouble(0), arguments[1].AsDouble(2));

@@ -288,19 +288,11 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-// The kind of a kind object in the words of the standard.
+// The kind of a value in the words of the standard, whose order is the same.
 TypeSet::Kind KindOf(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kTensor:
-      return TypeSet::kTensor;
-    case ValueKind::kSequence:
-      return TypeSet::kSequence;
-    case ValueKind::kOptional:
-      return TypeSet::kOptional;
-    case ValueKind::kOptionalSequence:
-      return TypeSet::kOptionalSequence;
-  }
-  return TypeSet::kTensor;
+  static_assert(static_cast<int>(ValueKind::kOptionalSequence) ==
+                TypeSet::kOptionalSequence);
+  return static_cast<TypeSet::Kind>(kind);
 }
 
 Status Pass::CheckInputTypes(const Node& node, const Scope& scope) {
