@@ -98,7 +98,7 @@ StatusOr<Graph> ImportFor(const fs::path& model,
 }
 
 Status RunDataSet(const fs::path& model, const fs::path& folder,
-                  const Execute& execute) {
+                  const Execute& execute, double bf16_relative) {
   ENCORE_ASSIGN_OR_RETURN(const Signature signature, SignatureOf(model));
   ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> data,
                           ReadValues(folder, "input", signature.inputs));
@@ -116,8 +116,10 @@ Status RunDataSet(const fs::path& model, const fs::path& folder,
         StrCat(outputs.size(), " outputs, expected ", expected.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
+    Tolerance tolerance = kTolerance;
+    if (outputs[i].dtype() == DType::kBF16) tolerance.relative = bf16_relative;
     const LiteralDifference difference = CompareLiterals(
-        outputs[i], AsDeclared(expected[i], outputs[i].dtype()), kTolerance);
+        outputs[i], AsDeclared(expected[i], outputs[i].dtype()), tolerance);
     if (!difference.ok) {
       return FailedPreconditionError(
           StrCat("output ", i, ": ", difference.text));
@@ -126,12 +128,19 @@ Status RunDataSet(const fs::path& model, const fs::path& folder,
   return OkStatus();
 }
 
+std::string Dependencies() {
+  const char* deps = std::getenv("ENCORE_DEPS");
+  return deps == nullptr ? "" : deps;
+}
+
 }  // namespace
 
 std::string NewerRoot() {
-  const char* deps = std::getenv("ENCORE_DEPS");
-  return StrCat(deps == nullptr ? "" : deps,
-                "/onnx/onnx==1.16.2/onnx/backend/test/data");
+  return StrCat(Dependencies(), "/onnx/onnx==1.16.2/onnx/backend/test/data");
+}
+
+std::string NewestRoot() {
+  return StrCat(Dependencies(), "/onnx/onnx==1.23.2/cases");
 }
 
 std::vector<std::string> NewerCases() {
@@ -163,15 +172,16 @@ std::string CaseTestName(const testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-Status RunCase(const std::string& folder, const Execute& execute) {
+Status RunCase(const std::string& folder, const Execute& execute,
+               double bf16_relative) {
   for (int set = 0;; ++set) {
     const fs::path data = fs::path(folder) / StrCat("test_data_set_", set);
     if (!fs::exists(data)) {
       return set > 0 ? OkStatus()
                      : NotFoundError(StrCat("no data in ", folder));
     }
-    ENCORE_RETURN_IF_ERROR(
-        RunDataSet(fs::path(folder) / "model.onnx", data, execute));
+    ENCORE_RETURN_IF_ERROR(RunDataSet(fs::path(folder) / "model.onnx", data,
+                                      execute, bf16_relative));
   }
 }
 

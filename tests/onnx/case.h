@@ -22,6 +22,9 @@ inline constexpr char kDebianRoot[] = "/usr/share/libonnx-testdata/data";
 std::string NewerRoot();
 std::vector<std::string> NewerCases();
 
+// Where the set-up puts the cases of the newest onnx, all of them nodes.
+std::string NewestRoot();
+
 // Every case below `root`, "node/test_abs", sorted.
 std::vector<std::string> FindCases(const std::string& root);
 
@@ -35,8 +38,12 @@ using Execute = std::function<StatusOr<std::vector<Literal>>(
 // Imports the case in `folder` and compares what `execute` gives with the
 // expected outputs of every data set: dtypes and shapes exactly, floats within
 // rtol 1e-3 and atol 1e-7 as ONNX's own runner does. The error says what
-// differs.
-Status RunCase(const std::string& folder, const Execute& execute);
+// differs. `bf16_relative`: rtol of bf16.
+Status RunCase(const std::string& folder, const Execute& execute,
+               double bf16_relative = 1e-3);
+
+// That of the newest onnx: two units in the last place.
+inline constexpr double kNewestBf16Relative = 0x1p-6;
 
 }  // namespace encore::tests
 

@@ -97,12 +97,15 @@ std::string CaseTableMarkdown() {
       "Generated: `bazel run //tests/onnx:write_case_table > "
       "tests/onnx/CASES.md`; a test compares. A case counts for every\n"
       "operator in its model. What is not skipped passes, by "
-      "`//tests/onnx:evaluator_test` and, up to opset 17, on the real\n"
-      "path by `//tests/onnx:session_test`.\n";
+      "`//tests/onnx:evaluator_test` or, up to opset 17 and in the\n"
+      "newest suite, on the real path by `//tests/onnx:session_test`.\n";
   page += Section("Debian's suite, up to opset 17",
                   MakeTable("onnx", kDebianRoot, FindCases(kDebianRoot)));
   page += Section("The wheel's suite, opsets 18 to 21",
                   MakeTable("onnx-1.16", NewerRoot(), NewerCases()));
+  page +=
+      Section("The newest wheel's suite, up to opset 28",
+              MakeTable("onnx-1.23", NewestRoot(), FindCases(NewestRoot())));
   return page;
 }
 

@@ -60,6 +60,7 @@ void AddFlags(CLI::App& app, Flags* flags) {
                "say whether the cache had it and, if not, what differs from "
                "the nearest entry");
   app.add_option("--bind", flags->bindings, "NAME=VALUE for a symbolic dim");
+  app.add_flag("--strict", request.strict, kStrictHelp);
   app.add_option("--input", flags->given.inputs,
                  "an input of a recording's call, NAME=FILE with .npy or .pb, "
                  "or FILE.npz with several; missing ones are generated");

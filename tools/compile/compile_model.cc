@@ -31,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 StatusOr<ImportedModel> Import(const CompileRequest& request) {
   ImportOptions options;
   options.bindings = request.bindings;
+  options.strict = request.strict;
   for (const auto& [name, tensor] : request.given.inputs) {
     if (auto extents = ExtentsOf(tensor)) {
       options.input_shapes[name] = *std::move(extents);
@@ -40,7 +41,7 @@ StatusOr<ImportedModel> Import(const CompileRequest& request) {
     options.positional_shapes.push_back(ExtentsOf(tensor));
   }
   ENCORE_ASSIGN_OR_RETURN(ImportedModel model,
-                          ImportModel(request.model, options));
+                          ImportAndWarn(request.model, options));
   ENCORE_RETURN_IF_ERROR(CheckGiven(model.graph, request.given));
   return model;
 }

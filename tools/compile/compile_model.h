@@ -31,6 +31,7 @@ struct CompileRequest {
   std::string stop_after;
   Emit emit = Emit::kPackage;
   bool explain = false;
+  bool strict = false;  // ImportOptions'
   std::map<std::string, int64_t> bindings;
   // Inputs of a recording's call.
   GivenTensors given;

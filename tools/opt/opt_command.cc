@@ -32,6 +32,7 @@ struct Flags {
   std::string model, output = "-", emit = "text";
   std::vector<std::string> passes, bindings;
   bool list = false;
+  ImportOptions import;
   PassReport report;
   JsonOutput json;
 };
@@ -50,6 +51,7 @@ void AddFlags(CLI::App& app, Flags* flags) {
                "gives and keeps");
   app.add_option("--bind", flags->bindings,
                  "NAME=VALUE for a symbolic dim, which specialize puts in");
+  app.add_flag("--strict", flags->import.strict, kStrictHelp);
   app.add_option("-o,--output", flags->output,
                  "where the graph goes; - for standard output, text only")
       ->capture_default_str();
@@ -144,7 +146,7 @@ Status Optimize(Flags& flags) {
   ENCORE_RETURN_IF_ERROR(flags.json.Open());
   ENCORE_ASSIGN_OR_RETURN(const std::vector<opt::Pass> passes, PassesOf(flags));
   ENCORE_ASSIGN_OR_RETURN(const ImportedModel model,
-                          ImportModel(flags.model, {}));
+                          ImportAndWarn(flags.model, flags.import));
   ENCORE_ASSIGN_OR_RETURN(const opt::PassOptions options,
                           OptionsOf(flags, model.graph));
   ENCORE_ASSIGN_OR_RETURN(

@@ -7,6 +7,7 @@
 #include "encore/ir/import/import.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -38,11 +39,23 @@ std::vector<std::string> FilesOfModel(const std::string& path) {
   return {path};
 }
 
+StatusOr<ImportedModel> ImportAndWarn(const std::string& path,
+                                      ImportOptions options) {
+  std::vector<std::string> warnings;
+  options.warnings = &warnings;
+  StatusOr<ImportedModel> model = ImportModel(path, options);
+  for (const std::string& warning : warnings) {
+    PrintLog(StrCat("warning: ", path, ": ", warning));
+  }
+  return model;
+}
+
 StatusOr<ModelSource> OpenModel(const std::string& path,
                                 const std::map<std::string, int64_t>& bindings,
-                                const GivenTensors& given) {
+                                const GivenTensors& given, bool strict) {
   if (IsPackage(path)) return OpenPackage(path);
   ImportOptions options;
+  options.strict = strict;
   options.bindings = bindings;
   for (const auto& [name, tensor] : given.inputs) {
     if (auto extents = ExtentsOf(tensor)) {
@@ -52,7 +65,7 @@ StatusOr<ModelSource> OpenModel(const std::string& path,
   for (const Literal& tensor : given.positional_inputs) {
     options.positional_shapes.push_back(ExtentsOf(tensor));
   }
-  ENCORE_ASSIGN_OR_RETURN(ImportedModel model, ImportModel(path, options));
+  ENCORE_ASSIGN_OR_RETURN(ImportedModel model, ImportAndWarn(path, options));
   return ModelSource{
       std::move(model.graph), {}, std::move(model.files), nullptr};
 }

@@ -11,6 +11,7 @@
 
 #include "encore/cache/package/package.h"
 #include "encore/ir/graph/graph.h"
+#include "encore/ir/import/import.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 #include "encore/tools/run/inputs.h"
@@ -34,12 +35,20 @@ struct ModelSource {
   std::shared_ptr<const cache::Package> package;
 };
 
+inline constexpr char kStrictHelp[] =
+    "refuse what is only warned of otherwise: versions of ONNX that are newer "
+    "than known, declared shapes that are not those of the operators' results";
+
+// The model, imported; what the importer warns of is printed.
+StatusOr<ImportedModel> ImportAndWarn(const std::string& path,
+                                      ImportOptions options);
+
 // Symbols are bound by name, or by the shapes of the tensors given.
 // InvalidArgument where a binding names no symbol; errors of the importer and
 // of packages.
 StatusOr<ModelSource> OpenModel(const std::string& path,
                                 const std::map<std::string, int64_t>& bindings,
-                                const GivenTensors& given);
+                                const GivenTensors& given, bool strict = false);
 
 }  // namespace encore::tools
 

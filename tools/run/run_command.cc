@@ -74,6 +74,7 @@ void AddInputFlags(CLI::App& app, Flags* flags) {
   app.add_option("--bind", flags->bindings,
                  "NAME=VALUE for a symbolic dim; otherwise taken from the "
                  "inputs");
+  app.add_flag("--strict", flags->request.strict, kStrictHelp);
   app.add_option("--seed", flags->request.seed, "of generated inputs")
       ->check(WholeNumber())
       ->capture_default_str();

@@ -84,9 +84,9 @@ Status LoadedModel::Load(RunReport* report) {
   load_options_.source = request_.model;
   session_.Anticipate(load_options_.source);
   Progress progress(StrCat("loading ", report->model));
-  ENCORE_ASSIGN_OR_RETURN(
-      ModelSource source,
-      OpenModel(request_.model, request_.bindings, request_.calls[0]));
+  ENCORE_ASSIGN_OR_RETURN(ModelSource source,
+                          OpenModel(request_.model, request_.bindings,
+                                    request_.calls[0], request_.strict));
   report->import_ms = MillisecondsSince(begin);
   graph_ = std::move(source.graph);
   load_options_.files = std::move(source.files);

@@ -26,6 +26,7 @@ struct RunRequest {
   // take the place of one call in which nothing is given.
   std::vector<GivenTensors> calls = {GivenTensors()};
   std::map<std::string, int64_t> bindings;
+  bool strict = false;  // ImportOptions'
   uint64_t seed = 1;
   double relative = 1e-3, absolute = 1e-5;
   // Replays that are measured; with `seconds` > 0 as many as fit into that

@@ -24,7 +24,8 @@ const std::map<std::string_view, const Converter*>& Table() {
           SequenceConverters(),    SequenceMapConverters(),
           StringConverters(),      LoopConverters(),
           ImageConverters(),       RoiConverters(),
-          ScanConverters()}) {
+          ScanConverters(),        AttentionConverters(),
+          DecoderConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

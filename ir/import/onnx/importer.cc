@@ -16,6 +16,7 @@
 #include "encore/ir/import/onnx/format/node_order.h"
 #include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/import/onnx/format/upgrade.h"
+#include "encore/ir/import/onnx/format/warnings.h"
 #include "encore/ir/import/onnx/scope/context.h"
 #include "encore/ir/import/onnx/scope/declared.h"
 #include "encore/ir/import/onnx/scope/element_shape.h"
@@ -50,11 +51,14 @@ constexpr int64_t kMaxBodyNodes = int64_t{1} << 18;
 // One pass over the model.
 class Pass : public BodyImporter {
  public:
+  // `warnings` outlives this.
   Pass(const Model& model, const DataSource& source,
-       const ImportOptions& options, ReadWeights* read_weights)
+       const ImportOptions& options, ReadWeights* read_weights,
+       Warnings* warnings)
       : model_(model),
         source_(source),
         options_(options),
+        warnings_(warnings),
         builder_(Identifier(model.graph.name), Options()),
         scope_(&builder_, read_weights) {}
 
@@ -82,13 +86,15 @@ class Pass : public BodyImporter {
                      Scope& scope);
   Status ImportNode(const Node& original, Scope& scope);
   Status CheckInputTypes(const Node& node, const Scope& scope);
-  // Against what the graph declares.
+  // Against what the graph declares. A shape is only a hint: what the node
+  // gives counts, and of a contradiction it is warned.
   Status CheckOutputs(const Node& node, const Declared& declared, Scope& scope);
   StatusOr<encore::Graph> Finish();
 
   const Model& model_;
   const DataSource& source_;
   const ImportOptions& options_;
+  Warnings* warnings_;
   int64_t body_nodes_ = 0;
   NodeQueue::Shared queues_;
   GraphBuilder builder_;
@@ -282,19 +288,11 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-// The kind of a kind object in the words of the standard.
+// The kind of a value in the words of the standard, whose order is the same.
 TypeSet::Kind KindOf(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kTensor:
-      return TypeSet::kTensor;
-    case ValueKind::kSequence:
-      return TypeSet::kSequence;
-    case ValueKind::kOptional:
-      return TypeSet::kOptional;
-    case ValueKind::kOptionalSequence:
-      return TypeSet::kOptionalSequence;
-  }
-  return TypeSet::kTensor;
+  static_assert(static_cast<int>(ValueKind::kOptionalSequence) ==
+                TypeSet::kOptionalSequence);
+  return static_cast<TypeSet::Kind>(kind);
 }
 
 Status Pass::CheckInputTypes(const Node& node, const Scope& scope) {
@@ -354,10 +352,14 @@ Status Pass::CheckOutputs(const Node& node, const Declared& declared,
     const Bound* bound = scope.Find(output);
     if (bound == nullptr) break;
     if (bound->value && !bound->value->valid()) break;
+    scope.ClearObstacle();
     const Status fits = declared.Check(output, TypeOfBound(*bound), scope);
     if (fits.ok()) continue;
     ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
-    return WithAttributes(*schema, node, fits);
+    const Status error = WithAttributes(*schema, node, fits);
+    if (scope.obstacle() != Obstacle::kMisfit || options_.strict) return error;
+    scope.ClearObstacle();
+    ENCORE_RETURN_IF_ERROR(warnings_->Add(Annotate(error, NodeTitle(node))));
   }
   return OkStatus();
 }
@@ -430,9 +432,10 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                MappedFiles* files) {
   ENCORE_ASSIGN_OR_RETURN(Model model, ReadModel(bytes));
   FunctionNames names;
-  ENCORE_RETURN_IF_ERROR(CheckFunctions(model));
+  Warnings warnings(options.strict, options.warnings);
+  ENCORE_RETURN_IF_ERROR(CheckFunctions(model, warnings));
   ENCORE_RETURN_IF_ERROR(InlineFunctions(&model, &names));
-  ENCORE_RETURN_IF_ERROR(CheckModel(model));
+  ENCORE_RETURN_IF_ERROR(CheckModel(model, warnings));
   const DataSource source{std::move(owner), folder,
                           std::make_shared<DataSource::Known>()};
   // Each restart finds a weight that has to be a constant, and there are only
@@ -440,7 +443,7 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
   ReadWeights read_weights;
   for (;;) {
     const size_t before = read_weights.size();
-    Pass pass(model, source, options, &read_weights);
+    Pass pass(model, source, options, &read_weights, &warnings);
     StatusOr<encore::Graph> graph = pass.Run();
     if (pass.needs_restart() && read_weights.size() > before) continue;
     for (const auto& [path, file] : source.known->files) {

@@ -464,10 +464,35 @@ TEST(OnnxImporter, DeclarationsOfBranchesForOtherExtents) {
       Node("If", {"c"}, {"y"},
            {GraphAttribute("then_branch", {Node("Abs", {"x"}, {"t"})}, {"t"}),
             WronglyDeclaredBranch("else_branch")})};
-  EXPECT_THAT(ErrorOf(text), HasSubstr("is declared [1,2,3]"));
   ImportOptions options;
+  options.strict = true;
+  EXPECT_THAT(ErrorOf(text, options), HasSubstr("is declared [1,2,3]"));
   options.input_shapes["x"] = {2, 3};
   EXPECT_EQ(ErrorOf(text, options), "no error");
+}
+
+// What a model declares of the shapes of values and outputs is a hint; of their
+// dtypes, and of inputs, it counts.
+TEST(OnnxImporter, DeclaredShapesAreHints) {
+  ModelText text;
+  text.nodes = {Node("Abs", {"x"}, {"w"}), Node("Neg", {"w"}, {"y"})};
+  text.output_type = TensorInput("y", {"3", "2"});
+  text.values = {TensorInput("w", {"6"})};
+  std::vector<std::string> warnings;
+  ImportOptions options;
+  options.warnings = &warnings;
+  const auto graph = ImportText(text, options);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->shape(graph->outputs()[0].value), Shape({2, 3}));
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_THAT(warnings[0], HasSubstr("node \"Abs_node\" (Abs): value \"w\" is "
+                                     "declared [6] but is f32[2,3]"));
+  EXPECT_THAT(warnings[1], HasSubstr("\"y\" is declared [3,2] but is"));
+  options.strict = true;
+  EXPECT_THAT(ErrorOf(text, options), HasSubstr("\"w\" is declared [6]"));
+  options.strict = false;
+  text.values = {TensorInput("w", {"2", "3"}, kInt64)};
+  EXPECT_THAT(ErrorOf(text, options), HasSubstr("\"w\" is declared i64"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,6 +111,10 @@ struct ModelText {
   std::vector<Proto> initializers = {};
   std::vector<Proto> functions = {};
   std::vector<Proto> sparse_initializers = {};
+  int ir_version = 8;
+  // What is declared of the output, where not its name alone, and of values.
+  std::optional<Proto> output_type = std::nullopt;
+  std::vector<Proto> values = {};
 };
 
 inline StatusOr<encore::Graph> ImportText(const ModelText& text,
@@ -120,9 +125,10 @@ inline StatusOr<encore::Graph> ImportText(const ModelText& text,
   for (const Proto& tensor : text.initializers) graph.Sub(5, tensor);
   for (const Proto& tensor : text.sparse_initializers) graph.Sub(15, tensor);
   for (const Proto& input : text.inputs) graph.Sub(11, input);
-  graph.Sub(12, Proto().Bytes(1, text.output));
+  graph.Sub(12, text.output_type.value_or(Proto().Bytes(1, text.output)));
+  for (const Proto& value : text.values) graph.Sub(13, value);
   Proto model;
-  model.Int(1, 8).Sub(8, Proto().Bytes(1, "").Int(2, text.opset));
+  model.Int(1, text.ir_version).Sub(8, Proto().Bytes(1, "").Int(2, text.opset));
   if (!text.functions.empty()) {
     model.Sub(8, Proto().Bytes(1, "f").Int(2, 1));
   }

@@ -241,7 +241,8 @@ Status ArgReduce(NodeContext& context) {
   return context.Output(0, index);
 }
 
-Status CumSum(NodeContext& context) {
+template <Combiner kCombiner>
+Status Cumulative(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   ENCORE_ASSIGN_OR_RETURN(const bool exclusive,
                           context.attributes().Bool("exclusive", false));
@@ -261,8 +262,7 @@ Status CumSum(NodeContext& context) {
   for (int d = 0; d < x.rank(); ++d) {
     const Condition here = axis == d;
     if (here.IsFalse()) continue;
-    const Value along =
-        g.Cumulative(x, {Combiner::kSum, d, exclusive, reverse});
+    const Value along = g.Cumulative(x, {kCombiner, d, exclusive, reverse});
     sum = sum.valid() ? g.Select(here.ToValue(g), along, sum) : along;
   }
   return context.Output(0, sum);
@@ -271,7 +271,8 @@ Status CumSum(NodeContext& context) {
 constexpr Converter kConverters[] = {
     {"ArgMax", ArgReduce<Combiner::kMax>, Op::kArgReduce},
     {"ArgMin", ArgReduce<Combiner::kMin>, Op::kArgReduce},
-    {"CumSum", CumSum, Op::kCumulative},
+    {"CumProd", Cumulative<Combiner::kProduct>, Op::kCumulative},
+    {"CumSum", Cumulative<Combiner::kSum>, Op::kCumulative},
     {"ReduceL1", ReduceL1, Op::kReduce},
     {"ReduceL2", ReduceL2, Op::kReduce},
     {"ReduceLogSum", ReduceLogSum, Op::kReduce},

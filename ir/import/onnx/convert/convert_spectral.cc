@@ -21,6 +21,9 @@ struct Transform {
   Dim size;  // how long it is
   Dim bins;  // how many results there are
   bool inverse = false;
+  // Inverse, of the first half of a spectrum whose other half mirrors it: the
+  // results are real, [..., size, 1].
+  bool mirrored = false;
 };
 
 // cos and sin of 2 pi k n / size, [from, bins]; divided by the size where it is
@@ -40,12 +43,22 @@ std::array<Value, 2> Tables(NodeContext& context, DType dtype, const Dim& from,
   std::array<Value, 2> tables = {g.Cos(angle), g.Sin(angle)};
   for (Value& table : tables) {
     if (transform.inverse) table = g.Div(table, length);
+    if (transform.mirrored) {
+      // All but the first and, of an even number, the last stand for two.
+      const Value row = g.Iota(DType::kI64, {from, 1}, 0);
+      const Value twice = g.Rem(g.Mul(row, int64_t{2}), size);
+      table =
+          g.Mul(table, g.Select(g.Compare(twice, int64_t{0}, Comparison::kEq),
+                                g.Scalar(DType::kF64, 1.0),
+                                g.Scalar(DType::kF64, 2.0)));
+    }
     table = g.Cast(table, dtype);
   }
   return tables;
 }
 
-// [..., n, 1 or 2] to [..., bins, 2]; n is cut, or zeros follow.
+// [..., n, 1 or 2] to [..., bins, 2 or, mirrored, 1]; n is cut, or zeros
+// follow.
 StatusOr<Value> Apply(NodeContext& context, Value x,
                       const Transform& transform) {
   GraphBuilder& g = context.builder();
@@ -56,7 +69,9 @@ StatusOr<Value> Apply(NodeContext& context, Value x,
     return NodeContext::Error(
         StrCat("input is ", x.type(), ", expected real or complex numbers"));
   }
-  const Dim from = Min(shape[rank - 2], transform.size);
+  const Dim most =
+      transform.mirrored ? FloorDiv(transform.size, 2) + 1 : transform.size;
+  const Dim from = Min(shape[rank - 2], most);
   const auto [cosine, sine] = Tables(context, x.dtype(), from, transform);
   const auto part = [&](int64_t i) {
     const Value all = g.SliceAxis(x, rank - 1, i, i + 1);
@@ -72,6 +87,7 @@ StatusOr<Value> Apply(NodeContext& context, Value x,
     re = transform.inverse ? g.Sub(re, by_sine) : g.Add(re, by_sine);
     im = g.Add(im, g.MatMul(imaginary, cosine));
   }
+  if (transform.mirrored) return g.Unsqueeze(re, {-1});
   return g.Concat({g.Unsqueeze(re, {-1}), g.Unsqueeze(im, {-1})}, -1);
 }
 
@@ -162,7 +178,8 @@ Status Dft(NodeContext& context) {
   IndexExprs extents;
   for (int d = 0; d + 1 < rank; ++d) extents.push_back(shapes.Extent(shape[d]));
   extents = swap.Swapped(extents);
-  IndexExpr size = extents.back();
+  const bool mirrored = inverse && onesided;
+  IndexExpr size = mirrored ? (extents.back() - 1) * 2 : extents.back();
   if (context.HasInput(1)) {
     ENCORE_ASSIGN_OR_RETURN(size, ElementOf(context, 1, "dft_length"));
   }
@@ -173,9 +190,9 @@ Status Dft(NodeContext& context) {
     return dims;
   };
   const Dims swapped = define(extents);
-  extents.back() = BinsOf(size, onesided);
-  const Transform transform = {shapes.Define(size),
-                               shapes.Define(extents.back()), inverse};
+  extents.back() = BinsOf(size, onesided && !inverse);
+  const Transform transform = {
+      shapes.Define(size), shapes.Define(extents.back()), inverse, mirrored};
   const Dims results = define(swap.Swapped(extents));
   ENCORE_ASSIGN_OR_RETURN(
       x, shapes.Assert(x, StrCat("input axis is not an axis to transform "

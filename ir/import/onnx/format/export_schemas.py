@@ -10,12 +10,15 @@ import os
 import pathlib
 import sys
 
-VERSION = 'onnx==1.16.2'
-DOMAINS = ('', 'ai.onnx.preview.training')
+VERSION = 'onnx==1.23.2'
+DOMAINS = ('', 'ai.onnx.preview', 'ai.onnx.preview.training')
 ATTRIBUTE_CODES = {
     'FLOAT': 'f', 'INT': 'i', 'STRING': 's', 'TENSOR': 't', 'GRAPH': 'g', 'SPARSE_TENSOR': 'p', 'TYPE_PROTO': 'y',
     'FLOATS': 'F', 'INTS': 'I', 'STRINGS': 'S', 'TENSORS': 'T', 'GRAPHS': 'G', 'SPARSE_TENSORS': 'P', 'TYPE_PROTOS': 'Y',
 }
+# Types that a version had until a later package took them from it: models of the time may have them.
+INTEGERS = {f'tensor({sign}int{width})' for sign in ('', 'u') for width in (8, 16, 32, 64)}
+ONCE_TAKEN = {('Erf', 13): INTEGERS}
 
 HEADER = '''\
 // The operators of the ONNX standard, as %s declares them; written by export_schemas.py.
@@ -32,8 +35,8 @@ HEADER = '''\
 '''
 
 
-def load(deps):
-    folder = pathlib.Path(deps) / 'onnx' / VERSION / 'onnx'
+def load(deps, version=VERSION):
+    folder = pathlib.Path(deps) / 'onnx' / version / 'onnx'
     path = next(folder.glob('onnx_cpp2py_export.*.so'), None)
     if path is None:
         raise SystemExit(f'{folder}: no extension module; run ./encore setup')
@@ -80,12 +83,14 @@ def attribute(one):
 def operator(schema, sets):
     if schema.deprecated:
         return f'ENCORE_ONNX_DEPRECATED("{schema.domain}", "{schema.name}", {schema.since_version})'
+    once = ONCE_TAKEN.get((schema.name, schema.since_version), set())
     variables = {one.type_param_str for one in schema.type_constraints}
     fields = [
         ' '.join(parameter(one, variables, sets) for one in schema.inputs),
         ' '.join(parameter(one, variables, sets) for one in schema.outputs),
         ' '.join(attribute(schema.attributes[name]) for name in sorted(schema.attributes)),
-        ' '.join(f'{one.type_param_str}:{sets.name(one.allowed_type_strs)}' for one in schema.type_constraints),
+        ' '.join(f'{one.type_param_str}:{sets.name(once | set(one.allowed_type_strs))}'
+                 for one in schema.type_constraints),
     ]
     texts = ', '.join(f'"{field}"' for field in fields)
     return f'ENCORE_ONNX_OPERATOR("{schema.domain}", "{schema.name}", {schema.since_version}, {texts})'
