@@ -1,0 +1,1 @@
+J`ÌæB>LFO?BÅ0>°ÎS?ÍF&>MnV?õÿ >ÀW?ÌæB>LFO?õÿ >ÀW?õÿ >ÀW?ÌæB>LFO?ÌæB>LFO?ÌæB>LFO?T#“>Vn6?õÿ >ÀW?
