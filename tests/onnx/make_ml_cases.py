@@ -245,9 +245,13 @@ def write_trees(root, rng):
                    {'n_targets': 1, **lists}, [FLOAT])
     for aggregate in ('SUM', 'AVERAGE', 'MIN', 'MAX'):
         lists = tree_lists(rng, COMPARISONS, 4, 3, 4, False)
-        lists.update(votes(rng, lists, 'target', 3, 2, -1))
-        attributes = {'n_targets': 3, 'aggregate_function': aggregate, 'base_values': [0.5, -1.0, 2.0], **lists}
-        write_node(root, f'tree_{aggregate.lower()}', 'TreeEnsembleRegressor', {'X': tree_rows(rng)}, attributes, [FLOAT])
+        # ONNX Runtime leaves out the base of a target without votes, where these are not added up.
+        few = votes(rng, lists, 'target', 3, 2, -1)
+        every = votes(rng, lists, 'target', 3, 3, -1)
+        options = {'n_targets': 3, 'aggregate_function': aggregate, **lists}
+        for name, more in (('few', few), ('based', {**every, 'base_values': [0.5, -1.0, 2.0]})):
+            write_node(root, f'tree_{aggregate.lower()}_{name}', 'TreeEnsembleRegressor', {'X': tree_rows(rng)},
+                       {**options, **more}, [FLOAT])
     # Where a mode alone does not say what becomes of a NaN.
     lists = tree_lists(rng, COMPARISONS[:5], 4, 3, 4, True)
     lists.update(votes(rng, lists, 'target', 1, 1, -1))
@@ -311,14 +315,15 @@ def write_tree_classifiers(root, rng):
 
 
 def write_tree_ensemble(root, rng):
-    """Opset 5, with every mode. ONNX Runtime takes members that are small integers."""
+    """Opset 5, with every mode. ONNX Runtime takes members that are small integers, and has the numbers of SOFTMAX and
+    LOGISTIC the wrong way around."""
     for dtype in (np.float32, np.float64):
         for aggregate in range(4):
             inner = 7
             tensor = lambda values, kind=dtype: numpy_helper.from_array(np.array(values, kind))
             modes = [6, 0, 1, 6, 2, 3, 4]
             attributes = {
-                'n_targets': 2, 'aggregate_function': aggregate, 'post_transform': aggregate % 3, 'tree_roots': [0, 3],
+                'n_targets': 2, 'aggregate_function': aggregate, 'post_transform': aggregate // 2 * 3, 'tree_roots': [0, 3],
                 'nodes_featureids': [int(f) for f in rng.integers(0, 4, inner)],
                 'nodes_modes': tensor(modes, np.uint8),
                 'nodes_splits': tensor(rng.integers(1, 6, inner)),

@@ -36,7 +36,9 @@ std::vector<std::string> MlCases() {
 }
 
 std::string FolderName(const testing::TestParamInfo<std::string>& info) {
-  return std::filesystem::path(info.param).filename().string();
+  const std::filesystem::path folder = info.param;
+  return StrCat(folder.parent_path().filename().string(), "_",
+                folder.filename().string());
 }
 
 class MlCase : public testing::TestWithParam<std::string> {};

@@ -284,6 +284,35 @@ TEST(MlErrors, Maps) {
                         "its values are maps"));
 }
 
+// A tree of one leaf, transformed as the standard numbers transforms.
+TEST(Ml, NumbersOfTransforms) {
+  const auto transformed = [](int64_t transform) {
+    const auto graph = ImportNode("TreeEnsemble",
+                                  {{"nodes_featureids", Integers({0})},
+                                   {"nodes_modes", Tensor({0}, 2)},
+                                   {"nodes_splits", Tensor({0})},
+                                   {"nodes_truenodeids", Integers({0})},
+                                   {"nodes_trueleafs", Integers({1})},
+                                   {"nodes_falsenodeids", Integers({0})},
+                                   {"nodes_falseleafs", Integers({1})},
+                                   {"leaf_targetids", Integers({0})},
+                                   {"leaf_weights", Tensor({0.75})},
+                                   {"post_transform", Number(transform)},
+                                   {"tree_roots", Integers({0})}},
+                                  5, TensorInput("x", {"1", "1"}, 11));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const std::vector<Literal> x = {Literal(DType::kF64, {1, 1})};
+    return (*Evaluate(*graph, x))[0].AsDouble(0);
+  };
+  EXPECT_EQ(transformed(0), 0.75);
+  EXPECT_EQ(transformed(1), 1);
+  EXPECT_NEAR(transformed(2), 1 / (1 + std::exp(-0.75)), 1e-9);
+  EXPECT_EQ(transformed(3), 1);
+  // The 75 % quantile of the normal distribution, as far as the approximation
+  // goes.
+  EXPECT_NEAR(transformed(4), 0.6744897501960817, 1e-3);
+}
+
 // The last one counts, as opset 4 says.
 TEST(Ml, RepeatedKeys) {
   const auto graph = ImportNode("LabelEncoder",
