@@ -90,9 +90,18 @@ class NodeTable {
     return ref >= 0 ? ref : nodes_ - 1 - ref;
   }
 
+  // The columns in a graph.
+  struct Columns {
+    Value features, values, next;
+  };
+  Columns In(GraphBuilder& g) const {
+    return {g.Constant(features_), g.Constant(values_), g.Constant(next_)};
+  }
+
   // One level down from the positions `at`, [N, trees].
-  Value Step(GraphBuilder& g, Value x, Value at, OutOfRange rule) const {
-    const Value feature = g.Take(g.Constant(features_), at, 0);
+  Value Step(GraphBuilder& g, const Columns& columns, Value x, Value at,
+             OutOfRange rule) const {
+    const Value feature = g.Take(columns.features, at, 0);
     GatherAttrs along;
     along.out_of_range = rule;
     along.operand_batching_dims = {0};
@@ -102,8 +111,8 @@ class NodeTable {
     along.index_vector_dim = 2;
     along.slice_sizes = {1, 1};
     const Value seen = g.Gather(x, feature, std::move(along));
-    const Value value = g.Take(g.Constant(values_), at, 0);
-    return g.Take(g.Constant(next_), Way(g, seen, value, at), 0);
+    const Value value = g.Take(columns.values, at, 0);
+    return g.Take(columns.next, Way(g, seen, value, at), 0);
   }
 
  private:
@@ -149,7 +158,10 @@ Value Walk(GraphBuilder& g, const TreeEnsemble& trees, Value x, int64_t depth,
   const Value start = g.Constant(Literal::Vector<int32_t>(roots));
   Value at = g.Broadcast(start, Shape({x.shape()[0], std::ssize(roots)}), {1});
   if (depth <= kUnrolledLevels) {
-    for (int64_t i = 0; i < depth; ++i) at = table.Step(g, x, at, rule);
+    const NodeTable::Columns columns = table.In(g);
+    for (int64_t i = 0; i < depth; ++i) {
+      at = table.Step(g, columns, x, at, rule);
+    }
   } else {
     LoopAttrs loop;
     loop.carried = 1;
@@ -160,7 +172,8 @@ Value Walk(GraphBuilder& g, const TreeEnsemble& trees, Value x, int64_t depth,
         operands,
         [&](GraphBuilder& body, std::span<const Value> inputs) {
           return std::vector<Value>{
-              inputs[1], table.Step(body, inputs[3], inputs[2], rule)};
+              inputs[1],
+              table.Step(body, table.In(body), inputs[3], inputs[2], rule)};
         },
         loop);
     at = results.empty() ? Value() : results[0];
