@@ -206,7 +206,9 @@ void SampleMutator::MutateVersions() {
   Emit("no opset_import", "a model imports opsets", {.field = "opset_import"});
   Begin();
   *model_.add_opset_import() = model_.opset_import(0);
-  Emit("opset imported twice", "a domain is imported once",
+  model_.mutable_opset_import(0)->set_version(model_.opset_import(0).version() +
+                                              1);
+  Emit("opset imported twice", "a domain is imported at one version",
        {.field = "opset_import"});
 }
 

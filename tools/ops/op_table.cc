@@ -11,6 +11,7 @@
 #include "encore/backends/compile.h"
 #include "encore/ir/import/onnx/converter_table.h"
 #include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/import/onnx/format/schema.h"
 #include "encore/ir/import/onnx/format/upgrade.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/random_graph.h"
@@ -96,6 +97,16 @@ std::vector<std::string> OpsetGroups(std::string_view op_type, int64_t end) {
   return groups;
 }
 
+// The opset at which an operator is no longer read.
+int64_t OpsetEnd(std::string_view op_type) {
+  constexpr std::string_view kMlDomain = "ai.onnx.ml";
+  if (!op_type.starts_with(kMlDomain)) return onnx::kNewestOpset + 1;
+  const std::string_view name = op_type.substr(kMlDomain.size() + 1);
+  int64_t end = onnx::kNewestMlOpset + 1;
+  while (!onnx::FindSchema(kMlDomain, name, end - 1).ok()) --end;
+  return end;
+}
+
 }  // namespace
 
 std::vector<OpEntry> MakeOpTable() {
@@ -121,7 +132,7 @@ std::vector<OnnxEntry> MakeOnnxTable() {
   std::map<std::string_view, OnnxEntry> table;
   for (const std::string_view op_type : onnx::ConvertedOps()) {
     table[op_type] = {op_type, onnx::FindConverter(op_type)->op,
-                      OpsetGroups(op_type, onnx::kNewestOpset + 1)};
+                      OpsetGroups(op_type, OpsetEnd(op_type))};
   }
   // Operators of older opsets only, which a step turns into another.
   for (const std::string_view op_type : onnx::UpgradedOps()) {

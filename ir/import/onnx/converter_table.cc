@@ -25,7 +25,9 @@ const std::map<std::string_view, const Converter*>& Table() {
           StringConverters(),      LoopConverters(),
           ImageConverters(),       RoiConverters(),
           ScanConverters(),        AttentionConverters(),
-          DecoderConverters()}) {
+          DecoderConverters(),     EncoderConverters(),
+          FeatureConverters(),     LinearConverters(),
+          SvmConverters(),         TreeConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

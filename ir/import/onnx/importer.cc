@@ -309,28 +309,28 @@ Status Pass::CheckInputTypes(const Node& node, const Scope& scope) {
 
 Status Pass::ImportNode(const Node& original, Scope& scope) {
   ENCORE_RETURN_IF_ERROR(CheckInputTypes(original, scope));
-  const bool standard = original.domain.empty() || original.domain == "ai.onnx";
   Node node = original;
   const int64_t opset = OpsetOf(model_, node);
-  if (standard) ENCORE_RETURN_IF_ERROR(UpgradeNode(opset, &node, &store_));
+  ENCORE_RETURN_IF_ERROR(UpgradeNode(opset, &node, &store_));
   for (; bound_tensors_ < store_.tensors.size(); ++bound_tensors_) {
     const Tensor& tensor = store_.tensors[bound_tensors_];
     ENCORE_ASSIGN_OR_RETURN(Literal literal, ToLiteral(tensor, source_));
     ENCORE_RETURN_IF_ERROR(scope.Bind(
         tensor.name, Bound{std::nullopt, std::move(literal), std::nullopt}));
   }
-  const Converter* converter =
-      FindConverter(standard ? std::string(node.op_type)
-                             : StrCat(node.domain, ".", node.op_type));
+  const Converter* converter = FindConverter(OperatorName(node));
   NodeContext context(node, scope, source_, this);
   ENCORE_ASSIGN_OR_RETURN(std::optional<KnownDims> dims, FoldDims(context));
   if (dims) {
     ENCORE_RETURN_IF_ERROR(
         context.Output(0, Bound{std::nullopt, std::nullopt, std::move(dims)}));
   } else if (converter == nullptr) {
-    return UnimplementedError(
-        StrCat("the operator ", node.op_type, " of opset ", opset,
-               " is not supported; `encore ops` lists those that are"));
+    ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, original));
+    return UnimplementedError(StrCat(
+        "the operator ", node.op_type, " of opset ", opset, " is not supported",
+        schema->outputs[0].types.IsEmpty()
+            ? ": its values are maps"
+            : "; `encore ops` lists those that are"));
   } else {
     ENCORE_RETURN_IF_ERROR(converter->convert(context));
     ENCORE_RETURN_IF_ERROR(context.attributes().Finish());

@@ -34,9 +34,12 @@ bool IsDefaultDomain(std::string_view domain) {
 Status CheckImports(const OpsetImports& opsets, Warnings& warnings) {
   for (size_t i = 0; i < opsets.size(); ++i) {
     const auto& [domain, version] = opsets[i];
-    if (i > 0 && opsets[i - 1].domain == domain) {
-      return InvalidArgumentError(
-          StrCat("opset_import names the domain ", Quote(domain), " twice"));
+    // Said twice it is still said, as some exporters do.
+    if (i > 0 && opsets[i - 1].domain == domain &&
+        opsets[i - 1].version != version) {
+      return InvalidArgumentError(StrCat("opset_import names the domain ",
+                                         Quote(domain),
+                                         " twice, with different versions"));
     }
     const std::string what = StrCat("opset_import names opset ", version,
                                     " of the domain ", Quote(domain));

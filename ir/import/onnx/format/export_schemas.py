@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 VERSION = 'onnx==1.23.2'
-DOMAINS = ('', 'ai.onnx.preview', 'ai.onnx.preview.training')
+DOMAINS = ('', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.preview.training')
 ATTRIBUTE_CODES = {
     'FLOAT': 'f', 'INT': 'i', 'STRING': 's', 'TENSOR': 't', 'GRAPH': 'g', 'SPARSE_TENSOR': 'p', 'TYPE_PROTO': 'y',
     'FLOATS': 'F', 'INTS': 'I', 'STRINGS': 'S', 'TENSORS': 'T', 'GRAPHS': 'G', 'SPARSE_TENSORS': 'P', 'TYPE_PROTOS': 'Y',
@@ -47,8 +47,8 @@ def load(deps, version=VERSION):
 
 
 def type_text(text):
-    """optional(seq(tensor(float))) as optional.seq.float."""
-    parts = text.replace(')', '').split('(')
+    """optional(seq(tensor(float))) as optional.seq.float, map(int64, float) as map.int64.float."""
+    parts = text.replace(')', '').replace(', ', '.').split('(')
     return '.'.join(part for part in parts if part != 'tensor')
 
 

@@ -105,6 +105,8 @@ TypeSet ParseTypes(std::string_view text) {
       {"", TypeSet::kTensor}};
   TypeSet set;
   for (const std::string_view word : Words(text)) {
+    // Of maps there are no values.
+    if (word.starts_with("map.") || word.starts_with("seq.map.")) continue;
     for (const auto& [prefix, kind] : kKinds) {
       if (!word.starts_with(prefix)) continue;
       const ElementType element = ElementOf(word.substr(prefix.size()));

@@ -16,7 +16,7 @@
 
 namespace encore::onnx {
 
-// Types of values: for each kind a bit per element type.
+// Types of values: for each kind a bit per element type; maps are left out.
 struct TypeSet {
   enum Kind { kTensor, kSequence, kOptional, kOptionalSequence, kKinds };
   std::array<uint32_t, kKinds> elements = {};
@@ -24,6 +24,8 @@ struct TypeSet {
   bool Contains(Kind kind, ElementType element) const {
     return elements[kind] >> static_cast<int>(element) & 1;
   }
+  // Of maps, which no value here is.
+  bool IsEmpty() const { return elements == decltype(elements){}; }
 };
 
 // One version of an operator.

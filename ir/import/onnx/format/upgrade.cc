@@ -16,7 +16,8 @@ namespace {
 
 using StepFunction = Status (*)(Node& node, UpgradeStore& store);
 
-// A change of an operator: nodes of an opset below `opset` take it.
+// A change of an operator, called as in converters.h: nodes of an opset below
+// `opset` take it.
 struct Step {
   int64_t opset;
   std::string_view op_type;
@@ -330,8 +331,24 @@ Status WholeNorm(Node& node, UpgradeStore&) {
   return OkStatus();
 }
 
+// The first form had its labels in order, for strings and their positions.
+Status ClassesToCategories(Node& node, UpgradeStore&) {
+  node.op_type = "CategoryMapper";
+  Attribute positions{.name = "cats_int64s", .type = AttributeType::kInts};
+  for (Attribute& attribute : node.attributes) {
+    if (attribute.name != "classes_strings") continue;
+    attribute.name = "cats_strings";
+    for (size_t i = 0; i < attribute.strings.size(); ++i) {
+      positions.ints.push_back(static_cast<int64_t>(i));
+    }
+  }
+  node.attributes.push_back(std::move(positions));
+  return OkStatus();
+}
+
 // Ascending by opset: an Upsample becomes a Resize on its way.
 constexpr Step kSteps[] = {
+    {2, "ai.onnx.ml.LabelEncoder", ClassesToCategories},
     {2, "GlobalLpPool", WholeNorm},
     {2, "LpPool", WholeNorm},
     {2, "Pad", OldPadName},
@@ -409,9 +426,19 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
+std::string OperatorName(const Node& node) {
+  if (node.domain.empty() || node.domain == "ai.onnx") {
+    return std::string(node.op_type);
+  }
+  return StrCat(node.domain, ".", node.op_type);
+}
+
 Status UpgradeNode(int64_t opset, Node* node, UpgradeStore* store) {
   for (const Step& step : kSteps) {
-    if (opset >= step.opset || node->op_type != step.op_type) continue;
+    if (opset >= step.opset || !step.op_type.ends_with(node->op_type) ||
+        OperatorName(*node) != step.op_type) {
+      continue;
+    }
     ENCORE_RETURN_IF_ERROR(step.upgrade(*node, *store));
   }
   return OkStatus();

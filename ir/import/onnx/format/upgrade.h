@@ -22,8 +22,10 @@
 
 namespace encore::onnx {
 
-// The newest opset of the default domain whose operators the converters know.
+// The newest opset of the default domain whose operators the converters know,
+// and that of the domain ai.onnx.ml.
 inline constexpr int64_t kNewestOpset = 28;
+inline constexpr int64_t kNewestMlOpset = 5;
 
 // What upgraded nodes refer to: names and tensors that the model does not have.
 struct UpgradeStore {
@@ -32,13 +34,16 @@ struct UpgradeStore {
   std::deque<Tensor> tensors;
 };
 
-// Upgrades a node of the default domain from `opset` to kNewestOpset.
+// What converters.h calls the node's operator.
+std::string OperatorName(const Node& node);
+
+// Upgrades a node from `opset` of its domain to the newest.
 // InvalidArgument where an attribute that a step reads is of another type than
 // the standard says.
 Status UpgradeNode(int64_t opset, Node* node, UpgradeStore* store);
 
-// The opsets before which the operator has a form that a step upgrades,
-// ascending.
+// The opsets before which the operator, called as in converters.h, has a form
+// that a step upgrades, ascending.
 std::vector<int64_t> UpgradedAt(std::string_view op_type);
 
 // Every operator that has a step, sorted.
