@@ -24,7 +24,9 @@ const std::map<std::string_view, const Converter*>& Table() {
           SequenceConverters(),    SequenceMapConverters(),
           StringConverters(),      LoopConverters(),
           ImageConverters(),       RoiConverters(),
-          ScanConverters()}) {
+          ScanConverters(),        BlockConverters(),
+          FusedConverters(),       DynamicQuantizeConverters(),
+          QLinearConverters(),     SkipNormalizationConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

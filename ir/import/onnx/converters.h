@@ -55,6 +55,13 @@ std::span<const Converter> TrainingConverters();
 std::span<const Converter> UnpoolConverters();
 std::span<const Converter> QuantizeConverters();
 
+// Of the domain com.microsoft.
+std::span<const Converter> BlockConverters();
+std::span<const Converter> DynamicQuantizeConverters();
+std::span<const Converter> FusedConverters();
+std::span<const Converter> QLinearConverters();
+std::span<const Converter> SkipNormalizationConverters();
+
 }  // namespace encore::onnx
 
 #endif  // ENCORE_IR_IMPORT_ONNX_CONVERTERS_H_
