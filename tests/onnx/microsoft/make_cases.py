@@ -32,7 +32,7 @@ DTYPES = {
     np.dtype(np.bool_): ('bool', TensorProto.BOOL),
     np.dtype(ml_dtypes.int4): ('i4', TensorProto.INT4),
     np.dtype(ml_dtypes.uint4): ('u4', TensorProto.UINT4),
-    np.dtype(ml_dtypes.float8_e4m3fn): ('f8e4m3fn', TensorProto.FLOAT8E4M3FN),
+    np.dtype(ml_dtypes.float8_e4m3fn): ('f8e4m3', TensorProto.FLOAT8E4M3FN),
 }
 # What numpy arrays cannot be handed over as.
 CONSTANTS = (np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4), np.dtype(ml_dtypes.float8_e4m3fn))

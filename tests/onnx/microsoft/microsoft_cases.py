@@ -49,7 +49,7 @@ def codes(names, dtype, *shape):
 def simplified_layer_normalization():
     yield Case([floats('BS', 2, 3, 8), floats('', 8)], {}, [1, 1])
     yield Case([floats('BS', 2, 3, 8), floats('', 8)], {'axis': -1, 'epsilon': 0.1, 'stash_type': 1})
-    yield Case([floats('BS', 2, 3, 8), floats('', 3, 8)], {'axis': 1}, [1, 1])
+    yield Case([floats('B', 2, 3, 8), floats('', 3, 8)], {'axis': 1}, [1, 1])
     yield Case([floats('B', 4, 5, dtype=np.float16), floats('', 5, dtype=np.float16)], {'epsilon': 1e-6})
     yield Case([floats('B', 4, 5), floats('', 5, dtype=np.float16)], {}, [1, 1])
     yield Case([floats('B', 4, 5, dtype=np.float16), floats('', 5)])
@@ -258,7 +258,7 @@ def gather_block_quantized():
                    {'block_size': block, 'quantize_axis': 1})
 
 
-# Quantized tensors. One step is how far two roundings may be apart.
+# Quantized tensors. One step is how far two roundings may be apart; scales are such that there are few ties.
 STEP = (1, 0)
 QUANTIZED = (np.uint8, np.int8)
 
@@ -268,18 +268,18 @@ def zero_point(dtype, given=True):
         ints('', -20, 20, dtype=np.int8) if given else None)
 
 
-def quantized(names, dtype, *shape, zero=True, scale=0.05):
+def quantized(names, dtype, *shape, zero=True, scale=0.0517):
     return [codes(names, dtype, *shape), scalar(scale), zero_point(dtype, zero)]
 
 
 def q_linear_binary():
     for dtype in QUANTIZED:
-        yield Case([*quantized('B', dtype, 3, 8), *quantized('B', dtype, 3, 8, scale=0.03), scalar(0.1),
+        yield Case([*quantized('B', dtype, 3, 8), *quantized('B', dtype, 3, 8, scale=0.0313), scalar(0.1033),
                     zero_point(dtype)], tolerance=STEP)
-        yield Case([*quantized('B', dtype, 3, 8), *quantized('', dtype, 8, scale=0.03), scalar(0.1),
+        yield Case([*quantized('B', dtype, 3, 8), *quantized('', dtype, 8, scale=0.0313), scalar(0.1033),
                     zero_point(dtype)], tolerance=STEP)
-        yield Case([*quantized('', dtype), *quantized('BC', dtype, 2, 5), scalar(0.1)], tolerance=STEP)
-        yield Case([*quantized('', dtype, 2, 1, 5), *quantized('', dtype, 3, 1), scalar(0.2), zero_point(dtype)],
+        yield Case([*quantized('', dtype), *quantized('BC', dtype, 2, 5), scalar(0.1033)], tolerance=STEP)
+        yield Case([*quantized('', dtype, 2, 1, 5), *quantized('', dtype, 3, 1), scalar(0.2077), zero_point(dtype)],
                    tolerance=STEP)
 
 
@@ -288,7 +288,7 @@ def q_linear_where():
         for shape in ((3, 8), (8,), (1,)):
             yield Case([Input(random.integers(0, 2, (3, 8)).astype(bool), 'B'),
                         *quantized('B' if len(shape) == 2 else '', dtype, *shape),
-                        *quantized('B', dtype, 3, 8, scale=0.03), scalar(0.06), zero_point(dtype)], tolerance=STEP)
+                        *quantized('B', dtype, 3, 8, scale=0.0313), scalar(0.0617), zero_point(dtype)], tolerance=STEP)
 
 
 def q_linear_sigmoid():
@@ -302,8 +302,8 @@ def q_linear_sigmoid():
 def q_linear_leaky_relu():
     for dtype in QUANTIZED:
         for alpha in ({}, {'alpha': 0.2}, {'alpha': 0.5}):
-            yield Case([*quantized('B', dtype, 3, 8), scalar(0.06), zero_point(dtype)], alpha, tolerance=STEP)
-        yield Case([*quantized('B', dtype, 3, 8, zero=False), scalar(0.04), None], {'alpha': 0.1}, tolerance=STEP)
+            yield Case([*quantized('B', dtype, 3, 8), scalar(0.0617), zero_point(dtype)], alpha, tolerance=STEP)
+        yield Case([*quantized('B', dtype, 3, 8, zero=False), scalar(0.0411), None], {'alpha': 0.1}, tolerance=STEP)
 
 
 def q_linear_softmax():
@@ -317,7 +317,7 @@ def q_linear_softmax():
 def q_linear_global_average_pool():
     for dtype, last in itertools.product(QUANTIZED, (0, 1)):
         for shape in ((2, 3, 4, 5), (1, 8, 6)):
-            yield Case([*quantized('B', dtype, *shape), scalar(0.02), zero_point(dtype)], {'channels_last': last},
+            yield Case([*quantized('B', dtype, *shape), scalar(0.0213), zero_point(dtype)], {'channels_last': last},
                        tolerance=STEP)
 
 
@@ -327,27 +327,27 @@ def q_linear_average_pool():
                            {'kernel_shape': [3, 3], 'pads': [1, 0, 1, 1], 'count_include_pad': 1},
                            {'kernel_shape': [2, 2], 'strides': [2, 2], 'ceil_mode': 1},
                            {'kernel_shape': [3, 2], 'auto_pad': 'SAME_UPPER', 'strides': [2, 1]}):
-            yield Case([*quantized('B', dtype, 1, 2, 5, 5), scalar(0.04), zero_point(dtype)], attributes,
+            yield Case([*quantized('B', dtype, 1, 2, 5, 5), scalar(0.0411), zero_point(dtype)], attributes,
                        tolerance=STEP)
-        yield Case([*quantized('B', dtype, 1, 5, 5, 2), scalar(0.04), zero_point(dtype)],
+        yield Case([*quantized('B', dtype, 1, 5, 5, 2), scalar(0.0411), zero_point(dtype)],
                    {'kernel_shape': [3, 3], 'pads': [1, 1, 1, 1], 'channels_last': 1}, tolerance=STEP)
-    yield Case([*quantized('', np.uint8, 1, 2, 6), scalar(0.04), zero_point(np.uint8)], {'kernel_shape': [3]}, tolerance=STEP)
+    yield Case([*quantized('', np.uint8, 1, 2, 6), scalar(0.0411), zero_point(np.uint8)], {'kernel_shape': [3]}, tolerance=STEP)
 
 
 def q_linear_conv():
     for last, attributes in ((0, {}), (1, {}), (1, {'strides': [2, 2], 'pads': [1, 1, 1, 1]}), (0, {'group': 2}),
                              (1, {'dilations': [2, 2]}), (1, {'auto_pad': 'SAME_LOWER'})):
         x = quantized('B', np.uint8, *((1, 5, 5, 2) if last else (1, 2, 5, 5)))
-        w = [codes('', np.int8, 4, 2 // attributes.get('group', 1), 2, 2), scalar(0.02), scalar(0, np.int8)]
-        yield Case([*x, *w, scalar(0.2), zero_point(np.uint8), ints('', -99, 99, 4)],
+        w = [weights('', np.int8, 4, 2 // attributes.get('group', 1), 2, 2), scalar(0.02), scalar(0, np.int8)]
+        yield Case([*x, *w, scalar(0.2077), zero_point(np.uint8), ints('', -99, 99, 4)],
                    {'channels_last': last, **attributes}, tolerance=STEP)
 
 
 def q_linear_concat():
     for dtype in QUANTIZED:
         for axis, shapes in ((0, ((2, 3), (1, 3))), (1, ((2, 3), (2, 1), (2, 2))), (-1, ((2, 2, 2), (2, 2, 3)))):
-            parts = [quantized('', dtype, *shape, scale=scale) for shape, scale in zip(shapes, (0.05, 0.03, 0.08))]
-            yield Case([scalar(0.06), zero_point(dtype), *sum(parts, [])], {'axis': axis}, tolerance=STEP)
+            parts = [quantized('', dtype, *shape, scale=scale) for shape, scale in zip(shapes, (0.0517, 0.0313, 0.0817))]
+            yield Case([scalar(0.0617), zero_point(dtype), *sum(parts, [])], {'axis': axis}, tolerance=STEP)
 
 
 def quantize_linear():
@@ -372,31 +372,36 @@ def dequantize_linear():
 # Products by quantized weights.
 
 
+def weights(names, dtype, *shape):
+    """Of 7 bits where they are signed: ONNX Runtime's sums of two products of u8 and i8 saturate on some processors."""
+    return ints(names, -64, 64, *shape, dtype=dtype) if dtype == np.int8 else codes(names, dtype, *shape)
+
+
 def dynamic_quantize_mat_mul():
     for dtype, bias in itertools.product(QUANTIZED, (True, False)):
-        yield Case([floats('B', 3, 6), codes('', dtype, 6, 5), scalar(0.02), zero_point(dtype),
+        yield Case([floats('B', 3, 6), weights('', dtype, 6, 5), scalar(0.02), zero_point(dtype),
                     floats('', 5) if bias else None])
-        yield Case([floats('BS', 2, 3, 6), codes('', dtype, 6, 5), positive('', 5),
+        yield Case([floats('BS', 2, 3, 6), weights('', dtype, 6, 5), positive('', 5),
                     ints('', 0, 20, 5, dtype=dtype) if bias else None, floats('', 5)])
-    yield Case([floats('B', 2, 3, 4), codes('B', np.int8, 2, 4, 3), scalar(0.02)])
+    yield Case([floats('B', 2, 3, 4), weights('B', np.int8, 2, 4, 3), scalar(0.02)])
 
 
 def mat_mul_integer_to_float():
     for left, right in itertools.product(QUANTIZED, QUANTIZED):
         if (left, right) == (np.int8, np.uint8):
             continue
-        yield Case([codes('B', left, 3, 6), codes('', right, 6, 5), scalar(0.02), scalar(0.03), zero_point(left),
+        yield Case([codes('B', left, 3, 6), weights('', right, 6, 5), scalar(0.02), scalar(0.03), zero_point(left),
                     zero_point(right), floats('', 5)])
-        yield Case([codes('BS', left, 2, 3, 6), codes('', right, 6, 5), scalar(0.02), positive('', 5), zero_point(left),
+        yield Case([codes('BS', left, 2, 3, 6), weights('', right, 6, 5), scalar(0.02), positive('', 5), zero_point(left),
                     ints('', 0, 20, 5, dtype=right)])
-    yield Case([codes('B', np.uint8, 3, 6), codes('', np.int8, 6, 5), scalar(0.02), scalar(0.03)])
+    yield Case([codes('B', np.uint8, 3, 6), weights('', np.int8, 6, 5), scalar(0.02), scalar(0.03)])
 
 
 def q_gemm():
     for (left, right), a, b in zip(((np.uint8, np.int8), (np.int8, np.int8), (np.uint8, np.uint8), (np.uint8, np.int8)),
                                    (0, 1, 0, 1), (0, 0, 1, 1)):
         matrices = [codes('', left, *((6, 3) if a else (3, 6))), scalar(0.02), zero_point(left),
-                    codes('', right, *((5, 6) if b else (6, 5))), positive('', 5), ints('', 0, 1, 5, dtype=right),
+                    weights('', right, *((5, 6) if b else (6, 5))), positive('', 5), ints('', 0, 1, 5, dtype=right),
                     ints('', -99, 99, 5)]
         attributes = {'transA': a, 'transB': b, 'alpha': 0.5}
         yield Case(matrices, attributes)
@@ -415,7 +420,7 @@ def dynamic_quantize_lstm():
         full = 'clip' not in attributes
         initial = [floats('.B', directions, 2, 2) if full else None for _ in range(2)]
         peepholes = floats('', directions, 6) if full and directions == 1 else None
-        yield Case([floats('TB', 4, 2, 3), codes('', dtype, directions, 3, 8), codes('', dtype, directions, 2, 8),
+        yield Case([floats('TB', 4, 2, 3), weights('', dtype, directions, 3, 8), weights('', dtype, directions, 2, 8),
                     floats('', directions, 16), None, *initial, peepholes, scale[0], zero, scale[1], zero],
                    {'hidden_size': 2, **attributes}, [1, 1, 1], tolerance=(1e-4, 1e-4))
 

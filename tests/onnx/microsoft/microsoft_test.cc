@@ -113,8 +113,9 @@ TEST(Microsoft, EveryOperatorHasCases) {
 }
 
 TEST(Microsoft, RefusesOthersByName) {
-  const auto graph = ImportCase({.outputs = {Literal(DType::kF32, {})}},
-                                kDomain, "BeamSearch", /*symbolic=*/false);
+  OperatorCase one;
+  one.outputs = {Literal(DType::kF32, {})};
+  const auto graph = ImportCase(one, kDomain, "BeamSearch", /*symbolic=*/false);
   EXPECT_EQ(graph.status().code(), StatusCode::kUnimplemented);
   EXPECT_THAT(Message(graph.status()),
               testing::HasSubstr("the operator BeamSearch of the domain "

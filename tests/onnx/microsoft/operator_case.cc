@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "encore/ir/import/onnx/format/tensor_data.h"
+#include "encore/ir/import/onnx/test_models.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -44,7 +45,7 @@ StatusOr<CaseInput> ReadTensor(std::istream& in) {
 }
 
 // "NAME TYPE VALUES".
-onnx::Proto ReadAttribute(std::istream& in) {
+std::string ReadAttribute(std::istream& in) {
   std::string name, type, word;
   in >> name >> type;
   onnx::Proto attribute;
@@ -63,7 +64,7 @@ onnx::Proto ReadAttribute(std::istream& in) {
                      : type == "floats" ? 6
                      : type == "ints"   ? 7
                                         : 8;
-  return attribute.Int(20, number);
+  return attribute.Int(20, number).bytes();
 }
 
 Status ReadLine(const std::string& line, std::vector<OperatorCase>* cases) {
@@ -149,8 +150,8 @@ StatusOr<Graph> ImportCase(const OperatorCase& operator_case,
     if (wanted) graph.Sub(12, onnx::Proto().Bytes(1, StrCat("o", i)));
   }
   node.Bytes(3, op_type + "_node").Bytes(4, op_type).Bytes(7, domain);
-  for (const onnx::Proto& attribute : operator_case.attributes) {
-    node.Sub(5, attribute);
+  for (const std::string& attribute : operator_case.attributes) {
+    node.Bytes(5, attribute);
   }
   graph.Sub(1, node).Bytes(2, "g");
   onnx::Proto model;

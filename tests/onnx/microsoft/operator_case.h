@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/import/onnx/test_models.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
 #include "encore/ir/types/literal_compare.h"
@@ -20,10 +20,11 @@ struct CaseInput {
 };
 
 struct OperatorCase {
-  // What the first line of the case says, for messages.
+  // What its attributes are, for messages.
   std::string title;
   Tolerance tolerance;
-  std::vector<onnx::Proto> attributes;
+  // AttributeProto messages.
+  std::vector<std::string> attributes;
   // Nothing where one is left out.
   std::vector<std::optional<CaseInput>> inputs;
   std::vector<std::optional<Literal>> outputs;

@@ -85,7 +85,7 @@ StatusOr<Value> GateWeights(NodeContext& context, int i, int scale) {
 // The standard's, whose operands of products are rounded: what it computes is
 // what sums of integers are, scaled.
 Status DynamicQuantizeLstm(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(12, 12));
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 12));
   StandardCalls standard(context);
   ENCORE_ASSIGN_OR_RETURN(const Value w, GateWeights(context, 1, 8));
   ENCORE_ASSIGN_OR_RETURN(const Value r, GateWeights(context, 2, 10));

@@ -53,7 +53,7 @@ Status OutputQuantized(NodeContext& context, Value y, int i, DType dtype) {
 
 template <Op kOp>
 Status Binary(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(7, 8));
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 8));
   ENCORE_ASSIGN_OR_RETURN(const Value a, Dequantized(context, 0));
   ENCORE_ASSIGN_OR_RETURN(const Value b, Dequantized(context, 3));
   const DType dtype = context.dtype(context.Input(0));
@@ -74,7 +74,7 @@ Status QLinearWhere(NodeContext& context) {
 // Operators of one tensor: `compute` of what it stands for.
 template <typename Compute>
 Status Unary(NodeContext& context, Compute compute) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(4, 5));
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 5));
   ENCORE_ASSIGN_OR_RETURN(const Value x, Dequantized(context, 0));
   const DType dtype = context.dtype(context.Input(0));
   ENCORE_ASSIGN_OR_RETURN(const Value y, compute(x));

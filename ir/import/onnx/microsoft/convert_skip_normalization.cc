@@ -145,7 +145,7 @@ StatusOr<Value> Embedded(NodeContext& context, int table, Value ids) {
 }
 
 Status EmbedLayerNormalization(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(7, 9));
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 9));
   AttributeReader& attributes = context.attributes();
   ENCORE_ASSIGN_OR_RETURN(const float epsilon,
                           attributes.Float("epsilon", 1e-12f));
