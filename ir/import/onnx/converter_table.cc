@@ -26,7 +26,8 @@ const std::map<std::string_view, const Converter*>& Table() {
           ImageConverters(),       RoiConverters(),
           ScanConverters(),        BlockConverters(),
           FusedConverters(),       DynamicQuantizeConverters(),
-          QLinearConverters(),     SkipNormalizationConverters()}) {
+          QLinearConverters(),     SkipNormalizationConverters(),
+          GroupQueryConverters(),  MicrosoftAttentionConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

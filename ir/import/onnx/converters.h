@@ -59,6 +59,8 @@ std::span<const Converter> QuantizeConverters();
 std::span<const Converter> BlockConverters();
 std::span<const Converter> DynamicQuantizeConverters();
 std::span<const Converter> FusedConverters();
+std::span<const Converter> GroupQueryConverters();
+std::span<const Converter> MicrosoftAttentionConverters();
 std::span<const Converter> QLinearConverters();
 std::span<const Converter> SkipNormalizationConverters();
 
