@@ -35,6 +35,10 @@ struct ImportOptions {
   // Inputs whose values are known: they are constants of the graph and no
   // inputs of it. For models whose shapes depend on them.
   std::map<std::string, Literal> constants;
+  // Whether what is only warned of otherwise is an error.
+  bool strict = false;
+  // Where warnings are added, a sentence each; null: nowhere.
+  std::vector<std::string>* warnings = nullptr;
 };
 
 // A graph, and the files that its literals may lie in: the model's own and

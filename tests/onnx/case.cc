@@ -126,12 +126,19 @@ Status RunDataSet(const fs::path& model, const fs::path& folder,
   return OkStatus();
 }
 
+std::string Dependencies() {
+  const char* deps = std::getenv("ENCORE_DEPS");
+  return deps == nullptr ? "" : deps;
+}
+
 }  // namespace
 
 std::string NewerRoot() {
-  const char* deps = std::getenv("ENCORE_DEPS");
-  return StrCat(deps == nullptr ? "" : deps,
-                "/onnx/onnx==1.16.2/onnx/backend/test/data");
+  return StrCat(Dependencies(), "/onnx/onnx==1.16.2/onnx/backend/test/data");
+}
+
+std::string NewestRoot() {
+  return StrCat(Dependencies(), "/onnx/onnx==1.23.2/cases");
 }
 
 std::vector<std::string> NewerCases() {

@@ -22,6 +22,9 @@ inline constexpr char kDebianRoot[] = "/usr/share/libonnx-testdata/data";
 std::string NewerRoot();
 std::vector<std::string> NewerCases();
 
+// Where the set-up puts the cases of the newest onnx, all of them nodes.
+std::string NewestRoot();
+
 // Every case below `root`, "node/test_abs", sorted.
 std::vector<std::string> FindCases(const std::string& root);
 

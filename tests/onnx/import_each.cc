@@ -26,8 +26,10 @@ constexpr int kMaxSeconds = 30;
 
 Status Import(const std::string& bytes, const std::string& folder) {
   const auto owner = std::make_shared<const std::string>(bytes);
+  ImportOptions options;
+  options.strict = true;
   const auto graph =
-      onnx::Import(std::as_bytes(std::span(*owner)), owner, folder, {});
+      onnx::Import(std::as_bytes(std::span(*owner)), owner, folder, options);
   return graph.ok() ? Verify(*graph) : graph.status();
 }
 

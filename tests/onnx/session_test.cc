@@ -21,8 +21,6 @@
 namespace encore::tests {
 namespace {
 
-constexpr char kRoot[] = "/usr/share/libonnx-testdata/data";
-
 class OnnxCase : public testing::TestWithParam<std::string> {
  protected:
   OnnxCase() : threads_(1) {
@@ -30,12 +28,17 @@ class OnnxCase : public testing::TestWithParam<std::string> {
     options_.threads = 1;
   }
 
+  // Runs the case in `folder` twice, the second time from the cache, or skips
+  // it where tests/skips.txt lists it under `suite`.
+  void Check(const std::string& suite, const std::string& folder);
+
+ private:
   // Runs the case in a new session over the cache of this case alone.
-  Status Run(cache::FoundIn expected) {
+  Status Run(const std::string& folder, cache::FoundIn expected) {
     cache::Session session(
-        cache::StandardSessionOptions(options_, folder_.string()), &threads_);
+        cache::StandardSessionOptions(options_, cache_.string()), &threads_);
     return RunCase(
-        StrCat(kRoot, "/", GetParam()),
+        folder,
         [&](const Graph& graph,
             std::span<const Literal> inputs) -> StatusOr<std::vector<Literal>> {
           ENCORE_ASSIGN_OR_RETURN(const auto loaded, session.Load(graph));
@@ -51,18 +54,18 @@ class OnnxCase : public testing::TestWithParam<std::string> {
         });
   }
 
-  const std::filesystem::path folder_ =
+  const std::filesystem::path cache_ =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "cache";
   backends::CompileOptions options_;
   runtime::ThreadPool threads_;
 };
 
-TEST_P(OnnxCase, ReplaysToTheExpectedOutputs) {
-  static const std::map<std::string, std::string> skips = ReadSkips("onnx");
-  std::filesystem::remove_all(folder_);
-  Status status = Run(cache::FoundIn::kCompiled);
+void OnnxCase::Check(const std::string& suite, const std::string& folder) {
+  const std::map<std::string, std::string> skips = ReadSkips(suite);
+  std::filesystem::remove_all(cache_);
+  Status status = Run(folder, cache::FoundIn::kCompiled);
   if (status.ok()) {
-    status = Annotate(Run(cache::FoundIn::kDisk), "from the cache");
+    status = Annotate(Run(folder, cache::FoundIn::kDisk), "from the cache");
   }
   const auto skip = skips.find(GetParam());
   if (skip == skips.end()) {
@@ -73,8 +76,28 @@ TEST_P(OnnxCase, ReplaysToTheExpectedOutputs) {
   GTEST_SKIP() << skip->second;
 }
 
-INSTANTIATE_TEST_SUITE_P(Debian, OnnxCase, testing::ValuesIn(FindCases(kRoot)),
+class DebianCase : public OnnxCase {};
+class NewestCase : public OnnxCase {};
+
+TEST_P(DebianCase, ReplaysToTheExpectedOutputs) {
+  Check("onnx", StrCat(kDebianRoot, "/", GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Debian, DebianCase,
+                         testing::ValuesIn(FindCases(kDebianRoot)),
                          CaseTestName);
+
+TEST_P(NewestCase, ReplaysToTheExpectedOutputs) {
+  Check("onnx-1.23", StrCat(NewestRoot(), "/", GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Newest, NewestCase,
+                         testing::ValuesIn(FindCases(NewestRoot())),
+                         CaseTestName);
+
+TEST(NewestCases, AreInstalled) {
+  EXPECT_EQ(FindCases(NewestRoot()).size(), 1884u);
+}
 
 }  // namespace
 }  // namespace encore::tests

@@ -24,7 +24,8 @@ const std::map<std::string_view, const Converter*>& Table() {
           SequenceConverters(),    SequenceMapConverters(),
           StringConverters(),      LoopConverters(),
           ImageConverters(),       RoiConverters(),
-          ScanConverters(),        BlockConverters(),
+          ScanConverters(),        AttentionConverters(),
+          DecoderConverters(),     BlockConverters(),
           FusedConverters(),       DynamicQuantizeConverters(),
           QLinearConverters(),     SkipNormalizationConverters(),
           GroupQueryConverters(),  MicrosoftAttentionConverters()}) {

@@ -16,6 +16,7 @@
 #include "encore/ir/import/onnx/format/node_order.h"
 #include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/import/onnx/format/upgrade.h"
+#include "encore/ir/import/onnx/format/warnings.h"
 #include "encore/ir/import/onnx/scope/context.h"
 #include "encore/ir/import/onnx/scope/declared.h"
 #include "encore/ir/import/onnx/scope/element_shape.h"
@@ -430,9 +431,10 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                MappedFiles* files) {
   ENCORE_ASSIGN_OR_RETURN(Model model, ReadModel(bytes));
   FunctionNames names;
-  ENCORE_RETURN_IF_ERROR(CheckFunctions(model));
+  Warnings warnings(options.strict, options.warnings);
+  ENCORE_RETURN_IF_ERROR(CheckFunctions(model, warnings));
   ENCORE_RETURN_IF_ERROR(InlineFunctions(&model, &names));
-  ENCORE_RETURN_IF_ERROR(CheckModel(model));
+  ENCORE_RETURN_IF_ERROR(CheckModel(model, warnings));
   const DataSource source{std::move(owner), folder,
                           std::make_shared<DataSource::Known>()};
   // Each restart finds a weight that has to be a constant, and there are only

@@ -1,4 +1,7 @@
+#include <vector>
+
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -141,6 +144,30 @@ Status Shrink(NodeContext& context) {
       0, compute == x.dtype() ? shrunk : g.Cast(shrunk, x.dtype()));
 }
 
+// x * logistic(alpha * x).
+StatusOr<Value> Swished(NodeContext& context, Value x) {
+  ENCORE_ASSIGN_OR_RETURN(const float alpha,
+                          context.attributes().Float("alpha", 1.0f));
+  GraphBuilder& g = context.builder();
+  if (alpha == 1.0f) return g.Silu(x);
+  return g.Mul(x, g.Logistic(g.Mul(x, alpha)));
+}
+
+Status Swish(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const Value y, Swished(context, context.Input(0)));
+  return context.Output(0, y);
+}
+
+// The gate and the value have one shape: nothing is broadcast.
+Status SwiGlu(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  std::vector<Value> both = context.Inputs();
+  UnifyDimsExcept(context, -1, &both);
+  ENCORE_ASSIGN_OR_RETURN(const Value gate, Swished(context, both[0]));
+  return context.Output(0, context.Emit(Op::kMul, {gate, both[1]}));
+}
+
 constexpr Converter kConverters[] = {
     {"Celu", Celu, Op::kCelu},
     {"Elu", Elu, Op::kElu},
@@ -158,6 +185,8 @@ constexpr Converter kConverters[] = {
     {"Softmax", Softmax, Op::kSoftmax},
     {"Softplus", Plain<Op::kSoftplus>, Op::kSoftplus},
     {"Softsign", Plain<Op::kSoftsign>, Op::kSoftsign},
+    {"SwiGLU", SwiGlu, Op::kMul},
+    {"Swish", Swish, Op::kSilu},
     {"ThresholdedRelu", ThresholdedRelu, Op::kThresholdedRelu},
 };
 

@@ -104,7 +104,8 @@ Status Pow(NodeContext& context) {
   return context.Output(0, cast(power, result));
 }
 
-// fmod = 0 takes the sign of the divisor, fmod = 1 that of the dividend.
+// fmod = 0 takes the sign of the divisor, of zeros too, fmod = 1 that of the
+// dividend.
 Status Mod(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const bool fmod,
                           context.attributes().Bool("fmod", false));
@@ -125,8 +126,16 @@ Status Mod(NodeContext& context) {
                     CompareAttrs{Comparison::kNe}),
        context.Emit(Op::kXor, {negative(remainder), negative(operands[1])})});
   const Value shifted = context.Emit(Op::kAdd, {remainder, operands[1]});
-  return context.Output(
-      0, context.Emit(Op::kSelect, {wrong_sign, shifted, remainder}));
+  Value result = context.Emit(Op::kSelect, {wrong_sign, shifted, remainder});
+  if (IsFloat(result.dtype())) {
+    GraphBuilder& g = context.builder();
+    const Value signed_zero =
+        g.Select(negative(operands[1]), context.Scalar(result.dtype(), -0.0),
+                 context.Scalar(result.dtype(), 0.0));
+    result = g.Select(g.Compare(remainder, zero, Comparison::kEq), signed_zero,
+                      result);
+  }
+  return context.Output(0, result);
 }
 
 Status BitShift(NodeContext& context) {
@@ -183,29 +192,59 @@ Value Converted(NodeContext& context, Value x, DType to, bool saturate) {
   return context.Emit(Op::kCast, {x}, CastTo(to, saturate));
 }
 
-Status Cast(NodeContext& context) {
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
-  ENCORE_ASSIGN_OR_RETURN(const int64_t to,
-                          context.attributes().RequiredInt("to"));
-  ENCORE_ASSIGN_OR_RETURN(const bool saturate,
-                          context.attributes().Bool("saturate", true));
+// The dtype that attribute `to` says.
+StatusOr<DType> TargetOf(int64_t to) {
   if (to < 0 || to > INT32_MAX) {
     return NodeContext::Error(
         StrCat("attribute to is ", to, ", expected a TensorProto.DataType"));
   }
   const StatusOr<DType> dtype = DTypeOf(static_cast<int32_t>(to));
   if (!dtype.ok()) return Annotate(dtype.status(), "attribute to");
+  return dtype;
+}
+
+Status Cast(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t to,
+                          context.attributes().RequiredInt("to"));
+  ENCORE_ASSIGN_OR_RETURN(const bool saturate,
+                          context.attributes().Bool("saturate", true));
+  ENCORE_ASSIGN_OR_RETURN(const DType dtype, TargetOf(to));
+  context.attributes().Ignore("round_mode");
   return context.Output(0,
-                        Converted(context, context.Input(0), *dtype, saturate));
+                        Converted(context, context.Input(0), dtype, saturate));
 }
 
 Status CastLike(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   ENCORE_ASSIGN_OR_RETURN(const bool saturate,
                           context.attributes().Bool("saturate", true));
+  context.attributes().Ignore("round_mode");
   return context.Output(
       0, Converted(context, context.Input(0), context.dtype(context.Input(1)),
                    saturate));
+}
+
+// The same bits as another dtype of that width: integers wrap, and nothing else
+// than integers has a form whose bits the graph can compute.
+Status BitCast(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t number,
+                          context.attributes().RequiredInt("to"));
+  ENCORE_ASSIGN_OR_RETURN(const DType to, TargetOf(number));
+  const Value x = context.Input(0);
+  const DType from = x.dtype();
+  if (from == to) return context.Output(0, x);
+  if (BitWidth(from) != BitWidth(to)) {
+    return NodeContext::Error(
+        StrCat("attribute to is ", to, ", which is not as wide as ", from));
+  }
+  const bool from_bits = IsInteger(from) || from == DType::kBool;
+  if (!from_bits || !IsInteger(to)) {
+    return UnimplementedError(StrCat("the bits of ", from, " as ", to,
+                                     " are not supported: integers alone"));
+  }
+  return context.Output(0, context.builder().Cast(x, to));
 }
 
 Status Clip(NodeContext& context) {
@@ -247,6 +286,7 @@ constexpr Converter kConverters[] = {
     {"Asinh", Unary<Op::kAsinh>, Op::kAsinh},
     {"Atan", Unary<Op::kAtan>, Op::kAtan},
     {"Atanh", Unary<Op::kAtanh>, Op::kAtanh},
+    {"BitCast", BitCast, Op::kCast},
     {"BitShift", BitShift, Op::kShiftLeft},
     {"BitwiseAnd", Binary<Op::kAnd>, Op::kAnd},
     {"BitwiseNot", Unary<Op::kNot>, Op::kNot},

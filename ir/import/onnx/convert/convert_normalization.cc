@@ -196,6 +196,37 @@ Status LayerNormalization(NodeContext& context) {
   return LayerStatistics(context, x, axis, epsilon);
 }
 
+// The scale's dtype may be another one than x's: then what is normalized is
+// rounded to x's, and the result has the scale's.
+Status RmsNormalization(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
+  AttributeReader& attributes = context.attributes();
+  GraphBuilder& g = context.builder();
+  Value x = context.Input(0), scale = context.Input(1);
+  ENCORE_ASSIGN_OR_RETURN(const float epsilon,
+                          attributes.Float("epsilon", 1e-5f));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
+                          context.AxisAttribute(-1, x.rank()));
+  attributes.Ignore("stash_type");
+  for (int i = 0; i < std::min(scale.rank(), x.rank()); ++i) {
+    if (scale.shape()[scale.rank() - 1 - i] == Dim(1)) continue;
+    UnifyDims(context, &x, x.rank() - 1 - i, &scale, scale.rank() - 1 - i);
+  }
+  const Shape shape = context.shape(x);
+  const Shape normalized(Dims(shape.dims().begin() + axis, shape.dims().end()));
+  const LayerNormAttrs attrs{axis, epsilon};
+  if (scale.dtype() == x.dtype() && scale.rank() <= normalized.rank()) {
+    return context.Output(
+        0, context.Emit(Op::kRmsNorm, {x, g.BroadcastTo(scale, normalized)},
+                        attrs));
+  }
+  const Value ones = context.Fill(context.Scalar(x.dtype(), 1), normalized);
+  const Value y = context.Emit(Op::kRmsNorm, {x, ones}, attrs);
+  return context.Output(
+      0, context.Emit(Op::kMul, {CastTo(context, y, scale.dtype()),
+                                 g.BroadcastTo(scale, shape)}));
+}
+
 // x / (bias + alpha / size * sum of squares over neighbouring channels) ^ beta.
 Status Lrn(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
@@ -254,6 +285,7 @@ constexpr Converter kConverters[] = {
     {"LayerNormalization", LayerNormalization, Op::kLayerNorm},
     {"LpNormalization", LpNormalization, Op::kDiv},
     {"MeanVarianceNormalization", MeanVarianceNormalization, Op::kMean},
+    {"RMSNormalization", RmsNormalization, Op::kRmsNorm},
 };
 
 }  // namespace

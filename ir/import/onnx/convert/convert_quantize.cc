@@ -2,6 +2,8 @@
 // in f32 (or in the scale's dtype).
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "encore/ir/import/onnx/convert/quantization.h"
 #include "encore/ir/import/onnx/converters.h"
@@ -28,27 +30,48 @@ StatusOr<Axis> ReadAxis(NodeContext& context, int rank) {
   return axis;
 }
 
+// The dtype that an attribute names; nothing where it is absent or 0.
+StatusOr<std::optional<DType>> NamedDType(NodeContext& context,
+                                          std::string_view attribute) {
+  ENCORE_ASSIGN_OR_RETURN(const int64_t number,
+                          context.attributes().Int(attribute, 0));
+  if (number == 0) return std::optional<DType>();
+  const StatusOr<DType> dtype =
+      DTypeOf(static_cast<int32_t>(std::clamp<int64_t>(number, 0, INT16_MAX)));
+  if (!dtype.ok()) {
+    return Annotate(dtype.status(), StrCat("attribute ", attribute));
+  }
+  return std::optional(*dtype);
+}
+
+// The same of an attribute that names a dtype of floats.
+StatusOr<std::optional<DType>> NamedFloat(NodeContext& context,
+                                          std::string_view attribute) {
+  ENCORE_ASSIGN_OR_RETURN(const std::optional<DType> dtype,
+                          NamedDType(context, attribute));
+  if (dtype && !IsFloat(*dtype)) {
+    return NodeContext::Error(StrCat("attribute ", attribute, " is ", *dtype,
+                                     ", expected a type of floats"));
+  }
+  return dtype;
+}
+
 Status QuantizeLinear(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 3));
   GraphBuilder& g = context.builder();
   Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const Axis axis, ReadAxis(context, x.rank()));
-  ENCORE_ASSIGN_OR_RETURN(const int64_t number,
-                          context.attributes().Int("output_dtype", 0));
+  ENCORE_ASSIGN_OR_RETURN(const std::optional<DType> wanted,
+                          NamedDType(context, "output_dtype"));
+  ENCORE_ASSIGN_OR_RETURN(const std::optional<DType> precision,
+                          NamedFloat(context, "precision"));
   ENCORE_ASSIGN_OR_RETURN(const bool saturates,
                           context.attributes().Bool("saturate", true));
   const Shape shape = context.shape(x);
   ENCORE_ASSIGN_OR_RETURN(
       Value scale,
       SpreadParameter(context, context.Input(1), shape, axis.axis, axis.block));
-  DType dtype = DType::kU8;
-  if (number != 0) {
-    const StatusOr<DType> wanted = DTypeOf(
-        static_cast<int32_t>(std::clamp<int64_t>(number, 0, INT16_MAX)));
-    if (!wanted.ok())
-      return Annotate(wanted.status(), "attribute output_dtype");
-    dtype = *wanted;
-  }
+  DType dtype = wanted.value_or(DType::kU8);
   Value zero_point;
   if (context.HasInput(2)) {
     dtype = context.dtype(context.Input(2));
@@ -57,6 +80,9 @@ Status QuantizeLinear(NodeContext& context) {
                                     axis.block));
   }
   if (IsInteger(scale.dtype())) scale = g.Cast(scale, DType::kF32);
+  if (precision && *precision != scale.dtype()) {
+    scale = g.Cast(scale, *precision);
+  }
   if (x.dtype() != scale.dtype()) x = g.Cast(x, scale.dtype());
   return context.Output(
       0, Quantized(g, g.Div(x, scale), zero_point, dtype, saturates));
@@ -67,10 +93,13 @@ Status DequantizeLinear(NodeContext& context) {
   GraphBuilder& g = context.builder();
   Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const Axis axis, ReadAxis(context, x.rank()));
+  ENCORE_ASSIGN_OR_RETURN(const std::optional<DType> wanted,
+                          NamedFloat(context, "output_dtype"));
   const Shape shape = context.shape(x);
   ENCORE_ASSIGN_OR_RETURN(
-      const Value scale,
+      Value scale,
       SpreadParameter(context, context.Input(1), shape, axis.axis, axis.block));
+  if (wanted && *wanted != scale.dtype()) scale = g.Cast(scale, *wanted);
   const bool integers = IsInteger(x.dtype());
   if (context.HasInput(2) && integers) {
     ENCORE_ASSIGN_OR_RETURN(const Value zero_point,

@@ -241,13 +241,16 @@ Status ArgReduce(NodeContext& context) {
   return context.Output(0, index);
 }
 
-Status CumSum(NodeContext& context) {
+template <Combiner kCombiner>
+Status Cumulative(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   ENCORE_ASSIGN_OR_RETURN(const bool exclusive,
                           context.attributes().Bool("exclusive", false));
   ENCORE_ASSIGN_OR_RETURN(const bool reverse,
                           context.attributes().Bool("reverse", false));
-  if (!IsConstant(context, 1)) return CumSumByData(context, exclusive, reverse);
+  if (!IsConstant(context, 1)) {
+    return CumulativeByData(context, kCombiner, exclusive, reverse);
+  }
   ENCORE_ASSIGN_OR_RETURN(const Ints axes, context.IntsInput(1, "axis"));
   if (axes.size() != 1)
     return NodeContext::Error(
@@ -255,15 +258,16 @@ Status CumSum(NodeContext& context) {
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(const int64_t axis,
                           context.Axis(axes[0], context.rank(x), "input axis"));
-  return context.Output(0, context.Emit(Op::kCumulative, {x},
-                                        CumulativeAttrs{Combiner::kSum, axis,
-                                                        exclusive, reverse}));
+  return context.Output(
+      0, context.Emit(Op::kCumulative, {x},
+                      CumulativeAttrs{kCombiner, axis, exclusive, reverse}));
 }
 
 constexpr Converter kConverters[] = {
     {"ArgMax", ArgReduce<Combiner::kMax>, Op::kArgReduce},
     {"ArgMin", ArgReduce<Combiner::kMin>, Op::kArgReduce},
-    {"CumSum", CumSum, Op::kCumulative},
+    {"CumProd", Cumulative<Combiner::kProduct>, Op::kCumulative},
+    {"CumSum", Cumulative<Combiner::kSum>, Op::kCumulative},
     {"ReduceL1", ReduceL1, Op::kReduce},
     {"ReduceL2", ReduceL2, Op::kReduce},
     {"ReduceLogSum", ReduceLogSum, Op::kReduce},

@@ -380,9 +380,14 @@ Status Range(NodeContext& context) {
   const auto scalar = [&](int i) {
     return context.Reshape(context.Input(i), {});
   };
-  Value start = scalar(0);
-  const Value delta = scalar(2);
+  Value start = scalar(0), delta = scalar(2);
   ENCORE_RETURN_IF_ERROR(g.status());
+  context.attributes().Ignore("stash_type");
+  // Of narrow floats in f32, as everybody has it.
+  const DType dtype = start.dtype();
+  const bool narrow = IsFloat(dtype) && BitWidth(dtype) < 32;
+  if (narrow) start = g.Cast(start, DType::kF32);
+  if (narrow) delta = g.Cast(delta, DType::kF32);
   ShapeBuilder shapes(context);
   IndexExpr steps;
   if (IsFloat(start.dtype())) {
@@ -397,7 +402,8 @@ Status Range(NodeContext& context) {
                     "input delta is 0, or the range from start to limit has "
                     "too many elements"));
   const Value index = g.Iota(start.dtype(), {size}, 0);
-  return context.Output(0, g.Add(g.Mul(index, delta), start));
+  const Value range = g.Add(g.Mul(index, delta), start);
+  return context.Output(0, narrow ? g.Cast(range, dtype) : range);
 }
 
 Status DepthToSpace(NodeContext& context) {
@@ -432,18 +438,22 @@ Status SpaceToDepth(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t block,
                           context.attributes().RequiredInt("blocksize"));
+  ENCORE_ASSIGN_OR_RETURN(const std::string mode,
+                          context.attributes().String("mode", "DCR"));
   const Value x = context.Input(0);
   const Shape shape = context.shape(x);
   if (shape.rank() != 4 || block < 1 || block > INT16_MAX) {
     return NodeContext::Error(
         "the input must have rank 4, and attribute blocksize must be positive");
   }
+  const Ints order =
+      mode == "CRD" ? Ints{0, 1, 3, 5, 2, 4} : Ints{0, 3, 5, 1, 2, 4};
   const Dim height = FloorDiv(shape[2], block),
             width = FloorDiv(shape[3], block);
   const Value split =
       context.Reshape(x, {shape[0], shape[1], height, block, width, block});
   const Value moved =
-      context.Emit(Op::kTranspose, {split}, TransposeAttrs{{0, 3, 5, 1, 2, 4}});
+      context.Emit(Op::kTranspose, {split}, TransposeAttrs{order});
   return context.Output(
       0, context.Reshape(
              moved, {shape[0], shape[1] * (block * block), height, width}));

@@ -1,13 +1,17 @@
 #include "encore/ir/import/onnx/format/check_model.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "encore/ir/import/onnx/format/check_node.h"
 #include "encore/ir/import/onnx/format/node_order.h"
+#include "encore/ir/import/onnx/format/upgrade.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -15,42 +19,49 @@ namespace encore::onnx {
 namespace {
 
 // The newest file format that this reader was written against.
-constexpr int64_t kNewestIrVersion = 13;
-// The newest opset that ONNX has released. Of those that are newer than the
-// table of operators, what did not change since is read.
-constexpr int64_t kNewestReleasedOpset = 28;
+constexpr int64_t kNewestIrVersion = 14;
+
+// The newest version of a domain that the table of operators has.
+int64_t NewestVersion(std::string_view domain) {
+  if (domain.empty()) return kNewestOpset;
+  return IsKnownDomain(domain) ? 1 : std::numeric_limits<int64_t>::max();
+}
 
 bool IsDefaultDomain(std::string_view domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
-Status CheckImports(const OpsetImports& opsets) {
+Status CheckImports(const OpsetImports& opsets, Warnings& warnings) {
   for (size_t i = 0; i < opsets.size(); ++i) {
     const auto& [domain, version] = opsets[i];
     if (i > 0 && opsets[i - 1].domain == domain) {
       return InvalidArgumentError(
           StrCat("opset_import names the domain ", Quote(domain), " twice"));
     }
-    if (version < 1 || (domain.empty() && version > kNewestReleasedOpset)) {
-      return InvalidArgumentError(StrCat("opset_import names opset ", version,
-                                         " of the domain ", Quote(domain),
-                                         ", which does not exist"));
+    const std::string what = StrCat("opset_import names opset ", version,
+                                    " of the domain ", Quote(domain));
+    if (version < 1) {
+      return InvalidArgumentError(StrCat(what, ", which does not exist"));
     }
+    if (version <= NewestVersion(domain)) continue;
+    ENCORE_RETURN_IF_ERROR(warnings.Add(InvalidArgumentError(
+        StrCat(what, ", newer than the newest that is known, ",
+               NewestVersion(domain)))));
   }
   return OkStatus();
 }
 
-Status CheckOpsets(const Model& model) {
+Status CheckOpsets(const Model& model, Warnings& warnings) {
   if (model.ir_version < 1) {
     return InvalidArgumentError(StrCat("ir_version ", model.ir_version,
                                        " does not exist, or is missing"));
   }
   if (model.ir_version > kNewestIrVersion) {
-    return UnimplementedError(StrCat(
+    ENCORE_RETURN_IF_ERROR(warnings.Add(UnimplementedError(StrCat(
         "ir_version ", model.ir_version,
-        " is newer than the newest that is supported, ", kNewestIrVersion));
+        " is newer than the newest that is known, ", kNewestIrVersion))));
   }
-  ENCORE_RETURN_IF_ERROR(CheckImports(model.opsets));
+  ENCORE_RETURN_IF_ERROR(CheckImports(model.opsets, warnings));
   // Files before ir_version 3 have no list, and are of opset 1.
   if (model.ir_version >= 3 && model.opsets.empty()) {
     return InvalidArgumentError(
@@ -250,7 +261,7 @@ StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node) {
   return schema;
 }
 
-Status CheckFunctions(const Model& model) {
+Status CheckFunctions(const Model& model, Warnings& warnings) {
   FunctionKeys keys;
   for (const Function& function : model.functions) {
     const std::string_view domain = DomainOf(function.domain);
@@ -261,7 +272,7 @@ Status CheckFunctions(const Model& model) {
     }
   }
   for (const Function& function : model.functions) {
-    Status checked = CheckImports(function.opsets);
+    Status checked = CheckImports(function.opsets, warnings);
     if (checked.ok()) {
       checked = GraphChecker(model, keys, &function).CheckFunction();
     }
@@ -272,12 +283,12 @@ Status CheckFunctions(const Model& model) {
   return OkStatus();
 }
 
-Status CheckModel(const Model& model) {
+Status CheckModel(const Model& model, Warnings& warnings) {
   if (!model.has_graph) {
     return InvalidArgumentError(
         "the model has no graph: this is not an ONNX model, or an empty one");
   }
-  ENCORE_RETURN_IF_ERROR(CheckOpsets(model));
+  ENCORE_RETURN_IF_ERROR(CheckOpsets(model, warnings));
   return GraphChecker(model, {}).Check(model.graph);
 }
 

@@ -6,6 +6,7 @@
 
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/import/onnx/format/schema.h"
+#include "encore/ir/import/onnx/format/warnings.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {
@@ -22,10 +23,12 @@ StatusOr<const Schema*> SchemaOf(const Model& model, const Node& node);
 
 // Checks the model's functions, those that nothing calls too, before calls are
 // replaced. InvalidArgument or Unimplemented, naming the function and the node.
-Status CheckFunctions(const Model& model);
+// Of a newer version than is known, of the format or an opset, it is warned:
+// the operators are checked against what the newest that is known says of them.
+Status CheckFunctions(const Model& model, Warnings& warnings);
 
 // Checks all else, once calls are replaced; errors alike.
-Status CheckModel(const Model& model);
+Status CheckModel(const Model& model, Warnings& warnings);
 
 }  // namespace encore::onnx
 

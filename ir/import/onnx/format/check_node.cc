@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-constexpr int64_t kLastType = static_cast<int64_t>(ElementType::kInt4);
+constexpr int64_t kLastType = static_cast<int64_t>(kLastElementType);
 
 // attribute_values.def as it stands; words where there are any, else a range.
 struct ValuesRow {

@@ -10,8 +10,8 @@ import os
 import pathlib
 import sys
 
-VERSION = 'onnx==1.16.2'
-DOMAINS = ('', 'ai.onnx.preview.training')
+VERSION = 'onnx==1.23.2'
+DOMAINS = ('', 'ai.onnx.preview', 'ai.onnx.preview.training')
 ATTRIBUTE_CODES = {
     'FLOAT': 'f', 'INT': 'i', 'STRING': 's', 'TENSOR': 't', 'GRAPH': 'g', 'SPARSE_TENSOR': 'p', 'TYPE_PROTO': 'y',
     'FLOATS': 'F', 'INTS': 'I', 'STRINGS': 'S', 'TENSORS': 'T', 'GRAPHS': 'G', 'SPARSE_TENSORS': 'P', 'TYPE_PROTOS': 'Y',
@@ -32,8 +32,8 @@ HEADER = '''\
 '''
 
 
-def load(deps):
-    folder = pathlib.Path(deps) / 'onnx' / VERSION / 'onnx'
+def load(deps, version=VERSION):
+    folder = pathlib.Path(deps) / 'onnx' / version / 'onnx'
     path = next(folder.glob('onnx_cpp2py_export.*.so'), None)
     if path is None:
         raise SystemExit(f'{folder}: no extension module; run ./encore setup')

@@ -51,7 +51,14 @@ enum class ElementType : int32_t {
   kFloat8E5M2FNUZ = 20,
   kUint4 = 21,
   kInt4 = 22,
+  kFloat4E2M1 = 23,
+  kFloat8E8M0 = 24,
+  kUint2 = 25,
+  kInt2 = 26,
+  kFloat6E2M3 = 27,
+  kFloat6E3M2 = 28,
 };
+inline constexpr ElementType kLastElementType = ElementType::kFloat6E3M2;
 
 struct SparseLayout;
 

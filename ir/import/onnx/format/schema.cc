@@ -76,6 +76,12 @@ constexpr std::pair<std::string_view, ElementType> kElements[] = {
     {"float8e5m2fnuz", ElementType::kFloat8E5M2FNUZ},
     {"uint4", ElementType::kUint4},
     {"int4", ElementType::kInt4},
+    {"float4e2m1", ElementType::kFloat4E2M1},
+    {"float8e8m0", ElementType::kFloat8E8M0},
+    {"uint2", ElementType::kUint2},
+    {"int2", ElementType::kInt2},
+    {"float6e2m3", ElementType::kFloat6E2M3},
+    {"float6e3m2", ElementType::kFloat6E3M2},
 };
 
 ElementType ElementOf(std::string_view name) {

@@ -307,6 +307,13 @@ Status GroupNormPerGroup(Node& node, UpgradeStore&) {
   return OkStatus();
 }
 
+// Until opset 24 a mask was as long as the keys, or of extent 1 and repeated;
+// since then shorter ones are filled.
+Status RepeatedMask(Node& node, UpgradeStore&) {
+  SetFlag(node, "encore.broadcasts");
+  return OkStatus();
+}
+
 // An int since; other norms were never computed by anybody.
 Status WholeNorm(Node& node, UpgradeStore&) {
   for (Attribute& attribute : node.attributes) {
@@ -397,6 +404,7 @@ constexpr Step kSteps[] = {
     {18, "Split", SplitCount},
     {20, "DFT", DftAxis},
     {21, "GroupNormalization", GroupNormPerGroup},
+    {24, "Attention", RepeatedMask},
 };
 
 }  // namespace

@@ -23,7 +23,7 @@
 namespace encore::onnx {
 
 // The newest opset of the default domain whose operators the converters know.
-inline constexpr int64_t kNewestOpset = 21;
+inline constexpr int64_t kNewestOpset = 28;
 
 // What upgraded nodes refer to: names and tensors that the model does not have.
 struct UpgradeStore {

@@ -70,9 +70,9 @@ void ReadProto(const std::string& path,
 TEST(WireFields, AreThoseOfTheStandard) {
   const char* deps = std::getenv("ENCORE_DEPS");
   ASSERT_NE(deps, nullptr) << "run ./encore setup";
-  const std::string folder = StrCat(deps, "/onnx/onnx==1.16.2/onnx");
+  const std::string folder = StrCat(deps, "/onnx/onnx==1.23.2/onnx");
   std::map<std::pair<std::string, std::string>, int> numbers;
-  ReadProto(folder + "/onnx-ml.proto", &numbers);
+  ReadProto(folder + "/onnx.proto", &numbers);
   ReadProto(folder + "/onnx-data.proto", &numbers);
   ASSERT_GT(numbers.size(), 100u);
   for (const Row& row : Table()) {

@@ -97,7 +97,8 @@ StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops) {
   return context.Reshape(checked, std::move(dims));
 }
 
-Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
+Status CumulativeByData(NodeContext& context, Combiner combiner, bool exclusive,
+                        bool reverse) {
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
   ENCORE_ASSIGN_OR_RETURN(IndexExpr axis, ElementOf(context, 1, "axis"));
@@ -112,7 +113,7 @@ Status CumSumByData(NodeContext& context, bool exclusive, bool reverse) {
   Value sum;
   for (int d = 0; d < x.rank(); ++d) {
     const Value along =
-        g.Cumulative(checked, {Combiner::kSum, d, exclusive, reverse});
+        g.Cumulative(checked, {combiner, d, exclusive, reverse});
     sum = d == 0 ? along : g.Select((axis == d).ToValue(g), along, sum);
   }
   return context.Output(0, sum);

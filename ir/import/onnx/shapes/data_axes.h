@@ -25,8 +25,9 @@ StatusOr<IndexExprs> MarksByData(NodeContext& context, int rank,
                                  ShapeBuilder* shapes);
 // `x` without (`drops`) or with dims of 1 at the axes of input 1.
 StatusOr<Value> MoveOnesByData(NodeContext& context, Value x, bool drops);
-// CumSum along every axis, of which data pick one.
-Status CumSumByData(NodeContext& context, bool exclusive, bool reverse);
+// CumSum or its like along every axis, of which data pick one.
+Status CumulativeByData(NodeContext& context, Combiner combiner, bool exclusive,
+                        bool reverse);
 
 }  // namespace encore::onnx
 
