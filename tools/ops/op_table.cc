@@ -80,6 +80,13 @@ std::vector<DType> CompiledDTypes(const OpInfo& info, const Backend& backend) {
   return dtypes;
 }
 
+// Behind the newest opset that an operator may be of; other domains than the
+// default one have one version each.
+int64_t EndOfOpsets(std::string_view op_type) {
+  return op_type.find('.') == std::string_view::npos ? onnx::kNewestOpset + 1
+                                                     : 2;
+}
+
 // The opsets below `end`, grouped by the steps of an operator.
 std::vector<std::string> OpsetGroups(std::string_view op_type, int64_t end) {
   std::vector<std::string> groups;
@@ -121,7 +128,7 @@ std::vector<OnnxEntry> MakeOnnxTable() {
   std::map<std::string_view, OnnxEntry> table;
   for (const std::string_view op_type : onnx::ConvertedOps()) {
     table[op_type] = {op_type, onnx::FindConverter(op_type)->op,
-                      OpsetGroups(op_type, onnx::kNewestOpset + 1)};
+                      OpsetGroups(op_type, EndOfOpsets(op_type))};
   }
   // Operators of older opsets only, which a step turns into another.
   for (const std::string_view op_type : onnx::UpgradedOps()) {

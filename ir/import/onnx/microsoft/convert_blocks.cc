@@ -215,6 +215,7 @@ Status GatherBlockQuantized(NodeContext& context) {
   Value codes = g.Take(table.data, table.indices, table.gather_axis);
   if (is_packed) codes = UnpackBits(g, codes, table.bits);
   Value y = g.Cast(codes, dtype);
+  ENCORE_RETURN_IF_ERROR(g.status());
   const Shape taken = context.shape(y);
   if (table.zero_points.valid()) {
     ENCORE_ASSIGN_OR_RETURN(

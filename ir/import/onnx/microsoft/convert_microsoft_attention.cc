@@ -118,6 +118,9 @@ StatusOr<Operands> ReadMultiHead(NodeContext& context) {
                           ReadHeadCount(context, "num_heads"));
   const Value query = context.Input(0);
   Operands operands;
+  if (context.HasInput(3)) {
+    ENCORE_RETURN_IF_ERROR(context.CheckVector(3, "bias"));
+  }
   const bool packed = query.rank() == 5;
   const bool packed_keys =
       context.HasInput(1) && context.rank(context.Input(1)) == 5;
@@ -223,6 +226,9 @@ Status Attention(NodeContext& context) {
   GraphBuilder& g = context.builder();
   ENCORE_ASSIGN_OR_RETURN(const int64_t heads,
                           ReadHeadCount(context, "num_heads"));
+  if (context.HasInput(2)) {
+    ENCORE_RETURN_IF_ERROR(context.CheckVector(2, "bias"));
+  }
   const Value all = MatMul(context, context.Input(0), context.Input(1));
   ENCORE_RETURN_IF_ERROR(g.status());
   const Value projected = WithBias(context, all, 2, 0);

@@ -15,22 +15,11 @@ namespace {
 // The dtype that sums and normalizations of `dtype` are computed in.
 DType WideOf(DType dtype) { return BitWidth(dtype) < 32 ? DType::kF32 : dtype; }
 
-// x / sqrt(mean(x^2) + epsilon) * scale over the dims from `axis` on; output
-// `inverse` is the first factor, but for x, in f32.
+// The standard's RMSNormalization over the dims from `axis` on; output
+// `inverse` is what x and the scale are multiplied by.
 StatusOr<Value> RmsNormalized(NodeContext& context, Value x, Value scale,
                               int64_t axis, float epsilon, int inverse) {
   GraphBuilder& g = context.builder();
-  if (scale.rank() > x.rank() - axis) {
-    return NodeContext::Error(StrCat("the scale is ", scale.type(), " for ",
-                                     x.type(), " normalized from axis ", axis));
-  }
-  for (int i = 0; i < scale.rank(); ++i) {
-    const int own = scale.rank() - 1 - i;
-    if (scale.shape()[own] == Dim(1)) continue;
-    UnifyDims(context, &x, x.rank() - 1 - i, &scale, own);
-  }
-  const Shape shape = context.shape(x);
-  const Shape normalized(Dims(shape.dims().begin() + axis, shape.dims().end()));
   if (context.WantsOutput(inverse)) {
     const Value wide = g.Cast(x, WideOf(x.dtype()));
     const Value mean = g.Mean(g.Mul(wide, wide), AxesFrom(axis, x.rank()),
@@ -38,7 +27,9 @@ StatusOr<Value> RmsNormalized(NodeContext& context, Value x, Value scale,
     ENCORE_RETURN_IF_ERROR(
         context.Output(inverse, g.Rsqrt(g.Add(mean, epsilon))));
   }
-  return g.RmsNorm(x, g.BroadcastTo(scale, normalized), axis, epsilon);
+  return StandardCalls(context).Call(
+      "RMSNormalization", {x, scale},
+      {IntAttr("axis", axis), FloatAttr("epsilon", epsilon)});
 }
 
 Status SimplifiedLayerNormalization(NodeContext& context) {
@@ -65,6 +56,10 @@ StatusOr<Value> SkipSum(NodeContext& context, int bias) {
   GraphBuilder& g = context.builder();
   const Value input = context.Input(0);
   const DType dtype = WideOf(input.dtype());
+  if (input.rank() < 1) {
+    return NodeContext::Error(
+        StrCat("input 0 is ", input.type(), ", expected at least one dim"));
+  }
   Value sum = input;
   for (const int i : {1, bias}) {
     if (!context.HasInput(i)) continue;

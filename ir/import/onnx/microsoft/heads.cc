@@ -50,6 +50,7 @@ StatusOr<int64_t> ReadHeadCount(NodeContext& context, std::string_view name) {
 
 StatusOr<Value> SplitHeads(NodeContext& context, Value x, int64_t heads,
                            std::string_view what) {
+  ENCORE_RETURN_IF_ERROR(context.builder().status());
   const Shape shape = context.shape(x);
   if (shape.rank() != 3 ||
       (shape[2].is_constant() && shape[2].constant() % heads != 0)) {
