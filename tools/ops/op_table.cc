@@ -100,7 +100,11 @@ std::vector<std::string> OpsetGroups(std::string_view op_type, int64_t end) {
 // The opset at which an operator is no longer read.
 int64_t OpsetEnd(std::string_view op_type) {
   constexpr std::string_view kMlDomain = "ai.onnx.ml";
-  if (!op_type.starts_with(kMlDomain)) return onnx::kNewestOpset + 1;
+  if (op_type.find('.') == std::string_view::npos) {
+    return onnx::kNewestOpset + 1;
+  }
+  // Other domains have one.
+  if (!op_type.starts_with(kMlDomain)) return 2;
   const std::string_view name = op_type.substr(kMlDomain.size() + 1);
   int64_t end = onnx::kNewestMlOpset + 1;
   while (!onnx::FindSchema(kMlDomain, name, end - 1).ok()) --end;

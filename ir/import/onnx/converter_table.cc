@@ -27,7 +27,11 @@ const std::map<std::string_view, const Converter*>& Table() {
           ScanConverters(),        AttentionConverters(),
           DecoderConverters(),     EncoderConverters(),
           FeatureConverters(),     LinearConverters(),
-          SvmConverters(),         TreeConverters()}) {
+          SvmConverters(),         TreeConverters(),
+          BlockConverters(),       FusedConverters(),
+          QLinearConverters(),     DynamicQuantizeConverters(),
+          GroupQueryConverters(),  SkipNormalizationConverters(),
+          MicrosoftAttentionConverters()}) {
       for (const Converter& converter : theme) {
         all.emplace(converter.op_type, &converter);
       }

@@ -62,6 +62,15 @@ std::span<const Converter> TreeConverters();
 std::span<const Converter> UnpoolConverters();
 std::span<const Converter> QuantizeConverters();
 
+// Of the domain com.microsoft.
+std::span<const Converter> BlockConverters();
+std::span<const Converter> DynamicQuantizeConverters();
+std::span<const Converter> FusedConverters();
+std::span<const Converter> GroupQueryConverters();
+std::span<const Converter> MicrosoftAttentionConverters();
+std::span<const Converter> QLinearConverters();
+std::span<const Converter> SkipNormalizationConverters();
+
 }  // namespace encore::onnx
 
 #endif  // ENCORE_IR_IMPORT_ONNX_CONVERTERS_H_

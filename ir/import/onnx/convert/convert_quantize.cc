@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "encore/ir/import/onnx/convert/quantization.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/image/window.h"
 #include "encore/ir/support/status_macros.h"
@@ -12,37 +13,6 @@
 
 namespace encore::onnx {
 namespace {
-
-// A parameter of quantization in a shape that spreads over `shape`: a scalar
-// as it is, a vector along `axis`, blocks of `block` along `axis` repeated.
-StatusOr<Value> Spread(NodeContext& context, Value value, const Shape& shape,
-                       int64_t axis, int64_t block) {
-  GraphBuilder& g = context.builder();
-  if (value.rank() == 0) return value;
-  if (value.rank() == 1 && block == 0) {
-    if (value.shape()[0] == Dim(1)) return context.Reshape(value, {});
-    if (axis < 0 || axis >= shape.rank()) {
-      return NodeContext::Error(
-          StrCat("attribute axis is outside of rank ", shape.rank()));
-    }
-    Dims dims(shape.rank() - axis, 1);
-    dims[0] = value.shape()[0];
-    return context.Reshape(value, std::move(dims));
-  }
-  if (value.rank() != shape.rank() || block < 1 || axis < 0 ||
-      axis >= shape.rank()) {
-    return NodeContext::Error(StrCat("a scale or zero point is ", value.type(),
-                                     " does not fit ", shape.ToString()));
-  }
-  Dims wide = value.shape().dims(), flat = wide;
-  Ints axes;
-  for (int i = 0; i < value.rank(); ++i) axes.push_back(i + (i > axis));
-  wide.insert(wide.begin() + axis + 1, block);
-  flat[axis] = flat[axis] * block;
-  const Value repeated = context.Reshape(
-      g.Broadcast(value, Shape(std::move(wide)), std::move(axes)), flat);
-  return g.SliceAxis(repeated, axis, 0, shape[axis]);
-}
 
 struct Axis {
   int64_t axis = 0, block = 0;
@@ -58,18 +28,6 @@ StatusOr<Axis> ReadAxis(NodeContext& context, int rank) {
     return NodeContext::Error(StrCat("attribute block_size is ", axis.block));
   }
   return axis;
-}
-
-// round(x) + zero point, as near as `dtype` has it; to floats what is too large
-// becomes the largest, where it saturates.
-Value Quantized(GraphBuilder& g, Value scaled, Value zero_point, DType dtype,
-                bool saturates = true) {
-  if (IsFloat(dtype)) return g.Cast(scaled, dtype, saturates);
-  Value rounded = g.Round(scaled);
-  if (zero_point.valid()) {
-    rounded = g.Add(rounded, g.Cast(zero_point, rounded.dtype()));
-  }
-  return g.Cast(rounded, dtype);
 }
 
 // The dtype that an attribute names; nothing where it is absent or 0.
@@ -110,14 +68,16 @@ Status QuantizeLinear(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const bool saturates,
                           context.attributes().Bool("saturate", true));
   const Shape shape = context.shape(x);
-  ENCORE_ASSIGN_OR_RETURN(Value scale, Spread(context, context.Input(1), shape,
-                                              axis.axis, axis.block));
+  ENCORE_ASSIGN_OR_RETURN(
+      Value scale,
+      SpreadParameter(context, context.Input(1), shape, axis.axis, axis.block));
   DType dtype = wanted.value_or(DType::kU8);
   Value zero_point;
   if (context.HasInput(2)) {
     dtype = context.dtype(context.Input(2));
-    ENCORE_ASSIGN_OR_RETURN(zero_point, Spread(context, context.Input(2), shape,
-                                               axis.axis, axis.block));
+    ENCORE_ASSIGN_OR_RETURN(
+        zero_point, SpreadParameter(context, context.Input(2), shape, axis.axis,
+                                    axis.block));
   }
   if (IsInteger(scale.dtype())) scale = g.Cast(scale, DType::kF32);
   if (precision && *precision != scale.dtype()) {
@@ -136,54 +96,31 @@ Status DequantizeLinear(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const std::optional<DType> wanted,
                           NamedFloat(context, "output_dtype"));
   const Shape shape = context.shape(x);
-  ENCORE_ASSIGN_OR_RETURN(Value scale, Spread(context, context.Input(1), shape,
-                                              axis.axis, axis.block));
+  ENCORE_ASSIGN_OR_RETURN(
+      Value scale,
+      SpreadParameter(context, context.Input(1), shape, axis.axis, axis.block));
   if (wanted && *wanted != scale.dtype()) scale = g.Cast(scale, *wanted);
   const bool integers = IsInteger(x.dtype());
   if (context.HasInput(2) && integers) {
-    ENCORE_ASSIGN_OR_RETURN(
-        const Value zero_point,
-        Spread(context, context.Input(2), shape, axis.axis, axis.block));
+    ENCORE_ASSIGN_OR_RETURN(const Value zero_point,
+                            SpreadParameter(context, context.Input(2), shape,
+                                            axis.axis, axis.block));
     x = g.Sub(g.Cast(x, DType::kI32), g.Cast(zero_point, DType::kI32));
   }
   return context.Output(0, g.Mul(g.Cast(x, scale.dtype()), scale));
 }
 
-// To u8, with a scale and a zero point from the data, so that 0 is exact.
+// To u8, with a scale and a zero point from the data.
 Status DynamicQuantizeLinear(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   GraphBuilder& g = context.builder();
   const Value x = context.Input(0);
-  Ints axes = AxesFrom(0, x.rank());
-  const Value low = g.Min(g.Reduce(x, Combiner::kMin, axes), 0.0);
-  const Value high = g.Max(g.Reduce(x, Combiner::kMax, axes), 0.0);
-  const Value range = g.Sub(high, low);
-  // Of nothing but zeros the scale is 1, as everybody has it.
-  const Value scale = g.Select(g.Compare(range, 0.0, Comparison::kEq), 1.0,
-                               g.Div(range, 255.0));
-  const Value zero_point =
-      g.Cast(g.Round(g.Div(g.Neg(low), scale)), DType::kU8);
-  ENCORE_RETURN_IF_ERROR(
-      context.Output(0, Quantized(g, g.Div(x, scale), zero_point, DType::kU8)));
-  ENCORE_RETURN_IF_ERROR(context.Output(1, scale));
-  return context.Output(2, zero_point);
-}
-
-// Input i less its zero point, as i32. A vector of zero points lies along
-// `axis` of the operand, counted from its end.
-Value Centered(NodeContext& context, int i, int zero_point, int axis) {
-  GraphBuilder& g = context.builder();
-  const Value x = g.Cast(context.Input(i), DType::kI32);
-  if (!context.HasInput(zero_point)) return x;
-  Value zero = g.Cast(context.Input(zero_point), DType::kI32);
-  if (zero.rank() == 1 && zero.shape()[0] == Dim(1)) {
-    zero = context.Reshape(zero, {});
-  } else if (zero.rank() == 1) {
-    Dims dims(axis, 1);
-    dims[0] = zero.shape()[0];
-    zero = context.Reshape(zero, std::move(dims));
-  }
-  return g.Sub(x, zero);
+  const DynamicRange range = RangeOf(g, x);
+  const Value y =
+      Quantized(g, g.Div(x, range.scale), range.zero_point, DType::kU8);
+  ENCORE_RETURN_IF_ERROR(context.Output(0, y));
+  ENCORE_RETURN_IF_ERROR(context.Output(1, range.scale));
+  return context.Output(2, range.zero_point);
 }
 
 Status MatMulInteger(NodeContext& context) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "encore/ir/import/onnx/convert/quantization.h"
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -18,6 +19,8 @@ struct Recurrence {
   int gates = 1;
   int64_t hidden = 0;
   bool batch_first = false;
+  // Whether products take their first operand rounded as u8.
+  bool quantizes = false;
   // Per direction: whether it runs backward.
   std::vector<bool> backward;
   // Per direction, one after the other.
@@ -163,6 +166,8 @@ StatusOr<Recurrence> ReadRecurrence(
     shape.clip = clip;
   }
   ENCORE_ASSIGN_OR_RETURN(shape.batch_first, attributes.Bool("layout", false));
+  ENCORE_ASSIGN_OR_RETURN(shape.quantizes,
+                          attributes.Bool("encore.quantizes", false));
   attributes.Ignore("output_sequence");
   shape.x = context.Input(0);
   shape.w = context.Input(1);
@@ -221,7 +226,8 @@ DirectionResult RunDirection(GraphBuilder& g, const Recurrence& shape, int d,
                              std::span<const Value> initial,
                              std::span<const Value> captures,
                              const Step& step) {
-  Value x = g.MatMul(shape.x, g.TransposeMatrix(Part(g, shape.w, d)));
+  const Value input = shape.quantizes ? RoundedToRange(g, shape.x) : shape.x;
+  Value x = g.MatMul(input, g.TransposeMatrix(Part(g, shape.w, d)));
   if (shape.bias.valid()) x = g.Add(x, BiasOf(g, shape, d, 0));
   Values operands;
   for (const Value& state : initial) operands.push_back(Part(g, state, d));
@@ -303,6 +309,7 @@ Values Recurrent(GraphBuilder& g, const Recurrence& shape, int d) {
 
 // h R^T and the recurrence's biases: [B, G H].
 Value FromHidden(const Cell& cell, Value hidden) {
+  if (cell.shape.quantizes) hidden = RoundedToRange(cell.g, hidden);
   const Value product = cell.g.MatMul(hidden, cell.captures[0]);
   return cell.shape.bias.valid() ? cell.g.Add(product, cell.captures[1])
                                  : product;

@@ -13,7 +13,7 @@
 namespace encore::onnx {
 namespace {
 
-// schemas.def as it stands.
+// schemas.def and microsoft_schemas.def as they stand.
 struct TypesRow {
   std::string_view name, types;
 };
@@ -29,6 +29,8 @@ struct OperatorRow {
 #define ENCORE_ONNX_TYPES(name, types) {name, types},
 constexpr TypesRow kTypesRows[] = {
 #include "encore/ir/import/onnx/format/schemas.def"
+// Behind it: rows are sorted by domain.
+#include "encore/ir/import/onnx/format/microsoft_schemas.def"
 };
 #undef ENCORE_ONNX_OPERATOR
 #undef ENCORE_ONNX_DEPRECATED
@@ -42,10 +44,14 @@ constexpr TypesRow kTypesRows[] = {
   {domain, name, since, true, "", "", "", ""},
 constexpr OperatorRow kOperatorRows[] = {
 #include "encore/ir/import/onnx/format/schemas.def"
+// Behind it: rows are sorted by domain.
+#include "encore/ir/import/onnx/format/microsoft_schemas.def"
 };
 #undef ENCORE_ONNX_OPERATOR
 #undef ENCORE_ONNX_DEPRECATED
 #undef ENCORE_ONNX_TYPES
+
+constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr std::pair<std::string_view, ElementType> kElements[] = {
     {"float", ElementType::kFloat},
@@ -192,6 +198,19 @@ static_assert(std::ranges::is_sorted(kOperatorRows, {},
                                                        row.since);
                                      }));
 
+Status NoSuchOperator(std::string_view domain, std::string_view op_type,
+                      int64_t opset) {
+  if (domain == kMicrosoft) {
+    return NotFoundError(StrCat("the operator ", op_type, " of the domain ",
+                                domain, " is not supported"));
+  }
+  return NotFoundError(
+      StrCat("the operator ", op_type, " of opset ", opset,
+             " is not supported: the standard",
+             domain.empty() ? "" : StrCat(" (domain ", domain, ")"),
+             " has none of that name"));
+}
+
 // Parsed when first asked for: a model has few of the operators.
 const Schema& SchemaOf(const OperatorRow& row) {
   struct Entry {
@@ -216,11 +235,11 @@ StatusOr<const Schema*> FindSchema(std::string_view domain,
   const auto versions = std::ranges::equal_range(
       kOperatorRows, std::tie(domain, op_type), {}, KeyOf);
   if (versions.empty()) {
-    return NotFoundError(
-        StrCat("the operator ", op_type, " of opset ", opset,
-               " is not supported: the standard",
-               domain.empty() ? "" : StrCat(" (domain ", domain, ")"),
-               " has none of that name"));
+    // ONNX Runtime writes this one of its own in the default domain.
+    if (domain.empty() && op_type == "SimplifiedLayerNormalization") {
+      return FindSchema(kMicrosoft, op_type, opset);
+    }
+    return NoSuchOperator(domain, op_type, opset);
   }
   const auto newer = std::ranges::upper_bound(
       versions, opset, {},

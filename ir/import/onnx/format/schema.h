@@ -1,8 +1,10 @@
 // The operators of the ONNX standard as data: every version of each, with its
-// inputs, outputs, attributes and their types.
+// inputs, outputs, attributes and their types; and those of ONNX Runtime's
+// domain com.microsoft that Encore has.
 //
-// schemas.def is written by export_schemas.py from the onnx package; a row is
-// parsed on first use. Thread-safe: schemas never change.
+// schemas.def is written by export_schemas.py from the onnx package,
+// microsoft_schemas.def by export_microsoft_schemas.py from onnxruntime; a row
+// is parsed on first use. Thread-safe: schemas never change.
 #ifndef ENCORE_IR_IMPORT_ONNX_FORMAT_SCHEMA_H_
 #define ENCORE_IR_IMPORT_ONNX_FORMAT_SCHEMA_H_
 
