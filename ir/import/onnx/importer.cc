@@ -338,7 +338,7 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
   const Status& status = scope.builder().status();
   switch (status.code()) {
     case StatusCode::kInvalidArgument:
-      return scope.Stop(Obstacle::kMisfit, status);
+      return scope.Stop(Obstacle::kShapeMismatch, status);
     case StatusCode::kUnimplemented:  // sizes must be known for it
       return scope.Stop(Obstacle::kUnknown, status);
     default:
@@ -357,7 +357,8 @@ Status Pass::CheckOutputs(const Node& node, const Declared& declared,
     if (fits.ok()) continue;
     ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
     const Status error = WithAttributes(*schema, node, fits);
-    if (scope.obstacle() != Obstacle::kMisfit || options_.strict) return error;
+    if (scope.obstacle() != Obstacle::kShapeMismatch || options_.strict)
+      return error;
     scope.ClearObstacle();
     ENCORE_RETURN_IF_ERROR(warnings_->Add(Annotate(error, NodeTitle(node))));
   }

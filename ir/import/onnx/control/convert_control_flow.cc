@@ -147,7 +147,7 @@ StatusOr<std::vector<Body>> MakeBranches(NodeContext& context,
                            MakeBody(context, context.builder(), otherwise,
                                     captures, {}, {.obstacle = &obstacles[1]})};
   for (int i = 0; i < 2; ++i) {
-    if (!made[i].ok() && obstacles[i] == Obstacle::kMisfit &&
+    if (!made[i].ok() && obstacles[i] == Obstacle::kShapeMismatch &&
         made[1 - i].ok() && context.bodies().extents_given()) {
       made[i] = Impossible(context, captures, *made[1 - i], made[i].status(),
                            symbols);

@@ -169,7 +169,7 @@ StatusOr<std::optional<NodeQueue::Names>> NodeQueue::FindMixed(
     Obstacle obstacle = Obstacle::kNone;
     StatusOr<Body> body = MakeBody(context, context.builder(), *graph, captures,
                                    {}, {.mixed = true, .obstacle = &obstacle});
-    if (!body.ok() && obstacle == Obstacle::kMisfit &&
+    if (!body.ok() && obstacle == Obstacle::kShapeMismatch &&
         context.bodies().extents_given()) {
       return std::nullopt;
     }

@@ -60,7 +60,7 @@ struct Formal {
 // InvalidArgument where an input of a subgraph is declared of another dtype,
 // rank or, if `extents`, extent than the node gives. A loop's extents are often
 // declared as they are in the first trip.
-// Stops at kMisfit where it is of another rank or extent.
+// Stops at kShapeMismatch where it is of another rank or extent.
 Status CheckFormal(Scope& scope, const ValueInfo& input, const TensorType& type,
                    bool extents = false);
 

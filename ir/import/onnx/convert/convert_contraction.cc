@@ -89,10 +89,8 @@ Status TransposedPadding(NodeContext& context, const Shape& input,
   if (wanted && wanted->size() == spatial + 2) {
     wanted->erase(wanted->begin(), wanted->begin() + 2);
   }
-  if (wanted && wanted->size() != spatial) {
-    return NodeContext::Error(StrCat("attribute output_shape has ",
-                                     wanted->size(), " entries, expected ",
-                                     spatial));
+  if (wanted) {
+    ENCORE_RETURN_IF_ERROR(CheckEntries(*wanted, spatial, 0, "output_shape"));
   }
   for (size_t i = 0; i < spatial; ++i) {
     const Dim& extent = input[static_cast<int>(i) + 2];
@@ -127,11 +125,7 @@ StatusOr<Window> TransposedWindow(NodeContext& context, const Shape& input,
   const size_t spatial = window.sizes.size();
   ENCORE_ASSIGN_OR_RETURN(
       *extra, context.attributes().Ints("output_padding", Ints(spatial, 0)));
-  if (extra->size() != spatial) {
-    return NodeContext::Error(StrCat("attribute output_padding has ",
-                                     extra->size(), " entries, expected ",
-                                     spatial));
-  }
+  ENCORE_RETURN_IF_ERROR(CheckEntries(*extra, spatial, 0, "output_padding"));
   ENCORE_RETURN_IF_ERROR(TransposedPadding(context, input, *extra, &window));
   return window;
 }

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/shapes/unify_dims.h"
@@ -182,12 +185,39 @@ CastAttrs CastTo(DType dtype, bool saturate) {
   return {dtype, saturate && IsFloat(dtype) && BitWidth(dtype) <= 8};
 }
 
+// Numbers as scales: the power of two above |x| or at it, below or at it, or
+// nearest to it, as `round_mode` says; the least one of what is smaller, NaN of
+// infinities.
+Value ToScale(GraphBuilder& g, Value x, bool saturate,
+              std::string_view round_mode) {
+  constexpr DType kScale = DType::kF8E8M0;
+  if (x.dtype() != DType::kF32) x = g.Cast(x, DType::kF32);
+  const Value magnitude = g.Max(g.Abs(x), 0x1p-127);
+  const Value finite =
+      g.Select(g.Unary(Op::kIsInf, x),
+               g.Scalar(DType::kF32, std::numeric_limits<double>::quiet_NaN()),
+               magnitude);
+  const bool down = round_mode == "down";
+  if (round_mode == "nearest") return g.Cast(finite, kScale, saturate);
+  // One step from the nearest one, where that is on the wrong side.
+  const Value nearest =
+      g.Cast(g.Cast(finite, kScale, /*saturate=*/true), DType::kF32);
+  const Value wrong =
+      g.Compare(nearest, finite, down ? Comparison::kGt : Comparison::kLt);
+  return g.Cast(g.Select(wrong, g.Mul(nearest, down ? 0.5 : 2.0), nearest),
+                kScale, saturate);
+}
+
 // `x` in another dtype, strings included.
-Value Converted(NodeContext& context, Value x, DType to, bool saturate) {
+Value Converted(NodeContext& context, Value x, DType to, bool saturate,
+                std::string_view round_mode) {
   if (IsString(to) && IsString(x.dtype())) return x;
   if (IsString(to)) return context.Emit(Op::kStringFormat, {x});
   if (IsString(x.dtype())) {
     return context.Emit(Op::kStringParse, {x}, ElementTypeAttrs{to});
+  }
+  if (to == DType::kF8E8M0 && x.dtype() != to) {
+    return ToScale(context.builder(), x, saturate, round_mode);
   }
   return context.Emit(Op::kCast, {x}, CastTo(to, saturate));
 }
@@ -210,19 +240,21 @@ Status Cast(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const bool saturate,
                           context.attributes().Bool("saturate", true));
   ENCORE_ASSIGN_OR_RETURN(const DType dtype, TargetOf(to));
-  context.attributes().Ignore("round_mode");
-  return context.Output(0,
-                        Converted(context, context.Input(0), dtype, saturate));
+  ENCORE_ASSIGN_OR_RETURN(const std::string round_mode,
+                          context.attributes().String("round_mode", "up"));
+  return context.Output(
+      0, Converted(context, context.Input(0), dtype, saturate, round_mode));
 }
 
 Status CastLike(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   ENCORE_ASSIGN_OR_RETURN(const bool saturate,
                           context.attributes().Bool("saturate", true));
-  context.attributes().Ignore("round_mode");
+  ENCORE_ASSIGN_OR_RETURN(const std::string round_mode,
+                          context.attributes().String("round_mode", "up"));
   return context.Output(
       0, Converted(context, context.Input(0), context.dtype(context.Input(1)),
-                   saturate));
+                   saturate, round_mode));
 }
 
 // The same bits as another dtype of that width: integers wrap, and nothing else

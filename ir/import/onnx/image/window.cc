@@ -13,22 +13,6 @@ namespace {
 // Larger entries are no windows, and would overflow what is computed from them.
 constexpr int64_t kMaxEntry = INT32_MAX;
 
-Status CheckEntries(const Ints& entries, size_t count, int64_t least,
-                    std::string_view name) {
-  if (entries.size() != count) {
-    return NodeContext::Error(StrCat("attribute ", name, " has ",
-                                     entries.size(), " entries, expected ",
-                                     count));
-  }
-  for (const int64_t entry : entries) {
-    if (entry < least || entry > kMaxEntry) {
-      return NodeContext::Error(StrCat("attribute ", name, " has the entry ",
-                                       entry, ", which is out of range"));
-    }
-  }
-  return OkStatus();
-}
-
 // What `count` windows that begin `stride` elements apart and reach so far need
 // behind an axis of so many elements, `low` before it; never less than `least`.
 Dim PaddingBehind(const Dim& extent, const Dim& low, const Dim& least,
@@ -83,6 +67,22 @@ void PadCeil(const Shape& input, Window* window) {
 }
 
 }  // namespace
+
+Status CheckEntries(const Ints& entries, size_t count, int64_t least,
+                    std::string_view name) {
+  if (entries.size() != count) {
+    return NodeContext::Error(StrCat("attribute ", name, " has ",
+                                     entries.size(), " entries, expected ",
+                                     count));
+  }
+  for (const int64_t entry : entries) {
+    if (entry < least || entry > kMaxEntry) {
+      return NodeContext::Error(StrCat("attribute ", name, " has the entry ",
+                                       entry, ", which is out of range"));
+    }
+  }
+  return OkStatus();
+}
 
 StatusOr<Window> ReadWindow(NodeContext& context, const Shape& input,
                             std::optional<Ints> sizes, bool ceil_mode) {

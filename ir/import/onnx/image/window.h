@@ -2,6 +2,10 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_IMAGE_WINDOW_H_
 #define ENCORE_IR_IMPORT_ONNX_IMAGE_WINDOW_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
 #include "encore/ir/build/builder.h"
 #include "encore/ir/import/onnx/scope/context.h"
 #include "encore/ir/ops/attributes.h"
@@ -16,6 +20,11 @@ struct Window {
   Ints sizes, strides, dilations;
   Dims padding_low, padding_high;
 };
+
+// Whether an attribute of a window has `count` entries, which are at least
+// `least` and no larger than any window; else InvalidArgument.
+Status CheckEntries(const Ints& entries, size_t count, int64_t least,
+                    std::string_view name);
 
 // kernel_shape (or `sizes` where the attribute may be left out and is),
 // strides, dilations, pads and auto_pad of a node over inputs of shape [N, C,

@@ -142,7 +142,7 @@ class NodeContext {
   }
   // Inputs whose shapes do not go together: with others the node may be right.
   Status ShapeMismatch(std::string_view message) {
-    return scope_.Stop(Obstacle::kMisfit, InvalidArgumentError(message));
+    return scope_.Stop(Obstacle::kShapeMismatch, InvalidArgumentError(message));
   }
   // Something data-dependent is needed now: Unimplemented with the message.
   Status Unknown(std::string_view message) {

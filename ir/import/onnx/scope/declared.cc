@@ -116,7 +116,7 @@ Status CheckDeclared(std::string_view name, const Type& declared,
     fits = dim.constant() == *dims[i].value;
   }
   if (fits) return OkStatus();
-  return scope.Stop(Obstacle::kMisfit,
+  return scope.Stop(Obstacle::kShapeMismatch,
                     InvalidArgumentError(
                         StrCat("value ", Quote(name), " is declared ",
                                ShapeText(dims), " but is ", type.ToString())));

@@ -36,7 +36,8 @@ class Declared {
 
   // InvalidArgument where the value of that name, in `scope`, is of another
   // kind or dtype than declared, or of another rank or extent: then it stops at
-  // kMisfit, because a branch that is not for the extents given is like that.
+  // kShapeMismatch, because a branch that is not for the extents given is like
+  // that.
   Status Check(std::string_view name, const TensorType& type,
                Scope& scope) const;
 

@@ -70,8 +70,8 @@ bool IsWeight(const Literal& literal);
 // Why a node could not be imported, where another way of importing it, or what
 // is around it, may go through.
 enum class Obstacle : uint8_t {
-  kNone,        // there is no other way: the model is wrong or not supported
-  kMisfit,      // shapes do not go together; with other extents they may
+  kNone,           // there is no other way: the model is wrong or not supported
+  kShapeMismatch,  // shapes do not go together; with other extents they may
   kMixedRanks,  // an If gives a value in one rank or another, see node_queue.h
   kUnknown,     // it takes a data-dependent value, rank or extent
 };
