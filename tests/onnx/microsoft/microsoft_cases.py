@@ -1,4 +1,5 @@
 """The cases that make_cases.py runs: for each operator, attributes and inputs."""
+import dataclasses
 import itertools
 from dataclasses import dataclass, field
 
@@ -40,10 +41,8 @@ def scalar(value, dtype=np.float32):
 
 def static(case):
     """Without names of dims, where some are of inputs whose extents are constants."""
-    for given in case.inputs:
-        if given is not None:
-            given.names = ''
-    return case
+    inputs = [given and dataclasses.replace(given, names='') for given in case.inputs]
+    return dataclasses.replace(case, inputs=inputs)
 
 
 def codes(names, dtype, *shape):

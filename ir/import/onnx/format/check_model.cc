@@ -24,6 +24,7 @@ constexpr int64_t kNewestIrVersion = 14;
 // The newest version of a domain that the table of operators has.
 int64_t NewestVersion(std::string_view domain) {
   if (domain.empty()) return kNewestOpset;
+  if (domain == "ai.onnx.ml") return kNewestMlOpset;
   return IsKnownDomain(domain) ? 1 : std::numeric_limits<int64_t>::max();
 }
 

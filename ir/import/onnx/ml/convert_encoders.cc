@@ -61,8 +61,10 @@ Status EmitMapping(NodeContext& context, const Mapping& mapping) {
 }
 
 // The lists that LabelEncoder has for keys and for values: of the names
-// `prefix`_strings, _int64s, _floats and _tensor the one that is given.
-StatusOr<Literal> ReadList(NodeContext& context, const std::string& prefix) {
+// `prefix`_strings, _int64s, _floats and _tensor the one that is given, as
+// `name`.
+StatusOr<Literal> ReadList(NodeContext& context, const std::string& prefix,
+                           std::string* name) {
   AttributeReader& attributes = context.attributes();
   std::vector<std::string> given;
   Literal list;
@@ -92,7 +94,10 @@ StatusOr<Literal> ReadList(NodeContext& context, const std::string& prefix) {
                                        list.type(), ", expected a vector"));
     }
   }
-  if (given.size() == 1) return list;
+  if (given.size() == 1) {
+    *name = given[0];
+    return list;
+  }
   if (given.empty()) {
     return NodeContext::Error(StrCat(
         "one of the attributes ", prefix, "_strings, ", prefix, "_int64s, ",
@@ -135,11 +140,12 @@ StatusOr<Literal> ReadDefault(NodeContext& context, DType dtype) {
 Status LabelEncoder(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   Mapping mapping;
-  ENCORE_ASSIGN_OR_RETURN(mapping.keys, ReadList(context, "keys"));
-  ENCORE_ASSIGN_OR_RETURN(mapping.values, ReadList(context, "values"));
-  ENCORE_RETURN_IF_ERROR(CheckLength("values_*", mapping.values.element_count(),
+  std::string keys, values;
+  ENCORE_ASSIGN_OR_RETURN(mapping.keys, ReadList(context, "keys", &keys));
+  ENCORE_ASSIGN_OR_RETURN(mapping.values, ReadList(context, "values", &values));
+  ENCORE_RETURN_IF_ERROR(CheckLength(values, mapping.values.element_count(),
                                      mapping.keys.element_count(),
-                                     "that of the keys"));
+                                     StrCat("attribute ", keys)));
   ENCORE_ASSIGN_OR_RETURN(mapping.otherwise,
                           ReadDefault(context, mapping.values.dtype()));
   return EmitMapping(context, mapping);

@@ -70,6 +70,10 @@ Status TreeEnsembleV5(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   GraphBuilder& g = context.builder();
   const DType dtype = context.Input(0).dtype();
+  if (context.Input(0).rank() != 2) {
+    return NodeContext::Error(
+        StrCat("input X is ", context.Input(0).type(), ", expected [N, F]"));
+  }
   ENCORE_ASSIGN_OR_RETURN(TreeEnsemble trees, ReadTreeEnsemble(context, dtype));
   ENCORE_ASSIGN_OR_RETURN(const int64_t aggregate,
                           ReadChoice(context, "aggregate_function", 1, 4));

@@ -248,7 +248,7 @@ TEST(MlErrors, LinearModelsAndTables) {
                {{{{"keys_int64s", Integers({1})}},
                  "attributes keys_int64s and keys_floats are both given"},
                 {{{"values_int64s", Integers({1, 2})}},
-                 "attribute values_* has 2 entries, expected 1"}});
+                 "attribute values_int64s has 2 entries, expected 1"}});
   ExpectErrors("OneHotEncoder", {{"cats_int64s", Integers({1})}},
                {{{{"cats_strings", Texts({"a"})}}, "are both given"},
                 {{{"zeros", Number(2)}}, "attribute zeros is 2"}});
