@@ -51,8 +51,9 @@ struct MathEmitter {
   Value SinCos(const Value& x, int quadrant, MathFunction far);
 };
 
-// An element of `format`, of at most 8 bits, from its bits in an i8 to f32, as DecodeFloat gives it, and back, as EncodeFloat
-// does: integer operations in every lane, without branches.
+// An element of `format`, of at most 8 bits, from its bits in an i8 to f32, as
+// DecodeFloat gives it, and back, as EncodeFloat does: integer operations in
+// every lane, without branches.
 Value DecodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& bits);
 Value EncodeNarrow(IrBuilder& b, const FloatFormat& format, const Value& value);
 
