@@ -30,11 +30,8 @@ double RelativeTolerance(DType dtype) {
     case DType::kBF16:
       return 3e-2;
     default:
-      break;
+      return IsFloat(dtype) ? 2 * Epsilon(dtype) : 0.5;
   }
-  if (!IsFloat(dtype)) return 0.5;
-  // Without NaN parts of a decomposition saturate where the whole does not.
-  return FormatOf(dtype).has_nan() ? 2 * Epsilon(dtype) : LargestFinite(dtype);
 }
 
 void ExpectSameResults(const Graph& a, const Graph& b, uint64_t seed) {
@@ -72,6 +69,9 @@ TEST_P(OpTest, EvaluatesToTheInferredTypes) {
 TEST_P(OpTest, DecomposesToTheSameValues) {
   if (GetParam().level != OpLevel::kComposite) return;
   for (const DType dtype : GetParam().dtypes) {
+    // Without NaN the product saturates before the bias is added.
+    const bool saturates = IsFloat(dtype) && !FormatOf(dtype).has_nan();
+    if (GetParam().op == Op::kLinear && saturates) continue;
     for (uint64_t seed = 0; seed < 24; ++seed) {
       const auto graph =
           RandomNode(GetParam().op, dtype, seed, /*symbolic=*/seed % 2);
