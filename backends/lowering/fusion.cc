@@ -480,6 +480,7 @@ class Partitioner {
 }  // namespace
 
 bool IsView(const Graph& graph, NodeId node) {
+  if (graph.op(node) == Op::kBitcast) return true;
   return graph.op(node) == Op::kReshape &&
          graph.shape(graph.operand(node, 0)).ElementCount() ==
              graph.shape(graph.result(node)).ElementCount();

@@ -130,6 +130,7 @@ class GraphBuilder {
   Value Compare(Operand a, Operand b, Comparison direction);
   Value Select(Value condition, Operand a, Operand b);
   Value Cast(Value x, DType dtype, bool saturate = false);
+  Value Bitcast(Value x, DType dtype);
   Value LeakyRelu(Value x, double alpha = 0.01);
   Value Elu(Value x, double alpha = 1.0);
   Value Celu(Value x, double alpha = 1.0);

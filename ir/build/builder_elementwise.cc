@@ -155,6 +155,10 @@ Value GraphBuilder::Cast(Value x, DType dtype, bool saturate) {
   return Node1(Op::kCast, {x}, CastAttrs{dtype, saturate});
 }
 
+Value GraphBuilder::Bitcast(Value x, DType dtype) {
+  return Node1(Op::kBitcast, {x}, ElementTypeAttrs{dtype});
+}
+
 Value GraphBuilder::LeakyRelu(Value x, double alpha) {
   return Node1(Op::kLeakyRelu, {x}, AlphaAttrs{alpha});
 }

@@ -121,6 +121,7 @@ bool Rewriter::MovesNothing() const {
     case Op::kMean:
       return attrs<AxesAttrs>().axes.empty();
     case Op::kCast:
+    case Op::kBitcast:
       return graph_.dtype(operand()) == type_.dtype;
     case Op::kAssertion: {
       const Literal* known = graph_.constant(operand(1));
@@ -202,6 +203,7 @@ Simplified Rewriter::Composition() const {
   if (node_.operands.empty() || inner_op() != node_.op) return {};
   switch (node_.op) {
     case Op::kReshape:
+    case Op::kBitcast:
       return PendingNode{node_.op, {innermost()}, node_.attributes};
     case Op::kCast:
       return OfCast();

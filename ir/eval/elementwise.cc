@@ -7,6 +7,7 @@
 #include "encore/ir/eval/numbers.h"
 #include "encore/ir/ops/functions.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/status_macros.h"
 #include "encore/ir/types/float_formats.h"
 
 namespace encore::eval {
@@ -332,6 +333,13 @@ Results EvaluateElementwise(const EvalContext& context) {
     if constexpr (std::is_floating_point_v<W>) return UnaryFloat(context);
     if constexpr (!std::is_floating_point_v<W>) return IntUnary<W>(context);
   });
+}
+
+Results EvaluateBitcast(const EvalContext& context) {
+  const Literal& x = context.operands[0];
+  ENCORE_ASSIGN_OR_RETURN(Literal result,
+                          Literal::Copy(context.dtype(), x.dims(), x.bytes()));
+  return Literals{std::move(result)};
 }
 
 Results EvaluateCast(const EvalContext& context) {

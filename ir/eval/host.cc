@@ -35,6 +35,7 @@ ENCORE_ON_HOST(StringParse)
 ENCORE_ON_HOST(StringSplit)
 ENCORE_ON_HOST(StringNormalize)
 ENCORE_ON_HOST(StringMatch)
+ENCORE_ON_HOST(DecodeImage)
 #undef ENCORE_ON_HOST
 
 }  // namespace encore::eval

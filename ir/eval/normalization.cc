@@ -188,6 +188,9 @@ Results EvaluateAttention(const EvalContext& context) {
         dot += q[row * width + d] * k[(kv * keys + j) * width + d];
       }
       scores[j] = attrs.scale * dot;
+      if (attrs.softcap != 0) {
+        scores[j] = attrs.softcap * std::tanh(scores[j] / attrs.softcap);
+      }
       if (!mask.empty()) {
         scores[j] += mask[batch * mask_strides[0] + head * mask_strides[1] +
                           i * mask_strides[2] + j * mask_strides[3]];

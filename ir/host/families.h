@@ -32,9 +32,11 @@ struct HostContext {
   }
 };
 
-// Operators on sequences and optionals, and on strings. REQUIRES one of theirs.
+// Operators on sequences and optionals, on strings, and on image files.
+// REQUIRES one of theirs.
 StatusOr<Literals> ApplySequenceOp(const HostContext& context);
 StatusOr<Literals> ApplyStringOp(const HostContext& context);
+StatusOr<Literals> DecodeImage(const HostContext& context);
 
 }  // namespace encore::host
 

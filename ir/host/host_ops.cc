@@ -21,6 +21,8 @@ StatusOr<std::vector<Literal>> ApplyHostOp(Op op, const Attributes& attributes,
     case Op::kOptionalHas:
     case Op::kOptionalGet:
       return host::ApplySequenceOp(context);
+    case Op::kDecodeImage:
+      return host::DecodeImage(context);
     default:
       return host::ApplyStringOp(context);
   }

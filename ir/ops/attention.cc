@@ -25,6 +25,10 @@ Types InferAttention(const InferContext& context) {
   const Dim& width = context.shape(2)[3];
   ENCORE_RETURN_IF_ERROR(
       CheckShape(context, 2, Shape({query[0], kv_heads, length, width})));
+  if (const double cap = context.attrs<AttentionAttrs>().softcap; cap < 0) {
+    return context.Error(
+        StrCat("attribute softcap is ", cap, ", expected 0 or more"));
+  }
   if (context.operands.size() > 3) {
     ENCORE_RETURN_IF_ERROR(CheckRank(context, 3, 4));
     // Extents of 1 are repeated.

@@ -20,6 +20,25 @@ Types InferElementwise(const InferContext& context) {
   return std::vector<TensorType>{{dtype, context.shape(0), ValueKind::kTensor}};
 }
 
+Types InferBitcast(const InferContext& context) {
+  const TensorType& operand = context.operand(0);
+  const DType to = context.attrs<ElementTypeAttrs>().dtype;
+  const auto has_bits = [](DType dtype) {
+    return !IsString(dtype) && dtype != DType::kBool;
+  };
+  if (operand.kind != ValueKind::kTensor || !has_bits(operand.dtype)) {
+    return context.Error(StrCat("operand 0 is ",
+                                operand.ToString(context.symbols),
+                                ", expected a tensor of numbers"));
+  }
+  if (!has_bits(to) || BitWidth(to) != BitWidth(operand.dtype)) {
+    return context.Error(StrCat("attribute dtype is ", to,
+                                ", expected numbers as wide as ",
+                                operand.dtype));
+  }
+  return std::vector<TensorType>{{to, context.shape(0), ValueKind::kTensor}};
+}
+
 Types InferCast(const InferContext& context) {
   const TensorType& operand = context.operand(0);
   if (operand.kind != ValueKind::kTensor || IsString(operand.dtype)) {

@@ -161,6 +161,16 @@ Types InferStringNormalize(const InferContext& context) {
   return Like(context, std::move(shape));
 }
 
+Types InferDecodeImage(const InferContext& context) {
+  const DecodeImageAttrs& attrs = context.attrs<DecodeImageAttrs>();
+  ENCORE_RETURN_IF_ERROR(CheckRank(context, 0, 1));
+  ENCORE_RETURN_IF_ERROR(CheckLength(context, "size", attrs.size.size(), 2));
+  const int64_t channels = attrs.format == PixelFormat::kGrayscale ? 1 : 3;
+  return std::vector<TensorType>{
+      {DType::kU8, Shape({attrs.size[0], attrs.size[1], channels}),
+       ValueKind::kTensor}};
+}
+
 Types InferStringMatch(const InferContext& context) {
   return std::vector<TensorType>{
       {DType::kBool, context.shape(0), ValueKind::kTensor}};

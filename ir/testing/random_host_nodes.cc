@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "encore/ir/support/strings.h"
 
@@ -135,9 +137,25 @@ Values Strings(RandomOperands& r, Op op, DType dtype) {
   return {r.builder().Node1(op, {x, r.Like(DType::kString, shape)})};
 }
 
+// Of a portable graymap of 2 rows and 3 columns.
+Values Pixels(RandomOperands& r) {
+  std::vector<uint8_t> file;
+  for (const char c : std::string_view("P5 3 2 255 ")) {
+    file.push_back(static_cast<uint8_t>(c));
+  }
+  for (int i = 0; i < 6; ++i) {
+    file.push_back(static_cast<uint8_t>(r.Below(256)));
+  }
+  const auto bytes = Literal::Vector(std::span<const uint8_t>(file));
+  return {r.builder().Node1(
+      Op::kDecodeImage, {r.builder().Constant(bytes)},
+      DecodeImageAttrs{PixelFormat(r.Below(3)), r.FoundOut(Shape({2, 3}))})};
+}
+
 }  // namespace
 
 Values RandomHostNode(RandomOperands& r, Op op, DType dtype) {
+  if (op == Op::kDecodeImage) return Pixels(r);
   return Info(op).allows(DType::kF32) && op != Op::kStringFormat &&
                  op != Op::kStringParse
              ? Sequences(r, op, dtype)

@@ -65,6 +65,18 @@ Values Guarded(RandomOperands& r, DType dtype) {
                             AssertionAttrs{"never said"})};
 }
 
+// Bits that were computed are not the same everywhere; those of integers not
+// below 0 and not large are no NaNs.
+Values Bits(RandomOperands& r, DType dtype) {
+  std::vector<DType> sources;
+  for (const DType from : Info(Op::kBitcast).dtypes) {
+    if (BitWidth(from) != BitWidth(dtype) || from == DType::kBool) continue;
+    if (IsInteger(dtype) || IsUnsigned(from)) sources.push_back(from);
+  }
+  const DType from = sources[r.Below(sources.size())];
+  return {r.builder().Bitcast(r.Any(from, true), dtype)};
+}
+
 Values Elementwise(RandomOperands& r, Op op, DType dtype) {
   const bool exact = NeedsExact(op);
   if (op == Op::kCast) {
@@ -317,6 +329,7 @@ Values Attend(RandomOperands& r, DType dtype) {
   AttentionAttrs attrs;
   attrs.scale = 0.5;
   attrs.causal = r.Chance(50);
+  if (r.Chance(30)) attrs.softcap = 2;
   const Value q = r.Like(dtype, {batch, heads, queries, width});
   const Value k = r.Like(dtype, {batch, kv_heads, keys, width}, true);
   const Value v = r.Like(dtype, {batch, kv_heads, keys, out});
@@ -439,6 +452,8 @@ Values RandomTensorNode(RandomOperands& r, Op op, DType dtype) {
       return Source(r, op, dtype);
     case Op::kAssertion:
       return Guarded(r, dtype);
+    case Op::kBitcast:
+      return Bits(r, dtype);
     case Op::kDynamicSlice:
     case Op::kDynamicUpdateSlice:
     case Op::kGather:

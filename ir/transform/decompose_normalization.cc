@@ -166,6 +166,9 @@ Value DecomposeAttention(const DecomposeContext& context) {
   Value scores = g.Reshape(g.DotGeneral(grouped, key, {{3}, {3}}, batch),
                            {q[0], heads, queries, keys});
   scores = g.Mul(scores, attrs.scale);
+  if (attrs.softcap != 0) {
+    scores = g.Mul(g.Tanh(g.Div(scores, attrs.softcap)), attrs.softcap);
+  }
   if (context.operands.size() > 3) scores = g.Add(scores, context.wide(3));
   if (attrs.causal) {
     const Shape plane({queries, keys});

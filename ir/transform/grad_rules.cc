@@ -228,6 +228,7 @@ std::optional<std::vector<Value>> GradElementwise(GraphBuilder& g,
     Values chosen = Choose(g, node.x[0], node.dy);
     return Values{Value(), chosen[0], chosen[1]};
   }
+  if (node.op == Op::kBitcast) return Values{Value()};
   if (node.op == Op::kCast) {
     const DType from = node.x[0].dtype();
     return Values{IsFloat(from) ? g.Cast(node.dy, from) : Value()};

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/dtype.h"
@@ -74,7 +75,9 @@ class Literal {
   static Literal Absent(DType dtype, ValueKind kind);
 
   DType dtype() const { return dtype_; }
-  const std::vector<int64_t>& dims() const { return dims_; }
+  const std::vector<int64_t>& dims() const ABSL_ATTRIBUTE_LIFETIME_BOUND {
+    return dims_;
+  }
   int rank() const { return static_cast<int>(dims_.size()); }
   int64_t element_count() const { return element_count_; }
   Shape shape() const { return Shape(std::span<const int64_t>(dims_)); }
@@ -83,12 +86,12 @@ class Literal {
   ValueKind kind() const { return kind_; }
   // The tensors of a sequence; an optional's value, none or one. REQUIRES
   // kind() other than kTensor.
-  const std::vector<Literal>& elements() const;
+  const std::vector<Literal>& elements() const ABSL_ATTRIBUTE_LIFETIME_BOUND;
   // The same by value: moved where no other literal shares them.
   std::vector<Literal> TakeElements() &&;
 
   // The bytes; REQUIRES a tensor, and none of strings.
-  std::span<const std::byte> bytes() const;
+  std::span<const std::byte> bytes() const ABSL_ATTRIBUTE_LIFETIME_BOUND;
   // Writable bytes; REQUIRES that this literal owns them alone (made by the
   // constructor and not copied since).
   std::span<std::byte> mutable_bytes();
@@ -96,7 +99,7 @@ class Literal {
   // The elements as their C++ type (DTypeOf<T>, or the Storage of the dtype's
   // row); REQUIRES a matching size and aligned bytes.
   template <typename T>
-  std::span<const T> values() const {
+  std::span<const T> values() const ABSL_ATTRIBUTE_LIFETIME_BOUND {
     const std::span<const std::byte> raw = bytes();
     CheckAccess(sizeof(T), alignof(T));
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
@@ -107,7 +110,7 @@ class Literal {
     CheckAccess(sizeof(T), alignof(T));
     return {reinterpret_cast<T*>(raw.data()), raw.size() / sizeof(T)};
   }
-  const std::vector<std::string>& strings() const;
+  const std::vector<std::string>& strings() const ABSL_ATTRIBUTE_LIFETIME_BOUND;
   std::vector<std::string>& mutable_strings();
 
   // Element i in row-major order, whatever the dtype, alignment or packing.

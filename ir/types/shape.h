@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "encore/ir/types/dim.h"
 #include "encore/ir/types/dtype.h"
 
@@ -32,10 +33,16 @@ class Shape {
       : dims_(dims.begin(), dims.end()) {}
 
   int rank() const { return static_cast<int>(dims_.size()); }
-  const Dim& operator[](int i) const { return dims_[i]; }
-  Dim& operator[](int i) { return dims_[i]; }
-  const std::vector<Dim>& dims() const { return dims_; }
-  std::vector<Dim>& mutable_dims() { return dims_; }
+  const Dim& operator[](int i) const ABSL_ATTRIBUTE_LIFETIME_BOUND {
+    return dims_[i];
+  }
+  Dim& operator[](int i) ABSL_ATTRIBUTE_LIFETIME_BOUND { return dims_[i]; }
+  const std::vector<Dim>& dims() const ABSL_ATTRIBUTE_LIFETIME_BOUND {
+    return dims_;
+  }
+  std::vector<Dim>& mutable_dims() ABSL_ATTRIBUTE_LIFETIME_BOUND {
+    return dims_;
+  }
 
   bool is_constant() const;
   // The extents; REQUIRES is_constant().

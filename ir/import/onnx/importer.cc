@@ -405,7 +405,10 @@ Status Pass::ImportBody(const Graph& graph, Scope& scope) {
                " nodes"));
   }
   ENCORE_RETURN_IF_ERROR(BindInitializers(graph, scope));
-  return ImportNodes(graph, CapturesOf(graph), scope);
+  const size_t before = warnings_->count();
+  Status imported = ImportNodes(graph, CapturesOf(graph), scope);
+  if (!imported.ok()) warnings_->Drop(before);
+  return imported;
 }
 
 StatusOr<encore::Graph> Pass::Finish() {
@@ -444,9 +447,13 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
   ReadWeights read_weights;
   for (;;) {
     const size_t before = read_weights.size();
+    const size_t warned = warnings.count();
     Pass pass(model, source, options, &read_weights, &warnings);
     StatusOr<encore::Graph> graph = pass.Run();
-    if (pass.needs_restart() && read_weights.size() > before) continue;
+    if (pass.needs_restart() && read_weights.size() > before) {
+      warnings.Drop(warned);
+      continue;
+    }
     for (const auto& [path, file] : source.known->files) {
       if (files != nullptr) files->push_back(file);
     }

@@ -444,11 +444,12 @@ TEST(OnnxImporter, SubgraphsTakeWhatTheirNodeGives) {
   EXPECT_THAT(ErrorOf(text), HasSubstr("a subgraph has 1 inputs, expected 0"));
 }
 
-// An attribute that is a branch: what it declares of a value is false.
-Proto WronglyDeclaredBranch(std::string_view name) {
+// An attribute that is a branch of two nodes: what it declares of the value
+// between them is false.
+Proto WronglyDeclaredBranch(std::string_view name, const Proto& second) {
   Proto graph;
   graph.Sub(1, Node("Neg", {"x"}, {"w"}))
-      .Sub(1, Node("Neg", {"w"}, {"z"}))
+      .Sub(1, second)
       .Bytes(2, "body")
       .Sub(12, Proto().Bytes(1, "z"))
       .Sub(13, TensorInput("w", {"1", "2", "3"}));
@@ -463,12 +464,33 @@ TEST(OnnxImporter, DeclarationsOfBranchesForOtherExtents) {
   text.nodes = {
       Node("If", {"c"}, {"y"},
            {GraphAttribute("then_branch", {Node("Abs", {"x"}, {"t"})}, {"t"}),
-            WronglyDeclaredBranch("else_branch")})};
+            WronglyDeclaredBranch("else_branch", Node("Neg", {"w"}, {"z"}))})};
   ImportOptions options;
   options.strict = true;
   EXPECT_THAT(ErrorOf(text, options), HasSubstr("is declared [1,2,3]"));
   options.input_shapes["x"] = {2, 3};
   EXPECT_EQ(ErrorOf(text, options), "no error");
+}
+
+// Of a branch that is taken out nothing is said.
+TEST(OnnxImporter, WarningsOfWhatIsNotImportedAreDropped) {
+  ModelText text;
+  text.inputs = {TensorInput("x", {"N", "3"}), TensorInput("c", {}, kBool)};
+  std::vector<std::string> warnings;
+  ImportOptions options;
+  options.warnings = &warnings;
+  options.input_shapes["x"] = {2, 3};
+  const auto warnings_with = [&](const Proto& second) {
+    warnings.clear();
+    text.nodes = {
+        Node("If", {"c"}, {"y"},
+             {GraphAttribute("then_branch", {Node("Abs", {"x"}, {"t"})}, {"t"}),
+              WronglyDeclaredBranch("else_branch", second)})};
+    EXPECT_EQ(ErrorOf(text, options), "no error");
+    return warnings.size();
+  };
+  EXPECT_EQ(warnings_with(Node("Neg", {"w"}, {"z"})), 1u);
+  EXPECT_EQ(warnings_with(Node("MatMul", {"w", "w"}, {"z"})), 0u);
 }
 
 // What a model declares of the shapes of values and outputs is a hint; of their

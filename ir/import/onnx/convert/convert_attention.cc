@@ -91,7 +91,7 @@ StatusOr<Heads> ReadHeads(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const int64_t kv_heads,
                           attributes.RequiredInt("kv_num_heads"));
   const auto check = [&](Value x, int64_t count, std::string_view name) {
-    const Dim& width = context.shape(x)[2];
+    const Dim width = x.shape()[2];
     if (!width.is_constant() || width.constant() % count == 0) {
       return OkStatus();
     }

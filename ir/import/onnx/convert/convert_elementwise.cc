@@ -257,26 +257,24 @@ Status CastLike(NodeContext& context) {
                    saturate, round_mode));
 }
 
-// The same bits as another dtype of that width: integers wrap, and nothing else
-// than integers has a form whose bits the graph can compute.
+// A bool's bits are those of 0 and 1, and every other byte is true.
 Status BitCast(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   ENCORE_ASSIGN_OR_RETURN(const int64_t number,
                           context.attributes().RequiredInt("to"));
   ENCORE_ASSIGN_OR_RETURN(const DType to, TargetOf(number));
-  const Value x = context.Input(0);
+  Value x = context.Input(0);
   const DType from = x.dtype();
   if (from == to) return context.Output(0, x);
   if (BitWidth(from) != BitWidth(to)) {
     return NodeContext::Error(
         StrCat("attribute to is ", to, ", which is not as wide as ", from));
   }
-  const bool from_bits = IsInteger(from) || from == DType::kBool;
-  if (!from_bits || !IsInteger(to)) {
-    return UnimplementedError(StrCat("the bits of ", from, " as ", to,
-                                     " are not supported: integers alone"));
-  }
-  return context.Output(0, context.builder().Cast(x, to));
+  GraphBuilder& g = context.builder();
+  if (from == DType::kBool) x = g.Cast(x, DType::kU8);
+  if (to == DType::kBool)
+    return context.Output(0, g.Cast(g.Bitcast(x, DType::kU8), to));
+  return context.Output(0, g.Bitcast(x, to));
 }
 
 Status Clip(NodeContext& context) {
@@ -318,7 +316,7 @@ constexpr Converter kConverters[] = {
     {"Asinh", Unary<Op::kAsinh>, Op::kAsinh},
     {"Atan", Unary<Op::kAtan>, Op::kAtan},
     {"Atanh", Unary<Op::kAtanh>, Op::kAtanh},
-    {"BitCast", BitCast, Op::kCast},
+    {"BitCast", BitCast, Op::kBitcast},
     {"BitShift", BitShift, Op::kShiftLeft},
     {"BitwiseAnd", Binary<Op::kAnd>, Op::kAnd},
     {"BitwiseNot", Unary<Op::kNot>, Op::kNot},

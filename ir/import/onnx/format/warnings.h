@@ -31,6 +31,13 @@ class Warnings {
     return OkStatus();
   }
 
+  // How many there are; Drop takes back those since there were `count`, which
+  // are about an attempt that came to nothing.
+  size_t count() const { return texts_ == nullptr ? 0 : texts_->size(); }
+  void Drop(size_t count) {
+    if (texts_ != nullptr) texts_->resize(count);
+  }
+
  private:
   static constexpr size_t kMost = 100;
 

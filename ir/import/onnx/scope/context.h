@@ -90,8 +90,8 @@ class NodeContext {
   // Input i as dims, constant or symbolic.
   StatusOr<Dims> DimsInput(int i, std::string_view what);
 
-  // By value: a reference would not survive the next node.
-  Shape shape(Value value) const { return value.shape(); }
+  // References to types and shapes stay valid as the graph grows.
+  const Shape& shape(Value value) const { return value.shape(); }
   int rank(Value value) const { return value.rank(); }
   DType dtype(Value value) const { return value.dtype(); }
 
