@@ -362,6 +362,13 @@ StatusOr<Intervals> EvaluateIntervals(Op op, const Attributes& attributes,
                             Sum(op, attributes, operands, dtype));
     return Intervals{std::move(result)};
   }
+  if (op == Op::kBitcast) {
+    const std::optional<Literal> x = ExactLiteral(operands[0]);
+    if (!x) return Undecided(op);
+    ENCORE_ASSIGN_OR_RETURN(const Literals values,
+                            EvaluateNode(op, attributes, {&*x, 1}));
+    return Intervals{Exactly(values[0])};
+  }
   return Select(op, attributes, operands, types);
 }
 

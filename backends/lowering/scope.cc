@@ -29,8 +29,9 @@ std::vector<bool> FindWeights(const Graph& graph,
     const Op op = graph.op(node);
     if (op == Op::kInput) continue;
     bool weight = op == Op::kParameter || op == Op::kConstant;
-    if (HasRegion(graph, node) && op != Op::kDimValues &&
-        !MayFail(op, graph.attributes(node))) {
+    const bool computed = HasRegion(graph, node) && op != Op::kDimValues &&
+                          !MayFail(op, graph.attributes(node));
+    if (computed || op == Op::kBitcast) {
       weight = graph.shape(result).is_constant();
       for (const ValueId operand : graph.operands(node)) {
         weight = weight && weights[operand.value()];
@@ -161,6 +162,38 @@ bool IsCheck(const Graph& graph, NodeId node) {
          graph.op(node) == Op::kDefineSymbols;
 }
 
+bool IsCheckOrView(const Graph& graph, NodeId node) {
+  return IsCheck(graph, node) || IsView(graph, node);
+}
+
+const ScopeKernel* MakerOf(const Scope& scope, ValueId value) {
+  const Graph& graph = *scope.graph;
+  for (;;) {
+    for (const ScopeKernel& kernel : scope.kernels) {
+      const auto& outputs = kernel.built.outputs;
+      if (std::ranges::find(outputs, value) == outputs.end()) continue;
+      return kernel.site.prepare ? nullptr : &kernel;
+    }
+    const NodeId producer = graph.producer(value);
+    if (!IsCheckOrView(graph, producer)) return nullptr;
+    value = graph.operand(producer, 0);
+  }
+}
+
+const ScopeKernel* FirstUserOf(const Scope& scope, ValueId value) {
+  const Graph& graph = *scope.graph;
+  for (const ScopeKernel& kernel : scope.kernels) {
+    if (kernel.site.prepare) continue;
+    for (ValueId input : kernel.built.inputs) {
+      while (input != value && IsCheckOrView(graph, graph.producer(input))) {
+        input = graph.operand(graph.producer(input), 0);
+      }
+      if (input == value) return &kernel;
+    }
+  }
+  return nullptr;
+}
+
 StatusOr<Scope> MakeScope(const Graph& graph,
                           const std::vector<bool>& known_arguments,
                           const Placement& placement,
@@ -177,7 +210,11 @@ StatusOr<Scope> MakeScope(const Graph& graph,
   context.sites.resize(graph.node_count());
   for (const NodeId node : Nodes(graph)) {
     if (!live[node.value()] || IsArgument(graph, node)) continue;
-    if (graph.op(node) == Op::kConstant || IsCheck(graph, node)) continue;
+    const Op op = graph.op(node);
+    // A bitcast is a view that no kernel takes in.
+    if (op == Op::kConstant || op == Op::kBitcast || IsCheck(graph, node)) {
+      continue;
+    }
     for (const Graph& body : graph.bodies(node)) {
       ENCORE_ASSIGN_OR_RETURN(
           Scope inner, MakeScope(body, BodyWeights(graph, node, scope.weights),

@@ -338,7 +338,8 @@ Results EvaluateElementwise(const EvalContext& context) {
 Results EvaluateBitcast(const EvalContext& context) {
   const Literal& x = context.operands[0];
   ENCORE_ASSIGN_OR_RETURN(Literal result,
-                          Literal::Copy(context.dtype(), x.dims(), x.bytes()));
+                          Literal::Copy(context.attrs<ElementTypeAttrs>().dtype,
+                                        x.dims(), x.bytes()));
   return Literals{std::move(result)};
 }
 

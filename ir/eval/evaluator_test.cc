@@ -68,6 +68,20 @@ double CastTo(DType to, const Literal& x) {
   return results->front().AsDouble(0);
 }
 
+TEST(EvaluatorTest, BitcastKeepsBits) {
+  const Literal bits =
+      Literal::FromValues<uint32_t>({2}, {0x3f800000, 0x7fc00001});
+  const auto floats =
+      EvaluateNode(Op::kBitcast, ElementTypeAttrs{DType::kF32}, {&bits, 1});
+  ASSERT_TRUE(floats.ok()) << floats.status();
+  EXPECT_EQ((*floats)[0].dtype(), DType::kF32);
+  EXPECT_EQ((*floats)[0].AsDouble(0), 1);
+  const auto back = EvaluateNode(Op::kBitcast, ElementTypeAttrs{DType::kU32},
+                                 {&(*floats)[0], 1});
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ((*back)[0], bits);
+}
+
 TEST(EvaluatorTest, Casts) {
   EXPECT_EQ(CastTo(DType::kI8, Literal::Scalar(-2.9f)), -2);
   EXPECT_EQ(CastTo(DType::kI8, Literal::Scalar(300.f)), 127);

@@ -68,6 +68,7 @@ Values Guarded(RandomOperands& r, DType dtype) {
 // Bits that were computed are not the same everywhere; those of integers not
 // below 0 and not large are no NaNs.
 Values Bits(RandomOperands& r, DType dtype) {
+  if (dtype == DType::kBool) dtype = DType::kU8;  // a bool has none
   std::vector<DType> sources;
   for (const DType from : Info(Op::kBitcast).dtypes) {
     if (BitWidth(from) != BitWidth(dtype) || from == DType::kBool) continue;
