@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/backends/backends.h"
+#include "encore/backends/conformance/late_backends.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/conformance/target_test.h"
 #include "encore/ir/build/builder.h"
@@ -210,7 +210,7 @@ TEST_P(ControlFlow, AGuardEndsTheReplayWithItsMessage) {
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   const std::vector<Literal> bad = {data, Count(4), yes};
   for (const Status& status :
-       {Replay(*graph, *compiled, AllBackends(), bad).status(),
+       {Replay(*graph, *compiled, BackendsUnderTest(), bad).status(),
         Evaluate(*graph, bad).status()}) {
     EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
     EXPECT_NE(Message(status).find("the limit is below 5"), std::string::npos);
@@ -246,7 +246,7 @@ TEST_P(ControlFlow, GuardsOrderWhatUsesASize) {
   const auto compiled = CompileHere(*graph);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   for (const auto& bad : {shaped(5, 5), shaped(-4, -6), shaped(48, 0)}) {
-    EXPECT_FALSE(Replay(*graph, *compiled, AllBackends(), bad).ok());
+    EXPECT_FALSE(Replay(*graph, *compiled, BackendsUnderTest(), bad).ok());
   }
 }
 
@@ -304,7 +304,7 @@ TEST_P(ControlFlow, SizesThatAreAssertedEqual) {
   const auto compiled = CompileHere(*graph);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   for (const auto& bad : {call(5, 6), call(6, 5), call(51, 51), call(-1, -1)}) {
-    EXPECT_FALSE(Replay(*graph, *compiled, AllBackends(), bad).ok());
+    EXPECT_FALSE(Replay(*graph, *compiled, BackendsUnderTest(), bad).ok());
   }
 }
 
@@ -424,7 +424,8 @@ TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
   for (const int64_t count : {1, 7, 64, 1001, 5000}) {
     const std::vector<Literal> arguments = {Count(count)};
     const auto expected = Evaluate(*graph, arguments);
-    const auto actual = Replay(*graph, *compiled, AllBackends(), arguments);
+    const auto actual =
+        Replay(*graph, *compiled, BackendsUnderTest(), arguments);
     ASSERT_TRUE(expected.ok()) << expected.status();
     ASSERT_TRUE(actual.ok()) << actual.status();
     for (size_t i = 0; i < expected->size(); ++i) {
@@ -437,7 +438,8 @@ TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow, testing::Values("cpu", "ref"),
+INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow,
+                         testing::Values("cpu", "ref", "late_cpu", "late_ref"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

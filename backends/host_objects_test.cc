@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/backends/backends.h"
+#include "encore/backends/conformance/late_backends.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/conformance/target_test.h"
 #include "encore/ir/build/builder.h"
@@ -25,7 +25,8 @@ class HostObjects : public TargetTest {
                       const std::vector<Literal>& arguments) {
     const auto compiled = CompileHere(*graph);
     if (!compiled.ok()) return StrCat(compiled.status());
-    const auto actual = Replay(*graph, *compiled, AllBackends(), arguments);
+    const auto actual =
+        Replay(*graph, *compiled, BackendsUnderTest(), arguments);
     EXPECT_EQ(actual.status().code(), StatusCode::kInvalidArgument);
     EXPECT_FALSE(Evaluate(*graph, arguments).ok());
     return StrCat(actual.status());
@@ -255,7 +256,8 @@ TEST_P(HostObjects, NumbersAreWrittenAndRead) {
       std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, HostObjects, testing::Values("cpu", "ref"),
+INSTANTIATE_TEST_SUITE_P(Backends, HostObjects,
+                         testing::Values("cpu", "ref", "late_cpu", "late_ref"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/backends/backends.h"
+#include "encore/backends/conformance/late_backends.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/conformance/target_test.h"
 #include "encore/ir/build/builder.h"
@@ -33,7 +33,7 @@ class IndexFaults : public TargetTest {
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     const Status expected = Evaluate(*graph, arguments).status();
     const Status actual =
-        Replay(*graph, *compiled, AllBackends(), arguments).status();
+        Replay(*graph, *compiled, BackendsUnderTest(), arguments).status();
     for (const Status& status : {expected, actual}) {
       EXPECT_EQ(status.code(), StatusCode::kOutOfRange) << status;
       EXPECT_THAT(Message(status), EndsWith(error));
@@ -313,7 +313,7 @@ TEST_P(IndexFaults, RunTimeExtents) {
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   EXPECT_FALSE(Evaluate(*graph, arguments(0, 3, 0)).ok());
   EXPECT_FALSE(
-      Replay(*graph, *compiled, AllBackends(), arguments(0, 3, 0)).ok());
+      Replay(*graph, *compiled, BackendsUnderTest(), arguments(0, 3, 0)).ok());
 }
 
 TEST_P(IndexFaults, NothingIsOutOfAnEmptyAxis) {
@@ -376,7 +376,8 @@ TEST_P(IndexFaults, ALoopWithoutTrips) {
               "has the extent 5");
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, IndexFaults, testing::Values("ref", "cpu"),
+INSTANTIATE_TEST_SUITE_P(Targets, IndexFaults,
+                         testing::Values("ref", "cpu", "late_ref", "late_cpu"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/conformance/cases.h"
+#include "encore/backends/conformance/late_backends.h"
 #include "encore/backends/conformance/mutants.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/ir/support/strings.h"
@@ -42,7 +44,7 @@ void CheckSaved(const Graph& graph, const std::vector<Literal>& arguments,
       runtime::ParseCompiledGraph(*bytes, bytes);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << "\n" << Print(graph);
   StatusOr<std::vector<Literal>> again =
-      Replay(graph, *loaded, AllBackends(), arguments);
+      Replay(graph, *loaded, BackendsUnderTest(), arguments);
   ASSERT_TRUE(again.ok()) << again.status() << "\n" << Print(graph);
   EXPECT_EQ(*again, outputs) << "saved and loaded\n" << Print(graph);
 }
@@ -52,10 +54,10 @@ void CheckSaved(const Graph& graph, const std::vector<Literal>& arguments,
 void CheckCase(const Case& c, const CompileOptions& options,
                std::vector<Literal>* results = nullptr) {
   StatusOr<runtime::CompiledGraph> compiled =
-      Compile(c.graph, options, AllBackends());
+      Compile(c.graph, options, BackendsUnderTest());
   ASSERT_TRUE(compiled.ok()) << compiled.status() << "\n" << Print(c.graph);
   StatusOr<std::vector<Literal>> actual =
-      Replay(c.graph, *compiled, AllBackends(), c.arguments);
+      Replay(c.graph, *compiled, BackendsUnderTest(), c.arguments);
   ASSERT_TRUE(actual.ok()) << actual.status() << "\n" << Print(c.graph);
   const std::optional<std::string> difference = Difference(*actual, c.bounds);
   EXPECT_FALSE(difference.has_value()) << *difference << "\n" << Print(c.graph);
@@ -107,7 +109,8 @@ std::string SeedName(const ::testing::TestParamInfo<SeedCase>& info) {
 
 TEST_P(ConformanceTest, AgreesWithTheEvaluator) {
   const Op op = GetParam().op;
-  StatusOr<const Backend*> backend = FindBackend(GetParam().backend);
+  StatusOr<const Backend*> backend =
+      FindBackend(GetParam().backend, BackendsUnderTest());
   ASSERT_TRUE(backend.ok()) << backend.status();
   CompileOptions options;
   options.target = GetParam().backend;
@@ -135,7 +138,8 @@ TEST_P(ConformanceTest, AgreesWithTheEvaluator) {
 }
 
 TEST_P(DifferentialTest, RandomGraphsAgree) {
-  StatusOr<const Backend*> backend = FindBackend(GetParam().backend);
+  StatusOr<const Backend*> backend =
+      FindBackend(GetParam().backend, BackendsUnderTest());
   ASSERT_TRUE(backend.ok()) << backend.status();
   RandomGraphOptions random;
   random.dtypes = {DType::kBool, DType::kI32, DType::kI64, DType::kF32};
@@ -155,12 +159,17 @@ TEST_P(DifferentialTest, RandomGraphsAgree) {
   CheckCase(c, options);
   options.fuse = false;
   CheckCase(c, options);
-  // Every other node on ref, whose memory is another pool.
+  // Every other node on ref, whose memory is another pool; of late devices all
+  // over.
   options.fuse = true;
+  std::vector<std::string_view> others = {"ref"};
+  if (GetParam().backend.starts_with("late_")) {
+    others = {"ref", "late_ref", "cpu", "late_cpu"};
+  }
   for (const NodeId node : Nodes(c.graph)) {
     if (node.value() % 2 == 0) continue;
     StrAppend(&options.placement, options.placement.empty() ? "" : ",", "#",
-              node.value(), "=ref");
+              node.value(), "=", others[node.value() / 2 % others.size()]);
   }
   CheckCase(c, options);
 }

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
+#include "encore/backends/conformance/late_backends.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/ir/eval/evaluator.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
@@ -14,7 +14,7 @@ namespace encore::backends {
 StatusOr<runtime::CompiledGraph> TargetTest::CompileHere(const Graph& graph) {
   CompileOptions options;
   options.target = GetParam();
-  return Compile(graph, options, AllBackends());
+  return Compile(graph, options, BackendsUnderTest());
 }
 
 void TargetTest::ExpectEqual(const StatusOr<Graph>& graph,
@@ -29,7 +29,7 @@ void TargetTest::ExpectEqual(const StatusOr<Graph>& graph,
   for (const std::vector<Literal>& arguments : calls) {
     const auto expected = Evaluate(*graph, arguments);
     ASSERT_TRUE(expected.ok()) << expected.status();
-    const auto actual = Replay(*graph, *read, AllBackends(), arguments);
+    const auto actual = Replay(*graph, *read, BackendsUnderTest(), arguments);
     ASSERT_TRUE(actual.ok()) << actual.status();
     ASSERT_EQ(actual->size(), expected->size());
     for (size_t i = 0; i < expected->size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "encore/ir/support/status_macros.h"
@@ -12,6 +13,7 @@ namespace {
 
 using runtime::kHostPool;
 using runtime::PlanId;
+using runtime::PoolId;
 using runtime::SlotId;
 using runtime::SlotRole;
 
@@ -22,6 +24,34 @@ std::vector<SlotId> Unique(std::vector<SlotId> slots) {
 }
 
 }  // namespace
+
+PoolId ControlFlowEmitter::PoolOfOperand(NodeId node, int i,
+                                         PoolId where_it_is) const {
+  const std::vector<Scope>& bodies = scope_.bodies.at(node);
+  // An If's first operand is its selector.
+  const int argument = graph_.op(node) == Op::kIf ? i - 1 : i;
+  if (argument < 0) return where_it_is;
+  if (graph_.type(graph_.operand(node, i)).kind != ValueKind::kTensor ||
+      IsString(graph_.dtype(graph_.operand(node, i)))) {
+    return kHostPool;
+  }
+  std::optional<PoolId> best;
+  for (const Scope& body : bodies) {
+    const ScopeKernel* user =
+        FirstUserOf(body, body.graph->arguments()[argument].value);
+    if (user == nullptr) continue;
+    const PoolId pool = draft_.shared().pools[user->site.backend];
+    if (best && *best != pool) return where_it_is;
+    best = pool;
+  }
+  return best.value_or(where_it_is);
+}
+
+PoolId ControlFlowEmitter::PoolOfOutput(const Scope& body, size_t i) const {
+  const ScopeKernel* maker = MakerOf(body, body.graph->outputs()[i].value);
+  return maker == nullptr ? kHostPool
+                          : draft_.shared().pools[maker->site.backend];
+}
 
 Status ControlFlowEmitter::Emit(NodeId node, std::vector<SlotId> operands) {
   switch (graph_.op(node)) {
@@ -44,8 +74,14 @@ Status ControlFlowEmitter::EmitIf(NodeId node, std::vector<SlotId> reads) {
   invoke.selector = reads[0];
   for (int i = 0; i < graph_.result_count(node); ++i) {
     SlotId& slot = draft_.slot(graph_.result(node, i));
-    if (!slot.valid())
-      slot = draft_.NewHostValue(graph_.type(graph_.result(node, i)));
+    if (!slot.valid()) {
+      const std::vector<Scope>& bodies = scope_.bodies.at(node);
+      const PoolId pool = PoolOfOutput(bodies[0], i);
+      const bool both = pool == PoolOfOutput(bodies[1], i);
+      slot = draft_.NewSlot(SlotRole::kTemporary,
+                            graph_.type(graph_.result(node, i)),
+                            both ? pool : kHostPool);
+    }
     invoke.writes.push_back(slot);
   }
   // Plan 0 is run for false.
@@ -64,19 +100,22 @@ Status ControlFlowEmitter::EmitIf(NodeId node, std::vector<SlotId> reads) {
 }
 
 std::vector<ControlFlowEmitter::LoopValue> ControlFlowEmitter::Carry(
-    NodeId node, const Graph& body, size_t count, size_t first_output,
+    NodeId node, const Scope& body, size_t count, size_t first_output,
     std::span<const SlotId> initial, runtime::Invoke* invoke) {
+  const Graph& graph = *body.graph;
   std::vector<LoopValue> values;
   for (size_t i = 0; i < count; ++i) {
     const ValueId result = graph_.result(node, static_cast<int>(i));
     LoopValue value;
     const bool unchanged =
-        body.outputs()[first_output + i].value == body.arguments()[i].value;
+        graph.outputs()[first_output + i].value == graph.arguments()[i].value;
     if (unchanged) {
       value.in = initial[i];
     } else {
-      value.in = draft_.NewHostValue(graph_.type(result));
-      value.out = draft_.NewHostValue(graph_.type(result));
+      const PoolId pool = PoolOfOutput(body, first_output + i);
+      const TensorType& type = graph_.type(result);
+      value.in = draft_.NewSlot(SlotRole::kTemporary, type, pool);
+      value.out = draft_.NewSlot(SlotRole::kTemporary, type, pool);
       draft_.Add(runtime::Copy{initial[i], value.in}, {});
       invoke->carried.push_back({value.in, value.out});
       for (const SlotId slot : {value.in, value.out}) {
@@ -103,11 +142,12 @@ Status ControlFlowEmitter::EmitWhile(NodeId node,
                                      const std::vector<SlotId>& initial) {
   runtime::Invoke invoke;
   invoke.kind = runtime::InvokeKind::kWhile;
-  invoke.selector =
-      draft_.NewSlot(SlotRole::kTemporary, {DType::kBool, Shape()}, kHostPool);
   const std::vector<Scope>& bodies = scope_.bodies.at(node);
+  invoke.selector =
+      draft_.NewSlot(SlotRole::kTemporary, {DType::kBool, Shape()},
+                     PoolOfOutput(bodies[0], 0));
   const std::vector<LoopValue> values =
-      Carry(node, *bodies[1].graph, initial.size(), 0, initial, &invoke);
+      Carry(node, bodies[1], initial.size(), 0, initial, &invoke);
   std::vector<SlotId> inputs, nexts;
   for (const LoopValue& value : values) {
     inputs.push_back(value.in);
@@ -156,7 +196,7 @@ Status ControlFlowEmitter::EmitScan(NodeId node, std::vector<SlotId> inputs) {
   invoke.trips = graph_.shape(graph_.operand(node, attrs.carried))[0];
   std::vector<SlotId> outputs;
   const std::vector<LoopValue> states =
-      Carry(node, body, carried, 0, inputs, &invoke);
+      Carry(node, scope, carried, 0, inputs, &invoke);
   for (const LoopValue& value : states) {
     inputs[outputs.size()] = value.in;
     outputs.push_back(value.out);
@@ -175,7 +215,8 @@ Status ControlFlowEmitter::EmitScan(NodeId node, std::vector<SlotId> inputs) {
   }
   for (size_t k = carried; k < body.outputs().size(); ++k) {
     const ValueId result = graph_.result(node, static_cast<int>(k));
-    const SlotId whole = draft_.NewHostValue(graph_.type(result));
+    const SlotId whole = draft_.NewSlot(
+        SlotRole::kTemporary, graph_.type(result), PoolOfOutput(scope, k));
     ENCORE_RETURN_IF_ERROR(CheckStackable(node, whole));
     draft_.slot(result) = whole;
     invoke.reads.push_back(whole);

@@ -33,9 +33,14 @@ class ControlFlowEmitter {
         emit_body_(std::move(emit_body)),
         draft_(*draft) {}
 
-  // The node, whose operands are in `operands`, slots in host memory. Its
-  // results get slots. InvalidArgument where its op has no steps, Unimplemented
-  // where it scans objects; errors of `emit_body`.
+  // The pool in which operand `i` of the node is best: that of the first kernel
+  // of a body that reads it; `where_it_is` where there is none, or they differ.
+  runtime::PoolId PoolOfOperand(NodeId node, int i,
+                                runtime::PoolId where_it_is) const;
+
+  // The node, whose operands are in `operands`. Its results get slots, in the
+  // pool of whoever makes them. InvalidArgument where its op has no steps,
+  // Unimplemented where it scans objects; errors of `emit_body`.
   Status Emit(NodeId node, std::vector<runtime::SlotId> operands);
 
  private:
@@ -50,9 +55,12 @@ class ControlFlowEmitter {
   Status EmitIf(NodeId node, std::vector<SlotId> reads);
   Status EmitWhile(NodeId node, const std::vector<SlotId>& initial);
   Status EmitScan(NodeId node, std::vector<SlotId> inputs);
+  // The pool of what makes output `i` of a body; host memory where no kernel
+  // does.
+  runtime::PoolId PoolOfOutput(const Scope& body, size_t i) const;
   // The first `count` results as values that a loop carries, from `initial` on:
   // output `first_output` + i of `body` follows argument i.
-  std::vector<LoopValue> Carry(NodeId node, const Graph& body, size_t count,
+  std::vector<LoopValue> Carry(NodeId node, const Scope& body, size_t count,
                                size_t first_output,
                                std::span<const SlotId> initial,
                                runtime::Invoke* invoke);

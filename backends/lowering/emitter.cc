@@ -115,7 +115,10 @@ void Emitter::ClaimOutputs(const std::vector<SlotId>& destinations) {
     if (maker < 0 || draft_.slot(value).valid()) continue;
     const ScopeKernel& kernel = scope_.kernels[maker];
     if (kernel.site.prepare) continue;
-    if (shared_->pools[kernel.site.backend] != kHostPool) continue;
+    if (shared_->pools[kernel.site.backend] !=
+        draft_.info(destinations[i]).pool) {
+      continue;
+    }
     if (value != output && draft_.IsElement(destinations[i])) continue;
     if (value != output) {
       draft_.slot(value) = draft_.NewView(destinations[i], graph_.type(value));
@@ -164,7 +167,7 @@ Status Emitter::Ensure(ValueId value) {
       ENCORE_CHECK(!graph_.bodies(producer).empty())
           << graph_.op(producer) << " was not scheduled";
       ENCORE_ASSIGN_OR_RETURN(std::vector<SlotId> operands,
-                              HostOperands(producer));
+                              ControlFlowOperands(producer));
       ENCORE_RETURN_IF_ERROR(control_flow_.Emit(producer, std::move(operands)));
     }
   }
@@ -303,6 +306,19 @@ Status Emitter::EmitCheck(NodeId node) {
         draft_.DefineSymbol(node, *dim.symbol(), slot, i, attrs.message));
   }
   return OkStatus();
+}
+
+StatusOr<std::vector<SlotId>> Emitter::ControlFlowOperands(NodeId node) {
+  std::vector<SlotId> slots;
+  for (int i = 0; i < static_cast<int>(graph_.operands(node).size()); ++i) {
+    const ValueId operand = graph_.operand(node, i);
+    ENCORE_RETURN_IF_ERROR(Ensure(operand));
+    const PoolId pool = control_flow_.PoolOfOperand(
+        node, i, draft_.info(draft_.slot(operand)).pool);
+    ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(operand, pool, false));
+    slots.push_back(slot);
+  }
+  return slots;
 }
 
 StatusOr<std::vector<SlotId>> Emitter::HostOperands(NodeId node) {

@@ -47,7 +47,9 @@ class Emitter {
 
   // Emits the nodes that define these symbols.
   Status EnsureSizes(std::span<const Dim> symbols);
-  // Slots of the operands, in host memory.
+  // Slots of the operands, each where the bodies use it.
+  StatusOr<std::vector<SlotId>> ControlFlowOperands(NodeId node);
+  // The same in host memory.
   StatusOr<std::vector<SlotId>> HostOperands(NodeId node);
 
   // --- Outputs.

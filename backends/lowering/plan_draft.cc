@@ -32,7 +32,8 @@ SlotId PlanDraft::NewHostValue(const TensorType& type) {
 }
 
 SlotId PlanDraft::CopyOf(SlotId slot) {
-  const SlotId copy = NewHostValue(info(slot).type);
+  const SlotId copy =
+      NewSlot(SlotRole::kTemporary, info(slot).type, info(slot).pool);
   Add(runtime::Copy{slot, copy}, {});
   return copy;
 }

@@ -78,7 +78,7 @@ class PlanDraft {
   // A slot of `type` over the bytes of `base`.
   SlotId NewView(SlotId base, const TensorType& type);
   SlotId ConstantSlot(const Literal& literal);
-  // A host slot of this plan with what `slot`, in host memory, holds.
+  // A slot of this plan, in the pool of `slot`, with what that holds.
   SlotId CopyOf(SlotId slot);
 
   bool IsElement(SlotId slot) const { return shared_->elements.contains(slot); }

@@ -38,6 +38,15 @@ struct Scope {
 // it: an assertion, or what defines symbols.
 bool IsCheck(const Graph& graph, NodeId node);
 
+// Whether the node gives its first operand, or bytes of it, as they are.
+bool IsCheckOrView(const Graph& graph, NodeId node);
+
+// The kernel of `scope` that makes the value, behind checks and views; null
+// where there is none, or it belongs to the prepare plan.
+const ScopeKernel* MakerOf(const Scope& scope, ValueId value);
+// The first kernel of the run that reads argument `value`, likewise.
+const ScopeKernel* FirstUserOf(const Scope& scope, ValueId value);
+
 // Cuts `graph`, whose node origins are stencil numbers ("#12"), and its bodies;
 // adds the kernels to `table`. known_arguments[i]: argument i of a body is
 // known once parameters are; empty for the outermost graph. InvalidArgument

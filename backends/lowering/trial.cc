@@ -74,7 +74,9 @@ StatusOr<Bench> Bench::Make(const Backend& backend, const Region& region,
   Bench bench;
   bench.threads = threads;
   ENCORE_ASSIGN_OR_RETURN(bench.device, backend.NewDevice(0));
-  ENCORE_ASSIGN_OR_RETURN(bench.queue, bench.device->NewQueue());
+  if (bench.device->queue_count() > 0) {
+    ENCORE_ASSIGN_OR_RETURN(bench.queue, bench.device->NewQueue());
+  }
   for (size_t i = 0; i < region.inputs.size(); ++i) {
     const Literal data = DataOf(region.inputs[i], i + 1);
     const auto bytes = static_cast<int64_t>(data.bytes().size());

@@ -31,11 +31,6 @@ class HostDevice : public Device {
   std::string backend_;
 };
 
-// Host memory aligned to kAlignment; large blocks are aligned to 2 MiB and
-// advised to huge pages. Null where there is none.
-void* AllocateHost(int64_t bytes);
-void DeallocateHost(void* data);
-
 }  // namespace encore::runtime
 
 #endif  // ENCORE_RUNTIME_DEVICE_HOST_DEVICE_H_

@@ -92,8 +92,8 @@ struct Slot {
 struct SymbolInfo {
   enum class Source : uint8_t {
     kInputDim,  // inputs[index], dim `element`: known when inputs are bound
-    kSlot,  // element `element` of the i64 tensor in host slot `index`, each
-            // time a step has written it (a run-time symbol)
+    kSlot,  // element `element` of the i64 tensor in slot `index`, each time a
+            // step has written it (a run-time symbol)
   };
   int64_t lower = 0;  // both inclusive; a value outside is an error
   int64_t upper = INT64_MAX;
@@ -133,8 +133,8 @@ struct Allocate {
   Dim bytes;
 };
 
-// dst = src: slots of the same number of bytes, one of them in host memory or
-// both in one pool. For host objects, a copy of the object.
+// dst = src: slots of the same number of bytes, in any pools. For host objects,
+// a copy of the object.
 struct Copy {
   SlotId src, dst;
 };
@@ -187,7 +187,7 @@ struct Invoke {
   };
   InvokeKind kind = InvokeKind::kIf;
   std::vector<PlanId> plans;
-  SlotId selector;  // one bool, i32 or i64 in host memory; invalid for kScan
+  SlotId selector;  // one bool, i32 or i64; invalid for kScan
   Dim trips;        // kScan
   std::vector<Carried> carried;
   std::vector<StackedOperand> scanned;

@@ -1,26 +1,12 @@
 #include "encore/runtime/plan/hazards.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "encore/ir/support/integers.h"
-#include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/sizes.h"
 
 namespace encore::runtime {
 namespace {
-
-// Bytes of a storage, and the last step that wrote or read just these.
-struct Record {
-  int64_t begin, end;
-  uint32_t step;
-  bool is_write;
-};
-
-struct Place {
-  SlotId storage;
-  int64_t begin = 0, end = 0;
-};
 
 Place PlaceOf(const CompiledGraph& graph, std::span<const Symbol> symbols,
               SlotId slot) {
@@ -33,50 +19,54 @@ Place PlaceOf(const CompiledGraph& graph, std::span<const Symbol> symbols,
     place.begin = SaturatingAdd(place.begin, offset.LowerBound(symbols));
     place.end = SaturatingAdd(place.end, offset.UpperBound(symbols));
   }
-  place.storage = at;
+  place.storage = at.value();
   return place;
 }
 
 }  // namespace
 
-StepAccess AccessOf(const CompiledGraph& graph, const Step& step) {
-  StepAccess access;
-  ForEachAccess(graph, step, [&](SlotId slot, bool is_write) {
-    (is_write ? access.writes : access.reads).push_back(slot);
-  });
-  return access;
+Places::Places(const CompiledGraph& graph) {
+  const std::vector<Symbol> symbols = DimSymbols(graph);
+  places_.reserve(graph.slots.size());
+  for (uint32_t s = 0; s < graph.slots.size(); ++s) {
+    places_.push_back(PlaceOf(graph, symbols, SlotId(s)));
+  }
+  for (const Plan& plan : graph.plans) {
+    for (const Step& step : plan.steps) {
+      const Invoke* invoke = std::get_if<Invoke>(&step.op);
+      if (invoke == nullptr) continue;
+      for (const Invoke::StackedOperand& scanned : invoke->scanned) {
+        places_[scanned.slice.value()] = places_[scanned.stacked.value()];
+      }
+    }
+  }
 }
 
-std::vector<std::vector<uint32_t>> StepDependencies(const CompiledGraph& graph,
-                                                    PlanId plan) {
-  const std::vector<Step>& steps = graph.plan(plan).steps;
-  const std::vector<Symbol> symbols = DimSymbols(graph);
-  std::vector<std::vector<Record>> records(graph.slots.size());
-  std::vector<std::vector<uint32_t>> dependencies(steps.size());
-  for (uint32_t i = 0; i < steps.size(); ++i) {
-    const auto touch = [&](SlotId slot, bool is_write) {
-      const Place place = PlaceOf(graph, symbols, slot);
-      std::vector<Record>& list = records[place.storage.value()];
-      std::erase_if(list, [&](const Record& record) {
-        if (record.step == i || record.begin >= place.end ||
-            place.begin >= record.end || !(is_write || record.is_write)) {
-          return false;
-        }
-        dependencies[i].push_back(record.step);
-        // Later steps reach what this write covers through this step.
-        return is_write && place.begin <= record.begin &&
-               record.end <= place.end;
-      });
-      list.push_back({place.begin, place.end, i, is_write});
-    };
-    const StepAccess access = AccessOf(graph, steps[i]);
-    for (const SlotId slot : access.reads) touch(slot, false);
-    for (const SlotId slot : access.writes) touch(slot, true);
-    std::ranges::sort(dependencies[i]);
-    const auto rest = std::ranges::unique(dependencies[i]);
-    dependencies[i].erase(rest.begin(), rest.end());
+void AccessHistory::Keep(const Access& access) {
+  std::vector<Access>& list = by_storage_[access.place.storage];
+  if (list.empty()) used_.push_back(access.place.storage);
+  list.push_back(access);
+}
+
+void AccessHistory::Clear() {
+  for (const uint32_t storage : used_) by_storage_[storage].clear();
+  used_.clear();
+}
+
+std::vector<Access> AccessHistory::Kept() const {
+  std::vector<uint32_t> storages = used_;
+  std::ranges::sort(storages);
+  const auto rest = std::ranges::unique(storages);
+  storages.erase(rest.begin(), rest.end());
+  std::vector<Access> kept;
+  for (const uint32_t storage : storages) {
+    const std::vector<Access>& list = by_storage_[storage];
+    kept.insert(kept.end(), list.begin(), list.end());
   }
-  return dependencies;
+  std::ranges::sort(kept);
+  const auto same = std::ranges::unique(kept);
+  kept.erase(same.begin(), same.end());
+  return kept;
 }
 
 }  // namespace encore::runtime

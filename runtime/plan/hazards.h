@@ -1,11 +1,12 @@
-// What steps touch, and the order that this demands.
+// What steps touch, and which earlier accesses a new one must come after.
 //
-// Two steps depend when one writes bytes that the other reads or writes. Both
-// are derived from the steps' declarations alone; executors with several
-// streams or devices order themselves by it.
+// Two accesses conflict when one writes bytes that the other reads or writes.
+// All is derived from the steps' declarations alone.
 #ifndef ENCORE_RUNTIME_PLAN_HAZARDS_H_
 #define ENCORE_RUNTIME_PLAN_HAZARDS_H_
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -25,18 +26,66 @@ template <typename Visit>
 void ForEachAccess(const CompiledGraph& graph, const Step& step,
                    const Visit& visit);
 
-// The same as lists.
-struct StepAccess {
-  std::vector<SlotId> reads, writes;
-};
-StepAccess AccessOf(const CompiledGraph& graph, const Step& step);
+// Bytes of a storage: those that a slot may occupy under any values of the
+// symbols. A host object is one byte.
+struct Place {
+  uint32_t storage = 0;  // the number of the slot whose memory it is
+  int64_t begin = 0, end = 0;
 
-// For each step of `plan` the earlier steps it must come after, ascending.
-// Steps that others of the list come after anyway may be left out. Places that
-// may overlap under some values of the symbols count as overlapping. REQUIRES a
-// graph that VerifyPlan accepts.
-std::vector<std::vector<uint32_t>> StepDependencies(const CompiledGraph& graph,
-                                                    PlanId plan);
+  bool Overlaps(const Place& other) const {
+    return storage == other.storage && begin < other.end && other.begin < end;
+  }
+  bool Covers(const Place& other) const {
+    return storage == other.storage && begin <= other.begin && other.end <= end;
+  }
+  auto operator<=>(const Place&) const = default;
+};
+
+// The places of all slots. A slice of a scan may be any part of what it is a
+// slice of. REQUIRES a graph that VerifyPlan accepts.
+class Places {
+ public:
+  explicit Places(const CompiledGraph& graph);
+  const Place& operator[](SlotId slot) const { return places_[slot.value()]; }
+
+ private:
+  std::vector<Place> places_;
+};
+
+struct Access {
+  Place place;
+  uint32_t by = 0;  // whose access it is, a number of the caller's
+  bool is_write = false;
+
+  auto operator<=>(const Access&) const = default;
+};
+
+// The accesses that a new one may conflict with. A write takes the place of
+// what it covers: who comes after the write comes after that.
+class AccessHistory {
+ public:
+  // Of `storages` storages, numbered from 0.
+  explicit AccessHistory(size_t storages) : by_storage_(storages) {}
+
+  // Calls visit(by) for each access that the new one conflicts with, but those
+  // of its own `by`; then keeps it, if `keep`. Cost: the accesses of its
+  // storage that are kept.
+  template <typename Visit>
+  void Add(const Access& access, bool keep, const Visit& visit);
+
+  // Keeps it without looking for conflicts.
+  void Keep(const Access& access);
+
+  // Forgets all.
+  void Clear();
+
+  // All that are kept, each once, in ascending order.
+  std::vector<Access> Kept() const;
+
+ private:
+  std::vector<std::vector<Access>> by_storage_;
+  std::vector<uint32_t> used_;  // storages with accesses
+};
 
 // Implementation.
 
@@ -79,6 +128,20 @@ void ForEachAccess(const CompiledGraph& graph, const Step& step,
                  },
              },
              step.op);
+}
+
+template <typename Visit>
+void AccessHistory::Add(const Access& access, bool keep, const Visit& visit) {
+  std::vector<Access>& list = by_storage_[access.place.storage];
+  std::erase_if(list, [&](const Access& earlier) {
+    if (!earlier.place.Overlaps(access.place) ||
+        !(earlier.is_write || access.is_write)) {
+      return false;
+    }
+    if (earlier.by != access.by) visit(earlier.by);
+    return access.is_write && access.place.Covers(earlier.place);
+  });
+  if (keep) Keep(access);
 }
 
 }  // namespace encore::runtime

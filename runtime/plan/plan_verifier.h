@@ -21,13 +21,13 @@
 //       neither they nor arenas depend on run-time symbols
 //   P5  inputs, outputs and parameters list the slots of those roles once each
 //   P6  symbols have ordered bounds and come from a dim of an input, or from an
-//       element of an i64 slot in host memory
+//       element of an i64 slot
 //   P7  every plan hangs below run or prepare exactly once, at most 8 deep
 //   P8  devices name the pool of theirs; a binary is launched on one device,
 //       of its backend, with its arity, on slots of the device's pool or host
 //       objects; at most 4096 reads, writes and args
-//   P9  a copy is between two different slots of equal size and one kind,
-//       inside a pool or between host memory and a pool
+//   P9  a copy is between two different slots of equal size and one kind, of
+//       any pools
 //   P10 allocate and deallocate name an arena or temporary without base (or an
 //       output of run-time size, allocate only), its pool and its size
 //   P11 invokes have the plans, selector, states and elements their kind wants;

@@ -223,10 +223,9 @@ class StructureChecker {
       const Slot& slot = graph_.slots[info.index];
       ENCORE_REQUIRE("P6",
                      slot.type.dtype == DType::kI64 && !slot.is_arena &&
-                         slot.pool == kHostPool && slot.bytes.is_constant() &&
+                         slot.bytes.is_constant() &&
                          info.element < slot.bytes.constant() / 8,
-                     "its slot is no i64 tensor in host memory with such an "
-                     "element");
+                     "its slot is no i64 tensor with such an element");
     }
     return OkStatus();
   }
@@ -295,10 +294,6 @@ class StructureChecker {
                        src.type.kind == dst.type.kind && src.bytes == dst.bytes,
                    "slots ", src_id.value(), " and ", dst_id.value(),
                    " cannot be copied");
-    ENCORE_REQUIRE(
-        "P9",
-        src.pool == dst.pool || src.pool == kHostPool || dst.pool == kHostPool,
-        "a copy from device to device goes through the host");
     return OkStatus();
   }
 
@@ -359,14 +354,13 @@ class StructureChecker {
       const Slot& slot = graph_.slot(op.selector);
       const DType type = slot.type.dtype;
       ENCORE_REQUIRE("P11",
-                     !slot.is_arena && slot.pool == kHostPool &&
-                         slot.bytes.is_constant() &&
+                     !slot.is_arena && slot.bytes.is_constant() &&
                          (type == DType::kBool || type == DType::kI32 ||
                           type == DType::kI64) &&
                          slot.bytes.constant() == (type == DType::kBool  ? 1
                                                    : type == DType::kI32 ? 4
                                                                          : 8),
-                     "the selector is no scalar in host memory");
+                     "the selector is no scalar");
     }
     ENCORE_REQUIRE("P11", op.kind == InvokeKind::kScan || op.scanned.empty(),
                    "elements are what Scan has");

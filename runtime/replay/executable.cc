@@ -9,6 +9,7 @@
 #include "encore/runtime/plan/hazards.h"
 #include "encore/runtime/plan/plan_verifier.h"
 #include "encore/runtime/plan/step_kinds.h"
+#include "encore/runtime/replay/flatten_plan.h"
 
 namespace encore::runtime {
 namespace {

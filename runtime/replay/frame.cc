@@ -8,6 +8,7 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/plan/sizes.h"
+#include "encore/runtime/replay/flatten_plan.h"
 
 namespace encore::runtime {
 namespace {
@@ -35,7 +36,8 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
       offsets_(graph.slots.size()),
       addresses_(graph.slots.size()),
       trips_(code.loops.size()),
-      owned_(code.owned.size()) {
+      owned_(code.owned.size()),
+      queues_(code, devices) {
   for (size_t s = 0; s < symbols_.size(); ++s) {
     symbols_[s] = graph.symbols[s].lower;
   }
@@ -67,7 +69,7 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
 }
 
 Frame::~Frame() {
-  (void)Synchronize();  // queued work may still use the memory
+  (void)queues_.Synchronize();  // queued work may still use the memory
   for (size_t i = 0; i < owned_.size(); ++i) {
     if (owned_[i].data == nullptr) continue;
     DeallocateOn(PoolDevice(graph_.slot(code_.owned[i]).pool), owned_[i].data,
@@ -76,15 +78,6 @@ Frame::~Frame() {
   for (uint32_t s = 0; s < run_time_.size(); ++s) {
     DeallocateRunTime(SlotId(s), graph_.slots[s].pool);
   }
-}
-
-Status Frame::Init() {
-  for (const std::shared_ptr<Device>& device : devices_) {
-    ENCORE_ASSIGN_OR_RETURN(std::unique_ptr<Queue> queue, device->NewQueue());
-    has_queues_ |= queue != nullptr;
-    queues_.push_back(std::move(queue));
-  }
-  return OkStatus();
 }
 
 Device* Frame::PoolDevice(PoolId pool) const {
@@ -172,6 +165,8 @@ Status Frame::AllocateOwned() {
     const int64_t bytes = bytes_[slot.value()];
     Block& block = owned_[i];
     if (block.data == nullptr || block.bytes < bytes) {
+      // An earlier replay may still use it.
+      if (queues_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
       Device* device = PoolDevice(graph_.slot(slot).pool);
       if (block.data != nullptr) DeallocateOn(device, block.data, block.bytes);
       block = {};
@@ -209,30 +204,43 @@ int64_t Frame::owned_bytes() const {
 }
 
 Status Frame::Synchronize() {
-  if (!has_queues_) return OkStatus();
-  Status first;
-  for (const std::unique_ptr<Queue>& queue : queues_) {
-    if (queue == nullptr) continue;
-    Status status = queue->Synchronize();
-    if (first.ok()) first = std::move(status);
-  }
-  return first;
+  const Status status = queues_.Synchronize();
+  return status.ok() ? status : QueueFault(0, status);
 }
 
 Status Frame::Run(Profiler* profiler) {
   ThreadPool::Caller caller(*threads_);
   const Status status =
       profiler == nullptr ? Loop<false>(nullptr) : Loop<true>(profiler);
+  if (code_.queues.size() <= 1) return status;
   const Status synchronized = Synchronize();
   return status.ok() ? synchronized : status;
 }
 
-Status Frame::Fault(const ReplayOp& op, const Status& status) {
-  const ReplayCode::StepRef& at = code_.steps[op.step];
+Status Frame::Enqueue(DeviceId id, Queue& caller) {
+  ThreadPool::Caller thread(*threads_);
+  Status status = queues_.Begin(id, caller);
+  if (!status.ok()) return QueueFault(0, status);
+  status = Loop<false>(nullptr);
+  if (status.ok()) return queues_.End(id, caller);
+  (void)queues_.Synchronize();
+  return status;
+}
+
+Status Frame::Fault(uint32_t step, const Status& status) {
+  if (status.code() == StatusCode::kCancelled) return status;
+  const ReplayCode::StepRef& at = code_.steps[step];
   fault_ = at;
-  const Step& step = graph_.plan(at.plan).steps[at.step];
+  const Step& named = graph_.plan(at.plan).steps[at.step];
   return Annotate(status, StrCat("plan ", at.plan.value(), " step ", at.step,
-                                 " (", StepName(graph_, step), ")"));
+                                 " (", StepName(graph_, named), ")"));
+}
+
+Status Frame::QueueFault(uint32_t step, const Status& status) {
+  const std::optional<Queue::Fault> fault = queues_.fault();
+  if (!fault || fault->tag >= code_.steps.size()) return Fault(step, status);
+  failed_origin_ = fault->origin;
+  return Fault(fault->tag, status);
 }
 
 std::optional<uint32_t> Frame::failed_origin() const {
@@ -252,6 +260,10 @@ Status Frame::Loop(Profiler* profiler) {
   context.failed_origin = &failed_origin_;
   uint32_t next = 0;
   for (;;) {
+    if (cancelled_.load(std::memory_order_relaxed)) [[unlikely]] {
+      cancelled_.store(false, std::memory_order_relaxed);
+      return CancelledError("the replay was cancelled");
+    }
     const ReplayOp& op = code_.ops[next];
     int64_t begin = 0;
     if constexpr (kProfiled) begin = profiler->Now();
@@ -260,9 +272,10 @@ Status Frame::Loop(Profiler* profiler) {
       context.buffers = table_.data() + op.a;
       context.sizes = sizes_.data() + op.a;
       context.args = args_.data() + op.b;
-      context.queue = queues_[op.device].get();
+      context.queue = queues_.queue(op.queue);
+      if (context.queue != nullptr) context.queue->set_tag(op.step);
       if (const Status status = op.kernel->Launch(context); !status.ok()) {
-        return Fault(op, status);
+        return Fault(op.step, status);
       }
     } else if (op.code == Code::kCopyHost) {
       if (sizes_[op.a] > 0) {
@@ -271,18 +284,30 @@ Status Frame::Loop(Profiler* profiler) {
     } else if (op.code == Code::kEnd) {
       return OkStatus();
     } else if (const Status status = Execute(op, &next); !status.ok()) {
-      return Fault(op, status);
+      return status;
     }
     if constexpr (kProfiled) {
-      if (op.code > Code::kMoveObject) continue;
-      ENCORE_RETURN_IF_ERROR(Synchronize());
+      const bool waits = op.code == Code::kWait || op.code == Code::kHostWait;
+      if (op.code > Code::kMoveObject && !waits) continue;
+      // One step at a time, so that each is measured by itself.
+      if (!waits && op.queue != 0) ENCORE_RETURN_IF_ERROR(Synchronize());
       const ReplayCode::StepRef& at = code_.steps[op.step];
-      profiler->Add(at.plan, at.step, begin, profiler->Now());
+      profiler->Add({at.plan, at.step, op.queue, waits}, begin,
+                    profiler->Now());
     }
   }
 }
 
 Status Frame::Execute(const ReplayOp& op, uint32_t* next) {
+  if (op.code >= Code::kRecord) {
+    const Status status = queues_.Order(op);
+    return status.ok() ? status : QueueFault(op.step, status);
+  }
+  const Status status = Perform(op, next);
+  return status.ok() ? status : Fault(op.step, status);
+}
+
+Status Frame::Perform(const ReplayOp& op, uint32_t* next) {
   switch (op.code) {
     case Code::kAllocate:
       return AllocateRunTime(op);
@@ -325,7 +350,17 @@ Status Frame::Copy(const ReplayOp& op) {
   void* dst = table_[op.a];
   const void* src = table_[op.a + 1];
   const int64_t bytes = sizes_[op.a];
-  Queue* queue = queues_.empty() ? nullptr : queues_[op.device].get();
+  Queue* queue = queues_.queue(op.queue);
+  if (queue != nullptr) queue->set_tag(op.step);
+  if (op.staging != 0) {
+    ENCORE_ASSIGN_OR_RETURN(void* staging,
+                            queues_.Staging(op.staging - 1, bytes));
+    if (op.code == Code::kCopyOut) {
+      dst = staging;
+    } else {
+      src = staging;
+    }
+  }
   switch (op.code) {
     case Code::kCopyIn:
       return op.copier->CopyFromHost(dst, src, bytes, queue);
@@ -333,6 +368,9 @@ Status Frame::Copy(const ReplayOp& op) {
       return op.copier->CopyToHost(dst, src, bytes, queue);
     case Code::kCopyWithin:
       return op.copier->CopyWithin(dst, src, bytes, queue);
+    case Code::kCopyPeer:
+      return op.copier->CopyFromPeer(dst, *code_.peers[op.c], src, bytes,
+                                     queue);
     case Code::kMoveObject: {
       Literal& moved = static_cast<HostObject*>(table_[op.a + 1])->value;
       std::swap(static_cast<HostObject*>(dst)->value, moved);
@@ -375,11 +413,16 @@ void Frame::DeallocateRunTime(SlotId slot, PoolId pool) {
   block = {};
 }
 
+StatusOr<const void*> Frame::HostAddress(const ReplayOp& op, uint32_t entry) {
+  if (op.staging == 0) return table_[entry];
+  return queues_.Staging(op.staging - 1, sizes_[entry]);
+}
+
 Status Frame::ReadSymbol(const ReplayOp& op) {
-  ENCORE_RETURN_IF_ERROR(Synchronize());
   const SymbolInfo& info = graph_.symbols[op.a];
+  ENCORE_ASSIGN_OR_RETURN(const void* data, HostAddress(op, op.b));
   int64_t value;
-  std::memcpy(&value, static_cast<const int64_t*>(table_[op.b]) + info.element,
+  std::memcpy(&value, static_cast<const int64_t*>(data) + info.element,
               sizeof(value));
   if (value < info.lower || value > info.upper) {
     if (!info.message.empty()) return OutOfRangeError(info.message);
@@ -404,8 +447,7 @@ Status Frame::ReadSymbol(const ReplayOp& op) {
 }
 
 StatusOr<int64_t> Frame::ReadSelector(const ReplayOp& op) {
-  ENCORE_RETURN_IF_ERROR(Synchronize());
-  const void* data = table_[op.a];
+  ENCORE_ASSIGN_OR_RETURN(const void* data, HostAddress(op, op.a));
   if (op.selector_type == DType::kI32) {
     int32_t value;
     std::memcpy(&value, data, sizeof(value));

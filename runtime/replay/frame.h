@@ -6,6 +6,7 @@
 #ifndef ENCORE_RUNTIME_REPLAY_FRAME_H_
 #define ENCORE_RUNTIME_REPLAY_FRAME_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/device/warm_pool.h"
 #include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/replay/frame_queues.h"
 #include "encore/runtime/replay/host_object.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/runtime/replay/replay_code.h"
@@ -34,7 +36,7 @@ class Frame {
   Frame& operator=(const Frame&) = delete;
 
   // Makes the devices' queues; to be called once, first.
-  Status Init();
+  Status Init() { return queues_.Init(); }
 
   // Values of the symbols; the caller writes those of input dims.
   std::span<int64_t> symbols() { return symbols_; }
@@ -53,9 +55,22 @@ class Frame {
   // frame's own memory, valid until the next Run.
   void SetRunTimeBuffer(SlotId slot, void* data, int64_t capacity);
 
-  // Runs all steps. An error names the step. REQUIRES Resize, and an address
-  // for every external slot. `profiler` may be null.
+  // Runs all steps; when it returns nothing runs any more. An error names the
+  // step. REQUIRES Resize, and an address for every external slot. `profiler`
+  // may be null.
   Status Run(Profiler* profiler);
+
+  // The same without waiting for the end: after what is in `caller`, a queue of
+  // device `id`, and before what comes into it later.
+  Status Enqueue(DeviceId id, Queue& caller);
+  // Waits for what was enqueued. Its first fault, which names the step.
+  Status Synchronize();
+  // Whether there may be work that nothing has waited for.
+  bool in_flight() const { return queues_.in_flight(); }
+
+  // Lets the loop that runs, or the next, end before its next step with
+  // Cancelled. From any thread.
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
   // The step at which the last Run failed; nothing where it did not.
   const std::optional<ReplayCode::StepRef>& fault() const { return fault_; }
@@ -76,17 +91,22 @@ class Frame {
 
   template <bool kProfiled>
   Status Loop(Profiler* profiler);
+  // Anything but a launch; an error names the step.
   Status Execute(const ReplayOp& op, uint32_t* next);
+  Status Perform(const ReplayOp& op, uint32_t* next);
   Status Copy(const ReplayOp& op);
   Status AllocateRunTime(const ReplayOp& op);
   void DeallocateRunTime(SlotId slot, PoolId pool);
   Status ReadSymbol(const ReplayOp& op);
   StatusOr<int64_t> ReadSelector(const ReplayOp& op);
+  // Where the host reads what lies at `entry`.
+  StatusOr<const void*> HostAddress(const ReplayOp& op, uint32_t entry);
   Status StartLoop(const ReplayOp& op);
   void SetElements(const ReplayCode::Loop& loop, int64_t trip);
   Status Select(const ReplayOp& op, uint32_t* next);
-  Status Synchronize();
-  Status Fault(const ReplayOp& op, const Status& status);
+  Status Fault(uint32_t step, const Status& status);
+  // Of work in a queue: `step` is where it was seen.
+  Status QueueFault(uint32_t step, const Status& status);
 
   // One that is not `whole` may have no value yet, and is 0 then.
   Status EvaluateSlot(SlotId slot, bool whole);
@@ -117,8 +137,8 @@ class Frame {
   std::vector<Block> run_time_;  // per slot; sized only where there are any
   std::vector<Block> offered_;   // the same: the caller's buffers
   std::vector<std::unique_ptr<WarmPool>> warm_pools_;  // per pool
-  std::vector<std::unique_ptr<Queue>> queues_;         // per device
-  bool has_queues_ = false;
+  FrameQueues queues_;
+  std::atomic<bool> cancelled_ = false;
   std::optional<ReplayCode::StepRef> fault_;
   uint32_t failed_origin_ = UINT32_MAX;  // as LaunchContext has it
 };

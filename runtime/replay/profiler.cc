@@ -76,6 +76,7 @@ Profiler::Profiler(size_t most_records)
 std::vector<Profiler::StepTotal> Profiler::Totals() const {
   std::map<std::pair<PlanId, uint32_t>, StepTotal> totals;
   for (const Record& record : records_) {
+    if (record.is_wait) continue;
     const int64_t ns = record.end_ns - record.begin_ns;
     auto [it, is_new] = totals.try_emplace({record.plan, record.step});
     StepTotal& total = it->second;
@@ -118,8 +119,12 @@ std::string Profiler::ChromeTrace(const CompiledGraph& graph,
     const Step& step = graph.plan(record.plan).steps[record.step];
     if (!first) out += ',';
     first = false;
-    StrAppend(&out, "\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":",
-              JsonString(StepName(graph, step)),
+    const std::string name =
+        StrCat(record.is_wait ? "wait before " : "", StepName(graph, step));
+    // Row 2 is for what goes on beside the replays.
+    const uint32_t row = record.queue == 0 ? 1 : record.queue + 2;
+    StrAppend(&out, "\n{\"ph\":\"X\",\"pid\":1,\"tid\":", row,
+              ",\"name\":", JsonString(name),
               ",\"ts\":", Microseconds(since(start_) + record.begin_ns),
               ",\"dur\":", Microseconds(record.end_ns - record.begin_ns),
               ",\"args\":{\"replay\":", record.replay,

@@ -22,13 +22,18 @@ namespace encore::runtime {
 
 class Profiler {
  public:
-  struct Record {
+  // A step, or the wait before it for what it needs.
+  struct Work {
     PlanId plan;
-    uint32_t step = 0;                 // in that plan
+    uint32_t step = 0;   // in that plan
+    uint32_t queue = 0;  // that it went through; 0: none
+    bool is_wait = false;
+  };
+  struct Record : Work {
     uint32_t replay = 0;               // counts the replays under this profiler
     int64_t begin_ns = 0, end_ns = 0;  // since the profiler was made
   };
-  // All executions of one step.
+  // All executions of one step, without waits.
   struct StepTotal {
     PlanId plan;
     uint32_t step = 0;
@@ -44,12 +49,12 @@ class Profiler {
         .count();
   }
   void StartReplay() { ++replays_; }
-  void Add(PlanId plan, uint32_t step, int64_t begin_ns, int64_t end_ns) {
+  void Add(const Work& work, int64_t begin_ns, int64_t end_ns) {
     if (records_.size() == records_.capacity()) {
       ++dropped_;
       return;
     }
-    records_.push_back({plan, step, replays_ - 1, begin_ns, end_ns});
+    records_.push_back({work, replays_ - 1, begin_ns, end_ns});
   }
 
   std::span<const Record> records() const { return records_; }
@@ -69,8 +74,9 @@ class Profiler {
   };
 
   // The records in the Trace Event Format (JSON), which Perfetto and
-  // chrome://tracing open, from the first of `others` or the profiler's own
-  // beginning on. `graph` is the one that was replayed.
+  // chrome://tracing open, with a row for each queue, from the first of
+  // `others` or the profiler's own beginning on. `graph` is the one that was
+  // replayed.
   std::string ChromeTrace(const CompiledGraph& graph,
                           const OriginName& origin_name = {},
                           std::span<const Event> others = {}) const;

@@ -5,6 +5,11 @@
 // Each Frame has its own address table with this layout. What a slot's address
 // must be written to when it changes is precomputed here, so that binding costs
 // what is used and replaying looks nothing up.
+//
+// Operations on devices with queues (device.h) are enqueued. What must come
+// after what is there as operations, too: an event is recorded behind whoever
+// is waited for, and queues and the host wait for events; queue_planner.h puts
+// them in. Where no device has queues there are none of these.
 #ifndef ENCORE_RUNTIME_REPLAY_REPLAY_CODE_H_
 #define ENCORE_RUNTIME_REPLAY_REPLAY_CODE_H_
 
@@ -26,7 +31,8 @@ struct ReplayOp {
     kCopyHost,     // entry a (dst) = entry a + 1 (src)
     kCopyIn,       // the same through `copier`: host to pool,
     kCopyOut,      //   pool to host,
-    kCopyWithin,   //   within the pool
+    kCopyWithin,   //   within the pool,
+    kCopyPeer,     //   from the pool of peers[c]
     kCopyObject,   // host objects
     kMoveObject,   // the same; moved[c] is left empty
     kAllocate,     // slot a, pool b, bytes in args at c
@@ -38,12 +44,19 @@ struct ReplayOp {
     kLoopStart,    // loop a
     kLoopTest,     // loop a: to op b when its trips are done, else set elements
     kLoopNext,     // loop a: count, to op b
+    kRecord,       // event a in `queue`
+    kWait,         // `queue` waits for event a
+    kHostWait,     // the host waits for event a
   };
   Code code = Code::kEnd;
   DType selector_type = DType::kBool;
-  uint16_t device = 0;
-  uint32_t step = 0;  // index into ReplayCode::steps
+  uint16_t queue = 0;  // index into ReplayCode::queues; 0: done by the host
+  uint32_t step = 0;   // index into ReplayCode::steps
   uint32_t a = 0, b = 0, c = 0;
+  // 1 + the number of the staging buffer that stands for the host's side of
+  // kCopyIn and kCopyOut, or for the entry that kReadSymbol, kSelect and
+  // kJumpIfFalse read; 0: none.
+  uint32_t staging = 0;
   const Kernel* kernel = nullptr;
   Device* copier = nullptr;
 };
@@ -67,6 +80,12 @@ struct ReplayCode {
     }
   };
 
+  // Host memory of the frame's own: as large as a slot in a device's pool.
+  struct Staging {
+    DeviceId device;
+    SlotId slot;
+  };
+
   std::vector<ReplayOp> ops;
   std::vector<StepRef> steps;
   std::vector<SlotId> entries;    // slot of each entry of the address table
@@ -74,7 +93,14 @@ struct ReplayCode {
   std::vector<uint32_t> targets;  // of kSelect
   std::vector<Loop> loops;
   std::vector<SlotId> moved;  // host objects that kMoveObject leaves empty
-  PerSlot uses;               // entries that hold the slot's address
+  std::vector<Staging> staging;
+  std::vector<Device*> peers;    // that kCopyPeer copies from
+  std::vector<DeviceId> queues;  // queue 0 is none, of no device
+  std::vector<DeviceId> events;  // the device that records it
+  // Whether the host itself reads or writes memory of slots, so that it has to
+  // wait for whoever made the inputs.
+  bool host_works = false;
+  PerSlot uses;  // entries that hold the slot's address
   // Of a slot with storage: itself and what lies in it, but for the elements of
   // scans, which lie somewhere else in each trip and nowhere without trips.
   PerSlot members;
@@ -96,15 +122,6 @@ struct ReplayCode {
   };
   std::vector<Dependents> dependents;  // by symbol
 };
-
-// The slot whose storage `slot` lies in; `slot` itself where it has its own.
-SlotId StorageOf(const CompiledGraph& graph, SlotId slot);
-
-// REQUIRES a graph that VerifyPlan accepts, a kernel per binary and a device
-// per DeviceInfo.
-ReplayCode FlattenPlan(const CompiledGraph& graph, PlanId plan,
-                       std::span<const std::unique_ptr<Kernel>> kernels,
-                       std::span<const std::shared_ptr<Device>> devices);
 
 }  // namespace encore::runtime
 

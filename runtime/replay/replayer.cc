@@ -31,6 +31,7 @@ StatusOr<std::unique_ptr<Replayer>> Replayer::Create(
 }
 
 Replayer::~Replayer() {
+  if (frame_.in_flight()) (void)frame_.Synchronize();
   for (const Port& port : outputs_) {
     if (port.own == nullptr) continue;
     const Slot& slot = executable_->graph().slot(port.slot);
@@ -217,6 +218,8 @@ Status Replayer::SettleOutput(Port& port) {
   if (port.own == nullptr || port.own_bytes < bytes) {
     Device* device =
         executable_->pool_device(executable_->graph().slot(port.slot).pool);
+    // An earlier replay may still write it.
+    if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
     if (port.own != nullptr) DeallocateOn(device, port.own, port.own_bytes);
     port.own = nullptr;
     ENCORE_ASSIGN_OR_RETURN(port.own, AllocateOn(device, bytes));
@@ -264,18 +267,39 @@ Status Replayer::Rebind() {
   return OkStatus();
 }
 
-Status Replayer::Replay(Profiler* profiler) {
+Status Replayer::Start() {
   if (!poison_.ok()) [[unlikely]] {
     return FailedPreconditionError(
         StrCat("an earlier replay failed: ", Message(poison_)));
   }
-  if (bindings_changed_ || symbols_changed_) {
-    ENCORE_RETURN_IF_ERROR(Rebind());
+  if (bindings_changed_ || symbols_changed_) return Rebind();
+  return OkStatus();
+}
+
+Status Replayer::Poison(Status status) {
+  if (!status.ok() && status.code() != StatusCode::kCancelled) {
+    poison_ = status;
   }
-  Status status = frame_.Run(profiler);
-  if (!status.ok()) poison_ = status;
   return status;
 }
+
+Status Replayer::Replay(Profiler* profiler) {
+  ENCORE_RETURN_IF_ERROR(Start());
+  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  return Poison(frame_.Run(profiler));
+}
+
+Status Replayer::Enqueue(DeviceId device, Queue& caller) {
+  if (device.value() >= executable_->devices().size()) {
+    return InvalidArgumentError(StrCat("no device ", device.value(),
+                                       ", the graph has ",
+                                       executable_->devices().size()));
+  }
+  ENCORE_RETURN_IF_ERROR(Start());
+  return Poison(frame_.Enqueue(device, caller));
+}
+
+Status Replayer::Synchronize() { return Poison(frame_.Synchronize()); }
 
 const Step* Replayer::failed_step() const {
   const auto& fault = frame_.fault();

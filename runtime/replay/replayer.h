@@ -19,6 +19,16 @@
 //
 // Faults. A failing step makes Replay return its error, naming the step; this
 // replayer then refuses to go on, while others of the executable are untouched.
+// Whatever Replay returns, none of its work runs any more.
+//
+// Devices with queues (device.h). Enqueue returns before the work is done, and
+// orders it in a queue of the caller's. Several replays may be in flight, of
+// one replayer too; those of one run one after the other. What is bound must
+// stay as it is until they are done, and output() says where results will be. A
+// fault of such a replay is returned by the next call of Synchronize, Replay or
+// Enqueue that sees it. Where a plan has steps on the host (kernels of host
+// devices, sizes and branches that depend on data), Enqueue waits for the
+// caller's queue and, on the way, for what these steps need.
 #ifndef ENCORE_RUNTIME_REPLAY_REPLAYER_H_
 #define ENCORE_RUNTIME_REPLAY_REPLAYER_H_
 
@@ -68,6 +78,18 @@ class Replayer {
   // InvalidArgument where the bound shapes contradict each other, or buffers
   // overlap or are too small. These leave the replayer usable.
   Status Replay(Profiler* profiler = nullptr);
+
+  // As Replay, after what is in `caller`, a queue of device `device` of the
+  // graph; what is enqueued there later comes after the replay.
+  // InvalidArgument where the graph has no such device.
+  Status Enqueue(DeviceId device, Queue& caller);
+  // Returns once what was enqueued is done; its first fault.
+  Status Synchronize();
+
+  // Makes the Replay or Enqueue that runs end before its next step, or the next
+  // one if none runs, with Cancelled and without work left in any queue. The
+  // replayer is then as before the call, outputs undefined. From any thread.
+  void Cancel() { frame_.Cancel(); }
 
   struct Output {
     const void* data = nullptr;  // in the slot's pool
@@ -120,8 +142,12 @@ class Replayer {
   Status CheckDims(size_t i, std::span<const int64_t> dims) const;
   // Binds what has been checked.
   void SetInput(size_t i, const void* data, std::span<const int64_t> dims);
-  // What a replay after new bindings has to do first.
+  // What a replay has to do first.
+  Status Start();
+  // The same after new bindings.
   Status Rebind();
+  // Remembers a failure, after which nothing goes on.
+  Status Poison(Status status);
   Status SettleSymbols();
   Status SettleOutput(Port& port);
   Status CheckOverlap();

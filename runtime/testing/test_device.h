@@ -21,6 +21,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/support/status.h"
@@ -33,7 +34,8 @@ namespace encore::runtime {
 
 class TestDevice : public HostDevice {
  public:
-  TestDevice() : HostDevice("test") {}
+  explicit TestDevice(std::string backend = "test")
+      : HostDevice(std::move(backend)) {}
 
   bool runs_on_host() const override { return true; }
   StatusOr<void*> Allocate(int64_t bytes) override;

@@ -1,4 +1,4 @@
-#include "encore/runtime/replay/replay_code.h"
+#include "encore/runtime/replay/flatten_plan.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,6 +6,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/sizes.h"
+#include "encore/runtime/replay/queue_planner.h"
 
 namespace encore::runtime {
 namespace {
@@ -30,15 +31,18 @@ class Flattener {
   ReplayCode Run(PlanId plan) {
     AddPlan(plan);
     Emit({.code = Code::kEnd});
+    PlanQueues(graph_, devices_, op_devices_, &code_);
     FillSlots();
     FillDependents();
     return std::move(code_);
   }
 
  private:
-  uint32_t Emit(ReplayOp op) {
+  // `device`: whose queues it goes through, if it has any.
+  uint32_t Emit(ReplayOp op, DeviceId device = {}) {
     op.step = step_;
     code_.ops.push_back(op);
+    op_devices_.push_back(device);
     return static_cast<uint32_t>(code_.ops.size() - 1);
   }
   uint32_t Here() const { return static_cast<uint32_t>(code_.ops.size()); }
@@ -50,9 +54,32 @@ class Flattener {
     code_.args.push_back(dim);
     return static_cast<uint32_t>(code_.args.size() - 1);
   }
-  uint32_t SelectorEntry(const Invoke& invoke, DType* type) {
-    *type = graph_.slot(invoke.selector).type.dtype;
-    return Entry(invoke.selector);
+  Device* DeviceOf(DeviceId id) const { return devices_[id.value()].get(); }
+  DeviceId DeviceOf(SlotId slot) const {
+    return graph_.pools[graph_.slot(slot).pool.value()].device;
+  }
+  uint32_t Staging(DeviceId device, SlotId slot) {
+    code_.staging.push_back({device, slot});
+    return static_cast<uint32_t>(code_.staging.size());
+  }
+  // Makes `op` read `slot` on the host: entry in `*entry`.
+  void ReadOnHost(SlotId slot, ReplayOp* op, uint32_t* entry) {
+    *entry = Entry(slot);
+    const DeviceId device = DeviceOf(slot);
+    if (!device.valid()) return;
+    op->staging = Staging(device, slot);
+    ReplayOp copy{.code = Code::kCopyOut};
+    copy.a = Entry(slot);
+    Entry(slot);
+    copy.staging = op->staging;
+    copy.copier = DeviceOf(device);
+    Emit(copy, device);
+  }
+  ReplayOp SelectorOp(Code code, const Invoke& invoke) {
+    ReplayOp op{.code = code};
+    op.selector_type = graph_.slot(invoke.selector).type.dtype;
+    ReadOnHost(invoke.selector, &op, &op.a);
+    return op;
   }
 
   // Nesting is bounded by the plan verifier.
@@ -74,34 +101,41 @@ class Flattener {
     const auto first_arg = static_cast<uint32_t>(code_.args.size());
     for (const Dim& arg : launch.args) Arg(arg);
     Emit({.code = Code::kLaunch,
-          .device = static_cast<uint16_t>(launch.device.value()),
           .a = first,
           .b = first_arg,
-          .kernel = kernels_[launch.binary.value()].get()});
+          .kernel = kernels_[launch.binary.value()].get()},
+         launch.device);
     for (const SlotId slot : launch.writes) ReadSymbolsOf(slot);
   }
 
   void Add(const Copy& copy) {
-    const Slot& src = graph_.slot(copy.src);
-    const Slot& dst = graph_.slot(copy.dst);
-    const DeviceId from = graph_.pools[src.pool.value()].device;
-    const DeviceId to = graph_.pools[dst.pool.value()].device;
+    const DeviceId from = DeviceOf(copy.src), to = DeviceOf(copy.dst);
     ReplayOp op;
     op.a = Entry(copy.dst);
     Entry(copy.src);
-    if (src.is_host_object()) {
+    const DeviceId device = to.valid() ? to : from;
+    if (device.valid()) op.copier = DeviceOf(device);
+    if (graph_.slot(copy.src).is_host_object()) {
       op.code = Code::kCopyObject;
-    } else if (!from.valid() && !to.valid()) {
+    } else if (!device.valid()) {
       op.code = Code::kCopyHost;
+    } else if (!from.valid() || !to.valid()) {
+      op.code = to.valid() ? Code::kCopyIn : Code::kCopyOut;
+    } else if (from == to) {
+      op.code = Code::kCopyWithin;
+    } else if (op.copier->CopiesFrom(*DeviceOf(from))) {
+      op.code = Code::kCopyPeer;
+      op.c = static_cast<uint32_t>(code_.peers.size());
+      code_.peers.push_back(DeviceOf(from));
     } else {
-      const DeviceId device = to.valid() ? to : from;
-      op.code = !from.valid() ? Code::kCopyIn
-                : !to.valid() ? Code::kCopyOut
-                              : Code::kCopyWithin;
-      op.device = static_cast<uint16_t>(device.value());
-      op.copier = devices_[device.value()].get();
+      op.staging = Staging(from, copy.src);
+      op.code = Code::kCopyOut;
+      op.copier = DeviceOf(from);
+      Emit(op, from);
+      op.code = Code::kCopyIn;
+      op.copier = DeviceOf(to);
     }
-    Emit(op);
+    Emit(op, device);
     ReadSymbolsOf(copy.dst);
   }
 
@@ -141,8 +175,7 @@ class Flattener {
   }
 
   void AddIf(const Invoke& invoke) {
-    ReplayOp op{.code = Code::kSelect};
-    op.a = SelectorEntry(invoke, &op.selector_type);
+    ReplayOp op = SelectorOp(Code::kSelect, invoke);
     op.b = static_cast<uint32_t>(code_.targets.size());
     op.c = static_cast<uint32_t>(invoke.plans.size());
     code_.targets.resize(op.b + op.c);
@@ -159,9 +192,7 @@ class Flattener {
   void AddWhile(const Invoke& invoke) {
     const uint32_t start = Here();
     AddPlan(invoke.plans[0]);
-    ReplayOp op{.code = Code::kJumpIfFalse};
-    op.a = SelectorEntry(invoke, &op.selector_type);
-    const uint32_t test = Emit(op);
+    const uint32_t test = Emit(SelectorOp(Code::kJumpIfFalse, invoke));
     AddPlan(invoke.plans[1]);
     Carry(invoke);
     Emit({.code = Code::kJump, .b = start});
@@ -196,8 +227,9 @@ class Flattener {
 
   void ReadSymbolsOf(SlotId slot) {
     for (const uint32_t symbol : symbols_of_slot_[slot.value()]) {
-      last_read_[symbol] =
-          Emit({.code = Code::kReadSymbol, .a = symbol, .b = Entry(slot)});
+      ReplayOp op{.code = Code::kReadSymbol, .a = symbol};
+      ReadOnHost(slot, &op, &op.b);
+      last_read_[symbol] = Emit(op);
     }
   }
 
@@ -289,6 +321,7 @@ class Flattener {
   std::vector<std::vector<uint32_t>> symbols_of_slot_;
   std::vector<uint32_t> last_read_;  // by symbol
   std::vector<SlotId> scan_slots_;
+  std::vector<DeviceId> op_devices_;
   ReplayCode code_;
   uint32_t step_ = 0;
 };
