@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "encore/ir/build/builder.h"
 #include "encore/ir/support/strings.h"
 #include "gtest/gtest.h"
 
@@ -211,6 +213,36 @@ TEST(HostOps, APatternThatIsNone) {
                     {Literal::Strings({}, {"x"})})
                 .find("pattern"),
             std::string::npos);
+}
+
+Literal Bytes(std::string_view text) {
+  const std::vector<uint8_t> bytes(text.begin(), text.end());
+  return Literal::Vector(std::span<const uint8_t>(bytes));
+}
+
+TEST(HostOps, ImagesAreDecoded) {
+  const Literal file = Bytes("P3 2 1 255 9 8 7 60 50 40");
+  EXPECT_EQ(Apply(Op::kDecodeImage, DecodeImageAttrs{}, {file}),
+            Literal::FromValues<uint8_t>({1, 2, 3}, {9, 8, 7, 60, 50, 40}));
+  EXPECT_EQ(
+      Apply(Op::kDecodeImage, DecodeImageAttrs{PixelFormat::kBgr}, {file}),
+      Literal::FromValues<uint8_t>({1, 2, 3}, {7, 8, 9, 40, 50, 60}));
+  EXPECT_NE(Failure(Op::kDecodeImage, DecodeImageAttrs{}, {Bytes("GIF89a")})
+                .find("decode_image: the first bytes"),
+            std::string::npos);
+  EXPECT_NE(Failure(Op::kDecodeImage, DecodeImageAttrs{}, {Bytes("P6 2 2 9 ")})
+                .find("decode_image: PNM: the file is truncated"),
+            std::string::npos);
+}
+
+// A kept graph has no pixels that depend on what decoded them.
+TEST(HostOps, ImagesAreNotDecodedWhenAGraphIsMade) {
+  GraphBuilder g("images");
+  const Value pixels =
+      g.Node1(Op::kDecodeImage, {g.Constant(Bytes("P3 1 1 255 9 8 7"))},
+              DecodeImageAttrs{PixelFormat::kRgb, {1, 1}});
+  ASSERT_TRUE(g.status().ok()) << g.status();
+  EXPECT_EQ(pixels.constant(), nullptr);
 }
 
 }  // namespace

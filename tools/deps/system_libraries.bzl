@@ -216,6 +216,16 @@ cc_proto_library(
 )
 """
 
+_IMAGE_CODECS_BUILD = _LOAD + """
+# The headers alone, for code that loads the libraries itself; libtiff's lie where the compiler looks.
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/**/*.h"]),
+    includes = ["include"],
+    visibility = ["//visibility:public"],
+)
+"""
+
 _HIGHS_BUILD = _LOAD + """
 # The C interface alone, for code that loads the library itself.
 cc_library(
@@ -243,6 +253,23 @@ def _declare_folders(existing):
             base = "/usr/include",
             build = _ONNX_BUILD,
             links = {"onnx/onnx.proto": "onnx/onnx.proto"},
+        )
+    if "image_codecs" not in existing:
+        folder_repository(
+            name = "image_codecs",
+            base = "/usr/include",
+            build = _IMAGE_CODECS_BUILD,
+            links = {
+                "include/openjpeg.h": "openjpeg-2.5/openjpeg.h",
+                "include/opj_config.h": "openjpeg-2.5/opj_config.h",
+                "include/opj_stdint.h": "openjpeg-2.5/opj_stdint.h",
+                "include/png.h": "libpng16/png.h",
+                "include/pngconf.h": "libpng16/pngconf.h",
+                "include/pnglibconf.h": "libpng16/pnglibconf.h",
+                "include/turbojpeg.h": "turbojpeg.h",
+                "include/webp/decode.h": "webp/decode.h",
+                "include/webp/types.h": "webp/types.h",
+            },
         )
     if "highs" not in existing:
         distribution = "highs/highsbox==1.15.1/highsbox-1.15.1.data/purelib/highsbox/highs_dist/"

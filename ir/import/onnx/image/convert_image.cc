@@ -1,4 +1,5 @@
-// Images put together and cut: Col2Im, CenterCropPad, AffineGrid.
+// Images decoded, put together and cut: ImageDecoder, Col2Im, CenterCropPad,
+// AffineGrid.
 
 #include <algorithm>
 
@@ -234,10 +235,29 @@ Status AffineGrid(NodeContext& context) {
   return context.Output(0, grid);
 }
 
+// The size is known only by the call, even of a constant file: a graph that is
+// kept must not depend on what decodes images on this machine.
+Status ImageDecoder(NodeContext& context) {
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
+  ENCORE_RETURN_IF_ERROR(context.CheckVector(0, "encoded_stream"));
+  DecodeImageAttrs attrs;
+  ENCORE_ASSIGN_OR_RETURN(
+      attrs.format,
+      context.attributes().Word<PixelFormat>(
+          "pixel_format", {{"RGB", PixelFormat::kRgb},
+                           {"BGR", PixelFormat::kBgr},
+                           {"Grayscale", PixelFormat::kGrayscale}}));
+  GraphBuilder& g = context.builder();
+  attrs.size = {RunTimeSize(g), RunTimeSize(g)};
+  return context.Output(
+      0, context.Emit(Op::kDecodeImage, {context.Input(0)}, std::move(attrs)));
+}
+
 constexpr Converter kConverters[] = {
     {"AffineGrid", AffineGrid, Op::kDotGeneral},
     {"CenterCropPad", CenterCropPad, Op::kPad},
     {"Col2Im", Col2Im, Op::kScatter},
+    {"ImageDecoder", ImageDecoder, Op::kDecodeImage},
 };
 
 }  // namespace
