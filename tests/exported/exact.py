@@ -1,25 +1,27 @@
 """What is expected of models that round: exact products, and how far rounding carries a last bit.
 
-`unsigned` gives the same model for ONNX Runtime's exact kernels.
-Its kernels for products of unsigned and signed 8-bit integers add pairs of products in 16 bits, which saturate, on CPUs
-without VNNI; those for two unsigned factors are exact. So signed weights become unsigned ones, with a zero point that is
-larger by 128: the sums of products of what is above the zero points are the same numbers.
+`unsigned` gives the same model for ONNX Runtime's exact kernels. Its kernels for products of unsigned and signed
+8-bit integers add pairs of products in 16 bits, which saturate, on CPUs without VNNI; those for two unsigned factors
+are exact. So signed weights become unsigned ones, with a zero point that is larger by 128: the sums of products of
+what is above the zero points are the same numbers.
 
-`slack`: numbers that are rounded to integers in the middle of a model may fall on either side where f32's last bits differ, and
-the step is far larger than these. So the same program computes models whose floating weights are off by a few of their last bits:
-what the outputs move by then is no error of another program.
+`slack`: numbers that are rounded to integers in the middle of a model may fall on either side where f32's last bits
+differ, and the step is far larger than these. So the same program computes models whose floating weights are off by a
+few of their last bits: what the outputs move by then is no error of another program.
 """
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
 # Where operators have weights and the zero points of these.
 WEIGHTS = {'MatMulInteger': [(1, 3)], 'ConvInteger': [(1, 3)], 'QLinearMatMul': [(3, 5)], 'QLinearConv': [(3, 5)],
-           'QGemm': [(3, 5)], 'DynamicQuantizeMatMul': [(1, 3)], 'MatMulIntegerToFloat': [(1, 5)], 'QAttention': [(1, 7)],
+           'QGemm': [(3, 5)], 'DynamicQuantizeMatMul': [(1, 3)], 'MatMulIntegerToFloat': [(1, 5)],
+           'QAttention': [(1, 7)],
            'DynamicQuantizeLSTM': [(1, 9), (2, 11)]}
 
 
 def raised(tensor):
-    return numpy_helper.from_array((numpy_helper.to_array(tensor).astype(np.int16) + 128).astype(np.uint8), tensor.name + '/raised')
+    return numpy_helper.from_array((numpy_helper.to_array(tensor).astype(np.int16) + 128).astype(np.uint8),
+                                   tensor.name + '/raised')
 
 
 def raise_weights(graph, node, place, zero_place, tensors):
@@ -54,15 +56,16 @@ def constants(graph):
 
 
 def unsigned(model):
-    """The model, rewritten in place, and whether anything was."""
+    """Rewrites the model in place; whether there was anything to do."""
     tensors, changed = constants(model.graph), False
     for node in model.graph.node:
         for place, zero_place in WEIGHTS.get(node.op_type, ()):
             changed |= raise_weights(model.graph, node, place, zero_place, tensors)
-    return model, changed
+    return changed
 
 
-ROUNDING = {'QuantizeLinear', 'DynamicQuantizeLinear', 'DynamicQuantizeLSTM', 'DynamicQuantizeMatMul', 'QAttention', 'QLinearMatMul',
+ROUNDING = {'QuantizeLinear', 'DynamicQuantizeLinear', 'DynamicQuantizeLSTM', 'DynamicQuantizeMatMul', 'QAttention',
+            'QLinearMatMul',
             'QLinearConv', 'QLinearAdd', 'QLinearSigmoid', 'QLinearConcat', 'QGemm'}
 TRIALS, RELATIVE = 4, 2.0**-21
 

@@ -64,7 +64,8 @@ def skl2onnx(row, source):
     types = [(name, make_ml_cases.sklearn_type(value)) for name, value in inputs.items()]
     exported = to_onnx(model, initial_types=types, options=options,
                        target_opset={'': row.opset, 'ai.onnx.ml': row.options.get('ml', 3)})
-    return exported, {name: value.astype(object) if value.dtype.kind == 'U' else value for name, value in inputs.items()}
+    return (exported, {name: value.astype(object) if value.dtype.kind == 'U' else value for name,
+                       value in inputs.items()})
 
 
 def jax2onnx(row, source):
@@ -104,7 +105,8 @@ class Calibration:
     """Inputs of a model, scaled a few ways, for the quantizer's ranges."""
 
     def __init__(self, inputs):
-        self.calls = iter([{name: (value * scale).astype(value.dtype) if value.dtype.kind == 'f' else value for name, value in inputs.items()}
+        self.calls = iter([{name: (value * scale).astype(value.dtype) if value.dtype.kind == 'f' else value for name,
+                            value in inputs.items()}
                            for scale in (1.0, -0.7, 0.4)])
 
     def get_next(self):
@@ -115,7 +117,8 @@ def quantizer(row, source):
     """ONNX Runtime's quantizer; options['how'] is dynamic, static or bits."""
     from onnxruntime import quantization
     model, inputs = source
-    options = {key: getattr(quantization.QuantType, value) if key.endswith('_type') else value for key, value in row.options.items() if key != 'how'}
+    options = {key: getattr(quantization.QuantType, value) if key.endswith('_type') else value for key,
+               value in row.options.items() if key != 'how'}
     how = row.options['how']
     if how == 'bits':
         from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer

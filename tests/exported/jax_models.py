@@ -50,7 +50,8 @@ def loops():
 
 def branches():
     def call(x):
-        return lax.cond(jnp.sum(x) > 0, lambda y: y * 2, lambda y: y - 1, x), lax.select(x > 0, x, -x), jnp.where(x > 1, 1.0, x)
+        return (lax.cond(jnp.sum(x) > 0, lambda y: y * 2, lambda y: y - 1, x), lax.select(x > 0, x, -x),
+                jnp.where(x > 1, 1.0, x))
     return of(call, [(3, 4)], x=values.normal('jax/branches', 3, 4))
 
 
@@ -60,17 +61,20 @@ def indices():
     def call(ids):
         rows = table[ids]
         moved = lax.dynamic_slice(rows, (0, 1, 2), (2, 3, 4))
-        return rows, moved, jnp.cumsum(rows, axis=1), jnp.sort(rows, axis=-1), jnp.argmax(rows, axis=-1), rows.at[0, 1].set(3.0), jnp.take_along_axis(rows, ids[..., None], axis=-1)
+        return (rows, moved, jnp.cumsum(rows, axis=1), jnp.sort(rows, axis=-1), jnp.argmax(rows, axis=-1),
+                rows.at[0, 1].set(3.0), jnp.take_along_axis(rows, ids[..., None], axis=-1))
     return of(call, [(2, 5)], ids=values.ids('jax/ids', 8, 2, 5).astype(np.int32))
 
 
 def reductions():
     def call(x):
-        return (x.mean((0, 2)), x.std(1), jnp.max(x, -1), jax.nn.logsumexp(x, 1), jnp.linalg.norm(x, axis=-1), jnp.prod(x, 0), jnp.any(x > 1, 1))
+        return (x.mean((0, 2)), x.std(1), jnp.max(x, -1), jax.nn.logsumexp(x, 1), jnp.linalg.norm(x, axis=-1),
+                jnp.prod(x, 0), jnp.any(x > 1, 1))
     return of(call, [('B', 4, 5)], x=values.normal('jax/reductions', 3, 4, 5))
 
 
 def shapes():
     def call(x):
-        return jnp.pad(x, ((0, 0), (1, 2))), jnp.roll(x, 1, 1), x[:, ::-1], jnp.tile(x, (1, 2)), jnp.concatenate([x, x * 2], 1), x.reshape(-1, 2, 3).transpose(0, 2, 1), jnp.clip(jnp.round(x), -1, 1)
+        return (jnp.pad(x, ((0, 0), (1, 2))), jnp.roll(x, 1, 1), x[:, ::-1], jnp.tile(x, (1, 2)),
+                jnp.concatenate([x, x * 2], 1), x.reshape(-1, 2, 3).transpose(0, 2, 1), jnp.clip(jnp.round(x), -1, 1))
     return of(call, [('B', 6)], x=values.normal('jax/shapes', 4, 6))

@@ -23,7 +23,8 @@ def encoder(kind, config, attention='sdpa', tokens=(6, 9), **settings):
         return {'input_ids': values.ids(name, 100, batch, length), 'attention_mask': mask}
     call = lambda m, input_ids, attention_mask: m(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
     axes = {0: 'batch', 1: 'tokens'}
-    return Source(Function(model, call), inputs('encoder', 2, tokens[0]), inputs('encoder/run', 3, tokens[1]), {'input_ids': axes, 'attention_mask': axes})
+    return Source(Function(model, call), inputs('encoder', 2, tokens[0]), inputs('encoder/run', 3, tokens[1]),
+                  {'input_ids': axes, 'attention_mask': axes})
 
 
 def decoder(kind, config, layers=2, heads=2, width=8, attention='sdpa', tokens=1, past=5, **settings):
@@ -35,11 +36,13 @@ def decoder(kind, config, layers=2, heads=2, width=8, attention='sdpa', tokens=1
         for layer in range(layers):
             cache.update(cached[2 * layer], cached[2 * layer + 1], layer)
         result = m(input_ids=input_ids, past_key_values=cache, use_cache=True)
-        return (result.logits, *[value for layer in result.past_key_values.layers for value in (layer.keys, layer.values)])
+        return (result.logits,
+                *[value for layer in result.past_key_values.layers for value in (layer.keys, layer.values)])
 
     def inputs(name, length):
         given = {'input_ids': values.ids(name, 100, 1, tokens)}
-        given.update({'past_%d_%s' % (layer, part): values.normal('%s%d%s' % (name, layer, part), 1, heads, length, width)
+        given.update({'past_%d_%s' % (layer, part): values.normal('%s%d%s' % (name, layer, part), 1, heads, length,
+                                                                  width)
                       for layer in range(layers) for part in ('key', 'value')})
         return given
     example = inputs('decoder', past)
@@ -55,8 +58,10 @@ def static_cache(kind, config, layers=2, heads=2, width=8, room=16, **settings):
         cache = transformers.StaticCache(config=m.config, max_cache_len=room)
         cache.early_initialization(1, heads, width, torch.float32, 'cpu')
         for layer in range(layers):
-            cache.layers[layer].keys, cache.layers[layer].values = cached[2 * layer].clone(), cached[2 * layer + 1].clone()
-        result = m(input_ids=input_ids, past_key_values=cache, cache_position=positions, position_ids=positions[None], use_cache=True)
+            cache.layers[layer].keys = cached[2 * layer].clone()
+            cache.layers[layer].values = cached[2 * layer + 1].clone()
+        result = m(input_ids=input_ids, past_key_values=cache, cache_position=positions, position_ids=positions[None],
+                   use_cache=True)
         return (result.logits, *[value for layer in cache.layers for value in (layer.keys, layer.values)])
     example = {'input_ids': values.ids('static', 100, 1, 2), 'positions': np.array([5, 6])}
     example.update({'past_%d_%s' % (layer, part): values.normal('static%d%s' % (layer, part), 1, heads, room, width)
@@ -69,15 +74,19 @@ def prompt(kind, config, attention='sdpa', tokens=(6, 9), **settings):
     model = module(getattr(transformers, config)(**settings), kind, attention)
     call = lambda m, input_ids: m(input_ids=input_ids, use_cache=False).logits
     return Source(Function(model, call), {'input_ids': values.ids('prompt', 100, 2, tokens[0])},
-                  {'input_ids': values.ids('prompt/run', 100, 2, tokens[1])}, {'input_ids': {1: 'tokens'}})
+                  {'input_ids': values.ids('prompt/run', 100, 2, tokens[1])},
+                  {'input_ids': {1: 'tokens'}} if tokens[0] != tokens[1] else None)
 
 
 def pair(kind, config, attention='sdpa', **settings):
     """Encoder and decoder: logits."""
     model = module(getattr(transformers, config)(**settings), kind, attention)
-    call = lambda m, input_ids, decoder_input_ids: m(input_ids=input_ids, decoder_input_ids=decoder_input_ids, use_cache=False).logits
-    return Source(Function(model, call), {'input_ids': values.ids('pair', 100, 2, 6), 'decoder_input_ids': values.ids('pair/target', 100, 2, 4)},
-                  {'input_ids': values.ids('pair2', 100, 2, 8), 'decoder_input_ids': values.ids('pair2/target', 100, 2, 3)},
+    call = lambda m, input_ids, decoder_input_ids: m(input_ids=input_ids, decoder_input_ids=decoder_input_ids,
+                                                     use_cache=False).logits
+    return Source(Function(model, call), {'input_ids': values.ids('pair', 100, 2, 6),
+                                          'decoder_input_ids': values.ids('pair/target', 100, 2, 4)},
+                  {'input_ids': values.ids('pair2', 100, 2, 8), 'decoder_input_ids': values.ids('pair2/target', 100, 2,
+                                                                                                3)},
                   {'input_ids': {1: 'source'}, 'decoder_input_ids': {1: 'target'}})
 
 

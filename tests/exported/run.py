@@ -3,8 +3,9 @@
     tests/exported/run [NAME…] [--page FILE.md]     those of cases.py
     tests/exported/run --wheels [WHEEL…]            trained ones, of the wheels in wheels.txt
 
-Each model is written where it is missing (write.py, wheels.py), compiled, recalled from the cache, and compared both times. One line a
-model, and a table of how many agree by exporter. Exits with 1 where one is refused, differs or could not be written.
+Each model is written where it is missing (write.py, wheels.py), compiled, recalled from the cache, and compared both
+times. One line a model, and a table of how many agree by exporter. Exits with 1 where one is refused, differs or
+could not be written.
 """
 import argparse
 import collections
@@ -58,7 +59,8 @@ def command(tool, row, folder, cache):
         given = ['--data', path('data')]
     else:
         given = ['--input', path(write.INPUTS), '--expect', path(write.EXPECTED)]
-    return [tool, 'run', path(write.MODEL), *given, '--rtol', str(row.rtol), '--atol', str(row.atol + 2 * slack(folder)),
+    return [tool, 'run', path(write.MODEL), *given, '--rtol', str(row.rtol), '--atol',
+            str(row.atol + 2 * slack(folder)),
             '--cache', cache, '--json', '-']
 
 
@@ -116,7 +118,8 @@ def table(results):
         opsets[key].add(result.row.opset)
     lines = ['| exporter | opsets | models | agree |', '|---|---|---|---|']
     for key in written:
-        lines.append('| %s | %d to %d | %d | %d |' % (key, min(opsets[key]), max(opsets[key]), written[key], agreeing[key]))
+        lines.append('| %s | %d to %d | %d | %d |' % (key, min(opsets[key]), max(opsets[key]), written[key],
+                                                      agreeing[key]))
     lines.append('| all | | %d | %d |' % (len(results), sum(agreeing.values())))
     return '\n'.join(lines)
 

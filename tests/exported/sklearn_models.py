@@ -40,19 +40,21 @@ def columns():
 
 def texts(kind):
     from sklearn import feature_extraction, linear_model, pipeline
-    vectorizer = getattr(feature_extraction.text, kind)(ngram_range=(1, 2), lowercase=False)  # ONNX Runtime wants a locale for that
+    vectorizer = getattr(feature_extraction.text, kind)(ngram_range=(1, 2),
+                                                        lowercase=False)  # ONNX Runtime wants a locale for that
     model = pipeline.make_pipeline(vectorizer, linear_model.LogisticRegression()).fit(list(TEXTS), [0, 1, 2, 1, 0])
     return model, {'X': np.array(TEXTS)[:, None]}
 
 
 def estimator(path, target='classes', options=None):
-    """A model of scikit-learn by its path, 'module.Class', fitted to classes, to a line through the features, or to nothing."""
+    """A model of scikit-learn by its path, 'module.Class', fitted to classes, lines through the features, or nothing."""
     import importlib
     module, name = path.rsplit('.', 1)
     x, y = numbers()
     line = x @ np.arange(1, 6) + np.sin(x[:, 0])
     model = getattr(importlib.import_module('sklearn.' + module), name)(**(options or {}))
-    return model.fit(x, {'classes': y, 'line': line, 'lines': np.stack([line, -x[:, 1]], 1), 'none': None}[target]), {'X': x[:7]}
+    return (model.fit(x, {'classes': y, 'line': line, 'lines': np.stack([line, -x[:, 1]], 1), 'none': None}[target]),
+            {'X': x[:7]})
 
 
 def meta(name):
@@ -62,7 +64,8 @@ def meta(name):
     shallow = tree.DecisionTreeClassifier(max_depth=3, random_state=SEED)
     models = {'calibrated': calibration.CalibratedClassifierCV(naive_bayes.GaussianNB(), cv=2),
               'one_vs_rest': multiclass.OneVsRestClassifier(linear_model.LogisticRegression()),
-              'stacking': ensemble.StackingClassifier([('tree', shallow), ('svm', svm.SVC(probability=True, random_state=SEED))],
+              'stacking': ensemble.StackingClassifier([('tree', shallow),
+                                                       ('svm', svm.SVC(probability=True, random_state=SEED))],
                                                       linear_model.LogisticRegression(), cv=2)}
     if name in models:
         return models[name].fit(x, y), {'X': x[:7]}

@@ -66,8 +66,10 @@ def masked(kind):
         if kind == 'bool':
             mask = mask > -0.5
             mask[..., 0] = True
-        return {'query': heads(name + 'q', batch, 3, tokens), 'key': heads(name + 'k', batch, 3, keys), 'value': heads(name + 'v', batch, 3, keys), 'mask': mask}
-    dynamic = {'query': {0: 'batch', 2: 'tokens'}, 'key': {0: 'batch', 2: 'keys'}, 'value': {0: 'batch', 2: 'keys'}, 'mask': {0: 'batch', 2: 'tokens', 3: 'keys'}}
+        return {'query': heads(name + 'q', batch, 3, tokens), 'key': heads(name + 'k', batch, 3, keys),
+                'value': heads(name + 'v', batch, 3, keys), 'mask': mask}
+    dynamic = {'query': {0: 'batch', 2: 'tokens'}, 'key': {0: 'batch', 2: 'keys'}, 'value': {0: 'batch', 2: 'keys'},
+               'mask': {0: 'batch', 2: 'tokens', 3: 'keys'}}
     return Source(Mixed(), inputs('example', 2, 4, 6), inputs('run', 3, 5, 7), dynamic)
 
 
@@ -78,8 +80,10 @@ class Grouped(nn.Module):
 
 def grouped():
     def inputs(name, tokens):
-        return {'query': heads(name + 'q', 1, 6, tokens), 'key': heads(name + 'k', 1, 2, tokens), 'value': heads(name + 'v', 1, 2, tokens)}
-    return Source(Grouped(), inputs('grouped', 4), inputs('grouped/run', 7), {part: {2: 'tokens'} for part in ('query', 'key', 'value')})
+        return {'query': heads(name + 'q', 1, 6, tokens), 'key': heads(name + 'k', 1, 2, tokens),
+                'value': heads(name + 'v', 1, 2, tokens)}
+    return Source(Grouped(), inputs('grouped', 4), inputs('grouped/run', 7),
+                  {part: {2: 'tokens'} for part in ('query', 'key', 'value')})
 
 
 def multihead():
@@ -97,14 +101,17 @@ def multihead():
 
 def encoder():
     layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, norm_first=True, activation='gelu')
-    return Source(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), {'src': values.normal('encoder', 2, 6, 32)},
+    return Source(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+                  {'src': values.normal('encoder', 2, 6, 32)},
                   {'src': values.normal('encoder/run', 3, 9, 32)}, {'src': {0: 'batch', 1: 'tokens'}})
 
 
 def seq2seq():
     module = nn.Transformer(32, 4, 1, 2, 64, batch_first=True)
-    return Source(module, {'src': values.normal('seq2seq/src', 2, 6, 32), 'tgt': values.normal('seq2seq/tgt', 2, 4, 32)},
-                  {'src': values.normal('seq2seq/src2', 2, 8, 32), 'tgt': values.normal('seq2seq/tgt2', 2, 5, 32)}, {'src': {1: 'source'}, 'tgt': {1: 'target'}})
+    return Source(module, {'src': values.normal('seq2seq/src', 2, 6, 32),
+                           'tgt': values.normal('seq2seq/tgt', 2, 4, 32)},
+                  {'src': values.normal('seq2seq/src2', 2, 8, 32), 'tgt': values.normal('seq2seq/tgt2', 2, 5, 32)},
+                  {'src': {1: 'source'}, 'tgt': {1: 'target'}})
 
 
 class RootMeanSquare(nn.Module):
@@ -125,7 +132,8 @@ class Rotary(nn.Module):
         super().__init__()
         self.count, self.norm, self.after = count, norm(width), norm(width)
         self.enter, self.leave = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
-        self.gate, self.up, self.down = (nn.Linear(*sizes, bias=False) for sizes in ((width, 48), (width, 48), (48, width)))
+        self.gate, self.up, self.down = (nn.Linear(*sizes, bias=False) for sizes in ((width, 48), (width, 48),
+                                                                                     (48, width)))
 
     def rotate(self, x, positions):
         half = x.shape[-1] // 2
@@ -136,8 +144,10 @@ class Rotary(nn.Module):
 
     def forward(self, x, positions):
         batch, tokens, width = x.shape
-        query, key, value = (part.view(batch, tokens, self.count, -1).transpose(1, 2) for part in self.enter(self.norm(x)).chunk(3, -1))
-        mixed = F.scaled_dot_product_attention(self.rotate(query, positions), self.rotate(key, positions), value, is_causal=True)
+        parts = self.enter(self.norm(x)).chunk(3, -1)
+        query, key, value = (part.view(batch, tokens, self.count, -1).transpose(1, 2) for part in parts)
+        mixed = F.scaled_dot_product_attention(self.rotate(query, positions), self.rotate(key, positions), value,
+                                               is_causal=True)
         x = x + self.leave(mixed.transpose(1, 2).reshape(batch, tokens, width))
         y = self.after(x)
         return x + self.down(F.silu(self.gate(y)) * self.up(y))
@@ -145,7 +155,8 @@ class Rotary(nn.Module):
 
 def rotary(norm=nn.RMSNorm):
     return Source(Rotary(norm), {'x': values.normal('rotary', 1, 5, 32), 'positions': np.arange(5)},
-                  {'x': values.normal('rotary/run', 2, 8, 32), 'positions': np.arange(3, 11)}, {'x': {0: 'batch', 1: 'tokens'}, 'positions': {0: 'tokens'}})
+                  {'x': values.normal('rotary/run', 2, 8, 32), 'positions': np.arange(3, 11)},
+                  {'x': {0: 'batch', 1: 'tokens'}, 'positions': {0: 'tokens'}})
 
 
 class CacheSlice(nn.Module):
@@ -174,7 +185,8 @@ class CacheFixedSlice(nn.Module):
 
 def cache_fixed_slice():
     given, run = cache_inputs('fixed', 3), cache_inputs('fixed/run', 5)
-    return Source(CacheFixedSlice(), {part: given[part] for part in ('key', 'key_cache')}, {part: run[part] for part in ('key', 'key_cache')}, {'key': {2: 'tokens'}})
+    return Source(CacheFixedSlice(), {part: given[part] for part in ('key', 'key_cache')},
+                  {part: run[part] for part in ('key', 'key_cache')}, {'key': {2: 'tokens'}})
 
 
 class CacheScatter(nn.Module):
@@ -186,7 +198,8 @@ class CacheScatter(nn.Module):
 def cache_scatter():
     given, run = cache_inputs('scatter', 3), cache_inputs('scatter/run', 4)
     wanted = ('key', 'key_cache', 'positions')
-    return Source(CacheScatter(), {part: given[part] for part in wanted}, {part: run[part] for part in wanted}, {'key': {2: 'tokens'}, 'positions': {0: 'tokens'}})
+    return Source(CacheScatter(), {part: given[part] for part in wanted}, {part: run[part] for part in wanted},
+                  {'key': {2: 'tokens'}, 'positions': {0: 'tokens'}})
 
 
 class CacheMutated(nn.Module):

