@@ -78,17 +78,20 @@ bool Wrap(const TensorType& state, GraphBuilder& g, Value* value) {
   return true;
 }
 
-// The trips one after the other, for a loop whose values change their shape:
-// binds the outputs. False where that does not do, and a node has to give them.
+// The trips one after the other, for a loop whose values change their shape, or
+// whose body needs to know its trip: binds the outputs. False where that does
+// not do, and a node has to give them. Where the condition alone says how many
+// trips there are, they are taken as long as it is known and the graph does not
+// grow too large, whatever loops are in the body.
 StatusOr<bool> Unroll(NodeContext& context, const Graph& graph,
                       const LoopInputs& loop) {
-  const int64_t trips = loop.known_trips.value_or(INT64_MAX);
-  if (trips >
-      kMaxUnrolledNodes /
-          std::max<int64_t>(1, static_cast<int64_t>(graph.nodes.size()))) {
-    return false;
-  }
   GraphBuilder& g = context.builder();
+  const int64_t most_trips =
+      kMaxUnrolledNodes /
+      std::max<int64_t>(1, static_cast<int64_t>(graph.nodes.size()));
+  if (loop.known_trips.value_or(0) > most_trips) return false;
+  const int64_t trips = loop.known_trips.value_or(INT64_MAX);
+  const int64_t most_nodes = g.graph().node_count() + kMaxUnrolledNodes;
   const size_t carried = loop.carried.size();
   std::vector<Value> values = {g.Scalar(DType::kI64, int64_t{0}),
                                loop.condition};
@@ -99,6 +102,10 @@ StatusOr<bool> Unroll(NodeContext& context, const Graph& graph,
     const Literal* going = values[1].constant();
     if (going == nullptr) return false;
     if (going->AsInt(0) == 0) break;
+    if (!loop.known_trips &&
+        (trip == most_trips || g.graph().node_count() > most_nodes)) {
+      return false;
+    }
     values[0] = g.Scalar(DType::kI64, trip);
     Obstacle obstacle = Obstacle::kNone;
     const StatusOr<std::vector<Value>> inlined =
@@ -400,10 +407,12 @@ Status Loop(NodeContext& context) {
     return context.scope().Stop(obstacle, made.status());
   }
   bool fits = made.ok() && Fit(carried, &*made);
-  if (!fits && inputs.known_trips) {
+  if (!fits) {
     ENCORE_ASSIGN_OR_RETURN(const bool unrolled,
                             Unroll(context, *graph, inputs));
     if (unrolled) return OkStatus();
+  }
+  if (!fits && inputs.known_trips) {
     made = MakeLoopBody(context, *graph, inputs, captures, /*boxes=*/true,
                         &obstacle);
     fits = made.ok() && Fit(carried, &*made);

@@ -19,8 +19,6 @@ struct Recurrence {
   int gates = 1;
   int64_t hidden = 0;
   bool batch_first = false;
-  // Whether products take their first operand rounded as u8.
-  bool quantizes = false;
   // Per direction: whether it runs backward.
   std::vector<bool> backward;
   // Per direction, one after the other.
@@ -28,6 +26,10 @@ struct Recurrence {
   std::optional<double> clip;
   // [T, B, I], [D, G H, I], [D, G H, H].
   Value x, w, r;
+  // [D, G H] or [D, 1]; where they are there, W and R are integers times these,
+  // and products take their first operand rounded as u8: they are sums of
+  // integers, scaled.
+  Value w_scale, r_scale;
   // [D, 2 G H]; may be absent.
   Value bias;
   // [B]; may be absent.
@@ -166,8 +168,6 @@ StatusOr<Recurrence> ReadRecurrence(
     shape.clip = clip;
   }
   ENCORE_ASSIGN_OR_RETURN(shape.batch_first, attributes.Bool("layout", false));
-  ENCORE_ASSIGN_OR_RETURN(shape.quantizes,
-                          attributes.Bool("encore.quantizes", false));
   attributes.Ignore("output_sequence");
   shape.x = context.Input(0);
   shape.w = context.Input(1);
@@ -217,6 +217,13 @@ Value InitialState(NodeContext& context, const Recurrence& shape, int input) {
                 context.Scalar(shape.x.dtype(), 0));
 }
 
+// x times weights, which are integers where they have a scale.
+Value Product(GraphBuilder& g, Value x, Value weights, Value scale) {
+  if (!scale.valid()) return g.MatMul(x, weights);
+  const DynamicSteps rounded = StepsOf(g, x);
+  return g.Mul(g.MatMul(rounded.steps, weights), g.Mul(scale, rounded.scale));
+}
+
 struct DirectionResult {
   Value sequence;  // [T, B, H]
   Values states;   // [B, H] each
@@ -226,8 +233,9 @@ DirectionResult RunDirection(GraphBuilder& g, const Recurrence& shape, int d,
                              std::span<const Value> initial,
                              std::span<const Value> captures,
                              const Step& step) {
-  const Value input = shape.quantizes ? RoundedToRange(g, shape.x) : shape.x;
-  Value x = g.MatMul(input, g.TransposeMatrix(Part(g, shape.w, d)));
+  Value x =
+      Product(g, shape.x, g.TransposeMatrix(Part(g, shape.w, d)),
+              shape.w_scale.valid() ? Part(g, shape.w_scale, d) : Value());
   if (shape.bias.valid()) x = g.Add(x, BiasOf(g, shape, d, 0));
   Values operands;
   for (const Value& state : initial) operands.push_back(Part(g, state, d));
@@ -300,19 +308,22 @@ Status Run(NodeContext& context, const Recurrence& shape,
   return OkStatus();
 }
 
-// R of a direction, transposed to [H, G H], and the biases of the recurrence.
+// R of a direction, transposed to [H, G H], the biases of the recurrence and
+// R's scale, where there are any.
 Values Recurrent(GraphBuilder& g, const Recurrence& shape, int d) {
   Values captures = {g.TransposeMatrix(Part(g, shape.r, d))};
   if (shape.bias.valid()) captures.push_back(BiasOf(g, shape, d, 1));
+  if (shape.r_scale.valid()) captures.push_back(Part(g, shape.r_scale, d));
   return captures;
 }
 
 // h R^T and the recurrence's biases: [B, G H].
 Value FromHidden(const Cell& cell, Value hidden) {
-  if (cell.shape.quantizes) hidden = RoundedToRange(cell.g, hidden);
-  const Value product = cell.g.MatMul(hidden, cell.captures[0]);
-  return cell.shape.bias.valid() ? cell.g.Add(product, cell.captures[1])
-                                 : product;
+  const bool biased = cell.shape.bias.valid();
+  const Value scale =
+      cell.shape.r_scale.valid() ? cell.captures[1 + biased] : Value();
+  const Value product = Product(cell.g, hidden, cell.captures[0], scale);
+  return biased ? cell.g.Add(product, cell.captures[1]) : product;
 }
 
 Status Rnn(NodeContext& context) {
@@ -400,11 +411,14 @@ Values LstmStep(const Cell& cell, bool peepholes, bool coupled) {
 
 Status Lstm(NodeContext& context) {
   constexpr std::string_view kActivations[] = {"Sigmoid", "Tanh", "Tanh"};
-  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 8));
+  // The last two, scales, only DynamicQuantizeLSTM gives.
+  ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 10));
   ENCORE_ASSIGN_OR_RETURN(const bool coupled,
                           context.attributes().Bool("input_forget", false));
-  ENCORE_ASSIGN_OR_RETURN(const Recurrence shape,
+  ENCORE_ASSIGN_OR_RETURN(Recurrence shape,
                           ReadRecurrence(context, 4, kActivations));
+  if (context.HasInput(8)) shape.w_scale = context.Input(8);
+  if (context.HasInput(9)) shape.r_scale = context.Input(9);
   GraphBuilder& g = context.builder();
   const Value initial[] = {InitialState(context, shape, 5),
                            InitialState(context, shape, 6)};

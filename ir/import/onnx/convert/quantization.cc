@@ -72,12 +72,12 @@ DynamicRange RangeOf(GraphBuilder& g, Value x) {
   return {scale, g.Cast(g.Round(g.Div(g.Neg(low), scale)), DType::kU8)};
 }
 
-Value RoundedToRange(GraphBuilder& g, Value x) {
+DynamicSteps StepsOf(GraphBuilder& g, Value x) {
   const DynamicRange range = RangeOf(g, x);
   const Value zero_point = g.Cast(range.zero_point, x.dtype());
-  const Value steps =
+  const Value raised =
       g.Clamp(g.Add(g.Round(g.Div(x, range.scale)), zero_point), 0.0, 255.0);
-  return g.Mul(g.Sub(steps, zero_point), range.scale);
+  return {g.Sub(raised, zero_point), range.scale};
 }
 
 }  // namespace encore::onnx

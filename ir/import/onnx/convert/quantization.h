@@ -35,8 +35,12 @@ struct DynamicRange {
 };
 DynamicRange RangeOf(GraphBuilder& g, Value x);
 
-// `x` as u8 in its own range has it, in its own dtype.
-Value RoundedToRange(GraphBuilder& g, Value x);
+// `x` as u8 in its own range has it, less the zero point: integers in the dtype
+// of `x`, which times the scale are `x` rounded.
+struct DynamicSteps {
+  Value steps, scale;
+};
+DynamicSteps StepsOf(GraphBuilder& g, Value x);
 
 }  // namespace encore::onnx
 

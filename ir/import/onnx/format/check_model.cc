@@ -28,6 +28,8 @@ int64_t NewestVersion(std::string_view domain) {
   return IsKnownDomain(domain) ? 1 : std::numeric_limits<int64_t>::max();
 }
 
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
 bool IsDefaultDomain(std::string_view domain) {
   return domain.empty() || domain == "ai.onnx";
 }
@@ -105,8 +107,11 @@ class GraphChecker {
  public:
   // `function`: the one that the nodes are in, if any.
   GraphChecker(const Model& model, const FunctionKeys& functions,
-               const Function* function = nullptr)
-      : model_(model), functions_(functions), function_(function) {}
+               Warnings& warnings, const Function* function = nullptr)
+      : model_(model),
+        functions_(functions),
+        warnings_(warnings),
+        function_(function) {}
 
   Status CheckFunction() {
     std::vector<std::string_view> own;
@@ -186,7 +191,9 @@ class GraphChecker {
     ENCORE_RETURN_IF_ERROR(CheckReads(node));
     if (!functions_.contains(
             {DomainOf(node.domain), node.op_type, node.overload})) {
-      ENCORE_ASSIGN_OR_RETURN(const Schema* schema, OperatorOf(node));
+      const OpsetImports& opsets = OpsetsOf(node);
+      ENCORE_ASSIGN_OR_RETURN(const Schema* schema, OperatorOf(node, opsets));
+      ENCORE_RETURN_IF_ERROR(CheckImported(*schema, node, opsets));
       ENCORE_RETURN_IF_ERROR(CheckNode(*schema, node, function_));
     }
     for (const Attribute& attribute : node.attributes) {
@@ -211,19 +218,41 @@ class GraphChecker {
     return OkStatus();
   }
 
-  StatusOr<const Schema*> OperatorOf(const Node& node) const {
-    if (function_ == nullptr || node.opsets != nullptr) {
-      return SchemaOf(model_, node);
+  // Those that hold for the node.
+  const OpsetImports& OpsetsOf(const Node& node) const {
+    if (node.opsets != nullptr) return *node.opsets;
+    return function_ != nullptr ? function_->opsets : model_.opsets;
+  }
+
+  StatusOr<const Schema*> OperatorOf(const Node& node,
+                                     const OpsetImports& opsets) const {
+    Node located;
+    located.domain = node.domain;
+    located.op_type = node.op_type;
+    located.opsets = &opsets;
+    return SchemaOf(model_, located);
+  }
+
+  // Warns, once for all nodes, of what ONNX Runtime writes, and takes, though
+  // the model's opsets do not have it.
+  Status CheckImported(const Schema& schema, const Node& node,
+                       const OpsetImports& opsets) {
+    const std::string_view domain = DomainOf(node.domain);
+    const auto import = std::ranges::find(opsets, domain, &OpsetImport::domain);
+    if (import == opsets.end()) {
+      if (domain != kMicrosoft) return OkStatus();
+      return warnings_.Add(InvalidArgumentError(
+          StrCat("opset_import does not name the domain ", domain)));
     }
-    Node in_function;
-    in_function.domain = node.domain;
-    in_function.op_type = node.op_type;
-    in_function.opsets = &function_->opsets;
-    return SchemaOf(model_, in_function);
+    if (import->version >= schema.since) return OkStatus();
+    return warnings_.Add(InvalidArgumentError(
+        StrCat(schema.op_type, " begins with opset ", schema.since,
+               ", and the model is of opset ", import->version)));
   }
 
   const Model& model_;
   const FunctionKeys& functions_;
+  Warnings& warnings_;
   const Function* function_;
   // Those around a node, the innermost last.
   std::vector<const Graph*> graphs_;
@@ -243,6 +272,7 @@ int64_t OpsetOf(const Model& model, const Node& node) {
                          return opset.domain < name;
                        });
   if (found != opsets.end() && found->domain == domain) return found->version;
+  if (domain == kMicrosoft) return 1;
   return domain.empty() && model.ir_version < 3 ? 1 : 0;
 }
 
@@ -278,7 +308,7 @@ Status CheckFunctions(const Model& model, Warnings& warnings) {
   for (const Function& function : model.functions) {
     Status checked = CheckImports(function.opsets, warnings);
     if (checked.ok()) {
-      checked = GraphChecker(model, keys, &function).CheckFunction();
+      checked = GraphChecker(model, keys, warnings, &function).CheckFunction();
     }
     if (!checked.ok()) {
       return Annotate(checked, StrCat("function ", Quote(function.name)));
@@ -293,7 +323,7 @@ Status CheckModel(const Model& model, Warnings& warnings) {
         "the model has no graph: this is not an ONNX model, or an empty one");
   }
   ENCORE_RETURN_IF_ERROR(CheckOpsets(model, warnings));
-  return GraphChecker(model, {}).Check(model.graph);
+  return GraphChecker(model, {}, warnings).Check(model.graph);
 }
 
 }  // namespace encore::onnx

@@ -12,8 +12,9 @@
 namespace encore::onnx {
 
 // The version of the operators of the node's domain that the model, or the
-// function it was in, imports; 0 where it does not name the domain. "" and
-// "ai.onnx" are the default domain.
+// function it was in, imports; 0 where it does not name the domain, but for
+// com.microsoft 1, of which CheckModel warns. "" and "ai.onnx" are the default
+// domain.
 int64_t OpsetOf(const Model& model, const Node& node);
 
 // The node's operator as the model's opsets have it. InvalidArgument where no

@@ -56,7 +56,9 @@ struct Schema {
 
 // The operator as `opset` of its domain has it. NotFound where the standard has
 // no such operator at that opset, or has deprecated it; the message says which.
-// Only domains that IsKnownDomain() have any.
+// Only domains that IsKnownDomain() have any. Two that ONNX Runtime writes into
+// models of any opset are there in all: SimplifiedLayerNormalization, which is
+// its own, and LayerNormalization.
 StatusOr<const Schema*> FindSchema(std::string_view domain,
                                    std::string_view op_type, int64_t opset);
 bool IsKnownDomain(std::string_view domain);

@@ -56,45 +56,49 @@ Status DynamicQuantizeMatMul(NodeContext& context) {
   return OutputScaled(context, sums, range.scale, 2, 4);
 }
 
+// Integers [D, N, K] that times the scale, [D, N] or [D, 1], are weights.
+struct ScaledWeights {
+  Value integers, scale;
+};
+
 // The transposed weights that input i [D, K, N] stands for, with the scales and
 // zero points behind input `scale`, [D] or [D, N].
-StatusOr<Value> GateWeights(NodeContext& context, int i, int scale) {
+StatusOr<ScaledWeights> GateWeights(NodeContext& context, int i, int scale) {
   GraphBuilder& g = context.builder();
   const Value weights = context.Input(i);
   if (weights.rank() != 3) {
     return NodeContext::Error(
         StrCat("input ", i, " is ", weights.type(), ", expected rank 3"));
   }
-  // [D, N, 1] or [D, 1, 1].
-  const auto spread = [&](int input) -> StatusOr<Value> {
+  // [D, N] or [D, 1].
+  const auto by_row = [&](int input) -> StatusOr<Value> {
     const Value value = context.Input(input);
     if (value.rank() != 1 && value.rank() != 2) {
       return NodeContext::Error(StrCat("input ", input, " is ", value.type(),
                                        ", expected rank 1 or 2"));
     }
-    return value.rank() == 1 ? g.Unsqueeze(value, {1, 2})
-                             : g.Unsqueeze(value, {2});
+    return value.rank() == 1 ? g.Unsqueeze(value, {1}) : value;
   };
-  ENCORE_ASSIGN_OR_RETURN(const Value factor, spread(scale));
-  ENCORE_ASSIGN_OR_RETURN(const Value zero, spread(scale + 1));
+  ENCORE_ASSIGN_OR_RETURN(const Value factor, by_row(scale));
+  ENCORE_ASSIGN_OR_RETURN(const Value zero, by_row(scale + 1));
   const Value centered = g.Sub(g.Cast(g.TransposeMatrix(weights), DType::kI32),
-                               g.Cast(zero, DType::kI32));
-  return g.Mul(g.Cast(centered, DType::kF32), factor);
+                               g.Cast(g.Unsqueeze(zero, {2}), DType::kI32));
+  return ScaledWeights{g.Cast(centered, DType::kF32), factor};
 }
 
-// The standard's, whose operands of products are rounded: what it computes is
-// what sums of integers are, scaled.
+// The standard's, whose operands of products are integers.
 Status DynamicQuantizeLstm(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(3, 12));
   StandardCalls standard(context);
-  ENCORE_ASSIGN_OR_RETURN(const Value w, GateWeights(context, 1, 8));
-  ENCORE_ASSIGN_OR_RETURN(const Value r, GateWeights(context, 2, 10));
-  std::vector<Value> inputs = {context.Input(0), w, r};
+  ENCORE_ASSIGN_OR_RETURN(const ScaledWeights w, GateWeights(context, 1, 8));
+  ENCORE_ASSIGN_OR_RETURN(const ScaledWeights r, GateWeights(context, 2, 10));
+  std::vector<Value> inputs = {context.Input(0), w.integers, r.integers};
   for (int i = 3; i < 8; ++i) inputs.push_back(OptionalInput(context, i));
-  NodeAttributes attributes =
+  inputs.push_back(w.scale);
+  inputs.push_back(r.scale);
+  const NodeAttributes attributes =
       standard.Own({"activation_alpha", "activation_beta", "activations",
                     "clip", "direction", "hidden_size", "input_forget"});
-  attributes.push_back(IntAttr("encore.quantizes", 1));
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> results,
                           standard.Call("LSTM", inputs, attributes, 3));
   for (int i = 0; i < 3; ++i) {
