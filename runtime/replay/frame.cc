@@ -19,6 +19,13 @@ void* Offset(void* base, int64_t offset) {
   return base == nullptr ? nullptr : static_cast<std::byte*>(base) + offset;
 }
 
+template <typename T>
+T Load(const void* data, uint32_t i = 0) {
+  T value;
+  std::memcpy(&value, static_cast<const T*>(data) + i, sizeof(value));
+  return value;
+}
+
 }  // namespace
 
 Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
@@ -421,9 +428,7 @@ StatusOr<const void*> Frame::HostAddress(const ReplayOp& op, uint32_t entry) {
 Status Frame::ReadSymbol(const ReplayOp& op) {
   const SymbolInfo& info = graph_.symbols[op.a];
   ENCORE_ASSIGN_OR_RETURN(const void* data, HostAddress(op, op.b));
-  int64_t value;
-  std::memcpy(&value, static_cast<const int64_t*>(data) + info.element,
-              sizeof(value));
+  const auto value = Load<int64_t>(data, info.element);
   if (value < info.lower || value > info.upper) {
     if (!info.message.empty()) return OutOfRangeError(info.message);
     return OutOfRangeError(StrCat("symbol ", op.a, " became ", value,
@@ -448,17 +453,9 @@ Status Frame::ReadSymbol(const ReplayOp& op) {
 
 StatusOr<int64_t> Frame::ReadSelector(const ReplayOp& op) {
   ENCORE_ASSIGN_OR_RETURN(const void* data, HostAddress(op, op.a));
-  if (op.selector_type == DType::kI32) {
-    int32_t value;
-    std::memcpy(&value, data, sizeof(value));
-    return value;
-  }
-  if (op.selector_type == DType::kI64) {
-    int64_t value;
-    std::memcpy(&value, data, sizeof(value));
-    return value;
-  }
-  return *static_cast<const uint8_t*>(data) != 0;
+  if (op.selector_type == DType::kI32) return Load<int32_t>(data);
+  if (op.selector_type == DType::kI64) return Load<int64_t>(data);
+  return Load<uint8_t>(data) != 0;
 }
 
 Status Frame::Select(const ReplayOp& op, uint32_t* next) {
