@@ -5,6 +5,7 @@
 #include <span>
 
 #include "encore/ir/import/native/importer.h"
+#include "encore/ir/import/onnx/facts.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
@@ -59,10 +60,11 @@ ModelTypes TypesOf(const Graph& graph) {
   ModelTypes types;
   for (const Graph::Argument& argument : graph.arguments()) {
     if (argument.is_parameter) continue;
-    types.inputs.push_back({argument.name, type(argument.value)});
+    types.inputs.push_back(
+        {argument.name, type(argument.value), {argument.name}});
   }
   for (const Graph::Output& output : graph.outputs()) {
-    types.outputs.push_back({output.name, type(output.value)});
+    types.outputs.push_back({output.name, type(output.value), {output.name}});
   }
   return types;
 }

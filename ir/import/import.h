@@ -62,11 +62,16 @@ StatusOr<std::map<std::string, std::string>> ReadModelMetadata(
     const std::string& path);
 
 // What kinds of values a model's inputs, weights excepted, and its outputs are.
-// Of sequences and optionals the dtype counts too; shapes do not.
+// Of sequences, optionals and maps the dtype counts too; shapes do not.
 struct ModelTypes {
+  enum class Map : uint8_t { kNone, kMap, kSequence };
   struct Value {
     std::string name;
-    TensorType type;
+    TensorType type;  // of a map or a sequence of maps that of its values
+    // What the graph calls it: NAME, or NAME.keys and NAME.values.
+    std::vector<std::string> parts;
+    Map map = Map::kNone;
+    DType keys = DType::kI64;  // of maps
   };
   std::vector<Value> inputs, outputs;
 };

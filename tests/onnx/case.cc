@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "encore/ir/import/import.h"
+#include "encore/ir/import/onnx/format/map_data.h"
 #include "encore/ir/import/onnx/format/model.h"
+#include "encore/ir/import/onnx/format/split_maps.h"
 #include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
@@ -20,7 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr Tolerance kTolerance = {.relative = 1e-3, .absolute = 1e-7};
 
-// The values PREFIX_0.pb, PREFIX_1.pb, … of a data set, of `types` in order.
+bool IsMap(const onnx::Type& type) {
+  return type.kind == onnx::Type::Kind::kMap ||
+         type.kind == onnx::Type::Kind::kMapSequence;
+}
+
+// The values PREFIX_0.pb, PREFIX_1.pb, … of a data set, of `types` in order; of
+// a map its keys and its values.
 StatusOr<std::vector<Literal>> ReadValues(
     const fs::path& folder, std::string_view prefix,
     const std::vector<onnx::Type>& types) {
@@ -29,10 +37,16 @@ StatusOr<std::vector<Literal>> ReadValues(
     const fs::path path = folder / StrCat(prefix, "_", i, ".pb");
     if (!fs::exists(path)) return values;
     ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path.string()));
-    ENCORE_ASSIGN_OR_RETURN(
-        Literal value,
-        onnx::ToValue(file->bytes(), i < types.size() ? types[i] : onnx::Type(),
-                      {file, ""}));
+    const onnx::Type type = i < types.size() ? types[i] : onnx::Type();
+    if (IsMap(type)) {
+      ENCORE_ASSIGN_OR_RETURN(onnx::MapData map,
+                              onnx::ToMap(file->bytes(), type, {file, ""}));
+      values.push_back(std::move(map.keys));
+      values.push_back(std::move(map.values));
+      continue;
+    }
+    ENCORE_ASSIGN_OR_RETURN(Literal value,
+                            onnx::ToValue(file->bytes(), type, {file, ""}));
     values.push_back(std::move(value));
   }
 }
@@ -57,11 +71,14 @@ Literal AsDeclared(const Literal& data, DType declared) {
 // The inputs of a model that have no initializer, and the types of its outputs.
 struct Signature {
   std::shared_ptr<const MappedFile> file;  // the types are views into it
+  // By tensor: a map is two.
   std::vector<std::string> names;
+  std::vector<DType> dtypes;
   std::vector<onnx::Type> inputs, outputs;
 
-  DType dtype(size_t i) const {
-    return onnx::DTypeOf(inputs[i].element_type).value_or(DType());
+  void Add(std::string name, int32_t element_type) {
+    names.push_back(std::move(name));
+    dtypes.push_back(onnx::DTypeOf(element_type).value_or(DType()));
   }
 };
 
@@ -75,7 +92,12 @@ StatusOr<Signature> SignatureOf(const fs::path& model) {
         parsed.graph.initializers,
         [&](const onnx::Tensor& tensor) { return tensor.name == input.name; });
     if (initialized) continue;
-    signature.names.emplace_back(input.name);
+    if (IsMap(input.type)) {
+      signature.Add(onnx::KeysOf(input.name), input.type.key_type);
+      signature.Add(onnx::ValuesOf(input.name), input.type.element_type);
+    } else {
+      signature.Add(std::string(input.name), input.type.element_type);
+    }
     signature.inputs.push_back(input.type);
   }
   for (const onnx::ValueInfo& output : parsed.graph.outputs) {
@@ -105,7 +127,7 @@ Status RunDataSet(const fs::path& model, const fs::path& folder,
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> expected,
                           ReadValues(folder, "output", signature.outputs));
   for (size_t i = 0; i < std::min(signature.names.size(), data.size()); ++i) {
-    data[i] = AsDeclared(data[i], signature.dtype(i));
+    data[i] = AsDeclared(data[i], signature.dtypes[i]);
   }
   ENCORE_ASSIGN_OR_RETURN(const Graph graph,
                           ImportFor(model, signature.names, data));

@@ -55,6 +55,7 @@ std::set<std::string> OperatorsOf(const std::string& path) {
 
 Table MakeTable(const std::string& suite, const std::string& root,
                 const std::vector<std::string>& cases) {
+  ENCORE_CHECK(!cases.empty()) << root << " has no cases: run ./encore setup";
   const auto skips = ReadSkips(suite);
   Table table;
   for (const std::string& name : cases) {

@@ -4,7 +4,8 @@
     make_ml_cases.py tests/onnx/ml          (needs onnx, onnxruntime, scikit-learn and skl2onnx)
 
 `sklearn` has what skl2onnx exports of scikit-learn's models, `nodes` single nodes with the attributes that these do not
-use. Classifiers are exported without ZipMap. The data of a case lie where `RunCase` (case.h) looks for them.
+use. Their classifiers are exported without ZipMap; `maps` (make_map_cases.py) has those with it. The data of a case lie
+where `RunCase` (case.h) looks for them.
 """
 import pathlib
 import sys
@@ -14,6 +15,8 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+import make_map_cases
 
 SEED = 7
 ROWS = 6
@@ -34,6 +37,26 @@ def as_tensor(value):
     return helper.make_tensor('', TensorProto.STRING, value.shape, words)
 
 
+def as_map(value, kind):
+    """A MapProto of a dictionary; `kind` is a TypeProto.Map."""
+    of = helper.tensor_dtype_to_np_dtype(kind.value_type.tensor_type.elem_type)
+    result = onnx.MapProto(key_type=kind.key_type)
+    (result.string_keys if kind.key_type == TensorProto.STRING else result.keys).extend(
+        key.encode() if isinstance(key, str) else key for key in value)
+    result.values.CopyFrom(numpy_helper.from_list([np.array(one, of) for one in value.values()]))
+    return result
+
+
+def as_value(value, kind):
+    """A tensor, a map or a list of maps in ONNX's own form; `kind` is a TypeProto."""
+    if kind.HasField('map_type'):
+        return as_map(value, kind.map_type)
+    if kind.HasField('sequence_type'):
+        maps = [as_map(one, kind.sequence_type.elem_type.map_type) for one in value]
+        return onnx.SequenceProto(elem_type=onnx.SequenceProto.MAP, map_values=maps)
+    return as_tensor(value)
+
+
 def write_case(folder, model, feeds):
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=['CPUExecutionProvider'])
     outputs = session.run(None, feeds)
@@ -42,10 +65,10 @@ def write_case(folder, model, feeds):
     del model.metadata_props[:]
     model.doc_string = ''
     (folder / 'model.onnx').write_bytes(model.SerializeToString())
-    for i, value in enumerate(feeds.values()):
-        (data / f'input_{i}.pb').write_bytes(as_tensor(value).SerializeToString())
-    for i, value in enumerate(outputs):
-        (data / f'output_{i}.pb').write_bytes(as_tensor(value).SerializeToString())
+    for i, (value, info) in enumerate(zip(feeds.values(), model.graph.input)):
+        (data / f'input_{i}.pb').write_bytes(as_value(value, info.type).SerializeToString())
+    for i, (value, info) in enumerate(zip(outputs, model.graph.output)):
+        (data / f'output_{i}.pb').write_bytes(as_value(value, info.type).SerializeToString())
 
 
 def write_node(root, name, op, feeds, attributes, outputs, opset=ML_OPSET):
@@ -457,6 +480,7 @@ def main():
     write_encoders(root)
     write_features(root, rng)
     write_sklearn(root)
+    make_map_cases.write_maps(root, sys.modules[__name__])
 
 
 if __name__ == '__main__':

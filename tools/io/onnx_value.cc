@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/import/onnx/format/map_data.h"
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/support/mapped_file.h"
@@ -173,6 +174,25 @@ StatusOr<Literal> ReadOnnxValue(const std::string& path,
   return Aligned(*std::move(value));
 }
 
+StatusOr<std::vector<Literal>> ReadModelValue(const std::string& path,
+                                              const ModelTypes::Value& value) {
+  if (value.map == ModelTypes::Map::kNone) {
+    ENCORE_ASSIGN_OR_RETURN(Literal literal, ReadOnnxValue(path, value.type));
+    return std::vector<Literal>{std::move(literal)};
+  }
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  onnx::Type type;
+  type.kind = value.map == ModelTypes::Map::kMap
+                  ? onnx::Type::Kind::kMap
+                  : onnx::Type::Kind::kMapSequence;
+  type.element_type =
+      static_cast<int32_t>(onnx::ElementTypeOf(value.type.dtype));
+  type.key_type = static_cast<int32_t>(onnx::ElementTypeOf(value.keys));
+  auto map = onnx::ToMap(file->bytes(), type, {file, ""});
+  if (!map.ok()) return Annotate(map.status(), path);
+  return std::vector<Literal>{std::move(map->keys), std::move(map->values)};
+}
+
 Status WriteOnnxValue(const std::string& path, const std::string& name,
                       const Literal& value) {
   const StatusOr<std::string> bytes = Encode(name, value);
@@ -184,7 +204,13 @@ Status SaveValues(const std::string& path,
                   std::span<const std::pair<std::string, Literal>> values) {
   std::error_code error;
   if (!path.ends_with('/') && !std::filesystem::is_directory(path, error)) {
-    return WriteTensors(path, values);
+    if (!path.ends_with(".pb")) return WriteTensors(path, values);
+    if (values.size() == 1) {
+      return WriteOnnxValue(path, values[0].first, values[0].second);
+    }
+    return InvalidArgumentError(
+        StrCat(path, ": one value is a file, given are ", values.size(),
+               " values: name a folder, FOLDER/"));
   }
   std::filesystem::create_directories(path, error);
   if (error) return WriteError(path, error.value());

@@ -1,13 +1,16 @@
-// Values in ONNX's own files: a TensorProto, SequenceProto or OptionalProto, as
-// in its test data (input_0.pb). The bytes do not say which of the three, so a
-// reader has to know.
+// Values in ONNX's own files: a TensorProto, SequenceProto, OptionalProto or
+// MapProto, as in its test data (input_0.pb). The bytes do not say which of
+// these, so a reader has to know. A SparseTensorProto is read, with its zeros,
+// wherever a TensorProto is.
 #ifndef ENCORE_TOOLS_IO_ONNX_VALUE_H_
 #define ENCORE_TOOLS_IO_ONNX_VALUE_H_
 
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "encore/ir/import/import.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
 #include "encore/ir/types/shape.h"
@@ -20,6 +23,12 @@ namespace encore::tools {
 StatusOr<Literal> ReadOnnxValue(const std::string& path,
                                 const TensorType& type);
 
+// The value in a .pb file that is for `value`, an input or output of a model: a
+// literal for each of its parts, so of a map, a MapProto or a SequenceProto of
+// them, its keys and its values. Errors as above.
+StatusOr<std::vector<Literal>> ReadModelValue(const std::string& path,
+                                              const ModelTypes::Value& value);
+
 // Writes a value of any kind, whole or not at all. Unimplemented for a dtype
 // that ONNX has no number for, and for files of 2 GiB and more, which protobuf
 // cannot read.
@@ -27,8 +36,9 @@ Status WriteOnnxValue(const std::string& path, const std::string& name,
                       const Literal& value);
 
 // Writes values by name: into the folder `path`, where it is one or ends with
-// '/', as output_0.pb, output_1.pb, …; else into an .npz file, which holds
-// tensors of numbers only: Unimplemented for others.
+// '/', as output_0.pb, output_1.pb, …; where it ends with .pb, the one value
+// that there is (InvalidArgument for several); else into an .npz file, which
+// holds tensors of numbers only: Unimplemented for others.
 Status SaveValues(const std::string& path,
                   std::span<const std::pair<std::string, Literal>> values);
 

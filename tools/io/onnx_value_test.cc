@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "encore/ir/support/mapped_file.h"
 #include "gmock/gmock.h"
@@ -106,6 +108,106 @@ TEST(OnnxValue, AFolderTakesEveryKindAndNpzTensorsOnly) {
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_THAT(Message(status), HasSubstr("\"s\" is "));
   EXPECT_FALSE(std::filesystem::exists(TempPath("s.npz")));
+}
+
+// Files as the onnx package writes them (make_values.py).
+std::string Made(const std::string& name) {
+  return "tools/io/testdata/" + name + ".pb";
+}
+
+TensorType Of(ValueKind kind, DType dtype = DType::kF32) {
+  return {dtype, Shape(), kind};
+}
+
+// The error where a file is read as a value of that type.
+std::string ErrorOf(const std::string& name, const TensorType& type) {
+  const auto value = ReadOnnxValue(Made(name), type);
+  return value.ok() ? "no error" : Message(value.status());
+}
+
+TEST(OnnxValue, EveryKindOfTheOnnxPackageIsRead) {
+  const Literal rows = Literal::FromValues<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Literal sparse = Literal::FromValues<float>({2, 3}, {0, 5, 0, 0, 6, 0});
+  const Literal sequence = Literal::Sequence(
+      DType::kF32, {rows, Literal::FromValues<float>({3}, {1, 2, 3}),
+                    Literal::Scalar(7.0f)});
+  const std::vector<std::pair<std::string, Literal>> files = {
+      {"tensor", rows},
+      {"strings", Literal::Strings({2}, {"ant", "bee"})},
+      {"sparse", sparse},
+      {"sparse_by_row", sparse},
+      {"sequence", sequence},
+      {"sequence_of_none", Literal::Sequence(DType::kF32, {})},
+      {"sequence_of_sparse", Literal::Sequence(DType::kF32, {sparse})},
+      {"optional", Literal::Optional(rows)},
+      {"optional_of_none", Literal::Absent(DType::kF32, ValueKind::kOptional)},
+      {"optional_of_sequence", Literal::Optional(sequence)},
+      {"optional_of_sparse", Literal::Optional(sparse)}};
+  for (const auto& [name, expected] : files) {
+    const auto value = ReadOnnxValue(Made(name), expected.type());
+    ASSERT_TRUE(value.ok()) << value.status();
+    EXPECT_EQ(*value, expected) << name;
+  }
+}
+
+TEST(OnnxValue, WhatIsNotSupportedIsNamed) {
+  EXPECT_THAT(ErrorOf("sequence_of_sequences", Of(ValueKind::kSequence)),
+              HasSubstr("sequence_of_sequences.pb: a sequence of sequences"));
+  EXPECT_THAT(ErrorOf("sequence_of_optionals", Of(ValueKind::kSequence)),
+              HasSubstr("a sequence of optionals is not supported"));
+  EXPECT_THAT(ErrorOf("maps", Of(ValueKind::kSequence)),
+              HasSubstr("a sequence of maps is given for a sequence of"));
+  EXPECT_THAT(ErrorOf("optional_of_map", Of(ValueKind::kOptional)),
+              HasSubstr("an optional of a map is not supported"));
+  EXPECT_THAT(ErrorOf("optional_of_optional", Of(ValueKind::kOptional)),
+              HasSubstr("an optional of an optional is not supported"));
+  EXPECT_THAT(ErrorOf("complex64", Of(ValueKind::kTensor)),
+              HasSubstr("element type complex64 is not supported"));
+  EXPECT_THAT(ErrorOf("complex128", Of(ValueKind::kTensor)),
+              HasSubstr("element type complex128 is not supported"));
+}
+
+StatusOr<std::vector<Literal>> ReadMap(const std::string& name,
+                                       ModelTypes::Map map, DType keys) {
+  const ModelTypes::Value value{
+      "m", Of(ValueKind::kTensor), {"m.keys", "m.values"}, map, keys};
+  return ReadModelValue(Made(name), value);
+}
+
+TEST(OnnxValue, MapsAreKeysAndValues) {
+  using Map = ModelTypes::Map;
+  const auto map = ReadMap("map", Map::kMap, DType::kI64);
+  ASSERT_TRUE(map.ok()) << map.status();
+  ASSERT_EQ(map->size(), 2u);
+  EXPECT_EQ((*map)[0], Literal::FromValues<int64_t>({2}, {-1, 9}));
+  EXPECT_EQ((*map)[1], Floats(2, 0.5));
+  const auto words = ReadMap("map_of_strings", Map::kMap, DType::kString);
+  ASSERT_TRUE(words.ok()) << words.status();
+  EXPECT_EQ((*words)[0], Literal::Strings({2}, {"a", "b"}));
+  EXPECT_EQ((*words)[1], Floats(-2, 0.5));
+  const auto maps = ReadMap("maps", Map::kSequence, DType::kI64);
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  EXPECT_EQ((*maps)[0], Literal::FromValues<int64_t>({2}, {0, 1}));
+  EXPECT_EQ((*maps)[1], Literal::FromValues<float>({2, 2}, {2, 1, 3, 4}));
+  const auto wrong = ReadMap("map", Map::kMap, DType::kString);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_THAT(Message(wrong.status()),
+              HasSubstr("map.pb: keys of a map are int64, not string"));
+  const auto other = ReadMap("maps_of_other_keys", Map::kSequence, DType::kI64);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(Message(other.status()), HasSubstr("has other keys"));
+}
+
+TEST(OnnxValue, OneValueIsSavedAsOneFile) {
+  const Literal sequence = Literal::Sequence(DType::kF32, {Floats(1, 2)});
+  const std::string path = TempPath("one.pb");
+  ASSERT_TRUE(SaveValues(path, {{{"s", sequence}}}).ok());
+  const auto back = ReadOnnxValue(path, sequence.type());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, sequence);
+  const Status two = SaveValues(path, {{{"s", sequence}, {"t", sequence}}});
+  EXPECT_EQ(two.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(two), HasSubstr("2 values"));
 }
 
 }  // namespace

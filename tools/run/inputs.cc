@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <span>
 #include <string_view>
@@ -23,14 +24,11 @@ using Values = std::vector<ModelTypes::Value>;
 
 bool IsProto(const std::string& path) { return path.ends_with(".pb"); }
 
-// Value `i` of `values`; a tensor where there is none.
-TensorType TypeAt(const Values& values, size_t i) {
-  return i < values.size() ? values[i].type : TensorType();
-}
-
-TensorType TypeNamed(const Values& values, std::string_view name) {
+// The value of that name; a tensor where there is none.
+ModelTypes::Value ValueNamed(const Values& values, const std::string& name) {
   const auto found = std::ranges::find(values, name, &ModelTypes::Value::name);
-  return found == values.end() ? TensorType() : found->type;
+  return found == values.end() ? ModelTypes::Value{name, TensorType(), {name}}
+                               : *found;
 }
 
 // PREFIX_0.pb, PREFIX_1.pb, … of a folder.
@@ -49,10 +47,13 @@ StatusOr<std::vector<Literal>> ReadNumbered(const std::string& folder,
                                             std::string_view prefix,
                                             const Values& types) {
   std::vector<Literal> values;
-  for (const std::string& path : Numbered(folder, prefix)) {
-    ENCORE_ASSIGN_OR_RETURN(Literal value,
-                            ReadOnnxValue(path, TypeAt(types, values.size())));
-    values.push_back(std::move(value));
+  const std::vector<std::string> paths = Numbered(folder, prefix);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(
+        std::vector<Literal> parts,
+        ReadModelValue(paths[i],
+                       i < types.size() ? types[i] : ModelTypes::Value()));
+    std::ranges::move(parts, std::back_inserter(values));
   }
   return values;
 }
@@ -63,11 +64,17 @@ Status ReadInput(const std::string& input, const ModelTypes& types,
   if (equals != std::string::npos) {
     const std::string name = input.substr(0, equals);
     const std::string path = input.substr(equals + 1);
-    ENCORE_ASSIGN_OR_RETURN(
-        Literal value, IsProto(path)
-                           ? ReadOnnxValue(path, TypeNamed(types.inputs, name))
-                           : ReadTensor(path));
-    inputs->insert_or_assign(name, std::move(value));
+    if (!IsProto(path)) {
+      ENCORE_ASSIGN_OR_RETURN(Literal value, ReadTensor(path));
+      inputs->insert_or_assign(name, std::move(value));
+      return OkStatus();
+    }
+    const ModelTypes::Value value = ValueNamed(types.inputs, name);
+    ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> parts,
+                            ReadModelValue(path, value));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      inputs->insert_or_assign(value.parts[i], std::move(parts[i]));
+    }
     return OkStatus();
   }
   if (!input.ends_with(".npz")) {

@@ -46,8 +46,8 @@ struct GivenFiles {
 void AddGivenFiles(const GivenFiles& given, CommandFiles* files);
 
 // Reads them, for the model at that path: it says which .pb files have
-// sequences or optionals. Errors name the flag's value and what is wrong with
-// it.
+// sequences, optionals or maps; a map is given as two tensors, its parts.
+// Errors name the flag's value and what is wrong with it.
 StatusOr<GivenTensors> ReadGivenTensors(const GivenFiles& files,
                                         const std::string& model);
 

@@ -54,7 +54,8 @@ void AddInputFlags(CLI::App& app, Flags* flags) {
   app.add_option(
       "--input", flags->given.inputs,
       "an input, NAME=FILE with .npy or .pb, or FILE.npz with several; "
-      "missing ones are generated");
+      "missing ones are generated; a map NAME is a .pb, or two tensors, "
+      "NAME.keys and NAME.values");
   app.add_option(
       "--data", flags->given.data,
       "a folder of input_0.pb … and output_0.pb …, as in ONNX's test data");
@@ -93,8 +94,8 @@ void AddRunFlags(CLI::App& app, Flags* flags) {
       ->capture_default_str();
   app.add_option(
       "--save", flags->save,
-      "write the outputs to an .npz, or to FOLDER/ as output_0.pb …, "
-      "which also has sequences and optionals");
+      "write the outputs to an .npz, to FOLDER/ as output_0.pb …, or an only "
+      "one to a .pb; .pb files have strings, sequences and optionals too");
   flags->json.AddFlagWithFile(app);
   app.add_option("--trace", flags->request.trace,
                  "write the times of a replay's steps for Perfetto or "

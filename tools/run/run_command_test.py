@@ -127,6 +127,22 @@ class RunTest(CommandTest):
         self.write('data/input_0.pb', b'\xff' * 40)
         self.assert_refused(self.model, '--data', self.path('data'), text='input_0.pb')
 
+    def test_maps(self):
+        model = self.write('map.onnx', files.map_cast())
+        os.mkdir(self.path('maps'))
+        given = self.write('maps/input_0.pb', files.int_map({7: 0.5, 2: -1.0}))
+        self.write('maps/output_0.pb', files.tensor([-1.0, 0.5], [1, 2]))
+        self.assertTrue(self.report(model, '--data', self.path('maps'))['outputs'][0]['ok'])
+        keys = self.write('keys.npy', files.npy([7, 2], [2], files.INT64))
+        values = self.write('values.npy', files.npy([0.5, -1.0], [2]))
+        y = self.write('map.npz', files.npz({'y': files.npy([-1.0, 0.5], [1, 2])}))
+        for flags in (['--input', 'x=' + given], ['--input', 'x.keys=' + keys, '--input', 'x.values=' + values]):
+            self.assertTrue(self.report(model, *flags, '--expect', y)['outputs'][0]['ok'])
+        self.write('maps/input_0.pb', files.int_map({}) + files.int_map({7: 0.5})[:-1])
+        self.assert_refused(model, '--data', self.path('maps'), text='input_0.pb')
+        self.assert_refused(model, '--input', 'x=' + self.write('x.pb', files.tensor(X, [2, 3])), text='x.pb')
+        self.assert_refused(model, '--input', 'x.keys=' + keys, '--input', 'x.values=' + self.x, text='"x.values"')
+
     def test_bindings(self):
         named = self.write('named.onnx', files.affine(rows='N'))
         self.assert_refused(named, text='--bind')
@@ -154,6 +170,14 @@ class RunTest(CommandTest):
         for value, expected in zip(values, files.affine_of(X)):
             self.assertAlmostEqual(value, expected, places=4)
         self.report(self.model, '--input', 'x=' + self.x, '--expect', out, '--rtol', '0', '--atol', '0')
+        # As ONNX's own test data: a folder, or the only output as a file.
+        os.mkdir(self.path('own'))
+        self.report(self.model, '--input', 'x=' + self.x, '--save', self.path('own/'))
+        self.report(self.model, '--input', 'x=' + self.x, '--save', self.path('y.pb'))
+        with open(self.path('own/output_0.pb'), 'rb') as folder, open(self.path('y.pb'), 'rb') as file:
+            self.assertEqual(folder.read(), file.read())
+        self.assertTrue(self.report(self.model, '--input', 'x=' + self.x, '--data',
+                                    self.path('own'))['outputs'][0]['ok'])
 
     def test_bad_inputs(self):
         for bad, text in (('x=' + self.path('none.npy'), 'none.npy'), (self.path('none.npz'), 'none.npz'),

@@ -5,9 +5,9 @@ import io
 import struct
 import zipfile
 
-FLOAT, INT32 = 1, 6
-_NPY = {FLOAT: '<f4', INT32: '<i4'}
-_FORMAT = {FLOAT: 'f', INT32: 'i'}
+FLOAT, INT32, INT64 = 1, 6, 7
+_NPY = {FLOAT: '<f4', INT32: '<i4', INT64: '<i8'}
+_FORMAT = {FLOAT: 'f', INT32: 'i', INT64: 'q'}
 
 
 def _varint(value):
@@ -67,6 +67,22 @@ def model(nodes, inputs, outputs, initializers=(), opset=17):
     graph += b''.join(_field(11, _value(*each)) for each in inputs)
     graph += b''.join(_field(12, _value(*each)) for each in outputs)
     return _field(1, 8) + _field(7, graph) + _field(8, _field(2, opset))
+
+
+def map_cast():
+    """y = the values of x, a map from int64 to float, in the order of its keys, as an ONNX model."""
+    node = (_field(1, 'x') + _field(2, 'y') + _field(3, 'cast_map') + _field(4, 'CastMap') + _field(7, 'ai.onnx.ml'))
+    of_floats = _field(1, _field(1, FLOAT))
+    x = _field(1, 'x') + _field(2, _field(5, _field(1, INT64) + _field(2, of_floats)))
+    graph = _field(1, node) + _field(2, 'g') + _field(11, x) + _field(12, _field(1, 'y') + _field(2, of_floats))
+    opsets = _field(8, _field(2, 17)) + _field(8, _field(1, 'ai.onnx.ml') + _field(2, 3))
+    return _field(1, 8) + _field(7, graph) + opsets
+
+
+def int_map(items):
+    """A MapProto from int64 to float."""
+    values = b''.join(_field(3, tensor([value], [])) for value in items.values())
+    return _field(2, INT64) + b''.join(_field(3, key) for key in items) + _field(5, _field(2, 1) + values)
 
 
 def affine(rows=2):

@@ -44,6 +44,7 @@ const std::map<std::string_view, const Converter*>& Table() {
           EncoderConverters(),
           FeatureConverters(),
           LinearConverters(),
+          MapConverters(),
           SvmConverters(),
           TreeConverters(),
           BlockConverters(),

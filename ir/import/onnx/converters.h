@@ -45,6 +45,7 @@ std::span<const Converter> ImageConverters();
 std::span<const Converter> LinearConverters();
 std::span<const Converter> LoopConverters();
 std::span<const Converter> LossConverters();
+std::span<const Converter> MapConverters();
 std::span<const Converter> RandomConverters();
 std::span<const Converter> RoiConverters();
 std::span<const Converter> RecurrentConverters();

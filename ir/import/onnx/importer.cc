@@ -10,10 +10,10 @@
 #include "encore/ir/import/onnx/converter_table.h"
 #include "encore/ir/import/onnx/format/check_model.h"
 #include "encore/ir/import/onnx/format/check_node.h"
-#include "encore/ir/import/onnx/format/external_files.h"
 #include "encore/ir/import/onnx/format/functions.h"
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/import/onnx/format/node_order.h"
+#include "encore/ir/import/onnx/format/split_maps.h"
 #include "encore/ir/import/onnx/format/tensor_data.h"
 #include "encore/ir/import/onnx/format/upgrade.h"
 #include "encore/ir/import/onnx/format/warnings.h"
@@ -288,7 +288,7 @@ Status Pass::BindInputs() {
   return OkStatus();
 }
 
-// The kind of a value in the words of the standard, whose order is the same.
+// The kind of a value in the words of the standard, which begin with the same.
 TypeSet::Kind KindOf(ValueKind kind) {
   static_assert(static_cast<int>(ValueKind::kOptionalSequence) ==
                 TypeSet::kOptionalSequence);
@@ -296,6 +296,7 @@ TypeSet::Kind KindOf(ValueKind kind) {
 }
 
 Status Pass::CheckInputTypes(const Node& node, const Scope& scope) {
+  if (ReadsSplitMap(node)) return OkStatus();
   ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, node));
   return CheckTypes(
       *schema, node, [&](std::string_view name) -> std::optional<ValueType> {
@@ -325,12 +326,9 @@ Status Pass::ImportNode(const Node& original, Scope& scope) {
     ENCORE_RETURN_IF_ERROR(
         context.Output(0, Bound{std::nullopt, std::nullopt, std::move(dims)}));
   } else if (converter == nullptr) {
-    ENCORE_ASSIGN_OR_RETURN(const Schema* schema, SchemaOf(model_, original));
-    return UnimplementedError(StrCat(
-        "the operator ", node.op_type, " of opset ", opset, " is not supported",
-        schema->outputs[0].types.IsEmpty()
-            ? ": its values are maps"
-            : "; `encore ops` lists those that are"));
+    return UnimplementedError(
+        StrCat("the operator ", node.op_type, " of opset ", opset,
+               " is not supported; `encore ops` lists those that are"));
   } else {
     ENCORE_RETURN_IF_ERROR(converter->convert(context));
     ENCORE_RETURN_IF_ERROR(context.attributes().Finish());
@@ -440,6 +438,7 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
   ENCORE_RETURN_IF_ERROR(CheckFunctions(model, warnings));
   ENCORE_RETURN_IF_ERROR(InlineFunctions(&model, &names));
   ENCORE_RETURN_IF_ERROR(CheckModel(model, warnings));
+  ENCORE_RETURN_IF_ERROR(SplitMaps(&model, &names));
   const DataSource source{std::move(owner), folder,
                           std::make_shared<DataSource::Known>()};
   // Each restart finds a weight that has to be a constant, and there are only
@@ -459,49 +458,6 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
     }
     return graph;
   }
-}
-
-StatusOr<std::map<std::string, std::string>> Metadata(
-    std::span<const std::byte> bytes) {
-  ENCORE_ASSIGN_OR_RETURN(const auto entries, ReadMetadata(bytes));
-  std::map<std::string, std::string> metadata;
-  for (const auto& [key, value] : entries) {
-    metadata.insert_or_assign(std::string(key), std::string(value));
-  }
-  return metadata;
-}
-
-StatusOr<std::vector<std::string>> DataFiles(std::span<const std::byte> bytes,
-                                             const std::string& folder) {
-  ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
-  return ExternalFiles(model, folder);
-}
-
-StatusOr<ModelTypes> Types(std::span<const std::byte> bytes) {
-  ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
-  std::set<std::string_view> weights;
-  for (const Tensor& tensor : model.graph.initializers) {
-    weights.insert(tensor.name);
-  }
-  ModelTypes types;
-  const auto add = [](const ValueInfo& info,
-                      std::vector<ModelTypes::Value>* values) -> Status {
-    TensorType type{DType::kF32, Shape(), ValueKind::kTensor};
-    if (info.type.kind != Type::Kind::kTensor &&
-        info.type.kind != Type::Kind::kNone) {
-      ENCORE_ASSIGN_OR_RETURN(type, TypeWithoutShape(info));
-    }
-    values->push_back({std::string(info.name), std::move(type)});
-    return OkStatus();
-  };
-  for (const ValueInfo& input : model.graph.inputs) {
-    if (weights.contains(input.name)) continue;
-    ENCORE_RETURN_IF_ERROR(add(input, &types.inputs));
-  }
-  for (const ValueInfo& output : model.graph.outputs) {
-    ENCORE_RETURN_IF_ERROR(add(output, &types.outputs));
-  }
-  return types;
 }
 
 }  // namespace encore::onnx

@@ -3,11 +3,9 @@
 #define ENCORE_IR_IMPORT_ONNX_IMPORTER_H_
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
@@ -31,17 +29,6 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                const std::string& folder,
                                const ImportOptions& options,
                                MappedFiles* files = nullptr);
-
-// The model's metadata_props; of several with one key the last counts.
-StatusOr<std::map<std::string, std::string>> Metadata(
-    std::span<const std::byte> bytes);
-
-// The paths of the model's files of external data in `folder`.
-StatusOr<std::vector<std::string>> DataFiles(std::span<const std::byte> bytes,
-                                             const std::string& folder);
-
-// Types of the inputs that have no initializer, and of the outputs.
-StatusOr<ModelTypes> Types(std::span<const std::byte> bytes);
 
 }  // namespace encore::onnx
 

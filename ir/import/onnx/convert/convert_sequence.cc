@@ -6,6 +6,7 @@
 #include "encore/ir/build/simplify_host.h"
 #include "encore/ir/import/onnx/control/host_values.h"
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/format/read_type.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -252,7 +253,8 @@ StatusOr<OptionalAttrs> OptionalOf(NodeContext& context) {
   if (type->kind != Type::Kind::kTensor &&
       type->kind != Type::Kind::kSequence) {
     return NodeContext::Error(
-        "attribute type is neither a tensor nor a sequence of tensors");
+        StrCat("attribute type is ", TypeText(*type),
+               ", expected a tensor or a sequence of tensors"));
   }
   const StatusOr<DType> dtype = DTypeOf(type->element_type);
   if (!dtype.ok()) return Annotate(dtype.status(), "attribute type");

@@ -323,6 +323,10 @@ Status CheckModel(const Model& model, Warnings& warnings) {
         "the model has no graph: this is not an ONNX model, or an empty one");
   }
   ENCORE_RETURN_IF_ERROR(CheckOpsets(model, warnings));
+  if (model.has_training_info) {
+    ENCORE_RETURN_IF_ERROR(warnings.Add(UnimplementedError(
+        "training_info is ignored: what is imported is the inference graph")));
+  }
   return GraphChecker(model, {}, warnings).Check(model.graph);
 }
 

@@ -1,6 +1,7 @@
 #include "encore/ir/import/onnx/format/check_node.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -205,8 +206,15 @@ Status CheckCount(const std::vector<Schema::Parameter>& parameters,
 }
 
 std::string TypeText(const ValueType& type) {
-  constexpr std::string_view kBefore[] = {"", "sequence of ", "optional ",
-                                          "optional sequence of "};
+  constexpr std::string_view kBefore[] = {"",
+                                          "sequence of ",
+                                          "optional ",
+                                          "optional sequence of ",
+                                          "map of int64 to ",
+                                          "map of string to ",
+                                          "sequence of maps of int64 to ",
+                                          "sequence of maps of string to "};
+  static_assert(std::size(kBefore) == TypeSet::kKinds);
   return StrCat(kBefore[type.kind], ElementName(type.element));
 }
 

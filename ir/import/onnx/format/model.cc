@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "encore/ir/import/onnx/format/read_tensor.h"
+#include "encore/ir/import/onnx/format/read_type.h"
 #include "encore/ir/import/onnx/format/wire.h"
 #include "encore/ir/import/onnx/format/wire_fields.h"
 #include "encore/ir/support/status_macros.h"
@@ -58,88 +59,6 @@ Status ReadNode(Wire wire, int depth, std::vector<Node>* nodes) {
       ReadNamed(wire, fields::Node::kName, "node", nodes, Nested(depth)));
   nodes->back().position = nodes->size() - 1;
   return OkStatus();
-}
-
-Status Read(Wire wire, Dimension* dimension) {
-  while (wire.Next()) {
-    switch (wire.field()) {
-      case fields::Dimension::kDimValue: {
-        int64_t value = 0;
-        wire.Get(&value);
-        dimension->value = value;
-        break;
-      }
-      case fields::Dimension::kDimParam:
-        wire.GetText(&dimension->param);
-        break;
-    }
-  }
-  return wire.status();
-}
-
-Status ReadShape(Wire wire, std::vector<Dimension>* shape) {
-  while (wire.Next()) {
-    if (wire.field() != fields::TensorShape::kDim) continue;
-    ENCORE_RETURN_IF_ERROR(Read(wire.Message(), &shape->emplace_back()));
-  }
-  return wire.status();
-}
-
-Status ReadTensorType(Wire wire, Type* type) {
-  while (wire.Next()) {
-    switch (wire.field()) {
-      case fields::TensorType::kElemType:
-        wire.Get(&type->element_type);
-        break;
-      case fields::TensorType::kShape:
-        type->shape.emplace();
-        ENCORE_RETURN_IF_ERROR(ReadShape(wire.Message(), &*type->shape));
-        break;
-    }
-  }
-  return wire.status();
-}
-
-// A TypeProto in one of kind `outer`; what is inside is read into the same
-// struct. Types nest at most three deep.
-Status ReadType(Wire wire, Type::Kind outer, Type* type) {
-  using Kind = Type::Kind;
-  while (wire.Next()) {
-    const int field = wire.field();
-    if (field == fields::Type::kTensorType) {
-      type->kind = outer == Kind::kNone ? Kind::kTensor : outer;
-      ENCORE_RETURN_IF_ERROR(ReadTensorType(wire.Message(), type));
-      continue;
-    }
-    const bool sequence = field == fields::Type::kSequenceType,
-               optional = field == fields::Type::kOptionalType,
-               other = field == fields::Type::kMapType ||
-                       field == fields::Type::kSparseTensorType;
-    if (!sequence && !optional && !other) continue;
-    if (optional
-            ? outer != Kind::kNone
-            : !sequence || (outer != Kind::kNone && outer != Kind::kOptional)) {
-      type->kind = Kind::kOther;
-      continue;
-    }
-    const Kind kind = optional               ? Kind::kOptional
-                      : outer == Kind::kNone ? Kind::kSequence
-                                             : Kind::kOptionalSequence;
-    type->kind = kind;
-    const int elements = optional ? int{fields::OptionalType::kElemType}
-                                  : int{fields::SequenceType::kElemType};
-    Wire element = wire.Message();
-    while (element.Next()) {
-      if (element.field() != elements) continue;
-      ENCORE_RETURN_IF_ERROR(ReadType(element.Message(), kind, type));
-    }
-    ENCORE_RETURN_IF_ERROR(element.status());
-  }
-  return wire.status();
-}
-
-Status ReadType(Wire wire, Type* type) {
-  return ReadType(std::move(wire), Type::Kind::kNone, type);
 }
 
 // Whether a field of AttributeProto holds a value.
@@ -390,6 +309,9 @@ StatusOr<Model> ReadModel(std::span<const std::byte> bytes) {
                                          fields::Function::kName, "function",
                                          &model.functions, Flat));
         break;
+      case fields::Model::kTrainingInfo:
+        model.has_training_info = true;
+        break;
     }
   }
   ENCORE_RETURN_IF_ERROR(wire.status());
@@ -411,20 +333,33 @@ ReadMetadata(std::span<const std::byte> bytes) {
 
 StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes) {
   Tensor tensor;
-  ENCORE_RETURN_IF_ERROR(Read(Wire(AsText(bytes)), &tensor));
+  const Wire wire(AsText(bytes));
+  ENCORE_RETURN_IF_ERROR(IsSparse(wire) ? ReadSparse(wire, &tensor)
+                                        : Read(wire, &tensor));
   return tensor;
 }
 
 StatusOr<std::vector<Tensor>> ReadSequence(std::span<const std::byte> bytes) {
+  using Field = fields::Sequence;
   std::vector<Tensor> tensors;
   Wire wire(AsText(bytes));
   while (wire.Next()) {
-    if (wire.field() == fields::Sequence::kTensorValues) {
-      ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), fields::Tensor::kName,
-                                       "tensor", &tensors, Flat));
-    } else if (wire.field() > fields::Sequence::kElemType) {
-      return UnimplementedError(
-          "a sequence of elements that are not dense tensors is not supported");
+    switch (wire.field()) {
+      case Field::kTensorValues:
+        ENCORE_RETURN_IF_ERROR(ReadNamed(wire.Message(), fields::Tensor::kName,
+                                         "tensor", &tensors, Flat));
+        break;
+      case Field::kSparseTensorValues:
+        ENCORE_RETURN_IF_ERROR(
+            ReadNamed(wire.Message(), kNoName, "tensor", &tensors, ReadSparse));
+        break;
+      case Field::kSequenceValues:
+        return UnimplementedError("a sequence of sequences is not supported");
+      case Field::kMapValues:
+        return UnimplementedError(
+            "a sequence of maps is given for a sequence of tensors");
+      case Field::kOptionalValues:
+        return UnimplementedError("a sequence of optionals is not supported");
     }
   }
   ENCORE_RETURN_IF_ERROR(wire.status());
@@ -433,19 +368,24 @@ StatusOr<std::vector<Tensor>> ReadSequence(std::span<const std::byte> bytes) {
 
 StatusOr<std::optional<std::span<const std::byte>>> ReadOptional(
     std::span<const std::byte> bytes) {
+  using Field = fields::Optional;
   std::optional<std::span<const std::byte>> value;
   Wire wire(AsText(bytes));
   while (wire.Next()) {
-    const int field = wire.field();
-    if (field == fields::Optional::kTensorValue ||
-        field == fields::Optional::kSequenceValue) {
-      std::string_view text;
-      wire.Get(&text);
-      value = std::as_bytes(std::span(text.data(), text.size()));
-    } else if (field > fields::Optional::kElemType) {
-      return UnimplementedError(
-          "an optional that holds neither a dense tensor nor a sequence is not "
-          "supported");
+    switch (wire.field()) {
+      case Field::kTensorValue:
+      case Field::kSparseTensorValue:
+      case Field::kSequenceValue: {
+        std::string_view text;
+        wire.Get(&text);
+        value = std::as_bytes(std::span(text.data(), text.size()));
+        break;
+      }
+      case Field::kMapValue:
+        return UnimplementedError("an optional of a map is not supported");
+      case Field::kOptionalValue:
+        return UnimplementedError(
+            "an optional of an optional is not supported");
     }
   }
   ENCORE_RETURN_IF_ERROR(wire.status());

@@ -16,49 +16,17 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "encore/ir/import/onnx/format/element_types.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::onnx {
 
 inline constexpr int kMaxGraphDepth = 64;
-
-// TensorProto.data_type.
-enum class ElementType : int32_t {
-  kUndefined = 0,
-  kFloat = 1,
-  kUint8 = 2,
-  kInt8 = 3,
-  kUint16 = 4,
-  kInt16 = 5,
-  kInt32 = 6,
-  kInt64 = 7,
-  kString = 8,
-  kBool = 9,
-  kFloat16 = 10,
-  kDouble = 11,
-  kUint32 = 12,
-  kUint64 = 13,
-  kComplex64 = 14,
-  kComplex128 = 15,
-  kBfloat16 = 16,
-  kFloat8E4M3FN = 17,
-  kFloat8E4M3FNUZ = 18,
-  kFloat8E5M2 = 19,
-  kFloat8E5M2FNUZ = 20,
-  kUint4 = 21,
-  kInt4 = 22,
-  kFloat4E2M1 = 23,
-  kFloat8E8M0 = 24,
-  kUint2 = 25,
-  kInt2 = 26,
-  kFloat6E2M3 = 27,
-  kFloat6E3M2 = 28,
-};
-inline constexpr ElementType kLastElementType = ElementType::kFloat6E3M2;
 
 struct SparseLayout;
 
@@ -104,13 +72,19 @@ struct Type {
     kSequence,
     kOptional,
     kOptionalSequence,
+    kMap,          // of int64 or strings to tensors of one element
+    kMapSequence,  // of such maps
     kOther
   };
   Kind kind = Kind::kNone;
-  // Of the tensors in it, where it is a sequence or an optional.
+  // Of the tensors in it, where it is none itself.
   int32_t element_type = 0;
   // Nothing where the rank is unknown.
   std::optional<std::vector<Dimension>> shape;
+  int32_t key_type = 0;  // of maps
+  // Of maps and other kinds: what the standard writes,
+  // "map(int64,tensor(float))".
+  std::string text = {};
 };
 
 struct Graph;
@@ -196,6 +170,7 @@ struct Model {
   OpsetImports opsets;
   Graph graph;
   bool has_graph = false;
+  bool has_training_info = false;
   std::vector<Function> functions;
 };
 
@@ -209,14 +184,16 @@ StatusOr<Model> ReadModel(std::span<const std::byte> bytes);
 StatusOr<std::vector<std::pair<std::string_view, std::string_view>>>
 ReadMetadata(std::span<const std::byte> bytes);
 
-// Reads a TensorProto by itself (test data's input_0.pb).
+// Reads a TensorProto or SparseTensorProto by itself (test data's input_0.pb).
 StatusOr<Tensor> ReadTensor(std::span<const std::byte> bytes);
 
-// Reads a SequenceProto of tensors by itself; Unimplemented for one of others.
+// Reads a SequenceProto of tensors by itself; Unimplemented, naming what it
+// holds, for one of others.
 StatusOr<std::vector<Tensor>> ReadSequence(std::span<const std::byte> bytes);
 
-// Reads an OptionalProto by itself: the value's bytes, a TensorProto's or a
-// SequenceProto's; nothing where it has none.
+// Reads an OptionalProto by itself: the value's bytes, a TensorProto's,
+// SparseTensorProto's or SequenceProto's; nothing where it has none.
+// Unimplemented, naming what it holds, for one of others.
 StatusOr<std::optional<std::span<const std::byte>>> ReadOptional(
     std::span<const std::byte> bytes);
 

@@ -103,4 +103,13 @@ Status ReadSparse(Wire wire, Tensor* tensor) {
   return wire.status();
 }
 
+bool IsSparse(Wire wire) {
+  while (wire.Next()) {
+    if (wire.field() == fields::SparseTensor::kIndices) {
+      return wire.is_bytes();
+    }
+  }
+  return false;
+}
+
 }  // namespace encore::onnx

@@ -18,6 +18,10 @@ Status Read(Wire wire, Tensor* tensor);
 // A SparseTensorProto.
 Status ReadSparse(Wire wire, Tensor* tensor);
 
+// Whether a message that is a TensorProto or a SparseTensorProto is the latter:
+// its second field is a message there, a number here.
+bool IsSparse(Wire wire);
+
 }  // namespace encore::onnx
 
 #endif  // ENCORE_IR_IMPORT_ONNX_FORMAT_READ_TENSOR_H_

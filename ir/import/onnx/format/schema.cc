@@ -53,43 +53,10 @@ constexpr OperatorRow kOperatorRows[] = {
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
-constexpr std::pair<std::string_view, ElementType> kElements[] = {
-    {"float", ElementType::kFloat},
-    {"uint8", ElementType::kUint8},
-    {"int8", ElementType::kInt8},
-    {"uint16", ElementType::kUint16},
-    {"int16", ElementType::kInt16},
-    {"int32", ElementType::kInt32},
-    {"int64", ElementType::kInt64},
-    {"string", ElementType::kString},
-    {"bool", ElementType::kBool},
-    {"float16", ElementType::kFloat16},
-    {"double", ElementType::kDouble},
-    {"uint32", ElementType::kUint32},
-    {"uint64", ElementType::kUint64},
-    {"complex64", ElementType::kComplex64},
-    {"complex128", ElementType::kComplex128},
-    {"bfloat16", ElementType::kBfloat16},
-    {"float8e4m3fn", ElementType::kFloat8E4M3FN},
-    {"float8e4m3fnuz", ElementType::kFloat8E4M3FNUZ},
-    {"float8e5m2", ElementType::kFloat8E5M2},
-    {"float8e5m2fnuz", ElementType::kFloat8E5M2FNUZ},
-    {"uint4", ElementType::kUint4},
-    {"int4", ElementType::kInt4},
-    {"float4e2m1", ElementType::kFloat4E2M1},
-    {"float8e8m0", ElementType::kFloat8E8M0},
-    {"uint2", ElementType::kUint2},
-    {"int2", ElementType::kInt2},
-    {"float6e2m3", ElementType::kFloat6E2M3},
-    {"float6e3m2", ElementType::kFloat6E3M2},
-};
-
 ElementType ElementOf(std::string_view name) {
-  for (const auto& [text, type] : kElements) {
-    if (text == name) return type;
-  }
-  ENCORE_CHECK(false) << name;
-  return ElementType::kUndefined;
+  const ElementType type = ElementNamed(name);
+  ENCORE_CHECK(type != ElementType::kUndefined) << name;
+  return type;
 }
 
 std::vector<std::string_view> Words(std::string_view text) {
@@ -107,12 +74,14 @@ TypeSet ParseTypes(std::string_view text) {
   constexpr std::pair<std::string_view, TypeSet::Kind> kKinds[] = {
       {"optional.seq.", TypeSet::kOptionalSequence},
       {"optional.", TypeSet::kOptional},
+      {"seq.map.int64.", TypeSet::kIntMapSequence},
+      {"seq.map.string.", TypeSet::kStringMapSequence},
       {"seq.", TypeSet::kSequence},
+      {"map.int64.", TypeSet::kIntMap},
+      {"map.string.", TypeSet::kStringMap},
       {"", TypeSet::kTensor}};
   TypeSet set;
   for (const std::string_view word : Words(text)) {
-    // Of maps there are no values.
-    if (word.starts_with("map.") || word.starts_with("seq.map.")) continue;
     for (const auto& [prefix, kind] : kKinds) {
       if (!word.starts_with(prefix)) continue;
       const ElementType element = ElementOf(word.substr(prefix.size()));
@@ -261,13 +230,6 @@ StatusOr<const Schema*> FindSchema(std::string_view domain,
                                 newest.since));
   }
   return &SchemaOf(newest);
-}
-
-std::string_view ElementName(ElementType type) {
-  for (const auto& [text, element] : kElements) {
-    if (element == type) return text;
-  }
-  return "unknown";
 }
 
 }  // namespace encore::onnx

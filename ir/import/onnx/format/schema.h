@@ -18,16 +18,25 @@
 
 namespace encore::onnx {
 
-// Types of values: for each kind a bit per element type; maps are left out.
+// Types of values: for each kind a bit per element type; of maps that of their
+// values.
 struct TypeSet {
-  enum Kind { kTensor, kSequence, kOptional, kOptionalSequence, kKinds };
+  enum Kind {
+    kTensor,
+    kSequence,
+    kOptional,
+    kOptionalSequence,
+    kIntMap,
+    kStringMap,
+    kIntMapSequence,
+    kStringMapSequence,
+    kKinds
+  };
   std::array<uint32_t, kKinds> elements = {};
 
   bool Contains(Kind kind, ElementType element) const {
     return elements[kind] >> static_cast<int>(element) & 1;
   }
-  // Of maps, which no value here is.
-  bool IsEmpty() const { return elements == decltype(elements){}; }
 };
 
 // One version of an operator.
@@ -62,9 +71,6 @@ struct Schema {
 StatusOr<const Schema*> FindSchema(std::string_view domain,
                                    std::string_view op_type, int64_t opset);
 bool IsKnownDomain(std::string_view domain);
-
-// onnx.proto's name of an element type, in small letters.
-std::string_view ElementName(ElementType type);
 
 }  // namespace encore::onnx
 

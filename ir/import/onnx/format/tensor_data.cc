@@ -316,7 +316,7 @@ StatusOr<DType> DTypeOf(int32_t data_type) {
     return InvalidArgumentError("no element type is given (data_type is 0)");
   }
   return UnimplementedError(
-      StrCat("element type ", data_type, " of onnx.proto is not supported"));
+      StrCat("element type ", ElementText(data_type), " is not supported"));
 }
 
 ElementType ElementTypeOf(DType dtype) {

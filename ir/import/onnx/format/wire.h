@@ -37,6 +37,8 @@ class Wire {
   // Moves to the next field; false at the end and after an error.
   bool Next();
   int field() const { return field_; }  // 0 before the first
+  // Whether the field is a message, a string or packed numbers.
+  bool is_bytes() const { return type_ == kBytes; }
   // OK, or InvalidArgument with the first error.
   const Status& status() const { return status_; }
 

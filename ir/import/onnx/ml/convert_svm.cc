@@ -78,12 +78,30 @@ StatusOr<Value> KernelValues(NodeContext& context, int64_t count) {
   return Evaluate(g, kernel, x, Matrix(g, count, features, vectors));
 }
 
+// What both operators have.
+struct Machine {
+  std::vector<float> coefficients, rho;
+  PostTransform transform = PostTransform::kNone;
+};
+
+StatusOr<Machine> ReadMachine(NodeContext& context) {
+  Machine machine;
+  ENCORE_ASSIGN_OR_RETURN(machine.coefficients,
+                          context.attributes().Floats("coefficients"));
+  ENCORE_ASSIGN_OR_RETURN(machine.rho, context.attributes().Floats("rho"));
+  ENCORE_ASSIGN_OR_RETURN(machine.transform, ReadPostTransform(context));
+  if (machine.rho.empty()) {
+    return NodeContext::Error("attribute rho is missing or empty");
+  }
+  return machine;
+}
+
 // X W^T + rho, [N, targets], where there are no support vectors; the attributes
 // of kernels mean nothing then.
 StatusOr<Value> WithoutVectors(NodeContext& context, int64_t targets,
-                               const std::vector<float>& coefficients,
-                               float rho) {
+                               const Machine& machine) {
   GraphBuilder& g = context.builder();
+  const std::vector<float>& coefficients = machine.coefficients;
   ENCORE_RETURN_IF_ERROR(ReadKernel(context).status());
   context.attributes().Ignore("support_vectors");
   const auto size = static_cast<int64_t>(coefficients.size());
@@ -98,42 +116,38 @@ StatusOr<Value> WithoutVectors(NodeContext& context, int64_t targets,
                                               "attribute coefficients"));
   return g.Add(
       g.DotGeneral(x, Matrix(g, targets, features, coefficients), {{1}, {1}}),
-      rho);
+      machine.rho[0]);
 }
 
 Status SvmRegressor(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   GraphBuilder& g = context.builder();
   AttributeReader& attributes = context.attributes();
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<float> coefficients,
-                          attributes.Floats("coefficients"));
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<float> rho,
-                          attributes.Floats("rho"));
-  ENCORE_RETURN_IF_ERROR(CheckLength("rho", rho.size(), 1, "the standard"));
+  ENCORE_ASSIGN_OR_RETURN(const Machine machine, ReadMachine(context));
+  ENCORE_RETURN_IF_ERROR(
+      CheckLength("rho", machine.rho.size(), 1, "the standard"));
   ENCORE_ASSIGN_OR_RETURN(const int64_t count, attributes.Int("n_supports", 0));
   ENCORE_ASSIGN_OR_RETURN(const int64_t one_class,
                           attributes.Int("one_class", 0));
-  ENCORE_ASSIGN_OR_RETURN(const PostTransform transform,
-                          ReadPostTransform(context));
   if (count < 0) {
     return NodeContext::Error(
         StrCat("attribute n_supports is ", count, ", which is negative"));
   }
   Value score;
   if (count == 0) {
-    ENCORE_ASSIGN_OR_RETURN(score,
-                            WithoutVectors(context, 1, coefficients, rho[0]));
+    ENCORE_ASSIGN_OR_RETURN(score, WithoutVectors(context, 1, machine));
   } else {
-    ENCORE_RETURN_IF_ERROR(
-        CheckLength("coefficients", coefficients.size(), count, "n_supports"));
+    ENCORE_RETURN_IF_ERROR(CheckLength(
+        "coefficients", machine.coefficients.size(), count, "n_supports"));
     ENCORE_ASSIGN_OR_RETURN(const Value kernels, KernelValues(context, count));
-    score = g.Add(g.MatMul(kernels, Matrix(g, count, 1, coefficients)), rho[0]);
+    score = g.Add(g.MatMul(kernels, Matrix(g, count, 1, machine.coefficients)),
+                  machine.rho[0]);
   }
   if (one_class != 0) {
     score = g.Select(g.Compare(score, 0.0, Comparison::kGt),
                      g.Scalar(DType::kF32, 1.0), g.Scalar(DType::kF32, -1.0));
   }
-  return context.Output(0, Transformed(context, score, transform));
+  return context.Output(0, Transformed(context, score, machine.transform));
 }
 
 // A classifier that compares each pair of classes: (0, 1), (0, 2), … (1, 2), …
@@ -333,21 +347,20 @@ StatusOr<Value> Probabilities(NodeContext& context, const Pairs& pairs,
 
 // Labels and scores of a classifier with support vectors.
 Status ComparePairs(NodeContext& context, const Pairs& pairs,
-                    const Literal& labels,
-                    const std::vector<float>& coefficients,
-                    const std::vector<float>& rho, PostTransform transform) {
+                    const Literal& labels, const Machine& machine) {
   GraphBuilder& g = context.builder();
-  ENCORE_RETURN_IF_ERROR(CheckLength("coefficients", coefficients.size(),
-                                     (pairs.classes - 1) * pairs.vector_count,
-                                     "vectors_per_class"));
-  ENCORE_RETURN_IF_ERROR(CheckLength("rho", rho.size(), pairs.count(),
+  const PostTransform transform = machine.transform;
+  ENCORE_RETURN_IF_ERROR(CheckLength(
+      "coefficients", machine.coefficients.size(),
+      (pairs.classes - 1) * pairs.vector_count, "vectors_per_class"));
+  ENCORE_RETURN_IF_ERROR(CheckLength("rho", machine.rho.size(), pairs.count(),
                                      "the number of pairs of classes"));
   ENCORE_ASSIGN_OR_RETURN(const Value kernels,
                           KernelValues(context, pairs.vector_count));
   const Value scores =
       g.Add(g.MatMul(kernels, Matrix(g, pairs.vector_count, pairs.count(),
-                                     ByPair(pairs, coefficients))),
-            g.Constant(Literal::Vector<float>(rho)));
+                                     ByPair(pairs, machine.coefficients))),
+            g.Constant(Literal::Vector<float>(machine.rho)));
   const Value top = TopClass(g, PairsWon(g, pairs, scores));
   ENCORE_RETURN_IF_ERROR(context.Output(0, LabelsAt(g, labels, top)));
   ENCORE_ASSIGN_OR_RETURN(const Value probabilities,
@@ -369,27 +382,20 @@ Status SvmClassifier(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(
       const Literal labels,
       ReadLabels(context, "classlabels_ints", "classlabels_strings"));
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<float> coefficients,
-                          attributes.Floats("coefficients"));
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<float> rho,
-                          attributes.Floats("rho"));
-  ENCORE_ASSIGN_OR_RETURN(const PostTransform transform,
-                          ReadPostTransform(context));
+  ENCORE_ASSIGN_OR_RETURN(const Machine machine, ReadMachine(context));
   ENCORE_ASSIGN_OR_RETURN(const Pairs pairs,
                           ReadPairs(context, labels.element_count()));
   if (pairs.vector_count > 0) {
-    return ComparePairs(context, pairs, labels, coefficients, rho, transform);
+    return ComparePairs(context, pairs, labels, machine);
   }
-  if (rho.empty()) return NodeContext::Error("attribute rho is empty");
   for (const std::string_view name : {"prob_a", "prob_b"}) {
     attributes.Ignore(name);
   }
-  ENCORE_ASSIGN_OR_RETURN(
-      const Value scores,
-      WithoutVectors(context, pairs.classes, coefficients, rho[0]));
+  ENCORE_ASSIGN_OR_RETURN(const Value scores,
+                          WithoutVectors(context, pairs.classes, machine));
   ENCORE_RETURN_IF_ERROR(
       context.Output(0, LabelsAt(g, labels, TopClass(g, scores))));
-  return context.Output(1, Transformed(context, scores, transform));
+  return context.Output(1, Transformed(context, scores, machine.transform));
 }
 
 constexpr Converter kConverters[] = {

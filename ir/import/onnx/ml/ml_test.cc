@@ -277,13 +277,6 @@ TEST(MlErrors, AtRunTime) {
               HasSubstr("none of the categories"));
 }
 
-TEST(MlErrors, Maps) {
-  EXPECT_THAT(ErrorOf("ZipMap", {{"classlabels_int64s", Integers({1, 2})}}, {},
-                      3, TensorInput("x", {"N", "2"})),
-              HasSubstr("the operator ZipMap of opset 3 is not supported: "
-                        "its values are maps"));
-}
-
 // A tree of one leaf, transformed as the standard numbers transforms.
 TEST(Ml, NumbersOfTransforms) {
   const auto transformed = [](int64_t transform) {

@@ -35,15 +35,21 @@ std::string_view KindText(ValueKind kind) {
   return "";
 }
 
+// Of a value whose declared kind Encore does not have.
+Status KindError(std::string_view name, const Type& declared) {
+  return UnimplementedError(
+      declared.text.empty()
+          ? StrCat("value ", Quote(name),
+                   " is declared as none of tensor, sequence and optional")
+          : StrCat("value ", Quote(name), " is declared ", declared.text,
+                   ", which is not supported"));
+}
+
 Status CheckDeclaredDType(std::string_view name, const Type& declared,
                           const TensorType& type) {
   if (declared.kind == Type::Kind::kNone) return OkStatus();
   const std::optional<ValueKind> kind = ValueKindOf(declared.kind);
-  if (!kind) {
-    return UnimplementedError(
-        StrCat("value ", Quote(name),
-               " is declared as none of tensor, sequence and optional"));
-  }
+  if (!kind) return KindError(name, declared);
   if (*kind == type.kind && declared.element_type == 0) return OkStatus();
   const StatusOr<DType> dtype = DTypeOf(declared.element_type);
   if (!dtype.ok()) {
@@ -124,11 +130,7 @@ Status CheckDeclared(std::string_view name, const Type& declared,
 
 StatusOr<TensorType> TypeWithoutShape(const ValueInfo& info) {
   const std::optional<ValueKind> kind = ValueKindOf(info.type.kind);
-  if (!kind) {
-    return UnimplementedError(
-        StrCat("value ", Quote(info.name),
-               " is declared as none of tensor, sequence and optional"));
-  }
+  if (!kind) return KindError(info.name, info.type);
   const StatusOr<DType> dtype = DTypeOf(info.type.element_type);
   if (!dtype.ok()) {
     return Annotate(dtype.status(), StrCat("value ", Quote(info.name)));
