@@ -2,10 +2,11 @@
 
     wheels.py NAME==VERSION…       downloads wheels and prints the lines of wheels.txt for the models in them
 
-A model's inputs are made from its shapes: floats are normal, integers 0 or 1, the first axis is 1 where it is a
-symbol, others 8; what follows a model's path in wheels.txt says otherwise: SYMBOL=SIZE, INPUT[AXIS]=SIZE,
-INPUT=LOW..HIGH for values (HIGH excluded), INPUT=VALUE for a constant. Only models and the files beside them that
-they name are kept, below the folder where write.py writes, in wheels/NAME==VERSION.
+A model's inputs are made from its shapes: floats are normal, integers 0 or 1, the first axis is 1 where it is a symbol,
+others 8; what follows a model's path in wheels.txt says otherwise: SYMBOL=SIZE, INPUT[AXIS]=SIZE, INPUT=LOW..HIGH for
+values (HIGH excluded), INPUT=VALUE for a constant, also=NAME for a value of integers that is to be compared, too. Only
+models and the files beside them that they name are kept, below the folder where write.py writes, in
+unpacked/NAME==VERSION.
 """
 import glob
 import hashlib
@@ -123,7 +124,10 @@ def write_model(row_, digest, settings, out):
     graph = onnx.load(path, load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
     inputs = {value.name: make_input(row_.name, value, settings) for value in graph.input if value.name not in weights}
-    write.write_case(row_.name, folder, onnx.load(path), inputs)
+    model = onnx.load(path)
+    if 'also' in settings:
+        model.graph.output.append(helper.make_tensor_value_info(settings['also'], onnx.TensorProto.INT64, None))
+    write.write_case(row_.name, folder, model, inputs)
     with open(os.path.join(folder, write.STAMP), 'w') as file:
         file.write(stamp(digest, settings))
 

@@ -73,9 +73,9 @@ Proto Int64s(std::string_view name, const std::vector<int64_t>& dims,
   return tensor.Bytes(8, name);
 }
 
-// As torch's exporter writes an embedding bag: a loop as long as a number is
-// below another, whose body takes rows offsets[i] to offsets[i + 1] of x.
-// `bounds`: the input that the trip's slices are taken of.
+// As torch's exporter writes an embedding bag: a loop as long as the trip's
+// number is below `limit`, whose body takes rows offsets[i] to offsets[i + 1]
+// of x, i modulo 2.
 ModelText Bags(std::string_view limit) {
   ModelText text;
   text.inputs = {TensorInput("x", {"4", "2"})};
@@ -84,9 +84,11 @@ ModelText Bags(std::string_view limit) {
                        Int64s("two", {1}, {2}), Int64s("shape", {0}, {})};
   const std::vector<Proto> body = {
       Node("Add", {"i", "one"}, {"next"}),
-      Node("Slice", {"offsets", "i", "next"}, {"start"}),
-      Node("Add", {"next", "one"}, {"after"}),
-      Node("Slice", {"offsets", "next", "after"}, {"end"}),
+      Node("Mod", {"i", "two"}, {"at"}),
+      Node("Add", {"at", "one"}, {"then"}),
+      Node("Slice", {"offsets", "at", "then"}, {"start"}),
+      Node("Add", {"then", "one"}, {"after"}),
+      Node("Slice", {"offsets", "then", "after"}, {"end"}),
       Node("Slice", {"x", "start", "end"}, {"rows"}),
       Node("ReduceSum", {"rows", "zero"}, {"sum"},
            {IntAttribute("keepdims", 1)}),
