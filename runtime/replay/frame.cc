@@ -217,9 +217,11 @@ Status Frame::Synchronize() {
 
 Status Frame::Run(Profiler* profiler) {
   ThreadPool::Caller caller(*threads_);
-  const Status status =
-      profiler == nullptr ? Loop<false>(nullptr) : Loop<true>(profiler);
-  if (code_.queues.size() <= 1) return status;
+  const bool queued = code_.queues.size() > 1;
+  const Status status = profiler != nullptr ? Loop<true, true>(profiler)
+                        : queued            ? Loop<false, true>(nullptr)
+                                            : Loop<false, false>(nullptr);
+  if (!queued) return status;
   const Status synchronized = Synchronize();
   return status.ok() ? synchronized : status;
 }
@@ -228,7 +230,7 @@ Status Frame::Enqueue(DeviceId id, Queue& caller) {
   ThreadPool::Caller thread(*threads_);
   Status status = queues_.Begin(id, caller);
   if (!status.ok()) return QueueFault(0, status);
-  status = Loop<false>(nullptr);
+  status = Loop<false, true>(nullptr);
   if (status.ok()) return queues_.End(id, caller);
   (void)queues_.Synchronize();
   return status;
@@ -257,9 +259,9 @@ std::optional<uint32_t> Frame::failed_origin() const {
   return failed_origin_;
 }
 
-// kProfiled is a template argument so that replays without a profiler carry no
-// trace of it.
-template <bool kProfiled>
+// Template arguments, so that replays without a profiler or queues carry no
+// trace of them.
+template <bool kProfiled, bool kQueued>
 Status Frame::Loop(Profiler* profiler) {
   if constexpr (kProfiled) profiler->StartReplay();
   LaunchContext context;
@@ -279,8 +281,10 @@ Status Frame::Loop(Profiler* profiler) {
       context.buffers = table_.data() + op.a;
       context.sizes = sizes_.data() + op.a;
       context.args = args_.data() + op.b;
-      context.queue = queues_.queue(op.queue);
-      if (context.queue != nullptr) context.queue->set_tag(op.step);
+      if constexpr (kQueued) {
+        context.queue = queues_.queue(op.queue);
+        if (context.queue != nullptr) context.queue->set_tag(op.step);
+      }
       if (const Status status = op.kernel->Launch(context); !status.ok()) {
         return Fault(op.step, status);
       }

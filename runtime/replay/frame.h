@@ -89,7 +89,7 @@ class Frame {
     bool external = false;
   };
 
-  template <bool kProfiled>
+  template <bool kProfiled, bool kQueued>
   Status Loop(Profiler* profiler);
   // Anything but a launch; an error names the step.
   Status Execute(const ReplayOp& op, uint32_t* next);
