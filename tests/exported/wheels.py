@@ -4,8 +4,8 @@
 
 A model's inputs are made from its shapes: floats are normal, integers 0 or 1, the first axis is 1 where it is a symbol,
 others 8; what follows a model's path in wheels.txt says otherwise: SYMBOL=SIZE, INPUT[AXIS]=SIZE, INPUT=LOW..HIGH for
-values (HIGH excluded), INPUT=VALUE for a constant, also=NAME for a value of integers that is to be compared, too. Only
-models and the files beside them that they name are kept, below the folder where write.py writes, in
+values (HIGH excluded), INPUT=VALUE for a constant, also=NAME for a value of integers that is to be compared, too,
+alike=OUTPUT where its elements may be all the same. Only models and the files beside them that they name are kept, below the folder where write.py writes, in
 unpacked/NAME==VERSION.
 """
 import glob
@@ -127,7 +127,7 @@ def write_model(row_, digest, settings, out):
     model = onnx.load(path)
     if 'also' in settings:
         model.graph.output.append(helper.make_tensor_value_info(settings['also'], onnx.TensorProto.INT64, None))
-    write.write_case(row_.name, folder, model, inputs)
+    write.write_case(row_.name, folder, model, inputs, settings.get('alike', '').split(','))
     with open(os.path.join(folder, write.STAMP), 'w') as file:
         file.write(stamp(digest, settings))
 
