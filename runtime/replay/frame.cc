@@ -193,11 +193,6 @@ void Frame::SetAddress(SlotId slot, void* address) {
   }
 }
 
-void Frame::SetRunTimeBuffer(SlotId slot, void* data, int64_t capacity) {
-  if (offered_.empty()) return;
-  offered_[slot.value()] = {data, capacity, true};
-}
-
 int64_t Frame::warm_pool_misses() const {
   int64_t misses = 0;
   for (const auto& pool : warm_pools_) misses += pool->misses();

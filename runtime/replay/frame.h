@@ -53,7 +53,9 @@ class Frame {
 
   // Lets the Allocate of an output of run-time size take this buffer; null: the
   // frame's own memory, valid until the next Run.
-  void SetRunTimeBuffer(SlotId slot, void* data, int64_t capacity);
+  void SetRunTimeBuffer(SlotId slot, void* data, int64_t capacity) {
+    if (!offered_.empty()) offered_[slot.value()] = {data, capacity, true};
+  }
 
   // Runs all steps; when it returns nothing runs any more. An error names the
   // step. REQUIRES Resize, and an address for every external slot. `profiler`
