@@ -107,7 +107,7 @@ class Frame {
   void SetElements(const ReplayCode::Loop& loop, int64_t trip);
   Status Select(const ReplayOp& op, uint32_t* next);
   Status Fault(uint32_t step, const Status& status);
-  // Of work in a queue: `step` is where it was seen.
+  // Of work in a queue: `step` is where it was seen, UINT32_MAX at none.
   Status QueueFault(uint32_t step, const Status& status);
 
   // One that is not `whole` may have no value yet, and is 0 then.

@@ -381,8 +381,10 @@ TEST(QueueOrder, EnqueuedReplaysFollowTheCallersQueue) {
     EXPECT_EQ(OutputsOf(**other, graph.outputs.size()), expected);
     EXPECT_TRUE((*replayer)->Synchronize().ok());
     EXPECT_TRUE((*other)->Synchronize().ok());
-    EXPECT_EQ((*other)->Enqueue(DeviceId(7), *caller).code(),
-              StatusCode::kInvalidArgument);
+    for (const DeviceId none : {DeviceId(0), DeviceId(7)}) {
+      EXPECT_EQ((*other)->Enqueue(none, *caller).code(),
+                StatusCode::kInvalidArgument);
+    }
   }
 }
 

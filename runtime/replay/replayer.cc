@@ -295,6 +295,10 @@ Status Replayer::Enqueue(DeviceId device, Queue& caller) {
                                        ", the graph has ",
                                        executable_->devices().size()));
   }
+  if (executable_->devices()[device.value()]->queue_count() == 0) {
+    return InvalidArgumentError(
+        StrCat("device ", device.value(), " has no queues: call Replay"));
+  }
   ENCORE_RETURN_IF_ERROR(Start());
   return Poison(frame_.Enqueue(device, caller));
 }

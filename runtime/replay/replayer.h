@@ -81,7 +81,7 @@ class Replayer {
 
   // As Replay, after what is in `caller`, a queue of device `device` of the
   // graph; what is enqueued there later comes after the replay.
-  // InvalidArgument where the graph has no such device.
+  // InvalidArgument where the graph has no such device, or that has no queues.
   Status Enqueue(DeviceId device, Queue& caller);
   // Returns once what was enqueued is done; its first fault.
   Status Synchronize();
