@@ -15,8 +15,6 @@ namespace {
 
 using Code = ReplayOp::Code;
 
-constexpr uint32_t kNoStep = UINT32_MAX;
-
 void* Offset(void* base, int64_t offset) {
   return base == nullptr ? nullptr : static_cast<std::byte*>(base) + offset;
 }
@@ -209,7 +207,7 @@ int64_t Frame::owned_bytes() const {
 
 Status Frame::Synchronize() {
   const Status status = queues_.Synchronize();
-  return status.ok() ? status : QueueFault(kNoStep, status);
+  return status.ok() ? status : QueueFault(UINT32_MAX, status);
 }
 
 Status Frame::Run(Profiler* profiler) {
@@ -226,7 +224,7 @@ Status Frame::Run(Profiler* profiler) {
 Status Frame::Enqueue(DeviceId id, Queue& caller) {
   ThreadPool::Caller thread(*threads_);
   Status status = queues_.Begin(id, caller);
-  if (!status.ok()) return QueueFault(kNoStep, status);
+  if (!status.ok()) return QueueFault(UINT32_MAX, status);
   status = Loop<false, true>(nullptr);
   if (status.ok()) return queues_.End(id, caller);
   (void)queues_.Synchronize();
@@ -244,11 +242,11 @@ Status Frame::Fault(uint32_t step, const Status& status) {
 
 Status Frame::QueueFault(uint32_t step, const Status& status) {
   const std::optional<Queue::Fault> fault = queues_.fault();
-  if (!fault || fault->tag >= code_.steps.size()) {
-    return step == kNoStep ? status : Fault(step, status);
+  if (fault) {
+    failed_origin_ = fault->origin;
+    step = fault->tag;
   }
-  failed_origin_ = fault->origin;
-  return Fault(fault->tag, status);
+  return step < code_.steps.size() ? Fault(step, status) : status;
 }
 
 std::optional<uint32_t> Frame::failed_origin() const {
