@@ -260,9 +260,9 @@ def _declare_folders(existing):
             base = "/usr/include",
             build = _IMAGE_CODECS_BUILD,
             links = {
-                "include/openjpeg.h": "openjpeg-2.5/openjpeg.h",
-                "include/opj_config.h": "openjpeg-2.5/opj_config.h",
-                "include/opj_stdint.h": "openjpeg-2.5/opj_stdint.h",
+                "include/openjpeg-2.5/openjpeg.h": "openjpeg-2.5/openjpeg.h",
+                "include/openjpeg-2.5/opj_config.h": "openjpeg-2.5/opj_config.h",
+                "include/openjpeg-2.5/opj_stdint.h": "openjpeg-2.5/opj_stdint.h",
                 "include/png.h": "libpng16/png.h",
                 "include/pngconf.h": "libpng16/pngconf.h",
                 "include/pnglibconf.h": "libpng16/pnglibconf.h",

@@ -69,7 +69,7 @@ class CallsTest(CommandTest):
         result = self.tool('run', VAD, '--calls', calls)
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn('not for the shapes given', result.stderr)
-        self.assertIn('decoder/rnn/Unsqueeze', result.stderr)
+        self.assertIn('decoder/rnn/LSTM', result.stderr)
 
     def test_bad_calls(self):
         for tensors, text in (({'input': ([0.0], [1])}, 'names neither an input'),

@@ -10,7 +10,7 @@
 #include "encore/ir/host/images/library.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "openjpeg.h"
+#include "openjpeg-2.5/openjpeg.h"
 
 namespace encore::host {
 namespace {
