@@ -14,7 +14,7 @@ namespace {
 // keep sets of: each block then starts without knowledge.
 constexpr size_t kMostAcross = 4096;
 // Work on taking waits out: waits times operations.
-constexpr size_t kMostTrials = size_t{1} << 26;
+constexpr size_t kMostTrials = size_t{1} << 22;
 
 constexpr uint32_t kNone = UINT32_MAX;
 
