@@ -114,7 +114,8 @@ class Backend {
       const CompileOptions& options) const = 0;
 
   // Whether what it compiles may depend on the option called `option`, a row of
-  // options.def. UsedOptions (backends.h) leaves the others at their defaults.
+  // options.def; on `ports` where its devices do not work on host memory.
+  // UsedOptions (backends.h) leaves the others at their defaults.
   virtual bool Uses(std::string_view option) const = 0;
 
   // What may follow its name and a colon in a target, beside a device's number:
@@ -149,6 +150,10 @@ class Backend {
 
   // Whether its devices work on host memory, so that host tensors need no Copy.
   virtual bool uses_host_memory() const = 0;
+
+  // Whether its devices have queues (Device::queue_count), so that memory is
+  // planned for steps that run beside one another.
+  virtual bool has_queues() const { return false; }
 };
 
 }  // namespace encore::backends

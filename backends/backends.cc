@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/cpu/cpu_backend.h"
 #include "encore/backends/find_target.h"
+#include "encore/backends/host/device.h"
+#include "encore/backends/host/program.h"
 #include "encore/backends/ref/ref.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -25,6 +28,24 @@ StatusOr<const Backend*> FindBackend(std::string_view name,
                                      std::span<const Backend* const> backends) {
   ENCORE_ASSIGN_OR_RETURN(const FoundTarget found, FindTarget(name, backends));
   return found.backend;
+}
+
+StatusOr<std::vector<std::shared_ptr<runtime::Device>>> NewDevices(
+    const runtime::CompiledGraph& graph,
+    std::span<const Backend* const> backends) {
+  std::vector<std::shared_ptr<runtime::Device>> devices;
+  for (const runtime::DeviceInfo& info : graph.devices) {
+    std::unique_ptr<runtime::Device> device;
+    if (info.backend == host::kHostBackend) {
+      ENCORE_ASSIGN_OR_RETURN(device, host::NewDevice(info.ordinal));
+    } else {
+      ENCORE_ASSIGN_OR_RETURN(const Backend* backend,
+                              FindBackend(info.backend, backends));
+      ENCORE_ASSIGN_OR_RETURN(device, backend->NewDevice(info.ordinal));
+    }
+    devices.push_back(std::move(device));
+  }
+  return devices;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #ifndef ENCORE_BACKENDS_BACKENDS_H_
 #define ENCORE_BACKENDS_BACKENDS_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,8 @@
 #include "encore/backends/backend.h"
 #include "encore/backends/options.h"
 #include "encore/ir/support/status.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 
@@ -21,6 +24,12 @@ std::span<const Backend* const> AllBackends();
 StatusOr<const Backend*> FindBackend(
     std::string_view name,
     std::span<const Backend* const> backends = AllBackends());
+
+// A device for each of graph.devices, in order, of `backends` and of the
+// backend of host objects; errors as of FindBackend and Backend::NewDevice.
+StatusOr<std::vector<std::shared_ptr<runtime::Device>>> NewDevices(
+    const runtime::CompiledGraph& graph,
+    std::span<const Backend* const> backends);
 
 // `options` with those at their defaults that no backend of such a compile
 // uses, so that they make no other cache key; the names of those that this

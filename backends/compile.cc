@@ -35,8 +35,13 @@ StatusOr<runtime::CompiledGraph> Compile(
   table.Choose(store);
   runtime::CompiledGraph compiled;
   ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
-  ENCORE_RETURN_IF_ERROR(EmitSteps(scope, placement, table, &compiled));
-  ENCORE_RETURN_IF_ERROR(runtime::AssignMemory(&compiled).status());
+  ENCORE_RETURN_IF_ERROR(
+      EmitSteps(scope, placement, options.ports, table, &compiled));
+  runtime::MemoryOptions memory;
+  for (const Backend* backend : placement.backends) {  // as compiled.devices
+    memory.queued.push_back(backend->has_queues());
+  }
+  ENCORE_RETURN_IF_ERROR(runtime::AssignMemory(&compiled, memory).status());
   if (const Status status = runtime::VerifyPlan(compiled); !status.ok()) {
     return InternalError(
         Message(status));  // lowering's fault, not the caller's

@@ -71,6 +71,7 @@ TEST(UsedOptions, TheOthersChangeNothing) {
     all.precision = Precision::kBF16;
     all.rewrites = Rewrites::kFast;
     all.cpu_kernels = CpuKernels::kGenerated;
+    all.ports = Ports::kDevice;
     std::vector<std::string> unused;
     const CompileOptions used = UsedOptions(all, &unused);
     EXPECT_FALSE(unused.empty());

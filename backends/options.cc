@@ -11,6 +11,7 @@ constexpr std::array<std::string_view, 3> kRewrites = {"exact", "reassociate",
                                                        "fast"};
 constexpr std::array<std::string_view, 3> kCpuKernels = {"auto", "generated",
                                                          "vendor"};
+constexpr std::array<std::string_view, 2> kPorts = {"host", "device"};
 
 }  // namespace
 
@@ -25,6 +26,10 @@ std::span<const std::string_view> ValueNames<Rewrites>() {
 template <>
 std::span<const std::string_view> ValueNames<CpuKernels>() {
   return kCpuKernels;
+}
+template <>
+std::span<const std::string_view> ValueNames<Ports>() {
+  return kPorts;
 }
 
 }  // namespace encore::backends

@@ -21,6 +21,12 @@ enum class Rewrites : uint8_t { kExact, kReassociate, kFast };
 // convolutions: those that cost least, generated ones only, or a vendor's
 // wherever it has one.
 enum class CpuKernels : uint8_t { kAuto, kGenerated, kVendor };
+// Where a compiled graph's inputs and outputs lie: in host memory, or each in
+// the memory of the device whose kernel reads it first or makes it. Strings,
+// sequences, optionals, and what no kernel reads or makes lie on the host in
+// any case. Of use where a caller has the data on the device:
+// Replayer::BindInput takes it there without a copy.
+enum class Ports : uint8_t { kHost, kDevice };
 
 // The names of all values of an enumeration, in its order.
 template <typename Enum>
@@ -31,6 +37,8 @@ template <>
 std::span<const std::string_view> ValueNames<Rewrites>();
 template <>
 std::span<const std::string_view> ValueNames<CpuKernels>();
+template <>
+std::span<const std::string_view> ValueNames<Ports>();
 
 // A value's name, and the value of a name; nothing for other text.
 template <typename Enum>

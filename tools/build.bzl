@@ -6,14 +6,7 @@ Encore and has folders of the same names.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-
-_COPTS = [
-    "-std=c++20",
-    "-Wall",
-    "-Wextra",
-    "-Wno-sign-compare",
-    "-Wno-unused-parameter",
-]
+load("//tools/precompiled:precompiled.bzl", "COPTS", "use_precompiled")
 
 # lld takes archives in any order, which pkg-config's link lines rely on.
 _LINKOPTS = ["-fuse-ld=lld"]
@@ -40,51 +33,69 @@ def _stands_alone(name, hdrs, srcs, testonly):
         sources.append(source)
     return sources
 
-def encore_cc_library(name, hdrs = [], srcs = [], copts = [], testonly = False, **kwargs):
+def _precompiled(name, copts):
+    """As use_precompiled; options of a target's own may change the language, so that nothing precompiled fits."""
+    return use_precompiled(None if copts else name)
+
+def _precompiled_for_library(testonly):
+    if testonly:
+        return "test"
+    return "tools" if native.package_name().split("/")[0] == "tools" else "base"
+
+def encore_cc_library(name, hdrs = [], srcs = [], copts = [], deps = [], testonly = False, **kwargs):
     """A cc_library whose headers are included with their path from the root, and each stand alone."""
+    pch_copts, pch_deps = _precompiled(_precompiled_for_library(testonly), copts)
     cc_library(
         name = name,
         hdrs = hdrs,
         srcs = srcs + _stands_alone(name, hdrs, srcs, testonly),
-        copts = _COPTS + copts,
+        copts = COPTS + copts + pch_copts,
+        deps = deps + pch_deps,
         testonly = testonly,
         include_prefix = _prefix(),
         strip_include_prefix = "/" + native.package_name(),
         **kwargs
     )
 
-def encore_cc_binary(name, copts = [], linkopts = [], **kwargs):
-    cc_binary(name = name, copts = _COPTS + copts, linkopts = _LINKOPTS + linkopts, **kwargs)
+def encore_cc_binary(name, copts = [], linkopts = [], deps = [], testonly = False, **kwargs):
+    pch_copts, pch_deps = _precompiled(_precompiled_for_library(testonly), copts)
+    cc_binary(
+        name = name,
+        copts = COPTS + copts + pch_copts,
+        linkopts = _LINKOPTS + linkopts,
+        deps = deps + pch_deps,
+        testonly = testonly,
+        **kwargs
+    )
 
 def encore_cc_test(name, copts = [], linkopts = [], deps = [], **kwargs):
     """A GoogleTest test; `deps` need not name GoogleTest."""
+    pch_copts, pch_deps = _precompiled("test", copts)
     cc_test(
         name = name,
-        copts = _COPTS + copts,
+        copts = COPTS + copts + pch_copts,
         linkopts = _LINKOPTS + linkopts,
-        deps = deps + ["@com_google_googletest//:gtest_main"],
+        deps = deps + ["@com_google_googletest//:gtest_main"] + pch_deps,
         linkstatic = True,
         **kwargs
     )
 
-def encore_cc_benchmark(name, copts = [], linkopts = [], deps = [], **kwargs):
+def encore_cc_benchmark(name, linkopts = [], deps = [], **kwargs):
     """A google-benchmark binary: `bazel run //path:x_benchmark`."""
-    cc_binary(
+    encore_cc_binary(
         name = name,
         testonly = True,
-        copts = _COPTS + copts,
-        linkopts = _LINKOPTS + linkopts,
+        linkopts = linkopts,
         deps = deps + ["@com_github_google_benchmark//:benchmark_main"],
         **kwargs
     )
 
-def encore_cc_fuzz(name, copts = [], linkopts = [], **kwargs):
+def encore_cc_fuzz(name, linkopts = [], tags = [], **kwargs):
     """A libFuzzer target; built and run with --config=fuzz only."""
-    cc_binary(
+    encore_cc_binary(
         name = name,
         testonly = True,
-        copts = _COPTS + copts,
-        linkopts = _LINKOPTS + ["-fsanitize=fuzzer"] + linkopts,
-        tags = ["manual"],
+        linkopts = ["-fsanitize=fuzzer"] + linkopts,
+        tags = tags + ["manual"],
         **kwargs
     )

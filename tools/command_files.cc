@@ -8,26 +8,12 @@
 #include <map>
 #include <system_error>
 
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::tools {
-namespace {
 
 namespace fs = std::filesystem;
-
-// Where a symbolic link that leads to nothing yet would make a file.
-fs::path FollowLinks(fs::path path) {
-  constexpr int kMostLinks = 40;  // as the kernel has it
-  std::error_code error;
-  for (int i = 0; i < kMostLinks; ++i) {
-    const fs::path link = fs::read_symlink(path, error);
-    if (error) break;
-    path = path.parent_path() / link;
-  }
-  return path;
-}
-
-}  // namespace
 
 std::optional<CommandFiles::Identity> CommandFiles::Identify(
     const std::string& path) {

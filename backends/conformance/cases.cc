@@ -64,11 +64,13 @@ std::vector<Literal> ArgumentsOf(const Graph& graph, uint64_t seed) {
 bool IsZeroEverywhere(Op op, DType dtype) {
   const Signature& signature = Info(op).signature();
   if (!Info(op).has(kElementwise) || signature.operands.size() != 1 ||
-      IndexOf(DefaultAttributes(Info(op).attributes)) != AttrsIndex::kNone ||
+      DefaultAttributes(Info(op).attributes).index() != AttrsIndex::kNone ||
       BitWidth(dtype) > 8) {
     return false;
   }
-  const int64_t count = int64_t{1} << BitWidth(dtype);
+  // A bool is a byte, of which two values are bools.
+  const int64_t count =
+      dtype == DType::kBool ? 2 : int64_t{1} << BitWidth(dtype);
   Literal all(dtype, {count});
   const std::span<std::byte> bytes = all.mutable_bytes();
   for (int64_t i = 0; i < count; ++i) {

@@ -162,10 +162,10 @@ StatusOr<Intervals> EvaluateControlFlow(Op op, const Attributes& attributes,
     case Op::kWhile:
       return EvaluateWhile(operands, run_body);
     case Op::kLoop:
-      return EvaluateLoop(std::get<LoopAttrs>(attributes), operands, types,
+      return EvaluateLoop(attributes.Get<LoopAttrs>(), operands, types,
                           run_body);
     case Op::kScan:
-      return EvaluateScan(std::get<ScanAttrs>(attributes), operands, types,
+      return EvaluateScan(attributes.Get<ScanAttrs>(), operands, types,
                           run_body);
     default:
       return UnimplementedError(StrCat(op, " has no bodies"));

@@ -222,7 +222,7 @@ StatusOr<Interval> Elementwise(Op op, const Attributes& attributes,
                                std::span<const Interval> operands,
                                DType dtype) {
   if (op == Op::kCast) {
-    const CastAttrs& attrs = std::get<CastAttrs>(attributes);
+    const CastAttrs& attrs = attributes.Get<CastAttrs>();
     if (IsFloat(operands[0].dtype) && IsFloat(dtype)) {
       return Cast(operands[0], attrs);
     }

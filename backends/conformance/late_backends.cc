@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "encore/backends/backends.h"
-#include "encore/ir/support/check.h"
+#include "encore/backends/conformance/wrapped_backend.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/testing/deferred_device.h"
@@ -26,44 +26,33 @@ const std::shared_ptr<runtime::DeferredWork>& Work() {
   return *work;
 }
 
-class Late : public Backend {
+class Late : public WrappedBackend {
  public:
   explicit Late(std::string_view kernels)
-      : inner_(**FindBackend(kernels)), name_(StrCat("late_", kernels)) {}
+      : WrappedBackend(**FindBackend(kernels)),
+        name_(StrCat("late_", kernels)) {}
 
   std::string_view name() const override { return name_; }
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
-    return inner_.Target(options);
+    auto target = inner().Target(options);
+    target.emplace_back("devices", name_);
+    return target;
   }
   bool Uses(std::string_view option) const override {
-    return inner_.Uses(option);
-  }
-  std::span<const DType> dtypes() const override { return inner_.dtypes(); }
-  bool supports_symbolic_sizes() const override {
-    return inner_.supports_symbolic_sizes();
+    return option == "ports" || inner().Uses(option);
   }
   bool uses_host_memory() const override { return false; }
-  std::vector<Candidate> Candidates(
-      const KernelRequest& request,
-      const CompileOptions& options) const override {
-    return inner_.Candidates(request, options);
-  }
-  StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
-                                   const CompileOptions& options,
-                                   ArtifactStore* store) const override {
-    return inner_.Compile(requests, options, store);
-  }
+  bool has_queues() const override { return true; }
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override {
     ENCORE_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Device> kernels,
-                            inner_.NewDevice(ordinal));
+                            inner().NewDevice(ordinal));
     return std::make_unique<runtime::DeferredDevice>(
         std::move(kernels), Work(), runtime::DeferredOptions{name_, 4, true});
   }
 
  private:
-  const Backend& inner_;
   const std::string name_;
 };
 

@@ -11,6 +11,7 @@
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/conformance/kernel_run.h"
 #include "encore/backends/conformance/replay.h"
+#include "encore/backends/conformance/wrapped_backend.h"
 #include "encore/backends/region/packed_literal.h"
 #include "encore/backends/region/relayout.h"
 #include "encore/backends/region/whole_region.h"
@@ -26,33 +27,15 @@ constexpr std::string_view kBlocked = "blocked ";
 
 // Another backend, whose kernels there are in blocks of the channels as well,
 // at a tenth of the time.
-class Blocking : public Backend {
+class Blocking : public WrappedBackend {
  public:
   Blocking(const Backend& inner, int64_t block)
-      : inner_(inner), block_(block) {}
-
-  std::string_view name() const override { return inner_.name(); }
-  std::vector<std::pair<std::string, std::string>> Target(
-      const CompileOptions& options) const override {
-    return inner_.Target(options);
-  }
-  bool Uses(std::string_view option) const override {
-    return inner_.Uses(option);
-  }
-  std::span<const DType> dtypes() const override { return inner_.dtypes(); }
-  bool supports_symbolic_sizes() const override {
-    return inner_.supports_symbolic_sizes();
-  }
-  bool uses_host_memory() const override { return inner_.uses_host_memory(); }
-  StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
-      uint32_t ordinal) const override {
-    return inner_.NewDevice(ordinal);
-  }
+      : WrappedBackend(inner), block_(block) {}
 
   std::vector<Candidate> Candidates(
       const KernelRequest& request,
       const CompileOptions& options) const override {
-    std::vector<Candidate> candidates = inner_.Candidates(request, options);
+    std::vector<Candidate> candidates = inner().Candidates(request, options);
     const auto layouts = [this](const std::vector<Operand>& operands) {
       std::vector<Layout> list;
       for (const Operand& operand : operands) {
@@ -82,11 +65,10 @@ class Blocking : public Backend {
           << "a kernel in blocks for a region without";
       request.candidate.kernel.erase(0, kBlocked.size());
     }
-    return inner_.Compile(own, options, store);
+    return inner().Compile(own, options, store);
   }
 
  private:
-  const Backend& inner_;
   int64_t block_;
 };
 

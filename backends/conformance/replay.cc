@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "encore/backends/backends.h"
-#include "encore/backends/host/device.h"
-#include "encore/backends/host/program.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -20,28 +18,7 @@
 #include "encore/runtime/replay/weights.h"
 
 namespace encore::backends {
-
 namespace {
-
-StatusOr<std::vector<std::shared_ptr<runtime::Device>>> DevicesOf(
-    const runtime::CompiledGraph& compiled,
-    std::span<const Backend* const> backends) {
-  std::vector<std::shared_ptr<runtime::Device>> devices;
-  for (const runtime::DeviceInfo& info : compiled.devices) {
-    if (info.backend == host::kHostBackend) {
-      ENCORE_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Device> device,
-                              host::NewDevice(info.ordinal));
-      devices.push_back(std::move(device));
-      continue;
-    }
-    ENCORE_ASSIGN_OR_RETURN(const Backend* backend,
-                            FindBackend(info.backend, backends));
-    ENCORE_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Device> device,
-                            backend->NewDevice(info.ordinal));
-    devices.push_back(std::move(device));
-  }
-  return devices;
-}
 
 // The error of a replay, with the node of `graph` that it came from.
 Status WithOrigin(Status status, const runtime::Replayer& replayer,
@@ -60,7 +37,7 @@ StatusOr<std::vector<Literal>> Replay(const Graph& graph,
                                       std::span<const Backend* const> backends,
                                       std::span<const Literal> arguments) {
   runtime::ThreadPool threads(2);
-  ENCORE_ASSIGN_OR_RETURN(const auto devices, DevicesOf(compiled, backends));
+  ENCORE_ASSIGN_OR_RETURN(const auto devices, NewDevices(compiled, backends));
   ENCORE_ASSIGN_OR_RETURN(
       const auto executable,
       runtime::Executable::Load(
@@ -88,7 +65,7 @@ StatusOr<std::vector<Literal>> Replay(const Graph& graph,
       ENCORE_RETURN_IF_ERROR(replayer->BindInput(i, &objects.back()));
       continue;
     }
-    ENCORE_RETURN_IF_ERROR(replayer->BindInput(
+    ENCORE_RETURN_IF_ERROR(replayer->BindHostInput(
         i, inputs[i].bytes().data(),
         static_cast<int64_t>(inputs[i].bytes().size()), inputs[i].dims()));
   }
@@ -97,17 +74,7 @@ StatusOr<std::vector<Literal>> Replay(const Graph& graph,
   }
   std::vector<Literal> results;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    const runtime::Replayer::Output output = replayer->output(i);
-    if (output.object != nullptr) {
-      results.push_back(output.object->value);
-      continue;
-    }
-    ENCORE_ASSIGN_OR_RETURN(
-        Literal result,
-        Literal::Copy(graph.dtype(graph.outputs()[i].value),
-                      {output.dims.begin(), output.dims.end()},
-                      {static_cast<const std::byte*>(output.data),
-                       static_cast<size_t>(output.bytes)}));
+    ENCORE_ASSIGN_OR_RETURN(Literal result, replayer->CopyOutput(i));
     results.push_back(std::move(result));
   }
   return results;

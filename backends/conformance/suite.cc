@@ -158,6 +158,7 @@ TEST_P(DifferentialTest, RandomGraphsAgree) {
   options.cpu_kernels = GetParam().kernels;
   CheckCase(c, options);
   options.fuse = false;
+  if (GetParam().seed % 2 == 1) options.ports = Ports::kDevice;
   CheckCase(c, options);
   // Every other node on ref, whose memory is another pool; of late devices all
   // over.
@@ -171,7 +172,10 @@ TEST_P(DifferentialTest, RandomGraphsAgree) {
     StrAppend(&options.placement, options.placement.empty() ? "" : ",", "#",
               node.value(), "=", others[node.value() / 2 % others.size()]);
   }
-  CheckCase(c, options);
+  for (const Ports ports : {Ports::kHost, Ports::kDevice}) {
+    options.ports = ports;
+    CheckCase(c, options);
+  }
 }
 
 }  // namespace encore::backends

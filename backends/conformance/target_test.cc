@@ -11,8 +11,10 @@
 
 namespace encore::backends {
 
-StatusOr<runtime::CompiledGraph> TargetTest::CompileHere(const Graph& graph) {
+StatusOr<runtime::CompiledGraph> TargetTest::CompileHere(const Graph& graph,
+                                                         Ports ports) {
   CompileOptions options;
+  options.ports = ports;
   options.target = GetParam();
   return Compile(graph, options, BackendsUnderTest());
 }
@@ -20,20 +22,28 @@ StatusOr<runtime::CompiledGraph> TargetTest::CompileHere(const Graph& graph) {
 void TargetTest::ExpectEqual(const StatusOr<Graph>& graph,
                              const std::vector<std::vector<Literal>>& calls) {
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const auto compiled = CompileHere(*graph);
-  ASSERT_TRUE(compiled.ok()) << compiled.status();
-  const auto bytes = std::make_shared<const std::vector<std::byte>>(
-      runtime::SerializeCompiledGraph(*compiled));
-  const auto read = runtime::ParseCompiledGraph(*bytes, bytes);
-  ASSERT_TRUE(read.ok()) << read.status();
+  std::vector<std::vector<Literal>> expected;
   for (const std::vector<Literal>& arguments : calls) {
-    const auto expected = Evaluate(*graph, arguments);
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    const auto actual = Replay(*graph, *read, BackendsUnderTest(), arguments);
-    ASSERT_TRUE(actual.ok()) << actual.status();
-    ASSERT_EQ(actual->size(), expected->size());
-    for (size_t i = 0; i < expected->size(); ++i) {
-      EXPECT_EQ((*actual)[i], (*expected)[i]) << "output " << i;
+    auto outputs = Evaluate(*graph, arguments);
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    expected.push_back(*std::move(outputs));
+  }
+  for (const Ports ports : {Ports::kHost, Ports::kDevice}) {
+    const auto compiled = CompileHere(*graph, ports);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    const auto bytes = std::make_shared<const std::vector<std::byte>>(
+        runtime::SerializeCompiledGraph(*compiled));
+    const auto read = runtime::ParseCompiledGraph(*bytes, bytes);
+    ASSERT_TRUE(read.ok()) << read.status();
+    for (size_t call = 0; call < calls.size(); ++call) {
+      const auto actual =
+          Replay(*graph, *read, BackendsUnderTest(), calls[call]);
+      ASSERT_TRUE(actual.ok()) << actual.status();
+      ASSERT_EQ(actual->size(), expected[call].size());
+      for (size_t i = 0; i < actual->size(); ++i) {
+        EXPECT_EQ((*actual)[i], expected[call][i])
+            << "output " << i << ", ports on " << Name(ports);
+      }
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/options.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
@@ -16,10 +17,12 @@ namespace encore::backends {
 
 class TargetTest : public testing::TestWithParam<std::string> {
  protected:
-  StatusOr<runtime::CompiledGraph> CompileHere(const Graph& graph);
+  StatusOr<runtime::CompiledGraph> CompileHere(const Graph& graph,
+                                               Ports ports = Ports::kHost);
 
-  // Compiles once, writes and reads what that gave, and replays it for the
-  // arguments of each call. Outputs are those of the evaluator, bit for bit.
+  // Compiles once with ports on the host and once on devices, writes and reads
+  // what that gave, and replays it for the arguments of each call. Outputs are
+  // those of the evaluator, bit for bit.
   void ExpectEqual(const StatusOr<Graph>& graph,
                    const std::vector<std::vector<Literal>>& calls);
 };

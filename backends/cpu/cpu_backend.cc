@@ -34,7 +34,7 @@ class Cpu : public Backend {
   }
   // Everything is computed in the graph's dtypes, and no rewrite is tagged.
   bool Uses(std::string_view option) const override {
-    return option != "precision" && option != "rewrites";
+    return option != "precision" && option != "rewrites" && option != "ports";
   }
   std::vector<std::string> variants() const override {
     return {std::string(Name(Isa::kAvx2)), std::string(Name(Isa::kAvx512))};

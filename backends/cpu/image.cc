@@ -1,7 +1,6 @@
 #include "encore/backends/cpu/image.h"
 
 #include <elf.h>
-#include <sys/mman.h>
 
 #include <cerrno>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include "encore/backends/cpu/elf/elf_bytes.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 #include "xxhash.h"
 
 namespace encore::backends::cpu {
@@ -198,7 +198,7 @@ uint64_t ImageDigest(std::span<const std::byte> bytes) {
 
 Image::Image(std::byte* data, size_t size) : data_(data), size_(size) {}
 
-Image::~Image() { munmap(data_, size_); }
+Image::~Image() { sys::MUnmap(data_, size_); }
 
 Status Image::Verify(std::span<const std::byte> bytes) {
   return ReadLayout(ElfBytes(bytes)).status();
@@ -212,8 +212,8 @@ StatusOr<std::shared_ptr<const Image>> Image::Load(
         StrCat("no memory for ", bytes.size(),
                " bytes of generated code: ", std::strerror(errno)));
   };
-  void* data = mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* data = sys::MMap(nullptr, bytes.size(), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return no_memory();
   const std::shared_ptr<Image> image(
       new Image(static_cast<std::byte*>(data), bytes.size()));
@@ -224,7 +224,7 @@ StatusOr<std::shared_ptr<const Image>> Image::Load(
   }
   ENCORE_ASSIGN_OR_RETURN(ImageLayout layout, ReadLayout(ElfBytes(copy)));
   image->layout_ = std::make_unique<const ImageLayout>(layout);
-  if (mprotect(data, bytes.size(), PROT_READ | PROT_EXEC) != 0) {
+  if (sys::MProtect(data, bytes.size(), PROT_READ | PROT_EXEC) != 0) {
     if (errno == ENOMEM) return no_memory();
     return FailedPreconditionError(
         StrCat("the system does not let generated code run (mprotect): ",

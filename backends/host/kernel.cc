@@ -105,7 +105,7 @@ class OpKernel : public runtime::Kernel {
     }
     // Without elements only the dims say what the result is.
     Attributes attributes = program_.attributes;
-    Dims& shape = std::get<SequenceConcatAttrs>(attributes).shape;
+    Dims& shape = attributes.Get<SequenceConcatAttrs>().shape;
     const std::vector<int64_t> dims =
         cursor.NextDims(static_cast<uint32_t>(shape.size()));
     shape.assign(dims.begin(), dims.end());
@@ -201,7 +201,7 @@ class UnpackKernel : public runtime::Kernel {
 
 // Whether dims in attributes are those of the result.
 bool HasRank(const HostProgram& program) {
-  const auto* attrs = std::get_if<SequenceConcatAttrs>(&program.attributes);
+  const auto* attrs = program.attributes.GetIf<SequenceConcatAttrs>();
   return attrs == nullptr || (program.results.size() == 1 &&
                               program.results[0].rank == attrs->shape.size());
 }
@@ -214,7 +214,7 @@ StatusOr<std::unique_ptr<runtime::Kernel>> MakeKernel(HostProgram program) {
       }
       break;
     case HostEntry::kConstant: {
-      const auto* constant = std::get_if<ConstantAttrs>(&program.attributes);
+      const auto* constant = program.attributes.GetIf<ConstantAttrs>();
       if (constant != nullptr && IsString(constant->value.dtype())) {
         return std::make_unique<ConstantKernel>(constant->value);
       }

@@ -38,7 +38,8 @@
 namespace encore::backends {
 namespace {
 
-const std::vector<std::string> kOptions = {"target", "placement", "threads"};
+const std::vector<std::string> kOptions = {"target", "placement", "threads",
+                                           "ports"};
 
 CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
   CompileOptions options;
@@ -47,6 +48,8 @@ CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
   options.threads =
       ParseNumber<int64_t>(text_case.Option("threads", "2")).value_or(0);
   options.deterministic = false;
+  options.ports =
+      ParseValue<Ports>(text_case.Option("ports", "host")).value_or(Ports());
   return options;
 }
 

@@ -28,8 +28,7 @@ std::vector<SlotId> Unique(std::vector<SlotId> slots) {
 PoolId ControlFlowEmitter::PoolOfOperand(NodeId node, int i,
                                          PoolId where_it_is) const {
   const std::vector<Scope>& bodies = scope_.bodies.at(node);
-  // An If's first operand is its selector.
-  const int argument = graph_.op(node) == Op::kIf ? i - 1 : i;
+  const int argument = BodyArgumentOf(graph_, node, i);
   if (argument < 0) return where_it_is;
   if (graph_.type(graph_.operand(node, i)).kind != ValueKind::kTensor ||
       IsString(graph_.dtype(graph_.operand(node, i)))) {

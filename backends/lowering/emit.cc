@@ -88,24 +88,32 @@ void AddDevices(const Placement& placement, EmitShared* shared) {
   }
 }
 
-SlotId AddPort(SlotRole role, const TensorType& type,
+// The memory that `kernel`, the first that reads a port or the one that makes
+// it, works on; the host's where there is none.
+PoolId PoolOf(const ScopeKernel* kernel, const EmitShared& shared) {
+  return kernel == nullptr ? kHostPool : shared.pools[kernel->site.backend];
+}
+
+SlotId AddPort(SlotRole role, const TensorType& type, PoolId pool,
                runtime::CompiledGraph* graph) {
   Slot slot;
   slot.role = role;
   slot.type = type;
+  slot.pool = pool;
   slot.bytes = runtime::DenseBytes(type);
   return runtime::AddSlot(graph, std::move(slot));
 }
 
 }  // namespace
 
-Status EmitSteps(const Scope& scope, const Placement& placement,
+Status EmitSteps(const Scope& scope, const Placement& placement, Ports ports,
                  const KernelTable& table, runtime::CompiledGraph* compiled) {
   const Graph& graph = *scope.graph;
   EmitShared shared{placement, table, compiled};
   ENCORE_RETURN_IF_ERROR(AddSymbols(graph, &shared));
   AddDevices(placement, &shared);
   Emitter emitter(scope, &shared);
+  const bool on_device = ports == Ports::kDevice;
   for (const Graph::Argument& argument : graph.arguments()) {
     const bool parameter = argument.is_parameter;
     const TensorType& type = graph.type(argument.value);
@@ -115,15 +123,20 @@ Status EmitSteps(const Scope& scope, const Placement& placement,
           StrCat("parameter ", Quote(argument.name), " is ", type,
                  ", expected numbers: others are inputs or constants"));
     }
+    const ScopeKernel* user =
+        on_device && !parameter ? FirstUserOf(scope, argument.value) : nullptr;
     const SlotId slot =
-        AddPort(parameter ? SlotRole::kParameter : SlotRole::kInput,
-                graph.type(argument.value), compiled);
+        AddPort(parameter ? SlotRole::kParameter : SlotRole::kInput, type,
+                PoolOf(user, shared), compiled);
     (parameter ? compiled->parameters : compiled->inputs).push_back(slot);
     emitter.Bind(argument.value, slot);
   }
   for (const Graph::Output& output : graph.outputs()) {
-    compiled->outputs.push_back(
-        AddPort(SlotRole::kOutput, graph.type(output.value), compiled));
+    const ScopeKernel* maker =
+        on_device ? MakerOf(scope, output.value) : nullptr;
+    compiled->outputs.push_back(AddPort(SlotRole::kOutput,
+                                        graph.type(output.value),
+                                        PoolOf(maker, shared), compiled));
   }
   ENCORE_RETURN_IF_ERROR(emitter.Run(compiled->outputs));
   AddUnusedSymbols(&shared);

@@ -27,7 +27,7 @@ class Emitter {
   Emitter& operator=(const Emitter&) = delete;
 
   // REQUIRES a slot for each argument (Bind) before. The outputs end up in
-  // `destinations`, slots in host memory; those of invalid ones nobody wants.
+  // `destinations`, slots in any memory; those of invalid ones nobody wants.
   Status Run(const std::vector<runtime::SlotId>& destinations);
 
   void Bind(ValueId value, runtime::SlotId slot) { draft_.slot(value) = slot; }

@@ -166,6 +166,49 @@ bool IsCheckOrView(const Graph& graph, NodeId node) {
   return IsCheck(graph, node) || IsView(graph, node);
 }
 
+namespace {
+
+// MakerOf `value`, a result of `node`.
+const ScopeKernel* MakerInBodies(const Scope& scope, NodeId node,
+                                 const std::vector<Scope>& bodies,
+                                 ValueId value) {
+  const Graph& graph = *scope.graph;
+  int result = 0;
+  while (graph.result(node, result) != value) ++result;
+  const Graph& body = *bodies.back().graph;
+  const ValueId output = body.outputs()[result].value;
+  if (graph.op(node) == Op::kIf) {
+    const ScopeKernel* maker = MakerOf(bodies.back(), output);
+    const ScopeKernel* other =
+        MakerOf(bodies[0], bodies[0].graph->outputs()[result].value);
+    const bool agree = maker != nullptr && other != nullptr &&
+                       maker->site.backend == other->site.backend;
+    return agree ? maker : nullptr;
+  }
+  // What a loop hands on as it was.
+  const bool carried = graph.op(node) == Op::kWhile ||
+                       result < graph.attrs<ScanAttrs>(node).carried;
+  if (carried && body.arguments()[result].value == output) {
+    return MakerOf(scope, graph.operand(node, result));
+  }
+  return MakerOf(bodies.back(), output);
+}
+
+// The source of `value` behind checks and views, as far as `end`.
+ValueId SourceOf(const Graph& graph, ValueId value, ValueId end) {
+  while (value != end && IsCheckOrView(graph, graph.producer(value))) {
+    value = graph.operand(graph.producer(value), 0);
+  }
+  return value;
+}
+
+}  // namespace
+
+int BodyArgumentOf(const Graph& graph, NodeId node, int operand) {
+  // An If's first operand is its selector.
+  return graph.op(node) == Op::kIf ? operand - 1 : operand;
+}
+
 const ScopeKernel* MakerOf(const Scope& scope, ValueId value) {
   const Graph& graph = *scope.graph;
   for (;;) {
@@ -175,7 +218,11 @@ const ScopeKernel* MakerOf(const Scope& scope, ValueId value) {
       return kernel.site.prepare ? nullptr : &kernel;
     }
     const NodeId producer = graph.producer(value);
-    if (!IsCheckOrView(graph, producer)) return nullptr;
+    if (!IsCheckOrView(graph, producer)) {
+      const auto bodies = scope.bodies.find(producer);
+      if (bodies == scope.bodies.end()) return nullptr;
+      return MakerInBodies(scope, producer, bodies->second, value);
+    }
     value = graph.operand(producer, 0);
   }
 }
@@ -184,11 +231,22 @@ const ScopeKernel* FirstUserOf(const Scope& scope, ValueId value) {
   const Graph& graph = *scope.graph;
   for (const ScopeKernel& kernel : scope.kernels) {
     if (kernel.site.prepare) continue;
-    for (ValueId input : kernel.built.inputs) {
-      while (input != value && IsCheckOrView(graph, graph.producer(input))) {
-        input = graph.operand(graph.producer(input), 0);
+    for (const ValueId input : kernel.built.inputs) {
+      if (SourceOf(graph, input, value) == value) return &kernel;
+    }
+  }
+  for (const auto& [node, bodies] : scope.bodies) {
+    for (int i = 0; i < static_cast<int>(graph.operands(node).size()); ++i) {
+      const int argument = BodyArgumentOf(graph, node, i);
+      if (argument < 0 ||
+          SourceOf(graph, graph.operand(node, i), value) != value) {
+        continue;
       }
-      if (input == value) return &kernel;
+      for (const Scope& body : bodies) {
+        const ValueId inner = body.graph->arguments()[argument].value;
+        const ScopeKernel* user = FirstUserOf(body, inner);
+        if (user != nullptr) return user;
+      }
     }
   }
   return nullptr;

@@ -41,10 +41,15 @@ bool IsCheck(const Graph& graph, NodeId node);
 // Whether the node gives its first operand, or bytes of it, as they are.
 bool IsCheckOrView(const Graph& graph, NodeId node);
 
-// The kernel of `scope` that makes the value, behind checks and views; null
-// where there is none, or it belongs to the prepare plan.
+// Which argument of its bodies an operand of a node is; -1: none.
+int BodyArgumentOf(const Graph& graph, NodeId node, int operand);
+
+// The kernel that makes the value, behind checks and views, in a body where the
+// value is a result of control flow; null where there is none, it belongs to
+// the prepare plan, or the branches of an If have it made on several devices.
 const ScopeKernel* MakerOf(const Scope& scope, ValueId value);
-// The first kernel of the run that reads argument `value`, likewise.
+// The first kernel of the run that reads argument `value`, likewise; one in a
+// body where none of the scope's own does.
 const ScopeKernel* FirstUserOf(const Scope& scope, ValueId value);
 
 // Cuts `graph`, whose node origins are stencil numbers ("#12"), and its bodies;

@@ -19,15 +19,6 @@ namespace {
 using runtime::HostObject;
 using runtime::Slot;
 
-StatusOr<Literal> TakeOutput(const Slot& slot,
-                             const runtime::Replayer::Output& output) {
-  if (output.object != nullptr) return output.object->value;
-  return Literal::Copy(slot.type.dtype,
-                       {output.dims.begin(), output.dims.end()},
-                       {static_cast<const std::byte*>(output.data),
-                        static_cast<size_t>(output.bytes)});
-}
-
 // What the caller calls these nodes, each once: what a node was made into has
 // its name.
 std::string OriginsOf(std::span<const uint32_t> numbers,
@@ -142,18 +133,16 @@ StatusOr<std::vector<Literal>> Loaded::Run(
       bound = replayer.BindInput(i, &objects.back());
     } else {
       kept.push_back(inputs[i].Aligned());
-      bound =
-          replayer.BindInput(i, kept.back().bytes().data(),
-                             kept.back().bytes().size(), kept.back().dims());
+      bound = replayer.BindHostInput(i, kept.back().bytes().data(),
+                                     kept.back().bytes().size(),
+                                     kept.back().dims());
     }
     if (!bound.ok()) return Annotate(bound, what);
   }
   ENCORE_RETURN_IF_ERROR(Replay(replayer));
   std::vector<Literal> outputs;
   for (size_t i = 0; i < graph().outputs.size(); ++i) {
-    ENCORE_ASSIGN_OR_RETURN(
-        Literal output,
-        TakeOutput(graph().slot(graph().outputs[i]), replayer.output(i)));
+    ENCORE_ASSIGN_OR_RETURN(Literal output, replayer.CopyOutput(i));
     outputs.push_back(std::move(output));
   }
   return outputs;

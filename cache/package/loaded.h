@@ -66,8 +66,8 @@ class Loaded {
   Status Replay(runtime::Replayer& replayer,
                 runtime::Profiler* profiler = nullptr) const;
 
-  // One call; the outputs in order, as copies. InvalidArgument where inputs do
-  // not fit, naming the input.
+  // One call; the outputs in order, as copies in host memory. InvalidArgument
+  // where inputs do not fit, naming the input.
   StatusOr<std::vector<Literal>> Run(std::span<const Literal> inputs) const;
   // The same on a replayer of this graph, whose inputs have to be bound anew
   // afterwards, also where the call failed: they were in memory of its own.

@@ -4,6 +4,7 @@
 
 #include "encore/cache/store/container_writer.h"
 #include "encore/ir/support/bytes.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/shape.h"
@@ -183,7 +184,11 @@ Status WritePackage(const Package& package, const std::string& path) {
   writer.AddOwned(SectionType::kCalls, calls.Take());
   return WriteFile(writer, path, "", [&]() -> Status {
     for (const auto& file : package.files) {
-      if (file->UnchangedSinceOpen()) continue;
+      const auto now = StampOf(file->path());
+      if (now.ok() && *now == file->stamp()) continue;
+      if (!now.ok() && now.status().code() != StatusCode::kNotFound) {
+        return now.status();
+      }
       return FailedPreconditionError(
           StrCat(file->path(), " changed while it was packed; run again"));
     }

@@ -158,7 +158,7 @@ CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
     status = now.status();
   }
   if (!fits.ok() || status.code() == StatusCode::kDataLoss) {
-    options_->disk->Quarantine(kGraphKind, request.key, Message(status));
+    options_->disk->Quarantine(kGraphKind, request.key, status);
     return {};
   }
   if (!status.ok()) {

@@ -1,6 +1,7 @@
 #include "encore/cache/session/standard_session.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,6 @@
 #include "encore/backends/backend.h"
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
-#include "encore/backends/devices.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/support/status_macros.h"
@@ -16,23 +16,26 @@
 
 namespace encore::cache {
 
-Compiler StandardCompiler() {
+Compiler StandardCompiler() { return CompilerOf(backends::AllBackends()); }
+
+Compiler CompilerOf(std::span<const backends::Backend* const> all) {
   Compiler compiler;
   compiler.compile =
-      [](const Graph& graph, const backends::CompileOptions& options,
-         backends::ArtifactStore* store, opt::PassObserver* passes) {
-        return backends::Compile(graph, options, backends::AllBackends(), store,
-                                 passes);
+      [all](const Graph& graph, const backends::CompileOptions& options,
+            backends::ArtifactStore* store, opt::PassObserver* passes) {
+        return backends::Compile(graph, options, all, store, passes);
       };
-  compiler.devices = backends::NewDevices;
+  compiler.devices = [all](const runtime::CompiledGraph& graph) {
+    return backends::NewDevices(graph, all);
+  };
   compiler.target =
-      [](const backends::CompileOptions& options) -> StatusOr<Target> {
+      [all](const backends::CompileOptions& options) -> StatusOr<Target> {
     ENCORE_ASSIGN_OR_RETURN(const backends::Backend* backend,
-                            backends::FindBackend(options.target));
+                            backends::FindBackend(options.target, all));
     Target target = backend->Target(options);
     // Parts may be placed on any of the others.
     if (options.placement.empty()) return target;
-    for (const backends::Backend* other : backends::AllBackends()) {
+    for (const backends::Backend* other : all) {
       if (other == backend) continue;
       for (auto& ingredient : other->Target(options)) {
         target.push_back(std::move(ingredient));

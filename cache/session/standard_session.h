@@ -4,8 +4,10 @@
 #define ENCORE_CACHE_SESSION_STANDARD_SESSION_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "encore/backends/backend.h"
 #include "encore/backends/options.h"
 #include "encore/cache/session/session.h"
 
@@ -14,6 +16,8 @@ namespace encore::cache {
 // Compiles with backends::AllBackends() for the target that the options name.
 // NotFound, when asked for a target that is not there, names those that are.
 Compiler StandardCompiler();
+// The same with `backends`, which outlive what is made with it.
+Compiler CompilerOf(std::span<const backends::Backend* const> backends);
 
 // Options of a session with the standard compiler. Of `options`, values that no
 // backend of such a compile looks at become the defaults, with a line in the

@@ -35,7 +35,11 @@ std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
                        headline->size()) == identity) {
     return std::vector<std::byte>(bytes->begin(), bytes->end());
   }
-  store_->Quarantine(kKind, digest, "an artifact that cannot be read");
+  const Status why = !headline.ok() ? headline.status()
+                     : !bytes.ok()
+                         ? bytes.status()
+                         : DataLossError("an artifact of another name");
+  store_->Quarantine(kKind, digest, why);
   return std::nullopt;
 }
 

@@ -1,15 +1,16 @@
 #include "encore/cache/store/container.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "encore/cache/store/container_format.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore::cache {
 namespace {
@@ -35,17 +36,20 @@ std::string_view Name(SectionType type) {
 
 StatusOr<std::shared_ptr<const Container>> Container::Open(
     const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return ReadError(path, errno);
-  return OfDescriptor(fd, path);
+  Descriptor file(sys::OpenAt(AT_FDCWD, path.c_str(),
+                              O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+  if (!file.is_open()) return ReadError(path, errno);
+  return OfDescriptor(std::move(file), path);
 }
 
 StatusOr<std::shared_ptr<const Container>> Container::OfDescriptor(
-    int fd, const std::string& path) {
+    Descriptor file, const std::string& path) {
   std::shared_ptr<Container> container(new Container);
-  container->fd_ = fd;
+  container->open_ = std::move(file);
   container->path_ = path;
-  ENCORE_ASSIGN_OR_RETURN(container->file_, MappedFile::OfDescriptor(fd, path));
+  ENCORE_ASSIGN_OR_RETURN(
+      container->file_,
+      MappedFile::OfDescriptor(container->open_.number(), path));
   container->bytes_ = container->file_->bytes();
   if (container->bytes_.size() < kHeaderSize) {
     return DataLossError(
@@ -62,10 +66,6 @@ StatusOr<std::shared_ptr<const Container>> Container::FromBytes(
   container->bytes_ = std::as_bytes(std::span(container->owned_));
   ENCORE_RETURN_IF_ERROR(container->Parse());
   return container;
-}
-
-Container::~Container() {
-  if (fd_ >= 0) close(fd_);
 }
 
 Status Container::Parse() {
@@ -183,8 +183,8 @@ std::span<const std::byte> Container::Unverified(const Section& section) const {
 }
 
 Status Container::CheckSize() const {
-  if (fd_ < 0) return OkStatus();
-  ENCORE_ASSIGN_OR_RETURN(const FileStamp now, StampOf(fd_, path_));
+  if (!open_.is_open()) return OkStatus();
+  ENCORE_ASSIGN_OR_RETURN(const FileStamp now, StampOf(open_.number(), path_));
   if (now.size >= bytes_.size()) return OkStatus();
   return DataLossError(StrCat(path_, ": truncated to ", now.size,
                               " bytes while in use, expected ", bytes_.size()));

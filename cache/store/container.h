@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "encore/ir/support/descriptor.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status.h"
 
@@ -64,14 +65,13 @@ class Container {
   // damaged or none of ours, FailedPrecondition for another version.
   static StatusOr<std::shared_ptr<const Container>> Open(
       const std::string& path);
-  // The same of a file that is open for reading; takes `fd` over.
+  // The same of a file that is open for reading; takes `file` over.
   static StatusOr<std::shared_ptr<const Container>> OfDescriptor(
-      int fd, const std::string& path);
+      Descriptor file, const std::string& path);
   // Over bytes in memory; same errors.
   static StatusOr<std::shared_ptr<const Container>> FromBytes(
       std::string bytes);
 
-  ~Container();
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
 
@@ -100,7 +100,7 @@ class Container {
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
   // The file's descriptor, of which ownership and times can be asked whatever
   // its path leads to by now; -1 for bytes in memory.
-  int descriptor() const { return fd_; }
+  int descriptor() const { return open_.number(); }
   // Of the format, as the file says it.
   uint64_t version() const { return version_; }
 
@@ -113,7 +113,7 @@ class Container {
 
   std::string path_ = "container";
   std::string owned_;
-  int fd_ = -1;
+  Descriptor open_;
   std::shared_ptr<const MappedFile> file_;
   std::span<const std::byte> bytes_;
   uint64_t version_ = 0;

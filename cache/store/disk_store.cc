@@ -1,8 +1,6 @@
 #include "encore/cache/store/disk_store.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +9,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
+#include <map>
+#include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "encore/cache/store/container_writer.h"
@@ -21,6 +21,7 @@
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore::cache {
 namespace {
@@ -36,15 +37,19 @@ constexpr int64_t kUseGranularityNs = 60'000'000'000;
 
 // Makes a folder for the user alone.
 Status MakeFolder(const std::string& path) {
-  if (mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return OkStatus();
+  if (sys::MkDir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST)
+    return OkStatus();
   return WriteError(path, errno);
 }
 
 // Makes the store's folders where they are not there.
 Status MakeFolders(const std::string& folder, const std::string& root) {
-  const fs::path parent = fs::path(folder).parent_path();
-  std::error_code error;
-  if (!parent.empty()) fs::create_directories(parent, error);
+  fs::path above;
+  for (const fs::path& part : fs::path(folder).parent_path()) {
+    above /= part;
+    // What is there already may be closed to us.
+    (void)sys::MkDir(above.c_str(), ACCESSPERMS);
+  }
   for (const std::string& path :
        {folder, root, root + "/locks", root + "/bad", root + "/staging"}) {
     ENCORE_RETURN_IF_ERROR(MakeFolder(path));
@@ -77,12 +82,12 @@ void RecordUse(const std::string& entry, int64_t written_ns) {
   if (now - written_ns < kUseGranularityNs) return;
   const std::string used = UsedPath(entry);
   struct stat info;
-  const bool there = stat(used.c_str(), &info) == 0;
+  const bool there = sys::FStatAt(AT_FDCWD, used.c_str(), &info, 0) == 0;
   if (there && now - ModifiedNs(info) < kUseGranularityNs) return;
-  if (there && utimensat(AT_FDCWD, used.c_str(), nullptr, 0) == 0) return;
-  const int fd =
-      open(used.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (fd >= 0) close(fd);
+  if (there && sys::UTimeNsAt(AT_FDCWD, used.c_str(), nullptr, 0) == 0) return;
+  const Descriptor made(sys::OpenAt(AT_FDCWD, used.c_str(),
+                                    O_WRONLY | O_CREAT | O_CLOEXEC,
+                                    S_IRUSR | S_IWUSR));
 }
 
 // What an entry says of where it belongs.
@@ -92,34 +97,30 @@ std::string AddressOf(std::string_view kind, const Digest& key) {
 
 // Removes an entry and what is written down of it.
 bool RemoveEntry(const std::string& path) {
-  if (unlink(path.c_str()) != 0) return false;
-  (void)unlink(UsedPath(path).c_str());
+  if (sys::Unlink(path.c_str()) != 0) return false;
+  (void)sys::Unlink(UsedPath(path).c_str());
   return true;
 }
 
 // The sum of the sizes of a folder's files.
 uint64_t FolderBytes(const std::string& folder) {
   uint64_t total = 0;
-  std::error_code error;
-  for (fs::directory_iterator file(folder, error), end; !error && file != end;
-       file.increment(error)) {
-    const auto size = file->file_size(error);
-    if (!error) total += size;
+  for (const FoundFile& file : WalkFolder(folder).files) {
+    total += static_cast<uint64_t>(file.info.st_size);
   }
   return total;
 }
 
 // Removes the oldest files of a folder beyond `keep`.
 void KeepNewest(const std::string& folder, size_t keep) {
-  std::error_code error;
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    files.emplace_back(entry.last_write_time(error), entry.path());
+  std::vector<std::pair<int64_t, std::string>> files;
+  for (FoundFile& file : WalkFolder(folder).files) {
+    files.emplace_back(ModifiedNs(file.info), std::move(file.path));
   }
   if (files.size() <= keep) return;
   std::sort(files.begin(), files.end());
   for (size_t i = 0; i + keep < files.size(); ++i) {
-    fs::remove(files[i].second, error);
+    (void)sys::Unlink(files[i].second.c_str());
   }
 }
 
@@ -155,6 +156,7 @@ StatusOr<std::shared_ptr<DiskStore>> DiskStore::Open(Options options) {
                           OpenOwn(HeldFolder::Open(options.folder)));
   ENCORE_ASSIGN_OR_RETURN(HeldFolder held, OpenOwn(folder.OpenFolder("v1")));
   RemoveDeadStagedFiles(root + "/staging");
+  RemoveDeadLocks(root + "/locks");
   return std::shared_ptr<DiskStore>(
       new DiskStore(std::move(options), std::move(held)));
 }
@@ -178,13 +180,12 @@ StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
   ENCORE_ASSIGN_OR_RETURN(const HeldFolder of_kind, held_.OpenFolder(kind));
   ENCORE_ASSIGN_OR_RETURN(const HeldFolder folder,
                           of_kind.OpenFolder(hex.substr(0, 2)));
-  ENCORE_ASSIGN_OR_RETURN(const int fd, folder.OpenFile(StrCat(hex, kSuffix)));
+  ENCORE_ASSIGN_OR_RETURN(Descriptor file,
+                          folder.OpenFile(StrCat(hex, kSuffix)));
   const std::string path = PathOf(kind, key);
-  if (const Status own = CheckOwnerOnly(fd, path); !own.ok()) {
-    close(fd);
-    return own;
-  }
-  ENCORE_ASSIGN_OR_RETURN(auto container, Container::OfDescriptor(fd, path));
+  ENCORE_RETURN_IF_ERROR(CheckOwnerOnly(file.number(), path));
+  ENCORE_ASSIGN_OR_RETURN(auto container,
+                          Container::OfDescriptor(std::move(file), path));
   ENCORE_RETURN_IF_ERROR(CheckAddress(*container, kind, key));
   return container;
 }
@@ -200,17 +201,20 @@ std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
     case StatusCode::kNotFound:
       break;
     case StatusCode::kDataLoss:
-      Quarantine(kind, key, Message(container.status()));
+      Quarantine(kind, key, container.status());
       break;
     default:
-      LogOnce("read",
-              StrCat("cannot read the cache: ", Message(container.status())));
+      CannotRead(container.status());
   }
   return nullptr;
 }
 
+void DiskStore::CannotRead(const Status& why) {
+  LogOnce("read", StrCat("cannot read the cache: ", Message(why)));
+}
+
 bool DiskStore::Contains(std::string_view kind, const Digest& key) const {
-  return access(PathOf(kind, key).c_str(), R_OK) == 0;
+  return sys::Access(PathOf(kind, key).c_str(), R_OK) == 0;
 }
 
 Status DiskStore::WriteEntry(std::string_view kind, const std::string& path,
@@ -264,39 +268,39 @@ void DiskStore::Grow(uint64_t bytes) {
 }
 
 void DiskStore::Quarantine(std::string_view kind, const Digest& key,
-                           std::string_view reason) {
+                           const Status& why) {
+  switch (why.code()) {
+    case StatusCode::kUnavailable:
+    case StatusCode::kPermissionDenied:
+    case StatusCode::kResourceExhausted:
+      return CannotRead(why);
+    default:
+      break;
+  }
   const std::string bad = root_ + "/bad";
   const std::string to = StrCat(bad, "/", kind, "-", key.ToHex(), kSuffix);
   const std::string from = PathOf(kind, key);
-  if (rename(from.c_str(), to.c_str()) != 0) (void)unlink(from.c_str());
+  if (sys::Rename(from.c_str(), to.c_str()) != 0) {
+    (void)sys::Unlink(from.c_str());
+  }
   KeepNewest(bad, kMaxBad);
   LogOnce(StrCat("bad ", from),
-          StrCat("a damaged cache entry was set aside: ", reason));
+          StrCat("a damaged cache entry was set aside: ", Message(why)));
 }
 
-std::unique_ptr<DiskStore::Lock> DiskStore::LockKey(
+std::unique_ptr<FileLock> DiskStore::LockKey(
     const Digest& key, std::chrono::milliseconds max_wait) {
-  using Clock = std::chrono::steady_clock;
   const std::string path = StrCat(root_, "/locks/", key.ToHex());
-  const Clock::time_point begin = Clock::now();
-  auto pause = std::chrono::milliseconds(1);
+  // Time spent asleep, which no clock can lie about.
+  std::chrono::milliseconds waited(0), pause(1);
   bool said = false;
   for (;;) {
-    const int fd =
-        open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0) break;
-    const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    const int error = errno;
-    // Whoever held it may have removed the file: then the lock is on nothing.
-    const auto mine = StampOf(fd, path), there = StampOf(path);
-    if (locked && mine.ok() && there.ok() && mine->inode == there->inode) {
-      return std::unique_ptr<Lock>(new Lock(fd, path));
+    auto lock = FileLock::Try(path);
+    if (!lock.ok()) {
+      LogOnce("lock", StrCat("cannot lock ", Message(lock.status())));
+      return nullptr;
     }
-    close(fd);
-    if (locked || error == EINTR) continue;
-    errno = error;
-    if (error != EWOULDBLOCK) break;
-    const auto waited = Clock::now() - begin;
+    if (*lock != nullptr) return *std::move(lock);
     const auto limit =
         std::chrono::duration_cast<std::chrono::seconds>(max_wait).count();
     if (waited >= max_wait) {
@@ -312,34 +316,34 @@ std::unique_ptr<DiskStore::Lock> DiskStore::LockKey(
                  limit, " s in all"));
     }
     std::this_thread::sleep_for(pause);
+    waited += pause;
     pause = std::min(2 * pause, std::chrono::milliseconds(50));
   }
-  LogOnce("lock", StrCat("cannot lock ", path, ": ", std::strerror(errno)));
-  return nullptr;
-}
-
-DiskStore::Lock::~Lock() {
-  (void)unlink(path_.c_str());
-  close(fd_);
 }
 
 std::vector<DiskStore::Entry> DiskStore::List() const {
+  return EntriesOf(WalkFolder(root_));
+}
+
+std::vector<DiskStore::Entry> DiskStore::EntriesOf(
+    const FolderContents& contents) {
+  std::map<std::string_view, int64_t> used_ns;  // by the path of the record
+  for (const FoundFile& file : contents.files) {
+    if (file.path.ends_with(kUsedSuffix)) {
+      used_ns.emplace(file.path, ModifiedNs(file.info));
+    }
+  }
   std::vector<Entry> entries;
-  std::error_code error;
-  for (fs::recursive_directory_iterator file(root_, error), end;
-       !error && file != end; file.increment(error)) {
-    const fs::path& path = file->path();
+  for (const FoundFile& file : contents.files) {
+    const fs::path path = file.path;
     const auto key = Digest::FromHex(path.stem().string());
-    struct stat info, used;
-    if (!key || path.extension() != kSuffix || stat(path.c_str(), &info) != 0) {
-      continue;
-    }
-    int64_t used_ns = ModifiedNs(info);
-    if (stat(UsedPath(path).c_str(), &used) == 0) {
-      used_ns = std::max(used_ns, ModifiedNs(used));
-    }
-    entries.push_back({path.parent_path().parent_path().filename(), *key, path,
-                       static_cast<uint64_t>(info.st_size), used_ns});
+    if (!key || path.extension() != kSuffix) continue;
+    int64_t last_ns = ModifiedNs(file.info);
+    const auto used = used_ns.find(UsedPath(file.path));
+    if (used != used_ns.end()) last_ns = std::max(last_ns, used->second);
+    entries.push_back({path.parent_path().parent_path().filename(), *key,
+                       file.path, static_cast<uint64_t>(file.info.st_size),
+                       last_ns});
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.kind, a.key) < std::tie(b.kind, b.key);
@@ -347,29 +351,29 @@ std::vector<DiskStore::Entry> DiskStore::List() const {
   return entries;
 }
 
-void DiskStore::RemoveLeftovers() const {
-  std::error_code error;
-  std::vector<std::string> folders = {root_}, alone;
-  for (fs::recursive_directory_iterator file(root_, error), end;
-       !error && file != end; file.increment(error)) {
-    const fs::path& path = file->path();
-    if (file->is_directory(error)) folders.push_back(path);
-    if (path.extension() == kUsedSuffix &&
-        !fs::exists(fs::path(path).replace_extension(kSuffix), error)) {
-      alone.push_back(path);
+void DiskStore::RemoveLeftovers(const FolderContents& contents) {
+  std::set<std::string_view> entries;
+  for (const FoundFile& file : contents.files) {
+    if (file.path.ends_with(kSuffix)) entries.insert(file.path);
+  }
+  for (const std::string& folder : contents.folders) {
+    RemoveDeadStagedFiles(folder);
+  }
+  for (const FoundFile& file : contents.files) {
+    if (!file.path.ends_with(kUsedSuffix)) continue;
+    const std::string stem =
+        file.path.substr(0, file.path.size() - kUsedSuffix.size());
+    if (!entries.contains(StrCat(stem, kSuffix))) {
+      (void)sys::Unlink(file.path.c_str());
     }
   }
-  for (const std::string& folder : folders) RemoveDeadStagedFiles(folder);
-  for (const std::string& path : alone) (void)unlink(path.c_str());
 }
 
 std::vector<std::string> DiskStore::Bad() const {
   std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(root_ + "/bad", error)) {
-    files.push_back(file.path());
+  for (FoundFile& file : WalkFolder(root_ + "/bad").files) {
+    files.push_back(std::move(file.path));
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
@@ -382,19 +386,24 @@ DiskStore::Cleared DiskStore::Clear() {
     }
     return false;
   };
-  for (Entry& entry : List()) {
+  const FolderContents contents = WalkFolder(root_);
+  for (Entry& entry : EntriesOf(contents)) {
     if (remove(entry.path)) cleared.entries.push_back(std::move(entry));
   }
   for (const std::string& file : Bad()) cleared.bad += remove(file);
-  RemoveLeftovers();
+  RemoveLeftovers(WalkFolder(root_));
+  if (!contents.status.ok() && cleared.kept.empty()) {
+    cleared.kept = Message(contents.status);
+  }
   const std::lock_guard lock(mutex_);
   known_bytes_ = -1;
   return cleared;
 }
 
 int DiskStore::Collect(uint64_t max_bytes) {
-  RemoveLeftovers();
-  std::vector<Entry> entries = List();
+  const FolderContents contents = WalkFolder(root_);
+  RemoveLeftovers(contents);
+  std::vector<Entry> entries = EntriesOf(contents);
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.used_ns, a.path) < std::tie(b.used_ns, b.path);
   });

@@ -35,7 +35,9 @@
 
 #include "encore/cache/store/container.h"
 #include "encore/cache/store/container_writer.h"
+#include "encore/cache/store/file_lock.h"
 #include "encore/cache/store/held_folder.h"
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
 
@@ -65,18 +67,18 @@ class DiskStore {
   // Keeps the container, with a section that says where it belongs: a file that
   // was moved to another key's place is damage. False where it could not.
   bool Put(std::string_view kind, const Digest& key, ContainerWriter writer);
-  // Takes an entry that turned out bad out of the way, and says so.
-  void Quarantine(std::string_view kind, const Digest& key,
-                  std::string_view reason);
+  // Takes an entry that turned out bad, as `why` says, out of the way, and says
+  // so. One that merely cannot be read now (Unavailable, PermissionDenied,
+  // ResourceExhausted) is as good as it was, and stays.
+  void Quarantine(std::string_view kind, const Digest& key, const Status& why);
 
   // Held as long as the object lives: no other thread or process works on the
   // key. Waits for one that does for at most `max_wait`, and says so after
   // kSilentWait. Null where the wait was in vain or locks do not work here; the
   // work is then done twice at worst.
-  class Lock;
   static constexpr std::chrono::seconds kSilentWait{2};
-  std::unique_ptr<Lock> LockKey(const Digest& key,
-                                std::chrono::milliseconds max_wait);
+  std::unique_ptr<FileLock> LockKey(const Digest& key,
+                                    std::chrono::milliseconds max_wait);
 
   struct Entry {
     std::string kind;
@@ -85,7 +87,7 @@ class DiskStore {
     uint64_t bytes = 0;
     int64_t used_ns = 0;  // last use, since the epoch
   };
-  // Every entry, by kind and key.
+  // Every entry, by kind and key, of what can be looked at.
   std::vector<Entry> List() const;
   // Removes quarantined entries and then what was least recently used until at
   // most `max_bytes` are left, and what writers that died left behind; returns
@@ -111,10 +113,12 @@ class DiskStore {
                                                        const Digest& key) const;
   Status WriteEntry(std::string_view kind, const std::string& path,
                     const ContainerWriter& writer) const;
+  void CannotRead(const Status& why);
   void LogOnce(std::string_view reason, std::string_view line);
   void Grow(uint64_t bytes);
   uint64_t TotalBytes(const std::vector<Entry>& entries) const;
-  void RemoveLeftovers() const;
+  static std::vector<Entry> EntriesOf(const FolderContents& contents);
+  static void RemoveLeftovers(const FolderContents& contents);
 
   const Options options_;
   const HeldFolder held_;   // FOLDER/v1
@@ -130,19 +134,6 @@ class DiskStore {
 // belongs.
 Status CheckAddress(const Container& container, std::string_view kind,
                     const Digest& key);
-
-class DiskStore::Lock {
- public:
-  ~Lock();
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  friend class DiskStore;
-  Lock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  const int fd_;
-  const std::string path_;
-};
 
 }  // namespace encore::cache
 

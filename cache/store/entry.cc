@@ -80,7 +80,8 @@ std::optional<Digest> ReadKeyEntry(DiskStore& disk, std::string_view kind,
                                    text->size()})
                 : std::nullopt;
   if (!key) {
-    disk.Quarantine(kind, name, text.ok() ? "no key" : Message(text.status()));
+    disk.Quarantine(kind, name,
+                    text.ok() ? DataLossError("no key") : text.status());
   }
   return key;
 }

@@ -1,7 +1,6 @@
 #include "encore/cache/store/held_folder.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -9,41 +8,31 @@
 #include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore::cache {
 
 StatusOr<HeldFolder> HeldFolder::Open(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return ReadError(path, errno);
-  return HeldFolder(fd, path);
+  Descriptor folder(sys::OpenAt(AT_FDCWD, path.c_str(),
+                                O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  if (!folder.is_open()) return ReadError(path, errno);
+  return HeldFolder(std::move(folder), path);
 }
 
-HeldFolder::HeldFolder(HeldFolder&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
-
-HeldFolder& HeldFolder::operator=(HeldFolder&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-HeldFolder::~HeldFolder() {
-  if (fd_ >= 0) close(fd_);
-}
-
-StatusOr<int> HeldFolder::OpenIn(std::string_view name, int flags) const {
-  const int fd = openat(fd_, std::string(name).c_str(),
-                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags);
-  if (fd < 0) return ReadError(StrCat(path_, "/", name), errno);
-  return fd;
+StatusOr<Descriptor> HeldFolder::OpenIn(std::string_view name,
+                                        int flags) const {
+  Descriptor open(sys::OpenAt(folder_.number(), std::string(name).c_str(),
+                              O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0));
+  if (!open.is_open()) return ReadError(StrCat(path_, "/", name), errno);
+  return open;
 }
 
 StatusOr<HeldFolder> HeldFolder::OpenFolder(std::string_view name) const {
-  ENCORE_ASSIGN_OR_RETURN(const int fd, OpenIn(name, O_DIRECTORY));
-  return HeldFolder(fd, StrCat(path_, "/", name));
+  ENCORE_ASSIGN_OR_RETURN(Descriptor folder, OpenIn(name, O_DIRECTORY));
+  return HeldFolder(std::move(folder), StrCat(path_, "/", name));
 }
 
-StatusOr<int> HeldFolder::OpenFile(std::string_view name) const {
+StatusOr<Descriptor> HeldFolder::OpenFile(std::string_view name) const {
   return OpenIn(name, O_NONBLOCK);
 }
 

@@ -9,7 +9,9 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "encore/ir/support/descriptor.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::cache {
@@ -20,23 +22,20 @@ class HeldFolder {
   // followed.
   static StatusOr<HeldFolder> Open(const std::string& path);
 
-  HeldFolder(HeldFolder&& other) noexcept;
-  HeldFolder& operator=(HeldFolder&& other) noexcept;
-  ~HeldFolder();
-
   // A folder or file in this one, for reading; `name` has no slash. Errors as
-  // above, InvalidArgument for a link. OpenFile's descriptor is the caller's.
+  // above, InvalidArgument for a link.
   StatusOr<HeldFolder> OpenFolder(std::string_view name) const;
-  StatusOr<int> OpenFile(std::string_view name) const;
+  StatusOr<Descriptor> OpenFile(std::string_view name) const;
 
-  int descriptor() const { return fd_; }
+  int descriptor() const { return folder_.number(); }
   const std::string& path() const { return path_; }
 
  private:
-  HeldFolder(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  StatusOr<int> OpenIn(std::string_view name, int flags) const;
+  HeldFolder(Descriptor folder, std::string path)
+      : folder_(std::move(folder)), path_(std::move(path)) {}
+  StatusOr<Descriptor> OpenIn(std::string_view name, int flags) const;
 
-  int fd_ = -1;
+  Descriptor folder_;
   std::string path_;  // for messages
 };
 

@@ -157,7 +157,7 @@ TEST_F(DiskStoreTest, ClearRemovesEntriesDamagedOnesAndLeftovers) {
   ASSERT_TRUE(store->Put("graph", key_, Writer("one")));
   ASSERT_TRUE(store->Put("memo", key_, Writer("two")));
   ASSERT_TRUE(store->Put("named", key_, Writer("three")));
-  store->Quarantine("named", key_, "a test");
+  store->Quarantine("named", key_, DataLossError("a test"));
   EXPECT_EQ(store->Bad().size(), 1u);
   // What a writer that died left, and what one is writing now.
   const std::string left = PathOf(*store) + ".1.0.tmp";
@@ -226,7 +226,7 @@ TEST_F(DiskStoreTest, WhatWasUsedLastStays) {
 TEST_F(DiskStoreTest, TheBoundCountsWhatIsSetAsideAndBeingWritten) {
   const auto store = Open(20'000);
   ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
-  store->Quarantine("graph", key_, "a test");
+  store->Quarantine("graph", key_, DataLossError("a test"));
   ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
   EXPECT_EQ(store->Bad().size(), 1u);
   ASSERT_TRUE(store->Put("named", key_, Writer(std::string(8'000, 'x'))));

@@ -1,16 +1,18 @@
 #include "encore/cache/store/trust.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "encore/cache/store/held_folder.h"
 #include "encore/ir/support/file_stamp.h"
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore::cache {
 namespace {
@@ -18,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The file `below`, reached from `folder` by folders that are owner-only.
-StatusOr<int> OpenBelow(HeldFolder folder, const fs::path& below) {
+StatusOr<Descriptor> OpenBelow(HeldFolder folder, const fs::path& below) {
   ENCORE_RETURN_IF_ERROR(CheckOwnerOnly(folder.descriptor(), folder.path()));
   for (auto name = below.begin(); name != below.end(); ++name) {
     if (std::next(name) == below.end()) return folder.OpenFile(name->string());
@@ -32,8 +34,9 @@ StatusOr<int> OpenBelow(HeldFolder folder, const fs::path& below) {
 
 Status CheckOwnerOnly(int fd, const std::string& path) {
   struct stat info;
-  if (fstat(fd, &info) != 0) {
-    return PermissionDeniedError(StrCat(path, " cannot be examined"));
+  if (sys::FStat(fd, &info) != 0) {
+    return PermissionDeniedError(
+        StrCat(path, " cannot be examined: ", std::strerror(errno)));
   }
   if (info.st_uid != geteuid()) {
     return PermissionDeniedError(StrCat(path, " belongs to another user"));
@@ -53,24 +56,23 @@ Status CheckLiesInStore(const Container& file, const std::string& path,
     return PermissionDeniedError("it was read from memory");
   }
   // The names to go by. What they lead to is looked at on the way only.
-  std::error_code error;
-  const fs::path root = fs::canonical(store, error);
-  if (error) {
+  const auto root = RealPath(store);
+  if (!root.ok()) {
     return PermissionDeniedError(
-        StrCat("the cache folder ", store, " is not there"));
+        StrCat("the cache folder ", Message(root.status())));
   }
-  const fs::path below = fs::canonical(path, error).lexically_relative(root);
-  if (error || below.empty() || *below.begin() == ".." ||
-      *below.begin() == ".") {
+  const auto real = RealPath(path);
+  if (!real.ok()) return PermissionDeniedError(Message(real.status()));
+  const fs::path below = fs::path(*real).lexically_relative(*root);
+  if (below.empty() || *below.begin() == ".." || *below.begin() == ".") {
     return PermissionDeniedError(
         StrCat(path, " does not lie in the store ", store));
   }
   const auto found = [&]() -> StatusOr<FileStamp> {
-    ENCORE_ASSIGN_OR_RETURN(HeldFolder folder, HeldFolder::Open(root));
-    ENCORE_ASSIGN_OR_RETURN(const int fd, OpenBelow(std::move(folder), below));
-    auto stamp = StampOf(fd, path);
-    close(fd);
-    return stamp;
+    ENCORE_ASSIGN_OR_RETURN(HeldFolder folder, HeldFolder::Open(*root));
+    ENCORE_ASSIGN_OR_RETURN(const Descriptor open,
+                            OpenBelow(std::move(folder), below));
+    return StampOf(open.number(), path);
   }();
   if (!found.ok()) return PermissionDeniedError(Message(found.status()));
   const FileStamp& mapped = file.file()->stamp();

@@ -14,7 +14,7 @@ constexpr int64_t kMaxSharedElements = 256;
 bool IsShareable(const PendingNode& node) {
   if (node.op == Op::kCustom) return false;
   if (node.op != Op::kConstant) return true;
-  return std::get<ConstantAttrs>(node.attributes).value.element_count() <=
+  return node.attributes.Get<ConstantAttrs>().value.element_count() <=
          kMaxSharedElements;
 }
 
@@ -298,7 +298,7 @@ GraphBuilder::Values GraphBuilder::NodeWithBodies(
     if (!body) return Values(1);
     bodies.push_back(*std::move(body));
   }
-  if (auto* scan = std::get_if<ScanAttrs>(&attributes)) {
+  if (auto* scan = attributes.GetIf<ScanAttrs>()) {
     // One entry per scanned operand and stacked result.
     const size_t count = operands.size() + bodies[0].outputs().size() -
                          2 * scan->carried - scan->captures;

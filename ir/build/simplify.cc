@@ -59,7 +59,7 @@ class Rewriter {
   const Shape& shape(int i = 0) const { return graph_.shape(operand(i)); }
   template <typename Attrs>
   const Attrs& attrs() const {
-    return std::get<Attrs>(node_.attributes);
+    return node_.attributes.Get<Attrs>();
   }
   // The node that makes operand 0.
   NodeId inner() const { return graph_.producer(operand()); }

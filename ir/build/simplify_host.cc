@@ -55,7 +55,7 @@ Simplified ElementAt(const Graph& graph, const PendingNode& node,
 
 Simplified Joined(const Graph& graph, const PendingNode& node,
                   const TensorType& type, Elements elements) {
-  const auto& attrs = std::get<SequenceConcatAttrs>(node.attributes);
+  const auto& attrs = node.attributes.Get<SequenceConcatAttrs>();
   if (attrs.stack || elements.empty()) return {};
   const PendingNode concat{
       Op::kConcat, {elements.begin(), elements.end()}, AxisAttrs{attrs.axis}};

@@ -82,7 +82,7 @@ Literals EmptyResults(std::span<const TensorType> types) {
 // Movement works on elements of whole bytes.
 bool MovesElements(Op op, const Attributes& attributes) {
   if (op == Op::kSelect || Info(op).has(kMovement)) return true;
-  const auto* scatter = std::get_if<ScatterAttrs>(&attributes);
+  const auto* scatter = attributes.GetIf<ScatterAttrs>();
   return scatter != nullptr && scatter->update == Update::kSet;
 }
 
@@ -147,7 +147,7 @@ Results RunPlain(Op op, const Attributes& attributes, Literals operands,
   }
   ENCORE_RETURN_IF_ERROR(CheckResultBytes(op, results, options.max_bytes));
   if (op == Op::kCustom && options.custom) {
-    return options.custom(std::get<CustomAttrs>(attributes), operands);
+    return options.custom(attributes.Get<CustomAttrs>(), operands);
   }
   if (AllEmpty(results) && !MayFail(op, attributes)) {
     return EmptyResults(results);

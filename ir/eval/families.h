@@ -39,7 +39,7 @@ struct EvalContext {
 
   template <typename Attrs>
   const Attrs& attrs() const {
-    return std::get<Attrs>(attributes);
+    return attributes.Get<Attrs>();
   }
   const Literal& operand(int i) const { return operands[i]; }
   DType dtype(int i = 0) const { return operands[i].dtype(); }

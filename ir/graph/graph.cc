@@ -208,7 +208,7 @@ NodeId Graph::Append(Op op, std::span<const ValueId> operands,
   const NodeId node(static_cast<uint32_t>(nodes_.size()));
   Node record{};
   record.op = op;
-  if (IndexOf(attributes) != AttrsIndex::kNone) {
+  if (attributes.index() != AttrsIndex::kNone) {
     record.attributes = static_cast<uint32_t>(attributes_.size());
     attributes_.push_back(std::move(attributes));
   }

@@ -119,7 +119,7 @@ class Graph {
   }
   template <typename Attrs>
   const Attrs& attrs(NodeId node) const {
-    return std::get<Attrs>(attributes(node));
+    return attributes(node).Get<Attrs>();
   }
   std::span<const ValueId> operands(NodeId node) const;
   ValueId operand(NodeId node, int i) const { return operands(node)[i]; }

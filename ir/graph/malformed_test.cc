@@ -109,8 +109,7 @@ class MalformedTest : public testing::TestWithParam<OpInfo> {
     const auto results = EvaluateNode(op, attributes, operands, options);
     if (results.ok()) return;
     if (op == Op::kAssertion &&
-        Message(results.status()) ==
-            std::get<AssertionAttrs>(attributes).message) {
+        Message(results.status()) == attributes.Get<AssertionAttrs>().message) {
       return;
     }
     const StatusCode code = results.status().code();
@@ -197,7 +196,7 @@ TEST_P(MalformedTest, WrongOperandsAreRefused) {
       more.resize(10);
       EXPECT_FALSE(infer(more, attributes).ok());
     }
-    const bool plain = IndexOf(attributes) == AttrsIndex::kNone;
+    const bool plain = attributes.index() == AttrsIndex::kNone;
     EXPECT_FALSE(infer(operands, plain ? Attributes(AxisAttrs())
                                        : Attributes(NoneAttrs()))
                      .ok());

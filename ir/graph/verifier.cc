@@ -69,7 +69,7 @@ class Verifier {
       return Broken("G1", StrCat("node ", node.value(), ": no op ",
                                  static_cast<int>(graph_.op(node))));
     }
-    if (IndexOf(graph_.attributes(node)) == graph_.info(node).attributes) {
+    if (graph_.attributes(node).index() == graph_.info(node).attributes) {
       return OkStatus();
     }
     return Broken("G1", node, "attributes of another op");

@@ -22,7 +22,7 @@ struct HostContext {
 
   template <typename Attrs>
   const Attrs& attrs() const {
-    return std::get<Attrs>(attributes);
+    return attributes.Get<Attrs>();
   }
   Literal& operand(size_t i) const { return operands[i]; }
   // InvalidArgument: "mnemonic: pieces".

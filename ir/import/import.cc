@@ -1,5 +1,6 @@
 #include "encore/ir/import/import.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -7,12 +8,16 @@
 #include "encore/ir/import/native/importer.h"
 #include "encore/ir/import/onnx/facts.h"
 #include "encore/ir/import/onnx/importer.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore {
 namespace {
+
+// How often a model is read whose files are replaced meanwhile.
+constexpr int kMostImports = 3;
 
 struct Importer {
   std::string_view extension;
@@ -69,6 +74,31 @@ ModelTypes TypesOf(const Graph& graph) {
   return types;
 }
 
+// Imports; adds the files that were opened to `files` also where that fails.
+StatusOr<Graph> ImportOnce(const Importer& importer, const std::string& path,
+                           const ImportOptions& options, MappedFiles* files) {
+  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  files->push_back(file);
+  StatusOr<Graph> graph =
+      importer.import(file->bytes(), file, FolderOf(path), options, files);
+  if (!graph.ok()) return Annotate(graph.status(), path);
+  return graph;
+}
+
+// The first of the files that is not any more what it was when it was opened;
+// null where there is none.
+StatusOr<const MappedFile*> FirstChanged(const MappedFiles& files) {
+  for (const auto& file : files) {
+    const auto now = StampOf(file->path());
+    if (now.ok() && *now == file->stamp()) continue;
+    if (now.ok() || now.status().code() == StatusCode::kNotFound) {
+      return file.get();
+    }
+    return now.status();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 StatusOr<Graph> ImportFile(const std::string& path,
@@ -80,12 +110,23 @@ StatusOr<Graph> ImportFile(const std::string& path,
 StatusOr<ImportedModel> ImportModel(const std::string& path,
                                     const ImportOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
-  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  MappedFiles files = {file};
-  StatusOr<Graph> graph =
-      importer->import(file->bytes(), file, FolderOf(path), options, &files);
-  if (!graph.ok()) return Annotate(graph.status(), path);
-  return ImportedModel{*std::move(graph), std::move(files)};
+  const size_t warnings = options.warnings ? options.warnings->size() : 0;
+  for (int i = 1;; ++i) {
+    MappedFiles files;
+    StatusOr<Graph> graph = ImportOnce(*importer, path, options, &files);
+    ENCORE_ASSIGN_OR_RETURN(const MappedFile* changed, FirstChanged(files));
+    if (changed == nullptr) {
+      if (!graph.ok()) return graph.status();
+      return ImportedModel{*std::move(graph), std::move(files)};
+    }
+    if (i == kMostImports) {
+      return FailedPreconditionError(
+          StrCat(path, ": ", changed->path(),
+                 " changed each time it was read; run again once it is left "
+                 "alone"));
+    }
+    if (options.warnings) options.warnings->resize(warnings);
+  }
 }
 
 StatusOr<std::map<std::string, std::string>> ReadModelMetadata(

@@ -48,7 +48,9 @@ struct ImportedModel {
   MappedFiles files;
 };
 
-// The model at `path`, in the format that its name or first bytes say.
+// The model at `path`, in the format that its name or first bytes say. All its
+// files are as they were at one moment: where one was replaced or written to
+// meanwhile, all are read again, three times at most (FailedPrecondition).
 StatusOr<ImportedModel> ImportModel(const std::string& path,
                                     const ImportOptions& options = {});
 // Its graph alone.

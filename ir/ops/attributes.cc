@@ -1,6 +1,7 @@
 #include "encore/ir/ops/attributes.h"
 
 #include <bit>
+#include <cstdlib>
 
 #include "encore/ir/support/check.h"
 
@@ -100,6 +101,47 @@ class Hasher {
 #undef ENCORE_FIELD
 #undef ENCORE_ATTRS_END
 
+Attributes::Attributes(const Attributes& other) : index_(other.index_) {
+  other.Visit([this]<typename Attrs>(const Attrs& attrs) {
+    std::construct_at(reinterpret_cast<Attrs*>(storage_), attrs);
+  });
+}
+
+Attributes::Attributes(Attributes&& other) noexcept : index_(other.index_) {
+  other.Visit([this]<typename Attrs>(Attrs& attrs) {
+    std::construct_at(reinterpret_cast<Attrs*>(storage_), std::move(attrs));
+  });
+}
+
+Attributes& Attributes::operator=(const Attributes& other) {
+  return *this = Attributes(other);
+}
+
+Attributes& Attributes::operator=(Attributes&& other) noexcept {
+  if (this == &other) return *this;
+  std::destroy_at(this);
+  return *std::construct_at(this, std::move(other));
+}
+
+Attributes::~Attributes() {
+  Visit([](auto& attrs) { std::destroy_at(&attrs); });
+}
+
+bool Attributes::operator==(const Attributes& other) const {
+  if (index_ != other.index_) return false;
+  bool equal = false;
+  Visit([&]<typename Attrs>(const Attrs& attrs) {
+    equal = attrs == other.Held<Attrs>();
+  });
+  return equal;
+}
+
+void Attributes::FailGet(AttrsIndex wanted) const {
+  ENCORE_CHECK(false) << "attributes are " << Name(index_) << ", not "
+                      << Name(wanted);
+  std::abort();
+}
+
 Attributes DefaultAttributes(AttrsIndex index) {
   switch (index) {
 #define ENCORE_ATTRS_BEGIN(Name) \
@@ -133,7 +175,7 @@ std::string_view Name(AttrsIndex index) {
 
 uint64_t Fingerprint(const Attributes& attributes) {
   Hasher hasher;
-  hasher.Add(uint64_t{attributes.index()});
+  hasher.Add(static_cast<uint64_t>(attributes.index()));
   VisitFields(attributes, [&](std::string_view, const auto& field,
                               const auto&) { hasher.Add(field); });
   return hasher.hash();

@@ -12,13 +12,17 @@
 #ifndef ENCORE_IR_OPS_ATTRIBUTES_H_
 #define ENCORE_IR_OPS_ATTRIBUTES_H_
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/types/dim.h"
@@ -91,18 +95,7 @@ std::optional<Enum> EnumFromInt(uint64_t value);
 #undef ENCORE_FIELD
 #undef ENCORE_ATTRS_END
 
-// One of the structs. The alternative must be the one that the op's row names.
-using Attributes = std::variant<
-#define ENCORE_ATTRS_BEGIN(Name) Name##Attrs,
-#define ENCORE_FIELD(type, name, ...)
-#define ENCORE_ATTRS_END(Name)
-#include "encore/ir/ops/attributes.def"
-#undef ENCORE_ATTRS_BEGIN
-#undef ENCORE_FIELD
-#undef ENCORE_ATTRS_END
-    std::monostate>;
-
-// The place of each struct in the variant: AttrsIndex::kConvolution.
+// Which struct: AttrsIndex::kConvolution.
 enum class AttrsIndex : uint8_t {
 #define ENCORE_ATTRS_BEGIN(Name) k##Name,
 #define ENCORE_FIELD(type, name, ...)
@@ -113,9 +106,113 @@ enum class AttrsIndex : uint8_t {
 #undef ENCORE_ATTRS_END
 };
 
-inline AttrsIndex IndexOf(const Attributes& attributes) {
-  return static_cast<AttrsIndex>(attributes.index());
-}
+// AttrsIndexOf<ConvolutionAttrs>::value.
+template <typename Attrs>
+struct AttrsIndexOf;
+
+#define ENCORE_ATTRS_BEGIN(Name)                             \
+  template <>                                                \
+  struct AttrsIndexOf<Name##Attrs> {                         \
+    static constexpr AttrsIndex value = AttrsIndex::k##Name; \
+  };
+#define ENCORE_FIELD(type, name, ...)
+#define ENCORE_ATTRS_END(Name)
+#include "encore/ir/ops/attributes.def"
+#undef ENCORE_ATTRS_BEGIN
+#undef ENCORE_FIELD
+#undef ENCORE_ATTRS_END
+
+template <typename T>
+concept AttrsStruct = requires { AttrsIndexOf<T>::value; };
+
+// One of the structs: that which the op's row names. As std::variant, but cheap
+// to compile: what depends on the struct is done in attributes.cc.
+class Attributes {
+ public:
+  Attributes() : Attributes(NoneAttrs()) {}
+  template <AttrsStruct Attrs>
+  Attributes(Attrs attrs) : index_(AttrsIndexOf<Attrs>::value) {
+    std::construct_at(reinterpret_cast<Attrs*>(storage_), std::move(attrs));
+  }
+  Attributes(const Attributes& other);
+  // Leaves `other` with its struct, of unspecified fields.
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
+
+  AttrsIndex index() const { return index_; }
+
+  template <AttrsStruct Attrs>
+  bool Is() const {
+    return index_ == AttrsIndexOf<Attrs>::value;
+  }
+  // REQUIRES Is<Attrs>().
+  template <AttrsStruct Attrs>
+  const Attrs& Get() const [[clang::lifetimebound]] {
+    if (!Is<Attrs>()) FailGet(AttrsIndexOf<Attrs>::value);
+    return Held<Attrs>();
+  }
+  template <AttrsStruct Attrs>
+  Attrs& Get() [[clang::lifetimebound]] {
+    return const_cast<Attrs&>(std::as_const(*this).Get<Attrs>());
+  }
+  // Null where it is another struct.
+  template <AttrsStruct Attrs>
+  const Attrs* GetIf() const [[clang::lifetimebound]] {
+    return Is<Attrs>() ? &Held<Attrs>() : nullptr;
+  }
+  template <AttrsStruct Attrs>
+  Attrs* GetIf() [[clang::lifetimebound]] {
+    return const_cast<Attrs*>(std::as_const(*this).GetIf<Attrs>());
+  }
+
+  // visit(attrs), with a reference to the struct.
+  template <typename Visitor>
+  void Visit(Visitor&& visit) const {
+    switch (index_) {
+#define ENCORE_ATTRS_BEGIN(Name) \
+  case AttrsIndex::k##Name:      \
+    return visit(Held<Name##Attrs>());
+#define ENCORE_FIELD(type, name, ...)
+#define ENCORE_ATTRS_END(Name)
+#include "encore/ir/ops/attributes.def"
+#undef ENCORE_ATTRS_BEGIN
+#undef ENCORE_FIELD
+#undef ENCORE_ATTRS_END
+    }
+  }
+  template <typename Visitor>
+  void Visit(Visitor&& visit) {
+    std::as_const(*this).Visit([&]<typename Attrs>(const Attrs& attrs) {
+      visit(const_cast<Attrs&>(attrs));
+    });
+  }
+
+  bool operator==(const Attributes& other) const;
+
+ private:
+  // Of any of the structs.
+  static constexpr size_t kBytes = std::max({
+#define ENCORE_ATTRS_BEGIN(Name) sizeof(Name##Attrs),
+#define ENCORE_FIELD(type, name, ...)
+#define ENCORE_ATTRS_END(Name)
+#include "encore/ir/ops/attributes.def"
+#undef ENCORE_ATTRS_BEGIN
+#undef ENCORE_FIELD
+#undef ENCORE_ATTRS_END
+  });
+
+  template <AttrsStruct Attrs>
+  const Attrs& Held() const {
+    static_assert(alignof(Attrs) <= alignof(std::max_align_t));
+    return *std::launder(reinterpret_cast<const Attrs*>(storage_));
+  }
+  [[noreturn]] void FailGet(AttrsIndex wanted) const;
+
+  AttrsIndex index_;
+  alignas(std::max_align_t) std::byte storage_[kBytes];
+};
 
 // Attributes of that struct with every field at its default.
 Attributes DefaultAttributes(AttrsIndex index);
@@ -135,13 +232,10 @@ std::string_view Name(AttrsIndex index);
 #undef ENCORE_FIELD
 #undef ENCORE_ATTRS_END
 
-template <typename Visitor>
-void VisitFields(std::monostate, Visitor&&) {}
-
 template <typename AttributesType, typename Visitor>
   requires std::is_same_v<std::remove_const_t<AttributesType>, Attributes>
 void VisitFields(AttributesType& attributes, Visitor&& visit) {
-  std::visit([&](auto& attrs) { VisitFields(attrs, visit); }, attributes);
+  attributes.Visit([&](auto& attrs) { VisitFields(attrs, visit); });
 }
 
 // A hash of struct and fields, the same in every process.

@@ -72,10 +72,10 @@ Status CheckSignature(const InferContext& context) {
     return context.Error(
         StrCat(count, " operands, expected ", info.signature_text));
   }
-  if (IndexOf(context.attributes) != info.attributes) {
+  if (context.attributes.index() != info.attributes) {
     return context.Error(StrCat("attributes of ",
-                                Name(IndexOf(context.attributes)),
-                                ", expected ", Name(info.attributes)));
+                                Name(context.attributes.index()), ", expected ",
+                                Name(info.attributes)));
   }
   if (static_cast<int>(context.bodies.size()) != info.bodies) {
     return context.Error(

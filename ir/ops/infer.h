@@ -44,7 +44,7 @@ struct InferContext {
   // The attributes as the struct of the op's row.
   template <typename Attrs>
   const Attrs& attrs() const {
-    return std::get<Attrs>(attributes);
+    return attributes.Get<Attrs>();
   }
   const TensorType& operand(int i) const { return operands[i]; }
   const Shape& shape(int i) const { return operands[i].shape; }

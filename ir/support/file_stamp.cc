@@ -1,13 +1,13 @@
 #include "encore/ir/support/file_stamp.h"
 
-#include <sys/stat.h>
-#include <time.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore {
 namespace {
@@ -34,19 +34,20 @@ std::string FileStamp::ToString() const {
 
 StatusOr<FileStamp> StampOf(const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) == 0) return FromStat(info);
+  if (sys::FStatAt(AT_FDCWD, path.c_str(), &info, 0) == 0)
+    return FromStat(info);
   return ReadError(path, errno);
 }
 
 StatusOr<FileStamp> StampOf(int fd, const std::string& path) {
   struct stat info;
-  if (fstat(fd, &info) == 0) return FromStat(info);
+  if (sys::FStat(fd, &info) == 0) return FromStat(info);
   return ReadError(path, errno);
 }
 
 int64_t NowNs() {
   timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
+  sys::ClockGetTime(CLOCK_REALTIME, &now);
   return Nanoseconds(now);
 }
 

@@ -1,41 +1,29 @@
 #include "encore/ir/support/mapped_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "encore/ir/support/descriptor.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore {
-namespace {
-
-// Closes a descriptor at the end of a scope.
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
-
-}  // namespace
-
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(
     const std::string& path) {
   // A pipe would have the caller wait for a writer.
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0) return ReadError(path, errno);
-  return OfDescriptor(file.fd, path);
+  const Descriptor file(sys::OpenAt(AT_FDCWD, path.c_str(),
+                                    O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+  if (!file.is_open()) return ReadError(path, errno);
+  return OfDescriptor(file.number(), path);
 }
 
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OfDescriptor(
     int fd, const std::string& path) {
   struct stat info;
-  if (fstat(fd, &info) != 0) return ReadError(path, errno);
+  if (sys::FStat(fd, &info) != 0) return ReadError(path, errno);
   if (!S_ISREG(info.st_mode)) {
     return InvalidArgumentError(StrCat(path, S_ISDIR(info.st_mode)
                                                  ? ": a folder, expected a file"
@@ -45,7 +33,8 @@ StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OfDescriptor(
   ENCORE_ASSIGN_OR_RETURN(const FileStamp stamp, StampOf(fd, path));
   const std::byte* data = nullptr;
   if (stamp.size > 0) {
-    void* mapped = mmap(nullptr, stamp.size, PROT_READ, MAP_PRIVATE, fd, 0);
+    void* mapped =
+        sys::MMap(nullptr, stamp.size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapped == MAP_FAILED) return ReadError(path, errno);
     data = static_cast<const std::byte*>(mapped);
   }
@@ -54,7 +43,7 @@ StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OfDescriptor(
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), stamp_.size);
+  if (data_ != nullptr) sys::MUnmap(const_cast<std::byte*>(data_), stamp_.size);
 }
 
 bool MappedFile::UnchangedSinceOpen() const {

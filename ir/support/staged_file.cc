@@ -2,9 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -13,30 +10,18 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <system_error>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/descriptor.h"
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore {
 namespace {
-
-// The path with symbolic links resolved, also where the last one leads to
-// nothing yet.
-std::string Resolve(const std::string& path) {
-  constexpr int kMaxLinks = 40;
-  std::filesystem::path resolved = path;
-  std::error_code error;
-  for (int i = 0; i < kMaxLinks; ++i) {
-    const auto link = std::filesystem::read_symlink(resolved, error);
-    if (error) break;
-    resolved = resolved.parent_path() / link;
-  }
-  return resolved.string();
-}
 
 // A staging file that RemoveStagedFiles removes.
 struct Staged {
@@ -65,51 +50,95 @@ void Unregister(int place) {
   if (place >= 0) delete all_staged[place].exchange(nullptr);
 }
 
+// How names of staging files for `target` begin.
+std::string PrefixOf(const std::filesystem::path& target) {
+  constexpr size_t kMostBytes = 200;  // names have 255 at most
+  return "." + target.filename().string().substr(0, kMostBytes) + ".";
+}
+
 // A name that nobody else makes up: the process id would repeat in containers.
-StatusOr<std::string> RandomName() {
+StatusOr<std::string> RandomName(std::string name) {
   uint64_t number = 0;
-  ssize_t got;
-  do {
-    got = getrandom(&number, sizeof(number), 0);
-  } while (got < 0 && errno == EINTR);
-  if (got != sizeof(number)) return InternalError("there is no randomness");
+  if (sys::GetRandom(&number, sizeof(number), 0) != sizeof(number)) {
+    return InternalError("there is no randomness");
+  }
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string name = ".";
   for (int shift = 60; shift >= 0; shift -= 4) {
     name += kDigits[number >> shift & 15];
   }
   return name + std::string(StagedFile::kSuffix);
 }
 
+// Whether RandomName may have made the name. In a folder of staging files,
+// where `prefix` is empty, all of them are; elsewhere files of others may be
+// called alike but for the number.
+bool IsStagedName(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || !name.ends_with(StagedFile::kSuffix)) {
+    return false;
+  }
+  if (prefix.empty()) return true;
+  constexpr size_t kDigits = 16;
+  if (name.size() != prefix.size() + kDigits + StagedFile::kSuffix.size()) {
+    return false;
+  }
+  return name.substr(prefix.size(), kDigits)
+             .find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 // Whether the open file is still the one that the path leads to.
-bool IsAt(int fd, const std::string& path) {
+StatusOr<bool> IsAt(int fd, const std::string& path) {
   struct stat mine, there;
-  return fstat(fd, &mine) == 0 && lstat(path.c_str(), &there) == 0 &&
-         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+  if (sys::FStat(fd, &mine) != 0) return WriteError(path, errno);
+  if (sys::FStatAt(AT_FDCWD, path.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return false;
+    return WriteError(path, errno);
+  }
+  return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
 // A new file for writing, with its writer's lock on it; -1 with errno.
 int CreateLocked(const std::string& path, int mode) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                      static_cast<mode_t>(mode));
+  const int fd = sys::OpenAt(AT_FDCWD, path.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                             static_cast<mode_t>(mode));
   // Without locks on this file system nobody removes it either.
-  if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB);
+  if (fd >= 0) (void)sys::FLock(fd, LOCK_EX | LOCK_NB);
   return fd;
 }
 
-// Makes the entries of the folder that `path` lies in durable. File systems
-// that cannot do that say EINVAL.
-bool SyncFolderOf(const std::string& path) {
+// Makes the entries of the folder that `path` lies in durable; errno, or 0.
+// File systems that cannot do that say EINVAL.
+int SyncFolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
-  const int fd = open(folder.empty() ? "." : folder.c_str(),
-                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const Descriptor open(sys::OpenAt(AT_FDCWD,
+                                    folder.empty() ? "." : folder.c_str(),
+                                    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
   // A folder may be closed to reading and open to writing.
-  if (fd < 0) return errno == EACCES;
-  const bool synced = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return synced;
+  if (!open.is_open()) return errno == EACCES ? 0 : errno;
+  if (sys::FSync(open.number()) == 0 || errno == EINVAL || errno == ENOTSUP) {
+    return 0;
+  }
+  return errno;
+}
+
+// Of those whose names begin with `prefix`.
+int RemoveDead(const std::string& folder, std::string_view prefix) {
+  const auto names = ListFolder(folder);
+  if (!names.ok()) return 0;
+  int removed = 0;
+  for (const std::string& name : *names) {
+    if (!IsStagedName(name, prefix)) continue;
+    const std::string path = folder + "/" + name;
+    const Descriptor file(
+        sys::OpenAt(AT_FDCWD, path.c_str(),
+                    O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0));
+    if (!file.is_open() || sys::FLock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+      continue;
+    }
+    const auto is_there = IsAt(file.number(), path);
+    if (is_there.ok() && *is_there) removed += sys::Unlink(path.c_str()) == 0;
+  }
+  return removed;
 }
 
 }  // namespace
@@ -118,7 +147,7 @@ void RemoveStagedFiles() {
   for (auto& place : all_staged) {
     Staged* const staged = place.exchange(nullptr);
     if (staged == nullptr) continue;
-    (void)unlink(staged->path.c_str());
+    (void)sys::Unlink(staged->path.c_str());
     staged->next = all_removed.exchange(staged);
   }
 }
@@ -155,28 +184,33 @@ StagedFile::StagedFile(StagedFile&& other) noexcept
       registered_(std::exchange(other.registered_, -1)) {}
 
 StagedFile::~StagedFile() {
-  if (pending_ && !direct()) unlink(staging_.c_str());
-  if (fd_ >= 0) close(fd_);
+  if (pending_ && !direct()) sys::Unlink(staging_.c_str());
+  if (fd_ >= 0) sys::Close(fd_);
   Unregister(registered_);
 }
 
 StatusOr<StagedFile> StagedFile::Create(const std::string& path,
                                         const Options& options) {
   struct stat info;
-  if (stat(path.c_str(), &info) != 0) {
+  if (sys::FStatAt(AT_FDCWD, path.c_str(), &info, 0) != 0) {
     if (errno != ENOENT) return WriteError(path, errno);
   } else if (S_ISDIR(info.st_mode)) {
     return InvalidArgumentError(StrCat(path, ": a folder, expected a file"));
   } else if (!S_ISREG(info.st_mode)) {
     return StagedFile(path, path, path, -1, -1);
   }
-  const std::string target = Resolve(path);
+  const std::string target = FollowLinks(path);
   const std::filesystem::path folder =
       options.folder.empty() ? std::filesystem::path(target).parent_path()
                              : std::filesystem::path(options.folder);
+  // What writers that were killed left of this very file.
+  if (options.folder.empty()) {
+    RemoveDead(folder.empty() ? "." : folder.string(), PrefixOf(target));
+  }
   for (;;) {
-    ENCORE_ASSIGN_OR_RETURN(const std::string name, RandomName());
-    std::string staging = (folder / name).string();
+    const auto name = RandomName(PrefixOf(target));
+    if (!name.ok()) return Annotate(name.status(), path);
+    std::string staging = (folder / *name).string();
     const int registered = Register(staging);
     const int fd = CreateLocked(staging, options.mode);
     if (fd < 0) {
@@ -184,21 +218,21 @@ StatusOr<StagedFile> StagedFile::Create(const std::string& path,
       Unregister(registered);
       return status;
     }
+    StagedFile file(path, target, std::move(staging), fd, registered);
     // Between its making and its lock somebody may have taken it for dead.
-    if (IsAt(fd, staging)) {
-      return StagedFile(path, target, std::move(staging), fd, registered);
-    }
-    close(fd);
-    Unregister(registered);
+    ENCORE_ASSIGN_OR_RETURN(const bool is_there, IsAt(fd, file.staging()));
+    if (is_there) return file;
   }
 }
 
 Status StagedFile::Write(std::span<const std::byte> bytes) {
-  if (fd_ < 0) fd_ = open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (fd_ < 0) {
+    fd_ = sys::OpenAt(AT_FDCWD, target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC,
+                      0);
+  }
   if (fd_ < 0) return WriteError(path_, errno);
   while (!bytes.empty()) {
-    const ssize_t written = write(fd_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written = sys::Write(fd_, bytes.data(), bytes.size());
     if (written < 0) return WriteError(path_, errno);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
@@ -208,40 +242,25 @@ Status StagedFile::Write(std::span<const std::byte> bytes) {
 Status StagedFile::Commit() {
   ENCORE_CHECK(pending_) << "committed twice";
   if (!direct()) {
-    if (fsync(fd_) != 0 || rename(staging_.c_str(), target_.c_str()) != 0) {
+    if (sys::FSync(fd_) != 0 ||
+        sys::Rename(staging_.c_str(), target_.c_str()) != 0) {
       return WriteError(path_, errno);
     }
     pending_ = false;
-    if (!SyncFolderOf(target_)) return WriteError(path_, errno);
+    if (const int error = SyncFolderOf(target_)) {
+      return WriteError(path_, error);
+    }
   }
   pending_ = false;
   // The last chance of some file systems to say that a write went wrong.
-  if (fd_ >= 0 && close(std::exchange(fd_, -1)) != 0 && errno != EINTR) {
+  if (fd_ >= 0 && sys::Close(std::exchange(fd_, -1)) != 0 && errno != EINTR) {
     return WriteError(path_, errno);
   }
   return OkStatus();
 }
 
 int RemoveDeadStagedFiles(const std::string& folder) {
-  std::error_code error;
-  std::vector<std::string> staged;
-  for (std::filesystem::directory_iterator entry(folder, error), end;
-       !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == StagedFile::kSuffix) {
-      staged.push_back(entry->path());
-    }
-  }
-  int removed = 0;
-  for (const std::string& path : staged) {
-    const int fd =
-        open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) continue;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && IsAt(fd, path)) {
-      removed += unlink(path.c_str()) == 0;
-    }
-    close(fd);
-  }
-  return removed;
+  return RemoveDead(folder, "");
 }
 
 Status WriteWholeFile(const std::string& path, std::string_view bytes) {

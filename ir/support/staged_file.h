@@ -12,8 +12,9 @@
 //
 // Staging files have random names, so that no two objects of any processes, in
 // whatever containers, meet in one, and are locked (flock) as long as their
-// writer lives: RemoveDeadStagedFiles tells by that what a killed process left.
-// Not thread-safe.
+// writer lives: that tells what a killed process left. Create removes what was
+// left of the same target, RemoveDeadStagedFiles all there is in a folder. Not
+// thread-safe.
 #ifndef ENCORE_IR_SUPPORT_STAGED_FILE_H_
 #define ENCORE_IR_SUPPORT_STAGED_FILE_H_
 

@@ -73,11 +73,11 @@ TEST_F(StagedFileTest, OrNotAtAll) {
 // In containers process ids repeat: what a killed process left must not be in
 // the way of another of the same id, whatever it is called.
 TEST_F(StagedFileTest, WhatAKilledWriterLeftIsInNobodysWay) {
-  const auto start = [&] {
+  const auto start = [&](const char* name) {
     const pid_t child = fork();
     if (child == 0) {
       for (int i = 0; i < 3; ++i) {
-        StatusOr<StagedFile> file = StagedFile::Create(Path("a"));
+        StatusOr<StagedFile> file = StagedFile::Create(Path(name));
         if (!file.ok()) _exit(1);
         new StagedFile(*std::move(file));  // lost with the process
       }
@@ -87,17 +87,32 @@ TEST_F(StagedFileTest, WhatAKilledWriterLeftIsInNobodysWay) {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status));
   };
-  start();
-  start();
+  start("a");
+  start("b");
   EXPECT_EQ(FileCount(), 6u);
+  // Those of the same target go with the next writer.
   StatusOr<StagedFile> living = StagedFile::Create(Path("a"));
   ASSERT_TRUE(living.ok());
+  EXPECT_EQ(FileCount(), 4u);
   ASSERT_TRUE(living->Write(std::as_bytes(std::span("new", 3))).ok());
-  EXPECT_EQ(RemoveDeadStagedFiles(folder_), 6);
+  EXPECT_EQ(RemoveDeadStagedFiles(folder_), 3);
   EXPECT_TRUE(living->Commit().ok());
   EXPECT_EQ(ReadAll(Path("a")), "new");
   EXPECT_EQ(FileCount(), 1u);
   EXPECT_EQ(RemoveDeadStagedFiles(Path("none")), 0);
+}
+
+// Names of others that are like those of staging files.
+TEST_F(StagedFileTest, FilesOfOthersStay) {
+  for (const char* name :
+       {".a.notes.tmp", ".a.tmp", ".a.0123456789abcdeg.tmp",
+        ".a.b.0123456789abcdef.tmp", ".b.0123456789abcdef.tmp"}) {
+    std::ofstream(Path(name)) << "mine";
+  }
+  std::ofstream(Path(".a.0123456789abcdef.tmp")) << "left by a writer of a";
+  ASSERT_TRUE(WriteWholeFile(Path("a"), "new").ok());
+  EXPECT_EQ(FileCount(), 6u);
+  EXPECT_FALSE(fs::exists(Path(".a.0123456789abcdef.tmp")));
 }
 
 TEST_F(StagedFileTest, StagesInAnotherFolder) {

@@ -392,11 +392,11 @@ Values Pool(RandomOperands& r, Op op, DType dtype) {
 Values Activation(RandomOperands& r, Op op, DType dtype) {
   const Value x = r.Any(dtype, NeedsExact(op));
   Attributes attributes = DefaultAttributes(Info(op).attributes);
-  if (auto* alpha = std::get_if<AlphaAttrs>(&attributes)) {
+  if (auto* alpha = attributes.GetIf<AlphaAttrs>()) {
     alpha->alpha = 0.25 * static_cast<double>(1 + r.Below(6));
-  } else if (auto* both = std::get_if<AlphaBetaAttrs>(&attributes)) {
+  } else if (auto* both = attributes.GetIf<AlphaBetaAttrs>()) {
     *both = {0.25, 0.5};
-  } else if (auto* gelu = std::get_if<GeluAttrs>(&attributes)) {
+  } else if (auto* gelu = attributes.GetIf<GeluAttrs>()) {
     gelu->tanh = r.Chance(50);
   }
   if (op == Op::kPrelu) {
@@ -410,8 +410,7 @@ Values Activation(RandomOperands& r, Op op, DType dtype) {
 }
 
 Values Normalization(RandomOperands& r, Op op, DType dtype) {
-  if (std::holds_alternative<AxisAttrs>(
-          DefaultAttributes(Info(op).attributes))) {
+  if (DefaultAttributes(Info(op).attributes).Is<AxisAttrs>()) {
     const Value x = r.Any(dtype, NeedsExact(op), 1);
     return {r.builder().Node1(op, {x}, AxisAttrs{r.Axis(x)})};
   }

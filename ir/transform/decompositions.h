@@ -18,7 +18,7 @@ struct DecomposeContext {
 
   template <typename Attrs>
   const Attrs& attrs() const {
-    return std::get<Attrs>(attributes);
+    return attributes.Get<Attrs>();
   }
   // Operand i in the dtype in which decompositions compute: f32 where it is a
   // narrower float.

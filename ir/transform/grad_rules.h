@@ -21,7 +21,7 @@ struct GradNode {
 
   template <typename Attrs>
   const Attrs& attrs() const {
-    return std::get<Attrs>(attributes);
+    return attributes.Get<Attrs>();
   }
 };
 

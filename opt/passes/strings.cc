@@ -19,8 +19,7 @@ bool MovesStrings(const Graph& graph, NodeId node) {
       graph.dtype(graph.result(node)) != DType::kString) {
     return false;
   }
-  if (const auto* scatter =
-          std::get_if<ScatterAttrs>(&graph.attributes(node))) {
+  if (const auto* scatter = graph.attributes(node).GetIf<ScatterAttrs>()) {
     return scatter->update == Update::kSet;
   }
   return info.has(kMovement) || info.op == Op::kSelect;

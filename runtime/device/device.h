@@ -57,8 +57,8 @@ class Queue {
   virtual Status Synchronize() = 0;
   // `event` is of the queue's device.
   virtual Status Record(Event& event) = 0;
-  // What is enqueued from here on runs after what `event` stands for now. The
-  // event is of a device that Device::WaitsFor accepts.
+  // What is enqueued from here on runs after the place that `event` stands for
+  // at this call. The event is of a device that Device::WaitsFor accepts.
   virtual Status Wait(const Event& event) = 0;
 
   // A number for what is enqueued from here on, which a fault is reported with.

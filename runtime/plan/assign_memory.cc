@@ -11,6 +11,7 @@
 #include "encore/runtime/plan/hazards.h"
 #include "encore/runtime/plan/memory_plan.h"
 #include "encore/runtime/plan/sizes.h"
+#include "encore/runtime/plan/step_order.h"
 
 namespace encore::runtime {
 namespace {
@@ -19,6 +20,8 @@ namespace {
 // one of run-time size what it takes, in place of what it may at most.
 constexpr int64_t kMostPlannedBytes = int64_t{1} << 40;
 constexpr int64_t kMostPlannedAtRunTime = int64_t{1} << 24;
+// More temporaries in a pool get no place for longer than they are used.
+constexpr size_t kMostBuffersInFlight = 1500;
 
 // The tensor whose bytes a slot's are: a view's base.
 SlotId AliasSetOf(const CompiledGraph& graph, SlotId slot) {
@@ -37,8 +40,8 @@ struct Use {
 
 class Assigner {
  public:
-  explicit Assigner(CompiledGraph* graph)
-      : graph_(*graph), symbols_(DimSymbols(*graph)) {}
+  Assigner(CompiledGraph* graph, const MemoryOptions& options)
+      : graph_(*graph), options_(options), symbols_(DimSymbols(*graph)) {}
 
   StatusOr<MemoryReport> Run() {
     if (graph_.prepare.valid()) {
@@ -53,7 +56,9 @@ class Assigner {
     uses_.assign(graph_.slots.size(), {});
     position_ = 0;
     in_place_.clear();
+    flows_.clear();
     Walk(plan);
+    if (InFlight()) FindFlows();
     std::map<PoolId, std::vector<SlotId>> planned;
     std::vector<SlotId> own;
     for (uint32_t s = 0; s < graph_.slots.size(); ++s) {
@@ -97,6 +102,7 @@ class Assigner {
       path_.emplace_back(plan, i);
       std::visit([this](const auto& op) { Enter(op); }, step.op);
       const uint32_t last = position_ - 1;
+      flows_[plan].ends.push_back(last);
       ForEachAccess(graph_, step,
                     [&](SlotId slot, bool) { TouchSlot(slot, first, last); });
       path_.pop_back();
@@ -136,6 +142,105 @@ class Assigner {
     }
     use.path.resize(common);
     use.last_step = path_[common - 1].second;  // steps are met in order
+  }
+
+  bool InFlight() const {
+    return std::ranges::count(options_.queued, true) > 0;
+  }
+
+  // What runs beside what, plan by plan.
+  void FindFlows() {
+    for (auto& [plan, flow] : flows_) {
+      const std::vector<Step>& steps = graph_.plan(plan).steps;
+      if (steps.size() > StepOrder::kMostSteps) continue;
+      flow.order.emplace(graph_, plan, options_.queued);
+      for (uint32_t i = 0; i < steps.size(); ++i) {
+        ForEachAccess(graph_, steps[i], [&](SlotId slot, bool) {
+          std::vector<uint32_t>& users =
+              flow.users[AliasSetOf(graph_, slot).value()];
+          if (users.empty() || users.back() != i) users.push_back(i);
+        });
+      }
+    }
+  }
+
+  // Later steps, of the plan that all of the slot's uses are in, that may run
+  // beside one of them.
+  std::vector<uint32_t> StepsBeside(SlotId slot) const {
+    const Use& use = uses_[slot.value()];
+    const Flow& flow = flows_.at(use.path.back().first);
+    std::vector<uint32_t> beside;
+    if (!flow.order) return beside;
+    const auto users = flow.users.find(slot.value());
+    for (uint32_t i = use.last_step + 1; i < flow.ends.size(); ++i) {
+      const auto after = [&](uint32_t user) {
+        return flow.order->Before(user, i);
+      };
+      if (!after(use.last_step) ||
+          (users != flow.users.end() &&
+           !std::ranges::all_of(users->second, after))) {
+        beside.push_back(i);
+      }
+    }
+    return beside;
+  }
+
+  // By buffer: the buffers that begin at steps beside its users, each with how
+  // many steps after the last of these.
+  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> BuffersBeside(
+      std::span<const SlotId> slots,
+      const std::vector<LiveBuffer>& buffers) const {
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> beside(
+        slots.size());
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const Use& use = uses_[slots[i].value()];
+      const std::vector<uint32_t> steps = StepsBeside(slots[i]);
+      if (steps.empty()) continue;
+      const Flow& flow = flows_.at(use.path.back().first);
+      for (uint32_t j = 0; j < slots.size(); ++j) {
+        const uint32_t first = buffers[j].first;
+        if (first <= buffers[i].last || first > flow.ends.back()) continue;
+        const auto step = static_cast<uint32_t>(
+            std::ranges::lower_bound(flow.ends, first) - flow.ends.begin());
+        if (std::ranges::binary_search(steps, step)) {
+          beside[i].emplace_back(j, step - use.last_step);
+        }
+      }
+    }
+    return beside;
+  }
+
+  // Where devices have queues, with the longest window for which the arena
+  // stays within its growth.
+  OffsetPlan PlanInFlight(std::span<const SlotId> slots,
+                          const std::vector<LiveBuffer>& buffers) const {
+    OffsetPlan best = PlanOffsets(buffers);
+    if (!InFlight() || buffers.size() > kMostBuffersInFlight) return best;
+    const auto beside = BuffersBeside(slots, buffers);
+    const auto most =
+        static_cast<int64_t>(static_cast<double>(best.bytes) *
+                             (1 + std::clamp(options_.growth, 0.0, 1e3)));
+    uint32_t fits = 0, limit = 0;
+    for (const auto& [plan, flow] : flows_) {
+      limit = std::max(limit, static_cast<uint32_t>(flow.ends.size()));
+    }
+    for (uint32_t window = limit; fits < limit;
+         window = fits + (limit - fits + 1) / 2) {
+      std::vector<LiveBuffer> apart = buffers;
+      for (size_t i = 0; i < apart.size(); ++i) {
+        for (const auto& [other, distance] : beside[i]) {
+          if (distance <= window) apart[i].beside.push_back(other);
+        }
+      }
+      OffsetPlan plan = PlanOffsets(apart);
+      if (plan.bytes <= most) {
+        best = std::move(plan);
+        fits = window;
+      } else {
+        limit = window - 1;
+      }
+    }
+    return best;
   }
 
   // Allocate before the first and Deallocate after the last step that uses it.
@@ -194,7 +299,7 @@ class Assigner {
       if (graph_.slot(read).bytes != graph_.slot(write).bytes) continue;
       buffers[to->second].in_place_of = from->second;
     }
-    const OffsetPlan offsets = PlanOffsets(buffers);
+    const OffsetPlan offsets = PlanInFlight(slots, buffers);
     Slot arena;
     arena.is_arena = true;
     arena.pool = pool;
@@ -213,8 +318,18 @@ class Assigner {
     return OkStatus();
   }
 
+  // Of a plan: the last position of each step, and, where devices have queues,
+  // the order of its steps and which use a slot.
+  struct Flow {
+    std::vector<uint32_t> ends;
+    std::optional<StepOrder> order;
+    std::map<uint32_t, std::vector<uint32_t>> users;
+  };
+
   CompiledGraph& graph_;
+  const MemoryOptions& options_;
   std::vector<Symbol> symbols_;
+  std::map<PlanId, Flow> flows_;
   std::vector<Use> uses_;  // per slot, of alias sets
   std::vector<std::pair<SlotId, SlotId>> in_place_;
   std::vector<std::pair<PlanId, uint32_t>> path_;
@@ -224,8 +339,9 @@ class Assigner {
 
 }  // namespace
 
-StatusOr<MemoryReport> AssignMemory(CompiledGraph* graph) {
-  return Assigner(graph).Run();
+StatusOr<MemoryReport> AssignMemory(CompiledGraph* graph,
+                                    const MemoryOptions& options) {
+  return Assigner(graph, options).Run();
 }
 
 }  // namespace encore::runtime

@@ -1,7 +1,12 @@
 #include "encore/runtime/plan/assign_memory.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
 #include <vector>
 
+#include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/runtime/testing/test_device.h"
 #include "gtest/gtest.h"
 
@@ -63,6 +68,74 @@ TEST(AssignMemory, InPlaceSymbolicAndRunTimeSizes) {
   const SlotId arena = report->arenas[0].arena;
   EXPECT_EQ(allocated, (std::vector<SlotId>{arena, found, out}));
   EXPECT_EQ(freed, (std::vector<SlotId>{found, arena}));
+}
+
+// Two chains on two devices with queues; what either has in flight is in the
+// way of the other, whose steps come between.
+struct Chains {
+  TestGraph g{PoolId(1)};
+  std::vector<SlotId> slots[2];
+
+  explicit Chains(int length) {
+    g.graph.devices.push_back({"other", 0, PoolId(1)});
+    for (int d = 0; d < 2; ++d) {
+      slots[d] = {g.Tensor(SlotRole::kInput, {64})};
+      for (int i = 0; i < length; ++i) slots[d].push_back(g.Temp({64}));
+      slots[d].push_back(g.Tensor(SlotRole::kOutput, {64}));
+    }
+    for (size_t i = 0; i + 1 < slots[0].size(); ++i) {
+      for (int d = 0; d < 2; ++d) {
+        g.Launch("neg", {slots[d][i]}, {slots[d][i + 1]});
+        std::get<Launch>(g.graph.plans[0].steps.back().op).device = DeviceId(d);
+      }
+    }
+  }
+
+  // How many places both chains use.
+  int Shared() const {
+    std::set<int64_t> places[2];
+    for (int d = 0; d < 2; ++d) {
+      for (const SlotId slot : slots[d]) {
+        if (!g.graph.slot(slot).base.valid()) continue;
+        places[d].insert(g.graph.slot(slot).offset.constant());
+      }
+    }
+    return static_cast<int>(std::ranges::count_if(
+        places[0], [&](int64_t place) { return places[1].contains(place); }));
+  }
+};
+
+TEST(AssignMemory, PlacesInFlightAreKeptWhereThereIsRoom) {
+  Chains plain(6), same(6), kept(6);
+  const auto least = AssignMemory(&plain.g.graph);
+  ASSERT_TRUE(least.ok());
+  EXPECT_GT(plain.Shared(), 0);
+  // Without queues nothing changes.
+  ASSERT_TRUE(
+      AssignMemory(&same.g.graph, {.queued = {false, false}, .growth = 9})
+          .ok());
+  EXPECT_EQ(CompiledGraphText(same.g.graph), CompiledGraphText(plain.g.graph));
+  const auto report =
+      AssignMemory(&kept.g.graph, {.queued = {true, true}, .growth = 9});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(kept.Shared(), 0);
+  // Within a chain each step comes after the last, so that places are free: the
+  // arena grows no further than two of them.
+  EXPECT_LE(report->arenas[0].bytes, 4 * 256);
+  EXPECT_EQ(report->arenas[0].lower_bound, least->arenas[0].lower_bound);
+}
+
+TEST(AssignMemory, ArenasStayWithinTheirGrowth) {
+  for (const double growth : {-1.0, 0.0, 0.1, 0.3, 1e300}) {
+    Chains plain(20), kept(20);
+    const auto least = AssignMemory(&plain.g.graph);
+    const auto report =
+        AssignMemory(&kept.g.graph, {.queued = {true, true}, .growth = growth});
+    ASSERT_TRUE(least.ok() && report.ok());
+    EXPECT_LE(static_cast<double>(report->arenas[0].bytes),
+              static_cast<double>(least->arenas[0].bytes) *
+                  (1 + std::max(growth, 0.0)));
+  }
 }
 
 }  // namespace

@@ -20,11 +20,15 @@ struct Block {
   int64_t bytes = 0;
   uint32_t first = 0, last = 0;
   std::vector<uint32_t> buffers;
-
-  bool Meets(const Block& other) const {
-    return first <= other.last && other.first <= last;
-  }
+  std::vector<uint32_t> beside;  // later blocks, ascending
 };
+
+// Whether two blocks may not share bytes.
+bool Meet(std::span<const Block> blocks, uint32_t a, uint32_t b) {
+  if (blocks[a].first > blocks[b].first) std::swap(a, b);
+  if (blocks[b].first <= blocks[a].last) return true;
+  return std::ranges::binary_search(blocks[a].beside, b);
+}
 
 std::vector<Block> MergeInPlace(std::span<const LiveBuffer> buffers) {
   std::vector<Block> blocks;
@@ -50,7 +54,16 @@ std::vector<Block> MergeInPlace(std::span<const LiveBuffer> buffers) {
       }
     }
     block_of[i] = static_cast<uint32_t>(blocks.size());
-    blocks.push_back({bytes, buffer.first, buffer.last, {i}});
+    blocks.push_back({bytes, buffer.first, buffer.last, {i}, {}});
+  }
+  // Who uses the last buffer of a block comes after who uses the others.
+  for (Block& block : blocks) {
+    for (const uint32_t i : buffers[block.buffers.back()].beside) {
+      if (blocks[block_of[i]].buffers.front() == i) {
+        block.beside.push_back(block_of[i]);
+      }
+    }
+    std::ranges::sort(block.beside);
   }
   return blocks;
 }
@@ -83,7 +96,7 @@ Placement Place(std::span<const Block> blocks,
     const Block& block = blocks[i];
     int64_t end = 0, best = -1, best_gap = INT64_MAX;
     for (const uint32_t other : placed) {
-      if (!block.Meets(blocks[other])) continue;
+      if (!Meet(blocks, i, other)) continue;
       const int64_t gap = placement.offsets[other] - end;
       if (gap >= block.bytes && gap < best_gap) {
         best = end;

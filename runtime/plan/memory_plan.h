@@ -1,7 +1,8 @@
 // PlanOffsets: where in an arena each of a set of buffers goes.
 //
 // A buffer is live from step `first` to step `last`, both included; buffers
-// that are live at once do not share bytes, except in-place pairs. The planner
+// that are live at once, or beside one another, do not share bytes, except
+// in-place pairs. The planner
 // tries several greedy orders (by size; by breadth of the step, after Pisarchyk
 // and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020;
 // by size times lifetime), each with best fit, then improves the best by moving
@@ -24,13 +25,16 @@ struct LiveBuffer {
   // that makes this one is the last to read that one (last == first here); -1:
   // none.
   int32_t in_place_of = -1;
+  // Ascending: buffers that begin after this one is live, and should not do so
+  // in its place, because who uses it may still run.
+  std::vector<uint32_t> beside = {};
 };
 
 struct OffsetPlan {
   std::vector<int64_t> offsets;  // per buffer, multiples of kAlignment
   int64_t bytes = 0;             // of the arena
   // No plan is smaller: the most bytes (rounded up to kAlignment) that are live
-  // at one step, buffers that share a place counted once.
+  // at one step, buffers that share a place counted once; none beside another.
   int64_t lower_bound = 0;
 };
 

@@ -80,5 +80,24 @@ TEST(MemoryPlan, RandomPlansAreDisjointAndTight) {
   EXPECT_LE(worst, 1.2);
 }
 
+TEST(MemoryPlan, BuffersBesideOneAnotherAreApart) {
+  // One after the other, of which the third follows the first.
+  std::vector<LiveBuffer> chain = {{64, 0, 1, -1}, {64, 2, 3, -1}, {64, 4, 5}};
+  EXPECT_EQ(PlanOffsets(chain).bytes, 64);
+  chain[0].beside = {1};
+  chain[1].beside = {2};
+  const OffsetPlan apart = PlanOffsets(chain);
+  EXPECT_EQ(apart.bytes, 128);
+  EXPECT_EQ(apart.lower_bound, 64);
+  EXPECT_NE(apart.offsets[0], apart.offsets[1]);
+  EXPECT_NE(apart.offsets[1], apart.offsets[2]);
+  // Who takes a place over in place is what the next is beside.
+  std::vector<LiveBuffer> taken = {{64, 0, 1, -1}, {64, 1, 2, 0}, {64, 3, 4}};
+  taken[0].beside = {2};
+  EXPECT_EQ(PlanOffsets(taken).bytes, 64);
+  taken[1].beside = {2};
+  EXPECT_EQ(PlanOffsets(taken).bytes, 128);
+}
+
 }  // namespace
 }  // namespace encore::runtime

@@ -1,79 +1,17 @@
 // Breaks sound plans at random, in thousands of ways: each mutant is rejected
 // by the plan verifier or does no harm on shadow memory.
-#include <random>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/runtime/plan/plan_verifier.h"
 #include "encore/runtime/testing/plan_file.h"
+#include "encore/runtime/testing/plan_mutations.h"
 #include "encore/runtime/testing/sample_plans.h"
 #include "encore/runtime/testing/shadow_executor.h"
 #include "gtest/gtest.h"
 
 namespace encore::runtime {
 namespace {
-
-// Moves one slot id of the step to a random one.
-void ChangeOperand(Step& step, SlotId slot, Random& random) {
-  if (auto* launch = std::get_if<Launch>(&step.op)) {
-    std::vector<SlotId>& list =
-        launch->reads.empty() || random() % 2 ? launch->writes : launch->reads;
-    if (!list.empty()) Pick(list, random) = slot;
-  } else if (auto* copy = std::get_if<Copy>(&step.op)) {
-    (random() % 2 ? copy->src : copy->dst) = slot;
-  } else if (auto* allocate = std::get_if<Allocate>(&step.op)) {
-    allocate->slot = slot;
-  } else if (auto* deallocate = std::get_if<Deallocate>(&step.op)) {
-    deallocate->slot = slot;
-  } else if (auto* invoke = std::get_if<Invoke>(&step.op)) {
-    if (!invoke->carried.empty()) Pick(invoke->carried, random).next = slot;
-    if (!invoke->scanned.empty()) Pick(invoke->scanned, random).stacked = slot;
-    if (invoke->kind == InvokeKind::kIf) invoke->selector = slot;
-  }
-}
-
-void Mutate(CompiledGraph* graph, Random& random) {
-  std::vector<Step>& steps = Pick(graph->plans, random).steps;
-  Slot& slot = Pick(graph->slots, random);
-  const SlotId any(random() % graph->slots.size());
-  if (steps.empty()) return;
-  const size_t at = random() % steps.size(), other = random() % steps.size();
-  switch (random() % 9) {
-    case 0:
-      steps.erase(steps.begin() + at);
-      break;
-    case 1:
-      std::swap(steps[at], steps[other]);
-      break;
-    case 2: {
-      const Step copy = steps[at];
-      if (!std::holds_alternative<Invoke>(copy.op)) {
-        steps.insert(steps.begin() + other, copy);
-      }
-      break;
-    }
-    case 3:
-    case 4:
-      slot.offset = Dim(static_cast<int64_t>(random() % 12) * 32);
-      break;
-    case 5:
-      slot.bytes = Dim(static_cast<int64_t>(random() % 40) * 4);
-      break;
-    case 6:
-      slot.base = any;
-      break;
-    case 7:
-      if (auto* launch = std::get_if<Launch>(&steps[at].op)) {
-        launch->in_place = {{0, 0}};
-        break;
-      }
-      [[fallthrough]];
-    default:
-      ChangeOperand(steps[at], any, random);
-  }
-}
 
 // How many mutants of a plan met which fate.
 struct Verdicts {
@@ -87,7 +25,7 @@ void MutateOften(const CompiledGraph& sound, uint32_t seed, int rounds,
   Random random(seed);
   for (int round = 0; round < rounds; ++round) {
     CompiledGraph mutant = sound;
-    for (int i = 0; i <= round % 3; ++i) Mutate(&mutant, random);
+    for (int i = 0; i <= round % 3; ++i) MutatePlan(&mutant, random);
     if (!VerifyPlan(mutant).ok()) {
       ++verdicts->rejected;
       continue;

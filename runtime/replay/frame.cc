@@ -286,7 +286,7 @@ Status Frame::Loop(Profiler* profiler) {
         return Fault(op.step, status);
       }
     } else if (op.code == Code::kCopyHost) {
-      if (sizes_[op.a] > 0) {
+      if (sizes_[op.a] > 0 && table_[op.a] != table_[op.a + 1]) {
         std::memmove(table_[op.a], table_[op.a + 1], sizes_[op.a]);
       }
     } else if (op.code == Code::kEnd) {

@@ -21,7 +21,6 @@
 #include "encore/runtime/testing/device_plans.h"
 #include "encore/runtime/testing/order_checker.h"
 #include "encore/runtime/testing/test_device.h"
-#include "encore/runtime/testing/virtual_clock.h"
 #include "gtest/gtest.h"
 
 namespace encore::runtime {
@@ -30,6 +29,16 @@ namespace {
 constexpr uint32_t kPlans = 60;
 constexpr uint32_t kRunPlans = 4;
 constexpr uint32_t kPaths = 400;
+
+// Which devices of a plan have queues.
+const std::vector<bool> kQueued = {false, true, true};
+
+// The plan of a seed; every other one has its memory planned for queues.
+CompiledGraph PlanOf(uint32_t seed) {
+  DevicePlanOptions options;
+  if (seed % 2 == 1) options.memory.queued = kQueued;
+  return RandomDevicePlan(seed, options);
+}
 
 using Devices = std::vector<std::shared_ptr<Device>>;
 
@@ -117,7 +126,7 @@ std::vector<std::string> Expected(const CompiledGraph& graph,
 TEST(QueueOrder, LateDevicesGiveTheSameOutputs) {
   ThreadPool threads(1);
   for (uint32_t seed = 0; seed < kPlans; ++seed) {
-    const CompiledGraph graph = RandomDevicePlan(seed);
+    const CompiledGraph graph = PlanOf(seed);
     for (const int queues : {1, 2, 4}) {
       const Deferred devices = DeferredDevices(seed, queues, seed % 2 == 0);
       auto replayer = NewReplayer(graph, devices.devices, &threads);
@@ -165,7 +174,7 @@ TEST(QueueOrder, WaitsSufficeAndNoneIsLeftOver) {
   int waits = 0, left_over = 0;
   std::string list;
   for (uint32_t seed = 0; seed < kPlans; ++seed) {
-    const CompiledGraph graph = RandomDevicePlan(seed);
+    const CompiledGraph graph = PlanOf(seed);
     const Deferred devices = DeferredDevices(seed, 4);
     const auto executable = Executable::Load(
         std::make_shared<CompiledGraph>(graph), devices.devices, &threads);
@@ -257,51 +266,6 @@ TEST(QueueOrder, MissingWaitsAreSeen) {
   std::cout << seen << " of " << waits << " missing waits seen; not:" << unseen
             << "\n";
   EXPECT_GE(seen * 10, waits * 8);
-}
-
-std::vector<int64_t> RandomDurations(const ReplayCode& code, uint32_t seed) {
-  std::vector<int64_t> durations;
-  for (const ReplayOp& op : code.ops) {
-    seed = seed * 1664525 + 1013904223;
-    const bool works = op.code <= ReplayOp::Code::kMoveObject &&
-                       op.code != ReplayOp::Code::kEnd;
-    durations.push_back(works ? 50 + seed / 65536 % 100 : 0);
-  }
-  return durations;
-}
-
-// Transfers and kernels run side by side: how far from what no order can beat.
-TEST(QueueOrder, WorkOverlaps) {
-  ThreadPool threads(1);
-  double ratio[2] = {}, worst = 0;
-  int64_t waits = 0, needed = 0;
-  constexpr uint32_t kClockPlans = 200;
-  for (uint32_t seed = 0; seed < kClockPlans; ++seed) {
-    const CompiledGraph graph =
-        RandomDevicePlan(seed, {.kernels = 60, .control_flow = false});
-    for (const int queues : {1, 6}) {
-      const Deferred devices = DeferredDevices(seed, queues, true);
-      const auto executable = Executable::Load(
-          std::make_shared<CompiledGraph>(graph), devices.devices, &threads);
-      ASSERT_TRUE(executable.ok()) << executable.status();
-      const ReplayCode& code = (*executable)->run();
-      const VirtualTimes times =
-          RunOnVirtualClock(graph, code, RandomDurations(code, seed));
-      const double one =
-          static_cast<double>(times.makespan) /
-          static_cast<double>(std::max(times.critical_path, times.busiest));
-      ratio[queues > 1] += one / kClockPlans;
-      if (queues == 1) continue;
-      worst = std::max(worst, one);
-      waits += times.waits;
-      needed += times.needed_waits;
-    }
-  }
-  std::cout << "makespan / bound: " << ratio[1] << " (at most " << worst
-            << "), one queue " << ratio[0] << "; waits " << waits << " of "
-            << needed << " in the transitive reduction\n";
-  EXPECT_EQ(waits, needed);
-  EXPECT_LT(ratio[1], ratio[0]);
 }
 
 TEST(QueueOrder, FaultsNameTheirStep) {

@@ -67,6 +67,18 @@ class QueuePlanner {
       accesses_.push_back(AccessesOf(graph_, *code_, places_, i));
       code_->host_works |= !IsQueued(i) && !accesses_.back().empty();
     }
+    // What nobody writes, weights above all, puts nothing in order.
+    std::vector<bool> written(graph_.slots.size() + code_->staging.size());
+    for (const std::vector<Access>& accesses : accesses_) {
+      for (const Access& access : accesses) {
+        if (access.is_write) written[access.place.storage] = true;
+      }
+    }
+    for (std::vector<Access>& accesses : accesses_) {
+      std::erase_if(accesses, [&](const Access& access) {
+        return !written[access.place.storage];
+      });
+    }
   }
 
   bool IsQueued(uint32_t op) const {

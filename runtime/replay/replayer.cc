@@ -8,6 +8,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/dtype.h"
 #include "encore/runtime/device/warm_pool.h"
+#include "encore/runtime/plan/shared_memory.h"
 #include "encore/runtime/plan/sizes.h"
 
 namespace encore::runtime {
@@ -32,11 +33,16 @@ StatusOr<std::unique_ptr<Replayer>> Replayer::Create(
 
 Replayer::~Replayer() {
   if (frame_.in_flight()) (void)frame_.Synchronize();
-  for (const Port& port : outputs_) {
-    if (port.own == nullptr) continue;
-    const Slot& slot = executable_->graph().slot(port.slot);
-    DeallocateOn(executable_->pool_device(slot.pool), port.own, port.own_bytes);
+  for (const std::vector<Port>* ports : {&inputs_, &outputs_}) {
+    for (const Port& port : *ports) {
+      if (port.own == nullptr) continue;
+      DeallocateOn(DeviceOf(port), port.own, port.own_bytes);
+    }
   }
+}
+
+Device* Replayer::DeviceOf(const Port& port) const {
+  return executable_->pool_device(executable_->graph().slot(port.slot).pool);
 }
 
 Replayer::Port Replayer::MakePort(SlotId id) const {
@@ -92,8 +98,9 @@ Status Replayer::CheckDims(size_t i, std::span<const int64_t> dims) const {
                                      StrJoin(dims, ","), "]"));
 }
 
-Status Replayer::BindInput(size_t i, const void* data, int64_t bytes,
-                           std::span<const int64_t> dims) {
+StatusOr<std::span<const int64_t>> Replayer::CheckInput(
+    size_t i, const void* data, int64_t bytes,
+    std::span<const int64_t> dims) const {
   if (i >= inputs_.size()) {
     return InvalidArgumentError(
         StrCat("no input ", i, ", the graph has ", inputs_.size()));
@@ -116,8 +123,39 @@ Status Replayer::BindInput(size_t i, const void* data, int64_t bytes,
                port.alignment, ", its buffer has ", bytes,
                port.is_host_object ? " (a host object)" : ""));
   }
+  return dims;
+}
+
+Status Replayer::BindInput(size_t i, const void* data, int64_t bytes,
+                           std::span<const int64_t> dims) {
+  ENCORE_ASSIGN_OR_RETURN(dims, CheckInput(i, data, bytes, dims));
   SetInput(i, data, dims);
   return OkStatus();
+}
+
+Status Replayer::BindHostInput(size_t i, const void* data, int64_t bytes,
+                               std::span<const int64_t> dims) {
+  ENCORE_ASSIGN_OR_RETURN(dims, CheckInput(i, data, bytes, dims));
+  Port& port = inputs_[i];
+  Device* device = DeviceOf(port);
+  if (device == nullptr) {
+    SetInput(i, data, dims);
+    return OkStatus();
+  }
+  // An earlier replay may still read the copy of before.
+  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  Status status = Reserve(port, bytes);
+  if (status.ok() && bytes > 0) {
+    status = device->CopyFromHost(port.own, data, bytes, nullptr);
+  }
+  if (status.ok()) {
+    SetInput(i, port.own, dims);
+  } else if (port.is_bound) {
+    port.is_bound = false;
+    ++unbound_inputs_;
+    bindings_changed_ = true;
+  }
+  return status;
 }
 
 Status Replayer::BindInput(size_t i, const HostObject* object) {
@@ -215,17 +253,20 @@ Status Replayer::SettleOutput(Port& port) {
     frame_.SetAddress(port.slot, const_cast<void*>(port.data));
     return OkStatus();
   }
-  if (port.own == nullptr || port.own_bytes < bytes) {
-    Device* device =
-        executable_->pool_device(executable_->graph().slot(port.slot).pool);
-    // An earlier replay may still write it.
-    if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
-    if (port.own != nullptr) DeallocateOn(device, port.own, port.own_bytes);
-    port.own = nullptr;
-    ENCORE_ASSIGN_OR_RETURN(port.own, AllocateOn(device, bytes));
-    port.own_bytes = bytes;
-  }
+  ENCORE_RETURN_IF_ERROR(Reserve(port, bytes));
   frame_.SetAddress(port.slot, port.own);
+  return OkStatus();
+}
+
+Status Replayer::Reserve(Port& port, int64_t bytes) {
+  if (port.own != nullptr && port.own_bytes >= bytes) return OkStatus();
+  Device* device = DeviceOf(port);
+  // An earlier replay may still use it.
+  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  if (port.own != nullptr) DeallocateOn(device, port.own, port.own_bytes);
+  port.own = nullptr;
+  ENCORE_ASSIGN_OR_RETURN(port.own, AllocateOn(device, bytes));
+  port.own_bytes = bytes;
   return OkStatus();
 }
 
@@ -244,12 +285,49 @@ Status Replayer::CheckOverlap() {
   uintptr_t end = 0, output_end = 0;
   for (const Range& range : ranges_) {
     if (range.begin < output_end || (range.is_output && range.begin < end)) {
-      return InvalidArgumentError(
-          "the buffer of an output overlaps that of an input or of another "
-          "output");
+      return CheckShared();
     }
     end = std::max(end, range.end);
     if (range.is_output) output_end = std::max(output_end, range.end);
+  }
+  return OkStatus();
+}
+
+Status Replayer::CheckShared() const {
+  const auto range = [this](const Port& port) -> Range {
+    if (port.data == nullptr || port.is_host_object) return {};
+    const auto begin = reinterpret_cast<uintptr_t>(port.data);
+    const int64_t bytes =
+        port.run_time_sized ? port.bytes : frame_.bytes(port.slot);
+    return {begin, begin + bytes};
+  };
+  const auto overlap = [](const Range& a, const Range& b) {
+    return a.begin < b.end && b.begin < a.end;
+  };
+  // Waits between queues know inputs and outputs as memory apart.
+  const bool in_order = std::ranges::all_of(
+      executable_->devices(),
+      [](const auto& device) { return device->queue_count() == 0; });
+  for (size_t j = 0; j < outputs_.size(); ++j) {
+    const Range to = range(outputs_[j]);
+    for (size_t k = 0; k < j; ++k) {
+      if (!overlap(range(outputs_[k]), to)) continue;
+      return InvalidArgumentError(
+          StrCat("the buffer of output ", j, " overlaps that of output ", k));
+    }
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const Range from = range(inputs_[i]);
+      if (!overlap(from, to)) continue;
+      const bool is_same = from.begin == to.begin && from.end == to.end;
+      if (is_same && in_order &&
+          MayShareMemory(executable_->graph(), inputs_[i].slot,
+                         outputs_[j].slot)) {
+        continue;
+      }
+      return InvalidArgumentError(StrCat(
+          "the buffer of output ", j, " overlaps that of input ", i,
+          is_same ? ", which may be read while the output is written" : ""));
+    }
   }
   return OkStatus();
 }
@@ -332,6 +410,28 @@ Replayer::Output Replayer::output(size_t i) {
   }
   return {frame_.address(port.slot), frame_.bytes(port.slot), port.dims,
           nullptr};
+}
+
+StatusOr<Literal> Replayer::CopyOutput(size_t i) {
+  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  const Output from = output(i);
+  if (from.object != nullptr) return from.object->value;
+  const DType dtype = executable_->graph().slot(outputs_[i].slot).type.dtype;
+  std::vector<int64_t> dims(from.dims.begin(), from.dims.end());
+  Device* device = DeviceOf(outputs_[i]);
+  if (device == nullptr) {
+    return Literal::Copy(dtype, std::move(dims),
+                         {static_cast<const std::byte*>(from.data),
+                          static_cast<size_t>(from.bytes)});
+  }
+  Literal value(dtype, std::move(dims));
+  const std::span<std::byte> bytes = value.mutable_bytes();
+  ENCORE_CHECK_EQ(static_cast<int64_t>(bytes.size()), from.bytes);
+  if (!bytes.empty()) {
+    ENCORE_RETURN_IF_ERROR(
+        device->CopyToHost(bytes.data(), from.data, from.bytes, nullptr));
+  }
+  return value;
 }
 
 }  // namespace encore::runtime

@@ -40,6 +40,7 @@
 #include <vector>
 
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/replay/executable.h"
 #include "encore/runtime/replay/frame.h"
@@ -59,19 +60,29 @@ class Replayer {
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
 
-  // Binds input i (of graph.inputs) to memory of the slot's pool, which must
-  // stay valid and unchanged through the replays that read it. `dims` may be
+  // Binds input i (of graph.inputs) to memory of the slot's pool, which is used
+  // where it is: it must stay valid and unchanged through the replays that read
+  // it. `dims` may be
   // left out where the shape is constant. InvalidArgument where dims or bytes
   // do not fit the input, or `data` is not aligned to its element.
   Status BindInput(size_t i, const void* data, int64_t bytes,
                    std::span<const int64_t> dims = {});
+  // The same for host memory, whatever the pool: that of a device gets a copy,
+  // in memory of the replayer's, before this returns, and later changes of
+  // `data` are not seen. Waits for what is in flight. Where the device fails
+  // the input is not bound any more.
+  Status BindHostInput(size_t i, const void* data, int64_t bytes,
+                       std::span<const int64_t> dims = {});
   // For inputs that are host objects, of the input's type; the object stays
   // valid and unchanged likewise.
   Status BindInput(size_t i, const HostObject* object);
 
   // Binds output i to memory that Replay writes: at least the output's size;
-  // aligned as inputs are; apart from inputs and other outputs. Outputs that
-  // are not bound, or bound to null, go to memory of the replayer's.
+  // aligned as inputs are; apart from other outputs and from inputs, but that
+  // it may be the buffer of one input, which is given up with it, where no
+  // device has queues and MayShareMemory (shared_memory.h): a tensor of which
+  // the run updates a part is then not copied. Outputs that are not bound, or
+  // bound to null, go to memory of the replayer's.
   Status BindOutput(size_t i, void* data, int64_t bytes);
 
   // FailedPrecondition where an input is not bound or an earlier replay failed;
@@ -100,6 +111,9 @@ class Replayer {
   // What the last Replay wrote, valid until the next Replay or BindOutput.
   // REQUIRES a successful Replay.
   Output output(size_t i);
+  // The same as a literal of its own, from whatever pool. Waits for what is in
+  // flight; its first fault, or the device's.
+  StatusOr<Literal> CopyOutput(size_t i);
 
   // The step at which a Replay failed, whose origins say what it computes; null
   // where none did.
@@ -126,7 +140,7 @@ class Replayer {
     const void* data = nullptr;
     int64_t bytes = 0;  // of an output
     std::vector<int64_t> dims;
-    // An output's memory of the replayer's.
+    // Memory of the replayer's: an output's, or a copy of an input.
     void* own = nullptr;
     int64_t own_bytes = 0;
   };
@@ -139,7 +153,15 @@ class Replayer {
            std::shared_ptr<const Weights> weights, ThreadPool* threads);
   Status Init();
   Port MakePort(SlotId slot) const;
+  // Of the port's pool; null for host memory.
+  Device* DeviceOf(const Port& port) const;
   Status CheckDims(size_t i, std::span<const int64_t> dims) const;
+  // What input i would have as dims where it is bound to such a buffer.
+  StatusOr<std::span<const int64_t>> CheckInput(
+      size_t i, const void* data, int64_t bytes,
+      std::span<const int64_t> dims) const;
+  // Makes the port's own memory large enough.
+  Status Reserve(Port& port, int64_t bytes);
   // Binds what has been checked.
   void SetInput(size_t i, const void* data, std::span<const int64_t> dims);
   // What a replay has to do first.
@@ -151,6 +173,9 @@ class Replayer {
   Status SettleSymbols();
   Status SettleOutput(Port& port);
   Status CheckOverlap();
+  // OK where an overlap that was found is of an output and an input that may
+  // share their memory.
+  Status CheckShared() const;
 
   std::shared_ptr<const Executable> executable_;
   std::shared_ptr<const Weights> weights_;

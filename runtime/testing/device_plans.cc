@@ -42,7 +42,7 @@ class PlanWriter {
       sum = Compute("add", {values_[i], sum});
     }
     Add(Copy{InPool(sum, PoolId(Below(3))), Tensor(SlotRole::kOutput, {16})});
-    ENCORE_CHECK_OK(AssignMemory(&graph_).status());
+    ENCORE_CHECK_OK(AssignMemory(&graph_, options_.memory).status());
     return std::move(graph_);
   }
 

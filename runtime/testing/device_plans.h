@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/runtime/plan/assign_memory.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::runtime {
@@ -17,6 +18,7 @@ inline const std::vector<std::string> kPlanDevices = {"host", "one", "two"};
 struct DevicePlanOptions {
   int kernels = 8;  // in each straight piece
   bool control_flow = true;
+  MemoryOptions memory = {};
 };
 
 // A sound plan, with memory, of test kernels on all of these devices, of copies

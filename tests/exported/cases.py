@@ -9,8 +9,9 @@ import dataclasses
 TORCH = ('numpy', 'onnx', 'onnxruntime', 'pillow', 'torch', 'torchvision', 'transformers', 'onnxscript')
 SKLEARN = ('numpy', 'onnx', 'onnxruntime', 'scikit-learn', 'skl2onnx', 'pandas')
 JAX = ('numpy', 'onnx', 'onnxruntime', 'jax', 'jax2onnx')
+TENSORFLOW = ('numpy', 'onnx', 'onnxruntime', 'tensorflow-cpu', 'tf2onnx')
 NEEDS = {'dynamo': TORCH, 'older': TORCH, 'optimizer': TORCH, 'session': TORCH, 'quantizer': TORCH,
-         'skl2onnx': SKLEARN, 'jax2onnx': JAX}
+         'skl2onnx': SKLEARN, 'jax2onnx': JAX, 'tf2onnx': TENSORFLOW}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,15 +101,16 @@ LANGUAGE_OLDER = [
     ('t5', 15, 'pair', 'T5ForConditionalGeneration', 'T5Config', {**T5, 'attention': 'eager'}),
 ]
 FITTED = [
-    ('random_forest', 11, {'classifier': True, 'ml': 1}), ('gradient_boosting', 13, {'classifier': True}),
-    ('decision_tree_strings', 14, {'classifier': True}),
+    ('random_forest', 11, {'classifier': True, 'maps': True, 'ml': 1}), ('gradient_boosting', 13, {'classifier': True}),
+    ('decision_tree_strings', 14, {'classifier': True, 'maps': True}),
     ('svc_probability', 15, {'classifier': True}), ('svr', 12, {}), ('logistic_regression_strings', 19,
                                                                      {'classifier': True}),
     ('hist_gradient_boosting', 20, {'classifier': True}), ('one_hot_strings', 21, {}), ('ordinal_strings', 16, {}),
     ('label_encoder', 17, {}),
     ('knn_classifier', 13, {'classifier': True}), ('isolation_forest', 16, {}), ('k_means', 14, {}),
     ('mlp_classifier', 21, {'classifier': True}),
-    ('gaussian_nb', 20, {'classifier': True}), ('pipeline_scaled_forest', 12, {'classifier': True}),
+    ('gaussian_nb', 20, {'classifier': True, 'maps': True}),
+    ('pipeline_scaled_forest', 12, {'classifier': True, 'maps': True}),
 ]
 ESTIMATORS = [
     ('gaussian_process.GaussianProcessRegressor', 17, 'line', {}), ('decomposition.TruncatedSVD', 18, 'none',
@@ -212,7 +214,7 @@ ROWS = [
     *[older(name, opset, T + build, kind=kind, config=config, **settings) for name, opset, build, kind, config,
       settings in LANGUAGE_OLDER],
     *[sklearn(name, opset, 'fitted', {'name': name}, **options) for name, opset, options in FITTED],
-    sklearn('columns', 15, 'columns', classifier=True),
+    sklearn('columns', 15, 'columns', classifier=True, maps=True),
     sklearn('tfidf', 16, 'texts', {'kind': 'TfidfVectorizer'}, classifier=True),
     sklearn('counts', 18, 'texts', {'kind': 'CountVectorizer'}, classifier=True),
     *[sklearn(name, 17, 'meta', {'name': name}, classifier=name != 'many_outputs')
@@ -224,6 +226,8 @@ ROWS = [
       for name, opset in (('perceptron', 21), ('convolution', 21), ('attention', 21), ('loops', 21), ('branches', 21),
                           ('indices', 21),
                           ('reductions', 23), ('shapes', 21))],
+    *[Row('tf2onnx/%s_%d' % (name, opset), 'tf2onnx', opset, 'tf_models.' + name)
+      for name in ('convolutions', 'encoder', 'recurrent', 'images', 'indices', 'quantized') for opset in (13, 18)],
     *[Row('optimizer/' + name, 'optimizer', opset, 'ort_models.exported',
           {'opset': opset, 'how': how, 'build': T + build, **settings}, options)
       for name, opset, how, build, settings, options in OPTIMIZED],

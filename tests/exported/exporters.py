@@ -60,7 +60,7 @@ def skl2onnx(row, source):
     from skl2onnx.common import data_types
     make_ml_cases.accept_booleans()
     model, inputs = source
-    options = {id(model): {'zipmap': False}} if row.options.get('classifier') else None
+    options = row.options.get('classifier') and {id(model): {'zipmap': row.options.get('maps', False)}}
     types = [(name, make_ml_cases.sklearn_type(value)) for name, value in inputs.items()]
     exported = to_onnx(model, initial_types=types, options=options,
                        target_opset={'': row.opset, 'ai.onnx.ml': row.options.get('ml', 3)})
@@ -75,6 +75,16 @@ def jax2onnx(row, source):
     types = [jax.ShapeDtypeStruct(shape, value.dtype) if all(isinstance(size, int) for size in shape) else shape
              for shape, value in zip(shapes, inputs.values())]
     model = to_onnx(function, types, opset=row.opset, input_names=list(inputs))
+    return model, inputs
+
+
+def tf2onnx(row, source):
+    import tensorflow as tf
+    import tf2onnx as exporter
+    function, inputs = source
+    types = [tf.TensorSpec([None, *value.shape[1:]], value.dtype, name) for name, value in inputs.items()]
+    model, _ = exporter.convert.from_function(tf.function(function, input_signature=types), input_signature=types,
+                                              opset=row.opset)
     return model, inputs
 
 

@@ -5,8 +5,8 @@
 makes DIR/NAME/{model.onnx, inputs.npz, expected.npz}, where they are not there or were made from other rows or
 builders; expected outputs come from ONNX Runtime without optimizations, of integer products that do not saturate
 (exact.py); slack.txt has by how much rounding may move them. A name that ends in / stands for all that begin so. What
-a case with strings is given and gives are ONNX's files data/input_0.pb… and data/output_0.pb…, for NumPy's have no
-strings that Encore reads.
+a case with strings or maps is given and gives are ONNX's files data/input_0.pb… and data/output_0.pb…, for NumPy's have
+no strings that Encore reads, and no maps.
 """
 import argparse
 import functools
@@ -36,14 +36,28 @@ MODEL, INPUTS, EXPECTED, STAMP = (*make.FILES, make.STAMP)
 SLACK = 'slack.txt'
 
 
-def has_strings(arrays):
-    return any(np.asarray(value).dtype.kind in 'OUS' for value in arrays.values())
+def are_maps(value):
+    """Whether it is what ZipMap gives: a list of maps."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def write_tensors(folder, kind, arrays):
-    for i, value in enumerate(arrays.values()):
+def is_plain(value):
+    """Whether NumPy's files can have it."""
+    return not are_maps(value) and np.asarray(value).dtype.kind not in 'OUS'
+
+
+def numbers(outputs):
+    """The outputs that are of numbers; of maps their values."""
+    arrays = {name: np.array([list(row.values()) for row in value]) if are_maps(value) else value
+              for name, value in outputs.items()}
+    return {name: value for name, value in arrays.items() if is_plain(value)}
+
+
+def write_values(folder, kind, values, declared):
+    for i, (value, info) in enumerate(zip(values.values(), declared)):
         with open(os.path.join(folder, '%s_%d.pb' % (kind, i)), 'wb') as file:
-            file.write(make_ml_cases.as_tensor(np.asarray(value)).SerializeToString())
+            given = value if are_maps(value) else np.asarray(value)
+            file.write(make_ml_cases.as_value(given, info.type).SerializeToString())
 
 
 def expected(model, inputs):
@@ -73,13 +87,12 @@ def write_case(name, folder, model, inputs, alike=()):
     path = os.path.join(folder, MODEL)
     onnx.save(model, path)
     outputs, slack = expected(model, inputs)
-    make.check(name, {key: value for key, value in outputs.items()
-                      if key not in alike and not has_strings({key: value})})
-    if has_strings(inputs) or has_strings(outputs):
+    make.check(name, {key: value for key, value in numbers(outputs).items() if key not in alike})
+    if not all(map(is_plain, (*inputs.values(), *outputs.values()))):
         data = os.path.join(folder, 'data')
         os.makedirs(data, exist_ok=True)
-        write_tensors(data, 'input', inputs)
-        write_tensors(data, 'output', outputs)
+        write_values(data, 'input', inputs, model.graph.input)
+        write_values(data, 'output', outputs, model.graph.output)
         return
     with open(os.path.join(folder, SLACK), 'w') as file:
         file.write('%g' % slack)

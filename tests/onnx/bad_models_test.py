@@ -2,15 +2,18 @@
 """Every bad model is refused: with exit code 2 and a message that names what is at fault, in 2 s and in 10 times the
 file's size plus 64 MiB.
 
-  bad_models_test.py WRITE_MUTATIONS IMPORT_EACH ENCORE EXPORT_SCHEMAS
+  bad_models_test.py WRITE_MUTATIONS IMPORT_EACH ENCORE EXPORT_SCHEMAS [--all]
 
-WRITE_MUTATIONS makes bad models from ONNX's own, and says of most which rule of the standard they break: these have to be
-refused. Each mutation says what a message about it has to name (tests/onnx/mutations.h): a node, by its name or by its
-operator and an output or its place; with it, or alone, an attribute, a value, a field of the model; where the bytes
-themselves are broken, the byte of the file. There is none of which nothing is demanded: an empty message meets no demand,
-and how many mutations are held to which is printed. Strict shape inference of the pinned onnx package judges them too: what
-it alone refuses has to be refused as well, with the mutated node named or one that depends on it. All mutations are imported, good ones too, each in a process of
-its own, whose time and memory are measured, and a sample of the bad ones by the tool.
+WRITE_MUTATIONS makes bad models from ONNX's own, up to its newest opset, and from the cases of ai.onnx.ml and
+com.microsoft, and says of most which rule of the standard they break: these have to be refused. Each mutation says what
+a message about it has to name (tests/onnx/mutations.h): a node, by its name or by its operator and an output or its
+place; with it, or alone, an attribute, a value, a field of the model; where the bytes themselves are broken, the byte of
+the file. There is none of which nothing is demanded: an empty message meets no demand, and how many mutations are held
+to which is printed. Strict shape inference of the pinned onnx package judges them too: what it alone refuses has to be
+refused as well, with the mutated node named or one that depends on it. Mutations are imported, good ones too, each in a
+process of its own, whose time and memory are measured, and a sample of the bad ones by the tool.
+
+Of the mutations that break one rule in a sample of every operator a third is taken, always the same; --all takes all.
 """
 import collections
 import importlib.util
@@ -22,12 +25,17 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 SUITE = '/usr/share/libonnx-testdata/data'
-# The package that judges, which also has the data of later opsets.
-JUDGE = 'onnx==1.16.2'
+# The package that judges, which also has the data of the newest opsets, and one with those of earlier ones.
+JUDGE = 'onnx==1.23.2'
+EARLIER = 'onnx==1.16.2'
+OWN = ('tests/onnx/ml/nodes', 'tests/onnx/ml/maps', 'tests/onnx/microsoft/cases')
 LEAST = 300
 SAMPLE = 60
+# Of the mutations with this name one of so many is taken.
+DRAWN, ONE_OF = 'sample/', 3
 EXIT_UNUSABLE = 2
 SECONDS = 2.0
 SPARE_BYTES = 64 << 20
@@ -43,8 +51,13 @@ def load_checker(script):
     spec.loader.exec_module(module)
     home = os.environ.get('ENCORE_HOME') or os.path.expanduser('~/.cache/encore')
     deps = os.environ.get('ENCORE_DEPS') or os.path.join(home, 'deps')
-    root = os.path.join(deps, 'onnx', JUDGE, 'onnx', 'backend', 'test', 'data')
-    return module.load(deps, JUDGE), root
+    onnx = os.path.join(deps, 'onnx')
+    roots = [os.path.join(onnx, EARLIER, 'onnx', 'backend', 'test', 'data'), os.path.join(onnx, JUDGE, 'cases')]
+    return module.load(deps, JUDGE), roots
+
+
+def is_drawn(mutation):
+    return not mutation['name'].startswith(DRAWN) or zlib.crc32(mutation['name'].encode()) % ONE_OF == 0
 
 
 def place(mutation):
@@ -213,13 +226,17 @@ def main():
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     if sys.argv[1] == '--judge':
         return judge(sys.argv[2], sys.argv[3])
-    write, program, tool, script = sys.argv[1:5]
+    write, program, tool, script, *options = sys.argv[1:]
     _, newer = load_checker(script)
+    roots = [SUITE, *newer, *OWN]
+    for root in roots:
+        assert os.path.isdir(root), f'{root} is not there: run ./encore setup'
     with tempfile.TemporaryDirectory() as folder:
         folder = os.path.join(folder, 'models')
-        subprocess.run([write, folder, SUITE, newer], check=True)
+        subprocess.run([write, folder, *roots], check=True)
         with open(os.path.join(folder, 'index.json')) as file:
-            mutations = [json.loads(line) for line in file]
+            written = [json.loads(line) for line in file]
+        mutations = written if '--all' in options else list(filter(is_drawn, written))
         look_at_bases(program, mutations, folder)
         begin = time.monotonic()
         judge_all(mutations, script, folder)
@@ -227,7 +244,7 @@ def main():
             mutation['bad'] = bool(mutation['rule']) or mutation['refused']
         bad = [mutation for mutation in mutations if mutation['bad']]
         refused = sum(mutation['refused'] for mutation in bad)
-        print(f'{len(mutations)} mutations, {len(bad)} bad, {refused} of them onnx refuses too; judged in '
+        print(f'{len(written)} mutations; of {len(mutations)} {len(bad)} bad, {refused} of them onnx refuses too; judged in '
               f'{time.monotonic() - begin:.1f} s')
         for what, count in sorted(collections.Counter(map(demand, bad)).items()):
             print(f'{count} of the bad ones: a message names {what}')

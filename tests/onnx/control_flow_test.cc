@@ -453,7 +453,8 @@ TEST(ControlFlowErrors, DeeplyNestedLoopsThatGrowEndInTime) {
               HasSubstr("iterations of nested loops take more than"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow, testing::Values("cpu", "ref"),
+INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow,
+                         testing::Values("cpu", "ref", "late_cpu", "late_ref"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -16,7 +16,8 @@ struct Sample {
 };
 
 // The good models below `roots` that are small enough to be mutated often, in
-// the order of their names.
+// the order of their names; and, where a root has files OPERATOR.txt of cases
+// of com.microsoft (microsoft/operator_case.h), a model of each case.
 std::vector<Sample> ReadCorpus(const std::vector<std::string>& roots);
 
 }  // namespace encore::tests

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/import/onnx/format/element_types.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tests/onnx/base_models.h"
 #include "encore/tests/onnx/mutations.h"
@@ -25,6 +26,7 @@ class DataMutator {
   void MutateExternalNumbers();
   void MutateSparse();
   void MutateConstant();
+  void MutateNarrow();
 
  private:
   TensorProto* Weights() {
@@ -35,6 +37,9 @@ class DataMutator {
   void ExternalWeights(const Entries& entries);
   // The weights as a sparse tensor [3] with entries at 0 and 2.
   SparseTensorProto* SparseWeights();
+  // Weights of kNarrowCount elements of a type of less than a byte, in `bytes`
+  // zeros, which a Cast reads.
+  TensorProto* NarrowWeights(int type, size_t bytes);
   // The weights as a Constant node's.
   TensorProto* ConstantValue();
   void Emit(std::string_view what, std::string_view rule,
@@ -214,6 +219,76 @@ void DataMutator::MutateSparse() {
   Emit("sparse/values of 7 bytes", "data are as long as dims say");
 }
 
+constexpr int kNarrowCount = 5;
+
+TensorProto* DataMutator::NarrowWeights(int type, size_t bytes) {
+  model_ = EmptyModel(/*opset=*/28);
+  auto* graph = model_.mutable_graph();
+  Value("y", TensorProto::FLOAT, {kNarrowCount}, graph->add_output());
+  auto* node = AddNode(graph, "Cast", {"w"}, {"y"});
+  node->set_name(kNodeName);
+  auto* to = node->add_attribute();
+  to->set_name("to");
+  to->set_type(::onnx::AttributeProto::INT);
+  to->set_i(TensorProto::FLOAT);
+  TensorProto* weights = graph->add_initializer();
+  weights->set_name("w");
+  weights->set_data_type(type);
+  weights->add_dims(kNarrowCount);
+  weights->set_raw_data(std::string(bytes, '\0'));
+  return weights;
+}
+
+// Elements of less than a byte, whose bytes are rounded up, and which the field
+// int32_data has a byte, or of six bits one element, an entry.
+void DataMutator::MutateNarrow() {
+  using onnx::ElementType;
+  struct Narrow {
+    ElementType type;
+    size_t bytes;
+    int entries;
+  };
+  const Narrow kTypes[] = {
+      {ElementType::kUint2, 2, 2},      {ElementType::kInt2, 2, 2},
+      {ElementType::kUint4, 3, 3},      {ElementType::kInt4, 3, 3},
+      {ElementType::kFloat4E2M1, 3, 3}, {ElementType::kFloat6E2M3, 4, 5},
+      {ElementType::kFloat6E3M2, 4, 5}, {ElementType::kFloat8E8M0, 5, 5}};
+  const std::string_view rule = "data are as long as dims say";
+  for (const auto& [element, bytes, entries] : kTypes) {
+    const int type = static_cast<int>(element);
+    const std::string title =
+        StrCat("narrow/", onnx::ElementName(element), "/");
+    for (const size_t size : {size_t{0}, bytes - 1, bytes + 1, size_t{8}}) {
+      NarrowWeights(type, size);
+      Emit(StrCat(title, "raw data of ", size, " bytes"), rule);
+    }
+    for (const int count : {0, 1, entries - 1, entries + 1}) {
+      TensorProto* weights = NarrowWeights(type, bytes);
+      weights->clear_raw_data();
+      for (int i = 0; i < count; ++i) weights->add_int32_data(0);
+      Emit(StrCat(title, count, " entries"), rule);
+    }
+    TensorProto* weights = NarrowWeights(type, bytes);
+    weights->clear_raw_data();
+    for (int i = 0; i < kNarrowCount; ++i) weights->add_float_data(0);
+    Emit(StrCat(title, "data in another type's field"),
+         "narrow elements are in int32_data");
+    NarrowWeights(type, bytes)->add_int32_data(0);
+    Emit(StrCat(title, "raw data and entries"), "data are in one field");
+    for (const int64_t dim : {int64_t{-1}, int64_t{0}, int64_t{1} << 62,
+                              std::numeric_limits<int64_t>::max()}) {
+      NarrowWeights(type, bytes)->set_dims(0, dim);
+      Emit(StrCat(title, "dim ", dim), rule);
+    }
+    for (const int64_t value : {256, -129}) {
+      weights = NarrowWeights(type, bytes);
+      weights->clear_raw_data();
+      for (int i = 0; i < entries; ++i) weights->add_int32_data(value);
+      Emit(StrCat(title, "entries of ", value), "an entry is of a byte");
+    }
+  }
+}
+
 TensorProto* DataMutator::ConstantValue() {
   const TensorProto values = *Weights();
   auto* graph = model_.mutable_graph();
@@ -269,6 +344,7 @@ void MutateData(const Sink& sink) {
   mutator.MutateExternalNumbers();
   mutator.MutateSparse();
   mutator.MutateConstant();
+  mutator.MutateNarrow();
 }
 
 }  // namespace encore::tests

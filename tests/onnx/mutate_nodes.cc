@@ -2,13 +2,12 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "encore/ir/import/onnx/format/schema.h"
 #include "encore/ir/support/strings.h"
+#include "encore/tests/onnx/attribute_rules.h"
 #include "encore/tests/onnx/base_models.h"
 #include "encore/tests/onnx/mutations.h"
 #include "encore/tests/onnx/sites.h"
@@ -32,6 +31,13 @@ void ClearShape(::onnx::TypeProto* type) {
                : type->mutable_optional_type()->mutable_elem_type();
   }
   if (type->has_tensor_type()) type->mutable_tensor_type()->clear_shape();
+}
+
+// "Gemm-13", "ai.onnx.ml.Scaler-1".
+std::string VersionOf(const Site& site) {
+  const std::string& domain = NodeAt(site).domain();
+  return StrCat(domain, domain.empty() ? "" : ".", site.schema->op_type, "-",
+                site.schema->since);
 }
 
 // The mutations of one site.
@@ -77,8 +83,8 @@ class NodeMutator {
   // `reached`: the nodes that the mutation may make wrong, this one apart.
   void EmitOf(std::string_view what, std::string_view attribute,
               std::string_view rule, std::vector<std::string> reached) {
-    sink_({StrCat(site_.schema->op_type, "-", site_.schema->since,
-                  site_.path.empty() ? "" : "/inner", "/", what),
+    sink_({StrCat(VersionOf(site_), site_.path.empty() ? "" : "/inner", "/",
+                  what),
            model_.SerializeAsString(),
            {kNodeName, std::string(attribute), "", ""},
            std::string(rule),
@@ -111,6 +117,8 @@ class NodeMutator {
   }
   AttributeProto* Attribute(NodeProto* node, const Schema::AttributeRow& row);
   void OutOfRange(const Schema::AttributeRow& row);
+  std::string_view LengthRule(const Schema::AttributeRow& row);
+  void OtherEntries(const Schema::AttributeRow& row);
   void WrongTypes(int input, const Schema::Parameter& parameter);
   void WrongShapes(int input);
   // The graph input that input i of the node is; null where it is none.
@@ -160,49 +168,45 @@ void SetInts(AttributeProto* attribute, const std::vector<int64_t>& values) {
   for (const int64_t value : values) attribute->add_ints(value);
 }
 
-// Attributes whose values the standard restricts in words: strings that are one
-// of a list, and sizes that are at least 1 or 0.
-bool IsWord(std::string_view name) {
-  static const std::set<std::string_view> kNames = {
-      "approximate",
-      "auto_pad",
-      "case_change_action",
-      "coordinate_transformation_mode",
-      "direction",
-      "keep_aspect_ratio_policy",
-      "mode",
-      "nearest_mode",
-      "padding_mode",
-      "pixel_format",
-      "reduction"};
-  return kNames.contains(name);
+// Why one entry more or less in the node's list is wrong; "" where it may be
+// right: a list that is not given, or is all that the node has, has no partner.
+std::string_view NodeMutator::LengthRule(const Schema::AttributeRow& row) {
+  return HasPartner(site_.schema->op_type, row.name)
+             ? "the lists are of one length"
+             : "";
 }
 
-std::optional<int64_t> LeastValue(std::string_view op, std::string_view name) {
-  static const std::map<std::string_view, int64_t> kLeast = {
-      {"blocksize", 1},
-      {"dilations", 1},
-      {"group", 1},
-      {"hidden_size", 1},
-      {"kernel_shape", 1},
-      {"max_gram_length", 1},
-      {"min_gram_length", 1},
-      {"num_groups", 1},
-      {"num_outputs", 1},
-      {"offset_group", 1},
-      {"p", 1},
-      {"pads", 0},
-      {"pooled_shape", 1},
-      {"sample_size", 1},
-      {"sampling_ratio", 0},
-      {"size", 1},
-      {"split", 0},
-      {"strides", 1},
-      {"output_height", 1},
-      {"output_width", 1}};
-  if (op == "Pad") return std::nullopt;
-  const auto found = kLeast.find(name);
-  return found == kLeast.end() ? std::nullopt : std::optional(found->second);
+// Lists of numbers and of texts.
+void NodeMutator::OtherEntries(const Schema::AttributeRow& row) {
+  const std::string name(row.name);
+  const auto emit = [&](std::string_view what, std::string_view rule,
+                        const auto& change) {
+    AttributeProto* attribute = Attribute(Begin(), row);
+    if (attribute->floats_size() + attribute->strings_size() == 0) return;
+    change(attribute);
+    Emit(StrCat(name, "/", what), name, rule);
+  };
+  emit("longer", LengthRule(row), [](AttributeProto* list) {
+    if (list->floats_size() > 0) list->add_floats(1);
+    if (list->strings_size() > 0) list->add_strings(list->strings(0));
+  });
+  emit("shorter", LengthRule(row), [](AttributeProto* list) {
+    if (list->floats_size() > 0) list->mutable_floats()->RemoveLast();
+    if (list->strings_size() > 0) list->mutable_strings()->RemoveLast();
+  });
+  emit("empty", "", [](AttributeProto* list) {
+    list->clear_floats();
+    list->clear_strings();
+  });
+  const bool word = row.type == onnx::AttributeType::kStrings &&
+                    IsWord(site_.schema->op_type, row.name);
+  emit("NaN or unknown word", word ? "the standard lists the words" : "",
+       [](AttributeProto* list) {
+         if (list->floats_size() > 0) {
+           list->set_floats(0, std::numeric_limits<float>::quiet_NaN());
+         }
+         if (list->strings_size() > 0) list->set_strings(0, "frobnicate");
+       });
 }
 
 void NodeMutator::OutOfRange(const Schema::AttributeRow& row) {
@@ -214,7 +218,9 @@ void NodeMutator::OutOfRange(const Schema::AttributeRow& row) {
   if (row.type == Type::kString) {
     SetString(Attribute(Begin(), row), "frobnicate");
     Emit(StrCat(name, "/unknown word"), name,
-         IsWord(row.name) ? "the standard lists the words" : "");
+         IsWord(site_.schema->op_type, row.name)
+             ? "the standard lists the words"
+             : "");
     return;
   }
   if (row.type == Type::kInt) {
@@ -226,7 +232,7 @@ void NodeMutator::OutOfRange(const Schema::AttributeRow& row) {
     }
     return;
   }
-  if (row.type != Type::kInts) return;
+  if (row.type != Type::kInts) return OtherEntries(row);
   const AttributeProto* given = Attribute(Begin(), row);
   const std::vector<int64_t> values(given->ints().begin(), given->ints().end());
   if (values.empty()) return;
@@ -241,9 +247,9 @@ void NodeMutator::OutOfRange(const Schema::AttributeRow& row) {
   std::vector<int64_t> longer = values;
   longer.push_back(values.back());
   SetInts(Attribute(Begin(), row), longer);
-  Emit(StrCat(name, "/longer"), name, "");
+  Emit(StrCat(name, "/longer"), name, LengthRule(row));
   SetInts(Attribute(Begin(), row), {values.begin(), values.end() - 1});
-  Emit(StrCat(name, "/shorter"), name, "");
+  Emit(StrCat(name, "/shorter"), name, LengthRule(row));
 }
 
 void NodeMutator::MutateAttribute(const Schema::AttributeRow& row) {
@@ -306,16 +312,17 @@ void NodeMutator::MutateNode() {
 }
 
 void NodeMutator::WrongTypes(int input, const Schema::Parameter& parameter) {
-  int left = 3;
+  // Some of each: types that all opsets have, those that later ones brought,
+  // and complex numbers, which Encore has not.
+  constexpr int kEach = 3;
+  std::map<int, int> taken;
   for (int type = 1; type <= static_cast<int>(onnx::kLastElementType); ++type) {
     const auto element = static_cast<ElementType>(type);
-    // Few importers have these, and say so of the input.
-    const bool rare = element == ElementType::kComplex64 ||
-                      element == ElementType::kComplex128 ||
-                      element == ElementType::kFloat8E4M3FNUZ ||
-                      element == ElementType::kFloat8E5M2FNUZ;
-    if (rare || parameter.types.Contains(TypeSet::kTensor, element)) continue;
-    if (left-- == 0) return;
+    const bool complex = element == ElementType::kComplex64 ||
+                         element == ElementType::kComplex128;
+    const bool allowed = parameter.types.Contains(TypeSet::kTensor, element);
+    const int group = complex ? 2 : element >= ElementType::kFloat8E4M3FN;
+    if ((allowed && !complex) || taken[group]++ >= kEach) continue;
     Begin();
     auto* tensor = InputType(input);
     if (tensor == nullptr) return;
@@ -422,12 +429,10 @@ const Site& SiteWith(const std::vector<Site>& sites, std::string_view name) {
 
 void MutateNodes(const std::vector<Sample>& corpus, const Sink& sink) {
   // By name, not by address.
-  std::map<std::tuple<std::string_view, int, bool>, const std::vector<Site>*>
-      ordered;
+  std::map<std::pair<std::string, bool>, const std::vector<Site>*> ordered;
   const Sites sites = FindSites(corpus);
   for (const auto& [key, found] : sites) {
-    const auto& [schema, inner] = key;
-    ordered[{schema->op_type, schema->since, inner}] = &found;
+    ordered[{VersionOf(found.front()), key.second}] = &found;
   }
   for (const auto& [version, found] : ordered) {
     NodeMutator mutator(found->front(), sink);

@@ -16,16 +16,23 @@ namespace {
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 using ::onnx::NodeProto;
+using ::onnx::TensorProto;
 
 // No byte sequence of UTF-8.
 constexpr char kNoText[] = "\xff\xfe";
+
+// "Gemm", "ai.onnx.ml.Scaler".
+std::string OperatorOf(const NodeProto& node) {
+  return StrCat(node.domain(), node.domain().empty() ? "" : ".",
+                node.op_type());
+}
 
 // The mutations of one sample, whose first node is the mutated one.
 class SampleMutator {
  public:
   SampleMutator(const Sample& sample, const Sink& sink)
       : sample_(sample),
-        title_(sample.model.graph().node(0).op_type()),
+        title_(OperatorOf(sample.model.graph().node(0))),
         sink_(sink) {
     Begin();
     base_ = model_.SerializeAsString();
@@ -169,6 +176,10 @@ void SampleMutator::MutateInputs() {
       InputType(i)->set_elem_type(type);
       EmitInput(i, StrCat("type ", type), "there is no such type");
     }
+    for (const int type : {TensorProto::COMPLEX64, TensorProto::COMPLEX128}) {
+      InputType(i)->set_elem_type(type);
+      EmitInput(i, StrCat("type ", type), "Encore has no complex numbers");
+    }
     if (InputType(i)->shape().dim_size() == 0) continue;
     for (const int64_t dim : {int64_t{-2}, std::numeric_limits<int64_t>::min(),
                               std::numeric_limits<int64_t>::max()}) {
@@ -190,9 +201,9 @@ void SampleMutator::MutateVersions() {
        {int64_t{0}, int64_t{-1}, int64_t{1000}, int64_t{1} << 40,
         std::numeric_limits<int64_t>::min(),
         std::numeric_limits<int64_t>::max()}) {
-    Begin();
+    const std::string domain = Node()->domain();
     for (auto& import : *model_.mutable_opset_import()) {
-      if (import.domain().empty()) import.set_version(version);
+      if (import.domain() == domain) import.set_version(version);
     }
     Emit(StrCat("opset ", version), "there is no such opset",
          {.field = StrCat("opset ", version)});
@@ -237,7 +248,7 @@ void MutateSamples(const std::vector<Sample>& corpus, const Sink& sink) {
         graph.output_size() == 0) {
       continue;
     }
-    const Sample*& smallest = samples[graph.node(0).op_type()];
+    const Sample*& smallest = samples[OperatorOf(graph.node(0))];
     if (smallest == nullptr ||
         sample.model.ByteSizeLong() < smallest->model.ByteSizeLong()) {
       smallest = &sample;

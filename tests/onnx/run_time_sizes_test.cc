@@ -213,7 +213,8 @@ TEST_P(RunTimeSizes, ImagesOfTwoSizes) {
   Expect(*graph, Evaluated(*graph, calls));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, RunTimeSizes, testing::Values("cpu", "ref"),
+INSTANTIATE_TEST_SUITE_P(Backends, RunTimeSizes,
+                         testing::Values("cpu", "ref", "late_cpu", "late_ref"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "encore/backends/conformance/late_backends.h"
 #include "encore/backends/options.h"
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/standard_session.h"
@@ -27,8 +28,10 @@ void SessionFixture::Expect(const Graph& graph,
   options.target = GetParam();
   options.threads = 2;
   for (const auto found : {cache::FoundIn::kCompiled, cache::FoundIn::kDisk}) {
-    cache::Session session(
-        cache::StandardSessionOptions(options, folder_.string()), &threads_);
+    cache::SessionOptions standard =
+        cache::StandardSessionOptions(options, folder_.string());
+    standard.compiler = cache::CompilerOf(backends::BackendsUnderTest());
+    cache::Session session(std::move(standard), &threads_);
     const auto loaded = session.Load(graph);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_EQ((*loaded)->found_in(), found);

@@ -1,14 +1,22 @@
 // ONNX's own cases on the real path: imported, compiled for the cpu backend and
 // replayed, then recalled from the cache by a second session and replayed
-// again.
+// again. Those with bodies, sequences or optionals also on devices that do
+// everything as late as they may.
 
 #include "encore/cache/session/session.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "encore/backends/conformance/late_backends.h"
 #include "encore/backends/options.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/status_macros.h"
@@ -33,11 +41,15 @@ class OnnxCase : public testing::TestWithParam<std::string> {
   void Check(const std::string& suite, const std::string& folder,
              double bf16_relative = 1e-3);
 
+  backends::CompileOptions options_;
+
  private:
   // Runs the case in a new session over the cache of this case alone.
   Status Run(const std::string& folder, cache::FoundIn expected) {
-    cache::Session session(
-        cache::StandardSessionOptions(options_, cache_.string()), &threads_);
+    cache::SessionOptions standard =
+        cache::StandardSessionOptions(options_, cache_.string());
+    standard.compiler = cache::CompilerOf(backends::BackendsUnderTest());
+    cache::Session session(std::move(standard), &threads_);
     return RunCase(
         folder,
         [&](const Graph& graph,
@@ -59,7 +71,6 @@ class OnnxCase : public testing::TestWithParam<std::string> {
   const std::filesystem::path cache_ =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "cache";
   double bf16_relative_ = 0;
-  backends::CompileOptions options_;
   runtime::ThreadPool threads_;
 };
 
@@ -99,6 +110,72 @@ TEST_P(NewestCase, ReplaysToTheExpectedOutputs) {
 
 INSTANTIATE_TEST_SUITE_P(Newest, NewestCase,
                          testing::ValuesIn(FindCases(NewestRoot())),
+                         CaseTestName);
+
+// Whether the model in `folder`, or a function or body in it, has nodes with
+// bodies, or on sequences or optionals: by the bytes of NodeProto::op_type.
+bool IsOfInterest(const std::string& folder) {
+  std::ifstream file(folder + "/model.onnx", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  constexpr std::string_view kOperators[] = {
+      "If", "Loop", "Scan", "SplitToSequence", "ConcatFromSequence"};
+  constexpr std::string_view kFamilies[] = {"Sequence", "Optional"};
+  const auto has = [&](const std::string& text) {
+    return bytes.find(text) != std::string::npos;
+  };
+  return std::ranges::any_of(
+             kOperators,
+             [&](std::string_view name) {
+               return has(StrCat("\x22", std::string(1, name.size()), name));
+             }) ||
+         std::ranges::any_of(kFamilies, [&](std::string_view name) {
+           for (char size = 8; size < 32; ++size) {
+             if (has(StrCat("\x22", std::string(1, size), name))) return true;
+           }
+           return false;
+         });
+}
+
+std::vector<std::string> CasesOfInterest(const std::string& root) {
+  std::vector<std::string> cases = FindCases(root);
+  std::erase_if(cases, [&](const std::string& name) {
+    return !IsOfInterest(StrCat(root, "/", name));
+  });
+  return cases;
+}
+
+class LateCase : public OnnxCase {
+ protected:
+  // Ports of one on the host, of the other where they are used.
+  void CheckLate(const std::string& suite, const std::string& root,
+                 double bf16_relative = 1e-3) {
+    using enum backends::Ports;
+    for (const auto& [target, ports] :
+         {std::pair("late_cpu", kHost), std::pair("late_ref", kDevice)}) {
+      SCOPED_TRACE(target);
+      options_.target = target;
+      options_.ports = ports;
+      Check(suite, StrCat(root, "/", GetParam()), bf16_relative);
+    }
+  }
+};
+class LateDebianCase : public LateCase {};
+class LateNewestCase : public LateCase {};
+
+TEST_P(LateDebianCase, ReplaysToTheExpectedOutputs) {
+  CheckLate("onnx", kDebianRoot);
+}
+
+INSTANTIATE_TEST_SUITE_P(Debian, LateDebianCase,
+                         testing::ValuesIn(CasesOfInterest(kDebianRoot)),
+                         CaseTestName);
+
+TEST_P(LateNewestCase, ReplaysToTheExpectedOutputs) {
+  CheckLate("onnx-1.23", NewestRoot(), kNewestBf16Relative);
+}
+
+INSTANTIATE_TEST_SUITE_P(Newest, LateNewestCase,
+                         testing::ValuesIn(CasesOfInterest(NewestRoot())),
                          CaseTestName);
 
 TEST(NewestCases, AreInstalled) {

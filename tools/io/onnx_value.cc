@@ -1,6 +1,8 @@
 #include "encore/tools/io/onnx_value.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <string_view>
@@ -74,23 +76,29 @@ StatusOr<std::string> EncodeTensor(const std::string& name,
 }
 
 // A message of onnx-data.proto, which Debian's package lacks: SequenceProto and
-// OptionalProto have a name, the type of what is in them, and that.
+// OptionalProto have a name, the type of what is in them, and that; MapProto a
+// name, the type of its keys, these, and a sequence of values.
 class DataMessage {
  public:
   // Numbers of fields, and of DataTypes.
-  static constexpr int kName = 1, kElementType = 2, kTensor = 3, kSequence = 5;
-  static constexpr int kIsTensor = 1, kIsSequence = 3;
+  static constexpr int kName = 1, kElementType = 2, kTensor = 3, kSequence = 5,
+                       kMap = 6;
+  static constexpr int kKeys = 3, kStringKeys = 4, kValues = 5;
+  static constexpr int kIsTensor = 1, kIsSequence = 3, kIsMap = 4;
 
   DataMessage(const std::string& name, int element_type) {
     if (!name.empty()) Bytes(kName, name);
-    Varint(kElementType << 3);
-    Varint(static_cast<uint64_t>(element_type));
+    Integer(kElementType, element_type);
   }
   void Bytes(int field, std::string_view value) {
     constexpr int kLengthDelimited = 2;
     Varint(static_cast<uint64_t>(field << 3 | kLengthDelimited));
     Varint(value.size());
     bytes_ += value;
+  }
+  void Integer(int field, int64_t value) {
+    Varint(static_cast<uint64_t>(field << 3));
+    Varint(static_cast<uint64_t>(value));
   }
   // Source: https://protobuf.dev/programming-guides/encoding
   void Varint(uint64_t value) {
@@ -114,6 +122,53 @@ StatusOr<std::string> EncodeSequence(const std::string& name,
   for (const Literal& element : sequence.elements()) {
     ENCORE_ASSIGN_OR_RETURN(const std::string bytes, EncodeTensor("", element));
     message.Bytes(DataMessage::kTensor, bytes);
+  }
+  return std::move(message).Finish();
+}
+
+// Element `i`, of at least a byte, as a scalar.
+Literal ElementOf(const Literal& values, int64_t i) {
+  if (IsString(values.dtype())) {
+    return Literal::Strings({}, {values.strings()[i]});
+  }
+  Literal element(values.dtype(), {});
+  const std::span<std::byte> bytes = element.mutable_bytes();
+  std::memcpy(bytes.data(), values.bytes().data() + i * bytes.size(),
+              bytes.size());
+  return element;
+}
+
+// The map of `keys` to row `row` of `values`.
+StatusOr<std::string> EncodeMap(const std::string& name, const Literal& keys,
+                                const Literal& values, int64_t row) {
+  DataMessage message(name,
+                      static_cast<int>(onnx::ElementTypeOf(keys.dtype())));
+  std::vector<Literal> elements;
+  const int64_t count = keys.element_count();
+  for (int64_t i = 0; i < count; ++i) {
+    if (IsString(keys.dtype())) {
+      message.Bytes(DataMessage::kStringKeys, keys.strings()[i]);
+    } else {
+      message.Integer(DataMessage::kKeys, keys.AsInt(i));
+    }
+    elements.push_back(ElementOf(values, row * count + i));
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::string bytes,
+      EncodeSequence("", Literal::Sequence(values.dtype(), elements)));
+  message.Bytes(DataMessage::kValues, bytes);
+  return std::move(message).Finish();
+}
+
+// A map where `values` are a vector, else a sequence of maps with those keys.
+StatusOr<std::string> EncodeMaps(const std::string& name, const Literal& keys,
+                                 const Literal& values) {
+  if (values.dims().size() == 1) return EncodeMap(name, keys, values, 0);
+  DataMessage message(name, DataMessage::kIsMap);
+  for (int64_t row = 0; row < values.dims()[0]; ++row) {
+    ENCORE_ASSIGN_OR_RETURN(const std::string bytes,
+                            EncodeMap("", keys, values, row));
+    message.Bytes(DataMessage::kMap, bytes);
   }
   return std::move(message).Finish();
 }
@@ -145,6 +200,20 @@ StatusOr<std::string> Encode(const std::string& name, const Literal& value) {
       return EncodeOptional(name, value);
   }
   return EncodeTensor(name, value);
+}
+
+// The map that the first two values are the parts of; null where they are not.
+const std::string* MapOf(
+    std::span<const std::pair<std::string, Literal>> values,
+    std::span<const ModelTypes::Value> outputs) {
+  for (const ModelTypes::Value& output : outputs) {
+    if (output.map != ModelTypes::Map::kNone && values.size() > 1 &&
+        values[0].first == output.parts[0] &&
+        values[1].first == output.parts[1]) {
+      return &output.name;
+    }
+  }
+  return nullptr;
 }
 
 // Tensors lie in the file as they come.
@@ -201,23 +270,37 @@ Status WriteOnnxValue(const std::string& path, const std::string& name,
 }
 
 Status SaveValues(const std::string& path,
-                  std::span<const std::pair<std::string, Literal>> values) {
+                  std::span<const std::pair<std::string, Literal>> values,
+                  std::span<const ModelTypes::Value> outputs) {
   std::error_code error;
-  if (!path.ends_with('/') && !std::filesystem::is_directory(path, error)) {
-    if (!path.ends_with(".pb")) return WriteTensors(path, values);
-    if (values.size() == 1) {
-      return WriteOnnxValue(path, values[0].first, values[0].second);
+  const bool is_folder =
+      path.ends_with('/') || std::filesystem::is_directory(path, error);
+  if (!is_folder && !path.ends_with(".pb")) return WriteTensors(path, values);
+  std::vector<StatusOr<std::string>> encoded;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string* const map = MapOf(values.subspan(i), outputs);
+    if (map == nullptr) {
+      encoded.push_back(Encode(values[i].first, values[i].second));
+    } else {
+      encoded.push_back(
+          EncodeMaps(*map, values[i].second, values[i + 1].second));
+      ++i;
     }
+  }
+  if (!is_folder && encoded.size() != 1) {
     return InvalidArgumentError(
-        StrCat(path, ": one value is a file, given are ", values.size(),
+        StrCat(path, ": one value is a file, given are ", encoded.size(),
                " values: name a folder, FOLDER/"));
   }
-  std::filesystem::create_directories(path, error);
-  if (error) return WriteError(path, error.value());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto file = std::filesystem::path(path) / StrCat("output_", i, ".pb");
-    ENCORE_RETURN_IF_ERROR(
-        WriteOnnxValue(file.string(), values[i].first, values[i].second));
+  if (is_folder && !std::filesystem::create_directories(path, error) && error) {
+    return WriteError(path, error.value());
+  }
+  for (size_t i = 0; i < encoded.size(); ++i) {
+    const std::string file =
+        is_folder ? std::filesystem::path(path) / StrCat("output_", i, ".pb")
+                  : std::filesystem::path(path);
+    if (!encoded[i].ok()) return Annotate(encoded[i].status(), file);
+    ENCORE_RETURN_IF_ERROR(WriteWholeFile(file, *encoded[i]));
   }
   return OkStatus();
 }

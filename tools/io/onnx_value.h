@@ -35,12 +35,16 @@ StatusOr<std::vector<Literal>> ReadModelValue(const std::string& path,
 Status WriteOnnxValue(const std::string& path, const std::string& name,
                       const Literal& value);
 
-// Writes values by name: into the folder `path`, where it is one or ends with
-// '/', as output_0.pb, output_1.pb, …; where it ends with .pb, the one value
-// that there is (InvalidArgument for several); else into an .npz file, which
-// holds tensors of numbers only: Unimplemented for others.
+// Writes values by name, those of a call's outputs: into the folder `path`,
+// where it is one or ends with '/', as output_0.pb, output_1.pb, …; where it
+// ends with .pb, the one value that there is (InvalidArgument for several);
+// else into an .npz file, which holds tensors of numbers only: Unimplemented
+// for others. Keys and values that `outputs`, what the model says of its
+// outputs, has as one map, are one value of a .pb: a MapProto or a
+// SequenceProto of them.
 Status SaveValues(const std::string& path,
-                  std::span<const std::pair<std::string, Literal>> values);
+                  std::span<const std::pair<std::string, Literal>> values,
+                  std::span<const ModelTypes::Value> outputs = {});
 
 }  // namespace encore::tools
 

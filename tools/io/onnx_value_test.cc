@@ -198,6 +198,32 @@ TEST(OnnxValue, MapsAreKeysAndValues) {
   EXPECT_THAT(Message(other.status()), HasSubstr("has other keys"));
 }
 
+TEST(OnnxValue, MapsAreSavedWhole) {
+  using Map = ModelTypes::Map;
+  struct Case {
+    const char* file;
+    Map map;
+    DType keys;
+  };
+  for (const auto& [file, map, keys] :
+       {Case{"map", Map::kMap, DType::kI64},
+        Case{"map_of_strings", Map::kMap, DType::kString},
+        Case{"maps", Map::kSequence, DType::kI64}}) {
+    const auto parts = ReadMap(file, map, keys);
+    ASSERT_TRUE(parts.ok()) << parts.status();
+    const ModelTypes::Value output{
+        "m", Of(ValueKind::kTensor), {"m.keys", "m.values"}, map, keys};
+    const std::string path = TempPath("map.pb");
+    const Status saved =
+        SaveValues(path, {{{"m.keys", (*parts)[0]}, {"m.values", (*parts)[1]}}},
+                   {&output, 1});
+    ASSERT_TRUE(saved.ok()) << saved;
+    const auto back = ReadModelValue(path, output);
+    ASSERT_TRUE(back.ok()) << file << ": " << back.status();
+    EXPECT_EQ(*back, *parts) << file;
+  }
+}
+
 TEST(OnnxValue, OneValueIsSavedAsOneFile) {
   const Literal sequence = Literal::Sequence(DType::kF32, {Floats(1, 2)});
   const std::string path = TempPath("one.pb");

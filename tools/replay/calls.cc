@@ -153,7 +153,7 @@ StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file) {
     const Status status =
         IsString(input.dtype()) || input.kind() != ValueKind::kTensor
             ? UnimplementedError(StrCat("is ", input.type()))
-            : bound.replayer->BindInput(
+            : bound.replayer->BindHostInput(
                   i, input.bytes().data(),
                   static_cast<int64_t>(input.bytes().size()), input.dims());
     ENCORE_RETURN_IF_ERROR(Annotate(

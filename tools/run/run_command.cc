@@ -95,7 +95,8 @@ void AddRunFlags(CLI::App& app, Flags* flags) {
   app.add_option(
       "--save", flags->save,
       "write the outputs to an .npz, to FOLDER/ as output_0.pb …, or an only "
-      "one to a .pb; .pb files have strings, sequences and optionals too");
+      "one to a .pb; .pb files have strings, sequences, optionals and maps "
+      "too");
   flags->json.AddFlagWithFile(app);
   app.add_option("--trace", flags->request.trace,
                  "write the times of a replay's steps for Perfetto or "
@@ -108,14 +109,19 @@ void AddRunFlags(CLI::App& app, Flags* flags) {
                "here");
 }
 
-Status SaveOutputs(const std::string& path, const RunReport& report) {
+Status SaveOutputs(const std::string& path, const std::string& model,
+                   const RunReport& report) {
   std::vector<std::pair<std::string, Literal>> values;
   if (!report.values.empty()) {
     for (size_t i = 0; i < report.values[0].size(); ++i) {
       values.emplace_back(report.outputs[i].name, report.values[0][i]);
     }
   }
-  return SaveValues(path, values);
+  // Of what is no model, parts of maps are saved by themselves.
+  const auto types = ReadModelTypes(model);
+  return SaveValues(path, values,
+                    types.ok() ? std::span(types->outputs)
+                               : std::span<const ModelTypes::Value>());
 }
 
 // Flags that make no sense together.
@@ -224,7 +230,7 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
     if (!flags.json.on_stdout()) print(ToText(*report));
     std::fflush(stdout);
     if (!flags.save.empty()) {
-      ENCORE_RETURN_IF_ERROR(SaveOutputs(flags.save, *report));
+      ENCORE_RETURN_IF_ERROR(SaveOutputs(flags.save, model, *report));
     }
     if (!report->ok()) exit_code = std::max(exit_code, kExitMismatch);
   }

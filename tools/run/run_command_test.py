@@ -267,8 +267,9 @@ class RunTest(CommandTest):
     def test_second_run_hits_and_options_make_another_key(self):
         self.assertEqual(self.report(self.model)['cache'], 'miss')
         self.assertEqual(self.report(self.model)['cache'], 'hit')
-        for flags, target in ((['--deterministic'], 'ref'), (['--placement', 'y=cpu'], 'ref'), ([], 'cpu'),
-                              (['--cpu-kernels', 'generated'], 'cpu'), (['--threads', '3'], 'cpu')):
+        for flags, target in ((['--deterministic'], 'ref'), (['--placement', 'y=cpu'], 'ref'),
+                              (['--ports', 'device'], 'ref'), ([], 'cpu'), (['--cpu-kernels', 'generated'], 'cpu'),
+                              (['--threads', '3'], 'cpu')):
             self.assertEqual(self.report(self.model, *flags, target=target)['cache'], 'miss', flags)
             self.assertEqual(self.report(self.model, *flags, target=target)['cache'], 'hit', flags)
         # What changes nothing makes no other key, and says so.

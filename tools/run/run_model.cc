@@ -170,7 +170,7 @@ Status LoadedModel::Bind(size_t call) {
       continue;
     }
     const auto bytes = input.bytes();
-    ENCORE_RETURN_IF_ERROR(replayer_->BindInput(
+    ENCORE_RETURN_IF_ERROR(replayer_->BindHostInput(
         i, bytes.data(), static_cast<int64_t>(bytes.size()), input.dims()));
   }
   return OkStatus();

@@ -2,18 +2,16 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include "encore/backends/cpu/elf/elf_bytes.h"
+#include "encore/ir/support/descriptor.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -23,49 +21,27 @@ constexpr size_t kHeadBytes = 4096;
 constexpr size_t kMaxSegments = 64;
 constexpr size_t kMaxNoteBytes = 64 << 10;
 
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path)
-      : number_(
-            open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
+// As many of `size` bytes at `offset` as there are.
+std::vector<std::byte> ReadAt(const Descriptor& file, uint64_t offset,
+                              size_t size) {
+  std::vector<std::byte> bytes(size);
+  size_t filled = 0;
+  while (filled < size) {
+    const ssize_t got =
+        sys::PRead(file.number(), bytes.data() + filled, size - filled,
+                   static_cast<off_t>(offset + filled));
+    if (got <= 0) break;
+    filled += static_cast<size_t>(got);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  std::optional<struct stat> RegularFile() const {
-    struct stat info;
-    if (number_ < 0 || fstat(number_, &info) != 0 || !S_ISREG(info.st_mode)) {
-      return std::nullopt;
-    }
-    return info;
-  }
-
-  // As many of `size` bytes as there are.
-  std::vector<std::byte> Read(uint64_t offset, size_t size) const {
-    std::vector<std::byte> bytes(size);
-    size_t filled = 0;
-    while (filled < size) {
-      const ssize_t got = pread(number_, bytes.data() + filled, size - filled,
-                                static_cast<off_t>(offset + filled));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      filled += static_cast<size_t>(got);
-    }
-    bytes.resize(filled);
-    return bytes;
-  }
-
- private:
-  const int number_;
-};
+  bytes.resize(filled);
+  return bytes;
+}
 
 // One range of a file, of which the beginning has been read.
 std::vector<std::byte> Range(const Descriptor& file,
                              const std::vector<std::byte>& head,
                              uint64_t offset, size_t size) {
-  if (!ElfBytes(head).Contains(offset, size)) return file.Read(offset, size);
+  if (!ElfBytes(head).Contains(offset, size)) return ReadAt(file, offset, size);
   const auto begin = head.begin() + static_cast<ptrdiff_t>(offset);
   return {begin, begin + static_cast<ptrdiff_t>(size)};
 }
@@ -94,7 +70,7 @@ void ReadNotes(const ElfBytes& bytes, uint64_t alignment,
 
 std::vector<ElfNote> AllNotes(const Descriptor& file) {
   std::vector<ElfNote> notes;
-  const std::vector<std::byte> head = file.Read(0, kHeadBytes);
+  const std::vector<std::byte> head = ReadAt(file, 0, kHeadBytes);
   const auto header = ElfBytes(head).Header();
   if (!header || header->e_phentsize != sizeof(Elf64_Phdr) ||
       header->e_phnum > kMaxSegments) {
@@ -139,17 +115,21 @@ std::string_view LibraryFile::Note(std::string_view owner,
 }
 
 LibraryFile ReadLibraryFile(const std::string& path) {
-  const Descriptor file(path);
-  const auto info = file.RegularFile();
-  if (!info) return {"unreadable", {}};
+  const Descriptor file(sys::OpenAt(
+      AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0));
+  struct stat info;
+  if (!file.is_open() || sys::FStat(file.number(), &info) != 0 ||
+      !S_ISREG(info.st_mode)) {
+    return {"unreadable", {}};
+  }
   LibraryFile library = {"", AllNotes(file)};
   for (const ElfNote& note : library.notes) {
     if (note.owner != ELF_NOTE_GNU || note.type != NT_GNU_BUILD_ID) continue;
     library.id = InHexadecimal(note.bytes);
   }
   if (library.id.empty()) {
-    library.id = StrCat(info->st_size, "-", info->st_mtim.tv_sec, ".",
-                        info->st_mtim.tv_nsec);
+    library.id = StrCat(info.st_size, "-", info.st_mtim.tv_sec, ".",
+                        info.st_mtim.tv_nsec);
   }
   return library;
 }

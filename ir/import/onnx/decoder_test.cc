@@ -2,6 +2,7 @@
 // beside ONNX's own cases. Sequences in parts are as sequences in one, symbols
 // are as numbers, and what makes no sense is refused by name.
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,6 +108,48 @@ TEST(Attention, SymbolsAreAsNumbers) {
   ExpectEqual(open, known);
 }
 
+// The node of kAttention that the model's graph has, if any.
+std::optional<AttentionAttrs> Composite(const ModelText& text) {
+  const auto graph = ImportText(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  if (!graph.ok()) return std::nullopt;
+  for (const NodeId node : Nodes(*graph)) {
+    if (graph->op(node) == Op::kAttention) {
+      return graph->attributes(node).Get<AttentionAttrs>();
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(Attention, IsOneNodeWhereThatSaysTheSame) {
+  const std::vector<std::string> query = {"B", "4", "L", "8"},
+                                 key = {"B", "2", "L", "8"},
+                                 other = {"B", "2", "S", "8"},
+                                 past = {"B", "2", "P", "8"}, mask = {"L", "S"};
+  const Proto causal = IntAttribute("is_causal", 1);
+  const auto plain = Composite(OneNode("Attention", {query, other, other}, {}));
+  ASSERT_TRUE(plain);
+  EXPECT_DOUBLE_EQ(plain->scale, std::sqrt(0.125));
+  EXPECT_FALSE(plain->causal);
+  // Queries stand at the end of the keys.
+  for (const auto& inputs : std::vector<std::vector<std::vector<std::string>>>{
+           {query, key, key}, {query, key, key, {""}, past, past}}) {
+    const auto found = Composite(OneNode("Attention", inputs, {causal}));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->causal);
+  }
+  // Not known to; or other keys are hidden too: the mask says it.
+  for (const auto& inputs : std::vector<std::vector<std::vector<std::string>>>{
+           {query, other, other}, {query, other, other, mask}}) {
+    const auto found = Composite(OneNode("Attention", inputs, {causal}));
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(found->causal);
+  }
+  // f64.
+  EXPECT_FALSE(Composite(OneNode("Attention", {query, other, other},
+                                 {IntAttribute("softmax_precision", 11)})));
+}
+
 TEST(Attention, WhatMakesNoSenseIsRefusedByName) {
   const std::vector<std::string> q = {"1", "2", "3", "4"};
   EXPECT_THAT(ErrorOf(OneNode("Attention", {q, q, q, {""}, q}, {})),
@@ -124,7 +167,8 @@ TEST(Attention, WhatMakesNoSenseIsRefusedByName) {
   EXPECT_THAT(ErrorOf(OneNode("Attention", {packed, packed, packed},
                               {IntAttribute("q_num_heads", 3),
                                IntAttribute("kv_num_heads", 3)})),
-              HasSubstr("input Q is f32[1,3,8], not a multiple of 3 heads"));
+              HasSubstr("input Q is f32[1,3,8], expected rank 3 and a "
+                        "multiple of 3 heads"));
 }
 
 // By the whole sequence, and token by token with the state handed on.

@@ -117,11 +117,14 @@ def text(op, case):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / 'cases')
     folder.mkdir(exist_ok=True)
+    bodies = {}
     for op, make in sorted(microsoft_cases.OPERATORS.items()):
         cases = list(make())
-        body = '\n'.join(text(op, case) for case in cases)
-        (folder / f'{op}.txt').write_text(f'# make_cases.py: onnxruntime {onnxruntime.__version__}\n{body}\n')
+        bodies[op] = '\n'.join(text(op, case) for case in cases)
         print(op, len(cases))
+    # All or none.
+    for op, body in bodies.items():
+        (folder / f'{op}.txt').write_text(f'# make_cases.py: onnxruntime {onnxruntime.__version__}\n{body}\n')
 
 
 if __name__ == '__main__':

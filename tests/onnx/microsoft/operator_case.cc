@@ -128,9 +128,9 @@ StatusOr<std::vector<OperatorCase>> ReadOperatorCases(const std::string& path) {
   return cases;
 }
 
-StatusOr<Graph> ImportCase(const OperatorCase& operator_case,
-                           const std::string& domain,
-                           const std::string& op_type, bool symbolic) {
+std::string ModelOf(const OperatorCase& operator_case,
+                    const std::string& domain, const std::string& op_type,
+                    bool symbolic) {
   onnx::Proto node, graph;
   for (size_t i = 0; i < operator_case.inputs.size(); ++i) {
     const auto& input = operator_case.inputs[i];
@@ -157,8 +157,14 @@ StatusOr<Graph> ImportCase(const OperatorCase& operator_case,
   onnx::Proto model;
   model.Int(1, 9).Sub(8, onnx::Proto().Bytes(1, "").Int(2, 20));
   model.Sub(8, onnx::Proto().Bytes(1, "com.microsoft").Int(2, 1));
-  const auto bytes =
-      std::make_shared<const std::string>(model.Sub(7, graph).bytes());
+  return model.Sub(7, graph).bytes();
+}
+
+StatusOr<Graph> ImportCase(const OperatorCase& operator_case,
+                           const std::string& domain,
+                           const std::string& op_type, bool symbolic) {
+  const auto bytes = std::make_shared<const std::string>(
+      ModelOf(operator_case, domain, op_type, symbolic));
   return onnx::Import(std::as_bytes(std::span(*bytes)), bytes, "", {});
 }
 

@@ -37,8 +37,13 @@ struct OperatorCase {
 // The cases in the file. InvalidArgument where a line makes no sense.
 StatusOr<std::vector<OperatorCase>> ReadOperatorCases(const std::string& path);
 
-// The graph of a model with the operator as its one node; every input is an
+// A model (ModelProto) with the operator as its one node; every input is an
 // input of the graph. `symbolic`: named extents are symbols.
+std::string ModelOf(const OperatorCase& operator_case,
+                    const std::string& domain, const std::string& op_type,
+                    bool symbolic);
+
+// The graph of that model.
 StatusOr<Graph> ImportCase(const OperatorCase& operator_case,
                            const std::string& domain,
                            const std::string& op_type, bool symbolic);

@@ -251,8 +251,26 @@ StatusOr<Literal> TensorAttribute(NodeContext& context, std::string_view name,
   return Annotate(literal.status(), StrCat("attribute ", name));
 }
 
+// Constant has one of the attributes that hold a value.
+Status CheckOneValue(const Node& node) {
+  const Attribute* first = nullptr;
+  for (const Attribute& attribute : node.attributes) {
+    if (attribute.name != "sparse_value" &&
+        !attribute.name.starts_with("value")) {
+      continue;
+    }
+    if (first != nullptr) {
+      return NodeContext::Error(StrCat("attributes ", first->name, " and ",
+                                       attribute.name, " both hold the value"));
+    }
+    first = &attribute;
+  }
+  return OkStatus();
+}
+
 Status Constant(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(0, 0));
+  ENCORE_RETURN_IF_ERROR(CheckOneValue(context.node()));
   AttributeReader& attributes = context.attributes();
   Literal literal;
   bool is_weight = false;

@@ -39,6 +39,15 @@ Status Gemm(NodeContext& context) {
   DotGeneralAttrs dot;
   dot.contract = {{transpose_a ? 0 : 1}, {transpose_b ? 1 : 0}};
   UnifyDims(context, &a, transpose_a ? 0 : 1, &b, transpose_b ? 1 : 0);
+  ENCORE_RETURN_IF_ERROR(context.builder().status());
+  const Dim columns = context.shape(a)[transpose_a ? 0 : 1];
+  const Dim rows = context.shape(b)[transpose_b ? 1 : 0];
+  if (columns.is_constant() && rows.is_constant() && !(columns == rows)) {
+    return context.ShapeMismatch(
+        StrCat("inputs A and B are ", a.type(), " and ", b.type(),
+               ", of which attributes transA ", transpose_a ? 1 : 0,
+               " and transB ", transpose_b ? 1 : 0, " make no product"));
+  }
   Value y = Times(context, context.Emit(Op::kDotGeneral, {a, b}, dot), alpha);
   if (context.HasInput(2) && beta != 0) {
     const std::vector<Value> terms =

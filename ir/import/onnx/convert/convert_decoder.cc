@@ -8,6 +8,7 @@
 
 #include "encore/ir/import/onnx/converters.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
+#include "encore/ir/import/onnx/shapes/heads.h"
 #include "encore/ir/import/onnx/shapes/index_range.h"
 #include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
@@ -112,13 +113,7 @@ Status RotaryEmbedding(NodeContext& context) {
   const int head_axis = shape.rank() == 3 ? 2 : 1;
   if (shape.rank() == 3) {
     if (heads == 0) return NodeContext::Error("attribute num_heads is missing");
-    if (shape[2].is_constant() && shape[2].constant() % heads != 0) {
-      return context.ShapeMismatch(StrCat("input X is ", x.type(),
-                                          ", not a multiple of ", heads,
-                                          " heads wide"));
-    }
-    x = context.Reshape(x,
-                        {shape[0], shape[1], heads, FloorDiv(shape[2], heads)});
+    ENCORE_ASSIGN_OR_RETURN(x, HeadsApart(context, x, heads, "X"));
   }
   ENCORE_RETURN_IF_ERROR(g.status());
   const Dim head = context.shape(x)[3];
@@ -176,6 +171,16 @@ Status TensorScatter(NodeContext& context) {
   UnifyDimsExcept(context, static_cast<int>(axis), &both);
   ENCORE_RETURN_IF_ERROR(g.status());
   const Shape cache = context.shape(both[0]), update = context.shape(both[1]);
+  for (int i = 0; i < rank; ++i) {
+    if (i == axis || !cache[i].is_constant() || !update[i].is_constant() ||
+        cache[i] == update[i]) {
+      continue;
+    }
+    return context.ShapeMismatch(
+        StrCat("inputs past_cache and update are ", both[0].type(), " and ",
+               both[1].type(), ", expected the same extents but for attribute ",
+               "axis, which is ", axis));
+  }
   const Dim &capacity = cache[axis], &length = update[axis];
   if (capacity.is_constant() && length.is_constant() &&
       length.constant() > capacity.constant()) {
@@ -240,16 +245,10 @@ StatusOr<Value> ByToken(NodeContext& context, int i, std::string_view what,
   ENCORE_RETURN_IF_ERROR(CheckRank(context, i, 3, what));
   GraphBuilder& g = context.builder();
   const Value x = CastTo(context, context.Input(i), DType::kF32);
-  const Shape shape = context.shape(x);
-  if (shape[2].is_constant() && shape[2].constant() % heads != 0) {
-    return context.ShapeMismatch(StrCat("input ", what, " is ", x.type(),
-                                        ", not a multiple of ", heads,
-                                        " heads wide"));
-  }
-  const Value split = context.Reshape(
-      x, {shape[0], shape[1], heads, FloorDiv(shape[2], heads)});
+  ENCORE_ASSIGN_OR_RETURN(const Value apart,
+                          HeadsApart(context, x, heads, what));
   ENCORE_RETURN_IF_ERROR(g.status());
-  return g.Transpose(split, {1, 0, 2, 3});
+  return g.Transpose(apart, {1, 0, 2, 3});
 }
 
 // The rule of attribute update_rule; inputs that it does not take are refused.

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <set>
 #include <string_view>
-#include <system_error>
 
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::onnx {
@@ -78,16 +78,22 @@ StatusOr<std::string> ExternalFile(const Tensor& tensor,
                                        " lies outside the model's folder"));
   }
   // A link must not lead out either.
-  std::error_code error;
-  const auto root = std::filesystem::weakly_canonical(folder, error);
-  const auto full = std::filesystem::weakly_canonical(root / path, error);
+  const auto annotate = [&](const Status& status) {
+    return Annotate(status, StrCat("external data ", Quote(location)));
+  };
+  const auto real = RealPathOfExisting(folder);
+  if (!real.ok()) return annotate(real.status());
+  const std::filesystem::path root = *real;
+  const auto full = RealPathOfExisting((root / path).string());
+  if (!full.ok()) return annotate(full.status());
+  const std::filesystem::path file = *full;
   const auto [end, unused] =
-      std::mismatch(root.begin(), root.end(), full.begin(), full.end());
-  if (error || end != root.end()) {
+      std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  if (end != root.end()) {
     return InvalidArgumentError(StrCat("external data ", Quote(location),
                                        " lies outside the model's folder"));
   }
-  return full.string();
+  return *full;
 }
 
 std::vector<std::string> ExternalFiles(const Model& model,

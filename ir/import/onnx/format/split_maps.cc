@@ -34,12 +34,23 @@ bool IsMap(const Type& type) {
   return type.kind == Kind::kMap || type.kind == Kind::kMapSequence;
 }
 
-// The sequence of maps that a ZipMap gives.
-Type TypeOfMaps(const Node& node) {
-  const auto labels = std::ranges::find(node.attributes, "classlabels_strings",
-                                        &Attribute::name);
-  const bool strings =
-      labels != node.attributes.end() && !labels->strings.empty();
+// The sequence of maps that a ZipMap gives, whose keys are one of two lists.
+StatusOr<Type> TypeOfMaps(const Node& node) {
+  bool integers = false, strings = false;
+  for (const Attribute& attribute : node.attributes) {
+    if (attribute.name == "classlabels_int64s") {
+      integers = !attribute.ints.empty();
+    }
+    if (attribute.name == "classlabels_strings") {
+      strings = !attribute.strings.empty();
+    }
+  }
+  if (integers == strings) {
+    return InvalidArgumentError(StrCat(
+        NodeTitle(node),
+        ": attributes classlabels_int64s and classlabels_strings are ",
+        strings ? "both given" : "both empty", ", expected one of them"));
+  }
   Type type;
   type.kind = Kind::kMapSequence;
   type.element_type = static_cast<int32_t>(ElementType::kFloat);
@@ -75,7 +86,7 @@ class Splitter {
     for (const ValueInfo& input : model_->graph.inputs) {
       if (IsMap(input.type)) maps_.emplace(input.name, input.type);
     }
-    FindMaps(model_->graph);
+    ENCORE_RETURN_IF_ERROR(FindMaps(model_->graph));
     if (maps_.empty()) return OkStatus();
     ENCORE_RETURN_IF_ERROR(CheckNames());
     for (const Tensor& tensor : model_->graph.initializers) {
@@ -92,15 +103,18 @@ class Splitter {
  private:
   // Those that nodes give, here and in subgraphs, which nest at most
   // kMaxGraphDepth deep.
-  void FindMaps(const Graph& graph) {
+  Status FindMaps(const Graph& graph) {
     for (const Node& node : graph.nodes) {
       if (MakesMaps(node) && !node.outputs[0].empty()) {
-        maps_.emplace(node.outputs[0], TypeOfMaps(node));
+        ENCORE_ASSIGN_OR_RETURN(Type type, TypeOfMaps(node));
+        maps_.emplace(node.outputs[0], std::move(type));
       }
       for (const Attribute& attribute : node.attributes) {
-        if (attribute.g != nullptr) FindMaps(*attribute.g);
+        if (attribute.g == nullptr) continue;
+        ENCORE_RETURN_IF_ERROR(FindMaps(*attribute.g));
       }
     }
+    return OkStatus();
   }
 
   // Whether another value has the name of a map's tensor.

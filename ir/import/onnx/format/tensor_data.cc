@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "encore/ir/import/onnx/format/external_files.h"
 #include "encore/ir/support/status_macros.h"
@@ -60,11 +62,12 @@ size_t SixBitBytes(int64_t count) {
 StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const std::string& path,
                                                      const DataSource& source) {
   if (source.known == nullptr) return MappedFile::Open(path);
-  auto& file = source.known->files[path];
-  if (file == nullptr) {
-    ENCORE_ASSIGN_OR_RETURN(file, MappedFile::Open(path));
+  auto& files = source.known->files;
+  if (const auto known = files.find(path); known != files.end()) {
+    return known->second;
   }
-  return file;
+  ENCORE_ASSIGN_OR_RETURN(auto file, MappedFile::Open(path));
+  return files.emplace(path, std::move(file)).first->second;
 }
 
 StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
@@ -97,6 +100,18 @@ StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
                      file->bytes().subspan(*offset, *length), file);
 }
 
+// Whether an entry is a number of so many bits, with a sign or without.
+template <typename Source>
+bool HasBits(Source entry, int bits) {
+  if constexpr (std::is_integral_v<Source>) {
+    if (bits >= std::numeric_limits<Source>::digits) return true;
+    return entry < Source{1} << bits &&
+           (std::is_unsigned_v<Source> || entry >= -(Source{1} << (bits - 1)));
+  } else {
+    return true;
+  }
+}
+
 // Data of the typed fields: one entry an element, narrow ones in int32_data
 // (which packs elements of less than a byte as memory does, a byte an entry).
 template <typename Source>
@@ -112,7 +127,13 @@ StatusOr<Literal> FromField(DType dtype, const Tensor& tensor,
   std::byte* out = literal.mutable_bytes().data();
   // Little-endian: the low bytes of an entry are the element's bits.
   const size_t width = IsPacked(dtype) ? 1 : BitWidth(dtype) / 8;
+  const int bits = HasSixBits(dtype) ? 6 : static_cast<int>(width) * 8;
   for (int64_t i = 0; i < entries; ++i) {
+    if (!HasBits(field[i], bits)) {
+      return InvalidArgumentError(StrCat("entry ", i, " of the data is ",
+                                         field[i], ", which is not of ", bits,
+                                         " bits"));
+    }
     std::memcpy(out + i * width, &field[i], width);
   }
   return literal;

@@ -1,8 +1,11 @@
 // Operators that pool regions of images: RoiAlign, MaxRoiPool.
 
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/image/place_range.h"
 #include "encore/ir/import/onnx/image/sampling.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
 #include "encore/ir/support/status_macros.h"
@@ -10,6 +13,26 @@
 
 namespace encore::onnx {
 namespace {
+
+// The images [N, C, H, W] that `numbers`, the node's `input`, names: [R, C, H,
+// W]. A number of none ends the run.
+StatusOr<Value> ImagesAt(NodeContext& context, Value images, Value numbers,
+                         std::string_view input) {
+  GraphBuilder& g = context.builder();
+  const Shape shape = context.shape(images);
+  GatherAttrs gather;
+  ENCORE_ASSIGN_OR_RETURN(gather.out_of_range,
+                          RuleForPlaces(context, numbers, shape[0], input));
+  gather.slice_sizes = shape.dims();
+  gather.slice_sizes[0] = 1;
+  for (int64_t i = 1; i < shape.rank(); ++i) gather.offset_dims.push_back(i);
+  gather.collapsed_slice_dims = {0};
+  gather.start_index_map = {0};
+  gather.index_vector_dim = 1;
+  const Value taken = g.Gather(images, numbers, std::move(gather));
+  ENCORE_RETURN_IF_ERROR(g.status());
+  return taken;
+}
 
 struct RoiMode {
   int64_t height = 1, width = 1, samples = 0;
@@ -190,8 +213,8 @@ Status RoiAlign(NodeContext& context) {
                                      ", expected [N, C, H, W] and [R, 4]"));
   }
   ENCORE_RETURN_IF_ERROR(context.CheckVector(2, "batch_indices"));
-  Value images = g.Take(x, context.Input(2), 0);
-  ENCORE_RETURN_IF_ERROR(g.status());
+  ENCORE_ASSIGN_OR_RETURN(
+      Value images, ImagesAt(context, x, context.Input(2), "batch_indices"));
   const auto corner = [&](int64_t i) {
     return g.Squeeze(g.SliceAxis(rois, 1, i, i + 1), {1});
   };
@@ -269,7 +292,8 @@ Status MaxRoiPool(NodeContext& context) {
   };
   const Value lowest =
       context.Scalar(x.dtype(), -std::numeric_limits<double>::infinity());
-  Value best = g.Take(x, g.Cast(column(0), DType::kI64), 0);
+  ENCORE_ASSIGN_OR_RETURN(
+      Value best, ImagesAt(context, x, g.Cast(column(0), DType::kI64), "rois"));
   // First the rows of each bin, [R, C, bins, H, W] to [R, C, bins, W], then the
   // columns, [R, C, bins, bins, W].
   for (int d = 0; d < 2; ++d) {

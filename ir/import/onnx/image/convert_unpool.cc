@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "encore/ir/import/onnx/converters.h"
+#include "encore/ir/import/onnx/image/place_range.h"
 #include "encore/ir/import/onnx/image/window.h"
 #include "encore/ir/import/onnx/shapes/pad_to.h"
 #include "encore/ir/support/status_macros.h"
@@ -11,7 +12,8 @@
 namespace encore::onnx {
 namespace {
 
-// The first lengths[b] steps of sequence b in the opposite order.
+// The first lengths[b] steps of sequence b in the opposite order; lengths of
+// fewer than 0 or more than all steps end the run, as in ONNX Runtime.
 Status ReverseSequence(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(2, 2));
   GraphBuilder& g = context.builder();
@@ -28,11 +30,20 @@ Status ReverseSequence(NodeContext& context) {
         "order, and input sequence_lens must have an element per batch entry");
   }
   const Shape grid = {context.shape(x)[0], context.shape(x)[1]};
+  GatherAttrs gather;
+  // A length of all steps is the longest.
+  ENCORE_ASSIGN_OR_RETURN(
+      gather.out_of_range,
+      RuleForPlaces(context, lengths, grid[time] + 1, "sequence_lens"));
   lengths = g.Unsqueeze(lengths, {time});
   const Value at = g.Iota(DType::kI64, grid, time);
-  const Value from = g.Select(g.Compare(at, lengths, Comparison::kLt),
-                              g.Sub(g.Sub(lengths, 1), at), at);
-  GatherAttrs gather;
+  Value from = g.Select(g.Compare(at, lengths, Comparison::kLt),
+                        g.Sub(g.Sub(lengths, 1), at), at);
+  if (gather.out_of_range == OutOfRange::kError) {
+    // A length of too many steps has its last one there; one below 0 is no
+    // place.
+    from = g.Select(g.Compare(lengths, 0, Comparison::kLt), lengths, from);
+  }
   for (int i = 0; i < x.rank(); ++i) {
     gather.slice_sizes.push_back(i < 2 ? Dim(1) : context.shape(x)[i]);
     if (i >= 2) gather.offset_dims.push_back(i);

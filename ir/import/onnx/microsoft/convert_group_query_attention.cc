@@ -9,6 +9,7 @@
 #include "encore/ir/import/onnx/microsoft/heads.h"
 #include "encore/ir/import/onnx/microsoft/standard_calls.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
+#include "encore/ir/import/onnx/shapes/heads.h"
 #include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -373,7 +374,7 @@ Status GroupQueryAttention(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"com.microsoft.GroupQueryAttention", GroupQueryAttention, Op::kDotGeneral},
+    {"com.microsoft.GroupQueryAttention", GroupQueryAttention, Op::kAttention},
 };
 
 }  // namespace

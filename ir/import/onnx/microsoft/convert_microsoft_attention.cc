@@ -7,6 +7,7 @@
 #include "encore/ir/import/onnx/microsoft/heads.h"
 #include "encore/ir/import/onnx/microsoft/standard_calls.h"
 #include "encore/ir/import/onnx/shapes/dynamic_shape.h"
+#include "encore/ir/import/onnx/shapes/heads.h"
 #include "encore/ir/import/onnx/shapes/unify_dims.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -273,8 +274,8 @@ Status Attention(NodeContext& context) {
 }
 
 constexpr Converter kConverters[] = {
-    {"com.microsoft.Attention", Attention, Op::kDotGeneral},
-    {"com.microsoft.MultiHeadAttention", MultiHeadAttention, Op::kDotGeneral},
+    {"com.microsoft.Attention", Attention, Op::kAttention},
+    {"com.microsoft.MultiHeadAttention", MultiHeadAttention, Op::kAttention},
     {"com.microsoft.RotaryEmbedding", RotaryEmbedding, Op::kMul},
 };
 

@@ -48,28 +48,6 @@ StatusOr<int64_t> ReadHeadCount(NodeContext& context, std::string_view name) {
                                    ", expected a positive number"));
 }
 
-StatusOr<Value> SplitHeads(NodeContext& context, Value x, int64_t heads,
-                           std::string_view what) {
-  ENCORE_RETURN_IF_ERROR(context.builder().status());
-  const Shape shape = context.shape(x);
-  if (shape.rank() != 3 ||
-      (shape[2].is_constant() && shape[2].constant() % heads != 0)) {
-    return context.ShapeMismatch(StrCat("input ", what, " is ", x.type(),
-                                        ", expected rank 3 and a multiple of ",
-                                        heads, " heads"));
-  }
-  return context.builder().Transpose(
-      context.Reshape(x,
-                      {shape[0], shape[1], heads, FloorDiv(shape[2], heads)}),
-      {0, 2, 1, 3});
-}
-
-Value MergeHeads(NodeContext& context, Value x) {
-  const Value swapped = context.builder().Transpose(x, {0, 2, 1, 3});
-  const Shape shape = context.shape(swapped);
-  return context.Reshape(swapped, {shape[0], shape[1], shape[2] * shape[3]});
-}
-
 StatusOr<Value> MaskAndBias(NodeContext& context, int mask, int bias,
                             const MaskShape& shape, DType dtype) {
   GraphBuilder& g = context.builder();

@@ -15,13 +15,6 @@ namespace encore::onnx {
 // The attribute of that name, which says how many heads there are.
 StatusOr<int64_t> ReadHeadCount(NodeContext& context, std::string_view name);
 
-// [B, L, heads * D] as [B, heads, L, D]. InvalidArgument names `what`, an
-// input, where it has another rank or is no multiple of the heads wide.
-StatusOr<Value> SplitHeads(NodeContext& context, Value x, int64_t heads,
-                           std::string_view what);
-// [B, heads, L, D] as [B, L, heads * D].
-Value MergeHeads(NodeContext& context, Value x);
-
 // Attention over `keys` keys by queries of `batch` samples.
 struct MaskShape {
   Dim batch, keys;

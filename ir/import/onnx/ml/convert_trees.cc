@@ -57,6 +57,10 @@ StatusOr<Value> WithBase(NodeContext& context, Value scores, bool single) {
 // The scores of input 0, which compares as doubles where it or an attribute is
 // of these.
 StatusOr<Value> ScoresOf(NodeContext& context, TreeEnsemble* trees) {
+  if (context.Input(0).rank() != 2) {
+    return NodeContext::Error(
+        StrCat("input X is ", context.Input(0).type(), ", expected [N, F]"));
+  }
   if (context.Input(0).dtype() == DType::kF64) trees->dtype = DType::kF64;
   ENCORE_ASSIGN_OR_RETURN(const Value x, Rows(context, trees->dtype));
   return TreeScores(context, *trees, x);
@@ -70,10 +74,6 @@ Status TreeEnsembleV5(NodeContext& context) {
   ENCORE_RETURN_IF_ERROR(context.CheckInputs(1, 1));
   GraphBuilder& g = context.builder();
   const DType dtype = context.Input(0).dtype();
-  if (context.Input(0).rank() != 2) {
-    return NodeContext::Error(
-        StrCat("input X is ", context.Input(0).type(), ", expected [N, F]"));
-  }
   ENCORE_ASSIGN_OR_RETURN(TreeEnsemble trees, ReadTreeEnsemble(context, dtype));
   ENCORE_ASSIGN_OR_RETURN(const int64_t aggregate,
                           ReadChoice(context, "aggregate_function", 1, 4));

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "encore/ir/import/onnx/format/tensor_data.h"
+#include "encore/ir/import/onnx/ml/node_ids.h"
 #include "encore/ir/import/onnx/ml/scores.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -143,27 +143,6 @@ Status ReadLists(NodeContext& context, NodeLists* lists) {
   return OkStatus();
 }
 
-// Nodes and leaves by the ids of their trees and their own.
-class NodeIds {
- public:
-  Status Add(int64_t tree, int64_t id, TreeRef ref) {
-    if (refs_.emplace(std::pair(tree, id), ref).second) return OkStatus();
-    return NodeContext::Error(StrCat("attribute nodes_nodeids has node ", id,
-                                     " of tree ", tree, " twice"));
-  }
-  StatusOr<TreeRef> Find(std::string_view attribute, int64_t tree,
-                         int64_t id) const {
-    const auto found = refs_.find({tree, id});
-    if (found != refs_.end()) return found->second;
-    return NodeContext::Error(StrCat("attribute ", attribute, " names node ",
-                                     id, " of tree ", tree,
-                                     ", which is not there"));
-  }
-
- private:
-  std::map<std::pair<int64_t, int64_t>, TreeRef> refs_;
-};
-
 StatusOr<std::vector<Mode>> ReadModes(NodeContext& context) {
   ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           context.attributes().Strings("nodes_modes"));
@@ -186,6 +165,7 @@ StatusOr<std::vector<Mode>> ReadModes(NodeContext& context) {
 StatusOr<NodeIds> Number(const NodeLists& lists, const Ints& tree_ids,
                          const Ints& node_ids, TreeEnsemble* trees) {
   NodeIds ids;
+  ids.Reserve(lists.size());
   std::set<int64_t> known;
   for (size_t i = 0; i < lists.size(); ++i) {
     TreeRef ref;
@@ -197,9 +177,11 @@ StatusOr<NodeIds> Number(const NodeLists& lists, const Ints& tree_ids,
       trees->nodes.push_back({lists.features[i], lists.values[i]});
       trees->names.push_back(node_ids[i]);
     }
-    ENCORE_RETURN_IF_ERROR(ids.Add(tree_ids[i], node_ids[i], ref));
+    ids.Add(tree_ids[i], node_ids[i], ref);
+    if (i > 0 && tree_ids[i] == tree_ids[i - 1]) continue;
     if (known.insert(tree_ids[i]).second) trees->roots.push_back(ref);
   }
+  ENCORE_RETURN_IF_ERROR(ids.Build());
   return ids;
 }
 
@@ -214,7 +196,7 @@ Status AddVotes(NodeContext& context, const std::string& prefix,
                           attributes.Ints(prefix + "_ids", {}));
   ENCORE_ASSIGN_OR_RETURN(const TreeNumbers weights,
                           ReadTreeNumbers(context, prefix + "_weights"));
-  const std::string as = prefix + "_ids";
+  const std::string as = prefix + "_ids", nodes = prefix + "_nodeids";
   ENCORE_RETURN_IF_ERROR(
       CheckLength(prefix + "_treeids", tree_ids.size(), target_ids.size(), as));
   ENCORE_RETURN_IF_ERROR(
@@ -224,9 +206,8 @@ Status AddVotes(NodeContext& context, const std::string& prefix,
   if (weights.wide) trees->dtype = DType::kF64;
   trees->targets = targets < 0 ? 0 : targets;
   for (size_t i = 0; i < target_ids.size(); ++i) {
-    ENCORE_ASSIGN_OR_RETURN(
-        const TreeRef ref,
-        ids.Find(prefix + "_nodeids", tree_ids[i], node_ids[i]));
+    ENCORE_ASSIGN_OR_RETURN(const TreeRef ref,
+                            ids.Find(nodes, tree_ids[i], node_ids[i]));
     if (target_ids[i] < 0 || (targets >= 0 && target_ids[i] >= targets) ||
         target_ids[i] >= INT32_MAX) {
       return NodeContext::Error(

@@ -1,0 +1,195 @@
+// A disk that is full, read-only or not for programs, and processes that may
+// open few files, write short ones or have little memory: outputs are right, or
+// an error says what is missing, and all is well once there is room again. Each
+// runs in a process of its own, the disks in a namespace of their own.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "encore/ir/support/strings.h"
+#include "encore/tests/torture/scenario.h"
+#include "gtest/gtest.h"
+
+namespace encore::torture {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRefused = 77;
+
+// The sanitizers look at memory through pipes of their own.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr rlim_t kFewestDescriptors = 40;
+#else
+constexpr rlim_t kFewestDescriptors = 3;
+#endif
+
+// Runs `body` in a child process and gives its exit code, -1 where it was
+// killed. What `body` says goes to the log.
+int InProcess(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int code = body();
+    std::fflush(stdout);
+    _exit(code);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void WriteText(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+// Puts this process into a namespace where it may mount; false where that is
+// refused.
+bool EnterNamespace() {
+  const std::string user = StrCat("0 ", getuid(), " 1");
+  const std::string group = StrCat("0 ", getgid(), " 1");
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  WriteText("/proc/self/setgroups", "deny");
+  WriteText("/proc/self/uid_map", user);
+  WriteText("/proc/self/gid_map", group);
+  return true;
+}
+
+bool Mount(const std::string& folder, unsigned long flags) {
+  return mount("tmpfs", folder.c_str(), "tmpfs", flags, "size=512k") == 0;
+}
+
+// 0 where the outcome is what it may be: right, or an error of the package that
+// names a path. Prints what is not.
+int Judge(const char* when, const Scenario::Outcome& outcome) {
+  const bool named = outcome.package.ok() ||
+                     Message(outcome.package).find('/') != std::string::npos;
+  if (!outcome.is_wrong && outcome.import.ok() && outcome.load.ok() && named) {
+    return 0;
+  }
+  std::printf("%s: %s\n", when,
+              StrCat(outcome.is_wrong ? "wrong " : "", outcome.import, " ",
+                     outcome.load, " ", outcome.package)
+                  .c_str());
+  return 1;
+}
+
+int ExpectAll(const char* when, const Scenario& scenario) {
+  const Scenario::Outcome first = scenario.Run(), second = scenario.Run();
+  if (first.ok() && second.ok() && second.statistics.misses == 0) return 0;
+  Judge(when, first);
+  std::printf("%s: %d misses\n", when,
+              static_cast<int>(second.statistics.misses));
+  return 1;
+}
+
+class Limits : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  // Runs `body(scenario)` on a small disk of its own.
+  void OnDisk(unsigned long flags,
+              const std::function<int(const Scenario&)>& body) {
+    const int code = InProcess([&] {
+      if (!EnterNamespace() || !Mount(folder_, flags)) return kRefused;
+      const Scenario scenario(folder_ + "/work", GetParam());
+      scenario.Reset();
+      return body(scenario);
+    });
+    if (code == kRefused) {
+      GTEST_SKIP() << "the system refuses namespaces of mounts (unshare)";
+    }
+    EXPECT_EQ(code, 0);
+  }
+
+  const std::string folder_ = testing::TempDir() + "limits";
+};
+
+TEST_P(Limits, AFullDisk) {
+  OnDisk(0, [&](const Scenario& scenario) {
+    const std::string filler = folder_ + "/filler";
+    int failed = 0;
+    for (const bool warm : {false, true}) {
+      if (warm) failed |= ExpectAll("before", scenario);
+      {
+        std::ofstream file(filler, std::ios::binary);
+        const std::string page(4096, 'x');
+        while (file << page << std::flush) {
+        }
+      }
+      for (int i = 0; i < 3; ++i) failed |= Judge("full", scenario.Run());
+      fs::remove(filler);
+      failed |= ExpectAll("room again", scenario);
+    }
+    return failed;
+  });
+}
+
+TEST_P(Limits, AReadOnlyDisk) {
+  OnDisk(0, [&](const Scenario& scenario) {
+    int failed = 0;
+    for (const bool warm : {false, true}) {
+      if (warm) failed |= ExpectAll("before", scenario);
+      const auto remount = [&](unsigned long flags) {
+        return mount("tmpfs", folder_.c_str(), "tmpfs", MS_REMOUNT | flags,
+                     "size=512k");
+      };
+      if (remount(MS_RDONLY) != 0) return kRefused;
+      for (int i = 0; i < 3; ++i) failed |= Judge("read-only", scenario.Run());
+      if (remount(0) != 0) return kRefused;
+      failed |= ExpectAll("writable again", scenario);
+    }
+    return failed;
+  });
+}
+
+// Code is run from memory, not from the disk that it lies on.
+TEST_P(Limits, ADiskThatIsNotForPrograms) {
+  OnDisk(MS_NOEXEC | MS_NOSUID | MS_NODEV, [](const Scenario& scenario) {
+    return ExpectAll("not for programs", scenario);
+  });
+}
+
+TEST_P(Limits, OfTheProcess) {
+  const Scenario scenario(folder_ + "/work", GetParam());
+  struct Limit {
+    int resource;
+    rlim_t least, most, step;
+  };
+  for (const auto& [resource, least, most, step] :
+       {Limit{RLIMIT_NOFILE, kFewestDescriptors, 40, 1},
+        Limit{RLIMIT_FSIZE, 0, 40 << 10, 1 << 10}}) {
+    for (rlim_t value = least; value <= most; value += step) {
+      scenario.Reset();
+      const int code = InProcess([&] {
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{value, value};
+        if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) {
+          return kRefused;
+        }
+        // With few descriptors a model may not be read, or a library.
+        const Scenario::Outcome outcome = scenario.Run();
+        return outcome.is_wrong ? 1 : 0;
+      });
+      EXPECT_EQ(code, 0) << "limit " << resource << " at " << value;
+      EXPECT_EQ(ExpectAll("without limits", scenario), 0)
+          << "limit " << resource << " at " << value;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Limits, testing::Values("ref", "cpu"));
+
+}  // namespace
+}  // namespace encore::torture

@@ -1,0 +1,78 @@
+// The power goes at each call of a cold start, and at each of a warm one. What
+// was not synced is lost or not, as a seed draws. The next run is right, and
+// the one after it finds all that it kept.
+#include "encore/ir/testing/power_cut.h"
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "encore/ir/support/strings.h"
+#include "encore/tests/torture/scenario.h"
+#include "gtest/gtest.h"
+
+namespace encore::torture {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PowerCutTest : public testing::Test {
+ protected:
+  // Whether there was a call of that number to be cut at.
+  bool CutAndHeal(uint64_t number, uint64_t seed) {
+    const std::string copies = folder_ + "/copies";
+    fs::remove_all(copies);
+    fs::create_directories(copies);
+    PowerCut disk(copies);
+    {
+      const ScopedSystemCalls scope(&disk);
+      disk.CutAt(number);
+      EXPECT_FALSE(scenario_.Run().is_wrong);
+    }
+    const bool cut = disk.calls() > number;
+    disk.Lose(seed);
+    const std::string what = StrCat("call ", number, ", seed ", seed);
+    const Scenario::Outcome healed = scenario_.Run();
+    EXPECT_TRUE(healed.ok()) << what << ": " << healed.import << " "
+                             << healed.load << " " << healed.package;
+    const Scenario::Outcome recalled = scenario_.Run();
+    EXPECT_TRUE(recalled.ok()) << what;
+    EXPECT_EQ(recalled.statistics.misses, 0) << what;
+    EXPECT_TRUE(recalled.log.empty()) << what << ": " << recalled.log[0];
+    const auto left = scenario_.Leftovers();
+    EXPECT_TRUE(left.empty()) << what << ": left " << left[0];
+    return cut;
+  }
+
+  const std::string folder_ = testing::TempDir() + "power_cut";
+  const Scenario scenario_{folder_ + "/work", "ref"};
+};
+
+TEST_F(PowerCutTest, OfAColdStart) {
+  int cuts = 0;
+  for (uint64_t number = 0; !HasFailure(); ++number) {
+    bool cut = false;
+    for (uint64_t seed = 2 * number; seed < 2 * number + 2; ++seed) {
+      scenario_.Reset();
+      cut |= CutAndHeal(number, seed);
+    }
+    if (!cut) break;
+    cuts += 2;
+  }
+  std::cout << cuts << " cuts\n";
+}
+
+// The package is written anew over the old one, and uses are recorded.
+TEST_F(PowerCutTest, OfAWarmStart) {
+  int cuts = 0;
+  for (uint64_t number = 0; !HasFailure(); ++number) {
+    scenario_.Reset();
+    ASSERT_TRUE(scenario_.Run().ok());
+    if (!CutAndHeal(number, number)) break;
+    ++cuts;
+  }
+  std::cout << cuts << " cuts\n";
+}
+
+}  // namespace
+}  // namespace encore::torture
