@@ -67,7 +67,7 @@ proto_lang_toolchain(
 def _ask(rctx, arguments, remedy):
     result = rctx.execute(arguments)
     if result.return_code != 0:
-        fail("%s failed: %s\nRun ./encore setup%s." % (" ".join(arguments), result.stderr.strip(), remedy))
+        fail("%s failed: %s\nRun ./encore setup tests%s." % (" ".join(arguments), result.stderr.strip(), remedy))
     return [word for word in result.stdout.strip().split(" ") if word]
 
 def _prefer_archives(rctx, words):
@@ -137,7 +137,7 @@ def _folder_repository_impl(rctx):
     for link, target in rctx.attr.links.items():
         path = rctx.path(base + "/" + target)
         if not path.exists:
-            fail("%s does not exist; run ./encore setup, which installs it." % path)
+            fail("%s does not exist; run ./encore setup tests, which installs it." % path)
         rctx.symlink(path, link)
     rctx.file("BUILD.bazel", rctx.attr.build)
 

@@ -81,7 +81,7 @@ def _load():
         except OSError:
             continue
     else:
-        raise SystemExit('lint: libclang 19 is not here; run ./encore setup, which installs libclang1-19')
+        raise SystemExit('lint: libclang 19 is not here; run ./encore setup tests, which installs libclang1-19')
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result
