@@ -131,15 +131,12 @@ Results RunOnHost(Op op, const Attributes& attributes, const Literals& operands,
 }
 
 // Evaluates a node without bodies whose attributes have constant dims, but for
-// the symbols that it defines.
+// the symbols that it defines. REQUIRES aligned operands.
 Results RunPlain(Op op, const Attributes& attributes, Literals operands,
                  const EvaluateOptions& options,
                  std::span<const Symbol> symbols = {}) {
   std::vector<TensorType> types;
-  for (Literal& operand : operands) {
-    types.push_back(operand.type());
-    operand = operand.Aligned();
-  }
+  for (const Literal& operand : operands) types.push_back(operand.type());
   ENCORE_ASSIGN_OR_RETURN(const std::vector<TensorType> results,
                           InferTypes({op, attributes, types, {}, symbols}));
   if (Info(op).has(kNonFlatValues)) {
@@ -250,7 +247,8 @@ Status Evaluation::BindArguments(std::span<const Literal> given) {
 Literals Evaluation::TakeOperands(NodeId node) {
   Literals operands;
   for (const ValueId operand : graph_.operands(node)) {
-    operands.push_back(*values_[operand.value()]);
+    // What lies in a mapped file, a constant or an argument, need not be.
+    operands.push_back(values_[operand.value()]->Aligned());
   }
   for (const ValueId operand : graph_.operands(node)) {
     if (--uses_[operand.value()] == 0) values_[operand.value()].reset();
@@ -349,8 +347,9 @@ StatusOr<std::vector<Literal>> Evaluate(const Graph& graph,
 StatusOr<std::vector<Literal>> EvaluateNode(Op op, const Attributes& attributes,
                                             std::span<const Literal> operands,
                                             const EvaluateOptions& options) {
-  return RunPlain(op, attributes, Literals(operands.begin(), operands.end()),
-                  options);
+  Literals aligned;
+  for (const Literal& operand : operands) aligned.push_back(operand.Aligned());
+  return RunPlain(op, attributes, std::move(aligned), options);
 }
 
 std::optional<std::vector<Literal>> FoldByEvaluation(

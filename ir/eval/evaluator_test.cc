@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "encore/ir/build/builder.h"
 
@@ -11,7 +17,17 @@ namespace {
 
 using Values = std::vector<double>;
 
-// The outputs of a one-output graph as doubles.
+// The same literal at an odd address, as a mapped file may have it.
+Literal Unaligned(const Literal& literal) {
+  const auto bytes = literal.bytes();
+  const auto owner = std::make_shared<std::vector<std::byte>>(bytes.size() + 2);
+  const size_t at = reinterpret_cast<uintptr_t>(owner->data()) % 2 == 0 ? 1 : 0;
+  std::ranges::copy(bytes, owner->begin() + at);
+  return *Literal::Map(literal.dtype(), literal.dims(),
+                       std::span(*owner).subspan(at, bytes.size()), owner);
+}
+
+// The outputs of a one-output graph as doubles, wherever the arguments lie.
 Values OutputOf(GraphBuilder& g, Value output,
                 std::span<const Literal> arguments) {
   const StatusOr<Graph> graph = g.Build({{"y", output}});
@@ -21,6 +37,9 @@ Values OutputOf(GraphBuilder& g, Value output,
   EXPECT_TRUE(results.ok()) << results.status();
   Values values;
   if (!results.ok()) return values;
+  std::vector<Literal> unaligned;
+  for (const Literal& x : arguments) unaligned.push_back(Unaligned(x));
+  EXPECT_EQ(Evaluate(*graph, unaligned)->front(), results->front());
   for (int64_t i = 0; i < results->front().element_count(); ++i) {
     values.push_back(results->front().AsDouble(i));
   }

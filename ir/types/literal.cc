@@ -272,12 +272,24 @@ void Literal::SetInt(int64_t i, int64_t value) {
               BitWidth(dtype_) / 8);
 }
 
-Literal Literal::Aligned() const {
-  if (kind_ != ValueKind::kTensor || IsString(dtype_) || IsPacked(dtype_)) {
-    return *this;
+bool Literal::IsAligned() const {
+  if (IsString(dtype_) || IsPacked(dtype_)) return true;
+  if (kind_ == ValueKind::kTensor) {
+    return reinterpret_cast<uintptr_t>(data_) % (BitWidth(dtype_) / 8) == 0;
   }
-  if (reinterpret_cast<uintptr_t>(data_) % (BitWidth(dtype_) / 8) == 0)
-    return *this;
+  return std::ranges::all_of(elements(), &Literal::IsAligned);
+}
+
+Literal Literal::Aligned() const {
+  if (IsAligned()) return *this;
+  if (kind_ != ValueKind::kTensor) {
+    std::vector<Literal> aligned;
+    for (const Literal& element : elements()) {
+      aligned.push_back(element.Aligned());
+    }
+    return kind_ == ValueKind::kSequence ? Sequence(dtype_, std::move(aligned))
+                                         : Optional(std::move(aligned.front()));
+  }
   Literal copy(dtype_, dims_);
   std::memcpy(copy.mutable_data_, data_, size_);
   return copy;

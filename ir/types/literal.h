@@ -124,8 +124,8 @@ class Literal {
   void SetDouble(int64_t i, double value);
   void SetInt(int64_t i, int64_t value);
 
-  // This literal where its bytes are aligned to its element, else a copy that
-  // is.
+  // This literal where its bytes, and those of its elements, are aligned to the
+  // dtype, else a copy that is.
   Literal Aligned() const;
   // The same elements under other dims; REQUIRES the same element count. Shares
   // bytes.
@@ -143,6 +143,7 @@ class Literal {
 
  private:
   void CheckAccess(size_t size, size_t alignment) const;
+  bool IsAligned() const;
   // All of them, but for packed elements that end within a byte.
   std::byte UsedBitsOfLastByte() const;
   // Whether an unused bit of the last byte is not 0.

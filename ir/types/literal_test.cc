@@ -63,6 +63,19 @@ TEST(Literal, UnalignedBytesAreReadAndCopied) {
   EXPECT_EQ(literal->Aligned(), *literal);
 }
 
+TEST(Literal, ElementsOfSequencesAndOptionalsAreAlignedToo) {
+  std::byte bytes[9] = {};
+  const Literal unaligned = *Literal::Map(
+      DType::kI32, {2}, std::span<const std::byte>(bytes + 1, 8), nullptr);
+  const Literal given = Literal::Optional(Literal::Sequence(
+      DType::kI32, {Literal::FromValues<int32_t>({1}, {1}), unaligned}));
+  const Literal aligned = given.Aligned();
+  EXPECT_EQ(aligned, given);
+  EXPECT_EQ(aligned.elements()[0].elements()[1].values<int32_t>()[1], 0);
+  const Literal absent = Literal::Absent(DType::kI32, ValueKind::kOptional);
+  EXPECT_EQ(absent.Aligned(), absent);
+}
+
 TEST(Literal, UnusedBitsOfPackedElementsDoNotCount) {
   for (const DType dtype : {DType::kI4, DType::kU4, DType::kF4E2M1}) {
     const std::byte clean[] = {std::byte{0x21}, std::byte{0x03}};

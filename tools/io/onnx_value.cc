@@ -216,20 +216,6 @@ const std::string* MapOf(
   return nullptr;
 }
 
-// Tensors lie in the file as they come.
-Literal Aligned(Literal value) {
-  const DType dtype = value.dtype();
-  const ValueKind kind = value.kind();
-  if (kind == ValueKind::kTensor) return value.Aligned();
-  std::vector<Literal> elements = std::move(value).TakeElements();
-  for (Literal& element : elements) element = Aligned(std::move(element));
-  if (kind == ValueKind::kSequence) {
-    return Literal::Sequence(dtype, std::move(elements));
-  }
-  return elements.empty() ? Literal::Absent(dtype, kind)
-                          : Literal::Optional(std::move(elements.front()));
-}
-
 }  // namespace
 
 StatusOr<Literal> ReadOnnxValue(const std::string& path,
@@ -240,7 +226,7 @@ StatusOr<Literal> ReadOnnxValue(const std::string& path,
                           std::nullopt};
   StatusOr<Literal> value = onnx::ToValue(file->bytes(), wanted, {file, ""});
   if (!value.ok()) return Annotate(value.status(), path);
-  return Aligned(*std::move(value));
+  return value->Aligned();  // tensors lie in the file as they come
 }
 
 StatusOr<std::vector<Literal>> ReadModelValue(const std::string& path,
