@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""How far small programs as people write them are from the same programs as an expert writes them.
+
+  programs.py TOOL [PATTERN…] [--seconds S] [--limit R] [--compile FLAG]…
+
+The pairs are tests/programs/*/*.txt: both programs are compiled with the same flags, at the sizes of the file's `bind`,
+and replayed in turns (`encore replay bench --baseline`). Prints for each the fastest call of both in microseconds, the
+ratio (written by expert's) of medians with its 95 % interval; then how many are above the limit, and the geometric mean.
+"""
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / 'programs'
+
+
+def split(path):
+    """(the flags of its sizes, the program as written, as an expert writes it)."""
+    written, expert = path.read_text().split('// ----\n')
+    flags = []
+    for line in written.splitlines():
+        if line.startswith('// bind: '):
+            for size in line.removeprefix('// bind: ').split(','):
+                flags += ['--bind', size.strip()]
+    return flags, written, expert
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f'{" ".join(map(str, command))}\nended with {done.returncode}: {done.stderr.strip()}')
+    return done.stdout
+
+
+def compare(tool, path, arguments, work):
+    flags, *programs = split(path)
+    packages = []
+    for name, text in zip(('written', 'expert'), programs):
+        source = work / f'{path.stem}.{name}.txt'
+        source.write_text(text)
+        packages.append(source.with_suffix('.encore'))
+        run([tool, 'compile', source, '-o', packages[-1], *flags, *arguments.compile])
+    return json.loads(run([tool, 'replay', 'bench', packages[0], '--baseline', packages[1],
+                           '--seconds', str(arguments.seconds), '--json']))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('tool', help='the program encore')
+    parser.add_argument('patterns', nargs='*', help='only programs whose theme/name has one of these in it')
+    parser.add_argument('--seconds', type=float, default=1, help='of replays a pair (default 1)')
+    parser.add_argument('--limit', type=float, default=1.15, help='of the ratio (default 1.15)')
+    parser.add_argument('--compile', action='append', default=[], metavar='FLAG',
+                        help='a flag of `encore compile` for both programs, such as --compile=--threads=1')
+    arguments = parser.parse_args()
+
+    paths = [path for path in sorted(FOLDER.glob('*/*.txt'))
+             if not arguments.patterns or any(p in f'{path.parent.name}/{path.stem}' for p in arguments.patterns)]
+    if not paths:
+        raise SystemExit(f'no program of {FOLDER} has {" or ".join(arguments.patterns)} in its name')
+    ratios = []
+    print(f'{"program":60} {"written":>10} {"expert":>10} {"ratio":>8}  95 %')
+    with tempfile.TemporaryDirectory() as work:
+        for path in paths:
+            found = compare(arguments.tool, path, arguments, pathlib.Path(work))
+            baseline = found['baseline']
+            ratio = baseline['ratio']
+            ratios.append(ratio['median'])
+            print(f'{path.parent.name + "/" + path.stem:60} {found["latency_us"]["min"]:10.1f} '
+                  f'{baseline["latency_us"]["min"]:10.1f} {ratio["median"]:8.2f}  '
+                  f'{ratio["low"]:.2f} to {ratio["high"]:.2f}', flush=True)
+    above = [ratio for ratio in ratios if ratio > arguments.limit]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    print(f'{len(above)} of {len(ratios)} above {arguments.limit}; geometric mean of all {mean:.2f}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
