@@ -169,9 +169,8 @@ Reached LoadHostileEntry(std::string bytes) {
   if (container == nullptr) return Reached::kNothing;
   const auto ingredients = ReadEntryIngredients(*container);
   const auto table = ReadEntryMeasurements(*container);
-  for (const Status& status : {ingredients.status(), table.status()}) {
-    CheckClear(status, {StatusCode::kDataLoss, StatusCode::kNotFound});
-  }
+  CheckDamage(ingredients.status());
+  CheckDamage(table.status());
   if (!ingredients.ok()) return Reached::kContainer;
   ENCORE_CHECK_OK(CheckEntry(*container, *ingredients));
   KeyIngredients others = *ingredients;
@@ -180,7 +179,7 @@ Reached LoadHostileEntry(std::string bytes) {
   CheckClear(CheckAddress(*container, kGraphKind, KeyOf(*ingredients)),
              {StatusCode::kDataLoss, StatusCode::kNotFound});
   auto plan = ReadEntry(container);
-  CheckClear(plan.status(), {StatusCode::kDataLoss, StatusCode::kNotFound});
+  CheckDamage(plan.status());
   if (!plan.ok() || !table.ok()) return Reached::kContainer;
   const auto executable = PutOnDevices(*std::move(plan));
   if (executable == nullptr) return Reached::kContents;
