@@ -39,7 +39,14 @@ const uint8_t* DataOf(const std::string& bytes) {
   return reinterpret_cast<const uint8_t*>(bytes.data());
 }
 
+// Where ENCORE_FUZZ_LAST names a file, it has the input of the run that ended
+// the program.
 void RunOne(const std::string& bytes) {
+  static const char* const last = std::getenv("ENCORE_FUZZ_LAST");
+  if (last != nullptr) {
+    std::ofstream file(last, std::ios::binary | std::ios::trunc);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
   LLVMFuzzerTestOneInput(DataOf(bytes), bytes.size());
 }
 
