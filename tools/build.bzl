@@ -90,12 +90,25 @@ def encore_cc_benchmark(name, linkopts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def encore_cc_fuzz(name, linkopts = [], tags = [], **kwargs):
-    """A libFuzzer target; built and run with --config=fuzz only."""
+def encore_cc_fuzz(name, linkopts = [], tags = [], deps = [], corpus = [], mutants = 1000, size = "small", **kwargs):
+    """A libFuzzer target, built and run with --config=fuzz only, and `<name>_test`, which runs it on the files of
+    `corpus` and so many mutants of them (ir/testing/fuzz_test.cc)."""
     encore_cc_binary(
         name = name,
         testonly = True,
         linkopts = ["-fsanitize=fuzzer"] + linkopts,
         tags = tags + ["manual"],
+        deps = deps,
         **kwargs
     )
+    if corpus:
+        encore_cc_test(
+            name = name + "_test",
+            size = size,
+            args = [str(mutants)] + ["$(locations %s)" % file for file in corpus],
+            data = corpus,
+            linkopts = linkopts,
+            tags = tags,
+            deps = deps + ["//ir/testing:fuzz_test"],
+            **kwargs
+        )

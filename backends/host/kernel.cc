@@ -50,8 +50,8 @@ class Cursor {
 Status CopyOut(const Literal& literal, std::span<std::byte> to) {
   const auto bytes = literal.bytes();
   if (bytes.size() != to.size()) {
-    return InternalError(StrCat("a tensor of ", bytes.size(),
-                                " bytes for a buffer of ", to.size()));
+    return InvalidArgumentError(StrCat("a tensor of ", bytes.size(),
+                                       " bytes for a buffer of ", to.size()));
   }
   if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
   return OkStatus();

@@ -95,7 +95,13 @@ StatusOr<RecalledPlan> PlanMaker::Recall(
   recalled.plan = {
       std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
       std::move(measurements)};
-  ENCORE_ASSIGN_OR_RETURN(recalled.executable, OnDevices(recalled.plan));
+  auto executable = OnDevices(recalled.plan);
+  // A plan that does not verify was not compiled, whatever its checksum says.
+  if (executable.status().code() == StatusCode::kInvalidArgument) {
+    return DataLossError(StrCat("plan: ", Message(executable.status())));
+  }
+  if (!executable.ok()) return executable.status();
+  recalled.executable = *std::move(executable);
   recalled.container = std::move(container);
   return recalled;
 }

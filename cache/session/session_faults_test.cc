@@ -1,6 +1,7 @@
 // Sessions where something is not what it says, changes or fails: plans of
 // others, entries that cannot be loaded or were moved, compiles that end by an
 // exception, other processes that do not end.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -13,7 +14,10 @@
 #include "encore/cache/session/plan_file.h"
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/session_test_fixture.h"
+#include "encore/cache/store/container_writer.h"
+#include "encore/cache/store/entry.h"
 #include "encore/cache/store/trust.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 
 namespace encore::cache {
 namespace {
@@ -66,6 +70,37 @@ TEST_F(SessionFaultsTest, ForeignCodeAndWhatItComputesStayInMemory) {
   EXPECT_TRUE(*LoadPlan(*session, path, Model(3), CodeTrust::kCompileInstead));
   EXPECT_EQ(First(*session, Model(3)), 7);
   EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+}
+
+// Entries whose checksums are right, and which are no entries all the same: one
+// without its plan, and one with a plan that does not verify.
+TEST_F(SessionFaultsTest, AnEntryThatIsNoneIsMadeAgain) {
+  for (const bool has_plan : {false, true}) {
+    fs::remove_all(folder_);
+    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+    const auto disk = Disk();
+    const auto listed = disk->List();
+    const auto entry =
+        std::ranges::find(listed, "graph", &DiskStore::Entry::kind);
+    ASSERT_NE(entry, listed.end());
+    const auto container = disk->Get("graph", entry->key);
+    ContainerWriter writer;
+    writer.Add(SectionType::kHeadline,
+               *container->Read(SectionType::kHeadline));
+    auto graph = ReadEntry(container);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    graph->inputs.clear();
+    const auto plan = runtime::SerializeCompiledGraph(*graph);
+    if (has_plan) writer.Add(SectionType::kCompiledGraph, plan);
+    ASSERT_TRUE(disk->Put("graph", entry->key, writer));
+    log_.clear();
+    EXPECT_EQ(First(*NewSession(), Model(3)), 7);
+    ASSERT_EQ(log_.size(), 1u);
+    EXPECT_EQ(disk->Bad().size(), 1u);
+    const auto session = NewSession();
+    EXPECT_EQ(First(*session, Model(3)), 7);
+    EXPECT_EQ(session->statistics().misses, 0);
+  }
 }
 
 // An entry that cannot be loaded now is as good as it was.

@@ -158,7 +158,7 @@ StatusOr<std::span<const std::byte>> Container::Read(SectionType type,
                                                      uint64_t index) const {
   const Section* section = Find(type, index);
   if (section == nullptr) {
-    return NotFoundError(
+    return DataLossError(
         StrCat(path_, ": no section ", Name(type), " ", index));
   }
   ENCORE_RETURN_IF_ERROR(Verify(*section));

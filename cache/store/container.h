@@ -80,9 +80,9 @@ class Container {
   const Section* Find(SectionType type, uint64_t index = 0) const;
   size_t Count(SectionType type) const;
 
-  // The bytes, once their checksum is right: DataLoss otherwise, NotFound where
-  // there is no such section. Cost: one pass over the section. The span lives
-  // as long as the container.
+  // The bytes, once their checksum is right: DataLoss otherwise, also where
+  // there is no such section, which whoever reads it cannot do without. Cost:
+  // one pass over the section. The span lives as long as the container.
   StatusOr<std::span<const std::byte>> Read(SectionType type,
                                             uint64_t index = 0) const;
   Status Verify(const Section& section) const;

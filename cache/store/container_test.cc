@@ -48,7 +48,7 @@ TEST(Container, KeepsSectionsInOrder) {
   EXPECT_EQ(Text(*(*container)->Read(SectionType::kWeights, 1)), "second");
   EXPECT_EQ((*container)->Find(SectionType::kWeights)->offset % 128, 0u);
   EXPECT_EQ((*container)->Read(SectionType::kCode).status().code(),
-            StatusCode::kNotFound);
+            StatusCode::kDataLoss);
   EXPECT_EQ(Small().size(), Small().ToBytes()->size());
 }
 

@@ -62,8 +62,9 @@ std::vector<NodeId> PostOrder(const Graph& graph) {
 
 class Writer {
  public:
-  Writer(const Graph& graph, Stencil* stencil)
-      : graph_(graph), stencil_(stencil) {}
+  Writer(const Graph& graph, Stencil* stencil,
+         const stencil::KnownDigests& known)
+      : graph_(graph), stencil_(stencil), known_(known) {}
 
   void Write() {
     Plan(graph_);
@@ -224,7 +225,9 @@ class Writer {
       out_.Byte(static_cast<uint8_t>(LiteralForm::kBytes));
       out_.Raw(value.Canonical().bytes());
     } else {
-      const Digest digest = LiteralDigest(value);
+      const auto known = known_.find(stencil::KeyOf(value));
+      const Digest digest =
+          known == known_.end() ? LiteralDigest(value) : known->second;
       out_.Byte(static_cast<uint8_t>(LiteralForm::kDigest));
       out_.Raw(digest.view());
       if (digests_.insert(digest).second)
@@ -234,6 +237,7 @@ class Writer {
 
   const Graph& graph_;
   Stencil* stencil_;
+  const stencil::KnownDigests& known_;
   ByteWriter out_;
   std::unordered_map<const Graph*, std::vector<NodeId>> orders_;
   // Numbers of the symbols that are used, in the order of their first use.
@@ -257,8 +261,14 @@ std::optional<uint32_t> Stencil::NumberOf(const Graph& graph,
 
 Stencil MakeStencil(const Graph& graph) {
   Stencil stencil;
-  Writer(graph, &stencil).Write();
+  Writer(graph, &stencil, {}).Write();
   return stencil;
+}
+
+std::string stencil::BytesOf(const Graph& graph, const KnownDigests& known) {
+  Stencil stencil;
+  Writer(graph, &stencil, known).Write();
+  return std::move(stencil.bytes);
 }
 
 Digest LiteralDigest(const Literal& literal) {

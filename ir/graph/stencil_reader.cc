@@ -19,7 +19,7 @@ class Reader {
  public:
   Reader(std::string_view bytes, std::span<const Literal> constants,
          const StencilNames& names)
-      : in_(bytes), names_(names) {
+      : bytes_(bytes), in_(bytes), names_(names) {
     for (const Literal& constant : constants) {
       constants_.emplace(LiteralDigest(constant), constant);
     }
@@ -44,6 +44,11 @@ class Reader {
     ENCORE_RETURN_IF_ERROR(ReadGraph(&graph, 0));
     if (!in_.done())
       return InvalidArgumentError("stencil: bytes after the end");
+    // Nodes that no output needs, dims in another form, defaults written out:
+    // the same graph has one stencil, and one key.
+    if (stencil::BytesOf(graph, known_) != bytes_) {
+      return InvalidArgumentError("stencil: not in canonical form");
+    }
     return graph;
   }
 
@@ -246,15 +251,18 @@ class Reader {
           return in_.Fail();
         }
         *value = found->second;
+        known_.emplace(stencil::KeyOf(*value), digest);
         return;
       }
     }
     in_.Fail();
   }
 
+  const std::string_view bytes_;
   ByteReader in_;
   const StencilNames names_;
   std::map<Digest, Literal> constants_;
+  stencil::KnownDigests known_;
   std::vector<std::string_view> texts_;
   uint32_t symbols_ = 0;
   uint32_t next_number_ = 0;

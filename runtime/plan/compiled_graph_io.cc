@@ -1,20 +1,15 @@
 #include "encore/runtime/plan/compiled_graph_io.h"
 
 #include <bit>
-#include <concepts>
 #include <cstring>
-#include <string>
-#include <type_traits>
 #include <utility>
 
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/support/typed_id.h"
 #include "encore/ir/types/dim.h"
 #include "encore/ir/types/dim_codec.h"
-#include "encore/ir/types/dtype.h"
-#include "encore/ir/types/shape.h"
+#include "encore/runtime/plan/compiled_graph_fields.h"
 
 namespace encore::runtime {
 namespace {
@@ -25,15 +20,7 @@ constexpr uint32_t kMagic = 0x31474345;  // "ECG1"
 
 size_t AlignUp(size_t n) { return RoundUp(n, size_t{kAlignment}); }
 
-// What an item of a list takes at least.
-template <typename T>
-constexpr size_t kLeastBytes = sizeof(uint32_t);
-template <>
-constexpr size_t kLeastBytes<Dim> = 2;
-
-// Appends values; Reader has the same members and reads them back, so that one
-// Transfer function per struct is both directions: it takes a struct that is
-// const for Writer and open for Reader (Is).
+// Appends the fields (compiled_graph_fields.h).
 class Writer {
  public:
   static constexpr bool kReads = false;
@@ -68,6 +55,7 @@ class Writer {
   }
 };
 
+// Reads what Writer wrote.
 class Reader {
  public:
   static constexpr bool kReads = true;
@@ -119,203 +107,6 @@ class Reader {
   std::span<const std::byte> rest_;
   bool ok_ = true;
 };
-
-template <typename S, typename T>
-concept Is = std::same_as<std::remove_const_t<S>, T>;
-
-template <typename Tag>
-void Transfer(Writer& a, const TypedId<Tag>& id) {
-  a.Integer(id.valid() ? id.value() : UINT32_MAX);
-}
-template <typename Tag>
-void Transfer(Reader& a, TypedId<Tag>& id) {
-  uint32_t value = UINT32_MAX;
-  a.Integer(value);
-  id = value == UINT32_MAX ? TypedId<Tag>() : TypedId<Tag>(value);
-}
-template <typename Archive, Is<uint32_t> S>
-void Transfer(Archive& a, S& value) {
-  a.Integer(value);
-}
-template <typename Archive, Is<Dim> S>
-void Transfer(Archive& a, S& dim) {
-  a.Extent(dim);
-}
-template <typename Archive, Is<std::string> S>
-void Transfer(Archive& a, S& text) {
-  a.Bytes(text);
-}
-
-// A count and that many items.
-template <typename Archive, typename List>
-  requires Is<List, std::vector<typename List::value_type>>
-void Transfer(Archive& a, List& list) {
-  a.Resize(list, kLeastBytes<typename List::value_type>);
-  for (auto& item : list) {
-    if (!a.ok()) return;
-    Transfer(a, item);
-  }
-}
-
-template <typename Archive, Is<DeviceInfo> S>
-void Transfer(Archive& a, S& device) {
-  Transfer(a, device.backend);
-  a.Integer(device.ordinal);
-  Transfer(a, device.pool);
-}
-template <typename Archive, Is<PoolInfo> S>
-void Transfer(Archive& a, S& pool) {
-  Transfer(a, pool.device);
-}
-template <typename Archive, Is<SymbolInfo> S>
-void Transfer(Archive& a, S& symbol) {
-  a.Integer(symbol.lower);
-  a.Integer(symbol.upper);
-  a.Enum(symbol.source, SymbolInfo::Source::kSlot);
-  a.Integer(symbol.index);
-  a.Integer(symbol.element);
-  Transfer(a, symbol.message);
-}
-
-template <typename Archive, Is<TensorType> S>
-void Transfer(Archive& a, S& type) {
-  auto dtype = static_cast<uint8_t>(type.dtype);
-  a.Integer(dtype);
-  if constexpr (Archive::kReads) {
-    if (!IsValidDType(dtype)) return a.Fail();
-    type.dtype = static_cast<DType>(dtype);
-  }
-  a.Enum(type.kind, ValueKind::kOptionalSequence);
-  if constexpr (Archive::kReads) {
-    Transfer(a, type.shape.mutable_dims());
-    if (type.shape.rank() > kMaxRank) a.Fail();
-  } else {
-    Transfer(a, type.shape.dims());
-  }
-}
-
-template <typename Archive, Is<Slot> S>
-void Transfer(Archive& a, S& slot) {
-  a.Enum(slot.role, SlotRole::kTemporary);
-  a.Enum(slot.is_arena, true);
-  Transfer(a, slot.type);
-  Transfer(a, slot.pool);
-  Transfer(a, slot.bytes);
-  Transfer(a, slot.base);
-  Transfer(a, slot.offset);
-  Transfer(a, slot.blob);
-  a.Integer(slot.blob_offset);
-}
-
-template <typename Archive, Is<KernelBinary> S>
-void Transfer(Archive& a, S& binary) {
-  Transfer(a, binary.backend);
-  Transfer(a, binary.artifact);
-  Transfer(a, binary.entry);
-  a.Bytes(binary.params);
-  Transfer(a, binary.requirements);
-  a.Integer(binary.reads);
-  a.Integer(binary.writes);
-  a.Integer(binary.args);
-}
-
-template <typename Archive, Is<Allocate> S>
-void Transfer(Archive& a, S& op) {
-  Transfer(a, op.pool);
-  Transfer(a, op.slot);
-  Transfer(a, op.bytes);
-}
-template <typename Archive, Is<Copy> S>
-void Transfer(Archive& a, S& op) {
-  Transfer(a, op.src);
-  Transfer(a, op.dst);
-}
-template <typename Archive, Is<Launch::InPlace> S>
-void Transfer(Archive& a, S& pair) {
-  a.Integer(pair.read);
-  a.Integer(pair.write);
-}
-template <typename Archive, Is<Launch> S>
-void Transfer(Archive& a, S& op) {
-  Transfer(a, op.binary);
-  Transfer(a, op.device);
-  Transfer(a, op.reads);
-  Transfer(a, op.writes);
-  Transfer(a, op.args);
-  Transfer(a, op.in_place);
-}
-template <typename Archive, Is<Deallocate> S>
-void Transfer(Archive& a, S& op) {
-  Transfer(a, op.pool);
-  Transfer(a, op.slot);
-}
-template <typename Archive, Is<Invoke::Carried> S>
-void Transfer(Archive& a, S& carried) {
-  Transfer(a, carried.state);
-  Transfer(a, carried.next);
-}
-template <typename Archive, Is<Invoke::StackedOperand> S>
-void Transfer(Archive& a, S& scanned) {
-  Transfer(a, scanned.stacked);
-  Transfer(a, scanned.slice);
-  a.Enum(scanned.reversed, true);
-}
-template <typename Archive, Is<Invoke> S>
-void Transfer(Archive& a, S& op) {
-  a.Enum(op.kind, InvokeKind::kScan);
-  Transfer(a, op.plans);
-  Transfer(a, op.selector);
-  Transfer(a, op.trips);
-  Transfer(a, op.carried);
-  Transfer(a, op.scanned);
-  Transfer(a, op.reads);
-  Transfer(a, op.writes);
-}
-
-// Makes `op` hold alternative `kind`.
-template <size_t kIndex = 0, typename Variant>
-void Emplace(Variant& op, size_t kind) {
-  if constexpr (kIndex < std::variant_size_v<Variant>) {
-    if (kind == kIndex) {
-      op.template emplace<kIndex>();
-    } else {
-      Emplace<kIndex + 1>(op, kind);
-    }
-  }
-}
-
-template <typename Archive, Is<Step> S>
-void Transfer(Archive& a, S& step) {
-  auto kind = static_cast<uint8_t>(step.op.index());
-  a.Integer(kind);
-  if constexpr (Archive::kReads) {
-    if (kind >= std::variant_size_v<decltype(step.op)>) return a.Fail();
-    Emplace(step.op, kind);
-  }
-  std::visit([&a](auto& op) { Transfer(a, op); }, step.op);
-  Transfer(a, step.origins);
-}
-
-template <typename Archive, Is<Plan> S>
-void Transfer(Archive& a, S& plan) {
-  Transfer(a, plan.steps);
-}
-
-// Everything but blobs.
-template <typename Archive, Is<CompiledGraph> S>
-void Transfer(Archive& a, S& graph) {
-  Transfer(a, graph.devices);
-  Transfer(a, graph.pools);
-  Transfer(a, graph.symbols);
-  Transfer(a, graph.slots);
-  Transfer(a, graph.kernel_binaries);
-  Transfer(a, graph.plans);
-  Transfer(a, graph.prepare);
-  Transfer(a, graph.run);
-  Transfer(a, graph.inputs);
-  Transfer(a, graph.outputs);
-  Transfer(a, graph.parameters);
-}
 
 struct BlobEntry {
   uint64_t offset = 0, size = 0;

@@ -1,0 +1,42 @@
+// What libFuzzer calls, as a test and a shared mutator see it.
+//
+// A fuzz target defines LLVMFuzzerTestOneInput; one that knows its format
+// defines LLVMFuzzerCustomMutator too, and mostly does so in terms of a
+// function of strings (RunMutator).
+#ifndef ENCORE_IR_TESTING_FUZZ_TARGET_H_
+#define ENCORE_IR_TESTING_FUZZ_TARGET_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
+                                          size_t max_size, unsigned int seed);
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size,
+                                            const uint8_t* b, size_t b_size,
+                                            uint8_t* out, size_t max_size,
+                                            unsigned int seed);
+
+namespace encore {
+
+inline std::string FuzzBytes(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+// Writes what `make(random)` gives to `out`, cut to `max_size`; its size.
+template <typename Make>
+size_t RunMutator(uint8_t* out, size_t max_size, unsigned int seed,
+                  const Make& make) {
+  std::mt19937 random(seed);
+  const std::string made = make(random);
+  const size_t size = std::min(made.size(), max_size);
+  std::copy_n(made.begin(), size, out);
+  return size;
+}
+
+}  // namespace encore
+
+#endif  // ENCORE_IR_TESTING_FUZZ_TARGET_H_
