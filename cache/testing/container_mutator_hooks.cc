@@ -4,7 +4,7 @@
 #include <random>
 
 #include "encore/cache/testing/container_mutator.h"
-#include "encore/ir/testing/fuzz_target.h"
+#include "encore/ir/support/testing/fuzz_target.h"
 
 using encore::FuzzBytes;
 

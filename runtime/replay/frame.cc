@@ -56,7 +56,6 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
                        ? Literal(type.dtype, {0})
                        : Literal::Absent(type.dtype, type.kind)}));
     SetAddress(slot, objects_.back().get());
-    for (const uint32_t use : code.uses[slot]) sizes_[use] = kHostObjectSize;
   }
   // Without dims, so that assigning one allocates nothing.
   for (const SlotId slot : code.moved) {
@@ -117,7 +116,7 @@ Status Frame::EvaluateSlot(SlotId id, bool whole) {
   }
   bytes_[id.value()] = *bytes;
   offsets_[id.value()] = total;
-  if (slot.is_host_object()) return OkStatus();
+  if (slot.is_host_object()) bytes = kHostObjectSize;
   for (const uint32_t use : code_.uses[id]) sizes_[use] = *bytes;
   return OkStatus();
 }
