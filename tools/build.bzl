@@ -90,9 +90,9 @@ def encore_cc_benchmark(name, linkopts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def encore_cc_fuzz(name, linkopts = [], tags = [], deps = [], corpus = [], mutants = 1000, size = "small", **kwargs):
+def encore_cc_fuzz(name, linkopts = [], tags = [], deps = [], corpus = [], mutants = 5000, size = "small", **kwargs):
     """A libFuzzer target, built and run with --config=fuzz only, and `<name>_test`, which runs it on the files of
-    `corpus` and so many mutants of them (ir/testing/fuzz_test.cc)."""
+    `corpus` and so many mutants of them (ir/support/testing/fuzz_test.cc)."""
     encore_cc_binary(
         name = name,
         testonly = True,
@@ -109,6 +109,6 @@ def encore_cc_fuzz(name, linkopts = [], tags = [], deps = [], corpus = [], mutan
             data = corpus,
             linkopts = linkopts,
             tags = tags,
-            deps = deps + ["//ir/testing:fuzz_test"],
+            deps = deps + ["//ir/support/testing:fuzz_test"],
             **kwargs
         )

@@ -24,12 +24,21 @@ class Cursor {
  public:
   explicit Cursor(const LaunchContext& context) : context_(context) {}
 
-  HostObject& Object() {
-    return *static_cast<HostObject*>(context_.buffers[buffer_++]);
+  // InvalidArgument where the plan has a tensor in its place.
+  StatusOr<HostObject*> Object() {
+    if (context_.sizes[buffer_] != runtime::kHostObjectSize) {
+      return InvalidArgumentError("a tensor in the place of a host object");
+    }
+    return static_cast<HostObject*>(context_.buffers[buffer_++]);
   }
-  std::span<std::byte> Bytes() {
-    const auto size = static_cast<size_t>(context_.sizes[buffer_]);
-    return {static_cast<std::byte*>(context_.buffers[buffer_++]), size};
+  // The other way round.
+  StatusOr<std::span<std::byte>> Bytes() {
+    const int64_t size = context_.sizes[buffer_];
+    if (size == runtime::kHostObjectSize) {
+      return InvalidArgumentError("a host object in the place of a tensor");
+    }
+    return std::span(static_cast<std::byte*>(context_.buffers[buffer_++]),
+                     static_cast<size_t>(size));
   }
   std::vector<int64_t> Dims(uint32_t rank) {
     std::vector<int64_t> dims = NextDims(rank);
@@ -116,13 +125,13 @@ class OpKernel : public runtime::Kernel {
     std::vector<Literal> operands;
     for (const HostProgram::Operand& operand : program_.operands) {
       if (HostProgram::IsObject(operand.dtype, operand.kind)) {
-        HostObject& object = cursor->Object();
+        ENCORE_ASSIGN_OR_RETURN(HostObject* const object, cursor->Object());
         ENCORE_RETURN_IF_ERROR(
-            CheckObject(object.value, operand.dtype, operand.kind));
-        operands.push_back(operand.donated ? object.Take() : object.value);
+            CheckObject(object->value, operand.dtype, operand.kind));
+        operands.push_back(operand.donated ? object->Take() : object->value);
         continue;
       }
-      const auto bytes = cursor->Bytes();
+      ENCORE_ASSIGN_OR_RETURN(const auto bytes, cursor->Bytes());
       std::vector<int64_t> dims = cursor->Dims(operand.rank);
       ENCORE_ASSIGN_OR_RETURN(
           Literal literal,
@@ -149,15 +158,17 @@ class OpKernel : public runtime::Kernel {
       }
     }
     if (!HostProgram::IsObject(type.dtype, type.kind) && !type.sized) {
-      return CopyOut(result, cursor->Bytes());
+      ENCORE_ASSIGN_OR_RETURN(const auto bytes, cursor->Bytes());
+      return CopyOut(result, bytes);
     }
-    HostObject& object = cursor->Object();
+    ENCORE_ASSIGN_OR_RETURN(HostObject* const object, cursor->Object());
     const std::vector<int64_t> dims = result.dims();
-    object.value = HostProgram::IsObject(type.dtype, type.kind)
-                       ? std::move(result)
-                       : Literal::Optional(std::move(result));
+    object->value = HostProgram::IsObject(type.dtype, type.kind)
+                        ? std::move(result)
+                        : Literal::Optional(std::move(result));
     if (!type.sized) return OkStatus();
-    return CopyOut(Literal::Vector<int64_t>(dims), cursor->Bytes());
+    ENCORE_ASSIGN_OR_RETURN(const auto bytes, cursor->Bytes());
+    return CopyOut(Literal::Vector<int64_t>(dims), bytes);
   }
 
   const HostProgram program_;
@@ -168,7 +179,8 @@ class ConstantKernel : public runtime::Kernel {
   explicit ConstantKernel(Literal value) : value_(std::move(value)) {}
 
   Status Launch(const LaunchContext& context) const override {
-    Cursor(context).Object().value = value_;
+    ENCORE_ASSIGN_OR_RETURN(HostObject* const object, Cursor(context).Object());
+    object->value = value_;
     return OkStatus();
   }
 
@@ -182,17 +194,18 @@ class UnpackKernel : public runtime::Kernel {
 
   Status Launch(const LaunchContext& context) const override {
     Cursor cursor(context);
-    HostObject& object = cursor.Object();
+    ENCORE_ASSIGN_OR_RETURN(HostObject* const object, cursor.Object());
     ENCORE_RETURN_IF_ERROR(
-        CheckObject(object.value, type_.dtype, ValueKind::kOptional));
-    const std::vector<Literal> value = object.Take().TakeElements();
+        CheckObject(object->value, type_.dtype, ValueKind::kOptional));
+    const std::vector<Literal> value = object->Take().TakeElements();
     if (value.empty()) {
       return InvalidArgumentError(
           "the optional is empty, expected a value in it");
     }
     ENCORE_RETURN_IF_ERROR(
         CheckDims("unpack", value[0], cursor.Dims(type_.rank)));
-    return CopyOut(value[0], cursor.Bytes());
+    ENCORE_ASSIGN_OR_RETURN(const auto bytes, cursor.Bytes());
+    return CopyOut(value[0], bytes);
   }
 
  private:

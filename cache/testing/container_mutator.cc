@@ -10,7 +10,7 @@
 #include "encore/cache/testing/payload_tokens.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/check.h"
-#include "encore/ir/testing/byte_mutations.h"
+#include "encore/ir/support/testing/byte_mutations.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
 #include "encore/runtime/testing/field_mutations.h"
 #include "encore/runtime/testing/plan_mutations.h"

@@ -4,9 +4,16 @@
 #include <random>
 
 #include "encore/cache/testing/container_mutator.h"
-#include "encore/ir/testing/fuzz_target.h"
+#include "encore/ir/support/testing/fuzz_target.h"
 
 using encore::FuzzBytes;
+
+// Memory that nobody has is refused, as without AddressSanitizer; what asks for
+// it and does not take no for an answer is found all the same.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() {  // NOLINT: its name
+  return "allocator_may_return_null=1:max_allocation_size_mb=512";
+}
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
                                           size_t max_size, unsigned int seed) {

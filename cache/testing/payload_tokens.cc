@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "encore/ir/support/bytes.h"
-#include "encore/ir/testing/byte_mutations.h"
+#include "encore/ir/support/testing/byte_mutations.h"
 #include "encore/ir/types/dtype.h"
 
 namespace encore::cache {

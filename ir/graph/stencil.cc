@@ -62,8 +62,7 @@ std::vector<NodeId> PostOrder(const Graph& graph) {
 
 class Writer {
  public:
-  Writer(const Graph& graph, Stencil* stencil,
-         const stencil::KnownDigests& known)
+  Writer(const Graph& graph, Stencil* stencil, const KnownDigests& known)
       : graph_(graph), stencil_(stencil), known_(known) {}
 
   void Write() {
@@ -225,7 +224,8 @@ class Writer {
       out_.Byte(static_cast<uint8_t>(LiteralForm::kBytes));
       out_.Raw(value.Canonical().bytes());
     } else {
-      const auto known = known_.find(stencil::KeyOf(value));
+      const auto known =
+          known_.find({value.bytes().data(), value.dtype(), value.dims()});
       const Digest digest =
           known == known_.end() ? LiteralDigest(value) : known->second;
       out_.Byte(static_cast<uint8_t>(LiteralForm::kDigest));
@@ -237,7 +237,7 @@ class Writer {
 
   const Graph& graph_;
   Stencil* stencil_;
-  const stencil::KnownDigests& known_;
+  const KnownDigests& known_;
   ByteWriter out_;
   std::unordered_map<const Graph*, std::vector<NodeId>> orders_;
   // Numbers of the symbols that are used, in the order of their first use.
@@ -265,7 +265,7 @@ Stencil MakeStencil(const Graph& graph) {
   return stencil;
 }
 
-std::string stencil::BytesOf(const Graph& graph, const KnownDigests& known) {
+std::string StencilBytes(const Graph& graph, const KnownDigests& known) {
   Stencil stencil;
   Writer(graph, &stencil, known).Write();
   return std::move(stencil.bytes);

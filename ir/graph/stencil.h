@@ -13,17 +13,21 @@
 #ifndef ENCORE_IR_GRAPH_STENCIL_H_
 #define ENCORE_IR_GRAPH_STENCIL_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/dtype.h"
 #include "encore/ir/types/literal.h"
 
 namespace encore {
@@ -53,6 +57,14 @@ struct Stencil {
 
 // Linear in the graph and the bytes of its constants.
 Stencil MakeStencil(const Graph& graph);
+
+// Constants whose digest is known, by the bytes that they share, dtype and
+// dims.
+using KnownDigests =
+    std::map<std::tuple<const std::byte*, DType, std::vector<int64_t>>, Digest>;
+
+// MakeStencil(graph).bytes, without hashing the constants that are `known`.
+std::string StencilBytes(const Graph& graph, const KnownDigests& known);
 
 // SHA-256 over dtype, dims and bytes: what names a large constant.
 Digest LiteralDigest(const Literal& literal);

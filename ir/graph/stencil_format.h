@@ -2,20 +2,12 @@
 #ifndef ENCORE_IR_GRAPH_STENCIL_FORMAT_H_
 #define ENCORE_IR_GRAPH_STENCIL_FORMAT_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
-#include <vector>
 
-#include "encore/ir/graph/graph.h"
 #include "encore/ir/ops/attributes.h"
-#include "encore/ir/support/sha256.h"
-#include "encore/ir/types/dtype.h"
-#include "encore/ir/types/literal.h"
 
 namespace encore::stencil {
 
@@ -52,16 +44,6 @@ constexpr FieldTag TagOf() {
 
 // How a literal's elements are given.
 enum class LiteralForm : uint8_t { kBytes, kStrings, kDigest };
-
-// Digests of constants, by the bytes that they share, dtype and dims.
-using KnownDigests =
-    std::map<std::tuple<const std::byte*, DType, std::vector<int64_t>>, Digest>;
-inline KnownDigests::key_type KeyOf(const Literal& literal) {
-  return {literal.bytes().data(), literal.dtype(), literal.dims()};
-}
-
-// MakeStencil(graph).bytes; constants of known digests are not hashed.
-std::string BytesOf(const Graph& graph, const KnownDigests& known);
 
 }  // namespace encore::stencil
 

@@ -1,5 +1,6 @@
 #include <bit>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "encore/ir/graph/stencil.h"
@@ -46,7 +47,7 @@ class Reader {
       return InvalidArgumentError("stencil: bytes after the end");
     // Nodes that no output needs, dims in another form, defaults written out:
     // the same graph has one stencil, and one key.
-    if (stencil::BytesOf(graph, known_) != bytes_) {
+    if (StencilBytes(graph, known_) != bytes_) {
       return InvalidArgumentError("stencil: not in canonical form");
     }
     return graph;
@@ -251,7 +252,9 @@ class Reader {
           return in_.Fail();
         }
         *value = found->second;
-        known_.emplace(stencil::KeyOf(*value), digest);
+        known_.emplace(
+            std::tuple(value->bytes().data(), value->dtype(), value->dims()),
+            digest);
         return;
       }
     }
@@ -262,7 +265,7 @@ class Reader {
   ByteReader in_;
   const StencilNames names_;
   std::map<Digest, Literal> constants_;
-  stencil::KnownDigests known_;
+  KnownDigests known_;
   std::vector<std::string_view> texts_;
   uint32_t symbols_ = 0;
   uint32_t next_number_ = 0;

@@ -18,6 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ENCORE_CHECK(!broken.has_value()) << *broken;
   }
   const auto read = encore::ReadStencil(text, {});
-  if (read.ok()) (void)encore::MakeStencil(*read);
+  if (read.ok()) ENCORE_CHECK_EQ(encore::MakeStencil(*read).bytes, text);
   return 0;
 }

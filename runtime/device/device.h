@@ -78,6 +78,10 @@ class Queue {
   uint32_t tag_ = 0;
 };
 
+// In the place of a host object's size: a kernel that takes one asks for it,
+// since whose plan it is launched by may not be known to be its own.
+inline constexpr int64_t kHostObjectSize = -1;
+
 // What a kernel gets at a launch. The arrays are valid for the call only, the
 // memory that `buffers` names until the work is done.
 struct LaunchContext {
@@ -86,7 +90,7 @@ struct LaunchContext {
   // and the caller's own buffers, which are aligned to their element. A slot of
   // size 0 may have any address.
   void* const* buffers = nullptr;
-  // Bytes behind each of `buffers`; 0 for host objects.
+  // Bytes behind each of `buffers`; kHostObjectSize for host objects.
   const int64_t* sizes = nullptr;
   // Values of the step's args.
   const int64_t* args = nullptr;

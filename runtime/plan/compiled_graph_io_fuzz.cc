@@ -9,8 +9,8 @@
 #include <string>
 
 #include "encore/ir/support/check.h"
-#include "encore/ir/testing/byte_mutations.h"
-#include "encore/ir/testing/fuzz_target.h"
+#include "encore/ir/support/testing/byte_mutations.h"
+#include "encore/ir/support/testing/fuzz_target.h"
 #include "encore/runtime/plan/compiled_graph.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
 #include "encore/runtime/plan/plan_verifier.h"

@@ -116,6 +116,7 @@ Status Frame::EvaluateSlot(SlotId id, bool whole) {
   }
   bytes_[id.value()] = *bytes;
   offsets_[id.value()] = total;
+  if (slot.is_host_object()) bytes = kHostObjectSize;
   for (const uint32_t use : code_.uses[id]) sizes_[use] = *bytes;
   return OkStatus();
 }

@@ -224,7 +224,7 @@ class DeferredKernel : public Kernel {
   Status Run(Call& call, uint32_t* origin) const {
     ENCORE_RETURN_IF_ERROR(device_->CountWork());
     for (size_t i = 0; i < buffers_; ++i) {
-      if (call.sizes[i] == 0) continue;
+      if (call.sizes[i] <= 0) continue;
       ENCORE_ASSIGN_OR_RETURN(
           call.buffers[i],
           device_->memory().DeviceSide(call.buffers[i], call.sizes[i]));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/testing/byte_mutations.h"
+#include "encore/ir/support/testing/byte_mutations.h"
 #include "encore/ir/types/dim.h"
 #include "encore/runtime/plan/compiled_graph_fields.h"
 

@@ -1,4 +1,4 @@
-#include "encore/ir/testing/byte_mutations.h"
+#include "encore/ir/support/testing/byte_mutations.h"
 
 #include <algorithm>
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "encore/ir/testing/byte_mutations.h"
-#include "encore/ir/testing/fuzz_target.h"
+#include "encore/ir/support/testing/byte_mutations.h"
 #include "gtest/gtest.h"
 
 extern "C" {
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
                                                      size_t max_size,
                                                      unsigned int seed);

@@ -1,6 +1,6 @@
 // Values and bytes as nobody sends them who means well, for tests of readers.
-#ifndef ENCORE_IR_TESTING_BYTE_MUTATIONS_H_
-#define ENCORE_IR_TESTING_BYTE_MUTATIONS_H_
+#ifndef ENCORE_IR_SUPPORT_TESTING_BYTE_MUTATIONS_H_
+#define ENCORE_IR_SUPPORT_TESTING_BYTE_MUTATIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,4 +23,4 @@ std::string CrossBytes(const std::string& a, const std::string& b,
 
 }  // namespace encore
 
-#endif  // ENCORE_IR_TESTING_BYTE_MUTATIONS_H_
+#endif  // ENCORE_IR_SUPPORT_TESTING_BYTE_MUTATIONS_H_
