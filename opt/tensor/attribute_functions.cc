@@ -1,0 +1,81 @@
+#include "encore/opt/tensor/attribute_functions.h"
+
+#include <cstdint>
+
+#include "encore/ir/types/dtype.h"
+
+namespace encore::opt {
+namespace {
+
+bool Float(const FunctionCall& call, std::span<Attributes>) {
+  return IsFloat(call.dtype(0));
+}
+
+bool Integer(const FunctionCall& call, std::span<Attributes>) {
+  return IsInteger(call.dtype(0));
+}
+
+bool SameShape(const FunctionCall& call, std::span<Attributes>) {
+  return call.shape(0) == call.shape(1);
+}
+
+bool Scalar(const FunctionCall& call, std::span<Attributes>) {
+  return call.shape(0).rank() == 0;
+}
+
+// Minus zero is no zero.
+bool IsNumber(const FunctionCall& call, std::span<Attributes>) {
+  const Literal* const splat = call.splat(0);
+  if (splat == nullptr) return false;
+  return IsFloat(splat->dtype())
+             ? SameBits(splat->AsDouble(0),
+                        static_cast<double>(call.integer(1)))
+             : splat->AsInt(0) == call.integer(1);
+}
+
+bool IsSum(const FunctionCall& call, std::span<Attributes>) {
+  const ReduceAttrs* const reduce = call.attrs<ReduceAttrs>(0);
+  return reduce != nullptr && reduce->combiner == Combiner::kSum;
+}
+
+// Of max and min the order does not matter, to the bit.
+bool IsSelection(const FunctionCall& call, std::span<Attributes>) {
+  const ReduceAttrs* const reduce = call.attrs<ReduceAttrs>(0);
+  return reduce != nullptr && (reduce->combiner == Combiner::kMax ||
+                               reduce->combiner == Combiner::kMin);
+}
+
+constexpr AttributeFunction kFunctions[] = {
+    {"float", "t", 0, "The elements are floats.", Float},
+    {"integer", "t", 0, "The elements are integers.", Integer},
+    {"same_shape", "tt", 0, "The shapes are equal.", SameShape},
+    {"scalar", "t", 0, "It has no dims.", Scalar},
+    {"is", "ti", 0, "Each element is that integer, of zeros 0.", IsNumber},
+    {"sum", "a", 0, "The reduction is a sum.", IsSum},
+    {"selection", "a", 0, "The reduction is max or min.", IsSelection},
+};
+
+}  // namespace
+
+std::span<const AttributeFunction> ConditionFunctions() { return kFunctions; }
+
+std::vector<AttributeFunction> AllAttributeFunctions() {
+  std::vector<AttributeFunction> all;
+  for (const auto list :
+       {ConditionFunctions(), MovementFunctions(), ProductFunctions()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+const AttributeFunction* FindAttributeFunction(std::string_view name) {
+  for (const auto list :
+       {ConditionFunctions(), MovementFunctions(), ProductFunctions()}) {
+    for (const AttributeFunction& function : list) {
+      if (function.name == name) return &function;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace encore::opt
