@@ -117,9 +117,7 @@ TEST(CheckUsed, RefusesWhatTheTableSays) {
                                       " would ignore it; it accepts f32");
     options.precision = Precision::kF32;
     options.rewrites = Rewrites::kFast;
-    EXPECT_EQ(Message(CheckUsed(options)),
-              "--rewrites fast: target " + options.target +
-                  " would ignore it; it accepts reassociate");
+    EXPECT_TRUE(CheckUsed(options).ok());
   }
   CompileOptions absent;
   absent.target = "tpu";

@@ -15,7 +15,8 @@ from commands import CommandTest
 
 TOOL = sys.argv.pop()
 
-PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'strings', 'size-assertions', 'symbol-facts']
+PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'strings', 'size-assertions', 'symbol-facts',
+          'rewrite']
 
 MODEL = '''
 symbols N in [1, 16]
