@@ -11,8 +11,12 @@ bool Float(const FunctionCall& call, std::span<Attributes>) {
   return IsFloat(call.dtype(0));
 }
 
-bool Integer(const FunctionCall& call, std::span<Attributes>) {
-  return IsInteger(call.dtype(0));
+bool Signed(const FunctionCall& call, std::span<Attributes>) {
+  return IsFloat(call.dtype(0)) || IsSigned(call.dtype(0));
+}
+
+bool SameDType(const FunctionCall& call, std::span<Attributes>) {
+  return call.dtype(0) == call.dtype(1);
 }
 
 bool SameShape(const FunctionCall& call, std::span<Attributes>) {
@@ -47,7 +51,8 @@ bool IsSelection(const FunctionCall& call, std::span<Attributes>) {
 
 constexpr AttributeFunction kFunctions[] = {
     {"float", "t", 0, "The elements are floats.", Float},
-    {"integer", "t", 0, "The elements are integers.", Integer},
+    {"signed", "t", 0, "The elements have signs.", Signed},
+    {"same_dtype", "tt", 0, "The dtypes are equal.", SameDType},
     {"same_shape", "tt", 0, "The shapes are equal.", SameShape},
     {"scalar", "t", 0, "It has no dims.", Scalar},
     {"is", "ti", 0, "Each element is that integer, of zeros 0.", IsNumber},

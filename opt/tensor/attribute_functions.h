@@ -19,9 +19,9 @@ namespace encore::opt {
 
 // An argument of a function; which field there is its parameter says.
 struct FunctionArgument {
-  const TensorType* type = nullptr;         // of a tensor
-  const Literal* splat = nullptr;           // of a tensor; may be null
-  const Attributes* attributes = nullptr;   // of attributes
+  const TensorType* type = nullptr;        // of a tensor
+  const Literal* splat = nullptr;          // of a tensor; may be null
+  const Attributes* attributes = nullptr;  // of attributes
   int64_t integer = 0;
 };
 

@@ -6,6 +6,7 @@ namespace encore::opt {
 namespace {
 
 constexpr int64_t kTypicalExtent = 32;
+constexpr double kFunctionFlops = 8, kQuotientFlops = 4;
 
 std::vector<int64_t> TypicalSizes(std::span<const Symbol> symbols) {
   std::vector<int64_t> sizes;
@@ -52,7 +53,8 @@ class Estimate {
       return Kernel(read / machine_.flops_per_second, result);
     }
     if (info.has(kElementwise)) {
-      return Kernel(elements / machine_.flops_per_second, result / 2) -
+      return elements * Weight(info) / machine_.flops_per_second +
+             result / 2 / machine_.bytes_per_second +
              machine_.launch_seconds / 2;
     }
     if (info.has(kMovement) && !info.has(kEndsKernel) && !info.has(kRereads)) {
@@ -63,6 +65,15 @@ class Estimate {
   }
 
  private:
+  // What is for floats alone is a function, a polynomial or more; what leaves
+  // its domain is a quotient or a power.
+  static double Weight(const OpInfo& info) {
+    if (std::ranges::none_of(info.dtypes, IsInteger)) {
+      return kFunctionFlops;
+    }
+    return info.has(kSensitive) ? kQuotientFlops : 1;
+  }
+
   double Kernel(double compute, double bytes) const {
     return std::max(compute, bytes / machine_.bytes_per_second) +
            machine_.launch_seconds;
@@ -83,14 +94,13 @@ class Estimate {
     double terms = 1;
     if (const auto* dot = node_.attributes.GetIf<DotGeneralAttrs>()) {
       for (const int64_t axis : dot->contract.lhs) {
-        terms *= Count(
-            {node_.operands[0]->shape[static_cast<int>(axis)]}, sizes_);
+        terms *=
+            Count({node_.operands[0]->shape[static_cast<int>(axis)]}, sizes_);
       }
     } else if (node_.operands.size() > 1 &&
                node_.operands[1]->shape.rank() > 1) {
       const Shape& kernel = node_.operands[1]->shape;
-      terms = Count(kernel, sizes_) /
-              std::max(Count({kernel[0]}, sizes_), 1.0);
+      terms = Count(kernel, sizes_) / std::max(Count({kernel[0]}, sizes_), 1.0);
     }
     return 2 * result * terms;
   }
@@ -104,8 +114,7 @@ bool IsSource(Op op) { return op == Op::kInput || op == Op::kParameter; }
 
 }  // namespace
 
-std::optional<double> RooflineCosts::NodeSeconds(
-    const CostedNode& node) const {
+std::optional<double> RooflineCosts::NodeSeconds(const CostedNode& node) const {
   if (IsSource(node.op)) return 0;
   const double seconds = Estimate(node, machine_).Seconds();
   return node.weight_only ? seconds / machine_.runs_per_load : seconds;
@@ -171,8 +180,8 @@ double WeightBytes(const Graph& graph) {
   std::vector<bool> read(graph.value_count());
   for (const NodeId node : Nodes(graph)) {
     if (!live[node.value()]) continue;
-    const bool is_weight = graph.result_count(node) == 1 &&
-                           weights[graph.result(node).value()];
+    const bool is_weight =
+        graph.result_count(node) == 1 && weights[graph.result(node).value()];
     if (is_weight) continue;
     for (const ValueId operand : graph.operands(node)) {
       read[operand.value()] = weights[operand.value()];

@@ -46,7 +46,7 @@ class Costs {
 struct Roofline {
   double bytes_per_second = 1e10;
   double contraction_flops_per_second = 5e10;
-  double flops_per_second = 5e9;  // of elementwise operations
+  double flops_per_second = 2e10;  // of elementwise operations
   double launch_seconds = 2e-7;
   // How often a graph is run once it is loaded.
   double runs_per_load = 100;

@@ -80,8 +80,7 @@ class NodeCosts {
 opt::extract::Selection OwnChoice(const eg::DagProblem& dag,
                                   uint32_t node_limit) {
   const auto& problem = dag.problem;
-  opt::extract::Selection choice(problem.num_classes(),
-                                 opt::extract::kNoNode);
+  opt::extract::Selection choice(problem.num_classes(), opt::extract::kNoNode);
   std::vector<opt::extract::ClassIndex> work = problem.roots;
   while (!work.empty()) {
     const auto c = work.back();
@@ -100,15 +99,6 @@ opt::extract::Selection OwnChoice(const eg::DagProblem& dag,
     work.insert(work.end(), children.begin(), children.end());
   }
   return choice;
-}
-
-double CostOf(const eg::DagProblem& dag,
-              const opt::extract::Selection& choice) {
-  double cost = 0;
-  for (const auto node : choice) {
-    if (node != opt::extract::kNoNode) cost += dag.problem.cost[node];
-  }
-  return cost;
 }
 
 // A graph as it is, as the body of a node of another one.
@@ -154,9 +144,8 @@ class Improver {
     bool improved_bodies = false;
     for (const NodeId node : Nodes(from)) {
       for (const Graph& body : from.bodies(node)) {
-        ENCORE_ASSIGN_OR_RETURN(
-            std::optional<Graph> improved,
-            Improve(body, to.NewBody(body.name()), true));
+        ENCORE_ASSIGN_OR_RETURN(std::optional<Graph> improved,
+                                Improve(body, to.NewBody(body.name()), true));
         improved_bodies |= improved.has_value();
         bodies[node].push_back(std::move(improved));
       }
@@ -175,7 +164,8 @@ class Improver {
     };
     TensorEGraph tensors(from.symbols());
     const TensorProgram program(from, &tensors);
-    Saturated saturated{from, tensors, program, bodies_of, is_body};
+    Saturated saturated{from,      tensors, program,
+                        bodies_of, is_body, OwnCost(program, tensors)};
     const bool changed = Saturate(&saturated);
     if (!changed && !improved_bodies) return std::nullopt;
     return Choose(saturated, std::move(to), improved_bodies);
@@ -203,7 +193,20 @@ class Improver {
     const TensorProgram& program;
     const BodiesOf& bodies;
     bool is_body;
+    double own_cost = 0;  // of all nodes, before any are shown to be equal
   };
+
+  // Seconds of what is there before rules add to it.
+  double OwnCost(const TensorProgram& program,
+                 const TensorEGraph& tensors) const {
+    const NodeCosts costs(program, tensors, costs_);
+    double total = 0;
+    for (uint32_t node = 0; node < program.node_limit(); ++node) {
+      if (!tensors.graph().live(eg::NodeId(node))) continue;
+      total += costs(eg::NodeId(node));
+    }
+    return total;
+  }
 
   // Whether rules found anything.
   bool Saturate(Saturated* saturated) {
@@ -213,8 +216,7 @@ class Improver {
     if (report != nullptr) report->nodes += program.free_nodes();
     // A rule needs two nodes.
     if (program.free_nodes() < 2 || rules_.empty()) return false;
-    StatusOr<CompiledRules> compiled =
-        CompileRules(rules_, &tensors, counts_);
+    StatusOr<CompiledRules> compiled = CompileRules(rules_, &tensors, counts_);
     if (!compiled.ok()) return Fault(compiled.status());
     eg::RuleBook book;
     std::vector<eg::RuleId> ids;
@@ -264,7 +266,7 @@ class Improver {
     options.start = own;
     ENCORE_ASSIGN_OR_RETURN(const extract::Result result,
                             extract::Extract(dag.problem, options));
-    const double before = CostOf(dag, own);
+    const double before = saturated.own_cost;
     if (options_.report != nullptr && !saturated.is_body) {
       options_.report->own_choice = before;
       options_.report->best_choice = result.feasible ? result.cost : before;

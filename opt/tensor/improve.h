@@ -46,8 +46,8 @@ struct ImproveReport {
     std::string name;
     RuleCount count;
   };
-  int nodes = 0;           // that rules could look at
-  size_t enodes = 0;       // in the end
+  int nodes = 0;      // that rules could look at
+  size_t enodes = 0;  // in the end
   size_t classes = 0;
   size_t iterations = 0;
   // Why saturation ended, of the graph itself: "saturated", "nodes", ….

@@ -54,7 +54,8 @@ std::optional<LabelledProduct> LabelProduct(const DotGeneralAttrs& attrs,
   }
   for (const Labels* operand : {&product.lhs, &product.rhs}) {
     for (const int label : *operand) {
-      if (!Contains(product.contracted, label) && !Contains(product.result, label)) {
+      if (!Contains(product.contracted, label) &&
+          !Contains(product.result, label)) {
         product.result.push_back(label);
       }
     }

@@ -52,9 +52,8 @@ bool RegroupLeft(const FunctionCall& call, std::span<Attributes> results) {
   const auto inner = Labelled(call.attrs<DotGeneralAttrs>(0), call.shape(3),
                               call.shape(4), &next);
   if (!inner || e == nullptr) return false;
-  const auto outer =
-      Labelled(e, call.shape(2), Shape(std::vector<Dim>(inner->result.size())),
-               &next);
+  const auto outer = Labelled(
+      e, call.shape(2), Shape(std::vector<Dim>(inner->result.size())), &next);
   if (!outer) return false;
   // The labels that the outer product gives to the inner one's result.
   const auto renamed = [&](Labels labels) {
@@ -108,22 +107,6 @@ bool RegroupAround(const FunctionCall& call, std::span<Attributes> results) {
          Regrouped(inner->rhs, inner->lhs, outer->rhs, outer->result, results);
 }
 
-// dot_general(b, a) {…} and the transpose that makes it dot_general(a, b) {d}.
-bool Swap(const FunctionCall& call, std::span<Attributes> results) {
-  int next = 0;
-  const auto product = Labelled(call.attrs<DotGeneralAttrs>(0), call.shape(1),
-                                call.shape(2), &next);
-  if (!product) return false;
-  const auto swapped = Contract(product->rhs, product->lhs, product->result,
-                                product->contracted);
-  if (!swapped) return false;
-  const auto order = Reorder(swapped->result, product->result);
-  if (!order) return false;
-  results[0] = swapped->attrs;
-  results[1] = *order;
-  return true;
-}
-
 // transpose(dot_general(a, b) {d}) {p} where that is dot_general(b, a) {…}.
 bool TransposedProduct(const FunctionCall& call,
                        std::span<Attributes> results) {
@@ -136,7 +119,8 @@ bool TransposedProduct(const FunctionCall& call,
   for (const int64_t axis : p->permutation) {
     want.push_back(product->result[axis]);
   }
-  const auto swapped = Contract(product->rhs, product->lhs, want, product->contracted);
+  const auto swapped =
+      Contract(product->rhs, product->lhs, want, product->contracted);
   if (!swapped || swapped->result != want) return false;
   results[0] = swapped->attrs;
   return true;
@@ -159,7 +143,8 @@ bool TransposedLhs(const FunctionCall& call, std::span<Attributes> results) {
   const auto product =
       LabelProduct(*d, Transposed(a, *p), call.shape(3).rank(), &next);
   if (!product) return false;
-  const auto made = Contract(a, product->rhs, product->result, product->contracted);
+  const auto made =
+      Contract(a, product->rhs, product->result, product->contracted);
   const auto order =
       made ? Reorder(made->result, product->result) : std::nullopt;
   if (!order) return false;
@@ -177,7 +162,8 @@ bool TransposedRhs(const FunctionCall& call, std::span<Attributes> results) {
   if (!product || p == nullptr) return false;
   Labels b(product->rhs.size());
   for (size_t i = 0; i < b.size(); ++i) b[p->permutation[i]] = product->rhs[i];
-  const auto made = Contract(product->lhs, b, product->result, product->contracted);
+  const auto made =
+      Contract(product->lhs, b, product->result, product->contracted);
   const auto order =
       made ? Reorder(made->result, product->result) : std::nullopt;
   if (!order) return false;
@@ -321,10 +307,10 @@ bool FactorOfLhs(const FunctionCall& call, std::span<Attributes> results) {
                                 call.shape(3), &next);
   const auto* const w = call.attrs<BroadcastAttrs>(1);
   if (!product || w == nullptr) return false;
-  return MoveBroadcast(*w, product->lhs, product->result,
-                       ShapeOf(product->result, *product, call.shape(2),
-                               call.shape(3)),
-                       &results[0]);
+  return MoveBroadcast(
+      *w, product->lhs, product->result,
+      ShapeOf(product->result, *product, call.shape(2), call.shape(3)),
+      &results[0]);
 }
 
 bool FactorOfRhs(const FunctionCall& call, std::span<Attributes> results) {
@@ -333,10 +319,10 @@ bool FactorOfRhs(const FunctionCall& call, std::span<Attributes> results) {
                                 call.shape(3), &next);
   const auto* const w = call.attrs<BroadcastAttrs>(1);
   if (!product || w == nullptr) return false;
-  return MoveBroadcast(*w, product->rhs, product->result,
-                       ShapeOf(product->result, *product, call.shape(2),
-                               call.shape(3)),
-                       &results[0]);
+  return MoveBroadcast(
+      *w, product->rhs, product->result,
+      ShapeOf(product->result, *product, call.shape(2), call.shape(3)),
+      &results[0]);
 }
 
 // mul(dot_general(a, b) {d}, broadcast(v) {w}): the broadcast that scales a.
@@ -483,8 +469,7 @@ bool ProductOfBroadcasts(const FunctionCall& call,
     if (!Contains(operands[0], label) && !Contains(operands[1], label)) {
       return false;
     }
-    const bool summed =
-        std::ranges::find(r->axes, label) != r->axes.end();
+    const bool summed = std::ranges::find(r->axes, label) != r->axes.end();
     if (!summed) want.push_back(label);
   }
   const auto made = Contract(operands[0], operands[1], want);
@@ -517,9 +502,8 @@ bool GatherBeforeLhs(const FunctionCall& call, std::span<Attributes> results) {
   for (int i = 0; i < dims.rank(); ++i) {
     if (i != axis && !(g->slice_sizes[i] == dims[i])) return false;
   }
-  const int index_rank =
-      call.shape(4).rank() -
-      (g->index_vector_dim < call.shape(4).rank() ? 1 : 0);
+  const int index_rank = call.shape(4).rank() -
+                         (g->index_vector_dim < call.shape(4).rank() ? 1 : 0);
   const Labels indices = NewLabels(index_rank, &next);
   const Labels rest = Without(product->result, {taken});
   // Where slices go in the result is the gather's to say.
@@ -531,8 +515,8 @@ bool GatherBeforeLhs(const FunctionCall& call, std::span<Attributes> results) {
   }
   GatherAttrs before = *g;
   const auto at = std::ranges::find(product->lhs, taken);
-  before.start_index_map = before.collapsed_slice_dims = {
-      at - product->lhs.begin()};
+  before.start_index_map =
+      before.collapsed_slice_dims = {at - product->lhs.begin()};
   before.slice_sizes = call.shape(2).dims();
   before.slice_sizes[at - product->lhs.begin()] = 1;
   before.offset_dims.assign(product->lhs.size() - 1, 0);
@@ -556,7 +540,6 @@ constexpr AttributeFunction kFunctions[] = {
      RegroupAround},
     {"regroup_left", "aattt", 3, "(a·b)·c for a·(b·c), and its transpose.",
      RegroupLeft},
-    {"swap", "att", 2, "b·a for a·b, and its transpose.", Swap},
     {"transposed_product", "aatt", 1, "b·a where that is a·b transposed.",
      TransposedProduct},
     {"transposed_lhs", "aatt", 2,

@@ -10,16 +10,20 @@ namespace encore::opt {
 namespace {
 
 constexpr RuleTheme kThemes[] = {
-    {"linear_algebra",
+    {
+        "linear_algebra",
 #include "encore/opt/rules/linear_algebra.inc"
     },
-    {"movement",
+    {
+        "movement",
 #include "encore/opt/rules/movement.inc"
     },
-    {"reductions",
+    {
+        "reductions",
 #include "encore/opt/rules/reductions.inc"
     },
-    {"elementwise",
+    {
+        "elementwise",
 #include "encore/opt/rules/elementwise.inc"
     },
 };

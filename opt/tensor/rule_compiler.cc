@@ -35,8 +35,8 @@ std::optional<std::vector<Attributes>> Call(const AttributeFunction& function,
         arguments[i].attributes = &tensors.AttributesOf(args[i]);
         break;
       default:
-        arguments[i].integer = tensors.graph().language().literals().AsI64(
-            args[i]);
+        arguments[i].integer =
+            tensors.graph().language().literals().AsI64(args[i]);
     }
   }
   std::vector<Attributes> results(function.results);
@@ -59,9 +59,9 @@ eg::PrimitiveId AddFunction(const AttributeFunction& function, int i,
   }
   info.result =
       function.results == 0 ? eg::kUnitSort : tensors->attributes_sort();
-  info.function = [&function, i, tensors](
-                      const eg::EGraph&, eg::LiteralPool&,
-                      std::span<const eg::Value> args, eg::Value* result) {
+  info.function = [&function, i, tensors](const eg::EGraph&, eg::LiteralPool&,
+                                          std::span<const eg::Value> args,
+                                          eg::Value* result) {
     const auto results = Call(function, *tensors, args);
     if (!results) return false;
     if (!results->empty()) *result = tensors->InternAttributes((*results)[i]);
@@ -278,8 +278,8 @@ class RuleCompiler {
                             Arguments(*function, call));
     std::vector<eg::Slot> results;
     for (int i = 0; i < std::max(function->results, 1); ++i) {
-      results.push_back(builder_.Require(AddFunction(*function, i, tensors_),
-                                         arguments));
+      results.push_back(
+          builder_.Require(AddFunction(*function, i, tensors_), arguments));
     }
     if (function->results == 0) results.clear();
     return results;
@@ -357,8 +357,7 @@ class RuleCompiler {
         }
         ENCORE_RETURN_IF_ERROR(ProduceAttributes(term, &node));
       }
-      nodes_of_terms_[number] =
-          static_cast<uint32_t>(production->nodes.size());
+      nodes_of_terms_[number] = static_cast<uint32_t>(production->nodes.size());
       production->nodes.push_back(std::move(node));
     }
     const std::string name = side.name.empty() ? kLone : side.name;

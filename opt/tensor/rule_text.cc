@@ -108,8 +108,8 @@ class Parser {
     if (both) rules->push_back(std::move(back));
     for (size_t i = rules->size() - (both ? 2 : 1); i < rules->size(); ++i) {
       if (names_.insert((*rules)[i].name).second) continue;
-      return lexer_.ErrorAt(
-          offset, StrCat("a second rule called ", (*rules)[i].name));
+      return lexer_.ErrorAt(offset,
+                            StrCat("a second rule called ", (*rules)[i].name));
     }
     return OkStatus();
   }
@@ -194,20 +194,19 @@ class Parser {
 
   // What rules may be about: tensors, one result, no bodies.
   Status CheckOperator(const RuleTerm& term, size_t offset) const {
-    const OpInfo& info =
-        Info(term.ranged ? rule_.range.front() : term.op);
+    const OpInfo& info = Info(term.ranged ? rule_.range.front() : term.op);
     const int count = static_cast<int>(term.operands.size());
     const Signature& signature = info.signature();
     if (!signature.AllowsOperands(count)) {
-      return lexer_.ErrorAt(offset, StrCat(info.mnemonic, " takes no ", count,
-                                           " operands"));
+      return lexer_.ErrorAt(
+          offset, StrCat(info.mnemonic, " takes no ", count, " operands"));
     }
     if (signature.results.size() != 1 || signature.variadic_results ||
         info.bodies > 0 || info.has(kNonFlatValues) ||
         info.has(kDefinesSymbols)) {
-      return lexer_.ErrorAt(
-          offset, StrCat(info.mnemonic, " stays as it is: no rule is about "
-                                        "effects, bodies and host objects"));
+      return lexer_.ErrorAt(offset, StrCat(info.mnemonic,
+                                           " stays as it is: no rule is about "
+                                           "effects, bodies and host objects"));
     }
     return OkStatus();
   }

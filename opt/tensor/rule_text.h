@@ -37,10 +37,10 @@
 namespace encore::opt {
 
 enum class RuleTag : uint8_t {
-  kExact,         // equal bits, any NaN for any NaN
-  kDefinition,    // a composite and its decomposition
+  kExact,          // equal bits, any NaN for any NaN
+  kDefinition,     // a composite and its decomposition
   kReassociating,  // equal up to rounding
-  kFiniteMath,    // … where nothing is infinite or NaN
+  kFiniteMath,     // … where nothing is infinite or NaN
 };
 std::string_view Name(RuleTag tag);
 
@@ -62,7 +62,7 @@ struct RuleTerm {
   // A variable, or an operator with operands and attributes.
   std::string variable;
   Op op = Op::kInput;
-  bool ranged = false;  // the operator after "for"
+  bool ranged = false;             // the operator after "for"
   std::vector<uint32_t> operands;  // among the rule's terms
   // Nothing; a variable; values; a function, which stands on the right.
   std::variant<std::monostate, std::string, Attributes, RuleCall> attributes;

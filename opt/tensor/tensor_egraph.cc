@@ -173,10 +173,10 @@ eg::ClassId TensorEGraph::AddAnchor(uint32_t number,
     std::vector<eg::SortId> args(count, tensor_);
     args.push_back(eg::kI64Sort);
     it = anchor_ids_
-             .emplace(count, AddOperator(StrCat("anchor.", count),
-                                         std::move(args), tuple_,
-                                         {.kind = TensorOp::Kind::kAnchor,
-                                          .operands = count}))
+             .emplace(count,
+                      AddOperator(
+                          StrCat("anchor.", count), std::move(args), tuple_,
+                          {.kind = TensorOp::Kind::kAnchor, .operands = count}))
              .first;
   }
   std::vector<eg::Value> columns;
@@ -188,8 +188,8 @@ eg::ClassId TensorEGraph::AddAnchor(uint32_t number,
 eg::ClassId TensorEGraph::AddPart(eg::ClassId anchor, const TensorType& type,
                                   uint32_t result) {
   results_[result] = {.type = type_pool_.Number(type)};
-  return graph_.Add(
-      part_, {anchor.value(), graph_.language().literals().I64(result)});
+  return graph_.Add(part_,
+                    {anchor.value(), graph_.language().literals().I64(result)});
 }
 
 const Attributes& TensorEGraph::attributes(eg::NodeId node) const {
@@ -207,8 +207,8 @@ std::vector<eg::ClassId> TensorEGraph::operands(eg::NodeId node) const {
 }
 
 uint32_t TensorEGraph::number(eg::NodeId node) const {
-  return static_cast<uint32_t>(graph_.language().literals().AsI64(
-      graph_.args(node)[op(node).operands]));
+  return static_cast<uint32_t>(
+      graph_.language().literals().AsI64(graph_.args(node)[op(node).operands]));
 }
 
 const TensorFact& TensorEGraph::fact(eg::ClassId c) const {
@@ -294,8 +294,7 @@ uint32_t TensorEGraph::SplatOf(const TensorOp& kind, eg::NodeId node) {
         return TensorFact::kNone;
       }
     }
-    return attribute_pool_.Number(
-        ConstantAttrs{.value = first});
+    return attribute_pool_.Number(ConstantAttrs{.value = first});
   }
   if (kind.operands != 1 || !Info(kind.op).has(kMovement)) {
     return TensorFact::kNone;

@@ -21,9 +21,8 @@ bool IsSource(Op op) { return op == Op::kInput || op == Op::kParameter; }
 
 bool KnownAtRunTime(const Dim& dim, std::span<const Symbol> symbols) {
   bool known = false;
-  ForEachSymbol(dim, [&](uint32_t symbol) {
-    known |= symbols[symbol].at_run_time;
-  });
+  ForEachSymbol(dim,
+                [&](uint32_t symbol) { known |= symbols[symbol].at_run_time; });
   return known;
 }
 
@@ -89,8 +88,8 @@ TensorProgram::TensorProgram(const Graph& graph, TensorEGraph* tensors)
       const ValueId value = graph.result(node);
       const auto number = static_cast<uint32_t>(graph.argument(value) -
                                                 graph.arguments().data());
-      values_[value.value()] = tensors->AddArgument(
-          number, graph.type(value), op == Op::kParameter);
+      values_[value.value()] =
+          tensors->AddArgument(number, graph.type(value), op == Op::kParameter);
     } else if (StaysAsItIs(graph, node)) {
       anchors_[node.value()] = true;
       const eg::ClassId tuple = tensors->AddAnchor(node.value(), operands);
@@ -212,13 +211,12 @@ class TensorProgram::Rebuilder {
         return OkStatus();
       case TensorOp::Kind::kPart: {
         const ValueId value(tensors_.number(node));
-        values_[c] = anchors_.at(
-            tensors_.operands(node)[0])[graph_.result_index(value)];
+        values_[c] =
+            anchors_.at(tensors_.operands(node)[0])[graph_.result_index(value)];
         return OkStatus();
       }
       case TensorOp::Kind::kAnchor:
-        return EmitAnchor(c, NodeId(tensors_.number(node)),
-                          Operands(node));
+        return EmitAnchor(c, NodeId(tensors_.number(node)), Operands(node));
       case TensorOp::Kind::kOp:
         break;
     }
@@ -241,9 +239,9 @@ class TensorProgram::Rebuilder {
   Status EmitAnchor(eg::ClassId c, NodeId node,
                     const std::vector<Value>& operands) {
     if (last_anchor_.valid() && node < last_anchor_) {
-      return FailedPreconditionError(
-          StrCat("node ", node.value(), " would come behind node ",
-                 last_anchor_.value()));
+      return FailedPreconditionError(StrCat("node ", node.value(),
+                                            " would come behind node ",
+                                            last_anchor_.value()));
     }
     last_anchor_ = node;
     ENCORE_ASSIGN_OR_RETURN(std::vector<Graph> bodies,

@@ -22,8 +22,8 @@
 namespace encore::opt {
 
 // The bodies of a node of the graph, for a node of the graph `to`.
-using BodiesOf = std::function<StatusOr<std::vector<Graph>>(NodeId node,
-                                                            const Graph& to)>;
+using BodiesOf =
+    std::function<StatusOr<std::vector<Graph>>(NodeId node, const Graph& to)>;
 
 class TensorProgram {
  public:
@@ -41,10 +41,10 @@ class TensorProgram {
   bool is_anchor(NodeId node) const { return anchors_[node.value()]; }
 
   // The graph that computes each class as `choice` says; a class's node must
-  // not need the class. `to` has the symbols and nothing else. Names, arguments,
-  // outputs and origins are the graph's; a node that a rule made has the origin
-  // of the first node that uses it. FailedPrecondition where anchors would
-  // change their order.
+  // not need the class. `to` has the symbols and nothing else. Names,
+  // arguments, outputs and origins are the graph's; a node that a rule made has
+  // the origin of the first node that uses it. FailedPrecondition where anchors
+  // would change their order.
   StatusOr<Graph> Rebuild(
       const std::function<egraph::NodeId(egraph::ClassId)>& choice, Graph to,
       const BodiesOf& bodies) const;

@@ -62,8 +62,8 @@ void AddFlags(CLI::App& app, Flags* flags) {
   app.add_option("--rewrites", flags->rewrites,
                  "rules that the pass rewrite may use, by tag: none, exact, "
                  "reassociate or fast")
-      ->check(CLI::IsMember(
-          std::vector<std::string>(levels.begin(), levels.end())))
+      ->check(
+          CLI::IsMember(std::vector<std::string>(levels.begin(), levels.end())))
       ->capture_default_str();
   app.add_option("--rules", flags->rules,
                  "of these rules those whose name the regular expression "
