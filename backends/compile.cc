@@ -1,6 +1,7 @@
 #include "encore/backends/compile.h"
 
 #include "encore/backends/lowering/emit.h"
+#include "encore/backends/lowering/graph_costs.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
@@ -42,6 +43,8 @@ StatusOr<runtime::CompiledGraph> Compile(
                           ReadStencil(stencil.bytes, stencil.constants));
   opt::PassOptions pass_options;
   pass_options.rewrite.level = RewriteLevelOf(options.rewrites);
+  const GraphCosts costs(placement, options);
+  pass_options.rewrite.costs = &costs;
   ENCORE_ASSIGN_OR_RETURN(
       const Graph lowered,
       opt::RunPasses(opt::PassesAfterKey(), read, pass_options, passes));

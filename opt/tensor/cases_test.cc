@@ -12,6 +12,7 @@
 #include "encore/ir/text/printer.h"
 #include "encore/ir/types/literal_compare.h"
 #include "encore/opt/tensor/improve.h"
+#include "encore/opt/tensor/merge_products.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "gtest/gtest.h"
 
@@ -57,9 +58,11 @@ TEST_P(RuleCasesTest, GivesWhatTheFileSays) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   const std::string rule = text_case.Option("rule");
   const auto found = std::ranges::find(AllRules(), rule, &TextRule::name);
-  ASSERT_TRUE(found != AllRules().end()) << "no rule is called " << rule;
+  ASSERT_TRUE(found != AllRules().end() || rule == kMergeProducts)
+      << "no rule is called " << rule;
+  const RuleTag tag = rule == kMergeProducts ? kMergeProductsTag : found->tag;
   RewriteLevel level = RewriteLevel::kExact;
-  while (!Allows(level, found->tag)) {
+  while (!Allows(level, tag)) {
     level = static_cast<RewriteLevel>(static_cast<int>(level) + 1);
   }
   ImproveReport report, other_report;

@@ -15,6 +15,7 @@
 #include "encore/opt/egraph/run/runner.h"
 #include "encore/opt/egraph/run/schedulers.h"
 #include "encore/opt/extract/extract.h"
+#include "encore/opt/tensor/merge_products.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/tensor_egraph.h"
 #include "encore/opt/tensor/tensor_program.h"
@@ -134,6 +135,8 @@ class Improver {
       }
     }
     counts_.resize(rules_.size());
+    merge_products_ = Allows(options.level, kMergeProductsTag) &&
+                      (!options.filter || options.filter(kMergeProducts));
   }
 
   // `to`: as in TensorProgram::Rebuild. Bodies nest at most kMaxBodyDepth
@@ -180,6 +183,9 @@ class Improver {
                             ? report.cost_before
                             : costs_.GraphSeconds(*after).value_or(kInfinity);
     report.improved = after != nullptr;
+    if (merged_.applications > 0) {
+      report.rules.push_back({std::string(kMergeProducts), merged_});
+    }
     for (size_t i = 0; i < rules_.size(); ++i) {
       if (counts_[i].applications == 0) continue;
       report.rules.push_back({rules_[i].name, counts_[i]});
@@ -215,7 +221,8 @@ class Improver {
     ImproveReport* const report = options_.report;
     if (report != nullptr) report->nodes += program.free_nodes();
     // A rule needs two nodes.
-    if (program.free_nodes() < 2 || rules_.empty()) return false;
+    if (program.free_nodes() < 2 || (rules_.empty() && !merge_products_))
+      return false;
     StatusOr<CompiledRules> compiled = CompileRules(rules_, &tensors, counts_);
     if (!compiled.ok()) return Fault(compiled.status());
     eg::RuleBook book;
@@ -225,6 +232,7 @@ class Improver {
     }
     eg::EGraph& graph = tensors.graph();
     const uint64_t version = graph.version();
+    if (merge_products_) MergeProducts(&tensors, &merged_);
     const ImproveLimits& limits = options_.limits;
     eg::Runner runner(
         &graph, &book,
@@ -319,6 +327,8 @@ class Improver {
   const Costs& costs_;
   std::vector<TextRule> rules_;
   std::vector<RuleCount> counts_;
+  bool merge_products_ = false;
+  RuleCount merged_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
+#include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/core/ids.h"
 #include "encore/opt/tensor/tensor_egraph.h"
 
@@ -39,6 +40,11 @@ class TensorProgram {
   // How many nodes of the graph are no anchors, arguments or constants.
   int free_nodes() const { return free_nodes_; }
   bool is_anchor(NodeId node) const { return anchors_[node.value()]; }
+  // Invalid where no live node gives the value.
+  egraph::ClassId class_of(ValueId value) const {
+    const egraph::ClassId c = values_[value.value()];
+    return c.valid() ? tensors_->graph().Find(c) : c;
+  }
 
   // The graph that computes each class as `choice` says; a class's node must
   // not need the class. `to` has the symbols and nothing else. Names,
