@@ -23,6 +23,16 @@ bool SameShape(const FunctionCall& call, std::span<Attributes>) {
   return call.shape(0) == call.shape(1);
 }
 
+bool SameBut(const FunctionCall& call, std::span<Attributes>) {
+  const Shape& x = call.shape(0);
+  const Shape& y = call.shape(1);
+  if (x.rank() != y.rank()) return false;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != call.integer(2) && !(x[i] == y[i])) return false;
+  }
+  return true;
+}
+
 bool Scalar(const FunctionCall& call, std::span<Attributes>) {
   return call.shape(0).rank() == 0;
 }
@@ -49,14 +59,21 @@ bool IsSelection(const FunctionCall& call, std::span<Attributes>) {
                                reduce->combiner == Combiner::kMin);
 }
 
+bool Zero(const FunctionCall& call, std::span<Attributes> results) {
+  results[0] = ConstantAttrs{.value = Literal(call.dtype(0), {})};
+  return true;
+}
+
 constexpr AttributeFunction kFunctions[] = {
     {"float", "t", 0, "The elements are floats.", Float},
     {"signed", "t", 0, "The elements have signs.", Signed},
     {"same_dtype", "tt", 0, "The dtypes are equal.", SameDType},
     {"same_shape", "tt", 0, "The shapes are equal.", SameShape},
+    {"same_but", "tti", 0, "The shapes are equal, but for that dim.", SameBut},
     {"scalar", "t", 0, "It has no dims.", Scalar},
     {"is", "ti", 0, "Each element is that integer, of zeros 0.", IsNumber},
     {"sum", "a", 0, "The reduction is a sum.", IsSum},
+    {"zero", "t", 1, "A constant scalar of its dtype.", Zero},
     {"selection", "a", 0, "The reduction is max or min.", IsSelection},
 };
 
@@ -66,16 +83,16 @@ std::span<const AttributeFunction> ConditionFunctions() { return kFunctions; }
 
 std::vector<AttributeFunction> AllAttributeFunctions() {
   std::vector<AttributeFunction> all;
-  for (const auto list :
-       {ConditionFunctions(), MovementFunctions(), ProductFunctions()}) {
+  for (const auto list : {ConditionFunctions(), MovementFunctions(),
+                          ProductFunctions(), ConvolutionFunctions()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
 }
 
 const AttributeFunction* FindAttributeFunction(std::string_view name) {
-  for (const auto list :
-       {ConditionFunctions(), MovementFunctions(), ProductFunctions()}) {
+  for (const auto list : {ConditionFunctions(), MovementFunctions(),
+                          ProductFunctions(), ConvolutionFunctions()}) {
     for (const AttributeFunction& function : list) {
       if (function.name == name) return &function;
     }

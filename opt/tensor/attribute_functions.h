@@ -56,6 +56,7 @@ struct AttributeFunction {
 std::span<const AttributeFunction> ConditionFunctions();
 std::span<const AttributeFunction> MovementFunctions();
 std::span<const AttributeFunction> ProductFunctions();
+std::span<const AttributeFunction> ConvolutionFunctions();
 
 // Null where there is none of that name.
 const AttributeFunction* FindAttributeFunction(std::string_view name);

@@ -15,6 +15,10 @@ constexpr RuleTheme kThemes[] = {
 #include "encore/opt/rules/linear_algebra.inc"
     },
     {
+        "convolutions",
+#include "encore/opt/rules/convolutions.inc"
+    },
+    {
         "movement",
 #include "encore/opt/rules/movement.inc"
     },

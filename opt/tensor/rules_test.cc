@@ -57,6 +57,9 @@ constexpr Mutant kMutants[] = {
     {"recognize_logistic", "is(%one, 1)", "is(%one, 2)"},
     {"sum_of_sum", "where sum(r)", ""},
     {"sum_of_scaled", "where sum(r)", ""},
+    {"add_kernels", "where same_shape(%v, %w)", ""},
+    {"join_kernels", "where ungrouped(c)", ""},
+    {"join_images", "where same_but(%x, %z, 1)", ""},
     // Operands or axes in the wrong order.
     {"associate_right", "dot_general(%b, %c) {f}", "dot_general(%c, %b) {f}"},
     {"transpose_twice", "compose(p, q)", "compose(q, p)"},

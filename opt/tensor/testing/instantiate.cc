@@ -38,7 +38,12 @@ class Instantiator {
   }
 
   std::optional<Graph> Run(DType dtype) && {
-    const Shape shape = RandomShape(Below(4));
+    const bool images = std::ranges::any_of(rule_.terms, [](const auto& term) {
+      return term.variable.empty() && term.op == Op::kConvolution;
+    });
+    Shape shape = RandomShape(images ? 3 + Below(2) : Below(4));
+    // Channels that two groups share, and halves of which they do.
+    if (images && Chance(50)) shape[1] = 4;
     std::vector<std::pair<std::string, Value>> outputs;
     for (const RuleSide& side : rule_.left) {
       const auto value = Make(side.term, dtype, shape);
@@ -165,6 +170,7 @@ class Instantiator {
   // The same attributes and result for other operands, where there are some.
   Draw Other(Op op, Draw draw) {
     if (op == Op::kReshape) return DrawReshape(draw.result);
+    if (op == Op::kConvolution) return OtherConvolution(std::move(draw));
     if (op == Op::kBroadcast && draw.operands[0].rank() > 0) {
       draw.operands[0][static_cast<int>(Below(draw.operands[0].rank()))] = 1;
     }
@@ -205,6 +211,8 @@ class Instantiator {
         return DrawReduce(shape);
       case Op::kDotGeneral:
         return DrawProduct(shape);
+      case Op::kConvolution:
+        return DrawConvolution(shape);
       case Op::kGather:
         return DrawGather(shape);
       case Op::kCast:
@@ -370,6 +378,59 @@ class Instantiator {
       draw.sources.push_back(source);
     }
     draw.attributes = attrs;
+    return draw;
+  }
+
+  // Of points in one of three.
+  std::optional<Draw> DrawConvolution(const Shape& shape) {
+    if (shape.rank() < 3) return std::nullopt;
+    const bool halves =
+        shape[1].is_constant() && shape[1].constant() % 2 == 0 && Chance(40);
+    ConvolutionAttrs attrs;
+    attrs.feature_groups = halves ? 2 : 1;
+    const int64_t channels = 1 + Below(2);
+    Shape image({shape[0], Dim(channels * attrs.feature_groups)});
+    Shape kernel({shape[1], Dim(channels)});
+    Ints image_source = {0, -1}, kernel_source = {1, -1};
+    const bool points = Chance(33);
+    for (int i = 2; i < shape.rank(); ++i) {
+      const bool strided =
+          !points && shape[i].is_constant() && shape[i] != Dim(0) && Chance(20);
+      const int64_t stride = strided ? 2 : 1;
+      const int64_t dilation = points || Chance(80) ? 1 : 2;
+      const int64_t taps = points ? 1 : 1 + Below(3);
+      const int64_t span = (taps - 1) * dilation;
+      attrs.strides.push_back(stride);
+      attrs.lhs_dilation.push_back(1);
+      attrs.rhs_dilation.push_back(dilation);
+      attrs.padding_low.push_back(Below(span / 2 + 1));
+      attrs.padding_high.push_back(Below(span / 2 + 1));
+      image.mutable_dims().push_back((shape[i] - 1) * stride + 1 + span -
+                                     attrs.padding_low.back() -
+                                     attrs.padding_high.back());
+      kernel.mutable_dims().push_back(taps);
+      image_source.push_back(-1);
+      kernel_source.push_back(-1);
+    }
+    return Draw{.attributes = attrs,
+                .operands = {image, kernel},
+                .sources = {image_source, kernel_source}};
+  }
+
+  // A stride passes over a point more of the image, or a tap less.
+  Draw OtherConvolution(Draw draw) {
+    const auto& attrs = draw.attributes.Get<ConvolutionAttrs>();
+    Shape& image = draw.operands[0];
+    Shape& kernel = draw.operands[1];
+    for (int i = 2; i < image.rank(); ++i) {
+      if (attrs.strides[i - 2] == 1 || attrs.rhs_dilation[i - 2] != 1) continue;
+      if (kernel[i] != Dim(1) && Chance(50)) {
+        kernel[i] = kernel[i] - 1;
+      } else {
+        image[i] = image[i] + 1;
+      }
+      break;
+    }
     return draw;
   }
 
