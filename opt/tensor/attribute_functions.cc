@@ -1,8 +1,14 @@
 #include "encore/opt/tensor/attribute_functions.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "encore/ir/types/dtype.h"
+#include "encore/opt/tensor/convolution_functions.h"
+#include "encore/opt/tensor/movement_functions.h"
+#include "encore/opt/tensor/product_functions.h"
+#include "encore/opt/tensor/product_part_functions.h"
 
 namespace encore::opt {
 namespace {
@@ -79,25 +85,21 @@ constexpr AttributeFunction kFunctions[] = {
 
 }  // namespace
 
-std::span<const AttributeFunction> ConditionFunctions() { return kFunctions; }
-
 std::vector<AttributeFunction> AllAttributeFunctions() {
-  std::vector<AttributeFunction> all;
-  for (const auto list : {ConditionFunctions(), MovementFunctions(),
-                          ProductFunctions(), ConvolutionFunctions()}) {
+  std::vector<AttributeFunction> all(std::begin(kFunctions),
+                                     std::end(kFunctions));
+  for (const auto list : {MovementFunctions(), ProductFunctions(),
+                          ProductPartFunctions(), ConvolutionFunctions()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
 }
 
 const AttributeFunction* FindAttributeFunction(std::string_view name) {
-  for (const auto list : {ConditionFunctions(), MovementFunctions(),
-                          ProductFunctions(), ConvolutionFunctions()}) {
-    for (const AttributeFunction& function : list) {
-      if (function.name == name) return &function;
-    }
-  }
-  return nullptr;
+  static const auto* const all =
+      new std::vector<AttributeFunction>(AllAttributeFunctions());
+  const auto it = std::ranges::find(*all, name, &AttributeFunction::name);
+  return it == all->end() ? nullptr : &*it;
 }
 
 }  // namespace encore::opt

@@ -1,11 +1,12 @@
-// Attribute functions of convolutions: images [batch, channels, …], kernels
-// [channels, channels of a group of the image, …].
+#include "encore/opt/tensor/convolution_functions.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "encore/opt/tensor/attribute_functions.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::opt {
 namespace {

@@ -132,8 +132,8 @@ void CheckFacts(uint64_t seed, Counts* counts) {
   RandomGraphOptions options;
   options.nodes = 12;
   if (seed % 2 == 1) {  // what rules are about
-    options.ops = {Op::kAdd,       Op::kMul,     Op::kNeg,    Op::kTranspose,
-                   Op::kBroadcast, Op::kSlice,   Op::kConcat, Op::kReduce,
+    options.ops = {Op::kAdd,        Op::kMul,    Op::kNeg,    Op::kTranspose,
+                   Op::kBroadcast,  Op::kSlice,  Op::kConcat, Op::kReduce,
                    Op::kDotGeneral, Op::kGather, Op::kMax,    Op::kSelect};
     options.dtypes = {DType::kF32, DType::kI32};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace encore::opt {
 namespace {
@@ -117,6 +118,27 @@ Ints PositionsOf(const Labels& labels, const Labels& picked) {
     }
   }
   return positions;
+}
+
+std::optional<LabelledProduct> LabelOperands(const DotGeneralAttrs* attrs,
+                                             const Shape& lhs, const Shape& rhs,
+                                             int* next) {
+  if (attrs == nullptr) return std::nullopt;
+  return LabelProduct(*attrs, NewLabels(lhs.rank(), next), rhs.rank(), next);
+}
+
+Shape ShapeOfLabels(const Labels& labels, const LabelledProduct& product,
+                    const Shape& lhs, const Shape& rhs) {
+  std::vector<Dim> dims;
+  for (const int label : labels) {
+    const auto at = std::ranges::find(product.lhs, label);
+    dims.push_back(
+        at != product.lhs.end()
+            ? lhs[static_cast<int>(at - product.lhs.begin())]
+            : rhs[static_cast<int>(std::ranges::find(product.rhs, label) -
+                                   product.rhs.begin())]);
+  }
+  return Shape(std::move(dims));
 }
 
 }  // namespace encore::opt

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "encore/ir/ops/attributes.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::opt {
 
@@ -43,6 +44,15 @@ struct Contraction {
 std::optional<Contraction> Contract(const Labels& lhs, const Labels& rhs,
                                     const Labels& kept,
                                     const Labels& order = {});
+
+// The product with new labels; `attrs` may be null.
+std::optional<LabelledProduct> LabelOperands(const DotGeneralAttrs* attrs,
+                                             const Shape& lhs, const Shape& rhs,
+                                             int* next);
+
+// The extents of labels that the operands have.
+Shape ShapeOfLabels(const Labels& labels, const LabelledProduct& product,
+                    const Shape& lhs, const Shape& rhs);
 
 bool Contains(const Labels& labels, int label);
 

@@ -1,10 +1,10 @@
-// Attribute functions of transpose, reshape, broadcast, slice, concat, reduce.
+#include "encore/opt/tensor/movement_functions.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 
-#include "encore/opt/tensor/attribute_functions.h"
 #include "encore/opt/tensor/labels.h"
 
 namespace encore::opt {

@@ -4,17 +4,10 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "encore/opt/tensor/rule_text.h"
 
 namespace encore::opt {
-
-struct RuleTheme {
-  std::string_view name;  // of its file
-  std::string_view text;
-};
-std::span<const RuleTheme> RuleThemes();
 
 // The rules of all themes, in order; names differ.
 std::span<const TextRule> AllRules();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "encore/ir/support/strings.h"
+#include "encore/opt/rules/texts.h"
 #include "encore/opt/tensor/attribute_functions.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/rule_text.h"
