@@ -290,9 +290,9 @@ class Improver {
       }
     }
     if (!improved_bodies) return std::nullopt;
-    ENCORE_ASSIGN_OR_RETURN(Graph graph,
-                            Rebuild(saturated, dag, own, std::move(to)));
-    return std::optional<Graph>(std::move(graph));
+    StatusOr<Graph> graph = Rebuild(saturated, dag, own, std::move(to));
+    if (!graph.ok()) return std::nullopt;
+    return std::optional<Graph>(*std::move(graph));
   }
 
   static StatusOr<Graph> Rebuild(const Saturated& saturated,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "encore/ir/build/builder.h"
@@ -190,6 +191,9 @@ class TensorProgram::Rebuilder {
         ENCORE_RETURN_IF_ERROR(Emit(c, node, origin));
         continue;
       }
+      if (!open_.insert(top.c).second) {
+        return FailedPreconditionError("a choice that needs itself");
+      }
       top.open = true;
       const std::vector<eg::ClassId> operands = tensors_.operands(node);
       for (size_t i = operands.size(); i-- > 0;) {
@@ -261,6 +265,7 @@ class TensorProgram::Rebuilder {
   std::vector<Value> arguments_;
   std::map<eg::ClassId, Value> values_;
   std::map<eg::ClassId, std::vector<Value>> anchors_;
+  std::set<eg::ClassId> open_;  // whose operands are being computed, or were
   NodeId last_anchor_;
 };
 

@@ -50,7 +50,7 @@ class TensorProgram {
   // not need the class. `to` has the symbols and nothing else. Names,
   // arguments, outputs and origins are the graph's; a node that a rule made has
   // the origin of the first node that uses it. FailedPrecondition where anchors
-  // would change their order.
+  // would change their order, or a choice needs itself.
   StatusOr<Graph> Rebuild(
       const std::function<egraph::NodeId(egraph::ClassId)>& choice, Graph to,
       const BodiesOf& bodies) const;
