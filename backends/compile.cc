@@ -1,6 +1,7 @@
 #include "encore/backends/compile.h"
 
 #include "encore/backends/lowering/emit.h"
+#include "encore/backends/lowering/graph_costs.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
@@ -11,6 +12,20 @@
 #include "encore/runtime/plan/plan_verifier.h"
 
 namespace encore::backends {
+
+opt::RewriteLevel RewriteLevelOf(Rewrites rewrites) {
+  switch (rewrites) {
+    case Rewrites::kNone:
+      return opt::RewriteLevel::kNone;
+    case Rewrites::kExact:
+      return opt::RewriteLevel::kExact;
+    case Rewrites::kReassociate:
+      return opt::RewriteLevel::kReassociate;
+    case Rewrites::kFast:
+      return opt::RewriteLevel::kFast;
+  }
+  return opt::RewriteLevel::kNone;
+}
 
 StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
@@ -26,9 +41,13 @@ StatusOr<runtime::CompiledGraph> Compile(
                           ResolvePlacement(graph, stencil, options, backends));
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
+  opt::PassOptions pass_options;
+  pass_options.rewrite.level = RewriteLevelOf(options.rewrites);
+  const GraphCosts costs(placement, options);
+  pass_options.rewrite.costs = &costs;
   ENCORE_ASSIGN_OR_RETURN(
       const Graph lowered,
-      opt::RunPasses(opt::PassesAfterKey(), read, {}, passes));
+      opt::RunPasses(opt::PassesAfterKey(), read, pass_options, passes));
   KernelTable table(placement, options, lowered.symbols());
   ENCORE_ASSIGN_OR_RETURN(const Scope scope,
                           MakeScope(lowered, {}, placement, options, &table));

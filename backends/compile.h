@@ -25,6 +25,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/improve.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
@@ -43,6 +44,9 @@ StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
     std::span<const Backend* const> backends, ArtifactStore* store = nullptr,
     opt::PassObserver* passes = nullptr);
+
+// The rules that the option allows.
+opt::RewriteLevel RewriteLevelOf(Rewrites rewrites);
 
 }  // namespace encore::backends
 

@@ -117,14 +117,46 @@ TEST(CheckUsed, RefusesWhatTheTableSays) {
                                       " would ignore it; it accepts f32");
     options.precision = Precision::kF32;
     options.rewrites = Rewrites::kFast;
-    EXPECT_EQ(Message(CheckUsed(options)),
-              "--rewrites fast: target " + options.target +
-                  " would ignore it; it accepts reassociate");
+    EXPECT_TRUE(CheckUsed(options).ok());
   }
   CompileOptions absent;
   absent.target = "tpu";
   absent.precision = Precision::kBF16;
   EXPECT_TRUE(CheckUsed(absent).ok());
+}
+
+// A row of products whose first is large unless they come in another order.
+TEST(CompileTest, RewritesAreMadeWhereTheyAreAllowed) {
+  const std::string chain = R"(
+graph chain(%a: f32[64,64], %b: f32[64,64], %x: f32[64,1]) -> f32[64,1] {
+  %0 = dot_general(%a, %b) {contract = [1]x[0]}
+  %y = dot_general(%0, %x) {contract = [1]x[0]}
+  return %y
+})";
+  std::vector<Literal> arguments;  // small integers: sums are exact
+  for (const int64_t columns : {64, 64, 1}) {
+    Literal& literal =
+        arguments.emplace_back(DType::kF32, std::vector<int64_t>{64, columns});
+    for (int64_t i = 0; i < literal.element_count(); ++i) {
+      literal.SetInt(i, i % 7 - 3);
+    }
+  }
+  for (const Backend* backend : AllBackends()) {
+    CompileOptions options;
+    options.target = backend->name();
+    const auto plain = Compile(ParsedGraph(chain), options, AllBackends());
+    ExpectEqual(chain, options, arguments);
+    options.rewrites = Rewrites::kExact;
+    const auto exact = Compile(ParsedGraph(chain), options, AllBackends());
+    options.rewrites = Rewrites::kReassociate;
+    const auto reordered = Compile(ParsedGraph(chain), options, AllBackends());
+    ASSERT_TRUE(plain.ok() && exact.ok() && reordered.ok());
+    EXPECT_EQ(runtime::SerializeCompiledGraph(*plain),
+              runtime::SerializeCompiledGraph(*exact));
+    EXPECT_NE(runtime::SerializeCompiledGraph(*plain),
+              runtime::SerializeCompiledGraph(*reordered));
+    ExpectEqual(chain, options, arguments);
+  }
 }
 
 TEST(CompileTest, FusesAndFoldsWeights) {

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kPrecisions = {"f32", "tf32", "bf16",
                                                          "f16"};
-constexpr std::array<std::string_view, 3> kRewrites = {"exact", "reassociate",
-                                                       "fast"};
+constexpr std::array<std::string_view, 4> kRewrites = {"none", "exact",
+                                                       "reassociate", "fast"};
 constexpr std::array<std::string_view, 3> kCpuKernels = {"auto", "generated",
                                                          "vendor"};
 constexpr std::array<std::string_view, 2> kPorts = {"host", "device"};

@@ -16,7 +16,8 @@
 namespace encore::backends {
 
 enum class Precision : uint8_t { kF32, kTF32, kBF16, kF16 };
-enum class Rewrites : uint8_t { kExact, kReassociate, kFast };
+// Rules of opt/rules that may be used, by tag; each more than the one before.
+enum class Rewrites : uint8_t { kNone, kExact, kReassociate, kFast };
 // Which kernels the cpu backend may choose from for matrix products and
 // convolutions: those that cost least, generated ones only, or a vendor's
 // wherever it has one.

@@ -32,9 +32,9 @@ class Cpu : public Backend {
             {"threads",
              options.deterministic ? "any" : StrCat(ThreadsOf(options))}};
   }
-  // Everything is computed in the graph's dtypes, and no rewrite is tagged.
+  // Everything is computed in the graph's dtypes.
   bool Uses(std::string_view option) const override {
-    return option != "precision" && option != "rewrites" && option != "ports";
+    return option != "precision" && option != "ports";
   }
   std::vector<std::string> variants() const override {
     return {std::string(Name(Isa::kAvx2)), std::string(Name(Isa::kAvx512))};

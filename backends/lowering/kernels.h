@@ -36,6 +36,11 @@ class KernelTable {
   std::optional<int> Add(const BuiltRegion& built,
                          const std::vector<bool>& weights, int backend);
 
+  // Estimated seconds of a kernel that was added, of its first candidate.
+  double estimate(int number) const {
+    return entries_[number]->candidates.front().seconds;
+  }
+
   // Chooses between candidates by the measurements in `store`, which may be
   // null. For options.tune_seconds, makes those that are not there, of the
   // kernels first that are estimated to take most of the time.

@@ -23,8 +23,7 @@ class Ref : public Backend {
   }
 
   bool Uses(std::string_view option) const override {
-    return option != "precision" && option != "rewrites" &&
-           option != "cpu_kernels";
+    return option != "precision" && option != "cpu_kernels";
   }
 
   std::span<const DType> dtypes() const override {

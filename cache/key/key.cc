@@ -6,6 +6,7 @@
 #include "encore/cache/key/compiler_id.h"
 #include "encore/ir/graph/equal.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/tensor/rule_book.h"
 
 namespace encore::cache {
 namespace {
@@ -56,6 +57,9 @@ KeyIngredients IngredientsOf(Stencil stencil,
         if (!info.in_key) return;
         parts.emplace_back(StrCat("option.", info.name), OptionText(value));
       });
+  if (options.rewrites != backends::Rewrites::kNone) {
+    parts.emplace_back("rules", opt::RuleBookDigest());
+  }
   for (const auto& [name, value] : target) {
     parts.emplace_back(StrCat("target.", name), value);
   }

@@ -1,8 +1,9 @@
 // The cache key: SHA-256 over everything that a compiled graph depends on.
 //
 //   format version, compiler id, each option that options.def says enters the
-//   key, each ingredient of the targets' fingerprints, and the graph's stencil
-//   (ir/graph/stencil.h), in which names and parameter values do not count.
+//   key, the rule book's digest where rules may be used, each ingredient of
+//   the targets' fingerprints, and the graph's stencil (ir/graph/stencil.h), in
+//   which names and parameter values do not count.
 //
 // Equal keys mean equal ingredients; what is found under a key is still
 // compared with them byte by byte before it is used.

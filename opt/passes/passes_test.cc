@@ -16,6 +16,7 @@
 #include "encore/ir/text/printer.h"
 #include "encore/ir/types/literal_compare.h"
 #include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/improve.h"
 #include "gtest/gtest.h"
 
 namespace encore::opt {
@@ -25,6 +26,14 @@ namespace {
 constexpr int kLeastCases = 4;
 
 std::vector<TextCase> Cases() { return ReadTextCases("opt/passes/testdata"); }
+
+// A level of rewrites by its name.
+RewriteLevel LevelOf(const std::string& name) {
+  return name == "fast"          ? RewriteLevel::kFast
+         : name == "reassociate" ? RewriteLevel::kReassociate
+         : name == "exact"       ? RewriteLevel::kExact
+                                 : RewriteLevel::kNone;
+}
 
 // Of "N=4, M=2".
 StatusOr<PassOptions> OptionsOf(const std::string& bindings,
@@ -72,13 +81,14 @@ TEST_P(PassesTest, GivesWhatTheFileSays) {
   ASSERT_TRUE(pass.ok()) << pass.status();
   const StatusOr<Graph> graph = text_case.Parse();
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const auto options = OptionsOf(text_case.Option("bind"), *graph);
+  auto options = OptionsOf(text_case.Option("bind"), *graph);
   ASSERT_TRUE(options.ok()) << options.status();
+  options->rewrite.level = LevelOf(text_case.Option("rewrites"));
   const StatusOr<Graph> after = RunPasses({&*pass, 1}, *graph, *options);
   CheckTextCase(text_case,
                 after.ok() ? StatusOr<std::string>(Print(*after))
                            : StatusOr<std::string>(after.status()),
-                Print(*graph), {"bind"});
+                Print(*graph), {"bind", "rewrites"});
   if (!after.ok()) return;
   for (const uint64_t seed : {1, 2, 3}) CompareResults(*graph, *after, seed);
 }

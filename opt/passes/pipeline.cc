@@ -15,6 +15,7 @@
 #include "encore/opt/passes/strings.h"
 #include "encore/opt/passes/subpixel.h"
 #include "encore/opt/passes/symbol_facts.h"
+#include "encore/opt/tensor/improve.h"
 
 namespace encore::opt {
 namespace {
@@ -27,6 +28,10 @@ PassResult RunSpecialize(const Graph& graph, const PassOptions& options) {
 
 PassResult RunDecompose(const Graph& graph, const PassOptions&) {
   return DecomposeAll(graph);
+}
+
+PassResult RunRewrite(const Graph& graph, const PassOptions& options) {
+  return Improve(graph, options.rewrite);
 }
 
 // A pass without options of its own.
@@ -87,6 +92,13 @@ constexpr Pass kAfterKey[] = {
         .gives = "what assertions say of data-dependent symbols in their place",
         .keeps = "origins, results where there is no error",
         .run = Plain<ApplySymbolFacts>,
+    },
+    {
+        .name = "rewrite",
+        .takes = "any graph; primitives, to make more of it",
+        .gives = "a cheaper graph by the rules that are allowed, if there is",
+        .keeps = "origins; results as the rules' tags say; what may fail",
+        .run = RunRewrite,
     },
 };
 

@@ -21,12 +21,15 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/dim.h"
+#include "encore/opt/tensor/improve.h"
 
 namespace encore::opt {
 
 struct PassOptions {
   // By symbol: what specialize puts in its place; symbols past the end stay.
   std::vector<Dim> replacements;
+  // What rewrite may do, by which costs, and what it is to tell.
+  ImproveOptions rewrite;
 };
 
 struct Pass {

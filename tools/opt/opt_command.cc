@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "encore/backends/compile.h"
+#include "encore/backends/options.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/graph/symbol_binding.h"
 #include "encore/ir/import/import.h"
@@ -16,6 +19,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
 #include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/improve.h"
 #include "encore/tools/command.h"
 #include "encore/tools/command_files.h"
 #include "encore/tools/io/write_output.h"
@@ -24,6 +28,7 @@
 #include "encore/tools/run/model_source.h"
 #include "encore/tools/session_flags.h"
 #include "encore/tools/terminal.h"
+#include "re2/re2.h"
 
 namespace encore::tools {
 namespace {
@@ -31,6 +36,8 @@ namespace {
 struct Flags {
   std::string model, output = "-", emit = "text";
   std::vector<std::string> passes, bindings;
+  std::string rewrites = "none", rules;
+  opt::ImproveReport improved;
   bool list = false;
   ImportOptions import;
   PassReport report;
@@ -51,6 +58,17 @@ void AddFlags(CLI::App& app, Flags* flags) {
                "gives and keeps");
   app.add_option("--bind", flags->bindings,
                  "NAME=VALUE for a symbolic dim, which specialize puts in");
+  const auto levels = backends::ValueNames<backends::Rewrites>();
+  app.add_option("--rewrites", flags->rewrites,
+                 "rules that the pass rewrite may use, by tag: none, exact, "
+                 "reassociate or fast")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(levels.begin(), levels.end())))
+      ->capture_default_str();
+  app.add_option("--rules", flags->rules,
+                 "of these rules those whose name the regular expression "
+                 "matches")
+      ->type_name("REGEX");
   app.add_flag("--strict", flags->import.strict, kStrictHelp);
   app.add_option("-o,--output", flags->output,
                  "where the graph goes; - for standard output, text only")
@@ -86,6 +104,23 @@ StatusOr<std::vector<opt::Pass>> PassesOf(const Flags& flags) {
     passes.push_back(pass);
   }
   return passes;
+}
+
+// The rules that the flags allow; what they do is told to `flags->improved`.
+Status AddRules(Flags* flags, opt::ImproveOptions* options) {
+  options->level = backends::RewriteLevelOf(
+      *backends::ParseValue<backends::Rewrites>(flags->rewrites));
+  options->report = &flags->improved;
+  if (flags->rules.empty()) return OkStatus();
+  const auto regex = std::make_shared<RE2>(flags->rules, RE2::Quiet);
+  if (!regex->ok()) {
+    return InvalidArgumentError(
+        StrCat("--rules ", flags->rules, ": ", regex->error()));
+  }
+  options->filter = [regex](std::string_view rule) {
+    return RE2::FullMatch(rule, *regex);
+  };
+  return OkStatus();
 }
 
 StatusOr<opt::PassOptions> OptionsOf(const Flags& flags, const Graph& graph) {
@@ -126,12 +161,34 @@ Status CheckFiles(const Flags& flags) {
   return files.CheckApart();
 }
 
+Json ToJson(const opt::ImproveReport& report) {
+  Json json;
+  json["nodes"] = report.nodes;
+  json["enodes"] = report.enodes;
+  json["classes"] = report.classes;
+  json["iterations"] = report.iterations;
+  json["stop"] = report.stop;
+  json["improved"] = report.improved;
+  json["cost_before"] = report.cost_before;
+  json["cost"] = report.cost_after;
+  json["choice"] = report.best_choice;
+  if (report.bound) {
+    json["bound"] = *report.bound;
+    json["gap"] = report.best_choice - *report.bound;
+  }
+  for (const opt::ImproveReport::Rule& rule : report.rules) {
+    json["rules"][rule.name] = rule.count.applications;
+  }
+  return json;
+}
+
 Json ToJson(const Flags& flags, const Graph& before, const Graph& after) {
   Json json;
   json["model"] = flags.model;
   json["output"] = flags.output;
   json["nodes_before"] = before.node_count();
   json["nodes"] = after.node_count();
+  if (flags.rewrites != "none") json["rewrite"] = ToJson(flags.improved);
   json["passes_ms"] = flags.report.PassesMs();
   json["optimize_ms"] = flags.report.OptimizeMs();
   return json;
@@ -147,11 +204,13 @@ Status Optimize(Flags& flags) {
   ENCORE_ASSIGN_OR_RETURN(const std::vector<opt::Pass> passes, PassesOf(flags));
   ENCORE_ASSIGN_OR_RETURN(const ImportedModel model,
                           ImportAndWarn(flags.model, flags.import));
-  ENCORE_ASSIGN_OR_RETURN(const opt::PassOptions options,
+  ENCORE_ASSIGN_OR_RETURN(opt::PassOptions options,
                           OptionsOf(flags, model.graph));
+  ENCORE_RETURN_IF_ERROR(AddRules(&flags, &options.rewrite));
   ENCORE_ASSIGN_OR_RETURN(
       const Graph graph,
       opt::RunPasses(passes, model.graph, options, &flags.report));
+  ENCORE_RETURN_IF_ERROR(flags.improved.fault);
   std::string bytes;
   if (flags.emit == "proto") {
     ENCORE_ASSIGN_OR_RETURN(bytes, ToProto(graph));

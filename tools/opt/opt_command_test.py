@@ -15,7 +15,8 @@ from commands import CommandTest
 
 TOOL = sys.argv.pop()
 
-PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'strings', 'size-assertions', 'symbol-facts']
+PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'strings', 'size-assertions', 'symbol-facts',
+          'rewrite']
 
 MODEL = '''
 symbols N in [1, 16]
@@ -91,6 +92,31 @@ class OptTest(CommandTest):
         self.assertEqual(list(report['passes_ms']), PASSES)
         self.assertAlmostEqual(report['optimize_ms'], sum(report['passes_ms'].values()))
         self.assertGreater(report['nodes'], report['nodes_before'])
+
+    def test_rewrites_by_the_rules_that_are_allowed(self):
+        model = self.write('signs.txt', '''
+graph signs(%x: f32[64,64], %z: f32[64,64]) -> f32[64,64] {
+  %0 = neg(%z)
+  %1 = add(%x, %0)
+  %y = div(%1, %z)
+  return %y
+}
+''')
+        self.assertIn('neg(', self.encore('opt', model).stdout)
+        json_file, output = self.path('out.json'), self.path('out.txt')
+        self.encore('opt', model, '--rewrites', 'exact', '-o', output, '--json', json_file)
+        with open(output, encoding='utf-8') as file:
+            self.assertIn('sub(%x, %z)', file.read())
+        with open(json_file, encoding='utf-8') as file:
+            report = json.load(file)['rewrite']
+        self.assertEqual(report['stop'], 'saturated')
+        self.assertTrue(report['improved'])
+        self.assertLess(report['cost'], report['cost_before'])
+        self.assertEqual(report['rules']['add_negated'], 1)
+        some = self.encore('opt', model, '--rewrites', 'fast', '--rules', 'sub.*|mul.*').stdout
+        self.assertIn('neg(', some)
+        self.assertIn('--rules (', self.encore('opt', model, '--rewrites', 'fast', '--rules', '(', code=2).stderr)
+        self.assertIn('--rewrites', self.encore('opt', model, '--rewrites', 'some', code=2).stderr)
 
     def test_a_miss_runs_all_and_a_hit_those_before_the_key(self):
         run = ['run', self.model, '--bind', 'N=2', '--target', 'ref', '--cache', self.path('cache'), '--json', '-']

@@ -1,0 +1,32 @@
+#include "encore/backends/lowering/graph_costs.h"
+
+#include "encore/backends/backend.h"
+#include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/scope.h"
+
+namespace encore::backends {
+namespace {
+
+// Bodies nest at most kMaxBodyDepth deep.
+double SecondsOf(const Scope& scope, const KernelTable& table) {
+  double total = 0;
+  for (const ScopeKernel& kernel : scope.kernels) {
+    const double seconds = table.estimate(kernel.kernel);
+    total += kernel.site.prepare ? seconds / kLaunchesPerLoad : seconds;
+  }
+  for (const auto& [node, bodies] : scope.bodies) {
+    for (const Scope& body : bodies) total += SecondsOf(body, table);
+  }
+  return total;
+}
+
+}  // namespace
+
+std::optional<double> GraphCosts::GraphSeconds(const Graph& graph) const {
+  KernelTable table(placement_, options_, graph.symbols());
+  const auto scope = MakeScope(graph, {}, placement_, options_, &table);
+  if (!scope.ok()) return std::nullopt;
+  return SecondsOf(*scope, table);
+}
+
+}  // namespace encore::backends

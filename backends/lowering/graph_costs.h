@@ -1,0 +1,39 @@
+// Costs of graphs by what lowering makes of them.
+#ifndef ENCORE_BACKENDS_LOWERING_GRAPH_COSTS_H_
+#define ENCORE_BACKENDS_LOWERING_GRAPH_COSTS_H_
+
+#include <optional>
+
+#include "encore/backends/lowering/placement.h"
+#include "encore/backends/options.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/opt/tensor/costs.h"
+
+namespace encore::backends {
+
+// Of a whole graph: the sum of its kernels, as greedy fusion cuts them and the
+// backends estimate them; those of the prepare plan spread over
+// kLaunchesPerLoad runs, bodies once. Of a node: by rates (RooflineCosts).
+//
+// `placement` and `options` outlive this. Thread-safe.
+class GraphCosts : public opt::Costs {
+ public:
+  GraphCosts(const Placement& placement, const CompileOptions& options)
+      : placement_(placement), options_(options) {}
+
+  std::optional<double> NodeSeconds(
+      const opt::CostedNode& node) const override {
+    return roofline_.NodeSeconds(node);
+  }
+  // REQUIRES origins that are stencil numbers. Costs what fusion does.
+  std::optional<double> GraphSeconds(const Graph& graph) const override;
+
+ private:
+  const Placement& placement_;
+  const CompileOptions& options_;
+  const opt::RooflineCosts roofline_;
+};
+
+}  // namespace encore::backends
+
+#endif  // ENCORE_BACKENDS_LOWERING_GRAPH_COSTS_H_

@@ -1,0 +1,85 @@
+// Improve: a cheaper graph by equality saturation.
+//
+// The graph is put into an e-graph (tensor_program.h), rules of the book add
+// equals until nothing changes or a limit on work is reached, and the cheapest
+// choice is taken out (opt/extract) and made a graph again. Bodies are improved
+// by themselves. The result is taken only where it is cheaper as a whole and
+// reads at most 1.1 times the bytes of weights.
+#ifndef ENCORE_OPT_TENSOR_IMPROVE_H_
+#define ENCORE_OPT_TENSOR_IMPROVE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/support/status.h"
+#include "encore/opt/tensor/costs.h"
+#include "encore/opt/tensor/rule_compiler.h"
+#include "encore/opt/tensor/rule_text.h"
+
+namespace encore::opt {
+
+// Which rules may be used, by tag: none; exact ones and definitions; these and
+// reassociating ones; all.
+enum class RewriteLevel : uint8_t { kNone, kExact, kReassociate, kFast };
+bool Allows(RewriteLevel level, RuleTag tag);
+
+// Work, never time, so that results do not depend on the machine.
+struct ImproveLimits {
+  // Nodes of the e-graph for each of the graph, and beside these.
+  size_t nodes_per_node = 8;
+  size_t more_nodes = 2000;
+  size_t iterations = 12;
+  // Matches of a rule in an iteration before it is held back for a while.
+  size_t matches = 400;
+  uint64_t extraction_work = 200'000;
+};
+
+// What happened, of the graph and all its bodies.
+struct ImproveReport {
+  struct Rule {
+    std::string name;
+    RuleCount count;
+  };
+  int nodes = 0;      // that rules could look at
+  size_t enodes = 0;  // in the end
+  size_t classes = 0;
+  size_t iterations = 0;
+  // Why saturation ended, of the graph itself: "saturated", "nodes", ….
+  std::string stop;
+  // Seconds by the costs: of the graph, and of the one that is returned.
+  double cost_before = 0, cost_after = 0;
+  // By extraction's additive costs: of the graph's own choice, of the best that
+  // was found, and what no choice is below.
+  double own_choice = 0, best_choice = 0;
+  std::optional<double> bound;
+  bool improved = false;
+  // Those that united classes, in the order of the book.
+  std::vector<Rule> rules;
+  // A rule that was wrong, which leaves the graph as it is.
+  Status fault;
+};
+
+struct ImproveOptions {
+  RewriteLevel level = RewriteLevel::kNone;
+  // Null: RooflineCosts. Outlives the call.
+  const Costs* costs = nullptr;
+  // Rules by name; null: all.
+  std::function<bool(std::string_view rule)> filter;
+  ImproveLimits limits;
+  ImproveReport* report = nullptr;  // may be null
+};
+
+// Nothing where the graph stays as it is. Deterministic. Errors: none but
+// those of graphs that are not well-typed.
+StatusOr<std::optional<Graph>> Improve(const Graph& graph,
+                                       const ImproveOptions& options);
+
+}  // namespace encore::opt
+
+#endif  // ENCORE_OPT_TENSOR_IMPROVE_H_

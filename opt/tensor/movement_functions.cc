@@ -1,0 +1,246 @@
+#include "encore/opt/tensor/movement_functions.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+#include "encore/opt/tensor/labels.h"
+
+namespace encore::opt {
+namespace {
+
+bool NeverNegative(const FunctionCall& call, const Dim& dim) {
+  return dim.valid() && dim.LowerBound(call.symbols) >= 0;
+}
+
+// transpose(transpose(x) {p}) {q}: the one that does both.
+bool Compose(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const q = call.attrs<TransposeAttrs>(1);
+  if (p == nullptr || q == nullptr) return false;
+  TransposeAttrs both;
+  for (const int64_t axis : q->permutation) {
+    both.permutation.push_back(p->permutation[axis]);
+  }
+  results[0] = both;
+  return true;
+}
+
+// A scalar repeated to the shape of a tensor.
+bool ScalarTo(const FunctionCall& call, std::span<Attributes> results) {
+  results[0] = BroadcastAttrs{.shape = call.shape(0).dims()};
+  return true;
+}
+
+// The first tensor in the shape of the second, which has as many elements.
+bool ReshapeTo(const FunctionCall& call, std::span<Attributes> results) {
+  const Dim count = call.shape(0).ElementCount();
+  if (!count.valid() || !(count == call.shape(1).ElementCount())) return false;
+  results[0] = ReshapeAttrs{.shape = call.shape(1).dims()};
+  return true;
+}
+
+// broadcast(broadcast(x) {b}) {c}.
+bool ComposeBroadcasts(const FunctionCall& call,
+                       std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const c = call.attrs<BroadcastAttrs>(1);
+  if (b == nullptr || c == nullptr) return false;
+  BroadcastAttrs both{.shape = c->shape};
+  for (const int64_t axis : b->axes) both.axes.push_back(c->axes[axis]);
+  results[0] = both;
+  return true;
+}
+
+// slice(slice(x) {s}) {t}. Only a first slice with strides of 1 has limits
+// that need no division where sizes are symbols.
+bool ComposeSlices(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const s = call.attrs<SliceAttrs>(0);
+  const auto* const t = call.attrs<SliceAttrs>(1);
+  if (s == nullptr || t == nullptr) return false;
+  SliceAttrs both{.strides = t->strides};
+  for (size_t i = 0; i < s->starts.size(); ++i) {
+    if (s->strides[i] != 1) return false;
+    both.starts.push_back(s->starts[i] + t->starts[i]);
+    both.limits.push_back(s->starts[i] + t->limits[i]);
+  }
+  results[0] = both;
+  return true;
+}
+
+// slice(transpose(x) {p}) {s} = transpose(slice(x) {…}) {p}.
+bool SliceBeforeTranspose(const FunctionCall& call,
+                          std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  if (p == nullptr || s == nullptr) return false;
+  SliceAttrs before = *s;
+  for (size_t i = 0; i < p->permutation.size(); ++i) {
+    const int64_t axis = p->permutation[i];
+    before.starts[axis] = s->starts[i];
+    before.limits[axis] = s->limits[i];
+    before.strides[axis] = s->strides[i];
+  }
+  results[0] = before;
+  return true;
+}
+
+// concat(transpose(a) {p}, transpose(b) {p}) {c}: the axis before.
+bool AxisBeforeTranspose(const FunctionCall& call,
+                         std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const c = call.attrs<AxisAttrs>(1);
+  if (p == nullptr || c == nullptr) return false;
+  results[0] = AxisAttrs{.axis = p->permutation[c->axis]};
+  return true;
+}
+
+// reduce(transpose(x) {p}) {r} = transpose(reduce(x) {…}) {…}.
+bool ReduceBeforeTranspose(const FunctionCall& call,
+                           std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const r = call.attrs<ReduceAttrs>(1);
+  if (p == nullptr || r == nullptr) return false;
+  ReduceAttrs before{.combiner = r->combiner};
+  for (const int64_t axis : r->axes) {
+    before.axes.push_back(p->permutation[axis]);
+  }
+  std::ranges::sort(before.axes);
+  Labels have, want;
+  for (size_t i = 0; i < p->permutation.size(); ++i) {
+    const auto here = static_cast<int64_t>(i);
+    if (std::ranges::find(before.axes, here) == before.axes.end()) {
+      have.push_back(static_cast<int>(here));
+    }
+    if (std::ranges::find(r->axes, here) == r->axes.end()) {
+      want.push_back(static_cast<int>(p->permutation[i]));
+    }
+  }
+  const auto order = Reorder(have, want);
+  if (!order) return false;
+  results[0] = before;
+  results[1] = *order;
+  return true;
+}
+
+// reduce(reduce(x) {r}) {q} with one combiner.
+bool ComposeReductions(const FunctionCall& call,
+                       std::span<Attributes> results) {
+  const auto* const r = call.attrs<ReduceAttrs>(0);
+  const auto* const q = call.attrs<ReduceAttrs>(1);
+  if (r == nullptr || q == nullptr || r->combiner != q->combiner) return false;
+  ReduceAttrs both{.combiner = r->combiner, .axes = r->axes};
+  int64_t at = 0;  // among the dims that r leaves
+  for (int64_t axis = 0; axis < call.shape(2).rank(); ++axis) {
+    if (std::ranges::find(r->axes, axis) != r->axes.end()) continue;
+    if (std::ranges::find(q->axes, at++) != q->axes.end()) {
+      both.axes.push_back(axis);
+    }
+  }
+  std::ranges::sort(both.axes);
+  results[0] = both;
+  return true;
+}
+
+// slice(concat(a, …) {c}) {s} that reads the first operand only.
+bool SliceInFirst(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<AxisAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  if (c == nullptr || s == nullptr) return false;
+  const Dim& extent = call.shape(2)[static_cast<int>(c->axis)];
+  if (!NeverNegative(call, extent - s->limits[c->axis])) return false;
+  results[0] = *s;
+  return true;
+}
+
+// … that reads the second one only.
+bool SliceInSecond(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<AxisAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  if (c == nullptr || s == nullptr) return false;
+  const Dim& extent = call.shape(2)[static_cast<int>(c->axis)];
+  if (!NeverNegative(call, s->starts[c->axis] - extent)) return false;
+  SliceAttrs shifted = *s;
+  shifted.starts[c->axis] = shifted.starts[c->axis] - extent;
+  shifted.limits[c->axis] = shifted.limits[c->axis] - extent;
+  results[0] = shifted;
+  return true;
+}
+
+// concat(slice(x) {s}, slice(x) {t}) {c} where t begins where s ends.
+bool JoinSlices(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const s = call.attrs<SliceAttrs>(0);
+  const auto* const t = call.attrs<SliceAttrs>(1);
+  const auto* const c = call.attrs<AxisAttrs>(2);
+  if (s == nullptr || t == nullptr || c == nullptr) return false;
+  for (size_t i = 0; i < s->starts.size(); ++i) {
+    if (s->strides[i] != t->strides[i]) return false;
+    if (static_cast<int64_t>(i) == c->axis) {
+      if (s->strides[i] != 1 || !(s->limits[i] == t->starts[i])) return false;
+    } else if (!(s->starts[i] == t->starts[i]) ||
+               !(s->limits[i] == t->limits[i])) {
+      return false;
+    }
+  }
+  SliceAttrs both = *s;
+  both.limits[c->axis] = t->limits[c->axis];
+  results[0] = both;
+  return true;
+}
+
+// transpose(broadcast(x) {b}) {p} = broadcast(transpose(x) {…}) {…}.
+bool TransposeBeforeBroadcast(const FunctionCall& call,
+                              std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const p = call.attrs<TransposeAttrs>(1);
+  if (b == nullptr || p == nullptr) return false;
+  BroadcastAttrs after;
+  TransposeAttrs before;
+  for (size_t i = 0; i < p->permutation.size(); ++i) {
+    after.shape.push_back(b->shape[p->permutation[i]]);
+    const auto at = std::ranges::find(b->axes, p->permutation[i]);
+    if (at == b->axes.end()) continue;
+    after.axes.push_back(static_cast<int64_t>(i));
+    before.permutation.push_back(at - b->axes.begin());
+  }
+  results[0] = before;
+  results[1] = after;
+  return true;
+}
+
+constexpr AttributeFunction kFunctions[] = {
+    {"compose", "aa", 1, "One transpose for two.", Compose},
+    {"scalar_to", "t", 1, "A broadcast of a scalar to that shape.", ScalarTo},
+    {"reshape_to", "tt", 1, "A reshape of the first to the second's shape.",
+     ReshapeTo},
+    {"compose_broadcasts", "aa", 1, "One broadcast for two.",
+     ComposeBroadcasts},
+    {"compose_slices", "aa", 1, "One slice for two, the first unstrided.",
+     ComposeSlices},
+    {"slice_before_transpose", "aa", 1, "Of a transpose and the slice of it.",
+     SliceBeforeTranspose},
+    {"axis_before_transpose", "aa", 1, "A concat's axis under a transpose.",
+     AxisBeforeTranspose},
+    {"reduce_before_transpose", "aa", 2,
+     "The reduction, and the transpose of what it leaves.",
+     ReduceBeforeTranspose},
+    {"compose_reductions", "aat", 1,
+     "One reduction for two; the tensor is what the first reduces.",
+     ComposeReductions},
+    {"slice_in_first", "aat", 1,
+     "A slice of a concat that lies in its first operand, the tensor.",
+     SliceInFirst},
+    {"slice_in_second", "aat", 1,
+     "… that lies behind the first operand, the tensor.", SliceInSecond},
+    {"join_slices", "aaa", 1, "Two slices side by side as one.", JoinSlices},
+    {"transpose_before_broadcast", "aa", 2,
+     "The transpose of what is broadcast, and the broadcast.",
+     TransposeBeforeBroadcast},
+};
+
+}  // namespace
+
+std::span<const AttributeFunction> MovementFunctions() { return kFunctions; }
+
+}  // namespace encore::opt

@@ -1,0 +1,139 @@
+// Every rule of the book is right, as far as trying shows; and wrong ones are
+// found.
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/ir/support/strings.h"
+#include "encore/opt/rules/texts.h"
+#include "encore/opt/tensor/attribute_functions.h"
+#include "encore/opt/tensor/rule_book.h"
+#include "encore/opt/tensor/rule_text.h"
+#include "encore/opt/tensor/testing/check_rule.h"
+#include "gtest/gtest.h"
+
+namespace encore::opt {
+namespace {
+
+constexpr int kWanted = 100;
+constexpr int kAttempts = 60000;
+
+std::vector<TextRule> Rules() { return {AllRules().begin(), AllRules().end()}; }
+
+class RuleTest : public testing::TestWithParam<TextRule> {};
+
+TEST_P(RuleTest, IsRight) {
+  const TextRule& rule = GetParam();
+  const auto trial = TryRule(rule, kWanted, kAttempts, 1);
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  EXPECT_GE(trial->applications, kWanted) << "so often did it fire";
+  EXPECT_GE(trial->compared, kWanted / 2);
+  EXPECT_GE(trial->symbolic, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Book, RuleTest, testing::ValuesIn(Rules()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(RuleBookTest, NamesDiffer) {
+  std::set<std::string> names;
+  for (const TextRule& rule : AllRules()) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+  }
+}
+
+// A rule of the book with a part of its text replaced: what is to be found.
+struct Mutant {
+  std::string_view rule, part, replacement;
+};
+constexpr Mutant kMutants[] = {
+    // A guard is missing.
+    {"magnitude_of_negated", "where signed(%x)", ""},
+    {"choose_before", "where same_dtype(%x, %y)", ""},
+    {"concat_before", "where same_dtype(%x, %y)", ""},
+    {"broadcast_after_both", "where same_shape(%x, %y)", ""},
+    {"reshape_after_both", "where same_shape(%x, %y)", ""},
+    {"transpose_after_first", "where scalar(%s)", ""},
+    {"recognize_logistic", "where is(%unit, 1)", ""},
+    {"recognize_logistic", "is(%one, 1)", "is(%one, 2)"},
+    {"sum_of_sum", "where sum(r)", ""},
+    {"sum_of_scaled", "where sum(r)", ""},
+    {"add_kernels", "where same_shape(%v, %w)", ""},
+    {"join_kernels", "where ungrouped(c)", ""},
+    {"join_images", "where same_but(%x, %z, 1)", ""},
+    // Operands or axes in the wrong order.
+    {"associate_right", "dot_general(%b, %c) {f}", "dot_general(%c, %b) {f}"},
+    {"transpose_twice", "compose(p, q)", "compose(q, p)"},
+    {"slice_twice", "compose_slices(s, t)", "compose_slices(t, s)"},
+    {"slice_of_product", "slice(%a) {t}, slice(%b) {u}",
+     "slice(%a) {u}, slice(%b) {t}"},
+    {"slice_in_second", "slice_in_second(c, s, %x)",
+     "slice_in_first(c, s, %x)"},
+    {"choose_by_negated", "select(%c, %y, %x)", "select(%c, %x, %y)"},
+    {"split_sum", "slice(%x) {s}", "slice(%x) {t}"},
+    {"factor_left_behind", "add(%r,", "sub(%r,"},
+    // The wrong operation.
+    {"add_negated", "-> sub(%x, %y)", "-> sub(%y, %x)"},
+    {"subtract_negated", "-> add(%x, %y)", "-> sub(%x, %y)"},
+    {"absorb_maximum", "-> max(%x, %y)", "-> %x"},
+    {"or_of_negated", "not(and(%x, %y))", "not(or(%x, %y))"},
+    {"factor_right_of_difference", "sub(%a, %b)", "add(%a, %b)"},
+    {"divide_by_root", "rsqrt(%y)", "sqrt(%y)"},
+    {"sum_of_negated", "-> neg(reduce(%x) {r})", "-> reduce(%x) {r}"},
+    // A tag that promises more than holds.
+    {"associate_right", "reassociating", "exact"},
+    {"common_factor", "reassociating", "exact"},
+    {"divide_by_root", "reassociating", "exact"},
+    {"sum_of_transpose", "reassociating", "exact"},
+    {"multiply_exponentials", "finite_math", "exact"},
+};
+
+// The text of one rule, comment included.
+std::string TextOf(std::string_view name) {
+  const std::string head = StrCat("rule ", name, " ");
+  for (const RuleTheme& theme : RuleThemes()) {
+    const size_t begin = theme.text.find(head);
+    if (begin == std::string_view::npos) continue;
+    const size_t end = theme.text.find("\n}\n", begin) + 3;
+    return StrCat("// algebra\n", theme.text.substr(begin, end - begin));
+  }
+  return "";
+}
+
+class MutantTest : public testing::TestWithParam<Mutant> {};
+
+TEST_P(MutantTest, IsFound) {
+  std::string text = TextOf(GetParam().rule);
+  const size_t at = text.find(GetParam().part);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, GetParam().part.size(), GetParam().replacement);
+  const auto rules = ParseRules(text);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  const auto trial = TryRule(rules->front(), 400, kAttempts, 1);
+  ASSERT_FALSE(trial.ok()) << "held on " << trial->applications << " graphs:\n"
+                           << text;
+  EXPECT_NE(Message(trial.status()).find(GetParam().rule), std::string::npos)
+      << trial.status();
+}
+
+INSTANTIATE_TEST_SUITE_P(Book, MutantTest, testing::ValuesIn(kMutants));
+
+// Functions that no rule uses have no test.
+TEST(RuleBookTest, UsesEveryFunction) {
+  std::set<std::string> used;
+  for (const TextRule& rule : AllRules()) {
+    for (const RuleClause& clause : rule.clauses) {
+      used.insert(clause.call.function);
+    }
+    for (const RuleTerm& term : rule.terms) {
+      const auto* const call = std::get_if<RuleCall>(&term.attributes);
+      if (call != nullptr) used.insert(call->function);
+    }
+  }
+  for (const AttributeFunction& function : AllAttributeFunctions()) {
+    EXPECT_TRUE(used.contains(std::string(function.name))) << function.name;
+  }
+}
+
+}  // namespace
+}  // namespace encore::opt

@@ -1,0 +1,305 @@
+#include "encore/opt/tensor/tensor_egraph.h"
+
+#include <memory>
+
+#include "encore/ir/build/simplify.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/ops/infer.h"
+#include "encore/ir/support/check.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+#include "encore/opt/egraph/core/analysis.h"
+#include "encore/opt/egraph/core/language.h"
+
+namespace encore::opt {
+namespace {
+
+namespace eg = ::encore::egraph;
+
+// Constants of more elements are not looked at for a value that all have.
+constexpr int64_t kMaxSplatElements = 1 << 16;
+// A made node becomes a better one at most so often.
+constexpr int kMaxSimplifications = 8;
+
+bool HasFields(Op op) { return Info(op).attributes != AttrsIndex::kNone; }
+
+}  // namespace
+
+// Facts as the engine keeps them; all knowledge is the TensorEGraph's.
+class TensorEGraph::Facts : public eg::FactAnalysis<TensorFact> {
+ public:
+  explicit Facts(TensorEGraph* owner) : owner_(owner) {}
+  std::unique_ptr<eg::Analysis> Clone() const override {
+    return std::make_unique<Facts>(*this);
+  }
+
+ protected:
+  TensorFact Of(const eg::EGraph&, eg::NodeId node) override {
+    return owner_->FactOf(node);
+  }
+
+  bool Join(eg::EGraph* graph, TensorFact* into,
+            const TensorFact& from) override {
+    const TensorFact before = *into;
+    if (into->type != from.type && graph != nullptr) {
+      graph->SetError(InternalError("a class of two types"));
+    }
+    into->weight_only |= from.weight_only;
+    const bool differs = into->splat != from.splat &&
+                         into->splat != TensorFact::kNone &&
+                         from.splat != TensorFact::kNone;
+    into->splat_differs |= from.splat_differs || differs;
+    if (into->splat == TensorFact::kNone) into->splat = from.splat;
+    if (into->splat_differs) into->splat = TensorFact::kNone;
+    return !(*into == before);
+  }
+
+ private:
+  TensorEGraph* owner_;
+};
+
+TensorEGraph::TensorEGraph(std::span<const Symbol> symbols)
+    : symbols_(symbols) {
+  for (const Symbol& symbol : symbols_) {
+    ENCORE_CHECK(scratch_.AddSymbol(symbol).ok());
+  }
+  eg::Language& language = graph_.language();
+  tensor_ = *language.AddClassSort("Tensor");
+  tuple_ = *language.AddClassSort("Tuple");
+  attributes_ = *language.AddLiteralSort("Attributes");
+  argument_ = AddOperator("argument", {eg::kI64Sort}, tensor_,
+                          {.kind = TensorOp::Kind::kArgument});
+  part_ = AddOperator("part", {tuple_, eg::kI64Sort}, tensor_,
+                      {.kind = TensorOp::Kind::kPart, .operands = 1});
+  graph_.AddAnalysis(std::make_unique<Facts>(this));
+}
+
+eg::OpId TensorEGraph::AddOperator(const std::string& name,
+                                   std::vector<eg::SortId> args,
+                                   eg::SortId result, TensorOp op) {
+  const eg::OpId id = *graph_.language().AddOp(
+      {.name = name, .args = std::move(args), .result = result});
+  if (ops_.size() <= id.value()) ops_.resize(id.value() + 1);
+  ops_[id.value()] = op;
+  return id;
+}
+
+eg::OpId TensorEGraph::OpOf(Op op, int operands) {
+  const auto it = op_ids_.find({op, operands});
+  if (it != op_ids_.end()) return it->second;
+  std::vector<eg::SortId> args(operands, tensor_);
+  const bool has_attributes = HasFields(op);
+  if (has_attributes) args.push_back(attributes_);
+  const eg::OpId id =
+      AddOperator(StrCat(Mnemonic(op), ".", operands), std::move(args), tensor_,
+                  {.kind = TensorOp::Kind::kOp,
+                   .op = op,
+                   .operands = operands,
+                   .has_attributes = has_attributes});
+  op_ids_.emplace(std::pair(op, operands), id);
+  return id;
+}
+
+eg::Value TensorEGraph::InternAttributes(const Attributes& attributes) {
+  return graph_.language().literals().Custom(
+      attributes_, attribute_pool_.Number(attributes));
+}
+
+const Attributes& TensorEGraph::AttributesOf(eg::Value value) const {
+  return attribute_pool_[static_cast<uint32_t>(
+      graph_.language().literals().AsCustom(value))];
+}
+
+eg::ClassId TensorEGraph::Add(Op op, std::span<const eg::ClassId> operands,
+                              const Attributes& attributes) {
+  const eg::OpId id = OpOf(op, static_cast<int>(operands.size()));
+  std::vector<eg::Value> columns;
+  for (const eg::ClassId operand : operands) columns.push_back(operand.value());
+  if (HasFields(op)) columns.push_back(InternAttributes(attributes));
+  return graph_.Add(id, columns);
+}
+
+eg::ClassId TensorEGraph::AddSimplified(Op op,
+                                        std::span<const eg::ClassId> operands,
+                                        const Attributes& attributes) {
+  // A graph with nothing but arguments of the operands' types: what is there
+  // then does not depend on what computes them.
+  Graph scratch = scratch_.NewBody("");
+  std::map<eg::ClassId, ValueId> values;
+  std::vector<eg::ClassId> classes;
+  PendingNode pending{op, {}, attributes};
+  for (const eg::ClassId operand : operands) {
+    const eg::ClassId c = graph_.Find(operand);
+    const auto [it, fresh] = values.try_emplace(c);
+    if (fresh) {
+      if (type(c) == nullptr) return Add(op, operands, attributes);
+      it->second = *scratch.AddInput(StrCat("x", classes.size()), *type(c));
+      classes.push_back(c);
+    }
+    pending.operands.push_back(it->second);
+  }
+  for (int i = 0; i < kMaxSimplifications; ++i) {
+    const auto types =
+        scratch.Infer(pending.op, pending.operands, pending.attributes);
+    if (!types.ok() || types->size() != 1) break;
+    Simplified better = SimplifyNode(scratch, pending, types->front());
+    if (const ValueId* there = std::get_if<ValueId>(&better)) {
+      return classes[scratch.producer(*there).value()];
+    }
+    PendingNode* const node = std::get_if<PendingNode>(&better);
+    if (node == nullptr) break;
+    pending = std::move(*node);
+  }
+  std::vector<eg::ClassId> final_operands;
+  for (const ValueId operand : pending.operands) {
+    final_operands.push_back(classes[scratch.producer(operand).value()]);
+  }
+  return Add(pending.op, final_operands, pending.attributes);
+}
+
+eg::ClassId TensorEGraph::AddArgument(uint32_t number, const TensorType& type,
+                                      bool is_parameter) {
+  arguments_[number] = {
+      .type = type_pool_.Number(type),
+      .weight_only = is_parameter && type.shape.is_constant()};
+  return graph_.Add(argument_, {graph_.language().literals().I64(number)});
+}
+
+eg::ClassId TensorEGraph::AddAnchor(uint32_t number,
+                                    std::span<const eg::ClassId> operands) {
+  const int count = static_cast<int>(operands.size());
+  auto it = anchor_ids_.find(count);
+  if (it == anchor_ids_.end()) {
+    std::vector<eg::SortId> args(count, tensor_);
+    args.push_back(eg::kI64Sort);
+    it = anchor_ids_
+             .emplace(count,
+                      AddOperator(
+                          StrCat("anchor.", count), std::move(args), tuple_,
+                          {.kind = TensorOp::Kind::kAnchor, .operands = count}))
+             .first;
+  }
+  std::vector<eg::Value> columns;
+  for (const eg::ClassId operand : operands) columns.push_back(operand.value());
+  columns.push_back(graph_.language().literals().I64(number));
+  return graph_.Add(it->second, columns);
+}
+
+eg::ClassId TensorEGraph::AddPart(eg::ClassId anchor, const TensorType& type,
+                                  uint32_t result) {
+  results_[result] = {.type = type_pool_.Number(type)};
+  return graph_.Add(part_,
+                    {anchor.value(), graph_.language().literals().I64(result)});
+}
+
+const Attributes& TensorEGraph::attributes(eg::NodeId node) const {
+  static const Attributes none;
+  if (!op(node).has_attributes) return none;
+  return AttributesOf(graph_.args(node)[op(node).operands]);
+}
+
+std::vector<eg::ClassId> TensorEGraph::operands(eg::NodeId node) const {
+  std::vector<eg::ClassId> classes;
+  for (int i = 0; i < op(node).operands; ++i) {
+    classes.push_back(graph_.Find(eg::ClassId(graph_.args(node)[i])));
+  }
+  return classes;
+}
+
+uint32_t TensorEGraph::number(eg::NodeId node) const {
+  return static_cast<uint32_t>(
+      graph_.language().literals().AsI64(graph_.args(node)[op(node).operands]));
+}
+
+const TensorFact& TensorEGraph::fact(eg::ClassId c) const {
+  return graph_.analysis<Facts>(0).fact(graph_.Find(c));
+}
+
+const TensorType* TensorEGraph::type(eg::ClassId c) const {
+  const uint32_t number = fact(c).type;
+  return number == TensorFact::kNone ? nullptr : &type_pool_[number];
+}
+
+const Literal* TensorEGraph::splat(eg::ClassId c) const {
+  const uint32_t number = fact(c).splat;
+  if (number == TensorFact::kNone) return nullptr;
+  return &attribute_pool_[number].Get<ConstantAttrs>().value;
+}
+
+StatusOr<std::vector<TensorType>> TensorEGraph::Infer(
+    eg::NodeId node, std::vector<Dim>* open) const {
+  std::vector<TensorType> types;
+  for (const eg::ClassId operand : operands(node)) {
+    const TensorType* const operand_type = type(operand);
+    if (operand_type == nullptr) {
+      return InvalidArgumentError("an operand is ill-typed");
+    }
+    types.push_back(*operand_type);
+  }
+  return InferTypes({.op = op(node).op,
+                     .attributes = attributes(node),
+                     .operands = types,
+                     .bodies = {},
+                     .symbols = symbols_,
+                     .open = open});
+}
+
+Status TensorEGraph::CheckTypes(eg::NodeId node, std::vector<Dim>* open) const {
+  if (op(node).kind != TensorOp::Kind::kOp) return OkStatus();
+  return Infer(node, open).status();
+}
+
+TensorFact TensorEGraph::FactOf(eg::NodeId node) {
+  const TensorOp& kind = op(node);
+  switch (kind.kind) {
+    case TensorOp::Kind::kArgument:
+      return arguments_[number(node)];
+    case TensorOp::Kind::kPart:
+      return results_[number(node)];
+    case TensorOp::Kind::kAnchor:
+      return {};
+    case TensorOp::Kind::kOp:
+      break;
+  }
+  TensorFact fact;
+  const auto types = Infer(node, nullptr);
+  if (!types.ok() || types->size() != 1) return fact;
+  fact.type = type_pool_.Number(types->front());
+  fact.weight_only = types->front().shape.is_constant();
+  for (const eg::ClassId operand : operands(node)) {
+    fact.weight_only &= this->fact(operand).weight_only;
+  }
+  fact.splat = SplatOf(kind, node);
+  return fact;
+}
+
+// A movement of one operand gives elements of that operand only.
+uint32_t TensorEGraph::SplatOf(const TensorOp& kind, eg::NodeId node) {
+  if (kind.op == Op::kConstant) {
+    const Literal& literal = attributes(node).Get<ConstantAttrs>().value;
+    const int64_t count = literal.element_count();
+    if (count < 1 || count > kMaxSplatElements ||
+        BitWidth(literal.dtype()) == 0) {
+      return TensorFact::kNone;
+    }
+    Literal first(literal.dtype(), {});
+    if (IsFloat(literal.dtype())) {
+      first.SetDouble(0, literal.AsDouble(0));
+    } else {
+      first.SetInt(0, literal.AsInt(0));
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      if (!SameBits(literal.AsDouble(i), first.AsDouble(0)) ||
+          literal.AsInt(i) != first.AsInt(0)) {
+        return TensorFact::kNone;
+      }
+    }
+    return attribute_pool_.Number(ConstantAttrs{.value = first});
+  }
+  if (kind.operands != 1 || !Info(kind.op).has(kMovement)) {
+    return TensorFact::kNone;
+  }
+  return fact(operands(node)[0]).splat;
+}
+
+}  // namespace encore::opt

@@ -1,0 +1,147 @@
+// TensorEGraph: the e-graph whose terms are tensors.
+//
+// A node is a row of the op table with so many operands (an operator of the
+// engine is made for each pair as it is needed), a class per operand, and,
+// where the row's struct has fields, one literal column: the number of interned
+// attributes, equal for equal values. Beside these there are arguments of the
+// graph (by number), and anchors: nodes of the graph that stay as they are,
+// with their number as a column so that no two are equal, which give a tuple
+// whose parts are tensors.
+//
+// Each class has facts (TensorFact), made by the op table's own inference.
+//
+// Not thread-safe; stays where it is (facts and primitives point to it).
+#ifndef ENCORE_OPT_TENSOR_TENSOR_EGRAPH_H_
+#define ENCORE_OPT_TENSOR_TENSOR_EGRAPH_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
+#include "encore/ir/support/status.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/core/ids.h"
+#include "encore/opt/tensor/interned.h"
+
+namespace encore::opt {
+
+// What is known of the values of a class; of a tuple nothing.
+struct TensorFact {
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // In the types of the e-graph; kNone where inference refuses the node.
+  uint32_t type = kNone;
+  // The scalar that each element is, among the interned attributes
+  // (ConstantAttrs); kNone where no node says one. Where two nodes say
+  // different ones (reassociating rules round differently), neither counts.
+  uint32_t splat = kNone;
+  bool splat_differs = false;
+  // Follows from parameters and constants, and has a constant shape.
+  bool weight_only = false;
+
+  bool operator==(const TensorFact&) const = default;
+};
+
+// What an operator of the engine stands for.
+struct TensorOp {
+  enum class Kind : uint8_t { kOp, kArgument, kAnchor, kPart };
+  Kind kind = Kind::kOp;
+  Op op = Op::kInput;
+  int operands = 0;             // leading columns
+  bool has_attributes = false;  // of kOp: the column behind them
+};
+
+class TensorEGraph {
+ public:
+  // `symbols`: those of the graph, which outlive this.
+  explicit TensorEGraph(std::span<const Symbol> symbols);
+  TensorEGraph(const TensorEGraph&) = delete;
+  TensorEGraph& operator=(const TensorEGraph&) = delete;
+
+  egraph::EGraph& graph() { return graph_; }
+  const egraph::EGraph& graph() const { return graph_; }
+  std::span<const Symbol> symbols() const { return symbols_; }
+
+  // --- Adding. Anything may be added twice.
+
+  egraph::OpId OpOf(Op op, int operands);
+  egraph::ClassId Add(Op op, std::span<const egraph::ClassId> operands,
+                      const Attributes& attributes);
+  // As Add, of what a rule makes: always-good local rewrites first
+  // (ir/build/simplify.h), so that it may be a class that is there.
+  egraph::ClassId AddSimplified(Op op,
+                                std::span<const egraph::ClassId> operands,
+                                const Attributes& attributes);
+  egraph::ClassId AddArgument(uint32_t number, const TensorType& type,
+                              bool is_parameter);
+  // `number`: which anchor, each once.
+  egraph::ClassId AddAnchor(uint32_t number,
+                            std::span<const egraph::ClassId> operands);
+  egraph::ClassId AddPart(egraph::ClassId anchor, const TensorType& type,
+                          uint32_t result);
+
+  // --- Reading.
+
+  const TensorOp& op(egraph::OpId id) const { return ops_[id.value()]; }
+  const TensorOp& op(egraph::NodeId node) const { return op(graph_.op(node)); }
+  // Of a node of kind kOp.
+  const Attributes& attributes(egraph::NodeId node) const;
+  std::vector<egraph::ClassId> operands(egraph::NodeId node) const;
+  // Of a node of another kind: the number it was added with; of a part the
+  // number of the result.
+  uint32_t number(egraph::NodeId node) const;
+
+  const TensorFact& fact(egraph::ClassId c) const;
+  // Null where inference refused it, and of tuples.
+  const TensorType* type(egraph::ClassId c) const;
+  // The scalar that each element is; null where none is known.
+  const Literal* splat(egraph::ClassId c) const;
+  // Why inference refuses the node; OK otherwise. `open` as in InferContext.
+  Status CheckTypes(egraph::NodeId node, std::vector<Dim>* open) const;
+
+  // --- Attributes as values of rules.
+
+  egraph::SortId tensor_sort() const { return tensor_; }
+  egraph::SortId attributes_sort() const { return attributes_; }
+  egraph::Value InternAttributes(const Attributes& attributes);
+  const Attributes& AttributesOf(egraph::Value value) const;
+
+ private:
+  class Facts;
+  friend class Facts;
+
+  TensorFact FactOf(egraph::NodeId node);
+  uint32_t SplatOf(const TensorOp& op, egraph::NodeId node);
+  StatusOr<std::vector<TensorType>> Infer(egraph::NodeId node,
+                                          std::vector<Dim>* open) const;
+  egraph::OpId AddOperator(const std::string& name,
+                           std::vector<egraph::SortId> args,
+                           egraph::SortId result, TensorOp op);
+
+  std::span<const Symbol> symbols_;
+  Graph scratch_;  // has the symbols
+  egraph::EGraph graph_;
+  egraph::SortId tensor_, tuple_, attributes_;
+  std::vector<TensorOp> ops_;  // by OpId
+  std::map<std::pair<Op, int>, egraph::OpId> op_ids_;
+  std::map<int, egraph::OpId> anchor_ids_;
+  egraph::OpId argument_, part_;
+  Interned<Attributes> attribute_pool_;
+  Interned<TensorType> type_pool_;
+  // By argument, and by result of anchors: number in type_pool_.
+  std::unordered_map<uint32_t, TensorFact> arguments_, results_;
+};
+
+}  // namespace encore::opt
+
+#endif  // ENCORE_OPT_TENSOR_TENSOR_EGRAPH_H_
