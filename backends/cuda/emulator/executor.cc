@@ -147,6 +147,7 @@ void Executor::Step() {
     case InstructionClass::kMatrix:
       return Together(i, mask);
     default:
+      if (warp_.waiting != 0) warp_.astray |= mask;
       i.handler(warp_, i, mask);
       ++pc_;
   }
@@ -236,6 +237,11 @@ void Executor::Return(const Instruction& i, uint32_t mask) {
 
 void Executor::Exit(uint32_t mask) {
   Block& block = *warp_.block;
+  // A thread that ends early is no longer waited for, but must do nothing else
+  // while others wait at an instruction that is for all of them.
+  if ((warp_.astray & mask) != 0 && warp_.WaitingForLanes() != 0) {
+    return FailStuck(warp_);
+  }
   ++pc_;
   Leave();
   warp_.live &= ~mask;
@@ -255,6 +261,7 @@ void Executor::Stop(uint32_t mask, Wait wait) {
 
 void Executor::Wake(uint32_t mask) {
   warp_.waiting &= ~mask;
+  warp_.astray = 0;
   ForEachLane(mask, [&](uint32_t lane) { warp_.waits[lane] = Wait::kNone; });
 }
 
@@ -382,13 +389,7 @@ std::string LinesOf(const Warp& warp, uint32_t mask) {
 void Run(Warp& warp, uint64_t steps) { Executor(warp).Run(steps); }
 
 void FailStuck(Warp& warp) {
-  const uint32_t early = [&] {
-    uint32_t mask = 0;
-    ForEachLane(warp.live & warp.waiting, [&](uint32_t lane) {
-      if (warp.waits[lane] != Wait::kBarrier) mask |= 1u << lane;
-    });
-    return mask;
-  }();
+  const uint32_t early = warp.WaitingForLanes();
   if (early == 0) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(warp.live));
     // A lane that waits at a barrier has it behind itself.

@@ -85,6 +85,7 @@ void Warp::Reset(Block& block_in, uint32_t index_in) {
   waiting = 0;
   waits.fill(Wait::kNone);
   pcs.fill(0);
+  astray = 0;
   ready = false;
   carry = 0;
   registers.assign(size_t{program->slots} * 32, kPoison);

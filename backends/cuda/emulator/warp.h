@@ -111,6 +111,16 @@ class Warp {
   std::string ThreadName(uint32_t lane) const;
 
   uint32_t runnable() const { return live & ~waiting; }
+  // Lanes that wait for lanes of the warp, not for other warps.
+  uint32_t WaitingForLanes() const {
+    uint32_t mask = 0;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      const bool waits_for_lanes =
+          waits[lane] == Wait::kConverge || waits[lane] == Wait::kMembers;
+      mask |= (waits_for_lanes ? 1u : 0u) << lane;
+    }
+    return mask & waiting;
+  }
 
   const Program* program = nullptr;
   LaunchState* launch = nullptr;
@@ -123,6 +133,8 @@ class Warp {
   uint32_t live = 0;
   uint32_t waiting = 0;
   std::array<Wait, 32> waits = {};
+  // Lanes that did something while others waited for lanes of the warp.
+  uint32_t astray = 0;
   bool ready = false;  // is in the scheduler's list
   // Local memory, lane by lane; empty until it is used.
   std::vector<std::byte> local;

@@ -120,6 +120,18 @@ TEST(WrongKernelsTest, DivergentBarrier) {
                 "divergent: all 32 live lanes of the warp must execute it");
 }
 
+// Threads beyond the data may end before a barrier that others come to.
+TEST(WrongKernelsTest, EarlyExitIsFine) {
+  TestDevice device(ReadTestData("wrong.ptx"));
+  const Buffer x = device.Add(std::vector<int32_t>(64, 3));
+  const Buffer y = device.Add(std::vector<int32_t>(64));
+  const Status status =
+      device.Run("early_exit", {1, 1, 1}, {64, 1, 1}, x, y, int32_t{40});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(device.Get<int32_t>(y)[39], 3);
+  EXPECT_EQ(device.Get<int32_t>(y)[40], 0);
+}
+
 TEST(WrongKernelsTest, BarriersApart) {
   ExpectRefusal("barriers_apart", "waits forever at a barrier");
 }

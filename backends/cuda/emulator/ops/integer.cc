@@ -274,7 +274,7 @@ Handler SelectInteger(const Instruction& i) {
     return SelectCarry(i);
   }
   if (i.Has(kSat) || i.Has(kRelu)) return SelectModified(i);
-  if (KindOf(i.type) == TypeKind::kPacked) return SelectPacked(i);
+  if (i.type == Type::kU16x2 || i.type == Type::kS16x2) return SelectPacked(i);
   if (!IsInteger(i.type)) return nullptr;
   return VisitInteger(
       i.type, [&](auto x) -> Handler { return SelectPlain<decltype(x)>(i); });

@@ -2,7 +2,9 @@
 //
 // A result is the exact one off by at most the error that the PTX ISA documents
 // ("maximum error" of each instruction), drawn from the seed and the operands.
-// What is exact by the tables there (zeros, infinities, NaN) stays exact.
+// What is exact by the tables there (zeros, infinities, NaN) stays exact, and
+// so do the powers of two that ex2 gives for whole numbers: f64 functions of
+// the device's own library rest on that.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -75,7 +77,9 @@ double Tanh(double a) { return std::tanh(a); }
 Error UnitError(double, double) { return {0x1p-23, 0}; }
 Error RootError(double, double) { return {0x1p-23, 0}; }
 Error RootReciprocalError(double, double) { return {0x1.1p-23, 0}; }
-Error TwoUnits(double, double) { return {0x1p-22, 0}; }
+Error PowerError(double a, double) {
+  return {std::trunc(a) == a ? 0 : 0x1p-22, 0};
+}
 Error TanhError(double, double) { return {0x1p-11, 0}; }
 // Absolute within half a turn and a hundred; beyond, the argument is reduced
 // with ever fewer bits.
@@ -176,7 +180,7 @@ Handler SelectSingle(const Instruction& i) {
     case Op::kCos:
       return &Map<Approximate<Cosine, TurnError>>;
     case Op::kEx2:
-      return &Map<Approximate<Exp2, TwoUnits>>;
+      return &Map<Approximate<Exp2, PowerError>>;
     case Op::kLg2:
       return &Map<Approximate<Log2, LogError>>;
     case Op::kTanh:

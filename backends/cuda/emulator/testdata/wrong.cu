@@ -98,7 +98,7 @@ extern "C" __global__ void bad_shuffle_mask(const int* x, int* y) {
     value = __shfl_down_sync(0xffffffffu, value, 1);
     value *= 3;
   } else {
-    value = x[value];
+    value = x[threadIdx.x - 16];
   }
   y[threadIdx.x] = value;
 }
@@ -132,4 +132,13 @@ extern "C" __global__ void endless(const int* x, int* y) {
   while (*reinterpret_cast<const volatile int*>(x) == 0) {
   }
   y[0] = 1;
+}
+
+// No mistake.
+extern "C" __global__ void early_exit(const int* x, int* y, int n) {
+  __shared__ int shared[64];
+  if (threadIdx.x >= n) return;
+  shared[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = shared[n - 1 - threadIdx.x];
 }
