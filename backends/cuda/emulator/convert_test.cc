@@ -219,8 +219,8 @@ TEST(ConvertTest, ApproximationsStayWithinTheirErrors) {
     for (size_t i = 0; i < rcp.size(); ++i) {
       const double a = inputs[2 * i], b = inputs[2 * i + 1];
       EXPECT_LE(Units(rcp[i], 1 / a), 1.0);
-      EXPECT_LE(Units(ex2[i], std::exp2(a)), 4.0);
-      EXPECT_LE(Units(div[i], a / b), 2.5);
+      EXPECT_LE(Units(ex2[i], std::exp2(a)), 2.0);
+      EXPECT_LE(Units(div[i], a / b), 2.0);
       if (a < 6) EXPECT_NEAR(sin[i], std::sin(a), std::exp2(-20.5));
       if (rcp[i] != static_cast<float>(1 / a)) ++different;
     }

@@ -46,7 +46,7 @@ class Linker {
   void PlaceShared();
   void Constants(const Function& function, const Place& place);
   void Code(const Function& function, const Place& place);
-  void Calls(const Function& function, const Place& place);
+  Status Calls(const Function& function, const Place& place);
   Status Enter(uint32_t function);
 
   const Module& module_;
@@ -203,26 +203,41 @@ void Linker::Code(const Function& function, const Place& place) {
   }
 }
 
-void Linker::Calls(const Function& function, const Place& place) {
+Status Linker::Calls(const Function& function, const Place& place) {
   for (const CallSite& site : function.calls) {
     const uint32_t index = by_name_.at(site.callee);
     const Function& callee = module_.functions[index];
     const Place& there = places_.at(index);
+    for (size_t n = 0; n < site.arguments.size(); ++n) {
+      if (callee.parameters[n].bytes == site.arguments[n].bytes) continue;
+      return FailedPreconditionError(
+          StrCat("PTX line ", site.line, ": argument ", n, " of ", site.callee,
+                 " has ", site.arguments[n].bytes, " bytes, expected ",
+                 callee.parameters[n].bytes));
+    }
+    for (size_t n = 0; n < site.results.size(); ++n) {
+      if (callee.results[n].bytes == site.results[n].bytes) continue;
+      return FailedPreconditionError(
+          StrCat("PTX line ", site.line, ": result ", n, " of ", site.callee,
+                 " goes to ", site.results[n].bytes, " bytes, expected ",
+                 callee.results[n].bytes));
+    }
     Program::Call call;
     call.entry = there.code;
     call.return_slot = there.return_slot;
     for (size_t n = 0; n < site.arguments.size(); ++n) {
-      call.arguments.push_back({place.frame + site.arguments[n],
+      call.arguments.push_back({place.frame + site.arguments[n].offset,
                                 there.frame + callee.parameters[n].offset,
                                 callee.parameters[n].bytes});
     }
     for (size_t n = 0; n < site.results.size(); ++n) {
       call.results.push_back({there.frame + callee.results[n].offset,
-                              place.frame + site.results[n],
+                              place.frame + site.results[n].offset,
                               callee.results[n].bytes});
     }
     out_.calls.push_back(std::move(call));
   }
+  return OkStatus();
 }
 
 StatusOr<Program> Linker::Link(uint32_t kernel) {
@@ -240,7 +255,7 @@ StatusOr<Program> Linker::Link(uint32_t kernel) {
     const Place& place = places_.at(index);
     Constants(function, place);
     Code(function, place);
-    Calls(function, place);
+    ENCORE_RETURN_IF_ERROR(Calls(function, place));
   }
   if (out_.local_bytes + kLocalBegin > kWindowBytes ||
       out_.shared_bytes + kSharedBegin > kWindowBytes) {

@@ -141,10 +141,16 @@ struct Parameter {
 
 // The bytes of parameters that a call hands over.
 struct CallSite {
+  // Of the caller's frame.
+  struct Part {
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+
   std::string callee;
   uint32_t line = 0;
-  std::vector<uint64_t> arguments;  // offsets in the caller's frame
-  std::vector<uint64_t> results;
+  std::vector<Part> arguments;
+  std::vector<Part> results;
 };
 
 struct SpecialSlot {

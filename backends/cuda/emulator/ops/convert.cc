@@ -71,7 +71,7 @@ uint64_t EncodeTf32(const Instruction& i, double value) {
 uint64_t EncodeValue(const Instruction& i, Type type, double value) {
   using enum Modifier;
   if (i.Has(kSat)) value = value > 0 ? std::fmin(value, 1.0) : 0.0;
-  if (i.Has(kRelu) && value < 0) value = 0;
+  if (i.Has(kRelu) && value <= 0) value = 0;
   const Rounding rounding = RoundingOf(i);
   if (type == Type::kF64) return ToBits(value);
   if (type == Type::kTF32) return EncodeTf32(i, value);

@@ -41,7 +41,7 @@ template <typename H>
 H Out(const Instruction& i, double value) {
   if (i.Has(Modifier::kSat)) value = value > 0 ? std::fmin(value, 1.0) : 0.0;
   if (std::isnan(value)) return H{kNan};
-  if (i.Has(Modifier::kRelu) && value < 0) value = 0;
+  if (i.Has(Modifier::kRelu) && value <= 0) value = 0;
   const H rounded{EncodeFloat(Format<H>::kDType, value)};
   if (!i.Has(Modifier::kFtz)) return rounded;
   return H{EncodeFloat(Format<H>::kDType, In(i, rounded))};

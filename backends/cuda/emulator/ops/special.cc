@@ -33,19 +33,29 @@ double Draw(const LaneContext& context, uint64_t operands) {
 struct Error {
   double relative = 0;
   double absolute = 0;
+  double units = 0;  // in the last place
 };
+
+// The distance of the f32 numbers around `value`.
+double UnitAt(double value) {
+  return std::ldexp(1.0, std::max(std::ilogb(value), -126) - 23);
+}
 
 float Finish(const LaneContext& context, double exact, Error error,
              uint64_t operands) {
   const Instruction& i = context.instruction;
   if (std::isnan(exact)) return std::bit_cast<float>(0x7fffffffu);
   const bool special = exact == 0 || std::isinf(exact);
-  // The error includes that of rounding to f32, half a unit in the last place.
-  const double room =
-      std::max(std::fabs(exact) * std::max(error.relative - 0x1p-24, 0.0),
-               error.absolute - std::fabs(exact) * 0x1p-24);
+  // The error includes that of rounding to f32, half a unit.
+  double room = 0;
+  if (!special) {
+    const double allowed =
+        std::max({error.relative * std::fabs(exact), error.absolute,
+                  error.units * UnitAt(exact)});
+    room = std::max(allowed - UnitAt(exact) / 2, 0.0);
+  }
   double value = exact;
-  if (!special && context.options.perturb_approximations && room > 0) {
+  if (context.options.perturb_approximations && room > 0) {
     value += room * Draw(context, operands);
   }
   const auto out = static_cast<float>(value);
@@ -74,11 +84,11 @@ double Exp2(double a) { return std::exp2(a); }
 double Log2(double a) { return std::log2(a); }
 double Tanh(double a) { return std::tanh(a); }
 
-Error UnitError(double, double) { return {0x1p-23, 0}; }
+Error UnitError(double, double) { return {0, 0, 1}; }
 Error RootError(double, double) { return {0x1p-23, 0}; }
 Error RootReciprocalError(double, double) { return {0x1.1p-23, 0}; }
 Error PowerError(double a, double) {
-  return {std::trunc(a) == a ? 0 : 0x1p-22, 0};
+  return {0, 0, std::trunc(a) == a ? 0.0 : 2.0};
 }
 Error TanhError(double, double) { return {0x1p-11, 0}; }
 // Absolute within half a turn and a hundred; beyond, the argument is reduced
@@ -103,7 +113,7 @@ float Divide(const LaneContext& context, float a, float b) {
                           : std::copysign(0.0f, x) * std::copysign(1.0f, y);
     return out;
   }
-  return Finish(context, exact, {0x1p-22, 0}, ToBits(x) << 32 | ToBits(y));
+  return Finish(context, exact, {0, 0, 2}, ToBits(x) << 32 | ToBits(y));
 }
 
 // rcp.approx.ftz.f64 and rsqrt: the upper 20 bits of the mantissa are right,

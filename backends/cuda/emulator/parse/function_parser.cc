@@ -65,6 +65,7 @@ Status BodyParser::DeclareParameters() {
       symbol.kind = function.is_kernel ? Symbol::Kind::kKernelParameter
                                        : Symbol::Kind::kFrameVariable;
       symbol.offset = parameter.offset;
+      symbol.bytes = parameter.bytes;
       if (!scope_.Declare(parameter.name, symbol)) {
         return lexer_.ErrorAt(
             function.line,
@@ -115,6 +116,7 @@ Status BodyParser::Local(bool is_parameter) {
   }
   Symbol symbol;
   symbol.kind = Symbol::Kind::kFrameVariable;
+  symbol.bytes = declared.bytes;
   symbol.offset = scope_.AddToFrame(declared.bytes, declared.alignment);
   if (scope_.function().frame_bytes > kMostFrameBytes) {
     return lexer_.ErrorAt(declared.line,

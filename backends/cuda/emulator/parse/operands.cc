@@ -55,7 +55,7 @@ class Reader {
   Status Mma();
   Status Branch();
   Status Call();
-  Status FrameNames(std::vector<uint64_t>* offsets);
+  Status FrameNames(std::vector<CallSite::Part>* parts);
   Status WrongWidth(std::string_view name, Type type, const Width& width);
   size_t CountBraced();
 
@@ -426,10 +426,10 @@ Status Reader::Branch() {
   return OkStatus();
 }
 
-Status Reader::FrameNames(std::vector<uint64_t>* offsets) {
+Status Reader::FrameNames(std::vector<CallSite::Part>* parts) {
   ENCORE_RETURN_IF_ERROR(lexer_.Expect('('));
   while (!lexer_.Accept(')')) {
-    if (!offsets->empty()) ENCORE_RETURN_IF_ERROR(lexer_.Expect(','));
+    if (!parts->empty()) ENCORE_RETURN_IF_ERROR(lexer_.Expect(','));
     ENCORE_ASSIGN_OR_RETURN(const std::string_view name,
                             lexer_.ExpectWord("a .param variable"));
     const auto symbol = scope_.Find(name);
@@ -438,7 +438,7 @@ Status Reader::FrameNames(std::vector<uint64_t>* offsets) {
           lexer_.peek().line,
           StrCat("expected a .param variable, found ", Quote(name)));
     }
-    offsets->push_back(symbol->offset);
+    parts->push_back({symbol->offset, symbol->bytes});
   }
   return OkStatus();
 }

@@ -35,6 +35,7 @@ struct Symbol {
   Type type = Type::kB32;  // of a register
   uint32_t index = 0;      // slot, or number of the variable
   uint64_t offset = 0;     // in the frame or the parameters
+  uint64_t bytes = 0;      // of a variable of the frame
 };
 
 class FunctionScope {

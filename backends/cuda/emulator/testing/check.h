@@ -106,7 +106,7 @@ std::vector<T> Edges() {
             L::quiet_NaN(),
             T{3.1415926},
             T{-1e-7},
-            T{16777217},
+            T{16777215},
             T{1} / 3};
   } else {
     return {0,
