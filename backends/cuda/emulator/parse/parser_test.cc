@@ -21,7 +21,7 @@ std::string Refusal(std::string_view text) {
   return module.ok() ? "" : Message(module.status());
 }
 
-// A module whose kernel has `body`; the body begins in line 10.
+// A module whose kernel has `body`; the body begins in line 11.
 std::string BodyRefusal(std::string_view body) {
   return Refusal(ModuleOf(body));
 }
@@ -32,10 +32,10 @@ void ExpectPart(const std::string& message, std::string_view part) {
 
 TEST(ParserTest, ErrorsNameLineTextAndExpectation) {
   EXPECT_EQ(BodyRefusal("frob.u32 %r1, %r2;"),
-            "PTX line 10: unknown instruction \"frob\", in "
+            "PTX line 11: unknown instruction \"frob\", in "
             "\"frob.u32 %r1, %r2;\"");
   ExpectPart(BodyRefusal("add.u33 %r1, %r2, %r3;"),
-             "PTX line 10: unknown type or modifier \"u33\" of add.u33");
+             "PTX line 11: unknown type or modifier \"u33\" of add.u33");
   ExpectPart(BodyRefusal("add.trans.u32 %r1, %r2, %r3;"),
              "add takes no modifier \"trans\"");
   ExpectPart(BodyRefusal("add.u32 %r1, %r2;"),
