@@ -151,6 +151,28 @@ StatusOr<std::string_view> Lexer::ExpectWord(std::string_view what) {
   return Next().text;
 }
 
+size_t CountOperands(Lexer lexer) {
+  if (lexer.Is(';')) return 0;
+  size_t count = 1;
+  int depth = 0;
+  while (lexer.peek().kind != TokenKind::kEnd && !lexer.Is(';')) {
+    if (lexer.Is('{') || lexer.Is('[')) ++depth;
+    if (lexer.Is('}') || lexer.Is(']')) --depth;
+    if (lexer.Is(',') && depth == 0) ++count;
+    lexer.Next();
+  }
+  return count;
+}
+
+size_t CountBraced(Lexer lexer) {
+  if (!lexer.Accept('{')) return 0;
+  size_t count = 1;
+  while (lexer.peek().kind != TokenKind::kEnd && !lexer.Is('}')) {
+    if (lexer.Next().text == ",") ++count;
+  }
+  return count;
+}
+
 StatusOr<uint64_t> Lexer::ExpectInteger(std::string_view what) {
   const bool negative = Accept('-');
   const auto value =

@@ -68,6 +68,12 @@ class Lexer {
   Token token_;
 };
 
+// What comes next, counted; the lexer is taken by value and stays where it is.
+// Operands up to the semicolon, those in braces and brackets as one each:
+size_t CountOperands(Lexer lexer);
+// Elements of the list in braces; 0 where none begins here.
+size_t CountBraced(Lexer lexer);
+
 // The value of a number token that is an integer; nothing where it is none.
 std::optional<uint64_t> IntegerOf(std::string_view text);
 

@@ -57,7 +57,6 @@ class Reader {
   Status Call();
   Status FrameNames(std::vector<CallSite::Part>* parts);
   Status WrongWidth(std::string_view name, Type type, const Width& width);
-  size_t CountBraced();
 
   Lexer& lexer_;
   const OpRow& row_;
@@ -307,21 +306,6 @@ Status Reader::Letter(char letter) {
   }
 }
 
-// Operands that are still there, counted by commas outside of braces. The lexer
-// is taken by value: looking ahead leaves it where it is.
-size_t CountOperands(Lexer lexer) {
-  if (lexer.Is(';')) return 0;
-  size_t count = 1;
-  int depth = 0;
-  while (lexer.peek().kind != TokenKind::kEnd && !lexer.Is(';')) {
-    if (lexer.Is('{') || lexer.Is('[')) ++depth;
-    if (lexer.Is('}') || lexer.Is(']')) --depth;
-    if (lexer.Is(',') && depth == 0) ++count;
-    lexer.Next();
-  }
-  return count;
-}
-
 Status Reader::BySignature() {
   const size_t given = CountOperands(lexer_);
   const size_t required = static_cast<size_t>(
@@ -350,16 +334,6 @@ Status Reader::BySignature() {
   return OkStatus();
 }
 
-size_t Reader::CountBraced() {
-  Lexer ahead = lexer_;
-  if (!ahead.Accept('{')) return 0;
-  size_t count = 1;
-  while (ahead.peek().kind != TokenKind::kEnd && !ahead.Is('}')) {
-    if (ahead.Next().text == ",") ++count;
-  }
-  return count;
-}
-
 Status Reader::MovVector(size_t count, bool unpack) {
   const int bits = BitWidth(i_.type);
   if ((count != 2 && count != 4) || bits / static_cast<int>(count) < 8) {
@@ -376,14 +350,14 @@ Status Reader::MovVector(size_t count, bool unpack) {
 
 Status Reader::Mov() {
   const Width width = {i_.type, BitWidth(i_.type)};
-  if (const size_t parts = CountBraced(); parts > 0) {
+  if (const size_t parts = CountBraced(lexer_); parts > 0) {
     ENCORE_RETURN_IF_ERROR(MovVector(parts, true));
     ENCORE_RETURN_IF_ERROR(lexer_.Expect(','));
     return Letter('a');
   }
   ENCORE_RETURN_IF_ERROR(Destination(width, false));
   ENCORE_RETURN_IF_ERROR(lexer_.Expect(','));
-  if (const size_t parts = CountBraced(); parts > 0) {
+  if (const size_t parts = CountBraced(lexer_); parts > 0) {
     return MovVector(parts, false);
   }
   const auto special = FindSpecialRegister(lexer_.peek().text);
