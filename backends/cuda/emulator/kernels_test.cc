@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "encore/backends/cuda/emulator/counters.h"
@@ -93,9 +94,23 @@ TEST_P(KernelsTest, Transpose) {
   EXPECT_EQ(device.counters().BankConflicts(), 0u);
 }
 
-TEST_P(KernelsTest, Softmax) {
-  TestDevice device(ReadTestData("softmax.ptx"));
+TEST_P(KernelsTest, LargeVectorAdd) {
+  TestDevice device(ReadTestData("vector_add.ptx"));
   device.options().seed = GetParam();
+  constexpr int kCount = 100000;
+  const auto a = Numbers(kCount, 1);
+  const Buffer x = device.Add(a);
+  const Buffer z = device.Add(std::vector<float>(kCount));
+  const Status status = device.Run("vector_add", {(kCount + 255) / 256, 1, 1},
+                                   {256, 1, 1}, x, x, z, kCount);
+  ASSERT_TRUE(status.ok()) << status;
+  const auto sums = device.Get<float>(z);
+  for (int i = 0; i < kCount; ++i) ASSERT_EQ(sums[i], 2 * a[i]) << i;
+}
+
+void CheckSoftmax(std::string_view file, uint64_t seed) {
+  TestDevice device(ReadTestData(file));
+  device.options().seed = seed;
   constexpr int kRows = 5, kColumns = 300;
   const auto values = Numbers(kRows * kColumns, 5);
   const Buffer x = device.Add(Halves(values));
@@ -117,9 +132,9 @@ TEST_P(KernelsTest, Softmax) {
   }
 }
 
-TEST_P(KernelsTest, Matmul) {
-  TestDevice device(ReadTestData("matmul.ptx"));
-  device.options().seed = GetParam();
+void CheckMatmul(std::string_view file, uint64_t seed) {
+  TestDevice device(ReadTestData(file));
+  device.options().seed = seed;
   constexpr int kM = 128, kN = 64, kK = 96;
   const auto a = Numbers(kM * kK, 6), b = Numbers(kK * kN, 7);
   const Buffer x = device.Add(Halves(a)), y = device.Add(Halves(b));
@@ -135,6 +150,18 @@ TEST_P(KernelsTest, Matmul) {
       ASSERT_EQ(out[r * kN + c], sum) << r << " " << c;
     }
   }
+}
+
+TEST_P(KernelsTest, Softmax) {
+  CheckSoftmax("softmax.ptx", GetParam());
+  CheckSoftmax("softmax.sm_90a.ptx", GetParam());
+  CheckSoftmax("softmax.sm_100a.ptx", GetParam());
+}
+
+TEST_P(KernelsTest, Matmul) {
+  CheckMatmul("matmul.ptx", GetParam());
+  CheckMatmul("matmul.sm_90a.ptx", GetParam());
+  CheckMatmul("matmul.sm_100a.ptx", GetParam());
 }
 
 TEST_P(KernelsTest, Histogram) {

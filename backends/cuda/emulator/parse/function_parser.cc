@@ -1,5 +1,6 @@
 #include "encore/backends/cuda/emulator/parse/function_parser.h"
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@ namespace encore::ptx {
 namespace {
 
 constexpr uint64_t kMostRegisters = 1 << 20;
+constexpr size_t kMostDepth = 256;
 constexpr uint64_t kMostFrameBytes = uint64_t{512} << 10;
 
 class BodyParser {
@@ -335,6 +337,9 @@ Status BodyParser::Parse() {
   ENCORE_RETURN_IF_ERROR(DeclareParameters());
   while (scope_.depth() > 0) {
     if (lexer_.Accept('{')) {
+      if (scope_.depth() >= kMostDepth) {
+        return lexer_.ErrorAt(lexer_.peek().line, "over 256 nested braces");
+      }
       scope_.Push();
       continue;
     }

@@ -19,7 +19,7 @@
 namespace encore::ptx {
 namespace {
 
-constexpr uint64_t kMostVariableBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostVariableBytes = uint64_t{256} << 20;
 
 class ModuleParser {
  public:
@@ -108,7 +108,7 @@ Status ModuleParser::Global(Space space) {
   }
   variable_bytes_ += variable.bytes;
   if (variable_bytes_ > kMostVariableBytes) {
-    return lexer_.ErrorAt(declared.line, "the variables are over 1 GiB");
+    return lexer_.ErrorAt(declared.line, "the variables are over 256 MiB");
   }
   const auto index = static_cast<uint32_t>(module_.variables.size());
   if (!names_.variables.emplace(variable.name, index).second) {

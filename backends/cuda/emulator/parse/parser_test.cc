@@ -52,6 +52,7 @@ TEST(ParserTest, ErrorsNameLineTextAndExpectation) {
   ExpectPart(BodyRefusal("mov.u32 %r1, %r2"), "expected ';', found \"ret\"");
   ExpectPart(BodyRefusal("@%r1 ret;"), "expected a predicate, found \"%r1\"");
   ExpectPart(BodyRefusal("call.uni other, ();"), "no function is called");
+  ExpectPart(BodyRefusal(std::string(1000, '{')), "over 256 nested braces");
   ExpectPart(BodyRefusal("wgmma.fence.sync.aligned;"),
              "unknown instruction \"wgmma\"");
 }
@@ -80,7 +81,7 @@ TEST(ParserTest, Modules) {
              "x is declared twice");
   ExpectPart(Refusal(head + ".global .u8 x[2] = {1, 2, 3};"),
              "more values than x has elements");
-  ExpectPart(Refusal(head + ".global .b8 x[1073741825];"), "over 1 GiB");
+  ExpectPart(Refusal(head + ".global .b8 x[268435457];"), "over 256 MiB");
   ExpectPart(Refusal(head + ".shared .u32 x = 1;"),
              "shared memory has no first value");
   ExpectPart(Refusal(head + ".entry k() { .reg .u32 %r<2000000>; }"),

@@ -17,7 +17,7 @@
 namespace encore::ptx {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 
 std::optional<uint64_t> HexBits(std::string_view text, size_t digits) {
   if (text.size() != digits) return std::nullopt;
@@ -122,7 +122,7 @@ Status Reader::Sizes(uint64_t elements) {
     ENCORE_ASSIGN_OR_RETURN(const uint64_t size, lexer.ExpectInteger("a size"));
     if (size > kMostBytes || out.bytes * size > kMostBytes) {
       return lexer.ErrorAt(out.line,
-                           StrCat("variable ", out.name, " is over 1 GiB"));
+                           StrCat("variable ", out.name, " is over 256 MiB"));
     }
     out.bytes *= size;
     ENCORE_RETURN_IF_ERROR(lexer.Expect(']'));

@@ -33,7 +33,7 @@ using FindVariable =
     std::function<std::optional<uint32_t>(std::string_view name)>;
 
 // Reads from the alignment or type on, up to what follows the value. Sizes are
-// limited to 1 GiB. A `.param` may say `.ptr .global .align N` too.
+// limited to 256 MiB. A `.param` may say `.ptr .global .align N` too.
 StatusOr<Declaration> ParseDeclaration(Lexer& lexer, const FindVariable& find);
 
 // The bits of a number token (or a minus and one) as an element of `type`: an
