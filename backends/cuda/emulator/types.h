@@ -33,6 +33,11 @@ int BitWidth(Type type);
 TypeKind KindOf(Type type);
 std::optional<Type> FindType(std::string_view name);
 
+// The low bits of a value, as many as `bits`; zeros above.
+inline uint64_t LowBits(uint64_t value, int bits) {
+  return bits >= 64 ? value : value & ((uint64_t{1} << bits) - 1);
+}
+
 inline int ByteWidth(Type type) { return BitWidth(type) / 8; }
 inline bool IsFloat(Type type) { return KindOf(type) == TypeKind::kFloat; }
 inline bool IsSigned(Type type) { return KindOf(type) == TypeKind::kSigned; }

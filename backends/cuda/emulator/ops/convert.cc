@@ -9,6 +9,7 @@
 #include "encore/backends/cuda/emulator/ops/bits.h"
 #include "encore/backends/cuda/emulator/ops/handlers.h"
 #include "encore/backends/cuda/emulator/ops/rounding.h"
+#include "encore/backends/cuda/emulator/types.h"
 #include "encore/ir/types/dtype.h"
 #include "encore/ir/types/float_formats.h"
 
@@ -95,10 +96,6 @@ uint64_t Widen(uint64_t value, Type type) {
              : high >> shift;
 }
 
-uint64_t Fit(uint64_t value, int bytes) {
-  return bytes >= 8 ? value : value & ((uint64_t{1} << bytes * 8) - 1);
-}
-
 // The least and largest values of an integer type.
 __int128 Least(Type type) {
   return IsSigned(type) ? -(__int128{1} << (BitWidth(type) - 1)) : 0;
@@ -117,7 +114,8 @@ uint64_t IntegerToInteger(const Instruction& i, uint64_t bits) {
   if (i.Has(Modifier::kSat)) {
     value = std::clamp(value, Least(i.type), Largest(i.type));
   }
-  return Fit(Widen(static_cast<uint64_t>(value), i.type), i.register_bytes);
+  return LowBits(Widen(static_cast<uint64_t>(value), i.type),
+                 i.register_bytes * 8);
 }
 
 uint64_t IntegerToFloat(const Instruction& i, uint64_t bits) {
@@ -137,7 +135,7 @@ uint64_t FloatToInteger(const Instruction& i, uint64_t bits) {
   if (std::isnan(value)) {
     const bool wide = i.source_type == Type::kF64 || width == 64;
     const uint64_t nan = wide ? uint64_t{1} << (width - 1) : 0;
-    return Fit(Widen(nan, i.type), i.register_bytes);
+    return LowBits(Widen(nan, i.type), i.register_bytes * 8);
   }
   const double whole = ToInteger(i, value);
   __int128 out;
@@ -149,7 +147,8 @@ uint64_t FloatToInteger(const Instruction& i, uint64_t bits) {
     out = std::clamp(static_cast<__int128>(whole), Least(i.type),
                      Largest(i.type));
   }
-  return Fit(Widen(static_cast<uint64_t>(out), i.type), i.register_bytes);
+  return LowBits(Widen(static_cast<uint64_t>(out), i.type),
+                 i.register_bytes * 8);
 }
 
 uint64_t FloatToFloat(const Instruction& i, uint64_t bits) {

@@ -5,6 +5,7 @@
 #include "encore/backends/cuda/emulator/access.h"
 #include "encore/backends/cuda/emulator/ops/bits.h"
 #include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/types.h"
 
 namespace encore::ptx {
 namespace {
@@ -15,8 +16,7 @@ uint64_t Extend(uint64_t value, Type type, int register_bytes) {
   const int shift = 64 - BitWidth(type);
   const auto wide =
       static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
-  return register_bytes >= 8 ? wide
-                             : wide & ((uint64_t{1} << register_bytes * 8) - 1);
+  return LowBits(wide, register_bytes * 8);
 }
 
 void Load(Warp& warp, const Instruction& i, uint32_t mask) {

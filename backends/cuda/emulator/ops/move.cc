@@ -2,13 +2,10 @@
 #include "encore/backends/cuda/emulator/address_map.h"
 #include "encore/backends/cuda/emulator/ops/bits.h"
 #include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/types.h"
 
 namespace encore::ptx {
 namespace {
-
-uint64_t LowBits(uint64_t value, int bits) {
-  return bits >= 64 ? value : value & ((uint64_t{1} << bits) - 1);
-}
 
 void Move(Warp& warp, const Instruction& i, uint32_t mask) {
   uint64_t* out = warp.Destination(i, 0);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "encore/backends/cuda/emulator/types.h"
 #include "encore/ir/support/parse_number.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -44,10 +45,6 @@ std::optional<double> FloatValue(std::string_view text) {
   if (head == "0x" || head == "0X") return std::nullopt;
   if (text.find_first_of(".eE") == std::string_view::npos) return std::nullopt;
   return ParseNumber<double>(text);
-}
-
-uint64_t LowBits(uint64_t value, int bits) {
-  return bits >= 64 ? value : value & ((uint64_t{1} << bits) - 1);
 }
 
 struct Reader {
