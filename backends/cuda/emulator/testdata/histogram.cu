@@ -1,0 +1,15 @@
+// Counts of bytes: atomics in shared memory, then in global memory.
+extern "C" __global__ void histogram(const unsigned char* x, unsigned* counts,
+                                     int n) {
+  __shared__ unsigned local[256];
+  for (int i = threadIdx.x; i < 256; i += blockDim.x) local[i] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+       i += gridDim.x * blockDim.x) {
+    atomicAdd(&local[x[i]], 1u);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < 256; i += blockDim.x) {
+    if (local[i] != 0) atomicAdd(&counts[i], local[i]);
+  }
+}
