@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "encore/backends/cuda/emulator/ops/bits.h"
-#include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/ops/families.h"
 #include "encore/backends/cuda/emulator/ops/rounding.h"
 #include "encore/ir/types/dtype.h"
 #include "encore/ir/types/float_formats.h"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "encore/backends/cuda/emulator/ops/bits.h"
-#include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/ops/families.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::ptx {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "encore/backends/cuda/emulator/ops/bits.h"
-#include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/ops/families.h"
 #include "encore/backends/cuda/emulator/ops/rounding.h"
 
 namespace encore::ptx {

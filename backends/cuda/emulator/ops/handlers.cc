@@ -1,12 +1,12 @@
 #include "encore/backends/cuda/emulator/ops/handlers.h"
 
+#include "encore/backends/cuda/emulator/ops/families.h"
+
 namespace encore::ptx {
 namespace {
 
 // The executor does what these say.
 void Nothing(Warp&, const Instruction&, uint32_t) {}
-
-}  // namespace
 
 Handler SelectControl(const Instruction& i) {
   using enum Modifier;
@@ -19,6 +19,8 @@ Handler SelectControl(const Instruction& i) {
   const bool barrier = i.instruction_class == InstructionClass::kBarrier;
   return control || barrier ? &Nothing : nullptr;
 }
+
+}  // namespace
 
 Handler SelectHandler(const Instruction& instruction) {
   using Select = Handler (*)(const Instruction&);

@@ -4,7 +4,7 @@
 
 #include "encore/backends/cuda/emulator/access.h"
 #include "encore/backends/cuda/emulator/ops/bits.h"
-#include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/ops/families.h"
 #include "encore/backends/cuda/emulator/types.h"
 
 namespace encore::ptx {

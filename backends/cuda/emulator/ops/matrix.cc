@@ -11,7 +11,7 @@
 #include "encore/backends/cuda/emulator/access.h"
 #include "encore/backends/cuda/emulator/mma_shape.h"
 #include "encore/backends/cuda/emulator/ops/bits.h"
-#include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/ops/families.h"
 #include "encore/backends/cuda/emulator/ops/rounding.h"
 #include "encore/ir/types/dtype.h"
 #include "encore/ir/types/float_formats.h"

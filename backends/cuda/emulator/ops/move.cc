@@ -1,7 +1,7 @@
 // mov, cvta, isspacep.
 #include "encore/backends/cuda/emulator/address_map.h"
 #include "encore/backends/cuda/emulator/ops/bits.h"
-#include "encore/backends/cuda/emulator/ops/handlers.h"
+#include "encore/backends/cuda/emulator/ops/families.h"
 #include "encore/backends/cuda/emulator/types.h"
 
 namespace encore::ptx {
