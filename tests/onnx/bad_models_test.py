@@ -2,7 +2,7 @@
 """Every bad model is refused: with exit code 2 and a message that names what is at fault, in 2 s and in 10 times the
 file's size plus 64 MiB.
 
-  bad_models_test.py WRITE_MUTATIONS IMPORT_EACH ENCORE EXPORT_SCHEMAS [--all]
+  bad_models_test.py WRITE_MUTATIONS IMPORT_EACH ENCORE EXPORT_SCHEMAS [--all] [--instrumented]
 
 WRITE_MUTATIONS makes bad models from ONNX's own, up to its newest opset, and from the cases of ai.onnx.ml and
 com.microsoft, and says of most which rule of the standard they break: these have to be refused. Each mutation says what
@@ -14,6 +14,8 @@ refused as well, with the mutated node named or one that depends on it. Mutation
 process of its own, whose time and memory are measured, and a sample of the bad ones by the tool.
 
 Of the mutations that break one rule in a sample of every operator a third is taken, always the same; --all takes all.
+--instrumented is for programs built with a sanitizer, whose time and memory are not their own: neither is limited, and of all
+mutations a sixteenth is taken.
 """
 import collections
 import importlib.util
@@ -57,7 +59,11 @@ def load_checker(script):
 
 
 def is_drawn(mutation):
-    return not mutation['name'].startswith(DRAWN) or zlib.crc32(mutation['name'].encode()) % ONE_OF == 0
+    return not mutation['name'].startswith(DRAWN) or one_of(ONE_OF, mutation)
+
+
+def one_of(count, mutation):
+    return zlib.crc32(mutation['name'].encode()) % count == 0
 
 
 def place(mutation):
@@ -222,11 +228,21 @@ def faults_of_tool(tool, mutations, folder):
             yield mutation, f'took {seconds:.1f} s'
 
 
-def main():
+def limit_address_space():
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+
+
+def main():
+    global SECONDS, SPARE_BYTES
     if sys.argv[1] == '--judge':
+        limit_address_space()
         return judge(sys.argv[2], sys.argv[3])
     write, program, tool, script, *options = sys.argv[1:]
+    instrumented = '--instrumented' in options
+    if instrumented:
+        SECONDS, SPARE_BYTES = 60, 1 << 40
+    else:
+        limit_address_space()
     _, newer = load_checker(script)
     roots = [SUITE, *newer, *OWN]
     for root in roots:
@@ -237,6 +253,8 @@ def main():
         with open(os.path.join(folder, 'index.json')) as file:
             written = [json.loads(line) for line in file]
         mutations = written if '--all' in options else list(filter(is_drawn, written))
+        if instrumented:
+            mutations = [mutation for mutation in mutations if one_of(16, mutation)]
         look_at_bases(program, mutations, folder)
         begin = time.monotonic()
         judge_all(mutations, script, folder)
