@@ -213,6 +213,7 @@ TEST(Container, MoreThanAFileCanHoldIsAnError) {
 class ContainerFile : public testing::Test {
  protected:
   void SetUp() override {
+    std::filesystem::remove_all(dir_);
     std::filesystem::create_directory(dir_);
     ASSERT_TRUE(WriteFile(Small(), path_).ok());
   }
