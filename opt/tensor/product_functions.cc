@@ -177,51 +177,34 @@ bool MoveBroadcast(const BroadcastAttrs& b, const Labels& from,
   return std::ranges::is_sorted(made.axes);
 }
 
-// dot_general(mul(a, broadcast(v) {w}), b) {d}: of d, w, a, b; the broadcast
-// that scales the product, where none of its dims is summed.
-bool FactorOfLhs(const FunctionCall& call, std::span<Attributes> results) {
+// Of d, w, a, b: the product's labels, where w is a broadcast.
+std::optional<LabelledProduct> ScaledProduct(const FunctionCall& call) {
+  if (call.attrs<BroadcastAttrs>(1) == nullptr) return std::nullopt;
   int next = 0;
-  const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
-                                     call.shape(2), call.shape(3), &next);
-  const auto* const w = call.attrs<BroadcastAttrs>(1);
-  if (!product || w == nullptr) return false;
-  return MoveBroadcast(
-      *w, product->lhs, product->result,
-      ShapeOfLabels(product->result, *product, call.shape(2), call.shape(3)),
-      &results[0]);
+  return LabelOperands(call.attrs<DotGeneralAttrs>(0), call.shape(2),
+                       call.shape(3), &next);
 }
 
-bool FactorOfRhs(const FunctionCall& call, std::span<Attributes> results) {
-  int next = 0;
-  const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
-                                     call.shape(2), call.shape(3), &next);
-  const auto* const w = call.attrs<BroadcastAttrs>(1);
-  if (!product || w == nullptr) return false;
-  return MoveBroadcast(
-      *w, product->rhs, product->result,
-      ShapeOfLabels(product->result, *product, call.shape(2), call.shape(3)),
-      &results[0]);
+// dot_general(mul(a, broadcast(v) {w}), b) {d}, or of b: of d, w, a, b; the
+// broadcast that scales the product, where none of its dims is summed.
+template <Labels LabelledProduct::* kOperand>
+bool FactorOf(const FunctionCall& call, std::span<Attributes> results) {
+  const auto product = ScaledProduct(call);
+  return product && MoveBroadcast(*call.attrs<BroadcastAttrs>(1),
+                                  (*product).*kOperand, product->result,
+                                  ShapeOfLabels(product->result, *product,
+                                                call.shape(2), call.shape(3)),
+                                  &results[0]);
 }
 
-// mul(dot_general(a, b) {d}, broadcast(v) {w}): the broadcast that scales a.
-bool FactorToLhs(const FunctionCall& call, std::span<Attributes> results) {
-  int next = 0;
-  const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
-                                     call.shape(2), call.shape(3), &next);
-  const auto* const w = call.attrs<BroadcastAttrs>(1);
-  if (!product || w == nullptr) return false;
-  return MoveBroadcast(*w, product->result, product->lhs, call.shape(2),
-                       &results[0]);
-}
-
-bool FactorToRhs(const FunctionCall& call, std::span<Attributes> results) {
-  int next = 0;
-  const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
-                                     call.shape(2), call.shape(3), &next);
-  const auto* const w = call.attrs<BroadcastAttrs>(1);
-  if (!product || w == nullptr) return false;
-  return MoveBroadcast(*w, product->result, product->rhs, call.shape(3),
-                       &results[0]);
+// mul(dot_general(a, b) {d}, broadcast(v) {w}): of d, w, a, b; the broadcast
+// that scales the operand.
+template <Labels LabelledProduct::* kOperand, int kShape>
+bool FactorTo(const FunctionCall& call, std::span<Attributes> results) {
+  const auto product = ScaledProduct(call);
+  return product &&
+         MoveBroadcast(*call.attrs<BroadcastAttrs>(1), product->result,
+                       (*product).*kOperand, call.shape(kShape), &results[0]);
 }
 
 // reduce(mul(broadcast(a) {v}, broadcast(b) {w})) {r}, a sum, of r, v, w, a, b:
@@ -275,10 +258,14 @@ constexpr AttributeFunction kFunctions[] = {
      "The product without the transpose of its first operand, and its own.",
      TransposedLhs},
     {"transposed_rhs", "aatt", 2, "… of its second operand.", TransposedRhs},
-    {"factor_of_lhs", "aatt", 1, "A factor of a as one of a·b.", FactorOfLhs},
-    {"factor_of_rhs", "aatt", 1, "A factor of b as one of a·b.", FactorOfRhs},
-    {"factor_to_lhs", "aatt", 1, "A factor of a·b as one of a.", FactorToLhs},
-    {"factor_to_rhs", "aatt", 1, "A factor of a·b as one of b.", FactorToRhs},
+    {"factor_of_lhs", "aatt", 1, "A factor of a as one of a·b.",
+     FactorOf<&LabelledProduct::lhs>},
+    {"factor_of_rhs", "aatt", 1, "A factor of b as one of a·b.",
+     FactorOf<&LabelledProduct::rhs>},
+    {"factor_to_lhs", "aatt", 1, "A factor of a·b as one of a.",
+     FactorTo<&LabelledProduct::lhs, 2>},
+    {"factor_to_rhs", "aatt", 1, "A factor of a·b as one of b.",
+     FactorTo<&LabelledProduct::rhs, 3>},
     {"product_of_broadcasts", "aaatt", 2,
      "The dot_general that a sum of products of broadcasts is.",
      ProductOfBroadcasts},
