@@ -144,6 +144,7 @@ graph chain(%a: f32[64,64], %b: f32[64,64], %x: f32[64,1]) -> f32[64,1] {
   for (const Backend* backend : AllBackends()) {
     CompileOptions options;
     options.target = backend->name();
+    options.rewrites = Rewrites::kNone;
     const auto plain = Compile(ParsedGraph(chain), options, AllBackends());
     ExpectEqual(chain, options, arguments);
     options.rewrites = Rewrites::kExact;

@@ -46,6 +46,7 @@ CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
   CompileOptions options;
   options.target = text_case.Option("target", target);
   options.placement = text_case.Option("placement");
+  options.rewrites = Rewrites::kNone;  // the graphs are meant as written
   options.threads =
       ParseNumber<int64_t>(text_case.Option("threads", "2")).value_or(0);
   options.deterministic = false;

@@ -223,7 +223,10 @@ class Improver {
     // A rule needs two nodes.
     if (program.free_nodes() < 2 || (rules_.empty() && !merge_products_))
       return false;
-    StatusOr<CompiledRules> compiled = CompileRules(rules_, &tensors, counts_);
+    StatusOr<CompiledRules> compiled = CompileRules(
+        rules_, &tensors, counts_,
+        options_.level == RewriteLevel::kFast ? RoundedFloats::kAll
+                                              : RoundedFloats::kWide);
     if (!compiled.ok()) return Fault(compiled.status());
     eg::RuleBook book;
     std::vector<eg::RuleId> ids;

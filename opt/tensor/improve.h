@@ -25,7 +25,7 @@
 namespace encore::opt {
 
 // Which rules may be used, by tag: none; exact ones and definitions; these and
-// reassociating ones; all.
+// reassociating ones, on floats of at least 32 bits; all, on all floats.
 enum class RewriteLevel : uint8_t { kNone, kExact, kReassociate, kFast };
 bool Allows(RewriteLevel level, RuleTag tag);
 

@@ -145,9 +145,10 @@ TEST(ImproveTest, RandomGraphsOfMovementAndProductsGiveTheSame) {
   }
 }
 
-std::string Improved(const Graph& graph, ImproveReport* report = nullptr) {
+std::string Improved(const Graph& graph, ImproveReport* report = nullptr,
+                     RewriteLevel level = RewriteLevel::kReassociate) {
   ImproveOptions options;
-  options.level = RewriteLevel::kReassociate;
+  options.level = level;
   options.report = report;
   const auto improved = Improve(graph, options);
   EXPECT_TRUE(improved.ok()) << improved.status();
@@ -160,6 +161,31 @@ TEST(ImproveTest, IsTheSameEveryTime) {
     options.nodes = 20;
     const Graph graph = RandomGraph(seed, options);
     EXPECT_EQ(Improved(graph), Improved(graph));
+  }
+}
+
+// A row of products whose first is large unless they come in another order.
+TEST(ImproveTest, NarrowFloatsRoundAsWrittenUnlessAllMay) {
+  const auto chain = [](const char* dtype) {
+    std::string text = R"(
+graph g(%a: T[256,1], %b: T[1,256], %c: T[256,1]) -> T[256,1] {
+  %0 = dot_general(%a, %b) {contract = [1]x[0]}
+  %y = dot_general(%0, %c) {contract = [1]x[0]}
+  return %y
+}
+)";
+    for (size_t at; (at = text.find('T')) != std::string::npos;) {
+      text.replace(at, 1, dtype);
+    }
+    return ParsedGraph(text);
+  };
+  for (const char* narrow : {"f16", "bf16", "f8e4m3"}) {
+    const Graph graph = chain(narrow);
+    EXPECT_EQ(Improved(graph), "");
+    EXPECT_NE(Improved(graph, nullptr, RewriteLevel::kFast), "");
+  }
+  for (const char* wide : {"f32", "f64", "i32"}) {
+    EXPECT_NE(Improved(chain(wide)), "");
   }
 }
 

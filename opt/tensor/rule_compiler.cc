@@ -84,9 +84,14 @@ struct Production {
     uint32_t argument;  // whose class the node's is to be
   };
   std::string name;
+  bool wide_only = false;  // see RoundedFloats
   std::vector<Node> nodes;
   std::vector<Goal> goals;
 };
+
+bool IsNarrowFloat(const TensorType* type) {
+  return type != nullptr && IsFloat(type->dtype) && BitWidth(type->dtype) < 32;
+}
 
 // Sets the engine's error where the node or the union is wrong.
 bool CheckGoal(const Production& production, const TensorEGraph& tensors,
@@ -106,6 +111,11 @@ bool CheckGoal(const Production& production, const TensorEGraph& tensors,
 void Apply(const Production& production, TensorEGraph* tensors,
            RuleCount* count, eg::EGraph* graph,
            std::span<const eg::Value> slots) {
+  for (const Production::Goal& goal : production.goals) {
+    const TensorType* const type =
+        tensors->type(eg::ClassId(slots[goal.argument]));
+    if (production.wide_only && IsNarrowFloat(type)) return;
+  }
   std::vector<eg::ClassId> made;
   for (const Production::Node& node : production.nodes) {
     if (node.argument) {
@@ -140,10 +150,11 @@ void Apply(const Production& production, TensorEGraph* tensors,
 // One text rule with one operator in place of the one it ranges over.
 class RuleCompiler {
  public:
-  RuleCompiler(const TextRule& rule, Op ranged, TensorEGraph* tensors,
-               RuleCount* count)
+  RuleCompiler(const TextRule& rule, Op ranged, RoundedFloats floats,
+               TensorEGraph* tensors, RuleCount* count)
       : rule_(rule),
         ranged_(ranged),
+        floats_(floats),
         tensors_(tensors),
         count_(count),
         builder_(NameOf(rule, ranged)) {}
@@ -158,6 +169,8 @@ class RuleCompiler {
     }
     auto production = std::make_shared<Production>();
     production->name = NameOf(rule_, ranged_);
+    production->wide_only =
+        floats_ == RoundedFloats::kWide && rule_.tag != RuleTag::kExact;
     nodes_of_terms_.resize(rule_.terms.size());
     for (const RuleSide& side : rule_.right) {
       ENCORE_RETURN_IF_ERROR(Produce(side, production.get()));
@@ -397,6 +410,7 @@ class RuleCompiler {
 
   const TextRule& rule_;
   const Op ranged_;
+  const RoundedFloats floats_;
   TensorEGraph* const tensors_;
   RuleCount* const count_;
   eg::RuleBuilder builder_;
@@ -409,7 +423,8 @@ class RuleCompiler {
 
 StatusOr<CompiledRules> CompileRules(std::span<const TextRule> rules,
                                      TensorEGraph* tensors,
-                                     std::span<RuleCount> counts) {
+                                     std::span<RuleCount> counts,
+                                     RoundedFloats floats) {
   CompiledRules compiled;
   for (size_t i = 0; i < rules.size(); ++i) {
     std::vector<Op> range = rules[i].range;
@@ -417,7 +432,7 @@ StatusOr<CompiledRules> CompileRules(std::span<const TextRule> rules,
     for (const Op op : range) {
       ENCORE_ASSIGN_OR_RETURN(
           eg::Rule rule,
-          RuleCompiler(rules[i], op, tensors, &counts[i]).Compile());
+          RuleCompiler(rules[i], op, floats, tensors, &counts[i]).Compile());
       compiled.rules.push_back(std::move(rule));
       compiled.text.push_back(static_cast<uint32_t>(i));
     }

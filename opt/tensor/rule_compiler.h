@@ -26,15 +26,20 @@ struct CompiledRules {
   std::vector<uint32_t> text;
 };
 
+// Which floats rules may round differently that are not exact: all, or those of
+// at least 32 bits. A narrower type's ulp is about what its results are
+// compared by, so that one more rounding shows.
+enum class RoundedFloats : uint8_t { kAll, kWide };
+
 // The actions of the rules refer to `tensors` and to `counts`, which must
 // outlive them and has an element per text rule. A rule whose application makes
 // a node that inference refuses, or unites classes of different types, sets the
 // engine's error, which names it: that is a fault of the rule.
 // InvalidArgument, naming the rule: a variable that no pattern and no clause
 // binds, an unknown function, arguments of the wrong kind or number.
-StatusOr<CompiledRules> CompileRules(std::span<const TextRule> rules,
-                                     TensorEGraph* tensors,
-                                     std::span<RuleCount> counts);
+StatusOr<CompiledRules> CompileRules(
+    std::span<const TextRule> rules, TensorEGraph* tensors,
+    std::span<RuleCount> counts, RoundedFloats floats = RoundedFloats::kAll);
 
 }  // namespace encore::opt
 

@@ -3,7 +3,7 @@
     ./encore bench precision [NAME…] [--zoo DIR]
 
 The models are those that zoo/make.py made. ONNX Runtime computes each graph in f64; a model with an operator that it has
-for f32 alone is named and left out. For Encore and for ONNX Runtime in f32: the largest and the mean square difference,
+for f32 alone is named and left out. For Encore, for Encore without rewrites and for ONNX Runtime in f32: the largest and the mean square difference,
 as fractions of the output's largest and of its mean square value, and how many elements are further away than
 1e-4 + 1e-3 of their size, which is what `./encore bench models` calls agreement.
 """
@@ -54,9 +54,9 @@ def run(path, inputs):
     return dict(zip([output.name for output in session.get_outputs()], session.run(None, inputs)))
 
 
-def encore(path, inputs, scratch):
+def encore(path, inputs, scratch, *flags):
     out = os.path.join(scratch, 'out.npz')
-    subprocess.run([TOOL, 'run', path, '--input', inputs, '--repeat', '1', '--save', out], check=True,
+    subprocess.run([TOOL, 'run', path, '--input', inputs, '--repeat', '1', '--save', out, *flags], check=True,
                    stdout=subprocess.DEVNULL)
     return dict(np.load(out))
 
@@ -86,6 +86,7 @@ def measure(name, folder, scratch):
         return ['%s: not in f64: %s' % (name, str(error).splitlines()[0][:150])]
     truth = {key: value for key, value in truth.items() if value.dtype == np.float64}
     return [row(name, 'encore', encore(model, given, scratch), truth),
+            row(name, 'encore --rewrites none', encore(model, given, scratch, '--rewrites', 'none'), truth),
             row(name, 'onnxruntime', run(model, inputs), truth)]
 
 

@@ -36,7 +36,9 @@ namespace {
 struct Flags {
   std::string model, output = "-", emit = "text";
   std::vector<std::string> passes, bindings;
-  std::string rewrites = "none", rules;
+  std::string rewrites =
+      std::string(backends::Name(backends::CompileOptions().rewrites));
+  std::string rules;
   opt::ImproveReport improved;
   bool list = false;
   ImportOptions import;

@@ -102,7 +102,8 @@ graph signs(%x: f32[64,64], %z: f32[64,64]) -> f32[64,64] {
   return %y
 }
 ''')
-        self.assertIn('neg(', self.encore('opt', model).stdout)
+        self.assertIn('neg(', self.encore('opt', model, '--rewrites', 'none').stdout)
+        self.assertIn('sub(', self.encore('opt', model).stdout)
         json_file, output = self.path('out.json'), self.path('out.txt')
         self.encore('opt', model, '--rewrites', 'exact', '-o', output, '--json', json_file)
         with open(output, encoding='utf-8') as file:
