@@ -61,6 +61,16 @@ class CompileTest(CommandTest):
         self.compile('--stop-after', 'lower', '--emit', 'text', '--bind', 'N=3')
         self.assertRegex(read(self.output), r'(?m)^  \d+ launch .*  // ref:')
 
+    def test_the_graph_is_that_of_the_rules_that_are_allowed(self):
+        model = self.path('signs.txt')
+        with open(model, 'w') as file:
+            file.write('graph signs(%x: f32[64,64], %z: f32[64,64]) -> f32[64,64] {\n'
+                       '  %0 = neg(%z)\n  %1 = add(%x, %0)\n  %y = div(%1, %z)\n  return %y\n}\n')
+        for flags, operator in (((), 'sub('), (('--rewrites', 'none'), 'neg(')):
+            self.compile('--stop-after', 'optimize', *flags, model=model)
+            self.assertIn(operator, read(self.output))
+            self.assertIn(operator, self.compile('--print-after', 'rewrite', *flags, model=model).stderr)
+
     def test_graphs_come_back(self):
         self.compile('--stop-after', 'import', '--emit', 'text')
         text = read(self.output)

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "encore/backends/compile.h"
+#include "encore/backends/options.h"
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
@@ -100,15 +102,18 @@ Status WithOpenShape(const Status& status, const Graph& graph) {
 }
 
 // The graph after the pass that the request stops after, or after all. Sizes
-// have been bound by the importer.
+// have been bound by the importer. What rewrites gain is estimated by rates
+// alone, as in `encore opt`: kernels are known in a compile only.
 StatusOr<Graph> AfterPasses(const CompileRequest& request, const Graph& graph,
-                            PassReport* passes) {
+                            backends::Rewrites rewrites, PassReport* passes) {
   std::vector<opt::Pass> wanted;
   for (const opt::Pass& pass : opt::AllPasses()) {
     wanted.push_back(pass);
     if (pass.name == request.stop_after) break;
   }
-  return opt::RunPasses(wanted, graph, {}, passes);
+  opt::PassOptions options;
+  options.rewrite.level = backends::RewriteLevelOf(rewrites);
+  return opt::RunPasses(wanted, graph, options, passes);
 }
 
 // Everything beyond the graph.
@@ -158,6 +163,7 @@ Status CompileModel(const CompileRequest& request, cache::Session& session,
   report->output = request.output;
   report->target = session.options().compile.target;
   report->stage = request.stop_after.empty() ? "all" : request.stop_after;
+  const backends::Rewrites rewrites = session.options().compile.rewrites;
   const Clock::time_point begin = Clock::now();
   ENCORE_ASSIGN_OR_RETURN(ImportedModel model, Import(request));
   Graph& graph = model.graph;
@@ -166,15 +172,16 @@ Status CompileModel(const CompileRequest& request, cache::Session& session,
   if (request.stop_after == kAfterImport) {
     ENCORE_RETURN_IF_ERROR(WriteGraph(request, graph));
   } else if (request.stops_at_graph()) {
-    ENCORE_ASSIGN_OR_RETURN(const Graph better,
-                            AfterPasses(request, graph, &report->passes));
+    ENCORE_ASSIGN_OR_RETURN(
+        const Graph better,
+        AfterPasses(request, graph, rewrites, &report->passes));
     report->nodes = better.node_count();
     ENCORE_RETURN_IF_ERROR(WriteGraph(request, better));
   } else {
     // What a cache has compiled runs no passes.
     if (report->passes.wants_all()) {
       ENCORE_RETURN_IF_ERROR(
-          AfterPasses(request, graph, &report->passes).status());
+          AfterPasses(request, graph, rewrites, &report->passes).status());
       report->passes.Restart();
     }
     ENCORE_RETURN_IF_ERROR(FillParameters(&graph, request.seed));
