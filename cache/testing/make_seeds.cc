@@ -5,7 +5,6 @@
 //
 // ROOT is the repository; what is in it is replaced, inputs that once found
 // something (found-*) stay.
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -28,6 +27,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/testing/seeds.h"
 #include "encore/ir/testing/parsed_graph.h"
 #include "encore/ir/testing/random_graph.h"
 #include "encore/runtime/device/thread_pool.h"
@@ -39,8 +39,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Larger ones are no seeds.
-constexpr size_t kMostBytes = 16'000;
 constexpr uint32_t kRandomGraphs = 14;
 
 std::string ReadAll(const fs::path& path) {
@@ -48,33 +46,6 @@ std::string ReadAll(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file),
           std::istreambuf_iterator<char>()};
 }
-
-// A folder of seeds.
-class Seeds {
- public:
-  explicit Seeds(fs::path folder) : folder_(std::move(folder)) {
-    fs::create_directories(folder_);
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      if (!entry.path().filename().string().starts_with("found-")) {
-        fs::remove(entry.path());
-      }
-    }
-  }
-
-  void Add(const std::string& name, std::string_view bytes) const {
-    if (bytes.size() > kMostBytes) {
-      std::cout << name << ": " << bytes.size() << " bytes, left out\n";
-      return;
-    }
-    std::ofstream file(folder_ / name, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    ENCORE_CHECK(file.good()) << folder_ / name;
-  }
-
- private:
-  const fs::path folder_;
-};
 
 struct AllSeeds {
   explicit AllSeeds(const fs::path& root)

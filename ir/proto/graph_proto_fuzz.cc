@@ -4,6 +4,8 @@
 
 #include "encore/ir/proto/from_proto.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/testing/fuzz_target.h"
+#include "encore/ir/support/testing/wire_mutations.h"
 #include "encore/ir/testing/round_trip.h"
 
 // Any bytes are refused or give a graph for which the laws hold.
@@ -15,3 +17,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ENCORE_CHECK(!broken.has_value()) << *broken;
   return 0;
 }
+
+ENCORE_FUZZ_MUTATORS(encore::MutateMessage, encore::CrossMessages)

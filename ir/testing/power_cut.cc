@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 #include <ranges>
+#include <system_error>
 #include <utility>
 
 #include "encore/ir/support/strings.h"

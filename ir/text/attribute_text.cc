@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "encore/ir/support/status_macros.h"

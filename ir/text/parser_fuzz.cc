@@ -4,6 +4,8 @@
 
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/testing/fuzz_target.h"
+#include "encore/ir/support/testing/text_mutations.h"
 #include "encore/ir/testing/round_trip.h"
 #include "encore/ir/text/parser.h"
 
@@ -21,3 +23,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (read.ok()) ENCORE_CHECK_EQ(encore::MakeStencil(*read).bytes, text);
   return 0;
 }
+
+ENCORE_FUZZ_MUTATORS(encore::MutateText, encore::CrossTexts)

@@ -18,8 +18,6 @@
 #include "rapidjson/error/en.h"
 #include "rapidjson/memorystream.h"
 #include "rapidjson/reader.h"
-#include "rapidjson/stringbuffer.h"
-#include "rapidjson/writer.h"
 
 namespace encore::opt::extract {
 namespace {
@@ -422,50 +420,6 @@ StatusOr<NamedProblem> ReadEgraphJson(const std::string& path) {
   StatusOr<NamedProblem> parsed = ParseEgraphJson(text.view());
   if (!parsed.ok()) return Annotate(parsed.status(), path);
   return parsed;
-}
-
-std::string ResultJson(std::string_view file, const NamedProblem& named,
-                       const Result& result, std::optional<double> seconds) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> json(buffer);
-  const auto string = [&](std::string_view text) {
-    json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-  };
-  json.StartObject();
-  string("file");
-  string(file);
-  string("status");
-  string(result.feasible ? "ok" : "infeasible");
-  string("cost");
-  if (result.feasible) {
-    json.Double(result.cost);
-  } else {
-    json.Null();
-  }
-  string("lower_bound");
-  if (result.feasible && result.lower_bound) {
-    json.Double(*result.lower_bound);
-  } else {
-    json.Null();
-  }
-  string("optimal");
-  json.Bool(result.feasible && result.optimal);
-  if (seconds) {
-    string("seconds");
-    json.Double(*seconds);
-  }
-  string("choices");
-  json.StartObject();
-  if (result.feasible) {
-    for (ClassIndex c = 0; c < result.choice.size(); ++c) {
-      if (result.choice[c] == kNoNode) continue;
-      string(named.class_names[c]);
-      string(named.node_names[result.choice[c]]);
-    }
-  }
-  json.EndObject();
-  json.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize());
 }
 
 }  // namespace encore::opt::extract

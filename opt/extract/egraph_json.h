@@ -11,6 +11,7 @@
 #define ENCORE_OPT_EXTRACT_EGRAPH_JSON_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,14 @@ StatusOr<NamedProblem> ParseEgraphJson(std::string_view text);
 
 // The same from a file; errors begin with the path.
 StatusOr<NamedProblem> ReadEgraphJson(const std::string& path);
+
+// The text of a problem that ParseEgraphJson reads as the same problem, but for
+// groups, and for nodes that cannot be chosen because of a child's class
+// without nodes. `ops`: by node, what it is for people, the "op" of
+// egraph-serialize. REQUIRES names by class and by node that differ, finite
+// costs, and ops.size() == num_nodes(). Linear.
+std::string EgraphJson(const NamedProblem& named,
+                       std::span<const std::string> ops);
 
 // One result as a JSON object: file, status, cost, lower_bound, optimal,
 // choices (of the reachable classes), and the seconds it took where given.

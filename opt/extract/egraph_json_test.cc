@@ -34,6 +34,36 @@ TEST(EgraphJsonTest, ReadsNodesInAnyFieldOrder) {
   EXPECT_EQ(p.roots, (std::vector<ClassIndex>{0, 0}));
 }
 
+TEST(EgraphJsonTest, ReadsWhatItWrites) {
+  NamedProblem named;
+  Problem& p = named.problem;
+  // Class 2 has no node, so that the first of class 1 cannot be chosen, nor
+  // class 3.
+  const std::vector<ClassIndex> both = {1, 1}, none = {2}, neither = {3, 0};
+  p.AddNode(0.1 + 0.2, both);
+  p.AddNode(-1e-300, neither);
+  p.FinishClass();
+  p.AddNode(1, none);
+  p.AddNode(5e-324, {});
+  p.FinishClass();
+  p.FinishClass();
+  p.AddNode(2, none);
+  p.FinishClass();
+  p.roots = {0, 1, 0};
+  named.class_names = {"a \"quoted\"", "b\n", "c", "d"};
+  named.node_names = {"0", "1", "2", "3", "4"};
+  const std::vector<std::string> ops = {"+", "<", "\\", "", "x"};
+  const auto read = ParseEgraphJson(EgraphJson(named, ops));
+  ASSERT_TRUE(read.ok()) << read.status();
+  const Problem& q = read->problem;
+  EXPECT_EQ(read->class_names,
+            (std::vector<std::string>{"a \"quoted\"", "b\n"}));
+  EXPECT_EQ(read->node_names, (std::vector<std::string>{"0", "3"}));
+  EXPECT_EQ(q.cost, (std::vector<double>{0.1 + 0.2, 5e-324}));
+  EXPECT_EQ(q.child, (std::vector<ClassIndex>{1, 1}));
+  EXPECT_EQ(q.roots, p.roots);
+}
+
 TEST(EgraphJsonTest, ErrorsNameThePlace) {
   EXPECT_EQ(ErrorOf("[]"),
             "line 1, byte 0: the document is an array, not an object");

@@ -1,5 +1,6 @@
 #include "encore/opt/extract/test_problems.h"
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <vector>

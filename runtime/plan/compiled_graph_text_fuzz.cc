@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/testing/fuzz_target.h"
+#include "encore/ir/support/testing/text_mutations.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
 #include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/runtime/plan/compiled_graph_text_parser.h"
@@ -23,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (graph.ok()) ENCORE_CHECK_EQ(BrokenTextLaw(*graph), "");
   return 0;
 }
+
+ENCORE_FUZZ_MUTATORS(encore::MutateText, encore::CrossTexts)

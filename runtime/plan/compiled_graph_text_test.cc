@@ -23,8 +23,6 @@
 #include "encore/runtime/testing/text_law.h"
 #include "gtest/gtest.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-
 namespace encore::runtime {
 namespace {
 
@@ -205,17 +203,6 @@ TEST(CompiledGraphText, ChangedTextIsSafe) {
     ASSERT_EQ(BrokenTextLaw(*graph), "") << text;
   }
   EXPECT_GT(read, 300);
-}
-
-// The fuzz target on its seeds: every file, whole and cut.
-TEST(CompiledGraphText, SeedsOfTheFuzzTarget) {
-  for (const std::string& path : AllFiles()) {
-    const std::string text = ReadPlanText(path);
-    for (size_t size = text.size(); size > 0; size /= 2) {
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()),
-                             size);
-    }
-  }
 }
 
 // kSmall with one thing said otherwise.

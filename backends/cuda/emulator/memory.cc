@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "encore/backends/cuda/emulator/address_map.h"
 #include "encore/ir/support/strings.h"

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"

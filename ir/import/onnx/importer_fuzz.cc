@@ -7,13 +7,10 @@
 #include "encore/ir/graph/verifier.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/testing/fuzz_target.h"
+#include "encore/ir/support/testing/wire_mutations.h"
 
-// Any bytes are refused or give a graph that the verifier passes. ONNX's own
-// models make a good corpus:
-//   mkdir /tmp/corpus; i=0
-//   for m in /usr/share/libonnx-testdata/data/node/*/model.onnx; do
-//     cp $m /tmp/corpus/$((i++)); done
-//   bazel run --config=fuzz //ir/import/onnx:importer_fuzz -- /tmp/corpus
+// Any bytes are refused or give a graph that the verifier passes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::make_shared<const std::string>(
       reinterpret_cast<const char*>(data), size);
@@ -22,3 +19,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (graph.ok()) ENCORE_CHECK_OK(encore::Verify(*graph));
   return 0;
 }
+
+ENCORE_FUZZ_MUTATORS(encore::MutateMessage, encore::CrossMessages)

@@ -1,6 +1,7 @@
 #include "encore/opt/egraph/program/ast.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "encore/ir/support/strings.h"
 

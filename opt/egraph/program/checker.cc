@@ -250,8 +250,10 @@ class Checker {
       return context_.Reject(i, StrCat("usage: (", Head(i), " [COUNT])"));
     }
     const bool push = Head(i) == "push";
-    if (command->fails == 0 && push) scope_.Push(command->count);
-    if (command->fails == 0 && !push) scope_.Pop(command->count);
+    // Where it has to fail the program goes on only if it did nothing.
+    const bool succeeds = command->fails % 2 == 0;
+    if (succeeds && push) scope_.Push(command->count);
+    if (succeeds && !push) scope_.Pop(command->count);
     Emit(command, push ? CommandKind::kPush : CommandKind::kPop);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "encore/ir/support/strings.h"

@@ -1,13 +1,13 @@
 // libFuzzer target: reads, checks and runs any bytes as a program, within
 // small limits.
-//   bazel run --config=fuzz //opt/egraph/program:program_fuzz -- \
-//       -max_total_time=60 -only_ascii=1 CORPUS
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "encore/ir/support/testing/fuzz_target.h"
+#include "encore/ir/support/testing/text_mutations.h"
 #include "encore/opt/egraph/program/driver.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -24,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       options, [](std::string_view) {});
   return 0;
 }
+
+ENCORE_FUZZ_MUTATORS(encore::MutateText, encore::CrossTexts)

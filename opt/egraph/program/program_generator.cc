@@ -1,6 +1,7 @@
 #include "encore/opt/egraph/program/program_generator.h"
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/support/strings.h"

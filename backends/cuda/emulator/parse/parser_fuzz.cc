@@ -10,6 +10,8 @@
 #include "encore/backends/cuda/emulator/loaded_module.h"
 #include "encore/backends/cuda/emulator/module.h"
 #include "encore/backends/cuda/emulator/parse/parser.h"
+#include "encore/ir/support/testing/fuzz_target.h"
+#include "encore/ir/support/testing/text_mutations.h"
 
 // Any text is refused or gives a module; what loads runs into its end or an
 // error.
@@ -38,3 +40,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+ENCORE_FUZZ_MUTATORS(encore::MutateText, encore::CrossTexts)

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Tests of run, with fuzz targets and a Bazel that only say that they ran."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+RUN = pathlib.Path(__file__).resolve().parent / "run"
+
+# As libFuzzer: folders, statistics, an input that found something, an end by SIGINT.
+FUZZER = """#!/usr/bin/env python3
+import pathlib, signal, sys, time
+flags = dict(word[1:].split("=") for word in sys.argv[1:] if word.startswith("-"))
+folders = [word for word in sys.argv[1:] if not word.startswith("-")]
+def end(code):
+    print("stat::number_of_executed_units: 7", flush=True)
+    sys.exit(code)
+signal.signal(signal.SIGINT, lambda *_: end(72))
+print("folders", *folders, flush=True)
+if KIND == "crash":
+    pathlib.Path(flags["artifact_prefix"] + "crash-1").write_text("x")
+    end(77)
+time.sleep(60 if KIND == "endless" else 0.1)
+end(0)
+"""
+
+BAZEL = """#!/usr/bin/env python3
+import sys
+print(" ".join(sys.argv[1:]))
+print("//tests/torture:a_test    PASSED in 1.5s")
+print("//tests/torture:b_test    VERDICT in 1 out of 4 in 2.0s")
+sys.exit(VERDICT != "PASSED")
+"""
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+        self.script = self.root / "tests/torture/run"
+        self.script.parent.mkdir(parents=True)
+        shutil.copy(RUN, self.script)
+        for package in ("a/b", "c"):
+            self.write(f"{package}/BUILD.bazel", 'encore_cc_fuzz(\n    name = "parser_fuzz",\n)\n')
+        self.write("c/testdata/parser_fuzz/seed", "seed")
+
+    def write(self, path, text):
+        path = self.root / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def write_fuzzer(self, name, kind="quick"):
+        self.write(f"built/{name}", FUZZER.replace("KIND", repr(kind)))
+
+    def start(self, *arguments):
+        environment = dict(os.environ, PATH=f"{self.root / 'bin'}:{os.environ['PATH']}")
+        return subprocess.Popen([self.script, "--state", self.root / "state", *arguments], env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def run_built(self, *arguments):
+        process = self.start("--built", self.root / "built", "--slice", "1", *arguments)
+        output = process.communicate(timeout=60)[0]
+        return process.returncode, output
+
+    def sums(self):
+        return json.loads((self.root / "state/sums.json").read_text())
+
+    def test_targets_of_one_name_have_their_own_sums_and_folders(self):
+        self.write_fuzzer("a_b_parser_fuzz")
+        self.write_fuzzer("c/parser_fuzz")
+        code, output = self.run_built("--minutes", "0.06", "--seed", "1")
+        self.assertEqual(code, 0, output)
+        sums = self.sums()
+        self.assertEqual(set(sums), {"//a/b:parser_fuzz", "//c:parser_fuzz"})
+        for row in sums.values():
+            self.assertGreater(row["runs"], 0)
+            self.assertEqual(row["trials"], 7 * row["runs"])
+        state = self.root / "state"
+        self.assertEqual({path.name for path in (state / "corpus").iterdir()}, {"a_b_parser_fuzz", "c_parser_fuzz"})
+        self.assertEqual((state / "a_b_parser_fuzz.log").read_text().splitlines()[0], f"folders {state}/corpus/a_b_parser_fuzz")
+        self.assertEqual((state / "c_parser_fuzz.log").read_text().splitlines()[0],
+                         f"folders {state}/corpus/c_parser_fuzz {self.root}/c/testdata/parser_fuzz")
+        self.assertRegex(output, r"\| //c:parser_fuzz \| \d+ \| \d+ \|")
+
+    def test_a_finding_is_counted_once_and_fails(self):
+        self.write_fuzzer("c_parser_fuzz", "crash")
+        code, output = self.run_built("--minutes", "0.03")
+        self.assertEqual(code, 1, output)
+        self.assertIn(f"FOUND {self.root}/state/findings/c_parser_fuzz/crash-1", output)
+
+    def test_only_one(self):
+        self.write_fuzzer("a_b_parser_fuzz")
+        self.write_fuzzer("c_parser_fuzz")
+        code, output = self.run_built("--minutes", "0.03", "--only", "//c:parser_fuzz")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(set(self.sums()), {"//c:parser_fuzz"})
+        code, output = self.run_built("--only", "lexer_fuzz")
+        self.assertEqual(code, 1)
+        self.assertIn("no fuzz target lexer_fuzz; there are //a/b:parser_fuzz, //c:parser_fuzz", output)
+
+    def test_a_signal_ends_it_with_its_sums(self):
+        self.write_fuzzer("c_parser_fuzz", "endless")
+        for number, runs in ((signal.SIGINT, 1), (signal.SIGTERM, 2)):
+            log = self.root / "state/c_parser_fuzz.log"
+            log.unlink(missing_ok=True)
+            process = self.start("--built", self.root / "built", "--minutes", "1")
+            while not log.exists() or "folders" not in log.read_text():
+                time.sleep(0.01)
+            process.send_signal(number)
+            output = process.communicate(timeout=30)[0]
+            self.assertEqual(process.returncode, 0, output)
+            self.assertIn("interrupted", output)
+            row = self.sums()["//c:parser_fuzz"]
+            self.assertEqual((row["runs"], row["trials"], row["findings"]), (runs, 7 * runs, 0))
+
+    def test_the_tests_alone(self):
+        for verdict, found in (("PASSED", 0), ("FAILED", 1)):
+            self.write("bin/bazel", BAZEL.replace("VERDICT !=", f"'{verdict}' !=").replace("VERDICT", verdict))
+            process = self.start("--minutes", "0", "--rounds", "5", "--jobs", "1")
+            output = process.communicate(timeout=60)[0]
+            self.assertEqual(process.returncode, found, output)
+            self.assertEqual(self.sums()["//tests/torture:b_test"]["findings"], found)
+        self.assertIn("test --jobs=1", (self.root / "state/tests.log").read_text())
+        self.assertTrue(re.search(r"ENCORE_TORTURE_ROUNDS=5", output))
+
+
+if __name__ == "__main__":
+    unittest.main()
