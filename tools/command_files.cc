@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "encore/ir/support/folders.h"
 #include "encore/ir/support/strings.h"

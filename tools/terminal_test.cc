@@ -1,6 +1,7 @@
 #include "encore/tools/terminal.h"
 
 #include <string>
+#include <utility>
 
 #include "encore/ir/support/utf8.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/image.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/compiler.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "encore/backends/conformance/bounds.h"
@@ -391,6 +392,30 @@ TEST(Kernels, Products) {
                  "]) -> f32[", m, ",", n,
                  "] {\n  %y = dot_general(%x, %w) {contract = [1]x[1]}\n  %z = "
                  "tanh(%y)\n  return %z\n}"));
+  }
+}
+
+TEST(Kernels, SumsOverRows) {
+  for (const auto& [x, axes, y] : {std::tuple{"[70,1024]", "[0]", "[1024]"},
+                                   {"[5,6,7,90]", "[0,2]", "[6,90]"}}) {
+    for (const char* dtype : {"f32", "f64", "bf16"}) {
+      Check(StrCat("graph g(%x: ", dtype, x, ") -> ", dtype, y,
+                   " {\n  %y = reduce(%x) {axes = ", axes,
+                   "}\n  return %y\n}"));
+    }
+  }
+}
+
+// Packed, dims come to stand side by side that do not where this is planned.
+TEST(Kernels, PanelsOfScatteredDims) {
+  for (const auto& [x, w, y, pairs] :
+       {std::tuple{"[2,2,11,4]", "[2,2,11,2,4]", "[2,11,4,2,2,2]",
+                   "batch = [1,2,3]x[0,2,4]"},
+        {"[6,9,8]", "[6,20,9,8]", "[6,9,20]",
+         "contract = [2]x[3], batch = [0,1]x[0,2]"}}) {
+    Check(StrCat("graph g(%x: f32", x, ", %w: param f32", w, ") -> f32", y,
+                 " {\n  %y = dot_general(%x, %w) {", pairs,
+                 "}\n  return %y\n}"));
   }
 }
 

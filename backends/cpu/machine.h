@@ -12,6 +12,10 @@ namespace encore::backends::cpu {
 // Clock, in cycles per second.
 inline constexpr double kCyclesPerSecond = 3e9;
 
+// What passes through a core that uses it once, in bytes per cycle: from its
+// second level of cache or the third.
+inline constexpr double kBytesPerCycle = 32;
+
 // Launching a kernel, in seconds.
 inline constexpr double kLaunchSeconds = 1e-7;
 // An operation of the interpreter, in seconds.

@@ -125,9 +125,12 @@ class ModuleBuilder {
       return GeneratePlaneTiles(flat, tile, kName, bits);
     }
     ENCORE_RETURN_IF_ERROR(AddPanels(request, tile, kernel));
-    const Region packed = WithPanels(
-        tile.staging ? tile.staging->region : *request.kernel.region, tile);
-    const std::optional<FlatRegion> with_panels = FlattenPanels(packed);
+    const Region& region =
+        tile.staging ? tile.staging->region : *request.kernel.region;
+    const std::optional<FlatRegion> planned = Flatten(region);
+    const Region packed = WithPanels(region, tile);
+    const std::optional<FlatRegion> with_panels =
+        planned ? FlattenPanels(packed, *planned) : std::nullopt;
     if (!with_panels) return InternalError("packed panels do not flatten");
     return tile.staging
                ? GenerateStagedTiles(flat, *with_panels, tile, kName, bits)

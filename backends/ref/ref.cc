@@ -1,6 +1,7 @@
 #include "encore/backends/ref/ref.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "encore/backends/ref/device.h"
 #include "encore/backends/region/codec.h"

@@ -6,12 +6,14 @@
 #define ENCORE_CACHE_STORE_MEASUREMENT_TABLE_H_
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/artifact_store.h"

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <system_error>
 #include <thread>
 
 #include "encore/cache/store/container_writer.h"

@@ -1,5 +1,7 @@
 #include "encore/ir/eval/copy.h"
 
+#include <utility>
+
 #include "encore/ir/support/check.h"
 
 namespace encore::eval {

@@ -1,6 +1,7 @@
 #include "encore/ir/graph/graph.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "encore/ir/graph/symbol_definitions.h"
 #include "encore/ir/ops/infer.h"

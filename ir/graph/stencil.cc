@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "encore/ir/graph/stencil_format.h"

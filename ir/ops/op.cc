@@ -1,6 +1,7 @@
 #include "encore/ir/ops/op.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <type_traits>
 

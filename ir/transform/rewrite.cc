@@ -1,5 +1,7 @@
 #include "encore/ir/transform/rewrite.h"
 
+#include <utility>
+
 #include "encore/ir/support/status_macros.h"
 
 namespace encore {
@@ -49,14 +51,9 @@ StatusOr<Graph> Rewritten(const Graph& from, Graph to, const Rewrites& rewrites,
                           const BuilderOptions& options) {
   GraphBuilder builder(std::move(to), options);
   std::vector<Value> values(from.value_count());
-  for (const Graph::Argument& argument : from.arguments()) {
-    const auto scope =
-        builder.Origin(from.origin(from.producer(argument.value)));
-    const TensorType& type = from.type(argument.value);
-    values[argument.value.value()] =
-        argument.is_parameter
-            ? builder.Parameter(argument.name, type, argument.data)
-            : builder.Input(argument.name, type);
+  const std::vector<Value> arguments = CopyArguments(builder, from);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    values[from.arguments()[i].value.value()] = arguments[i];
   }
   ENCORE_RETURN_IF_ERROR(AddNodes(from, rewrites, builder, &values));
   std::vector<std::pair<std::string, Value>> outputs;
@@ -87,6 +84,19 @@ StatusOr<Graph> RewriteGraph(const Graph& graph, const Rewrites& rewrites,
   return Rewritten(graph, std::move(to), rewrites, options);
 }
 
+std::vector<Value> CopyArguments(GraphBuilder& builder, const Graph& graph) {
+  std::vector<Value> values;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    const auto scope =
+        builder.Origin(graph.origin(graph.producer(argument.value)));
+    const TensorType& type = graph.type(argument.value);
+    values.push_back(argument.is_parameter
+                         ? builder.Parameter(argument.name, type, argument.data)
+                         : builder.Input(argument.name, type));
+  }
+  return values;
+}
+
 StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
                                          const Graph& graph,
                                          std::span<const Value> inputs,
@@ -102,6 +112,21 @@ StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
     outputs.push_back(values[output.value.value()]);
   }
   return outputs;
+}
+
+StatusOr<Graph> CopyGraph(const Graph& graph, Graph to) {
+  return Rewritten(graph, std::move(to), Rewrites(), {.simplify = false});
+}
+
+StatusOr<std::vector<Graph>> CopyBodies(const Graph& graph, NodeId node,
+                                        const Graph& in) {
+  std::vector<Graph> bodies;
+  for (const Graph& body : graph.bodies(node)) {
+    ENCORE_ASSIGN_OR_RETURN(Graph copy,
+                            CopyGraph(body, in.NewBody(body.name())));
+    bodies.push_back(std::move(copy));
+  }
+  return bodies;
 }
 
 StatusOr<Graph> Simplify(const Graph& graph, const BuilderOptions& options) {

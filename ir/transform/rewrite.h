@@ -41,6 +41,10 @@ StatusOr<Graph> RewriteGraph(const Graph& graph, const NodeRewrite& rewrite,
 StatusOr<Graph> RewriteGraph(const Graph& graph, const Rewrites& rewrites,
                              const BuilderOptions& options = {});
 
+// The arguments of `graph` as those of `builder`'s, with their origins and
+// data. REQUIRES a graph that shares the builder's symbols.
+std::vector<Value> CopyArguments(GraphBuilder& builder, const Graph& graph);
+
 // The nodes of `graph` in `builder`, with `inputs` for its arguments: its
 // outputs. REQUIRES a graph that shares the builder's symbols and inputs of the
 // arguments' types. `rewrite` may be null.
@@ -48,6 +52,13 @@ StatusOr<std::vector<Value>> InlineGraph(GraphBuilder& builder,
                                          const Graph& graph,
                                          std::span<const Value> inputs,
                                          const NodeRewrite& rewrite);
+
+// The graph as it is, in `to`, which has its symbols and nothing else.
+StatusOr<Graph> CopyGraph(const Graph& graph, Graph to);
+
+// The bodies of a node, for a node of the graph `in`, which has the symbols.
+StatusOr<std::vector<Graph>> CopyBodies(const Graph& graph, NodeId node,
+                                        const Graph& in);
 
 // The graph with the builder's local rewrites and without dead nodes.
 StatusOr<Graph> Simplify(const Graph& graph,

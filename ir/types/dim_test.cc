@@ -1,6 +1,7 @@
 #include "encore/ir/types/dim.h"
 
 #include <random>
+#include <utility>
 
 #include "encore/ir/types/shape.h"
 #include "gtest/gtest.h"

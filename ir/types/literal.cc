@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/float_formats.h"

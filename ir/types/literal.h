@@ -11,11 +11,13 @@
 #ifndef ENCORE_IR_TYPES_LITERAL_H_
 #define ENCORE_IR_TYPES_LITERAL_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/attributes.h"

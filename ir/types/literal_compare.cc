@@ -1,6 +1,7 @@
 #include "encore/ir/types/literal_compare.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -111,6 +112,20 @@ LiteralDifference CompareLiterals(const Literal& actual,
   ValueComparison comparison(tolerance);
   comparison.Compare(actual, expected);
   return comparison.Take();
+}
+
+bool SameBitsButNan(const Literal& a, const Literal& b) {
+  if (!(a.type() == b.type())) return false;
+  if (a.kind() != ValueKind::kTensor || IsString(a.dtype()) ||
+      !IsFloat(a.dtype())) {
+    return CompareLiterals(a, b, {}).ok;
+  }
+  for (int64_t i = 0; i < a.element_count(); ++i) {
+    const double x = a.AsDouble(i), y = b.AsDouble(i);
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (std::bit_cast<uint64_t>(x) != std::bit_cast<uint64_t>(y)) return false;
+  }
+  return true;
 }
 
 }  // namespace encore

@@ -40,6 +40,9 @@ LiteralDifference CompareLiterals(const Literal& actual,
                                   const Literal& expected,
                                   const Tolerance& tolerance);
 
+// Whether both have the same type and bits, but that a NaN is any NaN.
+bool SameBitsButNan(const Literal& a, const Literal& b);
+
 }  // namespace encore
 
 #endif  // ENCORE_IR_TYPES_LITERAL_COMPARE_H_

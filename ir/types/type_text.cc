@@ -1,6 +1,7 @@
 #include "encore/ir/types/type_text.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "encore/ir/support/status_macros.h"

@@ -1,4 +1,5 @@
 // Counts heap allocations on the replay path through operator new.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>

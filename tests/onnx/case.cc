@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 #include "encore/ir/import/import.h"
 #include "encore/ir/import/onnx/format/map_data.h"

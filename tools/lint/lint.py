@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: format, size budgets, include order, layers and what writes to a terminal.
+"""Checks what the compiler does not: format, size budgets, includes, layers and what writes to a terminal.
 
-  lint.py --check budgets|folders|format|functions|headers|includes|layers|output [--cache DIR] ROOT
+  lint.py --check budgets|folders|format|functions|headers|includes|layers|output|standard [--cache DIR] ROOT
 
 headers: what x.h declares is defined in x.cc or x_<part>.cc beside it; a header of free functions with a file each is an
-interface and needs no source (headers.py).
+interface and needs no source (headers.py). standard: names of the standard library have their headers (standard.py).
 
 Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
 line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
@@ -18,6 +18,7 @@ import sys
 
 import functions
 import headers
+import standard
 import syntax
 
 LAYERS = ('ir', 'opt', 'runtime', 'backends', 'cache', 'tools', 'tests')
@@ -113,6 +114,10 @@ def may_include(layer, header):
     return target == layer or target in MAY_USE[layer] or (layer == 'runtime' and IR_LEAVES.match(header))
 
 
+def check_standard(root):
+    return standard.check(root, list(sources(root)))
+
+
 def check_layers(root):
     """Includes go one way; the package groups, which the build enforces, say the same; and no target is visible
     to everyone but what is meant to be (the tool, and targets that name it with a reason)."""
@@ -151,7 +156,7 @@ def check_output(root):
 
 
 CHECKS = {'format': check_format, 'budgets': check_budgets, 'folders': check_folders, 'includes': check_includes,
-          'layers': check_layers, 'output': check_output}
+          'layers': check_layers, 'output': check_output, 'standard': check_standard}
 # These are asked of the parsed tree.
 SYNTAX_CHECKS = {'functions': functions.check, 'headers': headers.check}
 

@@ -51,6 +51,14 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.findings('includes', {'ir/a.h': '', 'ir/a.cc': '#include <map>\n'}),
                          ['ir/a.cc:1: does not include encore/ir/a.h; include it first'])
 
+    def test_standard(self):
+        files = {'ir/a.h': '#include <vector>\n', 'ir/a.cc': '#include "encore/ir/a.h"\nstd::vector<int> a;\n'}
+        self.assertEqual(self.findings('standard', files), [])
+        self.assertEqual(self.findings('standard', {'ir/a.cc': '#include "absl/x.h"\n// std::map\nstd::string a = "std::deque";\n'
+                                                               'auto b = static_cast<ptrdiff_t>(1);\nstd::string c;\n'}),
+                         ['ir/a.cc:3: string is used without <string>; include it',
+                          'ir/a.cc:4: ptrdiff_t is used without <cstddef>; include it'])
+
     def test_budgets(self):
         self.assertEqual(len(self.findings('budgets', {'ir/a.h': '//\n' * 251})), 1)
         self.assertEqual(len(self.findings('budgets', {'ir/a.cc': '//\n' * 501})), 1)

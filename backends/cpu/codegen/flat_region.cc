@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "encore/backends/cpu/codegen/dim_place.h"
+#include "encore/backends/region/work.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -263,7 +264,8 @@ bool IsArg(RegionCombiner combiner) {
          combiner <= RegionCombiner::kArgMinLast;
 }
 
-void MergeVariables(FlatRegion* flat, bool repeats) {
+// `planned`: whose merged variables alone are merged; null: all that can be.
+void MergeVariables(FlatRegion* flat, bool repeats, const FlatRegion* planned) {
   std::vector<std::vector<uint32_t>*> lists = {&flat->outer};
   for (auto& list : flat->loops) lists.push_back(&list);
   for (auto& list : flat->reduced) lists.push_back(&list);
@@ -288,7 +290,9 @@ void MergeVariables(FlatRegion* flat, bool repeats) {
       const uint32_t first = (*list)[i - 1], second = (*list)[i];
       const bool innermost =
           i + 1 == list->size() && !is_reduced(second) && repeats;
-      if (fixed[first] || fixed[second] || !Adjacent(lists, first, second) ||
+      if (fixed[first] || fixed[second] ||
+          (planned != nullptr && planned->extents[first] != 1) ||
+          !Adjacent(lists, first, second) ||
           !CanMerge(*flat, first, second, innermost)) {
         continue;
       }
@@ -401,7 +405,8 @@ bool IsValid(const FlatRegion& flat) {
 
 std::optional<FlatRegion> FlattenAll(const Region& region,
                                      const Symbols& symbols, bool repeats,
-                                     bool panels) {
+                                     const FlatRegion* planned) {
+  const bool panels = planned != nullptr;
   FlatRegion flat;
   flat.region = &region;
   auto extents = symbols.SizesOf(region.extents);
@@ -417,8 +422,10 @@ std::optional<FlatRegion> FlattenAll(const Region& region,
       !FlattenLoads(&flat, symbols, panels) || !FlattenChecks(&flat, symbols)) {
     return std::nullopt;
   }
-  MergeVariables(&flat, repeats);
+  MergeVariables(&flat, repeats, planned);
   if (!IsValid(flat)) return std::nullopt;
+  const Work work = EstimateWork(region, symbols.typical);
+  flat.moved_bytes = work.read_bytes + work.written_bytes;
   return flat;
 }
 
@@ -472,12 +479,14 @@ bool FlatAccess::DynamicIn(uint32_t variable) const {
 
 std::optional<FlatRegion> Flatten(const Region& region, bool repeats) {
   if (region.symbols > 0) return std::nullopt;
-  return FlattenAll(region, Symbols(), repeats, /*panels=*/false);
+  return FlattenAll(region, Symbols(), repeats, /*planned=*/nullptr);
 }
 
-std::optional<FlatRegion> FlattenPanels(const Region& region) {
+std::optional<FlatRegion> FlattenPanels(const Region& region,
+                                        const FlatRegion& planned) {
   if (region.symbols > 0) return std::nullopt;
-  return FlattenAll(region, Symbols(), /*repeats=*/false, /*panels=*/true);
+  auto flat = FlattenAll(region, Symbols(), /*repeats=*/false, &planned);
+  return flat && flat->extents == planned.extents ? flat : std::nullopt;
 }
 
 std::optional<FlatRegion> FlattenSymbolic(const Region& region,
@@ -485,7 +494,7 @@ std::optional<FlatRegion> FlattenSymbolic(const Region& region,
   Symbols symbols;
   symbols.bounds.resize(region.symbols);
   symbols.typical = std::move(typical);
-  return FlattenAll(region, symbols, /*repeats=*/false, /*panels=*/false);
+  return FlattenAll(region, symbols, /*repeats=*/false, /*planned=*/nullptr);
 }
 
 }  // namespace encore::backends::cpu

@@ -91,6 +91,8 @@ struct FlatRegion {
   // By stage: where its result at a point of `loops` lies in its buffer.
   std::vector<Affine> results;
   std::vector<Size> result_sizes;  // elements of the buffer; 1: a scalar
+  // What is read and written, each element once, at the typical sizes.
+  double moved_bytes = 0;
 
   bool is_symbolic() const { return region->symbols > 0; }
 };
@@ -100,10 +102,13 @@ struct FlatRegion {
 std::optional<FlatRegion> Flatten(const Region& region, bool repeats = false);
 
 // The same, with inputs that have blocks as panels, for code whose values of
-// panel variables are multiples of the block and a constant below it. Nothing
-// where a blocked dim is not the outermost, or is indexed by anything but one
-// outer variable, or an output has blocks.
-std::optional<FlatRegion> FlattenPanels(const Region& region);
+// panel variables are multiples of the block and a constant below it. `planned`
+// is what the code was planned for, the region without panels: the same
+// variables are merged, though panels may lie so that more could be. Nothing
+// where these cannot be merged, a blocked dim is not the outermost, or is
+// indexed by anything but one outer variable, or an output has blocks.
+std::optional<FlatRegion> FlattenPanels(const Region& region,
+                                        const FlatRegion& planned);
 
 // The same for a region with symbols, of which typical[i] is a value of symbol
 // i to plan for, at least 2: what depends on symbols must be generated from

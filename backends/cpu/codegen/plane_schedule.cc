@@ -60,8 +60,9 @@ void Partition(const FlatRegion& flat, TileSchedule* plan) {
   SetUnits(flat, plan);
   plan->chunk_tiles = plan->plane_rows / plan->rows;
   plan->row_chunks = CeilDiv<int64_t>(plan->row_tiles, plan->chunk_tiles);
-  plan->partitions = std::min(WantedPartitions(*plan, kMaxTilePartitions),
-                              plan->other_points * plan->row_chunks);
+  plan->partitions =
+      std::min(WantedPartitions(plan->cycles, kMaxTilePartitions),
+               plan->other_points * plan->row_chunks);
 }
 
 }  // namespace

@@ -258,6 +258,8 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
     schedule.rows.push_back(v);
     schedule.row_count *= flat.extents[v].typical();
   }
+  schedule.cycles =
+      std::max(schedule.cycles, flat.moved_bytes / kBytesPerCycle);
   Partition(flat, &schedule);
   return schedule;
 }

@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/codegen/tile_coster.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <utility>
 
@@ -11,6 +12,9 @@
 
 namespace encore::backends::cpu {
 namespace {
+
+// Vectors of a tile at most, but for wide ones.
+constexpr int kUsualVectors = 4;
 
 int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
 
@@ -65,9 +69,15 @@ std::vector<bool> ReadByMaps(const Region& region) {
 
 bool IsSum(const Region& region, const Stage& stage) {
   const DType dtype = stage.accumulate;
-  return stage.kind == Stage::Kind::kReduce && stage.loops.empty() &&
-         stage.combiner == RegionCombiner::kSum && IsFloat(dtype) &&
-         region.expr(stage.value).kind == Expr::Kind::kOp;
+  if (stage.kind != Stage::Kind::kReduce || !stage.loops.empty() ||
+      stage.combiner != RegionCombiner::kSum || !IsFloat(dtype)) {
+    return false;
+  }
+  // Not of what another stage gives alone.
+  const Expr& value = region.expr(stage.value);
+  return value.kind == Expr::Kind::kOp ||
+         (value.kind == Expr::Kind::kLoad &&
+          region.accesses[value.number].source == Access::Source::kInput);
 }
 
 TileCoster::TileCoster(const FlatRegion& flat, const std::vector<bool>& weights,
@@ -98,7 +108,10 @@ TileSchedule TileCoster::Plan(uint32_t v, uint32_t m) const {
   // Four registers stay free, or a row of vectors and one value of a column:
   // with one too few, sums go through memory in the inner loop.
   const int registers = isa_ == Isa::kAvx512 ? 32 : 16;
-  for (int u = 1; u <= std::min<int64_t>(vectors, 4); ++u) {
+  // Of what is neither packed nor shared by rows a wide tile reads more of each
+  // page that it visits.
+  const int widest = v == m && !PacksAlong(v) ? registers - 4 : kUsualVectors;
+  for (int u = 1; u <= std::min<int64_t>(vectors, widest); ++u) {
     const int fitting = std::min((registers - 4) / u, (registers - 1) / u - 1);
     const int most =
         static_cast<int>(std::min<int64_t>(rows, std::min(fitting, 14)));
@@ -186,8 +199,16 @@ int TileCoster::CanPack(uint32_t input, uint32_t v) const {
   return PanelDim(region_, input, v);
 }
 
+bool TileCoster::PacksAlong(uint32_t v) const {
+  for (uint32_t i = 0; i < region_.inputs.size(); ++i) {
+    if (CanPack(i, v) >= 0) return true;
+  }
+  return false;
+}
+
 double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
-                                uint32_t v, bool along) const {
+                                uint32_t v, bool along,
+                                double page_share) const {
   // Most range checks leave the inner loop.
   double cycles = access.checked ? 0.2 * access.dynamic.size() : 0.0;
   for (const DynamicIndex& dynamic : access.dynamic) {
@@ -200,7 +221,7 @@ double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
       CanPack(load->number, v) >= 0) {
     return cycles + 0.6;
   }
-  if (step == 1) return cycles + 0.6 + PageCycles(access);
+  if (step == 1) return cycles + 0.6 + page_share * PageCycles(access);
   if (step == 2 || step == 0) return cycles + 3;
   // Element by element, each on a page of its own where the steps are long.
   const bool pages = std::abs(step) * int64_t{sizeof(float)} >= kPageBytes;
@@ -223,8 +244,10 @@ double TileCoster::Body(const TileSchedule& plan,
       };
       const double count =
           (uses(v) ? plan.vectors : 1) * (uses(m) && v != m ? plan.rows : 1);
+      const double page_share =
+          std::min(1.0, static_cast<double>(kUsualVectors) / plan.vectors);
       cycles += count * AccessCycles(access, &region_.accesses[expr.number], v,
-                                     uses(v));
+                                     uses(v), page_share);
     }
   }
   return cycles;

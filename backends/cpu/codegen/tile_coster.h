@@ -39,8 +39,11 @@ class TileCoster {
   std::vector<uint32_t> LoopOrder() const;
   // The dim of the input that can be packed along `v`; -1: none.
   int CanPack(uint32_t input, uint32_t v) const;
+  // Whether an input is packed along `v`.
+  bool PacksAlong(uint32_t v) const;
+  // `page_share`: of PageCycles, what falls to one vector.
   double AccessCycles(const FlatAccess& access, const Access* load, uint32_t v,
-                      bool along) const;
+                      bool along, double page_share = 1) const;
   double PageCycles(const FlatAccess& access) const;
   double Body(const TileSchedule& plan, const std::vector<bool>& needed) const;
 

@@ -46,6 +46,16 @@ bool Fits(const FlatRegion& flat) {
   return sums && flat.outer.size() >= 1;
 }
 
+// Whether a load is of another element at each point, so that rows of a tile
+// would share nothing of it.
+bool Streams(const FlatRegion& flat) {
+  return std::ranges::any_of(flat.loads, [&flat](const FlatAccess& load) {
+    return std::ranges::all_of(flat.outer, [&load](uint32_t v) {
+      return load.address.Coefficient(v) != 0;
+    });
+  });
+}
+
 // Pieces of the columns that each stay in a core's cache while all rows pass,
 // where that reads less than all columns for each tile of rows.
 int64_t CachedPieces(const FlatRegion& flat, const TileSchedule& plan) {
@@ -66,10 +76,12 @@ int64_t CachedPieces(const FlatRegion& flat, const TileSchedule& plan) {
   return again < column_bytes * (plan.row_tiles - 1) ? pieces : 1;
 }
 
-void Partition(const FlatRegion& flat, TileSchedule* plan) {
+void Partition(const FlatRegion& flat, double memory_cycles,
+               TileSchedule* plan) {
   SetUnits(flat, plan);
   const int64_t extent = flat.extents[plan->vector_variable];
-  const int64_t wanted = WantedPartitions(*plan, kMaxTilePartitions);
+  const int64_t wanted = WantedPartitions(std::max(plan->cycles, memory_cycles),
+                                          kMaxTilePartitions);
   const int64_t units =
       std::max<int64_t>(plan->row_tiles * plan->other_points, 1);
   plan->chunk_extent =
@@ -98,7 +110,7 @@ void PartitionStaged(const FlatRegion& flat, TileSchedule* plan) {
   plan->chunk_extent = plan->block();
   plan->chunks =
       CeilDiv<int64_t>(flat.extents[plan->vector_variable], plan->block());
-  const int64_t wanted = WantedPartitions(*plan, kMaxStagedPartitions);
+  const int64_t wanted = WantedPartitions(plan->cycles, kMaxStagedPartitions);
   const int64_t units = std::max<int64_t>(plan->other_points * plan->chunks, 1);
   const int64_t most_chunks =
       std::max<int64_t>(plan->row_tiles * plan->rows / kLeastStagedRows, 1);
@@ -174,9 +186,9 @@ void SetUnits(const FlatRegion& flat, TileSchedule* schedule) {
   }
 }
 
-int64_t WantedPartitions(const TileSchedule& schedule, int64_t most) {
-  return std::clamp<int64_t>(
-      static_cast<int64_t>(schedule.cycles / kGrainCycles), 1, most);
+int64_t WantedPartitions(double cycles, int64_t most) {
+  return std::clamp<int64_t>(static_cast<int64_t>(cycles / kGrainCycles), 1,
+                             most);
 }
 
 std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
@@ -185,18 +197,21 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
   if (!Fits(flat)) return std::nullopt;
   const TileCoster coster(flat, weights, isa);
   std::optional<TileSchedule> best;
+  const bool streams = Streams(flat);
   for (const uint32_t v : flat.outer) {
     for (const uint32_t m : flat.outer) {
-      if (v == m && flat.outer.size() > 1) continue;
+      if (v == m && flat.outer.size() > 1 && !streams) continue;
       TileSchedule plan = coster.Plan(v, m);
       if (!best || plan.cycles < best->cycles) best = std::move(plan);
     }
   }
-  if (best) Partition(flat, &*best);
+  const double memory_cycles = flat.moved_bytes / kBytesPerCycle;
+  if (best) Partition(flat, memory_cycles, &*best);
   for (const Staging& staging : MakeStagings(flat)) {
     PlanStaged(flat, coster, staging, weights, isa, &best);
   }
   PlanPlanes(flat, weights, isa, &best);
+  if (best) best->cycles = std::max(best->cycles, memory_cycles);
   return best;
 }
 

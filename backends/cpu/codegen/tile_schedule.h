@@ -68,8 +68,8 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
 // their points, and the tiles of rows.
 void SetUnits(const FlatRegion& flat, TileSchedule* schedule);
 
-// How many partitions, `most` at the most, the schedule's cycles are worth.
-int64_t WantedPartitions(const TileSchedule& schedule, int64_t most);
+// How many partitions, `most` at the most, so many cycles are worth.
+int64_t WantedPartitions(double cycles, int64_t most);
 inline constexpr int64_t kMaxTilePartitions = 64;
 
 // The reduced variables of a stage, those that range checks look at outermost:

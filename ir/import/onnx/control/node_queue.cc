@@ -1,6 +1,7 @@
 #include "encore/ir/import/onnx/control/node_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>

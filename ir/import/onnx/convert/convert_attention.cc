@@ -107,9 +107,9 @@ Value Scores(NodeContext& context, const AttentionHeads& heads,
     query = g.Mul(query, factor);
     if (both) key = g.Mul(key, factor);
   }
-  const Value grouped = context.Reshape(
-      query,
-      {heads.batch(), heads.kv_heads(), heads.grouped(), query.shape()[3]});
+  const Value grouped =
+      context.Reshape(query, {heads.batch(), heads.kv_heads(), heads.grouped(),
+                              heads.query.shape()[3]});
   return context.Reshape(
       g.DotGeneral(grouped, key, {{3}, {3}}, {{0, 1}, {0, 1}}),
       {heads.batch(), heads.heads(), heads.queries(), heads.keys()});
@@ -126,7 +126,7 @@ Value WeightedValues(NodeContext& context, const AttentionHeads& heads,
       {heads.batch(), heads.kv_heads(), heads.grouped(), heads.keys()});
   return context.Reshape(
       g.DotGeneral(grouped, value, {{3}, {2}}, {{0, 1}, {0, 1}}),
-      {heads.batch(), heads.heads(), heads.queries(), value.shape()[3]});
+      {heads.batch(), heads.heads(), heads.queries(), heads.value.shape()[3]});
 }
 
 // The dtype that attribute softmax_precision names, else `otherwise`.

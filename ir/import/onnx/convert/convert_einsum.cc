@@ -116,6 +116,7 @@ void SumOut(GraphBuilder& g, const std::set<int>& wanted, Term* term) {
 // Where one of two has an extent of 1 under a label that both have, it is
 // spread to the other's.
 void Spread(GraphBuilder& g, const Term& like, Term* term) {
+  if (!like.value.valid() || !term->value.valid()) return;
   Shape shape = term->value.shape();
   for (size_t i = 0; i < term->labels.size(); ++i) {
     const int other = IndexOf(like.labels, term->labels[i]);

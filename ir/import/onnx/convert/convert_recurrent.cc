@@ -191,6 +191,7 @@ StatusOr<Recurrence> ReadRecurrence(
   if (context.HasInput(3)) shape.bias = context.Input(3);
   if (context.HasInput(4))
     shape.lengths = g.Cast(context.Input(4), DType::kI64);
+  ENCORE_RETURN_IF_ERROR(g.status());
   return shape;
 }
 

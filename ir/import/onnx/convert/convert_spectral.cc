@@ -62,6 +62,7 @@ std::array<Value, 2> Tables(NodeContext& context, DType dtype, const Dim& from,
 StatusOr<Value> Apply(NodeContext& context, Value x,
                       const Transform& transform) {
   GraphBuilder& g = context.builder();
+  ENCORE_RETURN_IF_ERROR(g.status());
   const int rank = x.rank();
   const Shape shape = x.shape();
   const Dim parts = shape[rank - 1];
@@ -116,6 +117,7 @@ class AxisSwap {
 
   // x, [dims…, parts], with its dims swapped to be `to`.
   Value Swap(Value x, const Dims& to) const {
+    if (!x.valid()) return x;
     GraphBuilder& g = context_.builder();
     const size_t last = to.size() - 1;
     if (const auto known = axis_.constant()) {

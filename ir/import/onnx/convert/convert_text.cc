@@ -173,6 +173,7 @@ Status TfIdfVectorizer(NodeContext& context) {
   }
   if (strings) x = NumbersOf(context, x, vectorizer.words);
   x = g.Cast(is_vector ? g.Unsqueeze(x, {0}) : x, DType::kI64);
+  ENCORE_RETURN_IF_ERROR(g.status());
   Value counts = g.Full({x.shape()[0], vectorizer.columns},
                         g.Scalar(DType::kI64, int64_t{0}));
   for (const Grams& grams : vectorizer.pool) {

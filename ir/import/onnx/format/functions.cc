@@ -1,6 +1,7 @@
 #include "encore/ir/import/onnx/format/functions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>

@@ -34,8 +34,10 @@ struct TypeSet {
   };
   std::array<uint32_t, kKinds> elements = {};
 
+  // False also for what is no element type, which files may have.
   bool Contains(Kind kind, ElementType element) const {
-    return elements[kind] >> static_cast<int>(element) & 1;
+    const auto bit = static_cast<uint32_t>(element);
+    return bit < 32 && (elements[kind] >> bit & 1) != 0;
   }
 };
 

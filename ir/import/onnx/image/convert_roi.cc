@@ -234,6 +234,7 @@ Status RoiAlign(NodeContext& context) {
       images,
       shapes.Assert(images,
                     "input rois has a region with too many sampling points"));
+  ENCORE_RETURN_IF_ERROR(g.status());
   std::vector<std::vector<Tap>> taps;
   for (int d = 0; d < 2; ++d) {
     taps.push_back(RoiTaps(g, spans[d], bins[d], samples[d], axes[d]));

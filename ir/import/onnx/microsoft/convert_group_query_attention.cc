@@ -267,6 +267,7 @@ StatusOr<Value> SeenKeys(NodeContext& context, const Group& group) {
 // The sink of each head, [1, heads, 1, 1], a score that takes its part of the
 // weights and has no value; invalid where there is none.
 StatusOr<Value> Sink(NodeContext& context, const Group& group) {
+  ENCORE_RETURN_IF_ERROR(context.builder().status());
   ENCORE_ASSIGN_OR_RETURN(const int64_t smooth,
                           context.attributes().Int("smooth_softmax", -1));
   const DType dtype = group.query.dtype();

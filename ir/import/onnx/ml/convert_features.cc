@@ -72,6 +72,7 @@ StatusOr<Value> FittedRows(NodeContext& context, int i, int64_t width) {
   }
   if (x.rank() == 1) x = g.Unsqueeze(x, {0});
   x = AsFloat(g, x);
+  ENCORE_RETURN_IF_ERROR(g.status());
   const Dim columns = x.shape()[1];
   if (!columns.is_constant()) {
     return context.Reshape(x, {x.shape()[0], width});

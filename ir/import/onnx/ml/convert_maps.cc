@@ -96,6 +96,7 @@ Value AssertAll(GraphBuilder& g, Value x, Value holds, std::string message) {
 Value KeyAtPlace(NodeContext& context, Value places, int64_t count) {
   GraphBuilder& g = context.builder();
   places = g.Cast(places, DType::kI64);
+  if (!places.valid()) return places;
   const Dim length = places.shape()[0];
   const Value numbers = g.Add(g.Iota(DType::kI64, {length}), int64_t{1});
   ScatterAttrs scatter;

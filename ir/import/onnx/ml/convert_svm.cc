@@ -342,6 +342,7 @@ StatusOr<Value> Probabilities(NodeContext& context, const Pairs& pairs,
   const Value line = g.Add(g.Mul(scores, g.Constant(Literal::Vector<float>(a))),
                            g.Constant(Literal::Vector<float>(b)));
   const Value r = g.Clamp(g.Logistic(g.Neg(line)), kLeast, 1 - kLeast);
+  ENCORE_RETURN_IF_ERROR(g.status());
   return Couple(g, pairs, r);
 }
 

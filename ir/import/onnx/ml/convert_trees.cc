@@ -42,6 +42,7 @@ StatusOr<int64_t> ReadChoice(NodeContext& context, std::string_view name,
 // `single`, one for the first is enough.
 StatusOr<Value> WithBase(NodeContext& context, Value scores, bool single) {
   GraphBuilder& g = context.builder();
+  ENCORE_RETURN_IF_ERROR(g.status());
   ENCORE_ASSIGN_OR_RETURN(TreeNumbers base,
                           ReadTreeNumbers(context, "base_values"));
   if (base.values.empty()) return scores;

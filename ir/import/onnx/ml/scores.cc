@@ -71,7 +71,9 @@ StatusOr<Value> Rows(NodeContext& context, DType dtype,
   if (features && !width.is_constant()) {
     x = context.Reshape(x, {x.shape()[0], *features});
   }
-  return x.dtype() == dtype ? x : g.Cast(x, dtype);
+  if (x.dtype() != dtype) x = g.Cast(x, dtype);
+  ENCORE_RETURN_IF_ERROR(g.status());
+  return x;
 }
 
 Value Transformed(NodeContext& context, Value scores, PostTransform transform) {

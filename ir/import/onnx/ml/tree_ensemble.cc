@@ -350,8 +350,9 @@ StatusOr<Value> TreeScores(NodeContext& context, const TreeEnsemble& trees,
   if (trees.leaves.empty()) {
     return NodeContext::Error("the attributes describe no tree");
   }
-  ENCORE_ASSIGN_OR_RETURN(const Value scores,
-                          Votes(g, trees, Walk(g, trees, x, depth, rule)));
+  const Value leaf = Walk(g, trees, x, depth, rule);
+  ENCORE_RETURN_IF_ERROR(g.status());
+  ENCORE_ASSIGN_OR_RETURN(const Value scores, Votes(g, trees, leaf));
   if (trees.aggregate != TreeAggregate::kAverage) return scores;
   return g.Div(scores, static_cast<double>(trees.roots.size()));
 }

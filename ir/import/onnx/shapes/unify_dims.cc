@@ -20,6 +20,7 @@ Dim FromEnd(const Value& value, int from_end) {
 
 // `value` with another extent, which the call must find to be its own.
 Value WithExtent(NodeContext& context, Value value, int axis, Dim extent) {
+  if (!value.valid()) return value;
   Dims dims = value.shape().dims();
   dims[axis] = std::move(extent);
   return context.Reshape(value, std::move(dims));
@@ -27,6 +28,7 @@ Value WithExtent(NodeContext& context, Value value, int axis, Dim extent) {
 
 // The dim of `value`; with a constant in its place where a fact says so.
 Dim ExtentAt(NodeContext& context, Value* value, int axis) {
+  if (!value->valid()) return Dim::Invalid();
   const Dim extent = value->shape()[axis];
   const Dim known = context.scope().equal_dims().Canonical(extent);
   if (!known.is_constant() || extent.is_constant()) return extent;
