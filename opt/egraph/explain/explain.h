@@ -12,42 +12,17 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "encore/ir/support/status.h"
 #include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/explain/term_store.h"
 #include "encore/opt/egraph/match/rule.h"
 
 namespace encore::egraph {
 
-// Terms with shared subterms; equal terms have equal ids, subterms have smaller
-// ids than what they are in.
-class TermStore {
- public:
-  using Id = uint32_t;
-  struct Term {
-    OpId op;
-    std::vector<uint32_t> args;  // Id, or Value in columns of literal sorts
-    bool operator==(const Term&) const = default;
-    template <typename H>
-    friend H AbslHashValue(H state, const Term& term) {
-      return H::combine(std::move(state), term.op, term.args);
-    }
-  };
-
-  Id Make(Term term);
-  const Term& term(Id id) const { return terms_[id]; }
-  size_t size() const { return terms_.size(); }
-
- private:
-  std::vector<Term> terms_;
-  absl::flat_hash_map<Term, Id> ids_;
-};
-
 // A name to be written in place of a term, where it has one.
-using TermNameFn =
+using StoredTermNameFn =
     std::function<std::optional<std::string>(const TermStore::Term&)>;
 
 struct ExplainStep {
@@ -72,7 +47,7 @@ struct Explanation {
   // may be empty.
   StatusOr<std::string> Text(const EGraph& graph, const RuleBook& rules,
                              size_t max_bytes = size_t{1} << 24,
-                             const TermNameFn& name = nullptr) const;
+                             const StoredTermNameFn& name = nullptr) const;
 };
 
 // The chain from the term that `a` was added as to that of `b`.
@@ -93,7 +68,7 @@ std::vector<TermStore::Id> AddedTerms(const EGraph& graph,
 // As Explanation::Text writes a term.
 StatusOr<std::string> TermText(const Language& language, const TermStore& terms,
                                TermStore::Id term, size_t max_bytes,
-                               const TermNameFn& name = nullptr);
+                               const StoredTermNameFn& name = nullptr);
 
 }  // namespace encore::egraph
 

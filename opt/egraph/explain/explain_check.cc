@@ -198,7 +198,95 @@ bool Holds(const Theory& theory, const ExplainStep& step) {
   return true;
 }
 
+// Lemmas, each by those before it.
+class LemmaChecker {
+ public:
+  LemmaChecker(const Theory& theory, const Lemmas& lemmas)
+      : theory_(theory), lemmas_(lemmas) {}
+
+  Status Run() const {
+    for (size_t i = 0; i < lemmas_.lemmas.size(); ++i) {
+      if (Status status = Check(i); !status.ok()) return status;
+    }
+    for (const LemmaChain& goal : lemmas_.goals) {
+      if (!Leads(goal, lemmas_.lemmas.size())) {
+        return DataLossError("a goal's lemmas do not lead from term to term");
+      }
+    }
+    return OkStatus();
+  }
+
+ private:
+  // Whether uses of lemmas below `end` lead from one term to the other.
+  bool Leads(const LemmaChain& chain, size_t end) const {
+    Id at = chain.from;
+    for (const LemmaUse& use : chain.uses) {
+      if (use.lemma >= end) return false;
+      const Lemma& lemma = lemmas_.lemmas[use.lemma];
+      if (at != (use.reversed ? lemma.to : lemma.from)) return false;
+      at = use.reversed ? lemma.from : lemma.to;
+    }
+    return at == chain.to;
+  }
+
+  Status Check(size_t i) const {
+    const Lemma& lemma = lemmas_.lemmas[i];
+    switch (lemma.kind) {
+      case Lemma::Kind::kStep:
+        if (lemma.step.from != lemma.from || lemma.step.to != lemma.to ||
+            !HoldsAtRoot(theory_, lemma.step, lemma.from, lemma.to)) {
+          return DataLossError(StrCat("lemma ", i, " is no use of its rule"));
+        }
+        for (const LemmaChain& premise : lemma.premises) {
+          if (Leads(premise, i)) continue;
+          return DataLossError(StrCat("lemma ", i, " lacks a premise"));
+        }
+        return OkStatus();
+      case Lemma::Kind::kChain:
+        if (lemma.columns.size() != 1 ||
+            !Leads({lemma.from, lemma.to, lemma.columns[0]}, i)) {
+          return DataLossError(StrCat("lemma ", i, " leads elsewhere"));
+        }
+        return OkStatus();
+      case Lemma::Kind::kCongruence:
+        if (!IsCongruence(lemma, i)) {
+          return DataLossError(StrCat("lemma ", i, " has other columns"));
+        }
+        return OkStatus();
+    }
+    return OkStatus();
+  }
+
+  bool IsCongruence(const Lemma& lemma, size_t i) const {
+    const TermStore::Term& a = theory_.terms.term(lemma.from);
+    const TermStore::Term& b = theory_.terms.term(lemma.to);
+    if (a.op != b.op || lemma.columns.size() != a.args.size()) return false;
+    for (size_t k = 0; k < a.args.size(); ++k) {
+      if (a.args[k] == b.args[k]) continue;
+      if (!theory_.language.has_terms(theory_.language.op(a.op).args[k]) ||
+          !Leads({a.args[k], b.args[k], lemma.columns[k]}, i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const Theory& theory_;
+  const Lemmas& lemmas_;
+};
+
 }  // namespace
+
+Status CheckLemmas(Language* language, const RuleBook& rules,
+                   const Lemmas& lemmas, const Axioms& axioms) {
+  const Theory theory{*language,
+                      rules,
+                      lemmas.terms,
+                      {axioms.unions.begin(), axioms.unions.end()},
+                      {axioms.classes.begin(), axioms.classes.end()},
+                      axioms.trust_code};
+  return LemmaChecker(theory, lemmas).Run();
+}
 
 Status CheckExplanation(Language* language, const RuleBook& rules,
                         const Explanation& explanation, const Axioms& axioms) {

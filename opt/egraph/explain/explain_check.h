@@ -16,6 +16,8 @@
 #include "encore/ir/support/status.h"
 #include "encore/opt/egraph/core/language.h"
 #include "encore/opt/egraph/explain/explain.h"
+#include "encore/opt/egraph/explain/lemmas.h"
+#include "encore/opt/egraph/explain/term_store.h"
 #include "encore/opt/egraph/match/rule.h"
 
 namespace encore::egraph {
@@ -36,6 +38,12 @@ struct Axioms {
 Status CheckExplanation(Language* language, const RuleBook& rules,
                         const Explanation& explanation,
                         const Axioms& axioms = {});
+
+// The same for lemmas: each step as above, but at the roots of its terms; each
+// congruence and chain, each goal and what a step takes as equal by lemmas that
+// come before. Linear in what they are made of.
+Status CheckLemmas(Language* language, const RuleBook& rules,
+                   const Lemmas& lemmas, const Axioms& axioms = {});
 
 }  // namespace encore::egraph
 

@@ -1,12 +1,15 @@
 #include "encore/opt/egraph/explain/explain.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "encore/opt/egraph/explain/explain_check.h"
+#include "encore/opt/egraph/explain/lemmas.h"
 #include "encore/opt/egraph/run/runner.h"
+#include "encore/opt/egraph/run/tree_cost.h"
 #include "encore/opt/egraph/testing/math_language.h"
 #include "gtest/gtest.h"
 
@@ -60,6 +63,80 @@ TEST(ExplainTest, EveryPairOfTheMathBenchmarkIsProven) {
     proven += !why->steps.empty();
   }
   EXPECT_GT(proven, 1000);
+}
+
+// Of each root's class the node that was made last whose arguments are ranked
+// below it, so that no choice needs itself.
+TEST(LemmasTest, ChoicesOfTheMathBenchmarkAreProven) {
+  Explained t;
+  std::vector<ClassId> roots;
+  for (const std::string_view term : MathMicroTerms()) {
+    roots.push_back(t.Add(term));
+  }
+  const auto rules = AddRules(&t.graph, t.syntax, MathMicroRules(), &t.book);
+  Runner runner(&t.graph, &t.book);
+  for (int i = 0; i < 6; ++i) runner.Step(rules);
+  std::mt19937 random(1);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<double> costs(t.graph.node_limit());
+    for (double& cost : costs) cost = static_cast<double>(1 + random() % 100);
+    const TreeCosts best(t.graph, [&](const EGraph&, NodeId node) {
+      return costs[node.value()];
+    });
+    auto lemmas = ExplainChoice(t.graph, t.book, roots,
+                                [&](ClassId c) { return *best.best(c); });
+    ASSERT_TRUE(lemmas.ok()) << lemmas.status();
+    const auto check = [&] {
+      return CheckLemmas(&t.graph.language(), t.book, *lemmas);
+    };
+    ASSERT_TRUE(check().ok()) << check();
+    ASSERT_EQ(lemmas->goals.size(), roots.size());
+    for (size_t k = 0; k < roots.size(); ++k) {
+      EXPECT_EQ(TermText(t.graph.language(), lemmas->terms, lemmas->goals[k].to,
+                         1 << 20)
+                    .value(),
+                best.Text(roots[k]).value());
+    }
+    // Nothing in it can be left out or be another.
+    Lemma& lemma = lemmas->lemmas[random() % lemmas->lemmas.size()];
+    if (lemma.kind == Lemma::Kind::kStep) {
+      lemma.step.rule = rules[(lemma.step.rule.value() + 1) % rules.size()];
+    } else {
+      auto& uses = *std::ranges::find_if(
+          lemma.columns, [](const auto& column) { return !column.empty(); });
+      uses.pop_back();
+    }
+    EXPECT_FALSE(check().ok());
+  }
+}
+
+// Each level uses the one below twice: as a chain of whole terms it would
+// double with each.
+TEST(LemmasTest, WhatIsSharedIsProvenOnce) {
+  Explained t;
+  ClassId root = t.Add("(+ x 0)");
+  const OpId times = *t.graph.language().FindOp("*");
+  const ClassId zero = t.Add("0");
+  const OpId plus = *t.graph.language().FindOp("+");
+  for (int i = 0; i < 200; ++i) {
+    root = t.graph.Add(times, {root.value(), root.value()});
+    root = t.graph.Add(plus, {root.value(), zero.value()});
+  }
+  constexpr std::string_view kRules[] = {"(+ ?a 0) => ?a"};
+  const auto rules = AddRules(&t.graph, t.syntax, kRules, &t.book);
+  Runner(&t.graph, &t.book).Run(rules);
+  auto lemmas = ExplainChoice(t.graph, t.book, {&root, 1}, [&](ClassId c) {
+    for (const NodeId node : t.graph.Members(c)) {
+      if (t.graph.op(node) != plus) return node;
+    }
+    return NodeId();
+  });
+  ASSERT_TRUE(lemmas.ok()) << lemmas.status();
+  EXPECT_LT(lemmas->lemmas.size(), 2000);
+  EXPECT_EQ(
+      std::ranges::count(lemmas->lemmas, Lemma::Kind::kStep, &Lemma::kind),
+      201);
+  EXPECT_TRUE(CheckLemmas(&t.graph.language(), t.book, *lemmas).ok());
 }
 
 TEST(ExplainTest, CongruenceDownALongChain) {
