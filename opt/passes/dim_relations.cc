@@ -1,6 +1,7 @@
 #include "encore/opt/passes/dim_relations.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <span>
 #include <utility>

@@ -10,6 +10,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/transform/rewrite.h"
+#include "encore/opt/passes/bodies.h"
 
 namespace encore::opt {
 namespace {
@@ -211,20 +212,6 @@ struct LoopParts {
                                : output == body.arguments()[1].value;
   }
 };
-
-// Whether a node of `body` or of a body in it defines a symbol.
-bool DefinesSymbols(const Graph& body) {
-  std::vector<const Graph*> work = {&body};
-  while (!work.empty()) {
-    const Graph& graph = *work.back();
-    work.pop_back();
-    for (const NodeId node : Nodes(graph)) {
-      if (graph.info(node).has(kDefinesSymbols)) return true;
-      for (const Graph& inner : graph.bodies(node)) work.push_back(&inner);
-    }
-  }
-  return false;
-}
 
 // The values after the loop: how many trips there were, what is carried, then
 // for each type in `stacked` a sequence of what the trips gave to be stacked.

@@ -10,6 +10,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/transform/decompose.h"
 #include "encore/ir/transform/specialize.h"
+#include "encore/opt/passes/invariants.h"
 #include "encore/opt/passes/loops.h"
 #include "encore/opt/passes/size_assertions.h"
 #include "encore/opt/passes/strings.h"
@@ -71,6 +72,13 @@ constexpr Pass kAfterKey[] = {
         .gives = "while and scan along dim 0 only, no loop",
         .keeps = "origins, results",
         .run = Plain<LowerLoops>,
+    },
+    {
+        .name = "loop-invariants",
+        .takes = "any graph; no loop, to find all",
+        .gives = "what every trip would compute in front of while and scan",
+        .keeps = "origins, results; what may fail",
+        .run = Plain<HoistInvariants>,
     },
     {
         .name = "strings",
