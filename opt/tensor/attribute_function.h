@@ -22,6 +22,7 @@ struct FunctionArgument {
   const Literal* splat = nullptr;          // of a tensor; may be null
   const Attributes* attributes = nullptr;  // of attributes
   int64_t integer = 0;
+  double number = 0;
 };
 
 struct FunctionCall {
@@ -31,6 +32,7 @@ struct FunctionCall {
   const Shape& shape(int i) const { return arguments[i].type->shape; }
   DType dtype(int i) const { return arguments[i].type->dtype; }
   int64_t integer(int i) const { return arguments[i].integer; }
+  double number(int i) const { return arguments[i].number; }
   const Literal* splat(int i) const { return arguments[i].splat; }
   // Null where they are of another struct, which is the rule's way of asking.
   template <typename Attrs>
@@ -41,7 +43,7 @@ struct FunctionCall {
 
 struct AttributeFunction {
   std::string_view name;
-  // Of each parameter: t a tensor, a attributes, i an integer.
+  // Of each parameter: t a tensor, a attributes, i an integer, n a number.
   std::string_view parameters;
   int results;  // attributes that it gives; 0: a condition
   // One line: what it gives, or when it holds.

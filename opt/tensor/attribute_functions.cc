@@ -1,20 +1,28 @@
 #include "encore/opt/tensor/attribute_functions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 
 #include "encore/ir/types/dtype.h"
+#include "encore/ir/types/float_formats.h"
+#include "encore/opt/tensor/composites/composite_functions.h"
 #include "encore/opt/tensor/convolution_functions.h"
 #include "encore/opt/tensor/movement_functions.h"
 #include "encore/opt/tensor/product_functions.h"
 #include "encore/opt/tensor/product_part_functions.h"
+#include "encore/opt/tensor/reduction_functions.h"
 
 namespace encore::opt {
 namespace {
 
 bool Float(const FunctionCall& call, std::span<Attributes>) {
   return IsFloat(call.dtype(0));
+}
+
+bool Number(const FunctionCall& call, std::span<Attributes>) {
+  return call.dtype(0) != DType::kBool;
 }
 
 bool Signed(const FunctionCall& call, std::span<Attributes>) {
@@ -39,23 +47,28 @@ bool SameBut(const FunctionCall& call, std::span<Attributes>) {
   return true;
 }
 
+bool SameExtent(const FunctionCall& call, std::span<Attributes>) {
+  const Shape& x = call.shape(0);
+  const Shape& y = call.shape(1);
+  const auto axis = static_cast<int>(call.integer(2));
+  return axis >= 0 && axis < std::min(x.rank(), y.rank()) && x[axis] == y[axis];
+}
+
 bool Scalar(const FunctionCall& call, std::span<Attributes>) {
   return call.shape(0).rank() == 0;
 }
 
-// Minus zero is no zero.
+// Minus zero is no zero. What a float has no digits for is the nearest.
 bool IsNumber(const FunctionCall& call, std::span<Attributes>) {
   const Literal* const splat = call.splat(0);
   if (splat == nullptr) return false;
-  return IsFloat(splat->dtype())
-             ? SameBits(splat->AsDouble(0),
-                        static_cast<double>(call.integer(1)))
-             : splat->AsInt(0) == call.integer(1);
-}
-
-bool IsSum(const FunctionCall& call, std::span<Attributes>) {
-  const ReduceAttrs* const reduce = call.attrs<ReduceAttrs>(0);
-  return reduce != nullptr && reduce->combiner == Combiner::kSum;
+  const double number = call.number(1);
+  if (!IsFloat(splat->dtype())) {
+    return static_cast<double>(splat->AsInt(0)) == number;
+  }
+  Literal nearest(splat->dtype(), {});
+  nearest.SetDouble(0, number);
+  return SameBits(splat->AsDouble(0), nearest.AsDouble(0));
 }
 
 // Of max and min the order does not matter, to the bit.
@@ -65,20 +78,59 @@ bool IsSelection(const FunctionCall& call, std::span<Attributes>) {
                                reduce->combiner == Combiner::kMin);
 }
 
+template <Combiner kCombiner>
+bool IsReduction(const FunctionCall& call, std::span<Attributes>) {
+  const ReduceAttrs* const reduce = call.attrs<ReduceAttrs>(0);
+  return reduce != nullptr && reduce->combiner == kCombiner;
+}
+
 bool Zero(const FunctionCall& call, std::span<Attributes> results) {
   results[0] = ConstantAttrs{.value = Literal(call.dtype(0), {})};
   return true;
 }
 
+bool FloatOf(const FunctionCall& call, std::span<Attributes> results) {
+  Literal scalar(call.dtype(0), {});
+  if (!IsFloat(scalar.dtype()) || BitWidth(scalar.dtype()) < 32) return false;
+  scalar.SetDouble(0, call.number(1));
+  results[0] = ConstantAttrs{.value = scalar};
+  return true;
+}
+
+// Of a number that has all its digits, as has the number itself.
+bool Reciprocal(const FunctionCall& call, std::span<Attributes> results) {
+  const Literal* const splat = call.splat(0);
+  if (splat == nullptr || !IsFloat(splat->dtype())) return false;
+  const double number = splat->AsDouble(0);
+  Literal reciprocal(splat->dtype(), {});
+  reciprocal.SetDouble(0, 1 / number);
+  const double least = std::ldexp(1.0, 1 - FormatOf(splat->dtype()).bias);
+  for (const double x : {number, reciprocal.AsDouble(0)}) {
+    if (!std::isfinite(x) || std::abs(x) < least) return false;
+  }
+  results[0] = ConstantAttrs{.value = reciprocal};
+  return true;
+}
+
 constexpr AttributeFunction kFunctions[] = {
     {"float", "t", 0, "The elements are floats.", Float},
+    {"number", "t", 0, "The elements are no booleans.", Number},
     {"signed", "t", 0, "The elements have signs.", Signed},
     {"same_dtype", "tt", 0, "The dtypes are equal.", SameDType},
     {"same_shape", "tt", 0, "The shapes are equal.", SameShape},
     {"same_but", "tti", 0, "The shapes are equal, but for that dim.", SameBut},
+    {"same_extent", "tti", 0, "The extents of that dim are equal.", SameExtent},
     {"scalar", "t", 0, "It has no dims.", Scalar},
-    {"is", "ti", 0, "Each element is that integer, of zeros 0.", IsNumber},
-    {"sum", "a", 0, "The reduction is a sum.", IsSum},
+    {"is", "tn", 0, "Each element is that number, of zeros 0.", IsNumber},
+    {"sum", "a", 0, "The reduction is a sum.", IsReduction<Combiner::kSum>},
+    {"maximum", "a", 0, "The reduction is max.", IsReduction<Combiner::kMax>},
+    {"minimum", "a", 0, "The reduction is min.", IsReduction<Combiner::kMin>},
+    {"float_of", "tn", 1,
+     "A constant scalar: that number as a float of its dtype, of at least 32 "
+     "bits.",
+     FloatOf},
+    {"reciprocal", "t", 1, "1 over the number that each element is, a float.",
+     Reciprocal},
     {"zero", "t", 1, "A constant scalar of its dtype.", Zero},
     {"selection", "a", 0, "The reduction is max or min.", IsSelection},
 };
@@ -88,8 +140,9 @@ constexpr AttributeFunction kFunctions[] = {
 std::vector<AttributeFunction> AllAttributeFunctions() {
   std::vector<AttributeFunction> all(std::begin(kFunctions),
                                      std::end(kFunctions));
-  for (const auto list : {MovementFunctions(), ProductFunctions(),
-                          ProductPartFunctions(), ConvolutionFunctions()}) {
+  for (const auto list :
+       {MovementFunctions(), ProductFunctions(), ProductPartFunctions(),
+        ConvolutionFunctions(), ReductionFunctions(), CompositeFunctions()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

@@ -11,8 +11,8 @@
 #include "encore/ir/testing/text_cases.h"
 #include "encore/ir/text/printer.h"
 #include "encore/ir/types/literal_compare.h"
+#include "encore/opt/tensor/coded_rules.h"
 #include "encore/opt/tensor/improve.h"
-#include "encore/opt/tensor/merge_products.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "gtest/gtest.h"
 
@@ -58,10 +58,13 @@ TEST_P(RuleCasesTest, GivesWhatTheFileSays) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   const std::string rule = text_case.Option("rule");
   const auto found = std::ranges::find(AllRules(), rule, &TextRule::name);
-  ASSERT_TRUE(found != AllRules().end() || rule == kMergeProducts)
+  const CodedRule* const coded = FindCodedRule(rule);
+  ASSERT_TRUE(found != AllRules().end() || coded != nullptr)
       << "no rule is called " << rule;
-  const RuleTag tag = rule == kMergeProducts ? kMergeProductsTag : found->tag;
-  RewriteLevel level = RewriteLevel::kExact;
+  const RuleTag tag = coded != nullptr ? coded->tag : found->tag;
+  // Definitions gain by rules that say something of the composite.
+  RewriteLevel level = tag == RuleTag::kDefinition ? RewriteLevel::kReassociate
+                                                   : RewriteLevel::kExact;
   while (!Allows(level, tag)) {
     level = static_cast<RewriteLevel>(static_cast<int>(level) + 1);
   }

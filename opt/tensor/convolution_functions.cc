@@ -29,9 +29,9 @@ bool Ungrouped(const FunctionCall& call, std::span<Attributes>) {
 bool PointwiseMatrix(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const c = call.attrs<ConvolutionAttrs>(0);
   const Shape& kernel = call.shape(1);
-  if (c == nullptr || !IsUngrouped(*c) || !AllAre(c->strides, 1) ||
-      !AllAre(c->padding_low, 0) || !AllAre(c->padding_high, 0) ||
-      !AllAre(c->lhs_dilation, 1)) {
+  if (c == nullptr || kernel.rank() < 2 || !IsUngrouped(*c) ||
+      !AllAre(c->strides, 1) || !AllAre(c->padding_low, 0) ||
+      !AllAre(c->padding_high, 0) || !AllAre(c->lhs_dilation, 1)) {
     return false;
   }
   for (int i = 2; i < kernel.rank(); ++i) {
@@ -58,6 +58,7 @@ bool Enlarge(const FunctionCall& call, std::span<Attributes> results) {
   const Shape& v = call.shape(2);
   const Shape& w = call.shape(3);
   if (c == nullptr || d == nullptr || v.rank() != w.rank() ||
+      v.rank() != static_cast<int>(c->strides.size()) + 2 ||
       c->strides != d->strides || c->lhs_dilation != d->lhs_dilation ||
       c->feature_groups != d->feature_groups ||
       c->batch_groups != d->batch_groups || !AllAre(c->rhs_dilation, 1) ||

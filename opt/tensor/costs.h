@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "encore/ir/graph/graph.h"
@@ -40,6 +41,11 @@ class Costs {
   // Seconds of a run of the whole graph; nothing where a part has no kernel.
   // By default the sum over its live nodes, bodies counted once.
   virtual std::optional<double> GraphSeconds(const Graph& graph) const;
+
+  // Where a node of that origin is computed: what GraphSeconds says of two
+  // graphs that differ in origins alone is the same where their nodes' places
+  // are.
+  virtual uint64_t PlaceOf(std::string_view origin) const;
 };
 
 // What a machine does at most.
@@ -77,8 +83,9 @@ class RooflineCosts : public Costs {
 std::vector<bool> WeightOnlyValues(const Graph& graph);
 
 // Bytes of what a run reads of weights: parameters, and values that follow from
-// them, each once.
-double WeightBytes(const Graph& graph);
+// them, each once; of a broadcast what it repeats. Numbers do not count, nor
+// arguments that `paid` says by number.
+double WeightBytes(const Graph& graph, const std::vector<bool>& paid = {});
 
 }  // namespace encore::opt
 

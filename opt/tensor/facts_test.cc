@@ -9,6 +9,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/random_graph.h"
 #include "encore/ir/text/printer.h"
+#include "encore/ir/types/literal_compare.h"
 #include "encore/opt/egraph/match/rule.h"
 #include "encore/opt/egraph/run/runner.h"
 #include "encore/opt/tensor/improve.h"
@@ -22,17 +23,6 @@ namespace encore::opt {
 namespace {
 
 namespace eg = ::encore::egraph;
-
-bool SameBitsButNan(const Literal& a, const Literal& b) {
-  if (!(a.type() == b.type())) return false;
-  if (a.kind() != ValueKind::kTensor || !IsFloat(a.dtype())) return a == b;
-  for (int64_t i = 0; i < a.element_count(); ++i) {
-    const double x = a.AsDouble(i), y = b.AsDouble(i);
-    if (std::isnan(x) && std::isnan(y)) continue;
-    if (!SameBits(x, y)) return false;
-  }
-  return true;
-}
 
 // The values of classes, node by node until nothing is new; a class with
 // several nodes is computed by each of them.
@@ -93,7 +83,8 @@ struct Counts {
 void Saturate(TensorEGraph* tensors) {
   std::vector<TextRule> rules;
   for (const TextRule& rule : AllRules()) {
-    if (Allows(RewriteLevel::kExact, rule.tag)) rules.push_back(rule);
+    // Composites are not computed as their definitions are.
+    if (rule.tag == RuleTag::kExact) rules.push_back(rule);
   }
   std::vector<RuleCount> counts(rules.size());
   auto compiled = CompileRules(rules, tensors, counts);

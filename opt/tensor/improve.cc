@@ -1,22 +1,25 @@
 #include "encore/opt/tensor/improve.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <span>
 #include <utility>
 
-#include "encore/ir/build/builder.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/transform/rewrite.h"
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/run/dag_cost.h"
 #include "encore/opt/egraph/run/runner.h"
-#include "encore/opt/egraph/run/schedulers.h"
 #include "encore/opt/extract/extract.h"
+#include "encore/opt/tensor/coded_rules.h"
 #include "encore/opt/tensor/merge_products.h"
+#include "encore/opt/tensor/nest_concats.h"
+#include "encore/opt/tensor/parts/improve_parts.h"
 #include "encore/opt/tensor/rule_book.h"
+#include "encore/opt/tensor/saturate.h"
 #include "encore/opt/tensor/tensor_egraph.h"
 #include "encore/opt/tensor/tensor_program.h"
 
@@ -26,25 +29,38 @@ namespace {
 namespace eg = ::encore::egraph;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A gain below this share is none: estimates are not that good.
-constexpr double kLeastGain = 0.005;
+// A gain below this share is none: estimates are not that good. Sums over nodes
+// only say what is worth to be looked at as a whole.
+constexpr double kLeastGain = 0.005, kLeastGainOfNodes = 0.0005;
 constexpr double kMostWeightBytes = 1.1;
 // What a node that a rule made costs beside its seconds, so that of equals the
 // graph's own stay.
 constexpr double kPreference = 1e-12;
 
+// Whether rules' nodes that follow from weights only may be chosen.
+enum class NewWeights : uint8_t { kAllowed, kForbidden };
+
 // Seconds of a node of the e-graph; infinite for what must not be chosen.
 class NodeCosts {
  public:
   NodeCosts(const TensorProgram& program, const TensorEGraph& tensors,
-            const Costs& costs)
-      : program_(program), tensors_(tensors), costs_(costs) {}
+            const Costs& costs, NewWeights weights = NewWeights::kAllowed)
+      : own_(program.OwnNumbers()),
+        tensors_(tensors),
+        costs_(costs),
+        weights_(weights) {}
 
   double operator()(eg::NodeId node) const {
     if (tensors_.op(node).kind != TensorOp::Kind::kOp) return 0;
-    const bool own = node.value() < program_.node_limit();
-    if (!own && !HoldsForAllSizes(node)) return kInfinity;
+    const bool own = is_own(node);
+    if (!own && (IsComposite(node) || !HoldsForAllSizes(node))) {
+      return kInfinity;
+    }
     const eg::ClassId c = tensors_.graph().class_of(node);
+    if (!own && weights_ == NewWeights::kForbidden &&
+        tensors_.fact(c).weight_only) {
+      return kInfinity;
+    }
     const TensorType* const result = tensors_.type(c);
     std::vector<const TensorType*> operands;
     for (const eg::ClassId operand : tensors_.operands(node)) {
@@ -64,22 +80,33 @@ class NodeCosts {
     return seconds ? *seconds + kPreference : kInfinity;
   }
 
+  bool is_own(eg::NodeId node) const {
+    return number(node) != TensorProgram::kNotOwn;
+  }
+  // As TensorProgram::OwnNumbers.
+  uint32_t number(eg::NodeId node) const { return own_[node.value()]; }
+
  private:
+  // Only says what a class is: its decomposition has kernels.
+  bool IsComposite(eg::NodeId node) const {
+    return Info(tensors_.op(node).op).level == OpLevel::kComposite;
+  }
   // Inference leaves nothing to the call.
   bool HoldsForAllSizes(eg::NodeId node) const {
     std::vector<Dim> open;
     return tensors_.CheckTypes(node, &open).ok() && open.empty();
   }
 
-  const TensorProgram& program_;
+  const std::vector<uint32_t> own_;
   const TensorEGraph& tensors_;
   const Costs& costs_;
+  const NewWeights weights_;
 };
 
 // The graph's own choice: of each class its first node, whose operands' classes
 // have earlier ones, so that there is no cycle.
 opt::extract::Selection OwnChoice(const eg::DagProblem& dag,
-                                  uint32_t node_limit) {
+                                  const NodeCosts& costs) {
   const auto& problem = dag.problem;
   opt::extract::Selection choice(problem.num_classes(), opt::extract::kNoNode);
   std::vector<opt::extract::ClassIndex> work = problem.roots;
@@ -87,11 +114,12 @@ opt::extract::Selection OwnChoice(const eg::DagProblem& dag,
     const auto c = work.back();
     work.pop_back();
     if (choice[c] != opt::extract::kNoNode) continue;
-    uint32_t first = node_limit;
+    uint32_t first = TensorProgram::kNotOwn;
     for (uint32_t n = problem.class_start[c]; n < problem.class_start[c + 1];
          ++n) {
-      if (dag.node_of[n].value() < first) {
-        first = dag.node_of[n].value();
+      const uint32_t number = costs.number(dag.node_of[n]);
+      if (number < first) {
+        first = number;
         choice[c] = n;
       }
     }
@@ -102,41 +130,21 @@ opt::extract::Selection OwnChoice(const eg::DagProblem& dag,
   return choice;
 }
 
-// A graph as it is, as the body of a node of another one.
-StatusOr<Graph> CopyBody(const Graph& body, Graph to) {
-  GraphBuilder builder(std::move(to), {.simplify = false});
-  std::vector<Value> inputs;
-  for (const Graph::Argument& argument : body.arguments()) {
-    const auto scope =
-        builder.Origin(body.origin(body.producer(argument.value)));
-    const TensorType& type = body.type(argument.value);
-    inputs.push_back(argument.is_parameter
-                         ? builder.Parameter(argument.name, type, argument.data)
-                         : builder.Input(argument.name, type));
-  }
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<Value> values,
-                          InlineGraph(builder, body, inputs, nullptr));
-  std::vector<std::pair<std::string, Value>> outputs;
-  for (size_t i = 0; i < values.size(); ++i) {
-    outputs.emplace_back(body.outputs()[i].name, values[i]);
-  }
-  return builder.Build(outputs);
-}
-
 class Improver {
  public:
   explicit Improver(const ImproveOptions& options)
       : options_(options),
         costs_(options.costs != nullptr ? *options.costs : roofline_) {
-    for (const TextRule& rule : AllRules()) {
-      if (Allows(options.level, rule.tag) &&
-          (!options.filter || options.filter(rule.name))) {
-        rules_.push_back(rule);
-      }
-    }
+    const auto use = [&](RuleTag tag, std::string_view name) {
+      return Allows(options.level, tag) &&
+             (!options.filter || options.filter(name));
+    };
+    AddRules(AllRules());
+    book_rules_ = rules_.size();
+    AddRules(options.user_rules);
     counts_.resize(rules_.size());
-    merge_products_ = Allows(options.level, kMergeProductsTag) &&
-                      (!options.filter || options.filter(kMergeProducts));
+    merge_products_ = use(kMergeProducts.tag, kMergeProducts.name);
+    nest_concats_ = use(kNestConcats.tag, kNestConcats.name);
   }
 
   // `to`: as in TensorProgram::Rebuild. Bodies nest at most kMaxBodyDepth
@@ -160,18 +168,25 @@ class Improver {
         const std::optional<Graph>& improved = bodies.at(node)[i];
         const Graph& body = improved ? *improved : from.bodies(node)[i];
         ENCORE_ASSIGN_OR_RETURN(Graph copy,
-                                CopyBody(body, graph.NewBody(body.name())));
+                                CopyGraph(body, graph.NewBody(body.name())));
         result.push_back(std::move(copy));
       }
       return result;
     };
-    TensorEGraph tensors(from.symbols());
-    const TensorProgram program(from, &tensors);
-    Saturated saturated{from,      tensors, program,
-                        bodies_of, is_body, OwnCost(program, tensors)};
-    const bool changed = Saturate(&saturated);
-    if (!changed && !improved_bodies) return std::nullopt;
-    return Choose(saturated, std::move(to), improved_bodies);
+    ENCORE_ASSIGN_OR_RETURN(
+        std::optional<Improved> improved,
+        parts_.Improve(from, bodies_of, improved_bodies, to));
+    if (!improved) {
+      ENCORE_ASSIGN_OR_RETURN(improved,
+                              AsWhole(from, std::move(to), bodies_of,
+                                      {.improved_bodies = improved_bodies}));
+    }
+    if (options_.report != nullptr && !is_body) {
+      options_.report->own_choice = improved->own_choice;
+      options_.report->best_choice = improved->best_choice;
+      options_.report->bound = improved->bound;
+    }
+    return std::move(improved->graph);
   }
 
   // What was told to the report beside the rest.
@@ -183,8 +198,13 @@ class Improver {
                             ? report.cost_before
                             : costs_.GraphSeconds(*after).value_or(kInfinity);
     report.improved = after != nullptr;
+    report.parts = parts_.parts();
+    report.distinct_parts = parts_.kinds();
+    if (nested_.applications > 0) {
+      report.rules.push_back({std::string(kNestConcats.name), nested_});
+    }
     if (merged_.applications > 0) {
-      report.rules.push_back({std::string(kMergeProducts), merged_});
+      report.rules.push_back({std::string(kMergeProducts.name), merged_});
     }
     for (size_t i = 0; i < rules_.size(); ++i) {
       if (counts_[i].applications == 0) continue;
@@ -193,14 +213,49 @@ class Improver {
   }
 
  private:
+  void AddRules(std::span<const TextRule> rules) {
+    for (const TextRule& rule : rules) {
+      if (Allows(options_.level, rule.tag) &&
+          (!options_.filter || options_.filter(rule.name))) {
+        rules_.push_back(rule);
+      }
+    }
+  }
+
+  struct Context {
+    bool improved_bodies = false;
+    // Parameters, by number, that something beside the graph reads as well.
+    std::vector<bool> shared = {};
+  };
   struct Saturated {
     const Graph& from;
     TensorEGraph& tensors;
     const TensorProgram& program;
     const BodiesOf& bodies;
-    bool is_body;
+    const Context& context;
     double own_cost = 0;  // of all nodes, before any are shown to be equal
+    eg::RuleBook book{};
   };
+
+  // In one e-graph.
+  StatusOr<Improved> AsWhole(const Graph& from, Graph to,
+                             const BodiesOf& bodies, const Context& context) {
+    TensorEGraph tensors(
+        from.symbols(),
+        options_.observer != nullptr && options_.observer->wants_reasons());
+    const TensorProgram program(from, &tensors);
+    Saturated saturated{from,   tensors, program,
+                        bodies, context, OwnCost(program, tensors)};
+    const bool changed = Saturate(&saturated);
+    const bool watched = options_.observer != nullptr && !faulty_;
+    if (changed || context.improved_bodies || watched) {
+      return Choose(saturated, std::move(to));
+    }
+    return Improved{.graph = std::nullopt,
+                    .own_choice = saturated.own_cost,
+                    .best_choice = saturated.own_cost,
+                    .bound = saturated.own_cost};
+  }
 
   // Seconds of what is there before rules add to it.
   double OwnCost(const TensorProgram& program,
@@ -220,82 +275,150 @@ class Improver {
     const TensorProgram& program = saturated->program;
     ImproveReport* const report = options_.report;
     if (report != nullptr) report->nodes += program.free_nodes();
-    // A rule needs two nodes.
-    if (program.free_nodes() < 2 || (rules_.empty() && !merge_products_))
+    // A rule of the book needs two nodes.
+    const int fewest = rules_.size() > book_rules_ ? 1 : 2;
+    if (program.free_nodes() < fewest ||
+        (rules_.empty() && !merge_products_ && !nest_concats_))
       return false;
     StatusOr<CompiledRules> compiled = CompileRules(
         rules_, &tensors, counts_,
         options_.level == RewriteLevel::kFast ? RoundedFloats::kAll
                                               : RoundedFloats::kWide);
     if (!compiled.ok()) return Fault(compiled.status());
-    eg::RuleBook book;
-    std::vector<eg::RuleId> ids;
-    for (eg::Rule& rule : compiled->rules) {
-      ids.push_back(book.Add(std::move(rule)));
+    eg::RuleBook& book = saturated->book;
+    std::vector<eg::RuleId> own, users;
+    for (size_t i = 0; i < compiled->rules.size(); ++i) {
+      (compiled->text[i] < book_rules_ ? own : users)
+          .push_back(book.Add(std::move(compiled->rules[i])));
     }
     eg::EGraph& graph = tensors.graph();
     const uint64_t version = graph.version();
-    if (merge_products_) MergeProducts(&tensors, &merged_);
-    const ImproveLimits& limits = options_.limits;
-    eg::Runner runner(
-        &graph, &book,
-        {.max_nodes = program.node_limit() +
-                      limits.nodes_per_node * program.free_nodes() +
-                      limits.more_nodes,
-         .max_iterations = limits.iterations});
-    eg::BackoffScheduler scheduler(limits.matches);
-    const eg::StopReason stop = runner.Run(ids, &scheduler);
-    if (report != nullptr) {
-      report->enodes += graph.num_enodes();
-      report->classes += graph.num_classes();
-      report->iterations = std::max(report->iterations, runner.iterations());
-      if (!saturated->is_body) report->stop = eg::ToString(stop);
+    eg::RuleId nesting;
+    if (nest_concats_) {
+      nesting = book.Add(EngineRule(kNestConcats, tensors));
+      NestConcats(&tensors, &nested_, nesting);
     }
-    if (stop == eg::StopReason::kFailed) return Fault(runner.error());
+    if (merge_products_) {
+      MergeProducts(&tensors, &merged_,
+                    book.Add(EngineRule(kMergeProducts, tensors)));
+    }
+    const Saturation saturation = Run(saturated, own, users);
+    if (nest_concats_ && graph.version() != version) {
+      FlattenConcats(&tensors, &nested_, nesting);
+    }
+    Report(graph, saturation);
+    const eg::StopReason stop = saturation.stop;
+    if (stop == eg::StopReason::kFailed) return Fault(saturation.error);
     return graph.version() != version;
   }
 
+  Saturation Run(Saturated* saturated, std::span<const eg::RuleId> own,
+                 std::span<const eg::RuleId> users) const {
+    eg::EGraph& graph = saturated->tensors.graph();
+    const TensorProgram& program = saturated->program;
+    const ImproveLimits& limits = options_.limits;
+    const size_t most = program.node_limit() +
+                        limits.nodes_per_node * program.free_nodes() +
+                        limits.more_nodes;
+    const SaturationLimits own_limits{
+        .nodes = most - std::min(most, graph.num_enodes()),
+        .iterations = limits.iterations,
+        .matches = limits.matches};
+    const auto user_nodes = static_cast<size_t>(
+        static_cast<double>(own_limits.nodes) * limits.user_nodes);
+    return opt::Saturate(&graph, &saturated->book, own, own_limits, users,
+                         {.nodes = user_nodes,
+                          .iterations = limits.user_iterations,
+                          .matches = limits.matches});
+  }
+
+  void Report(const eg::EGraph& graph, const Saturation& saturation) {
+    if (options_.report == nullptr) return;
+    ImproveReport& report = *options_.report;
+    report.enodes += graph.num_enodes();
+    report.classes += graph.num_classes();
+    report.iterations = std::max(report.iterations, saturation.iterations);
+    if (report.stop.empty() || saturation.stop != eg::StopReason::kSaturated) {
+      report.stop = eg::ToString(saturation.stop);
+    }
+  }
+
   bool Fault(const Status& status) {
+    faulty_ = true;
     if (options_.report != nullptr) options_.report->fault = status;
     return false;
   }
 
-  // The best choice as a graph, where it is better.
-  StatusOr<std::optional<Graph>> Choose(const Saturated& saturated, Graph to,
-                                        bool improved_bodies) {
+  // What was chosen from, and what became of it.
+  struct Choice {
+    eg::DagProblem dag;
+    extract::Selection own;  // empty where there is none
+    extract::Result result = {};
+    std::optional<Graph> graph = std::nullopt;  // where it is better
+    bool too_many_weights = false;  // where these alone speak against it
+  };
+
+  StatusOr<Choice> MakeChoice(const Saturated& saturated, const Graph& to,
+                              NewWeights weights) const {
     const TensorProgram& program = saturated.program;
-    const TensorEGraph& tensors = saturated.tensors;
-    const NodeCosts costs(program, tensors, costs_);
-    const std::vector<eg::ClassId> roots = program.Roots();
-    const eg::DagProblem dag = eg::MakeDagProblem(
-        tensors.graph(), roots,
-        [&](const eg::EGraph&, eg::NodeId node) { return costs(node); });
-    const extract::Selection own = OwnChoice(dag, program.node_limit());
-    if (own.empty()) return std::nullopt;
+    const NodeCosts costs(program, saturated.tensors, costs_, weights);
+    Choice choice{
+        .dag = eg::MakeDagProblem(
+            saturated.tensors.graph(), program.Roots(),
+            [&](const eg::EGraph&, eg::NodeId node) { return costs(node); }),
+        .own = {}};
+    choice.own = OwnChoice(choice.dag, costs);
+    if (choice.own.empty()) return choice;
     extract::Options options;
     options.work = options_.limits.extraction_work;
-    options.start = own;
-    ENCORE_ASSIGN_OR_RETURN(const extract::Result result,
-                            extract::Extract(dag.problem, options));
+    options.start = choice.own;
+    ENCORE_ASSIGN_OR_RETURN(choice.result,
+                            extract::Extract(choice.dag.problem, options));
+    const extract::Result& result = choice.result;
+    if (!result.feasible ||
+        result.cost >= saturated.own_cost * (1 - kLeastGainOfNodes)) {
+      return choice;
+    }
+    auto graph = Rebuild(saturated, choice.dag, result.choice, to.NewBody(""));
+    if (!graph.ok() || !IsFaster(saturated.from, *graph)) return choice;
+    const std::vector<bool>& shared = saturated.context.shared;
+    choice.too_many_weights =
+        WeightBytes(*graph, shared) >
+        WeightBytes(saturated.from, shared) * kMostWeightBytes;
+    if (choice.too_many_weights) return choice;
+    graph->set_name(saturated.from.name());
+    choice.graph = *std::move(graph);
+    return choice;
+  }
+
+  // The best choice as a graph, where it is better. Where only the weights that
+  // it makes are too many, the best one that makes none.
+  StatusOr<Improved> Choose(const Saturated& saturated, Graph to) {
     const double before = saturated.own_cost;
-    if (options_.report != nullptr && !saturated.is_body) {
-      options_.report->own_choice = before;
-      options_.report->best_choice = result.feasible ? result.cost : before;
-      options_.report->bound = result.lower_bound;
+    Improved improved{.graph = std::nullopt,
+                      .own_choice = before,
+                      .best_choice = before,
+                      .bound = std::nullopt};
+    ENCORE_ASSIGN_OR_RETURN(Choice choice,
+                            MakeChoice(saturated, to, NewWeights::kAllowed));
+    if (choice.own.empty()) return improved;
+    improved.bound = choice.result.lower_bound;
+    if (choice.too_many_weights) {
+      ENCORE_ASSIGN_OR_RETURN(
+          choice, MakeChoice(saturated, to, NewWeights::kForbidden));
     }
-    const bool better =
-        result.feasible && result.cost < before * (1 - kLeastGain);
-    if (better) {
-      auto graph = Rebuild(saturated, dag, result.choice, to.NewBody(""));
-      if (graph.ok()) graph->set_name(saturated.from.name());
-      if (graph.ok() && IsBetter(saturated.from, *graph)) {
-        return std::optional<Graph>(*std::move(graph));
-      }
+    if (choice.result.feasible) improved.best_choice = choice.result.cost;
+    improved.graph = std::move(choice.graph);
+    if (options_.observer != nullptr) {
+      ENCORE_RETURN_IF_ERROR(options_.observer->Extracted(
+          {saturated.from, saturated.tensors, saturated.program, saturated.book,
+           choice.dag, choice.result, improved.graph.has_value()}));
     }
-    if (!improved_bodies) return std::nullopt;
-    StatusOr<Graph> graph = Rebuild(saturated, dag, own, std::move(to));
-    if (!graph.ok()) return std::nullopt;
-    return std::optional<Graph>(*std::move(graph));
+    if (improved.graph || !saturated.context.improved_bodies) return improved;
+    StatusOr<Graph> graph =
+        Rebuild(saturated, choice.dag, choice.own, std::move(to));
+    if (graph.ok()) improved.graph = *std::move(graph);
+    return improved;
   }
 
   static StatusOr<Graph> Rebuild(const Saturated& saturated,
@@ -315,23 +438,30 @@ class Improver {
   }
 
   // Of whole graphs, by what becomes of them.
-  bool IsBetter(const Graph& before, const Graph& after) const {
+  bool IsFaster(const Graph& before, const Graph& after) const {
     const auto old_seconds = costs_.GraphSeconds(before);
     const auto new_seconds = costs_.GraphSeconds(after);
-    if (!old_seconds || !new_seconds ||
-        *new_seconds > *old_seconds * (1 - kLeastGain)) {
-      return false;
-    }
-    return WeightBytes(after) <= WeightBytes(before) * kMostWeightBytes;
+    return old_seconds && new_seconds &&
+           *new_seconds <= *old_seconds * (1 - kLeastGain);
   }
 
   const ImproveOptions& options_;
   const RooflineCosts roofline_;
   const Costs& costs_;
-  std::vector<TextRule> rules_;
+  std::vector<TextRule> rules_;  // of the book first
+  size_t book_rules_ = 0;
   std::vector<RuleCount> counts_;
-  bool merge_products_ = false;
-  RuleCount merged_;
+  bool merge_products_ = false, nest_concats_ = false;
+  bool faulty_ = false;  // a rule was wrong
+  RuleCount merged_, nested_;
+  const ImprovePart improve_part_ = [this](const Graph& part,
+                                           const std::vector<bool>& shared) {
+    const BodiesOf own = [&](NodeId node, const Graph& in) {
+      return CopyBodies(part, node, in);
+    };
+    return AsWhole(part, part.NewBody(""), own, {.shared = shared});
+  };
+  PartsImprover parts_{costs_, options_.limits.parts, improve_part_};
 };
 
 }  // namespace

@@ -4,7 +4,8 @@
 // equals until nothing changes or a limit on work is reached, and the cheapest
 // choice is taken out (opt/extract) and made a graph again. Bodies are improved
 // by themselves. The result is taken only where it is cheaper as a whole and
-// reads at most 1.1 times the bytes of weights.
+// reads at most 1.1 times the bytes of weights; where the cheapest choice reads
+// more, the cheapest one that makes no new ones is looked at.
 #ifndef ENCORE_OPT_TENSOR_IMPROVE_H_
 #define ENCORE_OPT_TENSOR_IMPROVE_H_
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,8 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/opt/tensor/costs.h"
+#include "encore/opt/tensor/improve_observer.h"
+#include "encore/opt/tensor/parts/improve_parts.h"
 #include "encore/opt/tensor/rule_compiler.h"
 #include "encore/opt/tensor/rule_text.h"
 
@@ -38,6 +42,11 @@ struct ImproveLimits {
   // Matches of a rule in an iteration before it is held back for a while.
   size_t matches = 400;
   uint64_t extraction_work = 200'000;
+  // Of rules of the user's: what they may add is this share of all the nodes
+  // that the book's rules may, and takes nothing from these (saturate.h).
+  double user_nodes = 0.25;
+  size_t user_iterations = 6;
+  PartsLimits parts;
 };
 
 // What happened, of the graph and all its bodies.
@@ -50,8 +59,12 @@ struct ImproveReport {
   size_t enodes = 0;  // in the end
   size_t classes = 0;
   size_t iterations = 0;
-  // Why saturation ended, of the graph itself: "saturated", "nodes", ….
+  // Why saturation ended: "saturated" wherever it did, or else the last limit,
+  // "nodes", "iterations", ….
   std::string stop;
+  // Into how many parts large graphs were cut, in all rounds, and how many of
+  // these were unlike any before; 0: improved as a whole.
+  int parts = 0, distinct_parts = 0;
   // Seconds by the costs: of the graph, and of the one that is returned.
   double cost_before = 0, cost_after = 0;
   // By extraction's additive costs: of the graph's own choice, of the best that
@@ -59,7 +72,7 @@ struct ImproveReport {
   double own_choice = 0, best_choice = 0;
   std::optional<double> bound;
   bool improved = false;
-  // Those that united classes, in the order of the book.
+  // Those that united classes, in the order of the book, then the user's.
   std::vector<Rule> rules;
   // A rule that was wrong, which leaves the graph as it is.
   Status fault;
@@ -72,7 +85,13 @@ struct ImproveOptions {
   // Rules by name; null: all.
   std::function<bool(std::string_view rule)> filter;
   ImproveLimits limits;
+  // Beside those of the book, which have other names; used by their tags, as
+  // these are. Somebody has checked them (check/check_rule.h). Outlive the
+  // call.
+  std::span<const TextRule> user_rules;
   ImproveReport* report = nullptr;  // may be null
+  // Is shown every e-graph, also where no rule found anything; may be null.
+  ImproveObserver* observer = nullptr;
 };
 
 // Nothing where the graph stays as it is. Deterministic. Errors: none but

@@ -1,18 +1,10 @@
 #include "encore/opt/tensor/labels.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 
 namespace encore::opt {
 namespace {
-
-bool InRange(const Ints& axes, size_t rank) {
-  return std::ranges::all_of(axes, [&](int64_t axis) {
-    return axis >= 0 && axis < static_cast<int64_t>(rank);
-  });
-}
 
 bool HasRepetition(Labels labels) {
   std::ranges::sort(labels);
@@ -27,6 +19,12 @@ Labels NewLabels(int count, int* next) {
   return labels;
 }
 
+bool AreAxes(std::span<const int64_t> axes, size_t rank) {
+  return std::ranges::all_of(axes, [&](int64_t axis) {
+    return axis >= 0 && axis < static_cast<int64_t>(rank);
+  });
+}
+
 bool Contains(const Labels& labels, int label) {
   return std::ranges::find(labels, label) != labels.end();
 }
@@ -39,8 +37,8 @@ std::optional<LabelledProduct> LabelProduct(const DotGeneralAttrs& attrs,
   product.rhs = NewLabels(rhs_rank, next);
   for (const AxisPairs* pairs : {&attrs.batch, &attrs.contract}) {
     if (pairs->lhs.size() != pairs->rhs.size() ||
-        !InRange(pairs->lhs, lhs.size()) ||
-        !InRange(pairs->rhs, product.rhs.size())) {
+        !AreAxes(pairs->lhs, lhs.size()) ||
+        !AreAxes(pairs->rhs, product.rhs.size())) {
       return std::nullopt;
     }
     for (size_t i = 0; i < pairs->lhs.size(); ++i) {

@@ -6,7 +6,10 @@
 #ifndef ENCORE_OPT_TENSOR_LABELS_H_
 #define ENCORE_OPT_TENSOR_LABELS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "encore/ir/ops/attributes.h"
@@ -55,6 +58,10 @@ Shape ShapeOfLabels(const Labels& labels, const LabelledProduct& product,
                     const Shape& lhs, const Shape& rhs);
 
 bool Contains(const Labels& labels, int label);
+
+// Whether all are axes of so many dims. What a rule gives to a function need
+// not belong together.
+bool AreAxes(std::span<const int64_t> axes, size_t rank);
 
 // The permutation by which a transpose makes dims `want` of dims `have`;
 // nothing where these are not the same labels.

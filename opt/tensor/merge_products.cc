@@ -11,6 +11,7 @@
 #include "encore/ir/ops/op.h"
 #include "encore/ir/types/shape.h"
 #include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/tensor/coded_rules.h"
 #include "encore/opt/tensor/interned.h"
 
 namespace encore::opt {
@@ -22,8 +23,10 @@ namespace eg = ::encore::egraph;
 constexpr size_t kMostMembers = 64;
 
 struct Member {
-  eg::ClassId other;  // the operand that is not shared
+  eg::ClassId other;   // the operand that is not shared
+  eg::ClassId shared;  // the other
   eg::ClassId product;
+  eg::ClassId c;  // of the product, when it was found
 };
 
 // The last dim of an operand that is neither summed nor a batch dim.
@@ -41,15 +44,15 @@ std::optional<int> LastFree(const DotGeneralAttrs& attrs, bool rhs, int rank) {
 
 class Merger {
  public:
-  Merger(TensorEGraph* tensors, RuleCount* count)
-      : tensors_(*tensors), count_(*count) {}
+  Merger(TensorEGraph* tensors, RuleCount* count, eg::RuleId rule)
+      : tensors_(*tensors), count_(*count), rule_(rule) {}
 
   void Run() {
     const eg::OpId dot = tensors_.OpOf(Op::kDotGeneral, 2);
     tensors_.graph().SyncOps();
     for (const eg::NodeId node : tensors_.graph().NodesOf(dot)) Add(node);
     for (auto& [key, members] : groups_) {
-      std::ranges::sort(members, {}, &Member::product);
+      std::ranges::sort(members, {}, &Member::c);
       const std::span<const Member> all(members);
       for (size_t i = 0; i < all.size(); i += kMostMembers) {
         const auto some =
@@ -75,6 +78,7 @@ class Merger {
   void Add(eg::NodeId node) {
     const std::vector<eg::ClassId> operands = tensors_.operands(node);
     const auto& attrs = tensors_.attributes(node).Get<DotGeneralAttrs>();
+    const std::vector<eg::ClassId> written = tensors_.WrittenOperands(node);
     const eg::Value attributes = tensors_.graph().args(node)[2];
     for (const bool rhs : {false, true}) {
       const eg::ClassId other = operands[rhs ? 1 : 0];
@@ -85,7 +89,9 @@ class Merger {
       Shape rest = type->shape;
       rest[*axis] = 0;
       groups_[{operands[rhs ? 0 : 1], rhs, attributes, shapes_.Number(rest)}]
-          .push_back({other, tensors_.graph().class_of(node)});
+          .push_back({written[rhs ? 1 : 0], written[rhs ? 0 : 1],
+                      eg::ClassId(node.value()),
+                      tensors_.graph().class_of(node)});
     }
   }
 
@@ -97,11 +103,12 @@ class Merger {
     const int axis = *LastFree(attrs, key.other_is_rhs, rank);
     std::vector<eg::ClassId> others;
     for (const Member& member : members) others.push_back(member.other);
-    const uint32_t limit = graph.node_limit();
+    const size_t enodes = graph.num_enodes();
     const eg::ClassId all =
         tensors_.Add(Op::kConcat, others, AxisAttrs{.axis = axis});
-    const eg::ClassId operands[2] = {key.other_is_rhs ? key.shared : all,
-                                     key.other_is_rhs ? all : key.shared};
+    const eg::ClassId shared = members.front().shared;
+    const eg::ClassId operands[2] = {key.other_is_rhs ? shared : all,
+                                     key.other_is_rhs ? all : shared};
     const eg::ClassId product =
         tensors_.Add(Op::kDotGeneral, operands, attributes);
     if (tensors_.type(product) == nullptr) return;
@@ -125,21 +132,25 @@ class Merger {
       slice.starts[at] = start;
       slice.limits[at] = start = start + extent;
       const eg::ClassId part = tensors_.Add(Op::kSlice, {&product, 1}, slice);
-      count_.applications += graph.Union(member.product, part);
+      TensorEGraph::EqualIds equal;
+      if (member.shared != shared) equal.emplace_back(shared, member.shared);
+      count_.applications +=
+          UniteByCode(&tensors_, rule_, member.product, part, std::move(equal));
     }
-    count_.nodes += graph.node_limit() - limit;
+    count_.nodes += graph.num_enodes() - enodes;
   }
 
   TensorEGraph& tensors_;
   RuleCount& count_;
+  const eg::RuleId rule_;
   Interned<Shape> shapes_;
   std::map<Key, std::vector<Member>> groups_;
 };
 
 }  // namespace
 
-void MergeProducts(TensorEGraph* tensors, RuleCount* count) {
-  Merger(tensors, count).Run();
+void MergeProducts(TensorEGraph* tensors, RuleCount* count, eg::RuleId rule) {
+  Merger(tensors, count, rule).Run();
 }
 
 }  // namespace encore::opt

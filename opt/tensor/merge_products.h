@@ -8,24 +8,20 @@
 #ifndef ENCORE_OPT_TENSOR_MERGE_PRODUCTS_H_
 #define ENCORE_OPT_TENSOR_MERGE_PRODUCTS_H_
 
-#include <string_view>
-
+#include "encore/opt/egraph/core/ids.h"
 #include "encore/opt/tensor/rule_compiler.h"
-#include "encore/opt/tensor/rule_text.h"
 #include "encore/opt/tensor/tensor_egraph.h"
 
 namespace encore::opt {
-
-// Its name in reports and filters, beside those of the book.
-inline constexpr std::string_view kMergeProducts = "merge_products";
-inline constexpr RuleTag kMergeProductsTag = RuleTag::kExact;
 
 // Adds, for each class that is an operand of several dot_generals with the same
 // attributes, whose other operands agree but for the extent of their last free
 // dim, one product with these concatenated, and says that each is its slice.
 // Linear in the number of dot_generals but for sorting. REQUIRES a rebuilt
-// e-graph, and leaves one.
-void MergeProducts(TensorEGraph* tensors, RuleCount* count);
+// e-graph, and leaves one. `rule`: the number in the book of kMergeProducts
+// (coded_rules.h).
+void MergeProducts(TensorEGraph* tensors, RuleCount* count,
+                   egraph::RuleId rule);
 
 }  // namespace encore::opt
 

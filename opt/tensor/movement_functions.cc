@@ -18,7 +18,10 @@ bool NeverNegative(const FunctionCall& call, const Dim& dim) {
 bool Compose(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const p = call.attrs<TransposeAttrs>(0);
   const auto* const q = call.attrs<TransposeAttrs>(1);
-  if (p == nullptr || q == nullptr) return false;
+  if (p == nullptr || q == nullptr ||
+      !AreAxes(q->permutation, p->permutation.size())) {
+    return false;
+  }
   TransposeAttrs both;
   for (const int64_t axis : q->permutation) {
     both.permutation.push_back(p->permutation[axis]);
@@ -46,7 +49,9 @@ bool ComposeBroadcasts(const FunctionCall& call,
                        std::span<Attributes> results) {
   const auto* const b = call.attrs<BroadcastAttrs>(0);
   const auto* const c = call.attrs<BroadcastAttrs>(1);
-  if (b == nullptr || c == nullptr) return false;
+  if (b == nullptr || c == nullptr || !AreAxes(b->axes, c->axes.size())) {
+    return false;
+  }
   BroadcastAttrs both{.shape = c->shape};
   for (const int64_t axis : b->axes) both.axes.push_back(c->axes[axis]);
   results[0] = both;
@@ -58,7 +63,9 @@ bool ComposeBroadcasts(const FunctionCall& call,
 bool ComposeSlices(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const s = call.attrs<SliceAttrs>(0);
   const auto* const t = call.attrs<SliceAttrs>(1);
-  if (s == nullptr || t == nullptr) return false;
+  if (s == nullptr || t == nullptr || s->starts.size() != t->starts.size()) {
+    return false;
+  }
   SliceAttrs both{.strides = t->strides};
   for (size_t i = 0; i < s->starts.size(); ++i) {
     if (s->strides[i] != 1) return false;
@@ -74,7 +81,11 @@ bool SliceBeforeTranspose(const FunctionCall& call,
                           std::span<Attributes> results) {
   const auto* const p = call.attrs<TransposeAttrs>(0);
   const auto* const s = call.attrs<SliceAttrs>(1);
-  if (p == nullptr || s == nullptr) return false;
+  if (p == nullptr || s == nullptr ||
+      p->permutation.size() != s->starts.size() ||
+      !AreAxes(p->permutation, s->starts.size())) {
+    return false;
+  }
   SliceAttrs before = *s;
   for (size_t i = 0; i < p->permutation.size(); ++i) {
     const int64_t axis = p->permutation[i];
@@ -91,7 +102,10 @@ bool AxisBeforeTranspose(const FunctionCall& call,
                          std::span<Attributes> results) {
   const auto* const p = call.attrs<TransposeAttrs>(0);
   const auto* const c = call.attrs<AxisAttrs>(1);
-  if (p == nullptr || c == nullptr) return false;
+  if (p == nullptr || c == nullptr ||
+      !AreAxes({&c->axis, 1}, p->permutation.size())) {
+    return false;
+  }
   results[0] = AxisAttrs{.axis = p->permutation[c->axis]};
   return true;
 }
@@ -101,7 +115,10 @@ bool ReduceBeforeTranspose(const FunctionCall& call,
                            std::span<Attributes> results) {
   const auto* const p = call.attrs<TransposeAttrs>(0);
   const auto* const r = call.attrs<ReduceAttrs>(1);
-  if (p == nullptr || r == nullptr) return false;
+  if (p == nullptr || r == nullptr ||
+      !AreAxes(r->axes, p->permutation.size())) {
+    return false;
+  }
   ReduceAttrs before{.combiner = r->combiner};
   for (const int64_t axis : r->axes) {
     before.axes.push_back(p->permutation[axis]);
@@ -143,11 +160,18 @@ bool ComposeReductions(const FunctionCall& call,
   return true;
 }
 
+// Of c, s and the first operand of the concat: whether its axis is there.
+bool HasAxis(const FunctionCall& call, const AxisAttrs& c,
+             const SliceAttrs& s) {
+  return AreAxes({&c.axis, 1}, s.starts.size()) &&
+         AreAxes({&c.axis, 1}, static_cast<size_t>(call.shape(2).rank()));
+}
+
 // slice(concat(a, …) {c}) {s} that reads the first operand only.
 bool SliceInFirst(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const c = call.attrs<AxisAttrs>(0);
   const auto* const s = call.attrs<SliceAttrs>(1);
-  if (c == nullptr || s == nullptr) return false;
+  if (c == nullptr || s == nullptr || !HasAxis(call, *c, *s)) return false;
   const Dim& extent = call.shape(2)[static_cast<int>(c->axis)];
   if (!NeverNegative(call, extent - s->limits[c->axis])) return false;
   results[0] = *s;
@@ -158,7 +182,7 @@ bool SliceInFirst(const FunctionCall& call, std::span<Attributes> results) {
 bool SliceInSecond(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const c = call.attrs<AxisAttrs>(0);
   const auto* const s = call.attrs<SliceAttrs>(1);
-  if (c == nullptr || s == nullptr) return false;
+  if (c == nullptr || s == nullptr || !HasAxis(call, *c, *s)) return false;
   const Dim& extent = call.shape(2)[static_cast<int>(c->axis)];
   if (!NeverNegative(call, s->starts[c->axis] - extent)) return false;
   SliceAttrs shifted = *s;
@@ -173,7 +197,11 @@ bool JoinSlices(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const s = call.attrs<SliceAttrs>(0);
   const auto* const t = call.attrs<SliceAttrs>(1);
   const auto* const c = call.attrs<AxisAttrs>(2);
-  if (s == nullptr || t == nullptr || c == nullptr) return false;
+  if (s == nullptr || t == nullptr || c == nullptr ||
+      s->starts.size() != t->starts.size() ||
+      !AreAxes({&c->axis, 1}, s->starts.size())) {
+    return false;
+  }
   for (size_t i = 0; i < s->starts.size(); ++i) {
     if (s->strides[i] != t->strides[i]) return false;
     if (static_cast<int64_t>(i) == c->axis) {
@@ -194,7 +222,10 @@ bool TransposeBeforeBroadcast(const FunctionCall& call,
                               std::span<Attributes> results) {
   const auto* const b = call.attrs<BroadcastAttrs>(0);
   const auto* const p = call.attrs<TransposeAttrs>(1);
-  if (b == nullptr || p == nullptr) return false;
+  if (b == nullptr || p == nullptr ||
+      !AreAxes(p->permutation, b->shape.size())) {
+    return false;
+  }
   BroadcastAttrs after;
   TransposeAttrs before;
   for (size_t i = 0; i < p->permutation.size(); ++i) {
@@ -206,6 +237,49 @@ bool TransposeBeforeBroadcast(const FunctionCall& call,
   }
   results[0] = before;
   results[1] = after;
+  return true;
+}
+
+// broadcast(reshape(x) {r}) {b}, where the reshape only puts in dims of extent
+// 1: the broadcast of x.
+bool BroadcastWithoutOnes(const FunctionCall& call,
+                          std::span<Attributes> results) {
+  const auto* const r = call.attrs<ReshapeAttrs>(0);
+  const auto* const b = call.attrs<BroadcastAttrs>(1);
+  const Shape& x = call.shape(2);
+  if (r == nullptr || b == nullptr || r->shape.size() != b->axes.size()) {
+    return false;
+  }
+  BroadcastAttrs own{.shape = b->shape};
+  for (size_t i = 0; i < r->shape.size(); ++i) {
+    const int at = static_cast<int>(own.axes.size());
+    if (at < x.rank() && r->shape[i] == x[at]) {
+      own.axes.push_back(b->axes[i]);
+    } else if (!(r->shape[i] == Dim(1))) {
+      return false;
+    }
+  }
+  results[0] = own;
+  return own.axes.size() == static_cast<size_t>(x.rank());
+}
+
+// slice(reverse(x) {r}) {s}, of r, s, x: the slice of x.
+bool SliceBeforeReverse(const FunctionCall& call,
+                        std::span<Attributes> results) {
+  const auto* const r = call.attrs<AxesAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  const Shape& x = call.shape(2);
+  if (r == nullptr || s == nullptr ||
+      s->starts.size() != static_cast<size_t>(x.rank())) {
+    return false;
+  }
+  SliceAttrs before = *s;
+  for (const int64_t axis : r->axes) {
+    if (axis < 0 || axis >= x.rank() || s->strides[axis] != 1) return false;
+    before.starts[axis] = x[static_cast<int>(axis)] - s->limits[axis];
+    before.limits[axis] = x[static_cast<int>(axis)] - s->starts[axis];
+  }
+  results[0] = before;
   return true;
 }
 
@@ -237,6 +311,14 @@ constexpr AttributeFunction kFunctions[] = {
     {"transpose_before_broadcast", "aa", 2,
      "The transpose of what is broadcast, and the broadcast.",
      TransposeBeforeBroadcast},
+    {"broadcast_without_ones", "aat", 1,
+     "Of a reshape that puts in dims of extent 1, and its broadcast: one "
+     "broadcast of the tensor.",
+     BroadcastWithoutOnes},
+    {"slice_before_reverse", "aat", 1,
+     "Of a reverse, the unstrided slice of it, and what is reversed: that "
+     "one's slice.",
+     SliceBeforeReverse},
 };
 
 }  // namespace

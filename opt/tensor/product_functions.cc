@@ -106,7 +106,10 @@ bool TransposedProduct(const FunctionCall& call,
   const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
                                      call.shape(2), call.shape(3), &next);
   const auto* const p = call.attrs<TransposeAttrs>(1);
-  if (!product || p == nullptr) return false;
+  if (!product || p == nullptr ||
+      !AreAxes(p->permutation, product->result.size())) {
+    return false;
+  }
   Labels want;
   for (const int64_t axis : p->permutation) {
     want.push_back(product->result[axis]);
@@ -129,7 +132,10 @@ Labels Transposed(const Labels& labels, const TransposeAttrs& p) {
 bool TransposedLhs(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const d = call.attrs<DotGeneralAttrs>(0);
   const auto* const p = call.attrs<TransposeAttrs>(1);
-  if (d == nullptr || p == nullptr) return false;
+  if (d == nullptr || p == nullptr ||
+      !AreAxes(p->permutation, static_cast<size_t>(call.shape(2).rank()))) {
+    return false;
+  }
   int next = 0;
   const Labels a = NewLabels(call.shape(2).rank(), &next);
   const auto product =
@@ -151,7 +157,11 @@ bool TransposedRhs(const FunctionCall& call, std::span<Attributes> results) {
   int next = 0;
   const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
                                      call.shape(2), call.shape(3), &next);
-  if (!product || p == nullptr) return false;
+  if (!product || p == nullptr ||
+      p->permutation.size() != product->rhs.size() ||
+      !AreAxes(p->permutation, product->rhs.size())) {
+    return false;
+  }
   Labels b(product->rhs.size());
   for (size_t i = 0; i < b.size(); ++i) b[p->permutation[i]] = product->rhs[i];
   const auto made =
@@ -167,6 +177,7 @@ bool TransposedRhs(const FunctionCall& call, std::span<Attributes> results) {
 // A broadcast over `from` as one over `to`, in shape `shape`.
 bool MoveBroadcast(const BroadcastAttrs& b, const Labels& from,
                    const Labels& to, const Shape& shape, Attributes* moved) {
+  if (!AreAxes(b.axes, from.size())) return false;
   BroadcastAttrs made{.shape = shape.dims()};
   for (const int64_t axis : b.axes) {
     const auto at = std::ranges::find(to, from[axis]);
@@ -207,6 +218,17 @@ bool FactorTo(const FunctionCall& call, std::span<Attributes> results) {
                        (*product).*kOperand, call.shape(kShape), &results[0]);
 }
 
+// dot_general(mul(a, broadcast(v) {w}), b) {d}, or with b scaled: of d, w, a,
+// b; the broadcast that scales the other operand, where it has all of v's dims.
+template <Labels LabelledProduct::* kFrom, Labels LabelledProduct::* kTo,
+          int kShape>
+bool FactorAcross(const FunctionCall& call, std::span<Attributes> results) {
+  const auto product = ScaledProduct(call);
+  return product &&
+         MoveBroadcast(*call.attrs<BroadcastAttrs>(1), (*product).*kFrom,
+                       (*product).*kTo, call.shape(kShape), &results[0]);
+}
+
 // reduce(mul(broadcast(a) {v}, broadcast(b) {w})) {r}, a sum, of r, v, w, a, b:
 // the dot_general of a and b, where each dim that is summed is in both.
 bool ProductOfBroadcasts(const FunctionCall& call,
@@ -221,6 +243,10 @@ bool ProductOfBroadcasts(const FunctionCall& call,
   Labels operands[2], want;
   for (int k = 0; k < 2; ++k) {
     const BroadcastAttrs& b = k == 0 ? *v : *w;
+    if (b.axes.size() != static_cast<size_t>(call.shape(3 + k).rank()) ||
+        !AreAxes(b.axes, b.shape.size())) {
+      return false;
+    }
     for (size_t i = 0; i < b.axes.size(); ++i) {
       // An extent of 1 that is repeated is another dim.
       if (!(call.shape(3 + k)[static_cast<int>(i)] == b.shape[b.axes[i]])) {
@@ -266,6 +292,12 @@ constexpr AttributeFunction kFunctions[] = {
      FactorTo<&LabelledProduct::lhs, 2>},
     {"factor_to_rhs", "aatt", 1, "A factor of a·b as one of b.",
      FactorTo<&LabelledProduct::rhs, 3>},
+    {"factor_across_lhs", "aatt", 1,
+     "A factor of a, in dims of b, as one of b.",
+     FactorAcross<&LabelledProduct::lhs, &LabelledProduct::rhs, 3>},
+    {"factor_across_rhs", "aatt", 1,
+     "A factor of b, in dims of a, as one of a.",
+     FactorAcross<&LabelledProduct::rhs, &LabelledProduct::lhs, 2>},
     {"product_of_broadcasts", "aaatt", 2,
      "The dot_general that a sum of products of broadcasts is.",
      ProductOfBroadcasts},

@@ -30,7 +30,8 @@ std::optional<SummedProduct> SumOf(const FunctionCall& call) {
   auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0), call.shape(2),
                                call.shape(3), &next);
   const auto* const r = call.attrs<ReduceAttrs>(1);
-  if (!product || r == nullptr || r->combiner != Combiner::kSum) {
+  if (!product || r == nullptr || r->combiner != Combiner::kSum ||
+      !AreAxes(r->axes, product->result.size())) {
     return std::nullopt;
   }
   SummedProduct sum;
@@ -106,17 +107,59 @@ bool SliceProduct(const FunctionCall& call, std::span<Attributes> results) {
   const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
                                      call.shape(2), call.shape(3), &next);
   const auto* const s = call.attrs<SliceAttrs>(1);
-  if (!product || s == nullptr) return false;
+  if (!product || s == nullptr || s->starts.size() != product->result.size()) {
+    return false;
+  }
   results[0] = SliceOf(call.shape(2), product->lhs, product->result, *s);
   results[1] = SliceOf(call.shape(3), product->rhs, product->result, *s);
   return true;
+}
+
+// A slice of one operand, along dims that are its alone, as one of the product.
+bool SliceAfter(const FunctionCall& call, bool rhs,
+                std::span<Attributes> results) {
+  int next = 0;
+  const auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0),
+                                     call.shape(2), call.shape(3), &next);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  if (!product || s == nullptr) return false;
+  const Labels& own = rhs ? product->rhs : product->lhs;
+  const Labels& other = rhs ? product->lhs : product->rhs;
+  const Shape& shape = call.shape(rhs ? 3 : 2);
+  if (s->starts.size() != own.size()) return false;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const bool whole = s->starts[i] == Dim(0) && s->strides[i] == 1 &&
+                       s->limits[i] == shape[static_cast<int>(i)];
+    if (!whole && Contains(other, own[i])) return false;
+  }
+  SliceAttrs after;
+  for (const int label : product->result) {
+    const auto at = std::ranges::find(own, label) - own.begin();
+    const bool is_own = static_cast<size_t>(at) < own.size();
+    const auto in_other = std::ranges::find(other, label) - other.begin();
+    after.starts.push_back(is_own ? s->starts[at] : Dim(0));
+    after.strides.push_back(is_own ? s->strides[at] : 1);
+    after.limits.push_back(
+        is_own ? s->limits[at]
+               : call.shape(rhs ? 2 : 3)[static_cast<int>(in_other)]);
+  }
+  results[0] = std::move(after);
+  return true;
+}
+
+bool SliceLhsAfter(const FunctionCall& call, std::span<Attributes> results) {
+  return SliceAfter(call, false, results);
+}
+
+bool SliceRhsAfter(const FunctionCall& call, std::span<Attributes> results) {
+  return SliceAfter(call, true, results);
 }
 
 // The axis of `to` that has the label of axis c of `from`, where only one of
 // the operands has it.
 bool MoveAxis(const AxisAttrs* c, const LabelledProduct& product,
               const Labels& from, const Labels& to, Attributes* moved) {
-  if (c == nullptr || c->axis >= static_cast<int64_t>(from.size())) {
+  if (c == nullptr || !AreAxes({&c->axis, 1}, from.size())) {
     return false;
   }
   const int label = from[c->axis];
@@ -197,6 +240,10 @@ bool SplitContracted(const FunctionCall& call, std::span<Attributes> results) {
   if (at == d->contract.lhs.end()) return false;
   const int64_t axis = d->contract.rhs[at - d->contract.lhs.begin()];
   const Shape& x = call.shape(4);
+  if (!AreAxes({&axis, 1}, static_cast<size_t>(x.rank())) ||
+      !AreAxes({&c->axis, 1}, static_cast<size_t>(call.shape(2).rank()))) {
+    return false;
+  }
   SliceAttrs whole{.limits = x.dims()};
   whole.starts.assign(x.rank(), Dim(0));
   whole.strides.assign(x.rank(), 1);
@@ -217,7 +264,9 @@ bool GatherBeforeLhs(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const g = call.attrs<GatherAttrs>(1);
   if (!product || g == nullptr || g->start_index_map.size() != 1 ||
       g->collapsed_slice_dims != g->start_index_map ||
-      !g->operand_batching_dims.empty()) {
+      !g->operand_batching_dims.empty() ||
+      g->slice_sizes.size() != product->result.size() ||
+      !AreAxes(g->start_index_map, product->result.size())) {
     return false;
   }
   const int64_t axis = g->start_index_map[0];
@@ -236,7 +285,12 @@ bool GatherBeforeLhs(const FunctionCall& call, std::span<Attributes> results) {
   const Labels rest = Without(product->result, {taken});
   // Where slices go in the result is the gather's to say.
   Labels want(indices.size() + rest.size(), -1);
+  if (g->offset_dims.size() != rest.size() ||
+      !AreAxes(g->offset_dims, want.size())) {
+    return false;
+  }
   for (size_t i = 0; i < rest.size(); ++i) want[g->offset_dims[i]] = rest[i];
+  if (std::ranges::count(want, -1) != std::ssize(indices)) return false;
   auto from = indices.begin();
   for (int& label : want) {
     if (label == -1) label = *from++;
@@ -270,6 +324,10 @@ constexpr AttributeFunction kFunctions[] = {
      SumBoth},
     {"slice_product", "aatt", 2, "A slice of a·b as slices of a and b.",
      SliceProduct},
+    {"slice_lhs_after", "aatt", 1, "A slice of a alone as one of a·b.",
+     SliceLhsAfter},
+    {"slice_rhs_after", "aatt", 1, "A slice of b alone as one of a·b.",
+     SliceRhsAfter},
     {"concat_of_lhs", "aatt", 1, "A concat of a as one of a·b.", ConcatOfLhs},
     {"concat_of_rhs", "aatt", 1, "A concat of b as one of a·b.", ConcatOfRhs},
     {"concat_to_lhs", "aatt", 1, "A concat of a·b as one of a.", ConcatToLhs},

@@ -13,6 +13,7 @@
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/core/language.h"
 #include "encore/opt/tensor/attribute_functions.h"
+#include "encore/opt/tensor/composites/decomposition.h"
 
 namespace encore::opt {
 namespace {
@@ -33,6 +34,10 @@ std::optional<std::vector<Attributes>> Call(const AttributeFunction& function,
         break;
       case 'a':
         arguments[i].attributes = &tensors.AttributesOf(args[i]);
+        break;
+      case 'n':
+        arguments[i].number =
+            tensors.graph().language().literals().AsF64(args[i]);
         break;
       default:
         arguments[i].integer =
@@ -55,6 +60,7 @@ eg::PrimitiveId AddFunction(const AttributeFunction& function, int i,
   for (const char parameter : function.parameters) {
     info.args.push_back(parameter == 't'   ? tensors->tensor_sort()
                         : parameter == 'a' ? tensors->attributes_sort()
+                        : parameter == 'n' ? eg::kF64Sort
                                            : eg::kI64Sort);
   }
   info.result =
@@ -78,6 +84,7 @@ struct Production {
     std::vector<uint32_t> operands;      // earlier nodes
     std::optional<uint32_t> attributes;  // a slot's value
     Attributes values;                   // where that is none
+    bool decomposed = false;  // the composite's decomposition, not it
   };
   struct Goal {
     uint32_t node;
@@ -108,44 +115,72 @@ bool CheckGoal(const Production& production, const TensorEGraph& tensors,
   return false;
 }
 
-void Apply(const Production& production, TensorEGraph* tensors,
-           RuleCount* count, eg::EGraph* graph,
-           std::span<const eg::Value> slots) {
-  for (const Production::Goal& goal : production.goals) {
-    const TensorType* const type =
-        tensors->type(eg::ClassId(slots[goal.argument]));
-    if (production.wide_only && IsNarrowFloat(type)) return;
+// An application: a call for each goal, which gives what is to be united with
+// the goal's class. The first makes all nodes.
+class Application {
+ public:
+  Application(Production production, TensorEGraph* tensors, RuleCount* count)
+      : production_(std::move(production)),
+        tensors_(*tensors),
+        count_(*count) {}
+
+  // Nothing where the rule does not fire, or is wrong.
+  std::optional<eg::Value> Give(size_t goal, eg::EGraph* graph,
+                                std::span<const eg::Value> slots) {
+    if (goal == 0 && !Make(graph, slots)) return std::nullopt;
+    const auto [node, argument] = production_.goals[goal];
+    const eg::ClassId wanted(slots[argument]), made = made_[node];
+    if (!CheckGoal(production_, tensors_, graph, made, wanted)) {
+      return std::nullopt;
+    }
+    count_.applications += !graph->Same(wanted, made);
+    if (graph->proofs() != nullptr) {
+      tensors_.SetPremises(wanted, made, equal_ids_);
+    }
+    return made.value();
   }
-  std::vector<eg::ClassId> made;
-  for (const Production::Node& node : production.nodes) {
-    if (node.argument) {
-      made.push_back(graph->Find(eg::ClassId(slots[*node.argument])));
-      continue;
+
+ private:
+  bool Make(eg::EGraph* graph, std::span<const eg::Value> slots) {
+    for (const Production::Goal& goal : production_.goals) {
+      const TensorType* const type =
+          tensors_.type(eg::ClassId(slots[goal.argument]));
+      if (production_.wide_only && IsNarrowFloat(type)) return false;
     }
-    std::vector<eg::ClassId> operands;
-    for (const uint32_t operand : node.operands) {
-      operands.push_back(made[operand]);
+    made_.clear();
+    for (const Production::Node& node : production_.nodes) {
+      if (node.argument) {
+        made_.push_back(eg::ClassId(slots[*node.argument]));
+        continue;
+      }
+      std::vector<eg::ClassId> operands;
+      for (const uint32_t operand : node.operands) {
+        operands.push_back(made_[operand]);
+      }
+      const size_t enodes = graph->num_enodes();
+      const Attributes attributes =
+          node.attributes ? tensors_.AttributesOf(slots[*node.attributes])
+                          : node.values;
+      made_.push_back(
+          node.decomposed
+              ? AddDecomposition(&tensors_, node.op, operands, attributes)
+              : tensors_.AddSimplified(node.op, operands, attributes));
+      count_.nodes += graph->num_enodes() - enodes;
+      const eg::ClassId c = made_.back();
+      if (tensors_.type(c) == nullptr) {
+        return CheckGoal(production_, tensors_, graph, c, c);
+      }
     }
-    const uint32_t limit = graph->node_limit();
-    made.push_back(tensors->AddSimplified(
-        node.op, operands,
-        node.attributes ? tensors->AttributesOf(slots[*node.attributes])
-                        : node.values));
-    count->nodes += graph->node_limit() - limit;
-    const eg::ClassId c = made.back();
-    if (tensors->type(c) == nullptr) {
-      CheckGoal(production, *tensors, graph, c, c);
-      return;
-    }
+    equal_ids_ = tensors_.TakeEqualIds();
+    return true;
   }
-  for (const Production::Goal& goal : production.goals) {
-    const eg::ClassId wanted(slots[goal.argument]);
-    if (!CheckGoal(production, *tensors, graph, made[goal.node], wanted)) {
-      return;
-    }
-    count->applications += graph->Union(wanted, made[goal.node]);
-  }
-}
+
+  const Production production_;
+  TensorEGraph& tensors_;
+  RuleCount& count_;
+  std::vector<eg::ClassId> made_;  // by node of the production
+  TensorEGraph::EqualIds equal_ids_;
+};
 
 // One text rule with one operator in place of the one it ranges over.
 class RuleCompiler {
@@ -167,22 +202,29 @@ class RuleCompiler {
     for (const RuleClause& clause : rule_.clauses) {
       ENCORE_RETURN_IF_ERROR(AddClause(clause));
     }
-    auto production = std::make_shared<Production>();
-    production->name = NameOf(rule_, ranged_);
-    production->wide_only =
-        floats_ == RoundedFloats::kWide && rule_.tag != RuleTag::kExact;
+    Production production;
+    production.name = NameOf(rule_, ranged_);
+    // Decompositions compute with wider floats what is narrow.
+    production.wide_only =
+        rule_.tag == RuleTag::kDefinition ||
+        (floats_ == RoundedFloats::kWide && rule_.tag != RuleTag::kExact);
     nodes_of_terms_.resize(rule_.terms.size());
     for (const RuleSide& side : rule_.right) {
-      ENCORE_RETURN_IF_ERROR(Produce(side, production.get()));
+      ENCORE_RETURN_IF_ERROR(Produce(side, &production));
     }
-    builder_.Call(
-        eg::kUnitSort,
-        [production, tensors = tensors_, count = count_](
-            eg::EGraph* graph, std::span<const eg::Value> slots) {
-          Apply(*production, tensors, count, graph, slots);
-          return std::optional<eg::Value>(graph->unit().value());
-        },
-        arguments_);
+    const std::vector<Production::Goal> goals = production.goals;
+    const auto application =
+        std::make_shared<Application>(std::move(production), tensors_, count_);
+    for (size_t i = 0; i < goals.size(); ++i) {
+      const eg::Slot made = builder_.Call(
+          tensors_->tensor_sort(),
+          [application, i](eg::EGraph* graph,
+                           std::span<const eg::Value> slots) {
+            return application->Give(i, graph, slots);
+          },
+          arguments_);
+      builder_.Union(arguments_[goals[i].argument], made);
+    }
     return std::move(builder_).Build(tensors_->graph().language());
   }
 
@@ -302,7 +344,10 @@ class RuleCompiler {
                                             const RuleCall& call) {
     std::string kinds;
     std::vector<eg::Slot> slots;
+    eg::LiteralPool& literals = tensors_->graph().language().literals();
     for (const RuleArgument& argument : call.arguments) {
+      const bool number = slots.size() < function.parameters.size() &&
+                          function.parameters[slots.size()] == 'n';
       switch (argument.kind) {
         case RuleArgument::Kind::kTensor:
           kinds += 't';
@@ -316,16 +361,23 @@ class RuleCompiler {
           slots.push_back(AttributesVariable(argument.name));
           break;
         case RuleArgument::Kind::kInteger:
-          kinds += 'i';
-          slots.push_back(builder_.Constant(
-              eg::kI64Sort,
-              tensors_->graph().language().literals().I64(argument.integer)));
+          kinds += number ? 'n' : 'i';
+          slots.push_back(
+              number ? builder_.Constant(eg::kF64Sort,
+                                         literals.F64(argument.value()))
+                     : builder_.Constant(eg::kI64Sort,
+                                         literals.I64(argument.integer)));
+          break;
+        case RuleArgument::Kind::kNumber:
+          kinds += 'n';
+          slots.push_back(
+              builder_.Constant(eg::kF64Sort, literals.F64(argument.number)));
       }
     }
     if (kinds == function.parameters) return slots;
-    return Error(StrCat(function.name, " takes ", Quote(function.parameters),
-                        ", not ", Quote(kinds),
-                        " (t a tensor, a attributes, i an integer)"));
+    return Error(StrCat(
+        function.name, " takes ", Quote(function.parameters), ", not ",
+        Quote(kinds), " (t a tensor, a attributes, i an integer, n a number)"));
   }
 
   Status AddClause(const RuleClause& clause) {
@@ -355,9 +407,12 @@ class RuleCompiler {
   }
 
   Status Produce(const RuleSide& side, Production* production) {
-    for (const uint32_t number : TermsBelow(side.term)) {
+    const bool decomposed = rule_.terms[side.term].decomposition;
+    const uint32_t root = decomposed ? rule_.left[0].term : side.term;
+    for (const uint32_t number : TermsBelow(root)) {
       const RuleTerm& term = rule_.terms[number];
       Production::Node node;
+      node.decomposed = decomposed && number == root;
       if (!term.variable.empty()) {
         if (!tensors_by_name_.contains(term.variable)) {
           return Error(StrCat("%", term.variable, " is bound by no pattern"));
@@ -377,8 +432,8 @@ class RuleCompiler {
     if (!tensors_by_name_.contains(name)) {
       return Error(StrCat("%", name, " is bound by no pattern"));
     }
-    production->goals.push_back({.node = nodes_of_terms_[side.term],
-                                 .argument = ArgumentOf(Tensor(name))});
+    production->goals.push_back(
+        {.node = nodes_of_terms_[root], .argument = ArgumentOf(Tensor(name))});
     return OkStatus();
   }
 

@@ -9,6 +9,7 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/attribute_text.h"
+#include "encore/opt/tensor/composites/decomposition_pattern.h"
 
 namespace encore::opt {
 namespace {
@@ -83,7 +84,13 @@ class Parser {
     ENCORE_RETURN_IF_ERROR(ParseSides(&rule_.left));
     const bool both = lexer_.Accept("<");
     ENCORE_RETURN_IF_ERROR(lexer_.Expect("->"));
-    ENCORE_RETURN_IF_ERROR(ParseSides(&rule_.right));
+    if (lexer_.AcceptName("decomposition")) {
+      RuleTerm term;
+      term.decomposition = true;
+      rule_.right.push_back({.name = "", .term = AddTerm(std::move(term))});
+    } else {
+      ENCORE_RETURN_IF_ERROR(ParseSides(&rule_.right));
+    }
     while (lexer_.AcceptName("where")) ENCORE_RETURN_IF_ERROR(ParseClause());
     ENCORE_RETURN_IF_ERROR(lexer_.Expect("}"));
     return AddRule(offset, both, rules);
@@ -102,8 +109,15 @@ class Parser {
       }
     }
     TextRule back = rule_;
+    if (rule_.terms[rule_.right[0].term].decomposition) {
+      ENCORE_RETURN_IF_ERROR(CheckDecomposition(offset));
+      if (both) {
+        ENCORE_ASSIGN_OR_RETURN(back, RecognitionOf(rule_));
+      }
+    } else {
+      std::swap(back.left, back.right);
+    }
     back.name = StrCat(rule_.name, "_back");
-    std::swap(back.left, back.right);
     rules->push_back(std::move(rule_));
     if (both) rules->push_back(std::move(back));
     for (size_t i = rules->size() - (both ? 2 : 1); i < rules->size(); ++i) {
@@ -112,6 +126,24 @@ class Parser {
                             StrCat("a second rule called ", (*rules)[i].name));
     }
     return OkStatus();
+  }
+
+  // A decomposition is that of one composite, of variables.
+  Status CheckDecomposition(size_t offset) const {
+    const RuleTerm& left = rule_.terms[rule_.left[0].term];
+    const bool of_variables =
+        std::ranges::all_of(left.operands, [&](uint32_t operand) {
+          return !rule_.terms[operand].variable.empty();
+        });
+    if (rule_.left.size() == 1 && left.variable.empty() && !left.ranged &&
+        Info(left.op).level == OpLevel::kComposite && of_variables &&
+        rule_.tag == RuleTag::kDefinition) {
+      return OkStatus();
+    }
+    return lexer_.ErrorAt(
+        offset, StrCat("rule ", rule_.name,
+                       ": a decomposition is the definition of one composite "
+                       "of variables"));
   }
 
   Status ParseTag() {
@@ -220,6 +252,11 @@ class Parser {
     if (!lexer_.Is("{")) return OkStatus();
     Lexer ahead = lexer_;
     ahead.Next();
+    if (ahead.Accept("}")) {
+      lexer_ = ahead;
+      term->attributes = DefaultAttributes(Info(term->op).attributes);
+      return OkStatus();
+    }
     const Token name = ahead.Next();
     if (name.kind == TokenKind::kName && ahead.Is("=")) {
       Attributes attributes = DefaultAttributes(Info(term->op).attributes);
@@ -257,15 +294,32 @@ class Parser {
         argument.kind = RuleArgument::Kind::kAttributes;
         argument.name = lexer_.Next().text;
       } else {
-        argument.kind = RuleArgument::Kind::kInteger;
-        ENCORE_ASSIGN_OR_RETURN(argument.integer,
-                                lexer_.ExpectInteger("an argument"));
+        ENCORE_RETURN_IF_ERROR(ParseNumber(&argument));
       }
       call.arguments.push_back(std::move(argument));
       if (!lexer_.Accept(",")) break;
     }
     ENCORE_RETURN_IF_ERROR(lexer_.Expect(")"));
     return call;
+  }
+
+  Status ParseNumber(RuleArgument* argument) {
+    Lexer ahead = lexer_;
+    const bool negative = ahead.Accept("-");
+    const Token token = ahead.Next();
+    const std::string text = StrCat(negative ? "-" : "", token.text);
+    if (const auto integer = ParseInt64(text)) {
+      argument->kind = RuleArgument::Kind::kInteger;
+      argument->integer = *integer;
+    } else if (const auto number = ParseDouble(text);
+               number && token.kind == TokenKind::kNumber) {
+      argument->kind = RuleArgument::Kind::kNumber;
+      argument->number = *number;
+    } else {
+      return lexer_.Expected("an argument");
+    }
+    lexer_ = ahead;
+    return OkStatus();
   }
 
   Status ParseClause() {

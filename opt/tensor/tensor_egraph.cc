@@ -1,5 +1,6 @@
 #include "encore/opt/tensor/tensor_egraph.h"
 
+#include <iterator>
 #include <memory>
 
 #include "encore/ir/build/simplify.h"
@@ -58,8 +59,8 @@ class TensorEGraph::Facts : public eg::FactAnalysis<TensorFact> {
   TensorEGraph* owner_;
 };
 
-TensorEGraph::TensorEGraph(std::span<const Symbol> symbols)
-    : symbols_(symbols) {
+TensorEGraph::TensorEGraph(std::span<const Symbol> symbols, bool reasons)
+    : symbols_(symbols), graph_(eg::Language(), {.explanations = reasons}) {
   for (const Symbol& symbol : symbols_) {
     ENCORE_CHECK(scratch_.AddSymbol(symbol).ok());
   }
@@ -110,51 +111,105 @@ const Attributes& TensorEGraph::AttributesOf(eg::Value value) const {
       graph_.language().literals().AsCustom(value))];
 }
 
-eg::ClassId TensorEGraph::Add(Op op, std::span<const eg::ClassId> operands,
-                              const Attributes& attributes) {
-  const eg::OpId id = OpOf(op, static_cast<int>(operands.size()));
+std::vector<eg::Value> TensorEGraph::ColumnsOf(
+    Op op, std::span<const eg::ClassId> operands,
+    const Attributes& attributes) {
   std::vector<eg::Value> columns;
   for (const eg::ClassId operand : operands) columns.push_back(operand.value());
   if (HasFields(op)) columns.push_back(InternAttributes(attributes));
-  return graph_.Add(id, columns);
+  return columns;
+}
+
+eg::ClassId TensorEGraph::Add(Op op, std::span<const eg::ClassId> operands,
+                              const Attributes& attributes) {
+  return graph_.AddWritten(OpOf(op, static_cast<int>(operands.size())),
+                           ColumnsOf(op, operands, attributes));
+}
+
+// Values are those of a graph with nothing but inputs of the operands' types:
+// what is there then does not depend on what computes them.
+ValueId TensorEGraph::ScratchInput(uint32_t type, size_t number) {
+  if (scratch_inputs_.size() <= type) scratch_inputs_.resize(type + 1);
+  std::vector<ValueId>& inputs = scratch_inputs_[type];
+  while (inputs.size() <= number) {
+    inputs.push_back(*scratch_.AddInput(StrCat(scratch_.arguments().size()),
+                                        type_pool_[type]));
+  }
+  return inputs[number];
 }
 
 eg::ClassId TensorEGraph::AddSimplified(Op op,
                                         std::span<const eg::ClassId> operands,
                                         const Attributes& attributes) {
-  // A graph with nothing but arguments of the operands' types: what is there
-  // then does not depend on what computes them.
-  Graph scratch = scratch_.NewBody("");
-  std::map<eg::ClassId, ValueId> values;
-  std::vector<eg::ClassId> classes;
+  const auto there = graph_.Lookup(OpOf(op, static_cast<int>(operands.size())),
+                                   ColumnsOf(op, operands, attributes));
+  if (there) {
+    return graph_.proofs() == nullptr ? *there : Add(op, operands, attributes);
+  }
   PendingNode pending{op, {}, attributes};
+  struct Known {
+    eg::ClassId c, operand;  // the first operand of the class, as it was given
+    ValueId value;
+  };
+  std::vector<Known> values;
+  EqualIds equal;
   for (const eg::ClassId operand : operands) {
     const eg::ClassId c = graph_.Find(operand);
-    const auto [it, fresh] = values.try_emplace(c);
-    if (fresh) {
-      if (type(c) == nullptr) return Add(op, operands, attributes);
-      it->second = *scratch.AddInput(StrCat("x", classes.size()), *type(c));
-      classes.push_back(c);
+    const uint32_t type = fact(c).type;
+    if (type == TensorFact::kNone) return Add(op, operands, attributes);
+    size_t others = 0;  // of the type
+    auto known = values.begin();
+    for (; known != values.end() && known->c != c; ++known) {
+      others += fact(known->c).type == type;
     }
-    pending.operands.push_back(it->second);
+    if (known == values.end()) {
+      values.push_back({c, operand, ScratchInput(type, others)});
+      known = std::prev(values.end());
+    }
+    if (known->operand != operand) equal.emplace_back(known->operand, operand);
+    pending.operands.push_back(known->value);
   }
+  const auto operand_of = [&](ValueId value) {
+    return std::ranges::find(values, value, &Known::value)->operand;
+  };
+  bool changed = false;
   for (int i = 0; i < kMaxSimplifications; ++i) {
     const auto types =
-        scratch.Infer(pending.op, pending.operands, pending.attributes);
+        scratch_.Infer(pending.op, pending.operands, pending.attributes);
     if (!types.ok() || types->size() != 1) break;
-    Simplified better = SimplifyNode(scratch, pending, types->front());
-    if (const ValueId* there = std::get_if<ValueId>(&better)) {
-      return classes[scratch.producer(*there).value()];
+    Simplified better = SimplifyNode(scratch_, pending, types->front());
+    if (const ValueId* value = std::get_if<ValueId>(&better)) {
+      KeepEqualIds(equal);
+      return operand_of(*value);
     }
     PendingNode* const node = std::get_if<PendingNode>(&better);
     if (node == nullptr) break;
     pending = std::move(*node);
+    changed = true;
   }
+  if (!changed) return Add(op, operands, attributes);
+  KeepEqualIds(equal);
   std::vector<eg::ClassId> final_operands;
   for (const ValueId operand : pending.operands) {
-    final_operands.push_back(classes[scratch.producer(operand).value()]);
+    final_operands.push_back(operand_of(operand));
   }
   return Add(pending.op, final_operands, pending.attributes);
+}
+
+void TensorEGraph::KeepEqualIds(const EqualIds& equal) {
+  if (graph_.proofs() == nullptr) return;
+  equal_ids_.insert(equal_ids_.end(), equal.begin(), equal.end());
+}
+
+void TensorEGraph::SetPremises(eg::ClassId left, eg::ClassId right,
+                               EqualIds equal) {
+  if (!equal.empty()) premises_[{left, right}] = std::move(equal);
+}
+
+TensorEGraph::EqualIds TensorEGraph::PremisesOf(eg::ClassId left,
+                                                eg::ClassId right) const {
+  const auto it = premises_.find({left, right});
+  return it == premises_.end() ? EqualIds() : it->second;
 }
 
 eg::ClassId TensorEGraph::AddArgument(uint32_t number, const TensorType& type,
@@ -202,6 +257,15 @@ std::vector<eg::ClassId> TensorEGraph::operands(eg::NodeId node) const {
   std::vector<eg::ClassId> classes;
   for (int i = 0; i < op(node).operands; ++i) {
     classes.push_back(graph_.Find(eg::ClassId(graph_.args(node)[i])));
+  }
+  return classes;
+}
+
+std::vector<eg::ClassId> TensorEGraph::WrittenOperands(eg::NodeId node) const {
+  if (graph_.proofs() == nullptr) return operands(node);
+  std::vector<eg::ClassId> classes;
+  for (int i = 0; i < op(node).operands; ++i) {
+    classes.emplace_back(graph_.proofs()->term(node.value()).args[i]);
   }
   return classes;
 }

@@ -63,8 +63,9 @@ struct TensorOp {
 
 class TensorEGraph {
  public:
-  // `symbols`: those of the graph, which outlive this.
-  explicit TensorEGraph(std::span<const Symbol> symbols);
+  // `symbols`: those of the graph, which outlive this. `reasons`: whether the
+  // e-graph keeps why classes became equal (opt/egraph/explain).
+  explicit TensorEGraph(std::span<const Symbol> symbols, bool reasons = false);
   TensorEGraph(const TensorEGraph&) = delete;
   TensorEGraph& operator=(const TensorEGraph&) = delete;
 
@@ -97,6 +98,8 @@ class TensorEGraph {
   // Of a node of kind kOp.
   const Attributes& attributes(egraph::NodeId node) const;
   std::vector<egraph::ClassId> operands(egraph::NodeId node) const;
+  // Where reasons are kept, the ids that the node was made with; else as above.
+  std::vector<egraph::ClassId> WrittenOperands(egraph::NodeId node) const;
   // Of a node of another kind: the number it was added with; of a part the
   // number of the result.
   uint32_t number(egraph::NodeId node) const;
@@ -109,6 +112,16 @@ class TensorEGraph {
   // Why inference refuses the node; OK otherwise. `open` as in InferContext.
   Status CheckTypes(egraph::NodeId node, std::vector<Dim>* open) const;
 
+  // --- Reasons, where they are kept.
+
+  // Pairs of ids that AddSimplified took for one, as they were in one class;
+  // those of the calls since this was last asked.
+  using EqualIds = std::vector<std::pair<egraph::ClassId, egraph::ClassId>>;
+  EqualIds TakeEqualIds() { return std::exchange(equal_ids_, {}); }
+  // What an application of a rule that unites these two ids took for one.
+  void SetPremises(egraph::ClassId left, egraph::ClassId right, EqualIds equal);
+  EqualIds PremisesOf(egraph::ClassId left, egraph::ClassId right) const;
+
   // --- Attributes as values of rules.
 
   egraph::SortId tensor_sort() const { return tensor_; }
@@ -120,6 +133,11 @@ class TensorEGraph {
   class Facts;
   friend class Facts;
 
+  void KeepEqualIds(const EqualIds& equal);
+  std::vector<egraph::Value> ColumnsOf(
+      Op op, std::span<const egraph::ClassId> operands,
+      const Attributes& attributes);
+  ValueId ScratchInput(uint32_t type, size_t number);
   TensorFact FactOf(egraph::NodeId node);
   uint32_t SplatOf(const TensorOp& op, egraph::NodeId node);
   StatusOr<std::vector<TensorType>> Infer(egraph::NodeId node,
@@ -129,7 +147,10 @@ class TensorEGraph {
                            egraph::SortId result, TensorOp op);
 
   std::span<const Symbol> symbols_;
-  Graph scratch_;  // has the symbols
+  // Has the symbols, and inputs: by number of the type in type_pool_, those of
+  // that type.
+  Graph scratch_;
+  std::vector<std::vector<ValueId>> scratch_inputs_;
   egraph::EGraph graph_;
   egraph::SortId tensor_, tuple_, attributes_;
   std::vector<TensorOp> ops_;  // by OpId
@@ -140,6 +161,8 @@ class TensorEGraph {
   Interned<TensorType> type_pool_;
   // By argument, and by result of anchors: number in type_pool_.
   std::unordered_map<uint32_t, TensorFact> arguments_, results_;
+  EqualIds equal_ids_;
+  std::map<std::pair<egraph::ClassId, egraph::ClassId>, EqualIds> premises_;
 };
 
 }  // namespace encore::opt

@@ -11,6 +11,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/transform/rewrite.h"
 #include "encore/ir/types/dim_symbols.h"
 
 namespace encore::opt {
@@ -48,27 +49,31 @@ bool KnownAtRunTime(const Attributes& attributes,
 }
 
 // A tensor that rules may look at.
-bool IsPlain(const TensorType& type, std::span<const Symbol> symbols) {
+bool IsPlainTensor(const TensorType& type, std::span<const Symbol> symbols) {
   return type.kind == ValueKind::kTensor && !IsString(type.dtype) &&
          !KnownAtRunTime(type, symbols);
 }
 
 bool StaysAsItIs(const Graph& graph, NodeId node) {
+  return !IsPlain(graph, node) ||
+         MayFail(graph.op(node), graph.attributes(node));
+}
+
+}  // namespace
+
+bool IsPlain(const Graph& graph, NodeId node) {
   const OpInfo& info = graph.info(node);
   if (info.bodies > 0 || info.has(kDefinesSymbols) ||
       info.has(kNonFlatValues) || graph.op(node) == Op::kCustom ||
       graph.result_count(node) != 1 ||
-      MayFail(graph.op(node), graph.attributes(node)) ||
       KnownAtRunTime(graph.attributes(node), graph.symbols()) ||
-      !IsPlain(graph.type(graph.result(node)), graph.symbols())) {
-    return true;
+      !IsPlainTensor(graph.type(graph.result(node)), graph.symbols())) {
+    return false;
   }
-  return std::ranges::any_of(graph.operands(node), [&](ValueId operand) {
-    return !IsPlain(graph.type(operand), graph.symbols());
+  return std::ranges::all_of(graph.operands(node), [&](ValueId operand) {
+    return IsPlainTensor(graph.type(operand), graph.symbols());
   });
 }
-
-}  // namespace
 
 TensorProgram::TensorProgram(const Graph& graph, TensorEGraph* tensors)
     : graph_(graph),
@@ -108,7 +113,24 @@ TensorProgram::TensorProgram(const Graph& graph, TensorEGraph* tensors)
     made_of_.resize(egraph.node_limit(), node);
   }
   node_limit_ = egraph.node_limit();
+  own_.resize(node_limit_);
+  for (uint32_t n = 0; n < node_limit_; ++n) {
+    if (!egraph.live(eg::NodeId(n))) continue;  // the unit
+    const auto args = egraph.args(eg::NodeId(n));
+    own_[n] = {egraph.op(eg::NodeId(n)), {args.begin(), args.end()}};
+  }
   egraph.Rebuild();
+}
+
+std::vector<uint32_t> TensorProgram::OwnNumbers() const {
+  const eg::EGraph& egraph = tensors_->graph();
+  std::vector<uint32_t> numbers(egraph.node_limit(), kNotOwn);
+  for (uint32_t n = node_limit_; n-- > 0;) {
+    if (!own_[n].op.valid()) continue;
+    const auto node = egraph.LookupNode(own_[n].op, own_[n].args);
+    if (node) numbers[node->value()] = n;
+  }
+  return numbers;
 }
 
 std::vector<eg::ClassId> TensorProgram::Roots() const {
@@ -134,10 +156,11 @@ class TensorProgram::Rebuilder {
         tensors_(*program.tensors_),
         choice_(choice),
         bodies_(bodies),
+        own_(program.OwnNumbers()),
         builder_(std::move(to)) {}
 
   StatusOr<Graph> Run() && {
-    for (size_t i = 0; i < graph_.arguments().size(); ++i) AddArgument(i);
+    arguments_ = CopyArguments(builder_, graph_);
     for (const NodeId node : Nodes(graph_)) {
       if (!program_.tuples_[node.value()].valid()) continue;
       ENCORE_RETURN_IF_ERROR(Compute(program_.tuples_[node.value()], node));
@@ -153,17 +176,6 @@ class TensorProgram::Rebuilder {
 
  private:
   eg::ClassId Find(eg::ClassId c) const { return tensors_.graph().Find(c); }
-
-  void AddArgument(size_t number) {
-    const Graph::Argument& argument = graph_.arguments()[number];
-    const auto scope =
-        builder_.Origin(graph_.origin(graph_.producer(argument.value)));
-    const TensorType& type = graph_.type(argument.value);
-    arguments_.push_back(
-        argument.is_parameter
-            ? builder_.Parameter(argument.name, type, argument.data)
-            : builder_.Input(argument.name, type));
-  }
 
   // A class and all that it needs. `user`: a node of the graph, whose origin
   // nodes that rules made have.
@@ -182,9 +194,8 @@ class TensorProgram::Rebuilder {
       }
       const eg::NodeId node = choice_(top.c);
       ENCORE_CHECK(node.valid());
-      const NodeId origin = node.value() < program_.made_of_.size()
-                                ? program_.made_of_[node.value()]
-                                : top.user;
+      const uint32_t own = own_[node.value()];
+      const NodeId origin = own == kNotOwn ? top.user : program_.made_of_[own];
       if (top.open) {
         const eg::ClassId c = top.c;
         stack.pop_back();
@@ -261,6 +272,7 @@ class TensorProgram::Rebuilder {
   const TensorEGraph& tensors_;
   const std::function<eg::NodeId(eg::ClassId)>& choice_;
   const BodiesOf& bodies_;
+  const std::vector<uint32_t> own_;
   GraphBuilder builder_;
   std::vector<Value> arguments_;
   std::map<eg::ClassId, Value> values_;

@@ -9,6 +9,7 @@
 #ifndef ENCORE_OPT_TENSOR_TENSOR_PROGRAM_H_
 #define ENCORE_OPT_TENSOR_TENSOR_PROGRAM_H_
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -21,6 +22,10 @@
 #include "encore/opt/tensor/tensor_egraph.h"
 
 namespace encore::opt {
+
+// Whether a node has one result, no bodies, and only tensors of sizes that are
+// known before a run. One that is plain and cannot fail is no anchor.
+bool IsPlain(const Graph& graph, NodeId node);
 
 // The bodies of a node of the graph, for a node of the graph `to`.
 using BodiesOf =
@@ -37,9 +42,17 @@ class TensorProgram {
   // Nodes of the e-graph that are the graph's, by id; those from here on are
   // made by rules.
   uint32_t node_limit() const { return node_limit_; }
+  // By node of the e-graph, which is rebuilt: the least node below node_limit()
+  // that it is, or kNotOwn. Where congruence makes one of two nodes, the one
+  // that a rule made may be the one that stays.
+  static constexpr uint32_t kNotOwn = UINT32_MAX;
+  std::vector<uint32_t> OwnNumbers() const;
   // How many nodes of the graph are no anchors, arguments or constants.
   int free_nodes() const { return free_nodes_; }
   bool is_anchor(NodeId node) const { return anchors_[node.value()]; }
+  // The node of the graph that a node of the e-graph below node_limit() is, or
+  // is a part of.
+  NodeId made_of(egraph::NodeId node) const { return made_of_[node.value()]; }
   // Invalid where no live node gives the value.
   egraph::ClassId class_of(ValueId value) const {
     const egraph::ClassId c = values_[value.value()];
@@ -64,6 +77,11 @@ class TensorProgram {
   std::vector<egraph::ClassId> values_;  // by value; invalid where not live
   std::vector<egraph::ClassId> tuples_;  // by node; of anchors
   std::vector<NodeId> made_of_;          // by node of the e-graph
+  struct OwnNode {
+    egraph::OpId op;  // invalid for ids that are no nodes
+    std::vector<egraph::Value> args;
+  };
+  std::vector<OwnNode> own_;  // by node of the e-graph
   uint32_t node_limit_ = 0;
   int free_nodes_ = 0;
 };

@@ -1,0 +1,93 @@
+// ImproveParts: a large graph improved part by part, equal parts once.
+#ifndef ENCORE_OPT_TENSOR_PARTS_IMPROVE_PARTS_H_
+#define ENCORE_OPT_TENSOR_PARTS_IMPROVE_PARTS_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/support/status.h"
+#include "encore/opt/tensor/costs.h"
+#include "encore/opt/tensor/parts/assemble.h"
+#include "encore/opt/tensor/parts/divide.h"
+#include "encore/opt/tensor/parts/part_graph.h"
+#include "encore/opt/tensor/tensor_program.h"
+
+namespace encore::opt {
+
+// What became of a graph: nothing where it stays; by extraction's additive
+// costs, its own choice, the best that was found, and what none is below.
+struct Improved {
+  std::optional<Graph> graph;
+  double own_choice = 0, best_choice = 0;
+  std::optional<double> bound;
+};
+
+// `shared`: parameters, by number, that others use as well.
+using ImprovePart = std::function<StatusOr<Improved>(
+    const Graph& part, const std::vector<bool>& shared)>;
+
+struct PartsLimits {
+  // A graph of up to so many nodes is improved as a whole.
+  int whole_nodes = 300;
+  // As is one of up to so many, unless its parts repeat so much that they are
+  // at most half the work.
+  int most_whole_nodes = 2000;
+  DivideOptions divide;
+};
+
+class PartsImprover {
+ public:
+  // `costs` and `improve` outlive this.
+  PartsImprover(const Costs& costs, const PartsLimits& limits,
+                const ImprovePart& improve)
+      : costs_(costs), limits_(limits), improve_(improve) {}
+
+  // Nothing where the graph is better improved as a whole. Otherwise the parts
+  // are improved, each kind once, and put together; then once more, cut at
+  // other places, for what the first cuts were between. `improved_bodies`:
+  // `bodies` are not the graph's own. `to`: the symbols and nothing else.
+  StatusOr<std::optional<Improved>> Improve(const Graph& graph,
+                                            const BodiesOf& bodies,
+                                            bool improved_bodies,
+                                            const Graph& to);
+
+  // How many parts there were in all graphs, and how many were unlike any
+  // before.
+  int parts() const { return parts_; }
+  int kinds() const { return static_cast<int>(kinds_.size()); }
+
+ private:
+  struct Kind {
+    Improved improved;
+    std::map<std::string, size_t, std::less<>> origins;  // their numbers
+  };
+  // Keys and origins of the parts; graphs of the first of each new kind.
+  struct Plan {
+    Division division;
+    std::vector<PartGraph> parts;
+    int nodes = 0, new_nodes = 0;
+  };
+  struct Outcome {
+    std::optional<Assembled> assembled;  // nothing: all stays
+    Improved figures;
+  };
+
+  StatusOr<Plan> MakePlan(const Graph& graph, Division division) const;
+  StatusOr<Outcome> Run(const Graph& graph, Plan plan, const BodiesOf& bodies,
+                        bool improved_bodies, Graph to);
+  StatusOr<const Kind*> KindOf(const Part& part, PartGraph made);
+
+  const Costs& costs_;
+  const PartsLimits limits_;
+  const ImprovePart& improve_;
+  std::map<std::string, Kind> kinds_;  // by key
+  int parts_ = 0;
+};
+
+}  // namespace encore::opt
+
+#endif  // ENCORE_OPT_TENSOR_PARTS_IMPROVE_PARTS_H_
