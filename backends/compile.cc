@@ -1,5 +1,7 @@
 #include "encore/backends/compile.h"
 
+#include <vector>
+
 #include "encore/backends/lowering/emit.h"
 #include "encore/backends/lowering/graph_costs.h"
 #include "encore/backends/lowering/kernels.h"
@@ -8,6 +10,7 @@
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/user_rules.h"
 #include "encore/runtime/plan/assign_memory.h"
 #include "encore/runtime/plan/plan_verifier.h"
 
@@ -43,6 +46,9 @@ StatusOr<runtime::CompiledGraph> Compile(
                           ReadStencil(stencil.bytes, stencil.constants));
   opt::PassOptions pass_options;
   pass_options.rewrite.level = RewriteLevelOf(options.rewrites);
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<opt::TextRule> user_rules,
+                          opt::ParseUserRules(options.user_rules));
+  pass_options.rewrite.user_rules = user_rules;
   const GraphCosts costs(placement, options);
   pass_options.rewrite.costs = &costs;
   ENCORE_ASSIGN_OR_RETURN(

@@ -39,7 +39,9 @@ namespace encore::backends {
 // are symbolic where they may not be; the entry of a placement that is of
 // another form or whose name the graph does not have; why a graph has no
 // stencil (a custom op without digest). NotFound names the backends where one
-// is not there.
+// is not there. Rules of the user's are parsed (opt/tensor/user_rules.h); that
+// somebody has tried them, as a session does (cache/session/checked_rules.h),
+// is the caller's business.
 StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
     std::span<const Backend* const> backends, ArtifactStore* store = nullptr,

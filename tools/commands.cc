@@ -7,6 +7,7 @@
 #include "encore/tools/opt/extract_command.h"
 #include "encore/tools/opt/opt_command.h"
 #include "encore/tools/replay/replay_command.h"
+#include "encore/tools/rules/rules_command.h"
 #include "encore/tools/run/run_command.h"
 
 namespace encore::tools {
@@ -22,6 +23,7 @@ std::span<const Command> Commands() {
        ReplayCommandMain},
       {"cache", "look into, check and empty the cache", CacheMain},
       {"egraph", "run rewrites, rules and checks on an e-graph", EgraphMain},
+      {"rules", "list, check and find rewrite rules", RulesMain},
       {"ops", "list every operator", OpsMain},
       {"extract", "choose the cheapest DAG from e-graphs", ExtractMain},
   };

@@ -8,6 +8,7 @@
 #include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/tensor/user_rules.h"
 #include "encore/tools/command.h"
 #include "encore/tools/terminal.h"
 
@@ -52,12 +53,31 @@ void AddFlag(CLI::App& app, const std::string& flag, const std::string& help,
 
 }  // namespace
 
+void AddRulesFileFlag(CLI::App& app, std::string* path) {
+  app.add_option("--rules-file", *path,
+                 "rewrite rules beside those of the rule book, used by their "
+                 "tags as --rewrites says; each is tried before it is used")
+      ->type_name("FILE");
+}
+
+StatusOr<std::string> UserRules(const std::string& path,
+                                backends::Rewrites rewrites) {
+  if (path.empty()) return std::string();
+  if (rewrites == backends::Rewrites::kNone) {
+    return InvalidArgumentError(
+        StrCat("--rules-file ", path,
+               ": --rewrites none uses no rules; leave one of the two out"));
+  }
+  return opt::ReadRulesFile(path);
+}
+
 void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
   backends::VisitOptions(
       flags->compile, [&](const backends::OptionInfo& info, auto& value) {
         if (info.flag.empty()) return;
         AddFlag(app, std::string(info.flag), std::string(info.help), &value);
       });
+  AddRulesFileFlag(app, &flags->rules_file);
   AddThreadsFlag(app, &flags->machine);
   AddCacheFlag(app, &flags->machine);
   AddCacheSizeFlag(app, &flags->machine);
@@ -70,6 +90,8 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags) {
 StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags) {
   ENCORE_ASSIGN_OR_RETURN(const int threads, ThreadCount(flags.machine));
   backends::CompileOptions compile = flags.compile;
+  ENCORE_ASSIGN_OR_RETURN(compile.user_rules,
+                          UserRules(flags.rules_file, compile.rewrites));
   ENCORE_RETURN_IF_ERROR(backends::CheckUsed(compile));
   ENCORE_ASSIGN_OR_RETURN(const uint64_t max_bytes,
                           ParseByteCount(flags.machine.cache_size));

@@ -22,6 +22,7 @@ struct SessionFlags {
   // Those with a flag in options.def; OpenSession sets `threads`.
   backends::CompileOptions compile;
   MachineFlags machine;
+  std::string rules_file;  // OpenSession reads it to `user_rules`
   bool no_cache = false, check_cache = false, verify = false;
 };
 
@@ -29,6 +30,12 @@ struct SessionFlags {
 // names one, with the names of its values and its default; `flags` outlives
 // `app`.
 void AddSessionFlags(CLI::App& app, SessionFlags* flags);
+
+// `--rules-file`, which AddSessionFlags adds too, and the rules of the file in
+// their one spelling: empty for no path.
+void AddRulesFileFlag(CLI::App& app, std::string* path);
+StatusOr<std::string> UserRules(const std::string& path,
+                                backends::Rewrites rewrites);
 
 // A session and the threads that it replays on.
 struct ToolSession {
@@ -40,7 +47,8 @@ struct ToolSession {
 };
 
 // InvalidArgument names the flag and what it expects, a value too that the
-// target would ignore where options.def refuses that.
+// target would ignore where options.def refuses that; what is wrong with the
+// file of rules, by line, as far as reading it shows (a compile tries them).
 StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags);
 
 // Values of symbols from NAME=VALUE; the error names the text.

@@ -3,6 +3,7 @@
 #include "encore/backends/backend.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/scope.h"
+#include "encore/ir/graph/stencil.h"
 
 namespace encore::backends {
 namespace {
@@ -27,6 +28,11 @@ std::optional<double> GraphCosts::GraphSeconds(const Graph& graph) const {
   const auto scope = MakeScope(graph, {}, placement_, options_, &table);
   if (!scope.ok()) return std::nullopt;
   return SecondsOf(*scope, table);
+}
+
+uint64_t GraphCosts::PlaceOf(std::string_view origin) const {
+  const auto number = StencilNumber(origin);
+  return number ? static_cast<uint64_t>(placement_.Of(*number)) : 0;
 }
 
 }  // namespace encore::backends

@@ -2,7 +2,9 @@
 #ifndef ENCORE_BACKENDS_LOWERING_GRAPH_COSTS_H_
 #define ENCORE_BACKENDS_LOWERING_GRAPH_COSTS_H_
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/options.h"
@@ -27,6 +29,8 @@ class GraphCosts : public opt::Costs {
   }
   // REQUIRES origins that are stencil numbers. Costs what fusion does.
   std::optional<double> GraphSeconds(const Graph& graph) const override;
+  // The backend.
+  uint64_t PlaceOf(std::string_view origin) const override;
 
  private:
   const Placement& placement_;

@@ -1,6 +1,7 @@
 #include "encore/cache/key/key.h"
 
 #include <cmath>
+#include <cstddef>
 #include <set>
 #include <vector>
 

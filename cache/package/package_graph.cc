@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 #include "encore/cache/key/ingredients.h"

@@ -9,6 +9,7 @@
 #include "encore/backends/backend.h"
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
+#include "encore/cache/session/checked_rules.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/support/status_macros.h"
@@ -22,9 +23,11 @@ Compiler CompilerOf(std::span<const backends::Backend* const> all) {
   Compiler compiler;
   compiler.compile =
       [all](const Graph& graph, const backends::CompileOptions& options,
-            backends::ArtifactStore* store, opt::PassObserver* passes) {
-        return backends::Compile(graph, options, all, store, passes);
-      };
+            backends::ArtifactStore* store,
+            opt::PassObserver* passes) -> StatusOr<runtime::CompiledGraph> {
+    ENCORE_RETURN_IF_ERROR(CheckedRules(options.user_rules, store).status());
+    return backends::Compile(graph, options, all, store, passes);
+  };
   compiler.devices = [all](const runtime::CompiledGraph& graph) {
     return backends::NewDevices(graph, all);
   };

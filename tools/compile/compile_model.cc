@@ -2,15 +2,19 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "encore/backends/compile.h"
 #include "encore/backends/options.h"
 #include "encore/cache/package/loaded.h"
+#include "encore/cache/session/checked_rules.h"
 #include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
 #include "encore/cache/session/plan_file.h"
+#include "encore/cache/store/artifact_store.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/proto/to_proto.h"
@@ -18,6 +22,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
 #include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/rule_text.h"
 #include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/tools/io/generate.h"
 #include "encore/tools/io/write_output.h"
@@ -105,14 +110,21 @@ Status WithOpenShape(const Status& status, const Graph& graph) {
 // have been bound by the importer. What rewrites gain is estimated by rates
 // alone, as in `encore opt`: kernels are known in a compile only.
 StatusOr<Graph> AfterPasses(const CompileRequest& request, const Graph& graph,
-                            backends::Rewrites rewrites, PassReport* passes) {
+                            const cache::SessionOptions& session,
+                            PassReport* passes) {
   std::vector<opt::Pass> wanted;
   for (const opt::Pass& pass : opt::AllPasses()) {
     wanted.push_back(pass);
     if (pass.name == request.stop_after) break;
   }
   opt::PassOptions options;
-  options.rewrite.level = backends::RewriteLevelOf(rewrites);
+  options.rewrite.level = backends::RewriteLevelOf(session.compile.rewrites);
+  std::optional<cache::DiskArtifactStore> store;
+  if (session.disk != nullptr) store.emplace(session.disk);
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<opt::TextRule> user_rules,
+                          cache::CheckedRules(session.compile.user_rules,
+                                              store ? &*store : nullptr));
+  options.rewrite.user_rules = user_rules;
   return opt::RunPasses(wanted, graph, options, passes);
 }
 
@@ -163,7 +175,6 @@ Status CompileModel(const CompileRequest& request, cache::Session& session,
   report->output = request.output;
   report->target = session.options().compile.target;
   report->stage = request.stop_after.empty() ? "all" : request.stop_after;
-  const backends::Rewrites rewrites = session.options().compile.rewrites;
   const Clock::time_point begin = Clock::now();
   ENCORE_ASSIGN_OR_RETURN(ImportedModel model, Import(request));
   Graph& graph = model.graph;
@@ -174,14 +185,15 @@ Status CompileModel(const CompileRequest& request, cache::Session& session,
   } else if (request.stops_at_graph()) {
     ENCORE_ASSIGN_OR_RETURN(
         const Graph better,
-        AfterPasses(request, graph, rewrites, &report->passes));
+        AfterPasses(request, graph, session.options(), &report->passes));
     report->nodes = better.node_count();
     ENCORE_RETURN_IF_ERROR(WriteGraph(request, better));
   } else {
     // What a cache has compiled runs no passes.
     if (report->passes.wants_all()) {
       ENCORE_RETURN_IF_ERROR(
-          AfterPasses(request, graph, rewrites, &report->passes).status());
+          AfterPasses(request, graph, session.options(), &report->passes)
+              .status());
       report->passes.Restart();
     }
     ENCORE_RETURN_IF_ERROR(FillParameters(&graph, request.seed));

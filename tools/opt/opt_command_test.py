@@ -15,7 +15,7 @@ from commands import CommandTest
 
 TOOL = sys.argv.pop()
 
-PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'strings', 'size-assertions', 'symbol-facts',
+PASSES = ['specialize', 'decompose', 'subpixel', 'loops', 'loop-invariants', 'strings', 'size-assertions', 'symbol-facts',
           'rewrite']
 
 MODEL = '''
@@ -32,6 +32,30 @@ symbols N in [1, 16]
 graph mismatch(%x: f32[N,2], %z: f32[4,2]) -> f32[N,2] {
   %a = reshape(%z) {shape = [N,2]} @"head/reshape"
   %y = add(%x, %a)
+  return %y
+}
+'''
+
+SIGNS = '''
+graph signs(%x: f32[64,64], %z: f32[64,64]) -> f32[64,64] {
+  %0 = neg(%z)
+  %1 = add(%x, %0)
+  %y = div(%1, %z)
+  return %y
+}
+'''
+
+# With a body, which is improved by itself.
+LOOP = '''
+graph loop(%c: bool[], %x: f32[32,32]) -> f32[32,32] {
+  %n = constant() {value = i64[] 4}
+  %y = loop(%n, %c, %x) {carried = 1, max_trips = 4} @"loop"
+    graph body(%i: i64[], %go: bool[], %a: f32[32,32]) -> (bool[], f32[32,32]) {
+      %0 = neg(%a)
+      %1 = exp(%a)
+      %b = add(%1, %0)
+      return %go, %b
+    }
   return %y
 }
 '''
@@ -57,15 +81,15 @@ class OptTest(CommandTest):
             self.assertEqual(len(re.findall(rf'^    {word}  \S', listed, re.MULTILINE)), len(PASSES))
 
     def test_runs_those_that_are_named(self):
-        unchanged = self.encore('opt', self.model, '--passes', 'loops,strings').stdout
+        unchanged = self.encore('opt', self.model, '--passes', 'loops,strings', '--emit', 'text').stdout
         self.assertIn('softmax(', unchanged)
         # What it prints it takes.
         again = self.write('again.txt', unchanged)
-        self.assertEqual(self.encore('opt', again, '--passes', 'loops').stdout, unchanged)
-        bound = self.encore('opt', self.model, '--passes', 'specialize', '--bind', 'N=3').stdout
+        self.assertEqual(self.encore('opt', again, '--passes', 'loops', '--emit', 'text').stdout, unchanged)
+        bound = self.encore('opt', self.model, '--passes', 'specialize', '--bind', 'N=3', '--emit', 'text').stdout
         self.assertIn('f32[3,4]', bound)
         self.assertIn('softmax(', bound)
-        self.assertNotIn('softmax(', self.encore('opt', self.model).stdout)
+        self.assertNotIn('softmax(', self.encore('opt', self.model, '--emit', 'text').stdout)
         done = self.encore('opt', self.model, '--passes', 'decompose,lop', code=2)
         self.assertIn('lop', done.stderr)
         self.assertIn('size-assertions', done.stderr)
@@ -73,7 +97,7 @@ class OptTest(CommandTest):
         self.assertIn('FILE', self.encore('opt', code=2).stderr)
 
     def test_all_passes_are_what_a_compile_does(self):
-        whole = self.encore('opt', self.model).stdout
+        whole = self.encore('opt', self.model, '-o', '-').stdout
         stopped = self.encore('compile', self.model, '-o', '-', '--stop-after', 'optimize', '--no-cache').stdout
         self.assertEqual(whole, stopped)
 
@@ -82,7 +106,103 @@ class OptTest(CommandTest):
             stopped = self.encore('compile', self.model, '-o', '-', '--stop-after', name, '--emit', 'text',
                                   '--no-cache').stdout
             passes = ','.join(PASSES[:index + 1])
-            self.assertEqual(self.encore('opt', self.model, '--passes', passes).stdout, stopped)
+            self.assertEqual(self.encore('opt', self.model, '--passes', passes, '--emit', 'text').stdout, stopped)
+
+    def test_prints_a_table(self):
+        table = self.encore('opt', self.model).stdout
+        self.assertRegex(table, r'(?m)^graph +\S*model\.txt$')
+        self.assertRegex(table, r'(?m)^nodes +\d+ -> \d+$')
+        self.assertRegex(table, r'(?m)^cost +\S+ \S?s')
+        self.assertRegex(table, r'(?m)^choice .* gap -?[\d.]+ %$')
+        for phase in ['import', *PASSES, 'gains', 'write', 'total']:
+            self.assertRegex(table, rf'(?m)^{phase} +[\d.]+$')
+        # Beside data there is none.
+        self.assertTrue(self.encore('opt', self.model, '--emit', 'text').stdout.startswith('symbols N'))
+        self.assertEqual(list(json.loads(self.encore('opt', self.model, '--json', '-').stdout))[0], 'model')
+        self.assertIn('phase', self.encore('opt', self.model, '-o', self.path('o.txt')).stdout)
+        self.encore('opt', self.model, '--emit', 'text', '--json', '-', code=2)
+        self.encore('opt', self.model, '--emit', 'proto', code=2)
+
+    def test_json_has_nodes_costs_rules_and_times(self):
+        model = self.write('signs.txt', SIGNS)
+        report = json.loads(self.encore('opt', model, '--json', '-').stdout)
+        self.assertEqual((report['nodes_before'], report['nodes']), (5, 4))
+        self.assertLess(report['cost'], report['cost_before'])
+        self.assertGreaterEqual(report['gap'], 0)
+        self.assertAlmostEqual(report['gap'], report['rewrite']['choice'] - report['bound'])
+        self.assertEqual(report['rules'][0]['name'], 'add_negated')
+        self.assertEqual(report['rules'][0]['applications'], 1)
+        self.assertEqual(list(report['ms']), ['import', *PASSES, 'gains', 'write', 'total'])
+        self.assertGreaterEqual(report['ms']['total'], sum(ms for name, ms in report['ms'].items() if name != 'total'))
+        none = json.loads(self.encore('opt', model, '--rewrites', 'none', '--json', '-').stdout)
+        self.assertEqual((none['cost'], none['gap'], none['rules']), (None, None, []))
+
+    def test_emits_dot(self):
+        model = self.write('quoted.txt', SIGNS.replace('%x', '%"x\\"<|>\\n"'))
+        dot = self.encore('opt', model, '--emit', 'dot').stdout
+        self.assertTrue(dot.startswith('digraph'))
+        self.assertIn('sub', dot)
+        self.assertNotIn('neg', dot)
+        self.assertEqual(re.sub(r'\\.', '', dot).count('"') % 2, 0)
+        self.assertEqual(self.encore('opt', model, '--emit', 'dot').stdout, dot)
+
+    def test_dumps_what_extract_reads(self):
+        for model, text in (('signs.txt', SIGNS), ('loop.txt', LOOP), ('norm.txt', MODEL)):
+            model, dump = self.write(model, text), self.path('egraph.json')
+            report = json.loads(self.encore('opt', model, '--dump-egraph', dump, '--json', '-').stdout)
+            result = json.loads(self.encore('extract', dump, '--work', '200000').stdout)['results'][0]
+            self.assertEqual(result['status'], 'ok')
+            self.assertAlmostEqual(result['cost'] / report['egraphs']['cost'], 1, 9)
+            self.assertAlmostEqual(result['lower_bound'] / report['egraphs']['bound'], 1, 9)
+            self.assertEqual(report['egraphs']['count'], 3 if text == LOOP else 1)
+        with open(dump, encoding='utf-8') as file:
+            nodes = json.load(file)['nodes']
+        self.assertIn('argument x', {node['op'] for node in nodes.values()})
+        # The same bytes, on standard output as well.
+        with open(dump, encoding='utf-8') as file:
+            self.assertEqual(self.encore('opt', model, '--dump-egraph', '-').stdout, file.read())
+        for arguments in (['--rewrites', 'none'], ['--passes', 'loops']):
+            self.assertIn('--dump-egraph', self.encore('opt', model, '--dump-egraph', dump, *arguments, code=2).stderr)
+
+    def test_explains_and_checks(self):
+        model = self.write('signs.txt', SIGNS.replace('add(%x, %0)', 'add(%x, %0) @"head/minus"'))
+        plain = json.loads(self.encore('opt', model, '--json', '-').stdout)
+        report = json.loads(self.encore('opt', model, '--explain', '--check', '--json', '-').stdout)
+        self.assertNotIn('explanations', plain)
+        explanation, = report['explanations']
+        step, = explanation['steps']
+        self.assertEqual((explanation['graph'], explanation['taken'], explanation['proof_ok']), ('signs', True, True))
+        self.assertEqual((step['rule'], step['tag'], step['reversed'], step['place'], step['ok']),
+                         ('add_negated', 'exact', False, 'head/minus', True))
+        self.assertIn('add(', step['before'])
+        self.assertIn('sub(', step['after'])
+        # The rule's gain is that of its steps, whether they are asked for or not.
+        self.assertAlmostEqual(step['gain'] * 1e9, (report['cost_before'] - report['cost']) * 1e9)
+        self.assertEqual([plain[key] for key in ('nodes', 'cost', 'bound', 'rules')],
+                         [report[key] for key in ('nodes', 'cost', 'bound', 'rules')])
+        self.assertEqual(plain['rules'][0]['gain'], step['gain'])
+        # What a step shows is a graph.
+        for side in ('before', 'after'):
+            shown = self.encore('opt', self.write('side.txt', step[side]), '--rewrites', 'none', '--emit', 'text')
+            self.assertIn('result', shown.stdout)
+        text = self.encore('opt', model, '--explain').stdout
+        self.assertIn('step 1: add_negated (exact) at head/minus', text)
+        self.assertNotIn('check  ', text)
+        text = self.encore('opt', model, '--check').stdout
+        self.assertRegex(text, r'(?m)^check +1 steps hold by evaluation, \d+ lemmas')
+        self.assertNotIn('step 1', text)
+        unchecked = json.loads(self.encore('opt', model, '--explain', '--json', '-').stdout)['explanations'][0]
+        self.assertEqual((unchecked['proof_ok'], unchecked['steps'][0]['ok']), (None, None))
+        for arguments in (['--rewrites', 'none'], ['--passes', 'loops']):
+            self.assertIn('--explain', self.encore('opt', model, '--explain', *arguments, code=2).stderr)
+
+    def test_lists_rules(self):
+        listed = self.encore('opt', '--list-rules', '--rewrites', 'exact').stdout
+        self.assertRegex(listed, r'(?m)^add_negated \(exact\)$')
+        self.assertNotIn('finite_math', listed)
+        some = self.encore('opt', '--list-rules', '--rules', 'merge_.*').stdout
+        self.assertIn('merge_products (exact)', some)
+        self.assertNotIn('add_negated', some)
 
     def test_says_what_each_took(self):
         json_file, output = self.path('out.json'), self.path('out.txt')
@@ -94,16 +214,9 @@ class OptTest(CommandTest):
         self.assertGreater(report['nodes'], report['nodes_before'])
 
     def test_rewrites_by_the_rules_that_are_allowed(self):
-        model = self.write('signs.txt', '''
-graph signs(%x: f32[64,64], %z: f32[64,64]) -> f32[64,64] {
-  %0 = neg(%z)
-  %1 = add(%x, %0)
-  %y = div(%1, %z)
-  return %y
-}
-''')
-        self.assertIn('neg(', self.encore('opt', model, '--rewrites', 'none').stdout)
-        self.assertIn('sub(', self.encore('opt', model).stdout)
+        model = self.write('signs.txt', SIGNS)
+        self.assertIn('neg(', self.encore('opt', model, '--rewrites', 'none', '--emit', 'text').stdout)
+        self.assertIn('sub(', self.encore('opt', model, '--emit', 'text').stdout)
         json_file, output = self.path('out.json'), self.path('out.txt')
         self.encore('opt', model, '--rewrites', 'exact', '-o', output, '--json', json_file)
         with open(output, encoding='utf-8') as file:
@@ -114,9 +227,13 @@ graph signs(%x: f32[64,64], %z: f32[64,64]) -> f32[64,64] {
         self.assertTrue(report['improved'])
         self.assertLess(report['cost'], report['cost_before'])
         self.assertEqual(report['rules']['add_negated'], 1)
-        some = self.encore('opt', model, '--rewrites', 'fast', '--rules', 'sub.*|mul.*').stdout
+        some = self.encore('opt', model, '--rewrites', 'fast', '--rules', 'sub.*|mul.*', '--emit', 'text').stdout
         self.assertIn('neg(', some)
         self.assertIn('--rules (', self.encore('opt', model, '--rewrites', 'fast', '--rules', '(', code=2).stderr)
+        self.assertIn('--list-rules', self.encore('opt', model, '--rules', 'add_neg', code=2).stderr)
+        finite = self.encore('opt', '--list-rules', '--rewrites', 'fast').stdout
+        finite = re.findall(r'(?m)^(\w+) \(finite_math\)$', finite)[0]
+        self.assertIn('--rewrites fast', self.encore('opt', model, '--rules', finite, code=2).stderr)
         self.assertIn('--rewrites', self.encore('opt', model, '--rewrites', 'some', code=2).stderr)
 
     def test_a_miss_runs_all_and_a_hit_those_before_the_key(self):

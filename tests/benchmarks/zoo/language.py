@@ -18,8 +18,8 @@ def eager(config):
     return config
 
 
-def bert(batch, tokens=128):
-    config = eager(transformers.BertConfig())
+def bert(batch, tokens=128, **config):
+    config = eager(transformers.BertConfig(**config))
     torch.manual_seed(values.seed('bert_base'))
     module = settle(transformers.BertModel(config))
 

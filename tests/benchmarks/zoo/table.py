@@ -33,6 +33,7 @@ def vision(name, about, constructor=None, batch=1, size=224, calibrate=True, gro
 
 OCR = 'rapidocr-onnxruntime==*/rapidocr_onnxruntime/models/'
 GPT2 = {'model': 'gpt2', 'layers': 12, 'heads': 12, 'width': 64}
+SMALL_BERT = {'batch': 1, 'hidden_size': 256, 'num_attention_heads': 4, 'intermediate_size': 1024}
 SMOLLM2 = {'model': 'smollm2', 'layers': 30, 'heads': 3, 'width': 64}
 
 ROWS = [
@@ -69,6 +70,10 @@ ROWS = [
     Row('nasnet_a', "TASO's: 3x5 normal cells, 128/256/512 channels, 224x224", 'graphs.nasnet_a'),
     Row('bert_taso', "TASO's: 8 layers of 1,024, 16 heads, 64 tokens, batch 16", 'graphs.bert_taso'),
     Row('resnext50_taso', "TASO's: 32 groups, 224x224", 'graphs.resnext50_taso'),
+    Row('bert_1', '1 layer of 256, 128 tokens', 'language.bert', {**SMALL_BERT, 'num_hidden_layers': 1}, LANGUAGE,
+        'compile'),
+    Row('bert_36', '36 layers of 256, 128 tokens', 'language.bert', {**SMALL_BERT, 'num_hidden_layers': 36}, LANGUAGE,
+        'compile'),
     Row('add', 'one Add of 4 floats', 'graphs.one_add', group='overhead'),
     Row('chain', '1,000 Add, Mul and Relu of 16 floats', 'graphs.chain', group='overhead'),
     Row('matmuls', '200 times a 64x64 matrix product and Relu', 'graphs.matmuls', group='overhead'),

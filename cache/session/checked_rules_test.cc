@@ -1,0 +1,104 @@
+#include "encore/cache/session/checked_rules.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/artifact_store.h"
+#include "encore/backends/options.h"
+#include "encore/cache/session/standard_session.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
+#include "gtest/gtest.h"
+
+namespace encore::cache {
+namespace {
+
+// Counts what is put.
+class Store : public backends::ArtifactStore {
+ public:
+  std::optional<std::vector<std::byte>> Get(std::string_view kind,
+                                            std::string_view key) override {
+    const auto it = kept.find({std::string(kind), std::string(key)});
+    if (it == kept.end()) return std::nullopt;
+    return it->second;
+  }
+  void Put(std::string_view kind, std::string_view key,
+           std::span<const std::byte> bytes) override {
+    if (kind == kRuleVerdictKind) ++puts;
+    kept[{std::string(kind), std::string(key)}] = {bytes.begin(), bytes.end()};
+  }
+
+  int puts = 0;
+  std::map<std::pair<std::string, std::string>, std::vector<std::byte>> kept;
+};
+
+constexpr std::string_view kRight = R"(// sin(-x) = -sin(x)
+rule sine_of_negated exact { neg(sin(neg(%x))) -> sin(%x) }
+// atan(-x) = -atan(x)
+rule arc_of_negated exact { neg(atan(neg(%x))) -> atan(%x) }
+)";
+constexpr std::string_view kWrong = R"(// cos(-x) = -cos(x)
+rule cosine_of_negated exact { neg(cos(neg(%x))) -> cos(%x) }
+)";
+
+TEST(CheckedRulesTest, RememberWhatIsRight) {
+  Store store;
+  const auto first = CheckedRules(kRight, &store);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->size(), 2u);
+  EXPECT_EQ(store.puts, 2);
+  ASSERT_TRUE(CheckedRules(kRight, &store).ok());
+  EXPECT_EQ(store.puts, 2);
+  // What is no verdict is made again.
+  for (auto& [key, bytes] : store.kept) bytes = {std::byte{7}};
+  ASSERT_TRUE(CheckedRules(kRight, &store).ok());
+  EXPECT_EQ(store.puts, 4);
+  EXPECT_TRUE(CheckedRules(kRight, nullptr).ok());
+}
+
+TEST(CheckedRulesTest, RefuseWhatIsWrongWithTheSmallestInstance) {
+  Store store;
+  const auto rules = CheckedRules(StrCat(kRight, kWrong), &store);
+  EXPECT_EQ(rules.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(rules.status())
+                .find("rule cosine_of_negated (exact) is wrong: "
+                      "element 0 of output 0 is 1, expected -1\n"
+                      "%x = f32[] 0\n"),
+            std::string::npos)
+      << rules.status();
+  EXPECT_EQ(store.puts, 2);  // of the others
+}
+
+TEST(CheckedRulesTest, ACompileUsesThem) {
+  const Graph graph = ParsedGraph(
+      "graph g(%x: f32[1000]) -> f32[1000] {\n"
+      "  %0 = neg(%x)\n  %1 = sin(%0)\n  %y = neg(%1)\n  return %y\n}\n");
+  const Compiler compiler = StandardCompiler();
+  backends::CompileOptions options;
+  options.target = "ref";
+  options.fuse = false;
+  const auto steps = [&](Store* store) {
+    const auto compiled = compiler.compile(graph, options, store, nullptr);
+    EXPECT_TRUE(compiled.ok()) << compiled.status();
+    return compiled->plan(compiled->run).steps.size();
+  };
+  Store store;
+  const size_t plain = steps(&store);
+  EXPECT_EQ(store.puts, 0);
+  options.user_rules = kRight;
+  EXPECT_LT(steps(&store), plain);
+  EXPECT_EQ(store.puts, 2);
+  EXPECT_LT(steps(&store), plain);
+  EXPECT_EQ(store.puts, 2);
+  options.user_rules = kWrong;
+  EXPECT_EQ(compiler.compile(graph, options, &store, nullptr).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace encore::cache
