@@ -242,6 +242,16 @@ filegroup(
 )
 """
 
+_CUDA_BUILD = _LOAD + """
+# The headers alone, for tests: the driver is loaded at run time.
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/*.h"]),
+    includes = ["include"],
+    visibility = ["//visibility:public"],
+)
+"""
+
 _ONEDNN_VERSION = "2023.2.0"
 
 def _declare_folders(existing):
@@ -270,6 +280,16 @@ def _declare_folders(existing):
                 "include/webp/decode.h": "webp/decode.h",
                 "include/webp/types.h": "webp/types.h",
             },
+        )
+    if "cuda" not in existing:
+        folder_repository(
+            name = "cuda",
+            build = _CUDA_BUILD,
+            links = {
+                "include/cuda.h": "cuda/nvidia-cuda-runtime==13.0.96/nvidia/cu13/include/cuda.h",
+                "include/cudaTypedefs.h": "cuda/nvidia-cuda-runtime==13.0.96/nvidia/cu13/include/cudaTypedefs.h",
+            },
+            under_deps = True,
         )
     if "highs" not in existing:
         distribution = "highs/highsbox==1.15.1/highsbox-1.15.1.data/purelib/highsbox/highs_dist/"
