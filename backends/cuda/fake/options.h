@@ -1,0 +1,23 @@
+// What a fake driver is told.
+#ifndef ENCORE_BACKENDS_CUDA_FAKE_OPTIONS_H_
+#define ENCORE_BACKENDS_CUDA_FAKE_OPTIONS_H_
+
+#include <cstdint>
+
+namespace encore::backends::cuda::fake {
+
+struct FakeOptions {
+  uint32_t seed = 0;  // of the order in which work is done
+  int devices = 1;
+  int capability = 90;                    // 90 for sm_90
+  uint64_t memory = uint64_t{1} << 30;    // bytes of each device
+  uint64_t pinned = uint64_t{256} << 20;  // bytes that the host may pin
+  // Whether kernels run; without, launches are counted and do nothing.
+  bool run_kernels = true;
+  // Whether approximate instructions are off by up to their documented error.
+  bool perturb_approximations = true;
+};
+
+}  // namespace encore::backends::cuda::fake
+
+#endif  // ENCORE_BACKENDS_CUDA_FAKE_OPTIONS_H_
