@@ -18,7 +18,8 @@ TEST(AbsentTest, BackendsAreNamed) {
   EXPECT_EQ(Message(compiler), "no backend \"tpu\"; there are: cpu, ref");
   const Status device = NewDevice("tpu", 0).status();
   EXPECT_EQ(device.code(), StatusCode::kNotFound);
-  EXPECT_EQ(Message(device), "no backend \"tpu\"; there are: cpu, host, ref");
+  EXPECT_EQ(Message(device),
+            "no backend \"tpu\"; there are: cpu, cuda, host, ref");
 }
 
 TEST(AbsentTest, DevicesAreNamed) {

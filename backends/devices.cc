@@ -2,6 +2,7 @@
 
 #include "encore/backends/absent.h"
 #include "encore/backends/cpu/device.h"
+#include "encore/backends/cuda/device.h"
 #include "encore/backends/host/device.h"
 #include "encore/backends/host/program.h"
 #include "encore/backends/ref/device.h"
@@ -17,6 +18,7 @@ struct DeviceRow {
 
 constexpr DeviceRow kDevices[] = {
     {"cpu", cpu::NewDevice},
+    {"cuda", cuda::NewDevice},
     {host::kHostBackend, host::NewDevice},
     {"ref", ref::NewDevice},
 };

@@ -116,6 +116,22 @@ struct LoadRequest {
   std::span<const std::byte> artifact;  // empty where the binary has none
 };
 
+// Launches and copies of one device that were recorded and are done with one
+// call. Used by one thread at a time.
+class Recording {
+ public:
+  // REQUIRES that what Run enqueued is done.
+  virtual ~Recording() = default;
+  // Enqueues all of it, each part after those that it was recorded after, in
+  // `queue`, any of the device: after what is there, and after earlier runs.
+  virtual Status Run(Queue& queue) = 0;
+  // A queue for one call, a launch or a copy, which is not enqueued but takes
+  // the place of launch or copy `number`, counted from 0 in the order in which
+  // they were recorded, in later runs. Unimplemented from that call says that
+  // this wants another recording; this one is then not to be run any more.
+  virtual Queue& Replace(uint32_t number) = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -163,6 +179,23 @@ class Device {
   }
   virtual StatusOr<std::unique_ptr<Event>> NewEvent() {
     return UnimplementedError("the device has no queues");
+  }
+
+  // Whether work can be recorded.
+  virtual bool records() const { return false; }
+  // Until EndRecording, work in `queue` is recorded and not done, and so is work
+  // in another queue of the device from where that waits for an event of a queue
+  // that is being recorded. REQUIRES records(), and of these queues nothing but
+  // launches, copies, Record, and Wait for events recorded meanwhile.
+  virtual Status BeginRecording(Queue& queue) {
+    return UnimplementedError("the device records nothing");
+  }
+  // To be called of the same queue, and by the same thread, whatever failed in
+  // between. REQUIRES of a success that `queue` waits for all others that take
+  // part. What `replaced`, which may be null, has and fits is used again.
+  virtual StatusOr<std::unique_ptr<Recording>> EndRecording(
+      Queue& queue, std::unique_ptr<Recording> replaced) {
+    return UnimplementedError("the device records nothing");
   }
 
   // Whether queues of this device can wait for events of `other`, which may be

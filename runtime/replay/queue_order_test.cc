@@ -13,13 +13,12 @@
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/replay/executable.h"
-#include "encore/runtime/replay/frame.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/runtime/replay/replayer.h"
-#include "encore/runtime/replay/weights.h"
 #include "encore/runtime/testing/deferred_device.h"
 #include "encore/runtime/testing/device_plans.h"
 #include "encore/runtime/testing/order_checker.h"
+#include "encore/runtime/testing/plan_runs.h"
 #include "encore/runtime/testing/test_device.h"
 #include "gtest/gtest.h"
 
@@ -38,17 +37,6 @@ CompiledGraph PlanOf(uint32_t seed) {
   DevicePlanOptions options;
   if (seed % 2 == 1) options.memory.queued = kQueued;
   return RandomDevicePlan(seed, options);
-}
-
-using Devices = std::vector<std::shared_ptr<Device>>;
-
-// Devices that work before they return, each in host memory of its own.
-Devices DirectDevices() {
-  Devices devices;
-  for (const std::string& name : kPlanDevices) {
-    devices.push_back(std::make_shared<TestDevice>(name));
-  }
-  return devices;
 }
 
 struct Deferred {
@@ -74,55 +62,6 @@ Deferred DeferredDevices(uint32_t seed, int queues, bool peers = false) {
   return result;
 }
 
-struct Inputs {
-  std::vector<float> x, y;
-  int64_t limit = 3;
-
-  explicit Inputs(uint32_t seed) : limit(seed % 4) {
-    for (uint32_t i = 0; i < 16; ++i) {
-      x.push_back(static_cast<float>((seed + i) % 5));
-      y.push_back(static_cast<float>(i % 3) - 1);
-    }
-  }
-};
-
-Status Bind(const Inputs& inputs, Replayer* replayer) {
-  Status status = replayer->BindInput(0, inputs.x.data(), 64);
-  if (status.ok()) status = replayer->BindInput(1, inputs.y.data(), 64);
-  if (status.ok()) status = replayer->BindInput(2, &inputs.limit, 8);
-  return status;
-}
-
-StatusOr<std::unique_ptr<Replayer>> NewReplayer(const CompiledGraph& graph,
-                                                const Devices& devices,
-                                                ThreadPool* threads) {
-  auto executable = Executable::Load(std::make_shared<CompiledGraph>(graph),
-                                     devices, threads);
-  if (!executable.ok()) return executable.status();
-  auto weights = Weights::Prepare(*executable, {}, threads);
-  if (!weights.ok()) return weights.status();
-  return Replayer::Create(*executable, *weights, threads);
-}
-
-std::vector<std::string> OutputsOf(Replayer& replayer, size_t count) {
-  std::vector<std::string> outputs;
-  for (size_t i = 0; i < count; ++i) {
-    const Replayer::Output output = replayer.output(i);
-    outputs.emplace_back(static_cast<const char*>(output.data), output.bytes);
-  }
-  return outputs;
-}
-
-std::vector<std::string> Expected(const CompiledGraph& graph,
-                                  const Inputs& inputs, ThreadPool* threads) {
-  auto replayer = NewReplayer(graph, DirectDevices(), threads);
-  EXPECT_TRUE(replayer.ok()) << replayer.status();
-  EXPECT_TRUE(Bind(inputs, replayer->get()).ok());
-  const Status status = (*replayer)->Replay();
-  EXPECT_TRUE(status.ok()) << status;
-  return OutputsOf(**replayer, graph.outputs.size());
-}
-
 TEST(QueueOrder, LateDevicesGiveTheSameOutputs) {
   ThreadPool threads(1);
   for (uint32_t seed = 0; seed < kPlans; ++seed) {
@@ -132,7 +71,7 @@ TEST(QueueOrder, LateDevicesGiveTheSameOutputs) {
       auto replayer = NewReplayer(graph, devices.devices, &threads);
       ASSERT_TRUE(replayer.ok()) << replayer.status();
       for (uint32_t call = 0; call < 3; ++call) {
-        const Inputs inputs(seed + call);
+        const PlanInputs inputs(seed + call);
         ASSERT_TRUE(Bind(inputs, replayer->get()).ok());
         const Status status = (*replayer)->Replay();
         ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status;
@@ -194,38 +133,6 @@ TEST(QueueOrder, WaitsSufficeAndNoneIsLeftOver) {
   EXPECT_LE(left_over * 1000, waits) << "of " << waits << ":" << list;
 }
 
-// Outputs of one run of `code`, a changed form of the executable's; the status
-// where it fails.
-StatusOr<std::vector<std::string>> RunCode(const Executable& executable,
-                                           const ReplayCode& code,
-                                           const Inputs& inputs,
-                                           ThreadPool* threads) {
-  const CompiledGraph& graph = executable.graph();
-  Frame frame(graph, code, executable.devices(), threads);
-  ENCORE_RETURN_IF_ERROR(frame.Init());
-  ENCORE_RETURN_IF_ERROR(frame.Resize());
-  const void* data[] = {inputs.x.data(), inputs.y.data(), &inputs.limit};
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    frame.SetAddress(graph.inputs[i], const_cast<void*>(data[i]));
-  }
-  std::vector<float> buffers[2];
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    buffers[i].resize(16);
-    if (graph.slot(graph.outputs[i]).bytes.is_constant()) {
-      frame.SetAddress(graph.outputs[i], buffers[i].data());
-    } else {
-      frame.SetRunTimeBuffer(graph.outputs[i], buffers[i].data(), 64);
-    }
-  }
-  ENCORE_RETURN_IF_ERROR(frame.Run(nullptr));
-  std::vector<std::string> outputs;
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    outputs.emplace_back(reinterpret_cast<const char*>(buffers[i].data()),
-                         frame.bytes(graph.outputs[i]));
-  }
-  return outputs;
-}
-
 // What the checker says of a missing wait is so: nearly each is seen in the
 // outputs under one of 20 orders. Of others the bytes are the same either way.
 TEST(QueueOrder, MissingWaitsAreSeen) {
@@ -235,7 +142,7 @@ TEST(QueueOrder, MissingWaitsAreSeen) {
   for (uint32_t seed = 0; seed < kRunPlans; ++seed) {
     const CompiledGraph graph = RandomDevicePlan(seed);
     // Other branches, trips and sizes.
-    std::vector<Inputs> inputs;
+    std::vector<PlanInputs> inputs;
     std::vector<std::vector<std::string>> expected;
     for (uint32_t i = 0; i < 4; ++i) {
       inputs.emplace_back(seed + i);
@@ -271,7 +178,7 @@ TEST(QueueOrder, MissingWaitsAreSeen) {
 TEST(QueueOrder, FaultsNameTheirStep) {
   ThreadPool threads(1);
   const CompiledGraph graph = RandomDevicePlan(1, {.kernels = 2});
-  const Inputs inputs(1);
+  const PlanInputs inputs(1);
   const Deferred whole = DeferredDevices(1, 4);
   auto once = NewReplayer(graph, whole.devices, &threads);
   ASSERT_TRUE(once.ok() && Bind(inputs, once->get()).ok());
@@ -301,7 +208,7 @@ TEST(QueueOrder, FaultsNameTheirStep) {
 TEST(QueueOrder, AnyCallMayFail) {
   ThreadPool threads(1);
   const CompiledGraph graph = RandomDevicePlan(2, {.kernels = 2});
-  const Inputs inputs(2);
+  const PlanInputs inputs(2);
   const auto run = [&](const Deferred& devices) -> Status {
     auto replayer = NewReplayer(graph, devices.devices, &threads);
     if (!replayer.ok()) return replayer.status();
@@ -332,7 +239,7 @@ TEST(QueueOrder, EnqueuedReplaysFollowTheCallersQueue) {
     auto other = NewReplayer(graph, devices.devices, &threads);
     ASSERT_TRUE(replayer.ok() && other.ok());
     std::unique_ptr<Queue> caller = *devices.deferred[0]->NewQueue();
-    const Inputs inputs(seed);
+    const PlanInputs inputs(seed);
     ASSERT_TRUE(Bind(inputs, replayer->get()).ok());
     ASSERT_TRUE(Bind(inputs, other->get()).ok());
     // Three in flight, two of one replayer.
@@ -400,7 +307,7 @@ TEST(QueueOrder, EnqueueReturnsFirst) {
 TEST(QueueOrder, CancelledReplaysLeaveNothingBehind) {
   ThreadPool threads(1);
   const CompiledGraph graph = RandomDevicePlan(3);
-  const Inputs inputs(3);
+  const PlanInputs inputs(3);
   const Deferred devices = DeferredDevices(3, 4);
   auto replayer = NewReplayer(graph, devices.devices, &threads);
   ASSERT_TRUE(replayer.ok());
@@ -426,7 +333,7 @@ TEST(QueueOrder, ProfilesShowQueuesAndWaits) {
   const Deferred devices = DeferredDevices(4, 4);
   auto replayer = NewReplayer(graph, devices.devices, &threads);
   ASSERT_TRUE(replayer.ok());
-  const Inputs inputs(4);
+  const PlanInputs inputs(4);
   ASSERT_TRUE(Bind(inputs, replayer->get()).ok());
   Profiler profiler;
   ASSERT_TRUE((*replayer)->Replay(&profiler).ok());

@@ -9,7 +9,7 @@ fail() { echo "replay_only: $*" >&2; failed=1; }
 grep -q '^//runtime/replay:replayer$' "$dependencies" || fail "$dependencies is no list of its dependencies"
 forbidden='^//opt|^//ir/(graph|build|transform|eval|text|import|proto)[/:]'
 forbidden+='|^//backends:(compile|backends|backend)$|^//backends/(lowering|cpu/codegen)[/:]|^//backends/(cpu:cpu|ref:ref)$'
-forbidden+='|^//cache/key:key$|^//cache/session[/:]|^@(llvm|onnx|com_google_protobuf|highs)//'
+forbidden+='|^//backends/cuda/(codegen|emulator|fake)[/:]|^//cache/key:key$|^//cache/session[/:]|^@(llvm|onnx|com_google_protobuf|highs)//'
 if grep -E "$forbidden" "$dependencies"; then fail "depends on the targets above"; fi
 
 libraries=$(ldd "$binary")

@@ -33,7 +33,7 @@ namespace encore::backends::cuda::fake {
 
 class FakeState;
 
-class FakeDriver {
+class FakeDriver : public std::enable_shared_from_this<FakeDriver> {
  public:
   // REQUIRES that no other is alive.
   static std::shared_ptr<FakeDriver> New(const FakeOptions& options);
@@ -42,8 +42,10 @@ class FakeDriver {
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;
 
-  // Not to be used when this is gone, but for the address of a function.
-  const std::shared_ptr<const Driver>& driver() const { return driver_; }
+  // Keeps this alive.
+  std::shared_ptr<const Driver> driver() {
+    return {shared_from_this(), driver_.get()};
+  }
 
   // From now on the k-th call (from 0) of `function`, of any where that is
   // empty, returns `code` and does nothing else; -1: none. cuGetErrorName and

@@ -1,0 +1,235 @@
+#include "encore/backends/cuda/device.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/absent.h"
+#include "encore/backends/cuda/driver/types.h"
+#include "encore/backends/cuda/module_file.h"
+#include "encore/backends/cuda/runtime/context.h"
+#include "encore/backends/cuda/runtime/kernel.h"
+#include "encore/backends/cuda/runtime/queue.h"
+#include "encore/backends/cuda/runtime/recording.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+constexpr uint32_t kLeastArchitecture = 80;
+
+using runtime::Queue;
+
+DevicePointer Address(const void* data) {
+  return reinterpret_cast<DevicePointer>(data);
+}
+
+class CudaDevice : public runtime::Device {
+ public:
+  CudaDevice(std::shared_ptr<const Context> context, const DeviceLimits& limits,
+             std::string backend)
+      : context_(std::move(context)),
+        limits_(limits),
+        backend_(std::move(backend)),
+        direct_(std::make_shared<DirectQueue>()) {}
+
+  std::string_view backend() const override { return backend_; }
+  bool runs_on_host() const override { return false; }
+  StatusOr<void*> Allocate(int64_t bytes) override;
+  void Deallocate(void* data, int64_t bytes) override;
+  Status CopyFromHost(void* dst, const void* src, int64_t bytes,
+                      Queue* queue) override;
+  Status CopyToHost(void* dst, const void* src, int64_t bytes,
+                    Queue* queue) override;
+  Status CopyWithin(void* dst, const void* src, int64_t bytes,
+                    Queue* queue) override;
+  StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> Load(
+      std::span<const runtime::LoadRequest> requests,
+      runtime::ThreadPool* threads) override;
+  int queue_count() const override { return 4; }
+  StatusOr<std::unique_ptr<Queue>> NewQueue() override {
+    return CudaQueue::New(context_);
+  }
+  StatusOr<std::unique_ptr<runtime::Event>> NewEvent() override {
+    return CudaEvent::New(context_);
+  }
+  bool records() const override { return true; }
+  Status BeginRecording(Queue& queue) override {
+    return static_cast<CudaQueue&>(queue).BeginRecording();
+  }
+  StatusOr<std::unique_ptr<runtime::Recording>> EndRecording(
+      Queue& queue, std::unique_ptr<runtime::Recording> replaced) override {
+    return CudaRecording::End(static_cast<CudaQueue&>(queue),
+                              std::move(replaced));
+  }
+  bool WaitsFor(const Device& other) const override;
+  bool CopiesFrom(const Device& other) const override {
+    return &other != this && WaitsFor(other);
+  }
+  Status CopyFromPeer(void* dst, Device& from, const void* src, int64_t bytes,
+                      Queue* queue) override;
+  StatusOr<void*> AllocatePinned(int64_t bytes) override;
+  void DeallocatePinned(void* data, int64_t bytes) override;
+
+ private:
+  // In `queue`, or in one of the device's own and done on return.
+  Status Copy(const MemoryCopy& copy, Queue* queue);
+
+  const std::shared_ptr<const Context> context_;
+  const DeviceLimits limits_;
+  const std::string backend_;
+  const std::shared_ptr<DirectQueue> direct_;
+};
+
+StatusOr<void*> CudaDevice::Allocate(int64_t bytes) {
+  const Context::Scope scope(*context_);
+  DevicePointer data = 0;
+  const Result result = context_->api().cuMemAlloc(
+      &data, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
+  ENCORE_RETURN_IF_ERROR(
+      context_->ToStatus(result, StrCat("allocating ", bytes, " bytes")));
+  return reinterpret_cast<void*>(data);
+}
+
+void CudaDevice::Deallocate(void* data, int64_t bytes) {
+  const Context::Scope scope(*context_);
+  (void)context_->api().cuMemFree(Address(data));
+}
+
+StatusOr<void*> CudaDevice::AllocatePinned(int64_t bytes) {
+  const Context::Scope scope(*context_);
+  void* data = nullptr;
+  const Result result = context_->api().cuMemHostAlloc(
+      &data, static_cast<size_t>(std::max<int64_t>(bytes, 1)),
+      kHostAllocPortable);
+  ENCORE_RETURN_IF_ERROR(context_->ToStatus(
+      result, StrCat("allocating ", bytes, " bytes of pinned memory")));
+  return data;
+}
+
+void CudaDevice::DeallocatePinned(void* data, int64_t bytes) {
+  const Context::Scope scope(*context_);
+  (void)context_->api().cuMemFreeHost(data);
+}
+
+Status CudaDevice::Copy(const MemoryCopy& copy, Queue* queue) {
+  if (queue != nullptr) return static_cast<CudaQueue*>(queue)->Copy(copy);
+  const std::lock_guard lock(direct_->mutex);
+  if (direct_->queue == nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(direct_->queue, CudaQueue::New(context_));
+  }
+  ENCORE_RETURN_IF_ERROR(direct_->queue->Copy(copy));
+  return direct_->queue->Synchronize();
+}
+
+Status CudaDevice::CopyFromHost(void* dst, const void* src, int64_t bytes,
+                                Queue* queue) {
+  if (queue != nullptr || bytes <= 0) {
+    return Copy({MemoryCopy::Kind::kFromHost, dst, src, bytes}, queue);
+  }
+  const Context::Scope scope(*context_);
+  return context_->ToStatus(context_->api().cuMemcpyHtoD(
+                                Address(dst), src, static_cast<size_t>(bytes)),
+                            "cuMemcpyHtoD");
+}
+
+Status CudaDevice::CopyToHost(void* dst, const void* src, int64_t bytes,
+                              Queue* queue) {
+  if (queue != nullptr || bytes <= 0) {
+    return Copy({MemoryCopy::Kind::kToHost, dst, src, bytes}, queue);
+  }
+  const Context::Scope scope(*context_);
+  return context_->ToStatus(context_->api().cuMemcpyDtoH(
+                                dst, Address(src), static_cast<size_t>(bytes)),
+                            "cuMemcpyDtoH");
+}
+
+Status CudaDevice::CopyWithin(void* dst, const void* src, int64_t bytes,
+                              Queue* queue) {
+  return Copy({MemoryCopy::Kind::kWithin, dst, src, bytes}, queue);
+}
+
+Status CudaDevice::CopyFromPeer(void* dst, Device& from, const void* src,
+                                int64_t bytes, Queue* queue) {
+  const Context& other = *static_cast<CudaDevice&>(from).context_;
+  return Copy({MemoryCopy::Kind::kWithin, dst, src, bytes, &other}, queue);
+}
+
+bool CudaDevice::WaitsFor(const Device& other) const {
+  const auto* const device = dynamic_cast<const CudaDevice*>(&other);
+  return device != nullptr &&
+         &device->context_->driver() == &context_->driver();
+}
+
+StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> CudaDevice::Load(
+    std::span<const runtime::LoadRequest> requests,
+    runtime::ThreadPool* threads) {
+  std::map<const std::byte*, std::shared_ptr<const LoadedModule>> modules;
+  std::vector<std::unique_ptr<runtime::Kernel>> kernels;
+  kernels.reserve(requests.size());
+  for (const runtime::LoadRequest& request : requests) {
+    auto& module = modules[request.artifact.data()];
+    if (module == nullptr) {
+      ENCORE_ASSIGN_OR_RETURN(
+          module, LoadedModule::Load(context_, limits_, request.artifact));
+    }
+    ENCORE_ASSIGN_OR_RETURN(
+        auto kernel, NewKernel(*request.binary, module, limits_, direct_));
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+StatusOr<int> Attribute(const Driver& driver, DeviceAttribute attribute,
+                        DeviceHandle device) {
+  int value = 0;
+  ENCORE_RETURN_IF_ERROR(driver.ToStatus(
+      driver.api.cuDeviceGetAttribute(&value, attribute, device),
+      "cuDeviceGetAttribute"));
+  return value;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
+  ENCORE_ASSIGN_OR_RETURN(auto driver, Driver::Load(DriverLibrary()));
+  return NewDevice(std::move(driver), ordinal, "cuda");
+}
+
+StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
+    std::shared_ptr<const Driver> driver, uint32_t ordinal,
+    std::string backend) {
+  const auto count = static_cast<uint32_t>(driver->device_count());
+  if (ordinal >= count) return NoDevice(backend, ordinal, count);
+  DeviceHandle device = 0;
+  ENCORE_RETURN_IF_ERROR(driver->ToStatus(
+      driver->api.cuDeviceGet(&device, static_cast<int>(ordinal)),
+      "cuDeviceGet"));
+  DeviceLimits limits;
+  ENCORE_ASSIGN_OR_RETURN(
+      limits.architecture.major,
+      Attribute(*driver, DeviceAttribute::kComputeCapabilityMajor, device));
+  ENCORE_ASSIGN_OR_RETURN(
+      limits.architecture.minor,
+      Attribute(*driver, DeviceAttribute::kComputeCapabilityMinor, device));
+  ENCORE_ASSIGN_OR_RETURN(
+      limits.shared_bytes,
+      Attribute(*driver, DeviceAttribute::kMaxSharedMemoryPerBlockOptin,
+                device));
+  if (limits.architecture.number() < kLeastArchitecture) {
+    return FailedPreconditionError(StrCat(
+        "device ", backend, ":", ordinal, " is ", Name(limits.architecture),
+        "; sm_", kLeastArchitecture, " or later is needed"));
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      auto context, Context::New(std::move(driver), static_cast<int>(ordinal)));
+  return std::make_unique<CudaDevice>(std::move(context), limits,
+                                      std::move(backend));
+}
+
+}  // namespace encore::backends::cuda

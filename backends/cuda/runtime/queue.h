@@ -1,0 +1,143 @@
+// CudaQueue and CudaEvent: a stream and an event of the driver, with the faults
+// that kernels report.
+//
+// Work in a queue goes one of three ways: it is enqueued in the stream, or it
+// is recorded (recording.h), or it changes what was recorded.
+#ifndef ENCORE_BACKENDS_CUDA_RUNTIME_QUEUE_H_
+#define ENCORE_BACKENDS_CUDA_RUNTIME_QUEUE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "encore/backends/cuda/driver/types.h"
+#include "encore/backends/cuda/kernel_params.h"
+#include "encore/backends/cuda/runtime/context.h"
+#include "encore/backends/cuda/runtime/fault_records.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/device/device.h"
+
+namespace encore::backends::cuda {
+
+class CudaQueue;
+
+// What is recorded between BeginRecording and EndRecording.
+struct Recorder {
+  // A launch or copy of the runtime's: nodes[first] and those behind, up to the
+  // next operation's.
+  struct Operation {
+    size_t first = 0;
+    std::shared_ptr<FaultRecords> records;  // of the queue that it was in
+  };
+  bool active = true;
+  std::vector<Operation> operations;
+  std::vector<CUgraphNode> nodes;
+  std::vector<CudaQueue*> queues;  // that take part
+};
+
+using RecordsList = std::vector<std::shared_ptr<FaultRecords>>;
+
+class CudaEvent : public runtime::Event {
+ public:
+  static StatusOr<std::unique_ptr<runtime::Event>> New(
+      std::shared_ptr<const Context> context);
+  ~CudaEvent() override;
+  Status Synchronize() override;
+
+ private:
+  friend class CudaQueue;
+  explicit CudaEvent(std::shared_ptr<const Context> context)
+      : context_(std::move(context)) {}
+
+  const std::shared_ptr<const Context> context_;
+  CUevent event_ = nullptr;
+  // Where work before the place may have reported faults.
+  RecordsList records_;
+  std::shared_ptr<Recorder> recorder_;  // where it was recorded, if anywhere
+};
+
+// A part of a launch or copy.
+struct FunctionLaunch {
+  CUfunction function = nullptr;
+  std::array<uint32_t, 3> grid = {}, block = {};
+  uint32_t shared_bytes = 0;
+};
+struct MemoryCopy {
+  enum class Kind : uint8_t { kFromHost, kToHost, kWithin };
+  Kind kind = Kind::kWithin;
+  void* dst = nullptr;
+  const void* src = nullptr;
+  int64_t bytes = 0;
+  // Where it is of another device: that one's.
+  const Context* from = nullptr;
+};
+
+class CudaQueue : public runtime::Queue {
+ public:
+  // With a stream of its own.
+  static StatusOr<std::unique_ptr<CudaQueue>> New(
+      std::shared_ptr<const Context> context);
+  // Whose work takes the place of what `executable` has.
+  CudaQueue(std::shared_ptr<const Context> context, CUgraphExec executable);
+  ~CudaQueue() override;
+
+  Status Synchronize() override;
+  Status Record(runtime::Event& event) override;
+  Status Wait(const runtime::Event& event) override;
+  std::optional<Fault> fault() const override { return fault_; }
+
+  // One launch of the runtime's is a call of StartOperation, Launch for each of
+  // its functions that there is anything to launch of, and EndOperation; a copy
+  // is Copy in place of these. No Scope is needed around them. `arguments` as
+  // cuLaunchKernel takes them.
+  void StartOperation();
+  Status Launch(const FunctionLaunch& launch, void** arguments);
+  Status EndOperation();
+  Status Copy(const MemoryCopy& copy);
+
+  FaultRecords& records() { return *records_; }
+  const std::shared_ptr<const Context>& context() const { return context_; }
+
+  // Of recording.h.
+  Status BeginRecording();
+  // Null where the queue did not begin it.
+  std::shared_ptr<Recorder> EndRecording(CUgraph* graph, Status* status);
+  Status RunGraph(CUgraphExec executable, const RecordsList& records);
+  void StartReplacing(std::span<const CUgraphNode> nodes,
+                      const std::shared_ptr<FaultRecords>& records);
+
+ private:
+  explicit CudaQueue(std::shared_ptr<const Context> context);
+
+  bool replaces() const { return executable_ != nullptr; }
+  // Notes the node that the last call added.
+  Status NoteNode();
+  StatusOr<CUgraphNode> NextReplaced();
+  Status Issue(const FunctionLaunch& launch, void** arguments);
+  Result Issue(const MemoryCopy& copy);
+  Status ReplaceCopy(const MemoryCopy& copy);
+  void AddRecords(const RecordsList& records);
+  // The first fault of this queue or of what it waited for.
+  Status FindFault();
+
+  const std::shared_ptr<const Context> context_;
+  CUstream stream_ = nullptr;
+  // Whether there may be work that nobody has waited for.
+  bool busy_ = false;
+  std::shared_ptr<FaultRecords> records_;
+  RecordsList others_;  // of queues that this one waited for
+  Status found_;
+  std::optional<Fault> fault_;
+  std::shared_ptr<Recorder> recorder_;
+  CUgraphExec executable_ = nullptr;
+  std::span<const CUgraphNode> replaced_;
+  size_t next_replaced_ = 0;
+};
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_RUNTIME_QUEUE_H_
