@@ -80,14 +80,14 @@ Result FakeState::cuStreamCreate(CUstream* stream, unsigned int flags) {
 Result FakeState::cuStreamDestroy(CUstream stream) {
   if (!IsLive(streams_, stream)) return Result::kInvalidHandle;
   const Result lost = stream->context->lost;
+  // Nothing of it runs any more.
+  if (lost != Result::kSuccess) work_.Wait(stream->last);
   streams_.erase(stream);
   return lost;
 }
 
 Result FakeState::cuStreamSynchronize(CUstream stream) {
-  if (const Result result = Use(stream); result != Result::kSuccess) {
-    return result;
-  }
+  if (!IsLive(streams_, stream)) return Result::kInvalidHandle;
   if (stream->capture != nullptr) return Invalidate(stream);
   work_.Wait(stream->last);
   return stream->context->lost;
@@ -161,7 +161,6 @@ Result FakeState::cuEventSynchronize(CUevent event) {
     event->capture->invalid = true;
     return Result::kCapturedEvent;
   }
-  if (event->context->lost != Result::kSuccess) return event->context->lost;
   work_.Wait(event->task);
   return event->context->lost;
 }

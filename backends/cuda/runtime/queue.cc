@@ -83,8 +83,13 @@ Status CudaQueue::Synchronize() {
   ENCORE_CHECK(!replaces());
   if (busy_) {
     const Context::Scope scope(*context_);
-    ENCORE_RETURN_IF_ERROR(context_->ToStatus(
-        context_->api().cuStreamSynchronize(stream_), "cuStreamSynchronize"));
+    const Result result = context_->api().cuStreamSynchronize(stream_);
+    if (result != Result::kSuccess) {
+      // Where the device is not lost there may be work that goes on: nobody
+      // gives its memory back before it is done.
+      (void)context_->api().cuStreamSynchronize(stream_);
+      return context_->ToStatus(result, "cuStreamSynchronize");
+    }
     busy_ = false;
   }
   ENCORE_RETURN_IF_ERROR(FindFault());
