@@ -244,6 +244,45 @@ TEST(CudaDevice, EnqueuedReplaysFollowTheCallersQueue) {
   }
 }
 
+// Plans without control flow: recorded at the second replay, run as they are
+// after that, changed where bindings are others; always with the outputs that
+// each step by itself gives.
+TEST(CudaDevice, RecordedReplaysGiveTheSameOutputs) {
+  ThreadPool threads(1);
+  int64_t changed = 0, runs = 0;
+  for (uint32_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    const CompiledGraph graph =
+        runtime::RandomDevicePlan(seed, {.control_flow = seed % 3 == 0});
+    const auto fake = NewFake(seed);
+    {
+      auto replayer =
+          runtime::NewReplayer(graph, *PlanDevices(*fake), &threads);
+      ASSERT_TRUE(replayer.ok()) << replayer.status();
+      std::vector<PlanInputs> inputs;
+      for (uint32_t i = 0; i < 3; ++i) inputs.emplace_back(seed + i);
+      for (uint32_t call = 0; call < 9; ++call) {
+        // Twice the same memory, then other memory.
+        const PlanInputs& bound = inputs[call / 2 % 3];
+        ASSERT_TRUE(runtime::Bind(bound, replayer->get()).ok());
+        const Status status = (*replayer)->Replay();
+        ASSERT_TRUE(status.ok()) << status;
+        ASSERT_EQ(runtime::OutputsOf(**replayer, graph.outputs.size()),
+                  runtime::Expected(graph, bound, &threads))
+            << "call " << call;
+      }
+      const runtime::RecordingCounts counts = (*replayer)->recordings();
+      changed += counts.changed;
+      runs += counts.runs;
+    }
+    EXPECT_EQ(fake->leaks(), Leaks());
+  }
+  std::cout << runs << " runs of recordings, " << changed
+            << " launches and copies changed\n";
+  EXPECT_GT(runs, 300);
+  EXPECT_GT(changed, 30);
+}
+
 TEST(CudaDevice, NothingGrowsWithReplays) {
   ThreadPool threads(1);
   const CompiledGraph graph = runtime::RandomDevicePlan(3);

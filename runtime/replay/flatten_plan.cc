@@ -7,6 +7,7 @@
 #include "encore/ir/types/dim_symbols.h"
 #include "encore/runtime/plan/sizes.h"
 #include "encore/runtime/replay/queue_planner.h"
+#include "encore/runtime/replay/stretch_planner.h"
 
 namespace encore::runtime {
 namespace {
@@ -32,6 +33,7 @@ class Flattener {
     AddPlan(plan);
     Emit({.code = Code::kEnd});
     PlanQueues(graph_, devices_, op_devices_, &code_);
+    PlanStretches(graph_, devices_, &code_);
     FillSlots();
     FillDependents();
     return std::move(code_);

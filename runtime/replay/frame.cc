@@ -44,7 +44,11 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
       addresses_(graph.slots.size()),
       trips_(code.loops.size()),
       owned_(code.owned.size()),
-      queues_(code, devices) {
+      queues_(code, devices),
+      recordings_(code, devices, &queues_,
+                  [this](const ReplayOp& op, Queue& queue) {
+                    return Submit(op, queue);
+                  }) {
   for (size_t s = 0; s < symbols_.size(); ++s) {
     symbols_[s] = graph.symbols[s].lower;
   }
@@ -117,7 +121,10 @@ Status Frame::EvaluateSlot(SlotId id, bool whole) {
   bytes_[id.value()] = *bytes;
   offsets_[id.value()] = total;
   if (slot.is_host_object()) bytes = kHostObjectSize;
-  for (const uint32_t use : code_.uses[id]) sizes_[use] = *bytes;
+  for (const uint32_t use : code_.uses[id]) {
+    if (sizes_[use] != *bytes) ++version_;
+    sizes_[use] = *bytes;
+  }
   return OkStatus();
 }
 
@@ -128,6 +135,7 @@ Status Frame::EvaluateArg(uint32_t arg, bool whole) {
         StrCat("an extent has no value under these input shapes: ",
                code_.args[arg].ToString()));
   }
+  if (args_[arg] != value.value_or(0)) ++version_;
   args_[arg] = value.value_or(0);
   return OkStatus();
 }
@@ -190,7 +198,7 @@ void Frame::SetAddress(SlotId slot, void* address) {
   for (const uint32_t member : code_.members[slot]) {
     void* at = Offset(address, offsets_[member]);
     addresses_[member] = at;
-    for (const uint32_t use : code_.uses[SlotId(member)]) table_[use] = at;
+    for (const uint32_t use : code_.uses[SlotId(member)]) SetEntry(use, at);
   }
 }
 
@@ -206,11 +214,6 @@ int64_t Frame::owned_bytes() const {
   return bytes;
 }
 
-Status Frame::Synchronize() {
-  const Status status = queues_.Synchronize();
-  return status.ok() ? status : QueueFault(UINT32_MAX, status);
-}
-
 Status Frame::Run(Profiler* profiler) {
   ThreadPool::Caller caller(*threads_);
   const bool queued = code_.queues.size() > 1;
@@ -222,16 +225,6 @@ Status Frame::Run(Profiler* profiler) {
   return status.ok() ? synchronized : status;
 }
 
-Status Frame::Enqueue(DeviceId id, Queue& caller) {
-  ThreadPool::Caller thread(*threads_);
-  Status status = queues_.Begin(id, caller);
-  if (!status.ok()) return QueueFault(UINT32_MAX, status);
-  status = Loop<false, true>(nullptr);
-  if (status.ok()) return queues_.End(id, caller);
-  (void)queues_.Synchronize();
-  return status;
-}
-
 Status Frame::Fault(uint32_t step, const Status& status) {
   if (status.code() == StatusCode::kCancelled) return status;
   const ReplayCode::StepRef& at = code_.steps[step];
@@ -239,15 +232,6 @@ Status Frame::Fault(uint32_t step, const Status& status) {
   const Step& named = graph_.plan(at.plan).steps[at.step];
   return Annotate(status, StrCat("plan ", at.plan.value(), " step ", at.step,
                                  " (", StepName(graph_, named), ")"));
-}
-
-Status Frame::QueueFault(uint32_t step, const Status& status) {
-  const std::optional<Queue::Fault> fault = queues_.fault();
-  if (fault) {
-    failed_origin_ = fault->origin;
-    step = fault->tag;
-  }
-  return step < code_.steps.size() ? Fault(step, status) : status;
 }
 
 std::optional<uint32_t> Frame::failed_origin() const {
@@ -292,6 +276,8 @@ Status Frame::Loop(Profiler* profiler) {
       }
     } else if (op.code == Code::kEnd) {
       return OkStatus();
+    } else if (op.code == Code::kStretch) {
+      ENCORE_RETURN_IF_ERROR(RunStretch(op, kProfiled, &next));
     } else if (const Status status = Execute(op, &next); !status.ok()) {
       return status;
     }
@@ -306,6 +292,8 @@ Status Frame::Loop(Profiler* profiler) {
     }
   }
 }
+
+Status Frame::LoopQueued() { return Loop<false, true>(nullptr); }
 
 Status Frame::Execute(const ReplayOp& op, uint32_t* next) {
   if (op.code >= Code::kRecord) {
@@ -351,44 +339,7 @@ Status Frame::Perform(const ReplayOp& op, uint32_t* next) {
       *next = op.b;
       return OkStatus();
     default:
-      return Copy(op);
-  }
-}
-
-Status Frame::Copy(const ReplayOp& op) {
-  void* dst = table_[op.a];
-  const void* src = table_[op.a + 1];
-  const int64_t bytes = sizes_[op.a];
-  Queue* queue = queues_.queue(op.queue);
-  if (queue != nullptr) queue->set_tag(op.step);
-  if (op.staging != 0) {
-    ENCORE_ASSIGN_OR_RETURN(void* staging,
-                            queues_.Staging(op.staging - 1, bytes));
-    if (op.code == Code::kCopyOut) {
-      dst = staging;
-    } else {
-      src = staging;
-    }
-  }
-  switch (op.code) {
-    case Code::kCopyIn:
-      return op.copier->CopyFromHost(dst, src, bytes, queue);
-    case Code::kCopyOut:
-      return op.copier->CopyToHost(dst, src, bytes, queue);
-    case Code::kCopyWithin:
-      return op.copier->CopyWithin(dst, src, bytes, queue);
-    case Code::kCopyPeer:
-      return op.copier->CopyFromPeer(dst, *code_.peers[op.c], src, bytes,
-                                     queue);
-    case Code::kMoveObject: {
-      Literal& moved = static_cast<HostObject*>(table_[op.a + 1])->value;
-      std::swap(static_cast<HostObject*>(dst)->value, moved);
-      moved = empty_[op.c];
-      return OkStatus();
-    }
-    default:
-      *static_cast<HostObject*>(dst) = *static_cast<const HostObject*>(src);
-      return OkStatus();
+      return Copy(op, queues_.queue(op.queue));
   }
 }
 
@@ -493,7 +444,7 @@ void Frame::SetElements(const ReplayCode::Loop& loop, int64_t trip) {
     auto* whole = static_cast<std::byte*>(address(scanned.stacked));
     if (whole != nullptr) whole += part * bytes(scanned.slice);
     addresses_[scanned.slice.value()] = whole;
-    for (const uint32_t use : code_.uses[scanned.slice]) table_[use] = whole;
+    for (const uint32_t use : code_.uses[scanned.slice]) SetEntry(use, whole);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "encore/runtime/device/warm_pool.h"
 #include "encore/runtime/plan/compiled_graph.h"
 #include "encore/runtime/replay/frame_queues.h"
+#include "encore/runtime/replay/frame_recordings.h"
 #include "encore/runtime/replay/host_object.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/runtime/replay/replay_code.h"
@@ -83,6 +84,7 @@ class Frame {
   int64_t warm_pool_misses() const;
   // Bytes of memory that the frame owns and keeps.
   int64_t owned_bytes() const;
+  RecordingCounts recordings() const { return recordings_.counts(); }
 
  private:
   struct Block {
@@ -93,10 +95,20 @@ class Frame {
 
   template <bool kProfiled, bool kQueued>
   Status Loop(Profiler* profiler);
+  Status LoopQueued();
+  // In `caller` alone; false where that cannot be.
+  StatusOr<bool> EnqueueDirectly(DeviceId id, Queue& caller);
   // Anything but a launch; an error names the step.
   Status Execute(const ReplayOp& op, uint32_t* next);
   Status Perform(const ReplayOp& op, uint32_t* next);
-  Status Copy(const ReplayOp& op);
+  Status RunStretch(const ReplayOp& op, bool one_by_one, uint32_t* next);
+  FrameRecordings::Values values() const {
+    return {table_, sizes_, args_, symbols_, version_};
+  }
+  // A launch or a copy, in `queue`; an error names the step.
+  Status Submit(const ReplayOp& op, Queue& queue);
+  Status SubmitWork(const ReplayOp& op, Queue& queue);
+  Status Copy(const ReplayOp& op, Queue* queue);
   Status AllocateRunTime(const ReplayOp& op);
   void DeallocateRunTime(SlotId slot, PoolId pool);
   Status ReadSymbol(const ReplayOp& op);
@@ -113,6 +125,11 @@ class Frame {
   // One that is not `whole` may have no value yet, and is 0 then.
   Status EvaluateSlot(SlotId slot, bool whole);
   Status EvaluateArg(uint32_t arg, bool whole);
+  // Writes to an entry of the table.
+  void SetEntry(uint32_t entry, void* address) {
+    if (table_[entry] != address) ++version_;
+    table_[entry] = address;
+  }
   Status AllocateOwned();
   // Whether everything in the storage of `slot` lies within its bytes.
   Status CheckMembers(SlotId slot) const;
@@ -139,7 +156,10 @@ class Frame {
   std::vector<Block> run_time_;  // per slot; sized only where there are any
   std::vector<Block> offered_;   // the same: the caller's buffers
   std::vector<std::unique_ptr<WarmPool>> warm_pools_;  // per pool
+  // Another one whenever an address, a size or an arg is another.
+  uint64_t version_ = 1;
   FrameQueues queues_;
+  FrameRecordings recordings_;
   std::atomic<bool> cancelled_ = false;
   std::optional<ReplayCode::StepRef> fault_;
   uint32_t failed_origin_ = UINT32_MAX;  // as LaunchContext has it

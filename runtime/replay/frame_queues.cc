@@ -63,6 +63,8 @@ StatusOr<void*> FrameQueues::Staging(uint32_t number, int64_t bytes) {
 
 Status FrameQueues::Synchronize() {
   Status first;
+  if (is_direct_) first = direct_->Synchronize();
+  is_direct_ = false;
   for (const std::unique_ptr<Queue>& queue : queues_) {
     if (queue == nullptr) continue;
     Status status = queue->Synchronize();
@@ -88,7 +90,29 @@ Status FrameQueues::Wait(DeviceId waiter, Queue& queue, DeviceId recorder,
   return event.Synchronize();
 }
 
+Status FrameQueues::BeginDirectly(DeviceId id, Queue& caller, bool ordered) {
+  if (direct_ == nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(direct_, devices_[id.value()]->NewEvent());
+  }
+  if (in_flight_ && !is_direct_) {
+    for (size_t q = 1; q < queues_.size(); ++q) {
+      ENCORE_RETURN_IF_ERROR(Wait(id, caller, code_.queues[q], *ends_[q]));
+    }
+  } else if (in_flight_ && ordered) {
+    ENCORE_RETURN_IF_ERROR(caller.Wait(*direct_));
+  }
+  in_flight_ = true;
+  return OkStatus();
+}
+
+Status FrameQueues::EndDirectly(Queue& caller) {
+  ENCORE_RETURN_IF_ERROR(caller.Record(*direct_));
+  is_direct_ = true;
+  return OkStatus();
+}
+
 Status FrameQueues::Begin(DeviceId id, Queue& caller) {
+  if (is_direct_) ENCORE_RETURN_IF_ERROR(Synchronize());
   std::unique_ptr<Event>& begin = begins_[id.value()];
   if (begin == nullptr) {
     ENCORE_ASSIGN_OR_RETURN(begin, devices_[id.value()]->NewEvent());

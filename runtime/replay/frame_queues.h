@@ -36,6 +36,13 @@ class FrameQueues {
 
   // kRecord, kWait and kHostWait.
   Status Order(const ReplayOp& op);
+  // Event `event` of the code's in queue `number`.
+  Status Record(uint16_t number, uint32_t event) {
+    return queues_[number]->Record(*events_[event]);
+  }
+  Status Wait(uint16_t number, uint32_t event) {
+    return queues_[number]->Wait(*events_[event]);
+  }
 
   // Staging buffer `number`, of at least `bytes` bytes.
   StatusOr<void*> Staging(uint32_t number, int64_t bytes);
@@ -50,6 +57,10 @@ class FrameQueues {
   // pair; what is enqueued in `caller` after End runs after it.
   Status Begin(DeviceId id, Queue& caller);
   Status End(DeviceId id, Queue& caller);
+  // The same where all work is one run of a recording in `caller`; `ordered`:
+  // it is to come after the pair before, of another recording.
+  Status BeginDirectly(DeviceId id, Queue& caller, bool ordered);
+  Status EndDirectly(Queue& caller);
   // Whether there may be work that Synchronize has not waited for.
   bool in_flight() const { return in_flight_; }
 
@@ -73,6 +84,9 @@ class FrameQueues {
   std::vector<std::unique_ptr<Event>> begins_;
   std::vector<Buffer> staging_;
   bool in_flight_ = false;
+  // Of the last run in a caller's queue; whether it may be what is in flight.
+  std::unique_ptr<Event> direct_;
+  bool is_direct_ = false;
 };
 
 }  // namespace encore::runtime

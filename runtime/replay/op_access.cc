@@ -52,6 +52,7 @@ class Collector {
       case Code::kRecord:
       case Code::kWait:
       case Code::kHostWait:
+      case Code::kStretch:
         break;
     }
     return std::move(accesses_);

@@ -47,6 +47,7 @@ struct ReplayOp {
     kRecord,       // event a in `queue`
     kWait,         // `queue` waits for event a
     kHostWait,     // the host waits for event a
+    kStretch,      // stretch a by its recording, then to op b; or nothing
   };
   Code code = Code::kEnd;
   DType selector_type = DType::kBool;
@@ -80,6 +81,27 @@ struct ReplayCode {
     }
   };
 
+  // Operations in a row that one device does in its queues, and the host only
+  // enqueues.
+  struct Stretch {
+    // A launch or copy, with how many entries from `a` and args from `b` it
+    // has.
+    struct Work {
+      uint32_t op = 0, entries = 0, args = 0;
+    };
+    uint32_t begin = 0, end = 0;  // of the operations
+    DeviceId device;
+    uint16_t origin = 0;             // the queue that a recording runs in
+    std::vector<uint16_t> others;    // that the stretch uses
+    std::vector<uint16_t> joined;    // those of them that are used elsewhere
+    std::vector<Work> works;         // in the order of the operations
+    std::vector<uint32_t> recorded;  // events that it records
+    // Events that it waits for and others record; that it records and others
+    // wait for.
+    std::vector<uint32_t> before, behind;
+    bool whole = false;  // whether there is nothing else to do
+  };
+
   // Host memory of the frame's own: as large as a slot in a device's pool.
   struct Staging {
     DeviceId device;
@@ -97,6 +119,7 @@ struct ReplayCode {
   std::vector<Device*> peers;    // that kCopyPeer copies from
   std::vector<DeviceId> queues;  // queue 0 is none, of no device
   std::vector<DeviceId> events;  // the device that records it
+  std::vector<Stretch> stretches;
   // Whether the host itself reads or writes memory of slots, so that it has to
   // wait for whoever made the inputs.
   bool host_works = false;

@@ -44,6 +44,7 @@
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/replay/executable.h"
 #include "encore/runtime/replay/frame.h"
+#include "encore/runtime/replay/frame_recordings.h"
 #include "encore/runtime/replay/host_object.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/runtime/replay/weights.h"
@@ -124,6 +125,8 @@ class Replayer {
 
   const Executable& executable() const { return *executable_; }
   int64_t warm_pool_misses() const { return frame_.warm_pool_misses(); }
+  // Of stretches that devices record; all 0 where none does.
+  RecordingCounts recordings() const { return frame_.recordings(); }
   // Bytes of arenas and other lasting temporaries.
   int64_t arena_bytes() const { return frame_.owned_bytes(); }
 

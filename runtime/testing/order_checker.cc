@@ -84,6 +84,8 @@ class Run {
       case Code::kHostWait:
         Raise(&clocks_[0], events_[op.a]);
         return at + 1;
+      case Code::kStretch:
+        return at + 1;
       case Code::kJump:
         return op.b;
       case Code::kLoopStart:

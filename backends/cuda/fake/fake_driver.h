@@ -48,7 +48,8 @@ class FakeDriver : public std::enable_shared_from_this<FakeDriver> {
   }
 
   // From now on the k-th call (from 0) of `function`, of any where that is
-  // empty, returns `code` and does nothing else, unless it gives back or waits;
+  // empty, returns `code` and does nothing else, unless it ends, gives back
+  // or waits;
   // -1: none. cuGetErrorName and cuGetErrorString never fail so.
   void FailCall(std::string_view function, int64_t k, Result code);
   // The same of launches and copies when their turn comes: the context is then
