@@ -183,10 +183,11 @@ class Device {
 
   // Whether work can be recorded.
   virtual bool records() const { return false; }
-  // Until EndRecording, work in `queue` is recorded and not done, and so is work
-  // in another queue of the device from where that waits for an event of a queue
-  // that is being recorded. REQUIRES records(), and of these queues nothing but
-  // launches, copies, Record, and Wait for events recorded meanwhile.
+  // Until EndRecording, work in `queue` is recorded and not done, and so is
+  // work in another queue of the device from where that waits for an event of a
+  // queue that is being recorded. REQUIRES records(), and of these queues
+  // nothing but launches, copies, Record, and Wait for events recorded
+  // meanwhile.
   virtual Status BeginRecording(Queue& queue) {
     return UnimplementedError("the device records nothing");
   }

@@ -66,8 +66,10 @@ void* const kEntries[] = {
 #undef ENCORE_CUDA_FUNCTION
 };
 
-Result FindFake(const char* symbol, void** function, int version, cuuint64_t,
-                uint32_t*) {
+}  // namespace
+
+Result FakeDriver::Find(const char* symbol, void** function, int version,
+                        cuuint64_t, uint32_t*) {
   const auto found = std::ranges::find(kNames, std::string_view(symbol));
   if (found == std::end(kNames)) return Result::kNotFound;
   const auto number = found - std::begin(kNames);
@@ -75,8 +77,6 @@ Result FindFake(const char* symbol, void** function, int version, cuuint64_t,
   *function = kEntries[number];
   return Result::kSuccess;
 }
-
-}  // namespace
 
 std::shared_ptr<FakeDriver> FakeDriver::New(const FakeOptions& options) {
   return std::shared_ptr<FakeDriver>(new FakeDriver(options));
@@ -87,7 +87,7 @@ FakeDriver::FakeDriver(const FakeOptions& options)
   FakeState* none = nullptr;
   ENCORE_CHECK(current.compare_exchange_strong(none, state_.get()))
       << "there is an emulated driver already";
-  auto driver = Driver::Bind(&FindFake, "the emulated driver");
+  auto driver = Driver::Bind(&FakeDriver::Find, "the emulated driver");
   ENCORE_CHECK(driver.ok()) << driver.status();
   driver_ = *std::move(driver);
 }

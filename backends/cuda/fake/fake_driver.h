@@ -47,6 +47,11 @@ class FakeDriver : public std::enable_shared_from_this<FakeDriver> {
     return {shared_from_this(), driver_.get()};
   }
 
+  // As the cuGetProcAddress of the one that is alive, for drivers that put
+  // something between.
+  static Result Find(const char* symbol, void** function, int version,
+                     cuuint64_t flags, uint32_t* found);
+
   // From now on the k-th call (from 0) of `function`, of any where that is
   // empty, returns `code` and does nothing else, unless it ends, gives back
   // or waits;

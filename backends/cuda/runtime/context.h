@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "encore/backends/cuda/driver/driver.h"
 #include "encore/backends/cuda/driver/types.h"
