@@ -97,6 +97,7 @@ class Program {
     const std::string target = StrCat("-arch=", Name(architecture));
     // minimal: without the declarations of textures, half headers and the like.
     const char* const options[] = {target.c_str(), "-minimal", "-std=c++17",
+                                   "-diag-suppress=177",
                                    "--ptxas-options=--warn-on-spills"};
     const nvrtcResult result =
         nvrtc_.CompileProgram(program_, std::size(options), options);

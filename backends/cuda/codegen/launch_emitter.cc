@@ -257,8 +257,9 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
   const ExprId value = region_.stages[stage.stage].value;
   const std::string_view type = context_.index_type();
   const int open = open_;
+  const std::string acc = StrCat("acc", stage.stage);
   const bool shares = stage.shares_reduction && !reduced.empty();
-  StrAppend(&out_, combiner.type, " acc = ", combiner.identity, ";\n");
+  StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity, ";\n");
   std::string order = "0";
   if (shares) {
     OpenShared(reduced, "r", "lane", launch_.lanes(), needed);
@@ -274,26 +275,24 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
     for (const uint32_t v : reduced) OpenSerial(v, needed);
   }
   exprs_.Declare(needed);
-  out_ += combiner.Add("acc", exprs_.NameOf(value), order);
+  out_ += combiner.Add(acc, exprs_.NameOf(value), order);
   for (; open_ > open; --open_) {
     out_ += "}\n";
     exprs_.CloseScope();
   }
   if (!shares) return;
   if (launch_.team == Team::kWarp) {
-    out_ += "acc = WarpReduce(acc, lane);\n";
+    StrAppend(&out_, acc, " = WarpReduce(", acc, ", lane);\n");
   } else {
-    StrAppend(&out_, "__shared__ ", combiner.type, " partial[33];\n",
-              "acc = BlockReduce(acc, partial, lane, ", launch_.threads,
-              ");\n");
+    StrAppend(&out_, "__shared__ ", combiner.type, " partial", stage.stage,
+              "[33];\n", acc, " = BlockReduce(", acc, ", partial", stage.stage,
+              ", lane, ", launch_.threads, ");\n");
   }
 }
 
 void LaunchEmitter::EmitReduce(const StagePlan& stage) {
   const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
   const CombinerCode combiner = CombinerOf(region_, stage.stage);
-  // `acc` is this stage's own.
-  out_ += "{\n";
   OpenLoops(stage, exprs_.NeededBy(stage.stage));
   EmitReduction(stage, combiner);
   const std::string last =
@@ -303,32 +302,29 @@ void LaunchEmitter::EmitReduce(const StagePlan& stage) {
       context_.plan->results[stage.stage] != Storage::kRegister;
   if (guarded) out_ += "if (lane == 0) {\n";
   for (int c = 0; c < ComponentCount(combiner.combiner); ++c) {
-    Keep(stage.stage, c, combiner.Result("acc", c, last));
+    Keep(stage.stage, c, combiner.Result(StrCat("acc", stage.stage), c, last));
   }
   if (guarded) out_ += "}\n";
   CloseLoops();
-  out_ += "}\n";
 }
 
 void LaunchEmitter::EmitScan(const StagePlan& stage) {
   const CombinerCode combiner = CombinerOf(region_, stage.stage);
   const Stage& of = region_.stages[stage.stage];
-  out_ += "{\n";
   if (HasLanes() && !flat_.loops[stage.stage].empty()) {
     EmitSharedScan(stage, combiner);
-    out_ += "}\n";
     return;
   }
   const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
-  StrAppend(&out_, combiner.type, " acc = ", combiner.identity, ";\n");
+  const std::string acc = StrCat("acc", stage.stage);
+  StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity, ";\n");
   for (const uint32_t v : flat_.loops[stage.stage]) OpenSerial(v, needed);
   exprs_.Declare(needed);
-  const std::string add = combiner.Add("acc", exprs_.NameOf(of.value), "0");
+  const std::string add = combiner.Add(acc, exprs_.NameOf(of.value), "0");
   if (!of.exclusive) out_ += add;
-  Keep(stage.stage, 0, combiner.Result("acc", 0, "1"));
+  Keep(stage.stage, 0, combiner.Result(acc, 0, "1"));
   if (of.exclusive) out_ += add;
   CloseLoops();
-  out_ += "}\n";
 }
 
 // Tile by tile, a point for each lane, with what all tiles before make.
@@ -341,6 +337,7 @@ void LaunchEmitter::EmitSharedScan(const StagePlan& stage,
   const std::string extent = exprs_.SizeCode(flat_.extents[v]);
   const bool block = launch_.team == Team::kBlock;
   const int lanes = launch_.lanes();
+  out_ += "{\n";
   if (block) {
     StrAppend(&out_, "__shared__ ", combiner.type, " partial[33];\n");
   }
@@ -371,7 +368,7 @@ void LaunchEmitter::EmitSharedScan(const StagePlan& stage,
   exprs_.OpenScope(variables);
   Keep(stage.stage, 0, combiner.Result("with", 0, "1"));
   exprs_.CloseScope();
-  out_ += "}\n}\n}\n";
+  out_ += "}\n}\n}\n}\n";
 }
 
 }  // namespace encore::backends::cuda

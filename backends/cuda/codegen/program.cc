@@ -3,8 +3,8 @@
 #include <span>
 #include <utility>
 
-#include "encore/backends/cuda/codegen/device_library.h"
 #include "encore/backends/cuda/codegen/device_compiler.h"
+#include "encore/backends/cuda/codegen/device_library.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
