@@ -45,10 +45,11 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 }
 
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
-                                                 std::string_view kernel) {
+                                                 std::string_view kernel,
+                                                 const PlanLimits& limits) {
   const std::optional<FlatRegion> flat = FlattenRequest(request);
   if (!flat || kernel != kLoops) return std::nullopt;
-  return GenerateKernel(*flat);
+  return GenerateKernel(*flat, limits);
 }
 
 }  // namespace encore::backends::cuda

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encore/backends/backend.h"
+#include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/region_kernel.h"
 #include "encore/backends/options.h"
 
@@ -22,7 +23,8 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 
 // The code of a candidate. Nothing where it is none of the region's.
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
-                                                 std::string_view kernel);
+                                                 std::string_view kernel,
+                                                 const PlanLimits& limits = {});
 
 }  // namespace encore::backends::cuda
 

@@ -27,9 +27,10 @@ std::string KeyOf(const std::vector<Architecture>& architectures,
 }  // namespace
 
 StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
+                                   const PlanLimits& limits,
                                    KernelProgram* program) {
   std::optional<GeneratedKernel> generated =
-      GenerateCandidate(request.kernel, request.candidate.kernel);
+      GenerateCandidate(request.kernel, request.candidate.kernel, limits);
   if (!generated) {
     return InternalError(StrCat("no cuda kernel called ",
                                 request.candidate.kernel, " for the region"));
@@ -62,7 +63,7 @@ StatusOr<CompiledModule> BuildModule(
   KernelProgram program;
   for (const CompileRequest& request : requests) {
     ENCORE_ASSIGN_OR_RETURN(module.kernels.emplace_back(),
-                            AddKernel(request, &program));
+                            AddKernel(request, PlanLimits(), &program));
   }
   if (requests.empty()) return module;
   const std::string key = KeyOf(architectures, program.Text());

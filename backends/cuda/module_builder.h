@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "encore/backends/backend.h"
+#include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/program.h"
 #include "encore/backends/cuda/module_file.h"
 #include "encore/ir/support/status.h"
@@ -15,6 +16,7 @@ namespace encore::backends::cuda {
 // Adds the functions of a candidate to the program: the kernel, but for its
 // artifact. Internal where it is none of the region's.
 StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
+                                   const PlanLimits& limits,
                                    KernelProgram* program);
 
 // One artifact, in which equal functions are one, with machine code for

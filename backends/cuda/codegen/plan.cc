@@ -9,16 +9,6 @@
 namespace encore::backends::cuda {
 namespace {
 
-// Points below which stages get launches of their own, and what such a stage
-// has to be worth it.
-constexpr int64_t kFewPoints = 256;
-constexpr int64_t kMuchWork = 4096;
-// Iterations from which a warp, and from which a block takes a point.
-constexpr int64_t kWarpWork = 32;
-constexpr int64_t kBlockWork = 1024;
-constexpr int64_t kMostSharedBytes = 40 * 1024;
-constexpr int64_t kMostLocalBytes = 256;
-
 using Variables = std::vector<uint32_t>;
 
 int64_t Typical(const FlatRegion& flat, const Variables& variables) {
@@ -163,7 +153,8 @@ std::vector<bool> DependsOn(const Region& region, const Variables& loops) {
 
 class Planner {
  public:
-  explicit Planner(const FlatRegion& flat) : flat_(flat) {
+  Planner(const FlatRegion& flat, const PlanLimits& limits)
+      : flat_(flat), limits_(limits) {
     for (uint32_t s = 0; s < flat.region->stages.size(); ++s) {
       unordered_.push_back(UnorderedLoops(flat, s));
     }
@@ -186,9 +177,9 @@ class Planner {
 
   bool WantsSplitting() const {
     if (unordered_.size() == 1 && flat_.loops[0].empty()) return false;
-    if (Typical(flat_, flat_.outer) >= kFewPoints) return false;
+    if (Typical(flat_, flat_.outer) >= limits_.few_points) return false;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
-      if (Typical(flat_, unordered_[s]) >= kMuchWork) return true;
+      if (Typical(flat_, unordered_[s]) >= limits_.much_work) return true;
     }
     return false;
   }
@@ -211,11 +202,11 @@ class Planner {
       const auto bytes = BufferBytes(flat_, s);
       if (!bytes) continue;
       if (launch.team == Team::kThread) {
-        if (*bytes <= kMostLocalBytes) plan_.results[s] = Storage::kLocal;
+        if (*bytes <= limits_.local_bytes) plan_.results[s] = Storage::kLocal;
         continue;
       }
       const int64_t all = *bytes * launch.teams_of_block();
-      if (shared + all > kMostSharedBytes) continue;
+      if (shared + all > limits_.shared_bytes) continue;
       shared += all;
       plan_.results[s] = Storage::kShared;
     }
@@ -224,17 +215,18 @@ class Planner {
 
   Team FusedTeam() const {
     int64_t work = 0;
-    bool buffers = false, combines = false;
+    bool buffers = false, combines = false, loops = false;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       work = std::max(work, Work(s));
       buffers |= HasBuffer(flat_, s);
       combines |= flat_.region->stages[s].kind != Stage::Kind::kMap;
+      loops |= !flat_.loops[s].empty() || !flat_.reduced[s].empty();
     }
-    if (work < kWarpWork) return Team::kThread;
+    if (!loops || work < limits_.warp_work) return Team::kThread;
     if (!buffers && combines && !ReducesAlongMemory(flat_)) {
       return Team::kThread;
     }
-    return work < kBlockWork ? Team::kWarp : Team::kBlock;
+    return work < limits_.block_work ? Team::kWarp : Team::kBlock;
   }
 
   // Threads of a block that is one team.
@@ -282,8 +274,8 @@ class Planner {
     const int64_t reduced = Typical(flat_, flat_.reduced[s]);
     const int64_t work =
         stage.kind == Stage::Kind::kScan ? Typical(flat_, loops) : reduced;
-    if (stage.kind != Stage::Kind::kMap && work >= kWarpWork) {
-      launch.team = work < kBlockWork ? Team::kWarp : Team::kBlock;
+    if (stage.kind != Stage::Kind::kMap && work >= limits_.warp_work) {
+      launch.team = work < limits_.block_work ? Team::kWarp : Team::kBlock;
     }
     if (launch.team == Team::kBlock) launch.threads = work >= 8192 ? 512 : 256;
     launch.stages.push_back(Shared(s, loops, launch));
@@ -292,6 +284,7 @@ class Planner {
   }
 
   const FlatRegion& flat_;
+  const PlanLimits& limits_;
   std::vector<Variables> unordered_;  // by stage
   KernelPlan plan_;
 };
@@ -326,6 +319,8 @@ std::vector<uint32_t> UnorderedLoops(const FlatRegion& flat, uint32_t stage) {
   return result;
 }
 
-KernelPlan MakePlan(const FlatRegion& flat) { return Planner(flat).Plan(); }
+KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits) {
+  return Planner(flat, limits).Plan();
+}
 
 }  // namespace encore::backends::cuda

@@ -52,7 +52,22 @@ struct KernelPlan {
   std::vector<Storage> results;  // by stage
 };
 
-KernelPlan MakePlan(const FlatRegion& flat);
+// What is chosen by. Tests choose by others, so that small regions take every
+// way.
+struct PlanLimits {
+  // Outer points below which stages get launches of their own, and points that
+  // one of them has to have for that.
+  int64_t few_points = 256;
+  int64_t much_work = 4096;
+  // Iterations of a point from which a warp, and from which a block takes it.
+  int64_t warp_work = 32;
+  int64_t block_work = 1024;
+  // Bytes of arrays that a block, and that a thread keeps.
+  int64_t shared_bytes = 40 * 1024;
+  int64_t local_bytes = 256;
+};
+
+KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});
 
 // Of a stage's loops those that may run in any order: two iterations that
 // differ in one of them store different elements.

@@ -6,7 +6,6 @@
 
 #include "encore/backends/cuda/codegen/expr_emitter.h"
 #include "encore/backends/cuda/codegen/launch_emitter.h"
-#include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/size_code.h"
 #include "encore/backends/region/flat/in_place.h"
@@ -81,8 +80,8 @@ bool IsNarrow(const FlatRegion& flat) {
 
 class KernelGenerator {
  public:
-  explicit KernelGenerator(const FlatRegion& flat)
-      : flat_(flat), region_(*flat.region), plan_(MakePlan(flat)) {
+  KernelGenerator(const FlatRegion& flat, const PlanLimits& limits)
+      : flat_(flat), region_(*flat.region), plan_(MakePlan(flat, limits)) {
     context_ = {&flat_, &plan_, !IsNarrow(flat)};
   }
 
@@ -223,8 +222,9 @@ class KernelGenerator {
 
 }  // namespace
 
-std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat) {
-  return KernelGenerator(flat).Generate();
+std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
+                                              const PlanLimits& limits) {
+  return KernelGenerator(flat, limits).Generate();
 }
 
 }  // namespace encore::backends::cuda

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/runtime/plan/compiled_graph.h"
@@ -25,7 +26,8 @@ struct GeneratedKernel {
 };
 
 // Nothing where sizes outgrow what Dims can say.
-std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat);
+std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
+                                              const PlanLimits& limits = {});
 
 }  // namespace encore::backends::cuda
 

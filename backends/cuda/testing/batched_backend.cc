@@ -28,20 +28,16 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadNoted(
   const runtime::KernelBinary& binary = *request.binary;
   ENCORE_ASSIGN_OR_RETURN(KernelParams params,
                           DecodeKernelParams(binary.params, binary.args));
-  std::shared_ptr<const ptx::LoadedModule> module;
+  std::vector<EmulatedKernel::Module> modules;
   for (const KernelParams::Launch& launch : params.launches) {
     const auto found = ModulesInUse()->find(launch.entry);
     if (found == ModulesInUse()->end()) {
       return InternalError(StrCat("kernel ", launch.entry, " was not noted"));
     }
-    // Functions of one kernel may be in different programs.
-    if (module != nullptr && module != found->second) {
-      return InternalError("a kernel of two programs");
-    }
-    module = found->second;
+    modules.push_back(found->second);
   }
   return std::unique_ptr<runtime::Kernel>(std::make_unique<EmulatedKernel>(
-      std::move(module), std::move(params), binary.reads + binary.writes,
+      std::move(modules), std::move(params), binary.reads + binary.writes,
       binary.args));
 }
 
@@ -66,7 +62,7 @@ StatusOr<CompiledModule> BatchedBackend::Compile(
   }
   for (const CompileRequest& request : requests) {
     ENCORE_ASSIGN_OR_RETURN(module.kernels.emplace_back(),
-                            AddKernel(request, &noted_.back()));
+                            AddKernel(request, limits_, &noted_.back()));
   }
   module.artifacts.push_back({{std::byte{0}}, /*executable=*/true});
   return module;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "encore/backends/conformance/wrapped_backend.h"
+#include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/program.h"
 #include "encore/backends/cuda/emulator/loaded_module.h"
 #include "encore/ir/support/status.h"
@@ -32,6 +33,9 @@ class BatchedBackend : public WrappedBackend {
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override;
 
+  // How the kernels are planned that are noted from here on.
+  void set_limits(const PlanLimits& limits) { limits_ = limits; }
+
   // Compiles what was noted since the last call. A program that the compiler or
   // the interpreter refuses is the error.
   Status CompileKernels();
@@ -43,6 +47,7 @@ class BatchedBackend : public WrappedBackend {
 
   Status CompileNoted();
 
+  PlanLimits limits_;
   mutable std::vector<KernelProgram> noted_;
   std::map<std::string, std::shared_ptr<const ptx::LoadedModule>> modules_;
   double seconds_ = 0;

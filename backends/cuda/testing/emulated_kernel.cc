@@ -39,7 +39,9 @@ class Memory {
     return address;
   }
 
-  std::vector<ptx::Allocation>& allocations() { return allocations_; }
+  const std::vector<ptx::Allocation>& allocations() const {
+    return allocations_;
+  }
 
  private:
   std::vector<ptx::Allocation> allocations_;
@@ -65,10 +67,9 @@ StatusOr<std::shared_ptr<const ptx::LoadedModule>> LoadEmulatedModule(
   return std::shared_ptr<const ptx::LoadedModule>(std::move(loaded));
 }
 
-EmulatedKernel::EmulatedKernel(std::shared_ptr<const ptx::LoadedModule> module,
-                               KernelParams params, uint32_t buffers,
-                               uint32_t args)
-    : module_(std::move(module)),
+EmulatedKernel::EmulatedKernel(std::vector<Module> modules, KernelParams params,
+                               uint32_t buffers, uint32_t args)
+    : modules_(std::move(modules)),
       params_(std::move(params)),
       buffers_(buffers),
       args_(args) {}
@@ -92,23 +93,24 @@ Status EmulatedKernel::LaunchCounted(
   if (!params_.checks.empty()) {
     arguments.push_back(memory.Add(&record, sizeof(record), "faults"));
   }
-  for (const ptx::Allocation& variable : module_->variables()) {
-    memory.allocations().push_back(variable);
-  }
-  for (const KernelParams::Launch& launch : params_.launches) {
+  for (size_t i = 0; i < params_.launches.size(); ++i) {
+    const KernelParams::Launch& launch = params_.launches[i];
     const auto size = SizeOf(launch, args);
     if (!size) return TooLarge(launch, args);
     if (std::ranges::count(size->grid, 0u) > 0) continue;
     ENCORE_ASSIGN_OR_RETURN(const ptx::Program* program,
-                            module_->Kernel(launch.entry));
+                            modules_[i]->Kernel(launch.entry));
     ptx::LaunchConfig config;
     config.grid = size->grid;
     config.block = launch.block;
     config.dynamic_shared_bytes = size->shared_bytes;
     config.parameters = std::as_bytes(std::span(arguments));
+    std::vector<ptx::Allocation> allocations = memory.allocations();
+    const auto& variables = modules_[i]->variables();
+    allocations.insert(allocations.end(), variables.begin(), variables.end());
     ptx::Counters counted;
-    ENCORE_RETURN_IF_ERROR(ptx::Launch(*program, config, memory.allocations(),
-                                       options_, &counted));
+    ENCORE_RETURN_IF_ERROR(
+        ptx::Launch(*program, config, allocations, options_, &counted));
     if (counters != nullptr) counters->push_back(counted);
   }
   return ReportFault(record, params_, context.failed_origin);
@@ -120,8 +122,9 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadEmulatedKernel(
   ENCORE_ASSIGN_OR_RETURN(KernelParams params,
                           DecodeKernelParams(binary.params, binary.args));
   ENCORE_ASSIGN_OR_RETURN(auto module, LoadEmulatedModule(request.artifact));
+  std::vector<EmulatedKernel::Module> modules(params.launches.size(), module);
   return std::unique_ptr<runtime::Kernel>(std::make_unique<EmulatedKernel>(
-      std::move(module), std::move(params), binary.reads + binary.writes,
+      std::move(modules), std::move(params), binary.reads + binary.writes,
       binary.args));
 }
 

@@ -24,10 +24,12 @@ StatusOr<std::shared_ptr<const ptx::LoadedModule>> LoadEmulatedModule(
 
 class EmulatedKernel : public runtime::Kernel {
  public:
-  // `module` has the functions of `params`, whose launches have `buffers`
+  using Module = std::shared_ptr<const ptx::LoadedModule>;
+
+  // modules[i] has the function of launch i of `params`; they have `buffers`
   // buffers and `args` args.
-  EmulatedKernel(std::shared_ptr<const ptx::LoadedModule> module,
-                 KernelParams params, uint32_t buffers, uint32_t args);
+  EmulatedKernel(std::vector<Module> modules, KernelParams params,
+                 uint32_t buffers, uint32_t args);
 
   Status Launch(const runtime::LaunchContext& context) const override;
 
@@ -38,7 +40,7 @@ class EmulatedKernel : public runtime::Kernel {
   ptx::LaunchOptions& options() { return options_; }
 
  private:
-  std::shared_ptr<const ptx::LoadedModule> module_;
+  std::vector<Module> modules_;
   KernelParams params_;
   uint32_t buffers_, args_;
   ptx::LaunchOptions options_;
