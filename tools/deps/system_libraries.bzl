@@ -252,6 +252,22 @@ cc_library(
 )
 """
 
+_NVRTC_BUILD = _LOAD + """
+# The header alone, for code that loads the library itself.
+cc_library(
+    name = "headers",
+    hdrs = ["include/nvrtc.h"],
+    includes = ["include"],
+    visibility = ["//visibility:public"],
+)
+
+filegroup(
+    name = "shared_library",
+    srcs = glob(["lib/*.so*"]),
+    visibility = ["//visibility:public"],
+)
+"""
+
 _ONEDNN_VERSION = "2023.2.0"
 
 def _declare_folders(existing):
@@ -303,6 +319,18 @@ def _declare_folders(existing):
                 "include/HConfig.h": distribution + "include/highs/HConfig.h",
                 "lib/libhighs.so": distribution + "lib/libhighs.so",
             },
+            under_deps = True,
+        )
+    if "nvrtc" not in existing:
+        wheel = "nvrtc/nvidia-cuda-nvrtc==13.0.88/nvidia/cu13/"
+        folder_repository(
+            name = "nvrtc",
+            build = _NVRTC_BUILD,
+            links = {file: wheel + file for file in [
+                "include/nvrtc.h",
+                "lib/libnvrtc-builtins.so.13.0",
+                "lib/libnvrtc.so.13",
+            ]},
             under_deps = True,
         )
     if "onednn" not in existing:

@@ -3,21 +3,16 @@
 #include <dlfcn.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
-#include <vector>
 
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/elf/library_file.h"
 #include "encore/backends/cpu/vendor/small_blocks.h"
+#include "encore/ir/support/library_places.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
 namespace {
-
-namespace fs = std::filesystem;
 
 #define ENCORE_TEXT_(x) #x
 #define ENCORE_TEXT(x) ENCORE_TEXT_(x)
@@ -25,52 +20,26 @@ constexpr char kVersion[] = ENCORE_TEXT(DNNL_VERSION_MAJOR) "." ENCORE_TEXT(
     DNNL_VERSION_MINOR) "." ENCORE_TEXT(DNNL_VERSION_PATCH);
 #undef ENCORE_TEXT
 #undef ENCORE_TEXT_
-constexpr char kFile[] = "libdnnl.so.3";
+constexpr char kVariable[] = "ENCORE_ONEDNN";
+constexpr char kRunfile[] = "onednn/lib/libdnnl.so.3";
 
 std::atomic<bool> loaded = false;
 
-std::vector<fs::path> Places() {
-  if (const char* path = std::getenv("ENCORE_ONEDNN")) {
-    if (std::string_view(path).empty() || std::string_view(path) == "none") {
-      return {};
-    }
-    return {path};
-  }
-  std::vector<fs::path> places;
-  for (const char* variable : {"RUNFILES_DIR", "TEST_SRCDIR"}) {
-    if (const char* root = std::getenv(variable)) {
-      places.push_back(fs::path(root) / "onednn/lib" / kFile);
-    }
-  }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return places;
-  places.push_back(fs::path(program.string() + ".runfiles") / "onednn/lib" /
-                   kFile);
-  places.push_back(program.parent_path() / kFile);
-  return places;
-}
-
 // The library's file, as it is when first asked for.
 struct VendorFile {
-  fs::path path;  // the first place that has it; empty: none
+  std::string path;  // the first place that has it; empty: none
   std::string version;
 };
 
-std::string VersionOf(const fs::path& path) {
+std::string VersionOf(const std::string& path) {
   if (path.empty()) return "none";
-  return StrCat(kVersion, " ", ReadLibraryFile(path.string()).id);
+  return StrCat(kVersion, " ", ReadLibraryFile(path).id);
 }
 
 const VendorFile& TheFile() {
   static const auto* const file = [] {
     auto* found = new VendorFile;
-    std::error_code error;
-    for (const fs::path& place : Places()) {
-      if (!fs::exists(place, error)) continue;
-      found->path = place;
-      break;
-    }
+    found->path = FindLibrary(kVariable, kRunfile);
     found->version = VersionOf(found->path);
     return found;
   }();
@@ -93,11 +62,12 @@ dnnl_cpu_isa_t MaxIsa() {
 }
 
 StatusOr<const VendorLibrary*> Load() {
-  const fs::path& path = TheFile().path;
+  const std::string& path = TheFile().path;
   if (path.empty()) {
-    return NotFoundError(StrCat(
-        "oneDNN ", kVersion, " is not there: ", kFile,
-        " belongs beside the program, or ENCORE_ONEDNN says where it is"));
+    return NotFoundError(
+        StrCat("oneDNN ", kVersion,
+               " is not there: libdnnl.so.3 belongs beside the program, or "
+               "ENCORE_ONEDNN says where it is"));
   }
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -106,9 +76,8 @@ StatusOr<const VendorLibrary*> Load() {
   }
   // The key of what is compiled names the one that was looked at.
   if (VersionOf(path) != TheFile().version) {
-    return FailedPreconditionError(
-        StrCat(path.string(),
-               " has been replaced since the program started; start it again"));
+    return FailedPreconditionError(StrCat(
+        path, " has been replaced since the program started; start it again"));
   }
   auto* const library = new VendorLibrary;
   bool complete = true;
@@ -124,14 +93,14 @@ StatusOr<const VendorLibrary*> Load() {
   bind(library->omp_get_max_threads, "omp_get_max_threads");
   if (!complete) {
     return FailedPreconditionError(
-        StrCat(path.string(), " is not oneDNN with OpenMP", kRemedy));
+        StrCat(path, " is not oneDNN with OpenMP", kRemedy));
   }
   const dnnl_version_t* const version = library->version();
   const std::string found =
       StrCat(version->major, ".", version->minor, ".", version->patch);
   if (found != kVersion) {
-    return FailedPreconditionError(StrCat(path.string(), " is oneDNN ", found,
-                                          ", wanted is ", kVersion, kRemedy));
+    return FailedPreconditionError(
+        StrCat(path, " is oneDNN ", found, ", wanted is ", kVersion, kRemedy));
   }
   // Fails where somebody else in the process has used the library before; it is
   // then as wide as it is.
@@ -139,8 +108,7 @@ StatusOr<const VendorLibrary*> Load() {
   ENCORE_RETURN_IF_ERROR(
       ToStatus(*library, library->engine_create(&library->engine, dnnl_cpu, 0),
                "engine"));
-  ENCORE_RETURN_IF_ERROR(
-      Annotate(small_blocks::Recycle(handle), path.string()));
+  ENCORE_RETURN_IF_ERROR(Annotate(small_blocks::Recycle(handle), path));
   loaded = true;
   return library;
 }
@@ -159,8 +127,9 @@ Status CheckVendorRequirement(std::string_view requirement) {
   }
   return FailedPreconditionError(
       StrCat("the program needs ", requirement,
-             ", this machine has onednn=", VendorVersion(), "; ", kFile,
-             " belongs beside the program, or ENCORE_ONEDNN says where it is"));
+             ", this machine has onednn=", VendorVersion(),
+             "; libdnnl.so.3 belongs beside the program, or ENCORE_ONEDNN says "
+             "where it is"));
 }
 
 const std::string& VendorVersion() { return TheFile().version; }

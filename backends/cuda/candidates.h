@@ -1,0 +1,31 @@
+// Which kernels CUDA has for a region, and what each is estimated to take.
+#ifndef ENCORE_BACKENDS_CUDA_CANDIDATES_H_
+#define ENCORE_BACKENDS_CUDA_CANDIDATES_H_
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "encore/backends/backend.h"
+#include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/cuda/codegen/region_kernel.h"
+#include "encore/backends/options.h"
+
+namespace encore::backends::cuda {
+
+// Kernels by template: loops computes any region.
+inline constexpr std::string_view kLoops = "loops";
+
+// By estimated cost; none for a region with strings, or with sizes that outgrow
+// what Dims can say.
+std::vector<Candidate> CandidatesOf(const KernelRequest& request,
+                                    const CompileOptions& options);
+
+// The code of a candidate. Nothing where it is none of the region's.
+std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
+                                                 std::string_view kernel,
+                                                 const PlanLimits& limits = {});
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_CANDIDATES_H_

@@ -1,0 +1,115 @@
+// The cases of the conformance suite on kernels for CUDA: those of every op in
+// every dtype, compiled a few hundred at a time and run on the PTX interpreter.
+#include "encore/backends/conformance/cases.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
+#include "encore/backends/conformance/bounds.h"
+#include "encore/backends/conformance/replay.h"
+#include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/cuda/testing/batched_backend.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/text/printer.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+struct Compiled {
+  Case c;
+  std::string dtype;
+  std::vector<runtime::CompiledGraph> graphs;  // by limits
+};
+
+// As kernels are made, and so that small regions take every way: a thread, a
+// warp or a block for each point, arrays in global memory, a launch for each
+// stage.
+struct Way {
+  std::string_view name;
+  PlanLimits limits;
+};
+std::vector<Way> Ways() {
+  PlanLimits threads, warps, blocks, scratch, split;
+  threads.few_points = warps.few_points = blocks.few_points = 0;
+  threads.warp_work = int64_t{1} << 40;
+  threads.local_bytes = 1 << 12;
+  warps.warp_work = 0;
+  warps.block_work = int64_t{1} << 40;
+  blocks.warp_work = blocks.block_work = 0;
+  scratch = blocks;
+  scratch.shared_bytes = 0;
+  split.few_points = int64_t{1} << 40;
+  split.much_work = 0;
+  split.warp_work = 4;
+  split.block_work = 16;
+  return {{"as made", {}},    {"threads", threads}, {"warps", warps},
+          {"blocks", blocks}, {"scratch", scratch}, {"split", split}};
+}
+
+class CasesTest : public ::testing::TestWithParam<Op> {};
+
+TEST_P(CasesTest, AreWithinTheirBounds) {
+  const Op op = GetParam();
+  BatchedBackend cuda;
+  const Backend* const backends[] = {&cuda};
+  CompileOptions options;
+  options.target = "cuda";
+  const auto computes = [&](DType) { return true; };
+  const std::vector<Way> ways = Ways();
+  std::vector<Compiled> all;
+  for (const DType dtype : Info(op).dtypes) {
+    if (!NeedsCases(op, dtype)) continue;
+    StatusOr<Cases> found = CasesOf(op, dtype, computes);
+    ASSERT_TRUE(found.ok()) << dtype << ": " << found.status();
+    for (Case& c : found->cases) {
+      Compiled& one = all.emplace_back(std::move(c), std::string(Name(dtype)));
+      for (const Way& way : ways) {
+        cuda.set_limits(way.limits);
+        StatusOr<runtime::CompiledGraph> graph =
+            Compile(one.c.graph, options, backends);
+        ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << Print(one.c.graph);
+        one.graphs.push_back(*std::move(graph));
+      }
+    }
+  }
+  const Status compiled = cuda.CompileKernels();
+  ASSERT_TRUE(compiled.ok()) << compiled;
+  for (const Compiled& one : all) {
+    for (size_t w = 0; w < ways.size(); ++w) {
+      SCOPED_TRACE(
+          StrCat(one.dtype, ", ", ways[w].name, "\n", Print(one.c.graph)));
+      const StatusOr<std::vector<Literal>> actual =
+          Replay(one.c.graph, one.graphs[w], backends, one.c.arguments);
+      if (!actual.ok()) {
+        ADD_FAILURE() << actual.status();
+        continue;
+      }
+      const std::optional<std::string> difference =
+          Difference(*actual, one.c.bounds);
+      EXPECT_FALSE(difference.has_value()) << *difference;
+    }
+  }
+}
+
+std::vector<Op> Ops() {
+  std::vector<Op> ops;
+  for (const OpInfo& info : AllOps()) {
+    if (info.op != Op::kCustom) ops.push_back(info.op);
+  }
+  return ops;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CasesTest, ::testing::ValuesIn(Ops()),
+                         [](const ::testing::TestParamInfo<Op>& info) {
+                           return std::string(Info(info.param).name);
+                         });
+
+}  // namespace
+}  // namespace encore::backends::cuda

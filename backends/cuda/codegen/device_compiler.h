@@ -1,0 +1,41 @@
+// NVRTC: from CUDA C++ to PTX and machine code, in this process and without a
+// driver or a device.
+//
+// The library is loaded on first use, from where LibraryPlaces says: the
+// environment variable ENCORE_NVRTC, the runfiles, or beside the program. It
+// must be the release that the header is of, since what it makes enters keys.
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_DEVICE_COMPILER_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_DEVICE_COMPILER_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "encore/backends/cuda/module_file.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::backends::cuda {
+
+// The release that is wanted, "13.0", with "none" behind it where the library
+// is not there. Loads nothing.
+const std::string& NvrtcVersion();
+
+// The least driver that loads what it makes, as cuDriverGetVersion has it.
+uint32_t NvrtcDriver();
+
+struct DeviceCode {
+  std::string ptx;  // without a zero behind it
+  std::vector<std::byte> cubin;
+  std::string log;  // warnings
+};
+
+// `source` for `architecture`, whose cubin comes with the PTX of the virtual
+// architecture of that name. NotFound says where the library belongs,
+// FailedPrecondition what is wrong with the one that is there, Internal what
+// the compiler says of the source. Thread-safe.
+StatusOr<DeviceCode> CompileDeviceCode(const std::string& source,
+                                       const Architecture& architecture);
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_DEVICE_COMPILER_H_

@@ -1,0 +1,253 @@
+#include "encore/backends/cuda/codegen/expr_emitter.h"
+
+#include <algorithm>
+
+#include "encore/backends/cuda/codegen/scalar_code.h"
+#include "encore/backends/cuda/codegen/size_code.h"
+#include "encore/ir/support/check.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cuda {
+
+DType ResultType(const Region& region, uint32_t stage) {
+  const Stage& of = region.stages[stage];
+  return of.kind == Stage::Kind::kMap ? region.expr(of.value).dtype : of.dtype;
+}
+
+ExprEmitter::ExprEmitter(const EmitContext& context, std::string* out)
+    : context_(context),
+      flat_(*context.flat),
+      region_(*context.flat->region),
+      out_(*out),
+      declared_(region_.exprs.size()),
+      variables_(region_.extents.size()) {
+  ComputeDependences();
+  scopes_.emplace_back();
+}
+
+void ExprEmitter::AddDependences(const Affine& affine,
+                                 std::vector<bool>* on) const {
+  for (const auto& [v, coefficient] : affine.terms) {
+    if (!(flat_.extents[v] == 1)) (*on)[v] = true;
+  }
+}
+
+void ExprEmitter::ComputeDependences() {
+  const size_t variables = region_.extents.size();
+  const auto include = [&](size_t e, ExprId operand) {
+    if (!operand.valid()) return;
+    const uint32_t from = operand.value();
+    for (size_t v = 0; v < variables; ++v) {
+      if (depends_[from][v]) depends_[e][v] = true;
+    }
+    if (reads_[from]) reads_[e] = true;
+  };
+  for (size_t e = 0; e < region_.exprs.size(); ++e) {
+    const Expr& expr = region_.exprs[e];
+    depends_.emplace_back(variables);
+    reads_.push_back(expr.kind == Expr::Kind::kLoad ||
+                     expr.kind == Expr::Kind::kChecked);
+    for (const ExprId operand : expr.operands) include(e, operand);
+    if (expr.kind == Expr::Kind::kVariable &&
+        !(flat_.extents[expr.number] == 1)) {
+      depends_[e][expr.number] = true;
+    } else if (expr.kind == Expr::Kind::kLoad) {
+      const FlatAccess& access = flat_.loads[expr.number];
+      include(e, region_.accesses[expr.number].fill);
+      AddDependences(access.address, &depends_[e]);
+      for (const DynamicIndex& dynamic : access.dynamic) {
+        AddDependences(dynamic.index, &depends_[e]);
+        include(e, dynamic.indirect);
+      }
+    } else if (expr.kind == Expr::Kind::kChecked) {
+      AddDependences(flat_.positions[expr.number], &depends_[e]);
+      include(e, region_.checks[expr.number].position.indirect);
+    }
+  }
+}
+
+bool ExprEmitter::HasValue(uint32_t variable) const {
+  return variables_[variable];
+}
+
+void ExprEmitter::OpenScope(std::span<const uint32_t> variables) {
+  Scope& scope = scopes_.emplace_back();
+  for (const uint32_t v : variables) {
+    if (variables_[v]) continue;
+    variables_[v] = true;
+    scope.variables.push_back(v);
+  }
+}
+
+void ExprEmitter::CloseScope() {
+  for (const uint32_t e : scopes_.back().declared) declared_[e] = false;
+  for (const uint32_t v : scopes_.back().variables) variables_[v] = false;
+  scopes_.pop_back();
+}
+
+std::vector<bool> ExprEmitter::NeededBy(uint32_t stage) const {
+  const Stage& of = region_.stages[stage];
+  std::vector<ExprId> roots = {of.value};
+  for (const Store& store : of.stores) {
+    roots.push_back(store.value);
+    for (const Index& index : store.indices) roots.push_back(index.indirect);
+  }
+  return Reachable(region_, roots);
+}
+
+void ExprEmitter::DeclareHere(const std::vector<bool>& needed, bool loads) {
+  for (uint32_t e = 0; e < needed.size(); ++e) {
+    if (!needed[e] || declared_[e] || (reads_[e] && !loads)) continue;
+    bool ready = true;
+    for (uint32_t v = 0; v < variables_.size(); ++v) {
+      ready &= !depends_[e][v] || HasValue(v);
+    }
+    if (ready) DeclareOne(e);
+  }
+}
+
+void ExprEmitter::Declare(const std::vector<bool>& needed) {
+  for (uint32_t e = 0; e < needed.size(); ++e) {
+    if (needed[e] && !declared_[e]) DeclareOne(e);
+  }
+}
+
+std::string ExprEmitter::NameOf(ExprId id) const {
+  ENCORE_CHECK(declared_[id.value()]) << "not declared here";
+  const Expr& expr = region_.expr(id);
+  if (expr.kind == Expr::Kind::kConstant) {
+    return ConstantCode(expr.dtype, expr.bits);
+  }
+  return StrCat("e", id.value());
+}
+
+std::string ExprEmitter::SizeCode(const Size& size) const {
+  return StrCat(
+      size.is_constant() ? "" : StrCat("(", context_.index_type(), ")"),
+      DimCode(size.dim()));
+}
+
+std::string ExprEmitter::AffineCode(const Affine& affine) const {
+  std::string code;
+  for (const auto& [v, coefficient] : affine.terms) {
+    if (flat_.extents[v] == 1) continue;
+    if (!code.empty()) code += " + ";
+    StrAppend(&code, "v", v);
+    if (!(coefficient == 1)) StrAppend(&code, " * ", SizeCode(coefficient));
+  }
+  if (code.empty() || !(affine.offset == 0)) {
+    StrAppend(&code, code.empty() ? "" : " + ", "(", context_.index_type(), ")",
+              SizeCode(affine.offset));
+  }
+  return code;
+}
+
+ExprEmitter::Place ExprEmitter::PlaceOf(const FlatAccess& access,
+                                        std::string_view prefix) {
+  Place place;
+  place.address = AffineCode(access.address);
+  int number = 0;
+  for (const DynamicIndex& dynamic : access.dynamic) {
+    const std::string n = StrCat(prefix, "n", number++);
+    // What comes from data may be any i64.
+    const bool indirect = dynamic.indirect.valid();
+    const std::string_view type = indirect ? "i64" : context_.index_type();
+    StrAppend(&out_, "const ", type, " ", n, " = ", AffineCode(dynamic.index));
+    if (indirect) StrAppend(&out_, " + ", NameOf(dynamic.indirect));
+    out_ += ";\n";
+    std::string quotient = n;
+    if (dynamic.divisor > 1) {
+      quotient = StrCat(n, " / ", dynamic.divisor);
+      StrAppend(&place.condition, place.condition.empty() ? "" : " && ", n,
+                " % ", dynamic.divisor, " == 0");
+    }
+    if (dynamic.checked) {
+      StrAppend(&place.condition, place.condition.empty() ? "" : " && ",
+                "(u64)(i64)(", quotient, ") < (u64)",
+                DimCode(dynamic.extent.dim()));
+    }
+    if (dynamic.block > 1) {
+      StrAppend(&place.address, " + (", context_.index_type(), ")(", quotient,
+                ") / ", dynamic.block, " * ", SizeCode(dynamic.block_stride),
+                " + (", context_.index_type(), ")(", quotient, ") % ",
+                dynamic.block, " * ", SizeCode(dynamic.stride));
+    } else if (!(dynamic.stride == 0)) {
+      const std::string added =
+          dynamic.divisor > 1 ? quotient : NameOf(dynamic.indirect);
+      StrAppend(&place.address, " + (", context_.index_type(), ")(", added,
+                ") * ", SizeCode(dynamic.stride));
+    }
+  }
+  return place;
+}
+
+std::string ExprEmitter::LoadCode(uint32_t number, const Expr& expr,
+                                  uint32_t id) {
+  const Access& access = region_.accesses[number];
+  const Place place = PlaceOf(flat_.loads[number], StrCat("e", id));
+  std::string value;
+  if (access.source == Access::Source::kInput) {
+    value = StrCat("ld_", expr.dtype, "(in", access.number, ", ", place.address,
+                   ")");
+  } else {
+    const std::string name = StrCat(access.number, "_", access.component);
+    value = context_.plan->results[access.number] == Storage::kRegister
+                ? StrCat("s", name)
+                : StrCat("b", name, "[", place.address, "]");
+  }
+  if (place.condition.empty()) return value;
+  const std::string fill = access.fill.valid()
+                               ? NameOf(access.fill)
+                               : StrCat("(", CType(expr.dtype), ")0");
+  return StrCat(place.condition, " ? ", value, " : ", fill);
+}
+
+std::string ExprEmitter::CheckedCode(const Expr& expr, uint32_t id) {
+  const IndexCheck& check = region_.checks[expr.number];
+  const std::string index = NameOf(expr.operands[0]);
+  std::string position = AffineCode(flat_.positions[expr.number]);
+  if (check.position.indirect.valid()) {
+    StrAppend(&position, " + ", NameOf(check.position.indirect));
+  }
+  const std::string ok = StrCat("ok", id);
+  const std::string count = DimCode(check.count);
+  StrAppend(&out_, "const bool ", ok, " = (u64)", index, " < (u64)", count,
+            ";\nif (!", ok, ") Report(fault, ", expr.number, ", ", check.node,
+            ", ", check.component, ", ", position, ", ", index, ", ", count,
+            ", ", DimCode(check.extent), ");\n");
+  return StrCat(ok, " ? ", index, " : 0");
+}
+
+void ExprEmitter::DeclareOne(uint32_t id) {
+  const Expr& expr = region_.exprs[id];
+  declared_[id] = true;
+  scopes_.back().declared.push_back(id);
+  std::string code;
+  switch (expr.kind) {
+    case Expr::Kind::kConstant:
+      return;
+    case Expr::Kind::kVariable:
+      code = flat_.extents[expr.number] == 1 ? "0" : StrCat("v", expr.number);
+      break;
+    case Expr::Kind::kDim:
+      code = DimCode(expr.dim);
+      break;
+    case Expr::Kind::kLoad:
+      code = LoadCode(expr.number, expr, id);
+      break;
+    case Expr::Kind::kOp: {
+      std::vector<std::string> operands;
+      for (const ExprId operand : expr.operands) {
+        if (operand.valid()) operands.push_back(NameOf(operand));
+      }
+      code = OpCode(region_, expr, operands);
+      break;
+    }
+    case Expr::Kind::kChecked:
+      code = CheckedCode(expr, id);
+      break;
+  }
+  StrAppend(&out_, "const ", CType(expr.dtype), " e", id, " = ", code, ";\n");
+}
+
+}  // namespace encore::backends::cuda

@@ -1,0 +1,92 @@
+// ExprEmitter: the expressions of a region as declarations, each in the
+// outermost scope that has what it needs.
+//
+// Names: v<k> the variables, e<k> the expressions, in<k> and out<k> the
+// operands' memory, a<k> the args, row the number of the outer point, s<k>_<c>
+// and b<k>_<c> component c of the result of stage k: a scalar, or an array.
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_EXPR_EMITTER_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_EXPR_EMITTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/region/flat/flat_region.h"
+
+namespace encore::backends::cuda {
+
+// What lies where in a launch.
+struct EmitContext {
+  const FlatRegion* flat = nullptr;
+  const KernelPlan* plan = nullptr;
+  bool wide = false;  // indices are i64, else i32
+
+  std::string_view index_type() const { return wide ? "i64" : "i32"; }
+  // The same without a sign, for divisions.
+  std::string_view unsigned_type() const { return wide ? "u64" : "u32"; }
+};
+
+// The type that results of `stage` are kept in.
+DType ResultType(const Region& region, uint32_t stage);
+
+class ExprEmitter {
+ public:
+  // Both outlive it.
+  ExprEmitter(const EmitContext& context, std::string* out);
+
+  // From here to the end of the scope `variables` have values.
+  void OpenScope(std::span<const uint32_t> variables);
+  void CloseScope();
+
+  // Declares what `roots` need and what can be had here: whatever depends on no
+  // variable but those that have values. Without `loads`, nothing that reads
+  // memory, or fails: where the loops that follow may have no iteration.
+  void DeclareHere(const std::vector<bool>& needed, bool loads);
+  // Declares all of it. REQUIRES values for what it depends on.
+  void Declare(const std::vector<bool>& needed);
+
+  // What a stage evaluates.
+  std::vector<bool> NeededBy(uint32_t stage) const;
+
+  std::string NameOf(ExprId id) const;
+  // offset + sum of coefficient * variable.
+  std::string AffineCode(const Affine& affine) const;
+  // The place of an access: declares what it takes. `condition` is empty where
+  // it always exists.
+  struct Place {
+    std::string address, condition;
+  };
+  Place PlaceOf(const FlatAccess& access, std::string_view prefix);
+
+  std::string SizeCode(const Size& size) const;
+
+ private:
+  void DeclareOne(uint32_t id);
+  std::string LoadCode(uint32_t number, const Expr& expr, uint32_t id);
+  std::string CheckedCode(const Expr& expr, uint32_t id);
+  bool HasValue(uint32_t variable) const;
+  void ComputeDependences();
+  void AddDependences(const Affine& affine, std::vector<bool>* on) const;
+
+  const EmitContext& context_;
+  const FlatRegion& flat_;
+  const Region& region_;
+  std::string& out_;
+  // By expression: the variables it depends on, and whether it reads memory or
+  // may fail.
+  std::vector<std::vector<bool>> depends_;
+  std::vector<bool> reads_;
+  std::vector<bool> declared_;
+  std::vector<bool> variables_;
+  struct Scope {
+    std::vector<uint32_t> declared, variables;
+  };
+  std::vector<Scope> scopes_;
+};
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_EXPR_EMITTER_H_

@@ -1,0 +1,374 @@
+#include "encore/backends/cuda/codegen/launch_emitter.h"
+
+#include <algorithm>
+
+#include "encore/backends/cuda/codegen/scalar_code.h"
+#include "encore/backends/cuda/codegen/size_code.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cuda {
+
+LaunchEmitter::LaunchEmitter(const EmitContext& context,
+                             const LaunchPlan& launch, std::string* out)
+    : context_(context),
+      flat_(*context.flat),
+      region_(*context.flat->region),
+      launch_(launch),
+      out_(*out),
+      exprs_(context, out) {}
+
+std::string LaunchEmitter::Count(std::span<const uint32_t> variables) const {
+  Size count = 1;
+  for (const uint32_t v : variables) count *= flat_.extents[v];
+  return exprs_.SizeCode(count);
+}
+
+bool LaunchEmitter::MayBeEmpty(std::span<const uint32_t> variables) const {
+  return std::ranges::any_of(variables, [&](uint32_t v) {
+    const Size& extent = flat_.extents[v];
+    return !extent.is_constant() || extent < 1;
+  });
+}
+
+void LaunchEmitter::Barrier() {
+  if (launch_.team == Team::kWarp) out_ += "__syncwarp();\n";
+  if (launch_.team == Team::kBlock) out_ += "__syncthreads();\n";
+}
+
+void LaunchEmitter::EmitVariables(std::span<const uint32_t> variables,
+                                  std::string_view number) {
+  std::string rest(number);
+  for (size_t i = variables.size(); i-- > 0;) {
+    const uint32_t v = variables[i];
+    if (i == 0) {
+      StrAppend(&out_, "const ", context_.index_type(), " v", v, " = ", rest,
+                ";\n");
+      continue;
+    }
+    const std::string quotient = StrCat("q", v);
+    const std::string_view type = context_.unsigned_type();
+    const std::string extent =
+        StrCat("(", type, ")", exprs_.SizeCode(flat_.extents[v]));
+    StrAppend(&out_, "const ", context_.index_type(), " ", quotient, " = (",
+              context_.index_type(), ")((", type, ")", rest, " / ", extent,
+              ");\nconst ", context_.index_type(), " v", v, " = (",
+              context_.index_type(), ")((", type, ")", rest, " % ", extent,
+              ");\n");
+    rest = quotient;
+  }
+}
+
+void LaunchEmitter::EmitPoint() {
+  const std::string_view type = context_.index_type();
+  switch (launch_.team) {
+    case Team::kThread:
+      StrAppend(&out_, "const ", type, " point = (", type, ")blockIdx.x * ",
+                launch_.threads, " + threadIdx.x;\n");
+      break;
+    case Team::kWarp:
+      StrAppend(&out_, "const ", type, " point = (", type, ")blockIdx.x * ",
+                launch_.teams_of_block(),
+                " + threadIdx.x / 32;\nconst int lane = threadIdx.x % 32;\n");
+      break;
+    case Team::kBlock:
+      StrAppend(&out_, "const ", type, " point = (", type,
+                ")blockIdx.x;\nconst int lane = threadIdx.x;\n");
+      break;
+  }
+  if (launch_.team != Team::kBlock) {
+    StrAppend(&out_, "if (point >= ", Count(launch_.points), ") return;\n");
+  }
+  EmitVariables(launch_.points, "point");
+  Affine row;
+  Size stride = 1;
+  for (size_t i = flat_.outer.size(); i-- > 0;) {
+    row.AddTerm(flat_.outer[i], stride);
+    stride *= flat_.extents[flat_.outer[i]];
+  }
+  StrAppend(&out_, "const ", type, " row = ", exprs_.AffineCode(row), ";\n");
+}
+
+void LaunchEmitter::EmitArrays() {
+  for (const StagePlan& plan : launch_.stages) {
+    const uint32_t s = plan.stage;
+    const Storage storage = context_.plan->results[s];
+    if (storage == Storage::kNone || storage == Storage::kScratch) continue;
+    const std::string_view type = CType(ResultType(region_, s));
+    for (int c = 0; c < ComponentCount(region_.stages[s].combiner); ++c) {
+      const std::string name = StrCat(s, "_", c);
+      if (storage == Storage::kRegister) {
+        StrAppend(&out_, type, " s", name, ";\n");
+        continue;
+      }
+      const std::string size = DimCode(flat_.result_sizes[s].dim());
+      if (storage == Storage::kLocal) {
+        StrAppend(&out_, type, " b", name, "[", size, "];\n");
+      } else if (launch_.team == Team::kBlock) {
+        StrAppend(&out_, "__shared__ ", type, " b", name, "[", size, "];\n");
+      } else {
+        StrAppend(&out_, "__shared__ ", type, " t", name, "[",
+                  launch_.teams_of_block(), "][", size, "];\n", type,
+                  "* const b", name, " = t", name, "[threadIdx.x / 32];\n");
+      }
+    }
+  }
+}
+
+void LaunchEmitter::Emit() {
+  EmitPoint();
+  exprs_.OpenScope(launch_.points);
+  EmitArrays();
+  // Arrays of scratch: of this outer point.
+  for (uint32_t s = 0; s < region_.stages.size(); ++s) {
+    if (context_.plan->results[s] != Storage::kScratch) continue;
+    for (int c = 0; c < ComponentCount(region_.stages[s].combiner); ++c) {
+      StrAppend(&out_, CType(ResultType(region_, s)), "* const b", s, "_", c,
+                " = t", s, "_", c, " + (i64)row * ",
+                DimCode(flat_.result_sizes[s].dim()), ";\n");
+    }
+  }
+  for (size_t i = 0; i < launch_.stages.size(); ++i) {
+    EmitStage(launch_.stages[i], i + 1 == launch_.stages.size());
+  }
+  exprs_.CloseScope();
+}
+
+void LaunchEmitter::EmitStage(const StagePlan& stage, bool last) {
+  const Stage& of = region_.stages[stage.stage];
+  switch (of.kind) {
+    case Stage::Kind::kMap:
+      EmitMap(stage);
+      break;
+    case Stage::Kind::kReduce:
+      EmitReduce(stage);
+      break;
+    case Stage::Kind::kScan:
+      EmitScan(stage);
+      break;
+  }
+  const bool scalar =
+      context_.plan->results[stage.stage] == Storage::kRegister &&
+      of.stores.empty();
+  if (!last && !scalar) Barrier();
+}
+
+void LaunchEmitter::OpenShared(std::span<const uint32_t> variables,
+                               std::string_view counter, std::string_view begin,
+                               int step, const std::vector<bool>& needed) {
+  exprs_.DeclareHere(needed, !MayBeEmpty(variables));
+  StrAppend(&out_, "for (", context_.index_type(), " ", counter, " = ", begin,
+            "; ", counter, " < ", Count(variables), "; ", counter, " += ", step,
+            ") {\n");
+  EmitVariables(variables, counter);
+  exprs_.OpenScope(variables);
+  ++open_;
+}
+
+void LaunchEmitter::OpenSerial(uint32_t variable,
+                               const std::vector<bool>& needed) {
+  const uint32_t variables[] = {variable};
+  exprs_.DeclareHere(needed, !MayBeEmpty(variables));
+  StrAppend(&out_, "for (", context_.index_type(), " v", variable, " = 0; v",
+            variable, " < ", exprs_.SizeCode(flat_.extents[variable]), "; ++v",
+            variable, ") {\n");
+  exprs_.OpenScope(variables);
+  ++open_;
+}
+
+void LaunchEmitter::OpenLoops(const StagePlan& stage,
+                              const std::vector<bool>& needed) {
+  if (!stage.spread.empty()) {
+    OpenShared(stage.spread, "l", "lane", launch_.lanes(), needed);
+  }
+  for (const uint32_t v : stage.serial) OpenSerial(v, needed);
+}
+
+void LaunchEmitter::CloseLoops() {
+  for (; open_ > 0; --open_) {
+    out_ += "}\n";
+    exprs_.CloseScope();
+  }
+}
+
+void LaunchEmitter::Keep(uint32_t stage, int c, std::string_view value) {
+  const Storage storage = context_.plan->results[stage];
+  if (storage == Storage::kNone) return;
+  const std::string name = StrCat(stage, "_", c);
+  if (storage == Storage::kRegister) {
+    StrAppend(&out_, "s", name, " = ", value, ";\n");
+    return;
+  }
+  StrAppend(&out_, "b", name, "[", exprs_.AffineCode(flat_.results[stage]),
+            "] = ", value, ";\n");
+}
+
+void LaunchEmitter::EmitMap(const StagePlan& stage) {
+  const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
+  OpenLoops(stage, needed);
+  exprs_.Declare(needed);
+  const Stage& of = region_.stages[stage.stage];
+  // What no loop is spread over, each lane has; one of them writes.
+  const bool guarded = HasLanes() && stage.spread.empty();
+  if (of.value.valid()) {
+    const bool memory =
+        context_.plan->results[stage.stage] != Storage::kRegister;
+    if (guarded && memory) out_ += "if (lane == 0) ";
+    Keep(stage.stage, 0, exprs_.NameOf(of.value));
+  }
+  if (!of.stores.empty()) {
+    if (guarded) out_ += "if (lane == 0) {\n";
+    EmitStores(stage.stage);
+    if (guarded) out_ += "}\n";
+  }
+  CloseLoops();
+}
+
+void LaunchEmitter::EmitStores(uint32_t stage) {
+  for (size_t i = 0; i < region_.stages[stage].stores.size(); ++i) {
+    EmitStore(stage, i);
+  }
+}
+
+void LaunchEmitter::EmitStore(uint32_t stage, size_t number) {
+  const Store& store = region_.stages[stage].stores[number];
+  const DType dtype = region_.outputs[store.output].dtype;
+  out_ += "{\n";
+  const ExprEmitter::Place place =
+      exprs_.PlaceOf(flat_.stores[stage][number], "store");
+  if (!place.condition.empty()) StrAppend(&out_, "if (", place.condition, ") ");
+  StrAppend(&out_, "{\nconst ", context_.index_type(), " at = ", place.address,
+            ";\n");
+  std::string value = exprs_.NameOf(store.value);
+  if (store.update != Update::kSet) {
+    constexpr Op kOps[] = {Op::kSelect, Op::kAdd, Op::kMul, Op::kMax, Op::kMin};
+    const std::string held = StrCat(IsPacked(dtype) ? "staged_" : "ld_", dtype,
+                                    "(out", store.output, ", at)");
+    value = BinaryCode(kOps[static_cast<int>(store.update)], dtype, held,
+                       StrCat("(", CType(dtype), ")", value));
+  }
+  StrAppend(&out_, "st_", dtype, "(out", store.output, ", at, (", CType(dtype),
+            ")", value, ");\n}\n}\n");
+}
+
+void LaunchEmitter::EmitReduction(const StagePlan& stage,
+                                  const CombinerCode& combiner) {
+  const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
+  const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
+  const ExprId value = region_.stages[stage.stage].value;
+  const std::string_view type = context_.index_type();
+  const int open = open_;
+  const std::string acc = StrCat("acc", stage.stage);
+  const bool shares = stage.shares_reduction && !reduced.empty();
+  StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity, ";\n");
+  std::string order = "0";
+  if (shares) {
+    OpenShared(reduced, "r", "lane", launch_.lanes(), needed);
+    order = "r";
+  } else {
+    Affine number;
+    Size stride = 1;
+    for (size_t i = reduced.size(); i-- > 0;) {
+      number.AddTerm(reduced[i], stride);
+      stride *= flat_.extents[reduced[i]];
+    }
+    order = StrCat("(", type, ")(", exprs_.AffineCode(number), ")");
+    for (const uint32_t v : reduced) OpenSerial(v, needed);
+  }
+  exprs_.Declare(needed);
+  out_ += combiner.Add(acc, exprs_.NameOf(value), order);
+  for (; open_ > open; --open_) {
+    out_ += "}\n";
+    exprs_.CloseScope();
+  }
+  if (!shares) return;
+  if (launch_.team == Team::kWarp) {
+    StrAppend(&out_, acc, " = WarpReduce(", acc, ", lane);\n");
+  } else {
+    StrAppend(&out_, "__shared__ ", combiner.type, " partial", stage.stage,
+              "[33];\n", acc, " = BlockReduce(", acc, ", partial", stage.stage,
+              ", lane, ", launch_.threads, ");\n");
+  }
+}
+
+void LaunchEmitter::EmitReduce(const StagePlan& stage) {
+  const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
+  const CombinerCode combiner = CombinerOf(region_, stage.stage);
+  OpenLoops(stage, exprs_.NeededBy(stage.stage));
+  EmitReduction(stage, combiner);
+  const std::string last =
+      reduced.empty() ? "1" : exprs_.SizeCode(flat_.extents[reduced.back()]);
+  const bool guarded =
+      HasLanes() && stage.spread.empty() &&
+      context_.plan->results[stage.stage] != Storage::kRegister;
+  if (guarded) out_ += "if (lane == 0) {\n";
+  for (int c = 0; c < ComponentCount(combiner.combiner); ++c) {
+    Keep(stage.stage, c, combiner.Result(StrCat("acc", stage.stage), c, last));
+  }
+  if (guarded) out_ += "}\n";
+  CloseLoops();
+}
+
+void LaunchEmitter::EmitScan(const StagePlan& stage) {
+  const CombinerCode combiner = CombinerOf(region_, stage.stage);
+  const Stage& of = region_.stages[stage.stage];
+  if (HasLanes() && !flat_.loops[stage.stage].empty()) {
+    EmitSharedScan(stage, combiner);
+    return;
+  }
+  const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
+  const std::string acc = StrCat("acc", stage.stage);
+  StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity, ";\n");
+  for (const uint32_t v : flat_.loops[stage.stage]) OpenSerial(v, needed);
+  exprs_.Declare(needed);
+  const std::string add = combiner.Add(acc, exprs_.NameOf(of.value), "0");
+  if (!of.exclusive) out_ += add;
+  Keep(stage.stage, 0, combiner.Result(acc, 0, "1"));
+  if (of.exclusive) out_ += add;
+  CloseLoops();
+}
+
+// Tile by tile, a point for each lane, with what all tiles before make.
+void LaunchEmitter::EmitSharedScan(const StagePlan& stage,
+                                   const CombinerCode& combiner) {
+  const uint32_t v = flat_.loops[stage.stage][0];
+  const Stage& of = region_.stages[stage.stage];
+  const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
+  const std::string_view type = context_.index_type();
+  const std::string extent = exprs_.SizeCode(flat_.extents[v]);
+  const bool block = launch_.team == Team::kBlock;
+  const int lanes = launch_.lanes();
+  out_ += "{\n";
+  if (block) {
+    StrAppend(&out_, "__shared__ ", combiner.type, " partial[33];\n");
+  }
+  StrAppend(&out_, combiner.type, " carry = ", combiner.identity, ";\nfor (",
+            type, " base = 0; base < ", extent, "; base += ", lanes, ") {\n",
+            "const ", type, " l = base + lane;\n", combiner.type,
+            " acc = ", combiner.identity, ";\n{\nconst ", type, " v", v,
+            " = l - ", of.exclusive ? 1 : 0, ";\nif (l < ", extent, " && v", v,
+            " >= 0) {\n");
+  const uint32_t variables[] = {v};
+  exprs_.OpenScope(variables);
+  exprs_.Declare(needed);
+  out_ += combiner.Add("acc", exprs_.NameOf(of.value), "0");
+  exprs_.CloseScope();
+  out_ += "}\n}\n";
+  if (block) {
+    StrAppend(&out_, "acc = BlockScan(acc, partial, lane, ", lanes,
+              ");\nif (lane == ", lanes - 1,
+              ") partial[32] = acc;\n__syncthreads();\n", "const ",
+              combiner.type, " all = partial[32];\n__syncthreads();\n");
+  } else {
+    StrAppend(&out_, "acc = WarpScan(acc, lane);\nconst ", combiner.type,
+              " all = FromLane(acc, 31);\n");
+  }
+  StrAppend(&out_, combiner.type, " with = carry;\nwith.Merge(acc);\n",
+            "carry.Merge(all);\n{\nconst ", type, " v", v, " = l;\nif (l < ",
+            extent, ") {\n");
+  exprs_.OpenScope(variables);
+  Keep(stage.stage, 0, combiner.Result("with", 0, "1"));
+  exprs_.CloseScope();
+  out_ += "}\n}\n}\n}\n";
+}
+
+}  // namespace encore::backends::cuda

@@ -1,0 +1,68 @@
+// LaunchEmitter: the body of a launch's function.
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_LAUNCH_EMITTER_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_LAUNCH_EMITTER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/backends/cuda/codegen/combiner_code.h"
+#include "encore/backends/cuda/codegen/expr_emitter.h"
+#include "encore/backends/cuda/codegen/plan.h"
+
+namespace encore::backends::cuda {
+
+class LaunchEmitter {
+ public:
+  // Appends to *out, which expects the declarations of the operands, args and
+  // arrays of scratch before. All outlive it.
+  LaunchEmitter(const EmitContext& context, const LaunchPlan& launch,
+                std::string* out);
+
+  void Emit();
+
+ private:
+  void EmitPoint();
+  void EmitArrays();
+  void EmitStage(const StagePlan& stage, bool last);
+  void EmitMap(const StagePlan& stage);
+  void EmitReduce(const StagePlan& stage);
+  void EmitScan(const StagePlan& stage);
+  void EmitSharedScan(const StagePlan& stage, const CombinerCode& combiner);
+  // The combination of all reduced points, as `acc`.
+  void EmitReduction(const StagePlan& stage, const CombinerCode& combiner);
+  void EmitStores(uint32_t stage);
+  void EmitStore(uint32_t stage, size_t number);
+
+  // Opens loops over the stage's own variables: one over what lanes share, one
+  // for each of the rest.
+  void OpenLoops(const StagePlan& stage, const std::vector<bool>& needed);
+  // Opens a loop over the points of `variables`, from `begin` in steps.
+  void OpenShared(std::span<const uint32_t> variables, std::string_view counter,
+                  std::string_view begin, int step,
+                  const std::vector<bool>& needed);
+  void OpenSerial(uint32_t variable, const std::vector<bool>& needed);
+  void CloseLoops();
+  // Declares `variables` from their number in row-major order.
+  void EmitVariables(std::span<const uint32_t> variables,
+                     std::string_view number);
+  // Keeps component `c` of the result of `stage` at the current point.
+  void Keep(uint32_t stage, int c, std::string_view value);
+  void Barrier();
+  bool HasLanes() const { return launch_.team != Team::kThread; }
+  std::string Count(std::span<const uint32_t> variables) const;
+  bool MayBeEmpty(std::span<const uint32_t> variables) const;
+
+  const EmitContext& context_;
+  const FlatRegion& flat_;
+  const Region& region_;
+  const LaunchPlan& launch_;
+  std::string& out_;
+  ExprEmitter exprs_;
+  int open_ = 0;
+};
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_LAUNCH_EMITTER_H_

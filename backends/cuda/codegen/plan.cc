@@ -1,0 +1,326 @@
+#include "encore/backends/cuda/codegen/plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "encore/backends/cuda/codegen/scalar_code.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+using Variables = std::vector<uint32_t>;
+
+int64_t Typical(const FlatRegion& flat, const Variables& variables) {
+  int64_t count = 1;
+  for (const uint32_t v : variables) count *= flat.extents[v].typical();
+  return count;
+}
+
+bool HasResult(const FlatRegion& flat, uint32_t stage) {
+  return flat.region->stages[stage].value.valid();
+}
+
+bool HasBuffer(const FlatRegion& flat, uint32_t stage) {
+  return HasResult(flat, stage) && !flat.loops[stage].empty();
+}
+
+// Bytes of a stage's result for one outer point; nothing where they are known
+// at run time only.
+std::optional<int64_t> BufferBytes(const FlatRegion& flat, uint32_t s) {
+  const Size& size = flat.result_sizes[s];
+  if (!size.is_constant()) return std::nullopt;
+  const Stage& stage = flat.region->stages[s];
+  const DType dtype = stage.kind == Stage::Kind::kMap
+                          ? flat.region->expr(stage.value).dtype
+                          : stage.dtype;
+  return int64_t{size} * ComponentCount(stage.combiner) * CTypeBytes(dtype);
+}
+
+// The loads that `stage` makes of inputs.
+std::vector<uint32_t> InputLoads(const FlatRegion& flat, uint32_t s) {
+  const Stage& stage = flat.region->stages[s];
+  std::vector<ExprId> roots = {stage.value};
+  for (const Store& store : stage.stores) {
+    roots.push_back(store.value);
+    for (const Index& index : store.indices) roots.push_back(index.indirect);
+  }
+  const std::vector<bool> needed = Reachable(*flat.region, roots);
+  std::vector<uint32_t> loads;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const Expr& expr = flat.region->exprs[e];
+    if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
+    if (flat.region->accesses[expr.number].source == Access::Source::kInput) {
+      loads.push_back(expr.number);
+    }
+  }
+  return loads;
+}
+
+// Whether neighbours in an inner variable, rather than in an outer one, lie
+// side by side in what the region's reductions read.
+bool ReducesAlongMemory(const FlatRegion& flat) {
+  double inner = 0, outer = 0;
+  for (uint32_t s = 0; s < flat.region->stages.size(); ++s) {
+    if (flat.region->stages[s].kind == Stage::Kind::kMap) continue;
+    for (const uint32_t load : InputLoads(flat, s)) {
+      double bytes = 1;
+      for (const auto& [v, coefficient] : flat.loads[load].address.terms) {
+        bytes *= static_cast<double>(flat.extents[v].typical());
+      }
+      for (const auto& [v, coefficient] : flat.loads[load].address.terms) {
+        if (!(coefficient == 1)) continue;
+        const bool is_outer =
+            std::ranges::find(flat.outer, v) != flat.outer.end();
+        (is_outer ? outer : inner) += bytes;
+      }
+    }
+  }
+  return inner >= outer;
+}
+
+// The variables of the region that `kept`, one of a flat list, stands for.
+Variables Constituents(const FlatRegion& flat, const Variables& original,
+                       uint32_t kept) {
+  Variables parts;
+  for (const uint32_t v : original) {
+    parts.push_back(v);
+    if (v == kept) return parts;
+    if (!(flat.extents[v] == 1)) parts.clear();  // the end of another one
+  }
+  return parts;
+}
+
+// Of `loops`, which take part in `index`, those whose change changes it: all,
+// where no two of their points give the same index.
+Variables Distinguished(const FlatRegion& flat, const Index& index,
+                        const Variables& loops,
+                        const std::vector<bool>& depends_on_loops) {
+  const Region& region = *flat.region;
+  if (index.divisor != 1) return {};
+  if (index.indirect.valid() && depends_on_loops[index.indirect.value()]) {
+    return {};
+  }
+  std::vector<std::pair<int64_t, int64_t>> steps;  // |stride|, extent
+  Variables found;
+  for (const Index::Term& term : index.terms) {
+    if (std::ranges::find(loops, term.variable) == loops.end()) continue;
+    const Dim& extent = region.extents[term.variable];
+    found.push_back(term.variable);
+    if (!term.stride.is_constant() || !extent.is_constant()) {
+      // One alone needs no comparison.
+      steps.emplace_back(-1, -1);
+      continue;
+    }
+    steps.emplace_back(std::abs(term.stride.constant()), extent.constant());
+  }
+  if (steps.size() <= 1) return found;
+  std::ranges::sort(steps);
+  int64_t reach = 0;
+  for (const auto& [stride, extent] : steps) {
+    if (stride < 0 || stride <= reach) return {};
+    reach += stride * std::max<int64_t>(extent - 1, 0);
+  }
+  return found;
+}
+
+// By expression: whether it depends on one of `loops`.
+std::vector<bool> DependsOn(const Region& region, const Variables& loops) {
+  std::vector<bool> depends(region.exprs.size());
+  const auto is_loop = [&](uint32_t v) {
+    return std::ranges::find(loops, v) != loops.end();
+  };
+  for (size_t e = 0; e < region.exprs.size(); ++e) {
+    const Expr& expr = region.exprs[e];
+    bool found = expr.kind == Expr::Kind::kVariable && is_loop(expr.number);
+    for (const ExprId operand : expr.operands) {
+      if (operand.valid()) found |= depends[operand.value()];
+    }
+    if (expr.kind == Expr::Kind::kLoad) {
+      const Access& access = region.accesses[expr.number];
+      if (access.fill.valid()) found |= depends[access.fill.value()];
+      for (const Index& index : access.indices) {
+        if (index.indirect.valid()) found |= depends[index.indirect.value()];
+        for (const Index::Term& term : index.terms) {
+          found |= is_loop(term.variable);
+        }
+      }
+    }
+    depends[e] = found;
+  }
+  return depends;
+}
+
+class Planner {
+ public:
+  Planner(const FlatRegion& flat, const PlanLimits& limits)
+      : flat_(flat), limits_(limits) {
+    for (uint32_t s = 0; s < flat.region->stages.size(); ++s) {
+      unordered_.push_back(UnorderedLoops(flat, s));
+    }
+  }
+
+  KernelPlan Plan() {
+    plan_.results.assign(unordered_.size(), Storage::kNone);
+    if (WantsSplitting()) {
+      for (uint32_t s = 0; s < unordered_.size(); ++s) AddSplit(s);
+    } else {
+      AddFused();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  int64_t Work(uint32_t s) const {
+    return Typical(flat_, flat_.loops[s]) * Typical(flat_, flat_.reduced[s]);
+  }
+
+  bool WantsSplitting() const {
+    if (unordered_.size() == 1 && flat_.loops[0].empty()) return false;
+    if (Typical(flat_, flat_.outer) >= limits_.few_points) return false;
+    for (uint32_t s = 0; s < unordered_.size(); ++s) {
+      if (Typical(flat_, unordered_[s]) >= limits_.much_work) return true;
+    }
+    return false;
+  }
+
+  // All stages in one launch.
+  void AddFused() {
+    LaunchPlan launch;
+    launch.points = flat_.outer;
+    launch.team = FusedTeam();
+    if (launch.team == Team::kBlock) launch.threads = BlockSize();
+    int64_t shared = 0;
+    for (uint32_t s = 0; s < unordered_.size(); ++s) {
+      launch.stages.push_back(Shared(s, flat_.loops[s], launch));
+      if (!HasResult(flat_, s)) continue;
+      if (!HasBuffer(flat_, s)) {
+        plan_.results[s] = Storage::kRegister;
+        continue;
+      }
+      plan_.results[s] = Storage::kScratch;
+      const auto bytes = BufferBytes(flat_, s);
+      if (!bytes) continue;
+      if (launch.team == Team::kThread) {
+        if (*bytes <= limits_.local_bytes) plan_.results[s] = Storage::kLocal;
+        continue;
+      }
+      const int64_t all = *bytes * launch.teams_of_block();
+      if (shared + all > limits_.shared_bytes) continue;
+      shared += all;
+      plan_.results[s] = Storage::kShared;
+    }
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  Team FusedTeam() const {
+    int64_t work = 0;
+    bool buffers = false, combines = false, loops = false;
+    for (uint32_t s = 0; s < unordered_.size(); ++s) {
+      work = std::max(work, Work(s));
+      buffers |= HasBuffer(flat_, s);
+      combines |= flat_.region->stages[s].kind != Stage::Kind::kMap;
+      loops |= !flat_.loops[s].empty() || !flat_.reduced[s].empty();
+    }
+    if (!loops || work < limits_.warp_work) return Team::kThread;
+    if (!buffers && combines && !ReducesAlongMemory(flat_)) {
+      return Team::kThread;
+    }
+    return work < limits_.block_work ? Team::kWarp : Team::kBlock;
+  }
+
+  // Threads of a block that is one team.
+  int BlockSize() const {
+    int64_t work = 0;
+    for (uint32_t s = 0; s < unordered_.size(); ++s) {
+      work = std::max(work, Work(s));
+    }
+    return work >= 8192 ? 512 : 256;
+  }
+
+  // The stage of a launch whose team has `loops` of it left.
+  StagePlan Shared(uint32_t s, const Variables& loops,
+                   const LaunchPlan& launch) const {
+    StagePlan stage;
+    stage.stage = s;
+    const Stage& of = flat_.region->stages[s];
+    const bool reduces = of.kind == Stage::Kind::kReduce;
+    const int64_t lanes = launch.lanes();
+    stage.shares_reduction =
+        reduces && lanes > 1 && Typical(flat_, loops) < lanes &&
+        Typical(flat_, flat_.reduced[s]) > Typical(flat_, loops);
+    for (const uint32_t v : loops) {
+      const bool spreads =
+          lanes > 1 && !stage.shares_reduction &&
+          of.kind != Stage::Kind::kScan &&
+          std::ranges::find(unordered_[s], v) != unordered_[s].end();
+      (spreads ? stage.spread : stage.serial).push_back(v);
+    }
+    return stage;
+  }
+
+  // One stage in a launch.
+  void AddSplit(uint32_t s) {
+    LaunchPlan launch;
+    launch.points = flat_.outer;
+    const Stage& stage = flat_.region->stages[s];
+    Variables loops;
+    for (const uint32_t v : flat_.loops[s]) {
+      const bool point =
+          stage.kind != Stage::Kind::kScan &&
+          std::ranges::find(unordered_[s], v) != unordered_[s].end();
+      (point ? launch.points : loops).push_back(v);
+    }
+    const int64_t reduced = Typical(flat_, flat_.reduced[s]);
+    const int64_t work =
+        stage.kind == Stage::Kind::kScan ? Typical(flat_, loops) : reduced;
+    if (stage.kind != Stage::Kind::kMap && work >= limits_.warp_work) {
+      launch.team = work < limits_.block_work ? Team::kWarp : Team::kBlock;
+    }
+    if (launch.team == Team::kBlock) launch.threads = work >= 8192 ? 512 : 256;
+    launch.stages.push_back(Shared(s, loops, launch));
+    if (HasResult(flat_, s)) plan_.results[s] = Storage::kScratch;
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  const FlatRegion& flat_;
+  const PlanLimits& limits_;
+  std::vector<Variables> unordered_;  // by stage
+  KernelPlan plan_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> UnorderedLoops(const FlatRegion& flat, uint32_t stage) {
+  const Stage& of = flat.region->stages[stage];
+  if (of.stores.empty()) return flat.loops[stage];
+  const std::vector<bool> depends = DependsOn(*flat.region, of.loops);
+  Variables safe = of.loops;
+  for (const Store& store : of.stores) {
+    Variables found;
+    for (const Index& index : store.indices) {
+      const Variables here = Distinguished(flat, index, of.loops, depends);
+      found.insert(found.end(), here.begin(), here.end());
+    }
+    std::erase_if(safe, [&](uint32_t v) {
+      return !(flat.region->extents[v] == Dim(1)) &&
+             std::ranges::find(found, v) == found.end();
+    });
+  }
+  Variables result;
+  for (const uint32_t v : flat.loops[stage]) {
+    const Variables parts = Constituents(flat, of.loops, v);
+    if (std::ranges::all_of(parts, [&](uint32_t part) {
+          return std::ranges::find(safe, part) != safe.end();
+        })) {
+      result.push_back(v);
+    }
+  }
+  return result;
+}
+
+KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits) {
+  return Planner(flat, limits).Plan();
+}
+
+}  // namespace encore::backends::cuda

@@ -1,0 +1,78 @@
+// KernelPlan: which launches compute a region, and who does what in them.
+//
+// A team is a thread, a warp or a block. Each launch gives a team to every
+// point of some variables, and the team runs the launch's stages one after the
+// other: its lanes share a stage's other loops, or what the stage reduces.
+// Stages are in one launch where the outer points alone keep a device busy, and
+// in one each where they do not: then a stage's loops are points too.
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_PLAN_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "encore/backends/region/flat/flat_region.h"
+
+namespace encore::backends::cuda {
+
+enum class Team : uint8_t { kThread, kWarp, kBlock };
+
+// Where the result of a stage is kept.
+enum class Storage : uint8_t {
+  kNone,      // there is none
+  kRegister,  // a scalar, in every lane
+  kLocal,     // an array of the thread
+  kShared,    // an array of the block
+  kScratch,   // global memory, for each outer point
+};
+
+struct StagePlan {
+  uint32_t stage = 0;
+  // Of its loops that are no points: those that lanes share, and those that
+  // each lane runs through in order (outermost first, each).
+  std::vector<uint32_t> spread, serial;
+  // Whether lanes share what is reduced; then no loop is spread.
+  bool shares_reduction = false;
+};
+
+struct LaunchPlan {
+  std::vector<uint32_t> points;  // outermost first
+  Team team = Team::kThread;
+  int threads = 128;  // of a block
+  std::vector<StagePlan> stages;
+
+  int lanes() const {
+    return team == Team::kThread ? 1 : team == Team::kWarp ? 32 : threads;
+  }
+  int teams_of_block() const { return threads / lanes(); }
+};
+
+struct KernelPlan {
+  std::vector<LaunchPlan> launches;
+  std::vector<Storage> results;  // by stage
+};
+
+// What is chosen by. Tests choose by others, so that small regions take every
+// way.
+struct PlanLimits {
+  // Outer points below which stages get launches of their own, and points that
+  // one of them has to have for that.
+  int64_t few_points = 256;
+  int64_t much_work = 4096;
+  // Iterations of a point from which a warp, and from which a block takes it.
+  int64_t warp_work = 32;
+  int64_t block_work = 1024;
+  // Bytes of arrays that a block, and that a thread keeps.
+  int64_t shared_bytes = 40 * 1024;
+  int64_t local_bytes = 256;
+};
+
+KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});
+
+// Of a stage's loops those that may run in any order: two iterations that
+// differ in one of them store different elements.
+std::vector<uint32_t> UnorderedLoops(const FlatRegion& flat, uint32_t stage);
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_PLAN_H_

@@ -1,0 +1,230 @@
+#include "encore/backends/cuda/codegen/region_kernel.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "encore/backends/cuda/codegen/expr_emitter.h"
+#include "encore/backends/cuda/codegen/launch_emitter.h"
+#include "encore/backends/cuda/codegen/scalar_code.h"
+#include "encore/backends/cuda/codegen/size_code.h"
+#include "encore/backends/region/flat/in_place.h"
+#include "encore/backends/region/layout.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+// Indices and their parts stay below this where they are i32.
+constexpr int64_t kMostNarrow = int64_t{1} << 30;
+constexpr int64_t kScratchAlignment = 256;
+constexpr int kHelperThreads = 256;
+
+Dim Elements(const Operand& operand) {
+  Dim count = 1;
+  for (const Dim& dim : MemoryDims(operand.dims, operand.layout)) {
+    count = count * dim;
+  }
+  return count;
+}
+
+Dim BlocksFor(const Dim& count, int64_t of) {
+  return FloorDiv(count + Dim(of - 1), Dim(of));
+}
+
+// Whether an affine form and its parts stay narrow.
+bool IsNarrow(const FlatRegion& flat, const Affine& affine) {
+  if (!affine.offset.is_constant()) return false;
+  int64_t reach = std::abs(int64_t{affine.offset});
+  for (const auto& [v, coefficient] : affine.terms) {
+    if (!coefficient.is_constant() || !flat.extents[v].is_constant()) {
+      return false;
+    }
+    const int64_t extent = std::max<int64_t>(flat.extents[v], 1);
+    const int64_t stride = std::abs(int64_t{coefficient});
+    if (stride >= kMostNarrow / extent) return false;
+    reach += stride * extent;
+  }
+  return reach < kMostNarrow;
+}
+
+bool IsNarrow(const FlatRegion& flat) {
+  if (flat.is_symbolic()) return false;
+  const auto narrow = [&](const Affine& affine) {
+    return IsNarrow(flat, affine);
+  };
+  const auto few = [](const Dim& count) {
+    return count.is_constant() && count.constant() < kMostNarrow;
+  };
+  const auto operand = [&](const Operand& of) { return few(Elements(of)); };
+  const auto access = [&](const FlatAccess& of) {
+    return narrow(of.address) &&
+           std::ranges::all_of(of.dynamic, [&](const DynamicIndex& dynamic) {
+             return narrow(dynamic.index);
+           });
+  };
+  // All iterations there are, which counters run over.
+  double points = 1;
+  for (const Size& extent : flat.extents) {
+    points *= std::max<double>(1, static_cast<double>(extent.typical()));
+  }
+  return points < kMostNarrow &&
+         std::ranges::all_of(flat.region->inputs, operand) &&
+         std::ranges::all_of(flat.region->outputs, operand) &&
+         std::ranges::all_of(flat.loads, access) &&
+         std::ranges::all_of(flat.results, narrow) &&
+         std::ranges::all_of(flat.stores, [&](const auto& stores) {
+           return std::ranges::all_of(stores, access);
+         });
+}
+
+class KernelGenerator {
+ public:
+  KernelGenerator(const FlatRegion& flat, const PlanLimits& limits)
+      : flat_(flat), region_(*flat.region), plan_(MakePlan(flat, limits)) {
+    context_ = {&flat_, &plan_, !IsNarrow(flat)};
+  }
+
+  std::optional<GeneratedKernel> Generate() {
+    const std::string signature = Signature();
+    const std::string scratch = PlaceScratch();
+    for (uint32_t o = 0; o < region_.outputs.size(); ++o) {
+      if (HasPadding(region_.outputs[o].dims, region_.outputs[o].layout)) {
+        AddHelper(signature + scratch, Elements(region_.outputs[o]),
+                  StrCat("out", o, "[i] = 0;\n"));
+      }
+    }
+    for (const LaunchPlan& launch : plan_.launches) {
+      std::string text = StrCat(Head(launch.threads), signature, scratch);
+      LaunchEmitter(context_, launch, &text).Emit();
+      Add(text + "}\n", GridOf(launch), launch.threads);
+    }
+    for (uint32_t o = 0; o < region_.outputs.size(); ++o) {
+      const Operand& output = region_.outputs[o];
+      if (!IsPacked(output.dtype)) continue;
+      const Dim count = Elements(output);
+      const int each = 8 / BitWidth(output.dtype);
+      AddHelper(signature + scratch, BlocksFor(count, each),
+                StrCat("Pack<", BitWidth(output.dtype), ">(packed", o, ", out",
+                       o, ", i, ", DimCode(count), ");\n"));
+    }
+    for (const IndexCheck& check : region_.checks) {
+      kernel_.params.checks.push_back(
+          {check.node, check.component, check.axis, check.op});
+    }
+    kernel_.scratch = scratch_;
+    if (kernel_.params.launches.size() == 1) {
+      kernel_.in_place = InPlacePairs(flat_);
+    }
+    if (!valid_ || !scratch_.valid()) return std::nullopt;
+    return std::move(kernel_);
+  }
+
+ private:
+  static std::string Head(int threads) {
+    return StrCat("extern \"C\" __global__ void __launch_bounds__(", threads,
+                  ") ", kEntryPlaceholder, "(");
+  }
+
+  // The parameters, and the opening of the body.
+  std::string Signature() const {
+    std::string code;
+    const auto add = [&code](auto... pieces) {
+      StrAppend(&code, code.empty() ? "" : ", ", pieces...);
+    };
+    for (size_t i = 0; i < region_.inputs.size(); ++i) {
+      add("const mem_", region_.inputs[i].dtype, "* in", i);
+    }
+    for (size_t o = 0; o < region_.outputs.size(); ++o) {
+      const DType dtype = region_.outputs[o].dtype;
+      add("mem_", dtype, "* ", IsPacked(dtype) ? "packed" : "out", o);
+    }
+    if (NeedsScratch()) add("u8* scratch");
+    for (uint32_t a = 0; a < region_.symbols; ++a) add("i64 a", a);
+    if (!region_.checks.empty()) add("Fault* fault");
+    return code + ") {\n";
+  }
+
+  bool NeedsScratch() const {
+    return std::ranges::find(plan_.results, Storage::kScratch) !=
+               plan_.results.end() ||
+           std::ranges::any_of(region_.outputs, [](const Operand& output) {
+             return IsPacked(output.dtype);
+           });
+  }
+
+  // Room for `bytes` of scratch, as an address.
+  std::string Place(const Dim& bytes) {
+    const std::string code = StrCat("scratch + ", DimCode(scratch_));
+    const Dim unit(kScratchAlignment);
+    scratch_ = scratch_ + BlocksFor(bytes, kScratchAlignment) * unit;
+    return code;
+  }
+
+  // Declares the arrays in scratch: t<k>_<c> of a stage, out<k> of an output
+  // whose elements share bytes.
+  std::string PlaceScratch() {
+    std::string code;
+    Dim rows = 1;
+    for (const uint32_t v : flat_.outer) rows = rows * flat_.extents[v].dim();
+    for (uint32_t s = 0; s < region_.stages.size(); ++s) {
+      if (plan_.results[s] != Storage::kScratch) continue;
+      const DType dtype = ResultType(region_, s);
+      for (int c = 0; c < ComponentCount(region_.stages[s].combiner); ++c) {
+        StrAppend(
+            &code, CType(dtype), "* const t", s, "_", c, " = (", CType(dtype),
+            "*)(",
+            Place(rows * flat_.result_sizes[s].dim() * Dim(CTypeBytes(dtype))),
+            ");\n");
+      }
+    }
+    for (size_t o = 0; o < region_.outputs.size(); ++o) {
+      if (!IsPacked(region_.outputs[o].dtype)) continue;
+      StrAppend(&code, "u8* const out", o, " = ",
+                Place(Elements(region_.outputs[o])), ";\n");
+    }
+    return code;
+  }
+
+  std::array<Dim, 3> GridOf(const LaunchPlan& launch) const {
+    Dim points = 1;
+    for (const uint32_t v : launch.points) {
+      points = points * flat_.extents[v].dim();
+    }
+    return {BlocksFor(points, launch.teams_of_block()), 1, 1};
+  }
+
+  // A launch that does `statement` for each i below `count`.
+  void AddHelper(const std::string& begin, const Dim& count,
+                 const std::string& statement) {
+    Add(StrCat(Head(kHelperThreads), begin, "const i64 i = (i64)blockIdx.x * ",
+               kHelperThreads, " + threadIdx.x;\nif (i >= ", DimCode(count),
+               ") return;\n", statement, "}\n"),
+        {BlocksFor(count, kHelperThreads), 1, 1}, kHelperThreads);
+  }
+
+  void Add(std::string text, std::array<Dim, 3> grid, int threads) {
+    valid_ &= std::ranges::all_of(grid, &Dim::valid);
+    KernelParams::Launch& launch = kernel_.params.launches.emplace_back();
+    launch.grid = std::move(grid);
+    launch.block = {static_cast<uint32_t>(threads), 1, 1};
+    kernel_.functions.push_back(std::move(text));
+  }
+
+  const FlatRegion& flat_;
+  const Region& region_;
+  KernelPlan plan_;
+  EmitContext context_;
+  GeneratedKernel kernel_;
+  Dim scratch_ = 0;
+  bool valid_ = true;
+};
+
+}  // namespace
+
+std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
+                                              const PlanLimits& limits) {
+  return KernelGenerator(flat, limits).Generate();
+}
+
+}  // namespace encore::backends::cuda

@@ -1,0 +1,88 @@
+#include "encore/backends/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/cuda/candidates.h"
+#include "encore/backends/cuda/codegen/device_compiler.h"
+#include "encore/backends/cuda/module_builder.h"
+#include "encore/backends/cuda/module_file.h"
+#include "encore/backends/cuda/profile.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+// What a target without a variant is compiled for: PTX that every device runs.
+constexpr Architecture kLowest = {8, 0};
+
+class Cuda : public Backend {
+ public:
+  explicit Cuda(DeviceMaker new_device) : new_device_(new_device) {}
+
+  std::string_view name() const override { return "cuda"; }
+  std::vector<std::pair<std::string, std::string>> Target(
+      const CompileOptions& options) const override {
+    return {{"architecture", Name(ProfileOf(options).architecture)},
+            {"nvrtc", NvrtcVersion()},
+            {"profile", std::string(ProfileOf(options).name)}};
+  }
+  bool Uses(std::string_view option) const override {
+    return option != "precision" && option != "threads" &&
+           option != "cpu_kernels" && option != "tune_seconds";
+  }
+  std::vector<std::string> variants() const override {
+    std::vector<std::string> names;
+    for (const DeviceProfile& profile : AllProfiles()) {
+      names.emplace_back(profile.name);
+      std::string architecture = Name(profile.architecture);
+      if (std::ranges::find(names, architecture) == names.end()) {
+        names.push_back(std::move(architecture));
+      }
+    }
+    return names;
+  }
+  std::span<const DType> dtypes() const override {
+    static const auto* const computed = [] {
+      auto* list = new std::vector<DType>;
+      std::ranges::copy_if(AllDTypes(), std::back_inserter(*list),
+                           [](DType dtype) { return !IsString(dtype); });
+      return list;
+    }();
+    return *computed;
+  }
+  bool supports_symbolic_sizes() const override { return false; }
+  bool uses_host_memory() const override { return false; }
+  std::vector<Candidate> Candidates(
+      const KernelRequest& request,
+      const CompileOptions& options) const override {
+    return CandidatesOf(request, options);
+  }
+  StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
+                                   const CompileOptions& options,
+                                   ArtifactStore* store) const override {
+    std::vector<Architecture> architectures = {kLowest};
+    const Architecture& wanted = ProfileOf(options).architecture;
+    if (!(wanted == kLowest)) architectures.push_back(wanted);
+    return BuildModule(requests, architectures, store);
+  }
+  StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
+      uint32_t ordinal) const override {
+    return new_device_(ordinal);
+  }
+
+ private:
+  DeviceMaker new_device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> NewCudaBackend(DeviceMaker new_device) {
+  return std::make_unique<Cuda>(new_device);
+}
+
+}  // namespace encore::backends::cuda

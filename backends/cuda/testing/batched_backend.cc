@@ -1,0 +1,98 @@
+#include "encore/backends/cuda/testing/batched_backend.h"
+
+#include <chrono>
+#include <utility>
+
+#include "encore/backends/cuda/cuda_backend.h"
+#include "encore/backends/cuda/kernel_params.h"
+#include "encore/backends/cuda/module_builder.h"
+#include "encore/backends/cuda/module_file.h"
+#include "encore/backends/cuda/testing/emulated_kernel.h"
+#include "encore/backends/host_memory_device.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+using Modules = std::map<std::string, std::shared_ptr<const ptx::LoadedModule>>;
+
+// The modules of the backend that makes devices: a loader is a plain function.
+const Modules*& ModulesInUse() {
+  static const Modules* modules = nullptr;
+  return modules;
+}
+
+StatusOr<std::unique_ptr<runtime::Kernel>> LoadNoted(
+    const runtime::LoadRequest& request) {
+  const runtime::KernelBinary& binary = *request.binary;
+  ENCORE_ASSIGN_OR_RETURN(KernelParams params,
+                          DecodeKernelParams(binary.params, binary.args));
+  std::vector<EmulatedKernel::Module> modules;
+  for (const KernelParams::Launch& launch : params.launches) {
+    const auto found = ModulesInUse()->find(launch.entry);
+    if (found == ModulesInUse()->end()) {
+      return InternalError(StrCat("kernel ", launch.entry, " was not noted"));
+    }
+    modules.push_back(found->second);
+  }
+  return std::unique_ptr<runtime::Kernel>(std::make_unique<EmulatedKernel>(
+      std::move(modules), std::move(params), binary.reads + binary.writes,
+      binary.args));
+}
+
+const Backend& Cuda() {
+  static const Backend* const backend =
+      NewCudaBackend([](uint32_t ordinal) {
+        return NewHostMemoryDevice("cuda", ordinal, LoadNoted);
+      }).release();
+  return *backend;
+}
+
+}  // namespace
+
+BatchedBackend::BatchedBackend() : WrappedBackend(Cuda()) {}
+
+StatusOr<CompiledModule> BatchedBackend::Compile(
+    std::span<const CompileRequest> requests, const CompileOptions&,
+    ArtifactStore*) const {
+  CompiledModule module;
+  if (noted_.empty() || noted_.back().size() >= kKernelsOfProgram) {
+    noted_.emplace_back();
+  }
+  for (const CompileRequest& request : requests) {
+    ENCORE_ASSIGN_OR_RETURN(module.kernels.emplace_back(),
+                            AddKernel(request, limits_, &noted_.back()));
+  }
+  module.artifacts.push_back({{std::byte{0}}, /*executable=*/true});
+  return module;
+}
+
+StatusOr<std::unique_ptr<runtime::Device>> BatchedBackend::NewDevice(
+    uint32_t ordinal) const {
+  ModulesInUse() = &modules_;
+  return WrappedBackend::NewDevice(ordinal);
+}
+
+Status BatchedBackend::CompileKernels() {
+  const auto begin = std::chrono::steady_clock::now();
+  const Status status = CompileNoted();
+  seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  return status;
+}
+
+Status BatchedBackend::CompileNoted() {
+  for (const KernelProgram& program : noted_) {
+    if (program.empty()) continue;
+    ENCORE_ASSIGN_OR_RETURN(const std::vector<std::byte> file,
+                            CompileProgram(program, {Architecture{8, 0}}));
+    ENCORE_ASSIGN_OR_RETURN(const auto module, LoadEmulatedModule(file));
+    for (const std::string& name : program.names()) modules_[name] = module;
+  }
+  noted_.clear();
+  return OkStatus();
+}
+
+}  // namespace encore::backends::cuda

@@ -1,0 +1,58 @@
+// A CUDA backend for tests of many graphs: kernels of all of them are compiled
+// as few programs, and run on the PTX interpreter.
+//
+//   BatchedBackend backend;
+//   Compile(graph, …)            for each graph: its kernels are noted
+//   backend.CompileKernels()
+//   Replay(graph, compiled, …)   kernels are found by name
+#ifndef ENCORE_BACKENDS_CUDA_TESTING_BATCHED_BACKEND_H_
+#define ENCORE_BACKENDS_CUDA_TESTING_BATCHED_BACKEND_H_
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encore/backends/conformance/wrapped_backend.h"
+#include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/cuda/codegen/program.h"
+#include "encore/backends/cuda/emulator/loaded_module.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::backends::cuda {
+
+class BatchedBackend : public WrappedBackend {
+ public:
+  BatchedBackend();
+
+  StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
+                                   const CompileOptions& options,
+                                   ArtifactStore* store) const override;
+  // REQUIRES that the backend outlives it.
+  StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
+      uint32_t ordinal) const override;
+
+  // How the kernels are planned that are noted from here on.
+  void set_limits(const PlanLimits& limits) { limits_ = limits; }
+
+  // Compiles what was noted since the last call. A program that the compiler or
+  // the interpreter refuses is the error.
+  Status CompileKernels();
+  size_t kernel_count() const { return modules_.size(); }
+  double compile_seconds() const { return seconds_; }
+
+ private:
+  static constexpr size_t kKernelsOfProgram = 128;
+
+  Status CompileNoted();
+
+  PlanLimits limits_;
+  mutable std::vector<KernelProgram> noted_;
+  std::map<std::string, std::shared_ptr<const ptx::LoadedModule>> modules_;
+  double seconds_ = 0;
+};
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_TESTING_BATCHED_BACKEND_H_

@@ -1,0 +1,55 @@
+// A kernel of the CUDA backend on the PTX interpreter, in host memory: what
+// tests of generated code run. Buffers are allocations of their own at
+// addresses of their own, so that each access is checked against the one it is
+// meant for.
+#ifndef ENCORE_BACKENDS_CUDA_TESTING_EMULATED_KERNEL_H_
+#define ENCORE_BACKENDS_CUDA_TESTING_EMULATED_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "encore/backends/cuda/emulator/counters.h"
+#include "encore/backends/cuda/emulator/launch_config.h"
+#include "encore/backends/cuda/emulator/loaded_module.h"
+#include "encore/backends/cuda/kernel_params.h"
+#include "encore/ir/support/status.h"
+#include "encore/runtime/device/device.h"
+
+namespace encore::backends::cuda {
+
+// The PTX of a module file, ready to launch.
+StatusOr<std::shared_ptr<const ptx::LoadedModule>> LoadEmulatedModule(
+    std::span<const std::byte> artifact);
+
+class EmulatedKernel : public runtime::Kernel {
+ public:
+  using Module = std::shared_ptr<const ptx::LoadedModule>;
+
+  // modules[i] has the function of launch i of `params`; they have `buffers`
+  // buffers and `args` args.
+  EmulatedKernel(std::vector<Module> modules, KernelParams params,
+                 uint32_t buffers, uint32_t args);
+
+  Status Launch(const runtime::LaunchContext& context) const override;
+
+  // The same, with what each function did.
+  Status LaunchCounted(const runtime::LaunchContext& context,
+                       std::vector<ptx::Counters>* counters) const;
+
+  ptx::LaunchOptions& options() { return options_; }
+
+ private:
+  std::vector<Module> modules_;
+  KernelParams params_;
+  uint32_t buffers_, args_;
+  ptx::LaunchOptions options_;
+};
+
+// The kernel of a program of the CUDA backend.
+StatusOr<std::unique_ptr<runtime::Kernel>> LoadEmulatedKernel(
+    const runtime::LoadRequest& request);
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_TESTING_EMULATED_KERNEL_H_
