@@ -100,7 +100,8 @@ void LaunchEmitter::EmitArrays() {
         StrAppend(&out_, type, " s", name, ";\n");
         continue;
       }
-      const std::string size = DimCode(flat_.result_sizes[s].dim());
+      const std::string size =
+          StrCat(std::max<int64_t>(flat_.result_sizes[s], 1));
       if (storage == Storage::kLocal) {
         StrAppend(&out_, type, " b", name, "[", size, "];\n");
       } else if (launch_.team == Team::kBlock) {
