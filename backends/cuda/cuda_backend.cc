@@ -22,12 +22,14 @@ constexpr Architecture kLowest = {8, 0};
 
 class Cuda : public Backend {
  public:
-  explicit Cuda(DeviceMaker new_device) : new_device_(new_device) {}
+  Cuda(DeviceMaker new_device, std::string_view name)
+      : new_device_(new_device), name_(name) {}
 
-  std::string_view name() const override { return "cuda"; }
+  std::string_view name() const override { return name_; }
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
     return {{"architecture", Name(ProfileOf(options).architecture)},
+            {"devices", name_},
             {"nvrtc", NvrtcVersion()},
             {"profile", std::string(ProfileOf(options).name)}};
   }
@@ -57,6 +59,7 @@ class Cuda : public Backend {
   }
   bool supports_symbolic_sizes() const override { return false; }
   bool uses_host_memory() const override { return false; }
+  bool has_queues() const override { return true; }
   std::vector<Candidate> Candidates(
       const KernelRequest& request,
       const CompileOptions& options) const override {
@@ -76,13 +79,15 @@ class Cuda : public Backend {
   }
 
  private:
-  DeviceMaker new_device_;
+  const DeviceMaker new_device_;
+  const std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> NewCudaBackend(DeviceMaker new_device) {
-  return std::make_unique<Cuda>(new_device);
+std::unique_ptr<Backend> NewCudaBackend(DeviceMaker new_device,
+                                        std::string_view name) {
+  return std::make_unique<Cuda>(new_device, name);
 }
 
 }  // namespace encore::backends::cuda

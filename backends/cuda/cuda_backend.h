@@ -10,8 +10,10 @@ namespace encore::backends::cuda {
 using DeviceMaker =
     StatusOr<std::unique_ptr<runtime::Device>> (*)(uint32_t ordinal);
 
-// The backend "cuda", whose NewDevice is `new_device`.
-std::unique_ptr<Backend> NewCudaBackend(DeviceMaker new_device);
+// The backend called `name`, whose NewDevice is `new_device`: "cuda", or
+// another whose devices are other ones, which are then a part of its target.
+std::unique_ptr<Backend> NewCudaBackend(DeviceMaker new_device,
+                                        std::string_view name = "cuda");
 
 }  // namespace encore::backends::cuda
 
