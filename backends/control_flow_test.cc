@@ -439,7 +439,8 @@ TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow,
-                         testing::Values("cpu", "ref", "late_cpu", "late_ref"),
+                         testing::Values("cpu", "ref", "late_cpu", "late_ref",
+                                         "cuda_emulated"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

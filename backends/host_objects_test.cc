@@ -257,7 +257,8 @@ TEST_P(HostObjects, NumbersAreWrittenAndRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, HostObjects,
-                         testing::Values("cpu", "ref", "late_cpu", "late_ref"),
+                         testing::Values("cpu", "ref", "late_cpu", "late_ref",
+                                         "cuda_emulated"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -377,7 +377,8 @@ TEST_P(IndexFaults, ALoopWithoutTrips) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, IndexFaults,
-                         testing::Values("ref", "cpu", "late_ref", "late_cpu"),
+                         testing::Values("ref", "cpu", "late_ref", "late_cpu",
+                                         "cuda_emulated"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
