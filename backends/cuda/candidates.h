@@ -13,8 +13,9 @@
 
 namespace encore::backends::cuda {
 
-// Kernels by template: loops computes any region.
+// Kernels by template: loops computes any region, tiles sums of products.
 inline constexpr std::string_view kLoops = "loops";
+inline constexpr std::string_view kTiles = "tiles";
 
 // By estimated cost; none for a region with strings, or with sizes that outgrow
 // what Dims can say.
