@@ -26,9 +26,23 @@ std::optional<FlatRegion> FlattenRequest(const KernelRequest& request) {
 }
 
 // Shares of a multiprocessor's f32 rate that sums of products are expected to
-// reach: a thread that reads both factors of each product, and tiles.
+// reach: a thread that reads both factors of each product, tiles, and tiles on
+// tensor cores.
 constexpr double kLoopEfficiency = 0.05;
 constexpr double kTileEfficiency = 0.6;
+constexpr double kTensorEfficiency = 3;
+
+// What f32 products may be rounded to before tensor cores take them.
+std::optional<DType> TensorDType(Precision precision) {
+  switch (precision) {
+    case Precision::kF16:
+      return DType::kF16;
+    case Precision::kBF16:
+      return DType::kBF16;
+    default:
+      return std::nullopt;
+  }
+}
 
 // What tiles compute over what they must.
 double Waste(const FlatRegion& flat, const TilePlan& tile) {
@@ -51,7 +65,7 @@ bool AnyString(const Region& region) {
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options) {
   if (AnyString(*request.region)) return {};
-  const auto kernel = GenerateCandidate(request, kLoops);
+  const auto kernel = GenerateCandidate(request, kLoops, options.precision);
   if (!kernel) return {};
   const Work work =
       EstimateWork(*request.region, PlannedSizes(request.symbols));
@@ -69,6 +83,13 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
     add(kTiles, LaunchSeconds(profile, work) +
                     products * (Waste(*flat, *tile) / kTileEfficiency - 1));
   }
+  const std::optional<TilePlan> tensor =
+      MakeTensorPlan(*flat, TensorDType(options.precision));
+  if (tensor) {
+    add(kTensorTiles,
+        LaunchSeconds(profile, work) +
+            products * (Waste(*flat, *tensor) / kTensorEfficiency - 1));
+  }
   add(kLoops,
       LaunchSeconds(profile, work) + products * (1 / kLoopEfficiency - 1));
   std::ranges::sort(candidates, {}, [](const Candidate& candidate) {
@@ -79,12 +100,17 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
                                                  std::string_view kernel,
+                                                 Precision precision,
                                                  const PlanLimits& limits) {
   const std::optional<FlatRegion> flat = FlattenRequest(request);
   if (!flat) return std::nullopt;
   if (kernel == kLoops) return GenerateKernel(*flat, limits);
-  const std::optional<TilePlan> tile = MakeTilePlan(*flat);
-  if (!tile || kernel != kTiles) return std::nullopt;
+  std::optional<TilePlan> tile;
+  if (kernel == kTiles) tile = MakeTilePlan(*flat);
+  if (kernel == kTensorTiles) {
+    tile = MakeTensorPlan(*flat, TensorDType(precision));
+  }
+  if (!tile) return std::nullopt;
   return GenerateTiles(*flat, *tile);
 }
 

@@ -51,8 +51,13 @@ std::vector<Way> Ways() {
   split.much_work = 0;
   split.warp_work = 4;
   split.block_work = 16;
-  return {{"as made", {}, ""}, {"tiles", {}, kTiles}, {"threads", threads},
-          {"warps", warps},    {"blocks", blocks},    {"scratch", scratch},
+  return {{"as made", {}, ""},
+          {"tiles", {}, kTiles},
+          {"tensor tiles", {}, kTensorTiles},
+          {"threads", threads},
+          {"warps", warps},
+          {"blocks", blocks},
+          {"scratch", scratch},
           {"split", split}};
 }
 

@@ -31,27 +31,32 @@ void TileEmitter::EmitBlock() {
   const std::string_view type = context_.index_type();
   const std::string tiles_m = Tiles(plan_.m.rows, plan_.tile_m);
   const std::string tiles_n = Tiles(plan_.n.rows, plan_.tile_n);
-  const int across = plan_.tile_n / plan_.thread_n;
-  StrAppend(&out_, "const int thread = threadIdx.x;\n",
-            "const int row = thread / ", across, ", column = thread % ", across,
-            ";\n", "const ", type, " first_n = (", type, ")blockIdx.x % ",
-            tiles_n, " * ", plan_.tile_n, ";\nconst ", type, " first_m = (",
-            type, ")blockIdx.x / ", tiles_n, " % ", tiles_m, " * ",
-            plan_.tile_m, ";\nconst ", type, " point = (", type,
-            ")blockIdx.x / ", tiles_n, " / ", tiles_m, ";\n");
+  StrAppend(&out_, "const int thread = threadIdx.x;\nconst ", type,
+            " first_n = (", type, ")blockIdx.x % ", tiles_n, " * ",
+            plan_.tile_n, ";\nconst ", type, " first_m = (", type,
+            ")blockIdx.x / ", tiles_n, " % ", tiles_m, " * ", plan_.tile_m,
+            ";\nconst ", type, " point = (", type, ")blockIdx.x / ", tiles_n,
+            " / ", tiles_m, ";\n");
   exprs_.DeclareVariables(plan_.batch, "point");
   exprs_.OpenScope(plan_.batch);
 }
 
 void TileEmitter::Emit() {
   EmitBlock();
+  if (plan_.tensor) {
+    EmitTensor();
+    exprs_.CloseScope();
+    return;
+  }
   const std::string& type = combiner_.value;
   const std::string_view index = context_.index_type();
-  StrAppend(&out_, "__shared__ ", type, " tile_m[", plan_.tile_k, "][",
-            plan_.tile_m + kPadding, "], tile_n[", plan_.tile_k, "][",
-            plan_.tile_n + kPadding, "];\n", type, " acc[", plan_.thread_m,
-            "][", plan_.thread_n, "] = {};\n", "for (", index, " k0 = 0; k0 < ",
-            exprs_.Count(plan_.k), "; k0 += ", plan_.tile_k, ") {\n");
+  StrAppend(&out_, "const int row = thread / ", plan_.parts_n(),
+            ", column = thread % ", plan_.parts_n(), ";\n__shared__ ", type,
+            " tile_m[", plan_.tile_k, "][", plan_.tile_m + kPadding,
+            "], tile_n[", plan_.tile_k, "][", plan_.tile_n + kPadding, "];\n",
+            type, " acc[", plan_.part_m, "][", plan_.part_n, "] = {};\n",
+            "for (", index, " k0 = 0; k0 < ", exprs_.Count(plan_.k),
+            "; k0 += ", plan_.tile_k, ") {\n");
   EmitFill(plan_.m, "tile_m", plan_.tile_m, "first_m");
   EmitFill(plan_.n, "tile_n", plan_.tile_n, "first_n");
   out_ += "__syncthreads();\n";
@@ -59,6 +64,14 @@ void TileEmitter::Emit() {
   out_ += "__syncthreads();\n}\n";
   EmitResults();
   exprs_.CloseScope();
+}
+
+void TileEmitter::OpenElement(const TileFactor& factor) {
+  exprs_.DeclareVariables(factor.rows, "r");
+  exprs_.DeclareVariables(plan_.k, "k");
+  std::vector<uint32_t> variables = factor.rows;
+  variables.insert(variables.end(), plan_.k.begin(), plan_.k.end());
+  exprs_.OpenScope(variables);
 }
 
 void TileEmitter::EmitFill(const TileFactor& factor, std::string_view tile,
@@ -74,11 +87,7 @@ void TileEmitter::EmitFill(const TileFactor& factor, std::string_view tile,
             " + tr, k = k0 + tk;\n", combiner_.value, " x = 0;\nif (r < ",
             exprs_.Count(factor.rows), " && k < ", exprs_.Count(plan_.k),
             ") {\n");
-  exprs_.DeclareVariables(factor.rows, "r");
-  exprs_.DeclareVariables(plan_.k, "k");
-  std::vector<uint32_t> variables = factor.rows;
-  variables.insert(variables.end(), plan_.k.begin(), plan_.k.end());
-  exprs_.OpenScope(variables);
+  OpenElement(factor);
   exprs_.Declare(Reachable(region_, {factor.value}));
   StrAppend(&out_, "x = (", combiner_.value, ")", exprs_.NameOf(factor.value),
             ";\n}\n", tile, "[tk][tr] = x;\n}\n");
@@ -89,30 +98,30 @@ void TileEmitter::EmitFill(const TileFactor& factor, std::string_view tile,
 // by side.
 void TileEmitter::EmitProducts() {
   const std::string& type = combiner_.value;
-  const int down = plan_.tile_m / plan_.thread_m;
-  const int across = plan_.tile_n / plan_.thread_n;
+  const int down = plan_.parts_m();
+  const int across = plan_.parts_n();
   StrAppend(&out_, "#pragma unroll\nfor (int tk = 0; tk < ", plan_.tile_k,
-            "; ++tk) {\n", type, " a[", plan_.thread_m, "], b[", plan_.thread_n,
-            "];\n#pragma unroll\nfor (int i = 0; i < ", plan_.thread_m,
+            "; ++tk) {\n", type, " a[", plan_.part_m, "], b[", plan_.part_n,
+            "];\n#pragma unroll\nfor (int i = 0; i < ", plan_.part_m,
             "; ++i) a[i] = tile_m[tk][row + i * ", down,
-            "];\n#pragma unroll\nfor (int j = 0; j < ", plan_.thread_n,
+            "];\n#pragma unroll\nfor (int j = 0; j < ", plan_.part_n,
             "; ++j) b[j] = tile_n[tk][column + j * ", across,
-            "];\n#pragma unroll\nfor (int i = 0; i < ", plan_.thread_m,
-            "; ++i)\n#pragma unroll\nfor (int j = 0; j < ", plan_.thread_n,
+            "];\n#pragma unroll\nfor (int i = 0; i < ", plan_.part_m,
+            "; ++i)\n#pragma unroll\nfor (int j = 0; j < ", plan_.part_n,
             "; ++j) acc[i][j] = op_add(acc[i][j], op_mul(a[i], b[j]));\n}\n");
 }
 
 void TileEmitter::EmitResults() {
   const std::string& type = combiner_.value;
   const std::string_view index = context_.index_type();
-  const int down = plan_.tile_m / plan_.thread_m;
-  const int across = plan_.tile_n / plan_.thread_n;
+  const int down = plan_.parts_m();
+  const int across = plan_.parts_n();
   StrAppend(&out_, "__shared__ ", type, " strip[", down, "][", plan_.tile_n,
-            "];\n#pragma unroll 1\nfor (int s = 0; s < ", plan_.thread_m,
-            "; ++s) {\n#pragma unroll\nfor (int i = 0; i < ", plan_.thread_m,
+            "];\n#pragma unroll 1\nfor (int s = 0; s < ", plan_.part_m,
+            "; ++s) {\n#pragma unroll\nfor (int i = 0; i < ", plan_.part_m,
             "; ++i) {\nif (i != s) continue;\n#pragma unroll\nfor (int j = 0; "
             "j < ",
-            plan_.thread_n, "; ++j) strip[row][column + j * ", across,
+            plan_.part_n, "; ++j) strip[row][column + j * ", across,
             "] = acc[i][j];\n}\n__syncthreads();\nfor (int t = thread; t < ",
             down * plan_.tile_n, "; t += ", plan_.threads(), ") {\nconst ",
             index, " rm = first_m + s * ", down, " + t / ", plan_.tile_n,

@@ -27,7 +27,18 @@ class TileEmitter {
   // Fills the tile of a factor in shared memory from k0 on.
   void EmitFill(const TileFactor& factor, std::string_view tile, int rows,
                 std::string_view first_row);
+  // Opens the scope of one element of a factor, row r and k, if it exists.
+  void OpenElement(const TileFactor& factor);
   void EmitProducts();
+  // On tensor cores (tile_emitter_tensor.cc): tiles of 16 bits an element, of
+  // which the next is copied while one is used.
+  void EmitTensor();
+  void EmitTensorFill(const TileFactor& factor, std::string_view tile, int rows,
+                      std::string_view first_row);
+  void EmitGroups(const TileFactor& factor, std::string_view tile, int rows,
+                  std::string_view first_row);
+  void EmitTensorProducts();
+  void EmitTensorResults();
   // What follows the sum, for all elements of the tile.
   void EmitResults();
   void EmitResult();

@@ -23,22 +23,34 @@ struct TileFactor {
   std::vector<uint32_t> rows;  // m, or n; outermost first
   // Whether neighbours in k, rather than in a row, lie side by side.
   bool along_k = true;
+  // Of an input that is loaded as it lies: groups of 8 elements in that
+  // direction begin at multiples of 8.
+  bool in_groups = false;
 };
 
 struct TilePlan {
   uint32_t stage = 0;  // the first of the region
   std::vector<uint32_t> batch, k;
   TileFactor m, n;  // n has what neighbours of the result differ in
-  // Of a tile; and what a thread computes of it.
+  // Of a tile; and what a thread, with tensor cores a warp, computes of it.
   int tile_m = 0, tile_n = 0, tile_k = 0;
-  int thread_m = 0, thread_n = 0;
+  int part_m = 0, part_n = 0;
+  // On tensor cores: the dtype of 16 bits that factors are rounded to.
+  std::optional<DType> tensor = std::nullopt;
 
-  int threads() const { return tile_m / thread_m * (tile_n / thread_n); }
+  int parts_m() const { return tile_m / part_m; }
+  int parts_n() const { return tile_n / part_n; }
+  int threads() const { return parts_m() * parts_n() * (tensor ? 32 : 1); }
 };
 
 // Nothing where the region's first stage is no such sum, or more than
 // elementwise stages follow, or a factor has no rows of its own.
 std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat);
+
+// The same on tensor cores. Products are of f16 or bf16; of f32 where
+// `precision` is one of these.
+std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
+                                       std::optional<DType> precision);
 
 // The product of the variables' extents at the sizes that are planned for.
 double TypicalPoints(const FlatRegion& flat,

@@ -66,8 +66,9 @@ StatusOr<CompiledModule> BatchedBackend::Compile(
     const auto found =
         std::ranges::find(candidates, preferred_, &Candidate::kernel);
     if (found != candidates.end()) request.candidate = *found;
-    ENCORE_ASSIGN_OR_RETURN(module.kernels.emplace_back(),
-                            AddKernel(request, limits_, &noted_.back()));
+    ENCORE_ASSIGN_OR_RETURN(
+        module.kernels.emplace_back(),
+        AddKernel(request, options.precision, limits_, &noted_.back()));
   }
   module.artifacts.push_back({{std::byte{0}}, /*executable=*/true});
   return module;
