@@ -1,9 +1,11 @@
 #include "encore/backends/cuda/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/tile_plan.h"
 #include "encore/backends/cuda/profile.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/work.h"
@@ -23,6 +25,35 @@ std::optional<FlatRegion> FlattenRequest(const KernelRequest& request) {
   return FlattenSymbolic(*request.region, PlannedSizes(request.symbols));
 }
 
+// Shares of a multiprocessor's f32 rate that sums of products are expected to
+// reach: a thread that reads both factors of each product, tiles, and tiles on
+// tensor cores.
+constexpr double kLoopEfficiency = 0.05;
+constexpr double kTileEfficiency = 0.6;
+constexpr double kTensorEfficiency = 3;
+
+// What f32 products may be rounded to before tensor cores take them.
+std::optional<DType> TensorDType(Precision precision) {
+  switch (precision) {
+    case Precision::kF16:
+      return DType::kF16;
+    case Precision::kBF16:
+      return DType::kBF16;
+    default:
+      return std::nullopt;
+  }
+}
+
+// What tiles compute over what they must.
+double Waste(const FlatRegion& flat, const TilePlan& tile) {
+  const auto along = [&](const std::vector<uint32_t>& rows, int size) {
+    const double points = std::max(1.0, TypicalPoints(flat, rows));
+    return std::ceil(points / size) * size / points;
+  };
+  return along(tile.m.rows, tile.tile_m) * along(tile.n.rows, tile.tile_n) *
+         along(tile.k, tile.tile_k);
+}
+
 bool AnyString(const Region& region) {
   const auto is_string = [](const auto& of) { return IsString(of.dtype); };
   return std::ranges::any_of(region.inputs, is_string) ||
@@ -34,22 +65,53 @@ bool AnyString(const Region& region) {
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options) {
   if (AnyString(*request.region)) return {};
-  const auto kernel = GenerateCandidate(request, kLoops);
+  const auto kernel = GenerateCandidate(request, kLoops, options.precision);
   if (!kernel) return {};
-  Candidate candidate;
-  candidate.kernel = kLoops;
-  candidate.seconds = LaunchSeconds(
-      ProfileOf(options),
-      EstimateWork(*request.region, PlannedSizes(request.symbols)));
-  return {std::move(candidate)};
+  const Work work =
+      EstimateWork(*request.region, PlannedSizes(request.symbols));
+  const DeviceProfile& profile = ProfileOf(options);
+  std::vector<Candidate> candidates;
+  const auto add = [&](std::string_view name, double seconds) {
+    Candidate& candidate = candidates.emplace_back();
+    candidate.kernel = name;
+    candidate.seconds = seconds;
+  };
+  const std::optional<FlatRegion> flat = FlattenRequest(request);
+  const std::optional<TilePlan> tile = MakeTilePlan(*flat);
+  const double products = work.contraction_flops / profile.flops();
+  if (tile) {
+    add(kTiles, LaunchSeconds(profile, work) +
+                    products * (Waste(*flat, *tile) / kTileEfficiency - 1));
+  }
+  const std::optional<TilePlan> tensor =
+      MakeTensorPlan(*flat, TensorDType(options.precision));
+  if (tensor) {
+    add(kTensorTiles,
+        LaunchSeconds(profile, work) +
+            products * (Waste(*flat, *tensor) / kTensorEfficiency - 1));
+  }
+  add(kLoops,
+      LaunchSeconds(profile, work) + products * (1 / kLoopEfficiency - 1));
+  std::ranges::sort(candidates, {}, [](const Candidate& candidate) {
+    return std::pair(candidate.seconds, candidate.kernel);
+  });
+  return candidates;
 }
 
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
                                                  std::string_view kernel,
+                                                 Precision precision,
                                                  const PlanLimits& limits) {
   const std::optional<FlatRegion> flat = FlattenRequest(request);
-  if (!flat || kernel != kLoops) return std::nullopt;
-  return GenerateKernel(*flat, limits);
+  if (!flat) return std::nullopt;
+  if (kernel == kLoops) return GenerateKernel(*flat, limits);
+  std::optional<TilePlan> tile;
+  if (kernel == kTiles) tile = MakeTilePlan(*flat);
+  if (kernel == kTensorTiles) {
+    tile = MakeTensorPlan(*flat, TensorDType(precision));
+  }
+  if (!tile) return std::nullopt;
+  return GenerateTiles(*flat, *tile);
 }
 
 }  // namespace encore::backends::cuda

@@ -13,8 +13,11 @@
 
 namespace encore::backends::cuda {
 
-// Kernels by template: loops computes any region.
+// Kernels by template: loops computes any region, tiles sums of products, on
+// tensor cores where dtypes and precision allow it.
 inline constexpr std::string_view kLoops = "loops";
+inline constexpr std::string_view kTiles = "tiles";
+inline constexpr std::string_view kTensorTiles = "tensor_tiles";
 
 // By estimated cost; none for a region with strings, or with sizes that outgrow
 // what Dims can say.
@@ -24,6 +27,7 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 // The code of a candidate. Nothing where it is none of the region's.
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
                                                  std::string_view kernel,
+                                                 Precision precision,
                                                  const PlanLimits& limits = {});
 
 }  // namespace encore::backends::cuda

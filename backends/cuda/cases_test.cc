@@ -13,6 +13,7 @@
 #include "encore/backends/compile.h"
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/conformance/replay.h"
+#include "encore/backends/cuda/candidates.h"
 #include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/testing/batched_backend.h"
 #include "encore/ir/support/strings.h"
@@ -34,6 +35,7 @@ struct Compiled {
 struct Way {
   std::string_view name;
   PlanLimits limits;
+  std::string_view kernel = kLoops;
 };
 std::vector<Way> Ways() {
   PlanLimits threads, warps, blocks, scratch, split;
@@ -49,8 +51,14 @@ std::vector<Way> Ways() {
   split.much_work = 0;
   split.warp_work = 4;
   split.block_work = 16;
-  return {{"as made", {}},    {"threads", threads}, {"warps", warps},
-          {"blocks", blocks}, {"scratch", scratch}, {"split", split}};
+  return {{"as made", {}, ""},
+          {"tiles", {}, kTiles},
+          {"tensor tiles", {}, kTensorTiles},
+          {"threads", threads},
+          {"warps", warps},
+          {"blocks", blocks},
+          {"scratch", scratch},
+          {"split", split}};
 }
 
 class CasesTest : public ::testing::TestWithParam<Op> {};
@@ -72,6 +80,7 @@ TEST_P(CasesTest, AreWithinTheirBounds) {
       Compiled& one = all.emplace_back(std::move(c), std::string(Name(dtype)));
       for (const Way& way : ways) {
         cuda.set_limits(way.limits);
+        cuda.set_preferred(way.kernel);
         StatusOr<runtime::CompiledGraph> graph =
             Compile(one.c.graph, options, backends);
         ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << Print(one.c.graph);

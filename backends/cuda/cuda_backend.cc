@@ -34,8 +34,7 @@ class Cuda : public Backend {
             {"profile", std::string(ProfileOf(options).name)}};
   }
   bool Uses(std::string_view option) const override {
-    return option != "precision" && option != "threads" &&
-           option != "cpu_kernels" && option != "tune_seconds";
+    return option != "threads" && option != "cpu_kernels";
   }
   std::vector<std::string> variants() const override {
     std::vector<std::string> names;
@@ -71,7 +70,7 @@ class Cuda : public Backend {
     std::vector<Architecture> architectures = {kLowest};
     const Architecture& wanted = ProfileOf(options).architecture;
     if (!(wanted == kLowest)) architectures.push_back(wanted);
-    return BuildModule(requests, architectures, store);
+    return BuildModule(requests, options.precision, architectures, store);
   }
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override {

@@ -27,10 +27,11 @@ std::string KeyOf(const std::vector<Architecture>& architectures,
 }  // namespace
 
 StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
+                                   Precision precision,
                                    const PlanLimits& limits,
                                    KernelProgram* program) {
-  std::optional<GeneratedKernel> generated =
-      GenerateCandidate(request.kernel, request.candidate.kernel, limits);
+  std::optional<GeneratedKernel> generated = GenerateCandidate(
+      request.kernel, request.candidate.kernel, precision, limits);
   if (!generated) {
     return InternalError(StrCat("no cuda kernel called ",
                                 request.candidate.kernel, " for the region"));
@@ -56,14 +57,15 @@ StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
 }
 
 StatusOr<CompiledModule> BuildModule(
-    std::span<const CompileRequest> requests,
+    std::span<const CompileRequest> requests, Precision precision,
     const std::vector<Architecture>& architectures, ArtifactStore* store) {
   constexpr std::string_view kKind = "cuda/module";
   CompiledModule module;
   KernelProgram program;
   for (const CompileRequest& request : requests) {
-    ENCORE_ASSIGN_OR_RETURN(module.kernels.emplace_back(),
-                            AddKernel(request, PlanLimits(), &program));
+    ENCORE_ASSIGN_OR_RETURN(
+        module.kernels.emplace_back(),
+        AddKernel(request, precision, PlanLimits(), &program));
   }
   if (requests.empty()) return module;
   const std::string key = KeyOf(architectures, program.Text());

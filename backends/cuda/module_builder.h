@@ -16,6 +16,7 @@ namespace encore::backends::cuda {
 // Adds the functions of a candidate to the program: the kernel, but for its
 // artifact. Internal where it is none of the region's.
 StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
+                                   Precision precision,
                                    const PlanLimits& limits,
                                    KernelProgram* program);
 
@@ -23,7 +24,7 @@ StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
 // `architectures` and PTX for the first. Internal where a candidate is none of
 // its region's; errors of CompileDeviceCode.
 StatusOr<CompiledModule> BuildModule(
-    std::span<const CompileRequest> requests,
+    std::span<const CompileRequest> requests, Precision precision,
     const std::vector<Architecture>& architectures, ArtifactStore* store);
 
 }  // namespace encore::backends::cuda

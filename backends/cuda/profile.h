@@ -24,6 +24,9 @@ struct DeviceProfile {
   double clock = 0;          // Hz
   double bandwidth = 0;      // bytes of global memory per second
   int32_t lanes = 0;         // f32 operations of a multiprocessor per cycle
+
+  // f32 operations per second, of which a fused one is two.
+  double flops() const { return 2 * clock * multiprocessors * lanes; }
 };
 
 // The committed ones (profiles.def).

@@ -19,55 +19,10 @@ ExprEmitter::ExprEmitter(const EmitContext& context, std::string* out)
       flat_(*context.flat),
       region_(*context.flat->region),
       out_(*out),
+      depends_(flat_),
       declared_(region_.exprs.size()),
       variables_(region_.extents.size()) {
-  ComputeDependences();
   scopes_.emplace_back();
-}
-
-void ExprEmitter::AddDependences(const Affine& affine,
-                                 std::vector<bool>* on) const {
-  for (const auto& [v, coefficient] : affine.terms) {
-    if (!(flat_.extents[v] == 1)) (*on)[v] = true;
-  }
-}
-
-void ExprEmitter::ComputeDependences() {
-  const size_t variables = region_.extents.size();
-  const auto include = [&](size_t e, ExprId operand) {
-    if (!operand.valid()) return;
-    const uint32_t from = operand.value();
-    for (size_t v = 0; v < variables; ++v) {
-      if (depends_[from][v]) depends_[e][v] = true;
-    }
-    if (reads_[from]) reads_[e] = true;
-  };
-  for (size_t e = 0; e < region_.exprs.size(); ++e) {
-    const Expr& expr = region_.exprs[e];
-    depends_.emplace_back(variables);
-    reads_.push_back(expr.kind == Expr::Kind::kLoad ||
-                     expr.kind == Expr::Kind::kChecked);
-    for (const ExprId operand : expr.operands) include(e, operand);
-    if (expr.kind == Expr::Kind::kVariable &&
-        !(flat_.extents[expr.number] == 1)) {
-      depends_[e][expr.number] = true;
-    } else if (expr.kind == Expr::Kind::kLoad) {
-      const FlatAccess& access = flat_.loads[expr.number];
-      include(e, region_.accesses[expr.number].fill);
-      AddDependences(access.address, &depends_[e]);
-      for (const DynamicIndex& dynamic : access.dynamic) {
-        AddDependences(dynamic.index, &depends_[e]);
-        include(e, dynamic.indirect);
-      }
-    } else if (expr.kind == Expr::Kind::kChecked) {
-      AddDependences(flat_.positions[expr.number], &depends_[e]);
-      include(e, region_.checks[expr.number].position.indirect);
-    }
-  }
-}
-
-bool ExprEmitter::HasValue(uint32_t variable) const {
-  return variables_[variable];
 }
 
 void ExprEmitter::OpenScope(std::span<const uint32_t> variables) {
@@ -95,12 +50,42 @@ std::vector<bool> ExprEmitter::NeededBy(uint32_t stage) const {
   return Reachable(region_, roots);
 }
 
+void ExprEmitter::DeclareVariables(std::span<const uint32_t> variables,
+                                   std::string_view number) {
+  std::string rest(number);
+  for (size_t i = variables.size(); i-- > 0;) {
+    const uint32_t v = variables[i];
+    if (i == 0) {
+      StrAppend(&out_, "const ", context_.index_type(), " v", v, " = ", rest,
+                ";\n");
+      continue;
+    }
+    const std::string quotient = StrCat("q", v);
+    const std::string_view type = context_.unsigned_type();
+    const std::string extent =
+        StrCat("(", type, ")", SizeCode(flat_.extents[v]));
+    StrAppend(&out_, "const ", context_.index_type(), " ", quotient, " = (",
+              context_.index_type(), ")((", type, ")", rest, " / ", extent,
+              ");\nconst ", context_.index_type(), " v", v, " = (",
+              context_.index_type(), ")((", type, ")", rest, " % ", extent,
+              ");\n");
+    rest = quotient;
+  }
+}
+
+std::string ExprEmitter::Count(std::span<const uint32_t> variables) const {
+  Size count = 1;
+  for (const uint32_t v : variables) count *= flat_.extents[v];
+  return SizeCode(count);
+}
+
 void ExprEmitter::DeclareHere(const std::vector<bool>& needed, bool loads) {
   for (uint32_t e = 0; e < needed.size(); ++e) {
-    if (!needed[e] || declared_[e] || (reads_[e] && !loads)) continue;
+    const ExprId id(e);
+    if (!needed[e] || declared_[e] || (depends_.Reads(id) && !loads)) continue;
     bool ready = true;
     for (uint32_t v = 0; v < variables_.size(); ++v) {
-      ready &= !depends_[e][v] || HasValue(v);
+      ready &= !depends_.On(id, v) || variables_[v];
     }
     if (ready) DeclareOne(e);
   }
@@ -179,6 +164,32 @@ ExprEmitter::Place ExprEmitter::PlaceOf(const FlatAccess& access,
     }
   }
   return place;
+}
+
+void ExprEmitter::EmitStores(uint32_t stage) {
+  for (size_t i = 0; i < region_.stages[stage].stores.size(); ++i) {
+    EmitStore(stage, i);
+  }
+}
+
+void ExprEmitter::EmitStore(uint32_t stage, size_t number) {
+  const Store& store = region_.stages[stage].stores[number];
+  const DType dtype = region_.outputs[store.output].dtype;
+  out_ += "{\n";
+  const Place place = PlaceOf(flat_.stores[stage][number], "store");
+  if (!place.condition.empty()) StrAppend(&out_, "if (", place.condition, ") ");
+  StrAppend(&out_, "{\nconst ", context_.index_type(), " at = ", place.address,
+            ";\n");
+  std::string value = NameOf(store.value);
+  if (store.update != Update::kSet) {
+    constexpr Op kOps[] = {Op::kSelect, Op::kAdd, Op::kMul, Op::kMax, Op::kMin};
+    const std::string held = StrCat(IsPacked(dtype) ? "staged_" : "ld_", dtype,
+                                    "(out", store.output, ", at)");
+    value = BinaryCode(kOps[static_cast<int>(store.update)], dtype, held,
+                       StrCat("(", CType(dtype), ")", value));
+  }
+  StrAppend(&out_, "st_", dtype, "(out", store.output, ", at, (", CType(dtype),
+            ")", value, ");\n}\n}\n");
 }
 
 std::string ExprEmitter::LoadCode(uint32_t number, const Expr& expr,

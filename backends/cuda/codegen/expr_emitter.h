@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/cuda/codegen/dependences.h"
 #include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/region/flat/flat_region.h"
 
@@ -50,6 +51,12 @@ class ExprEmitter {
 
   // What a stage evaluates.
   std::vector<bool> NeededBy(uint32_t stage) const;
+  // Declares `variables` from their number in row-major order. The scope that
+  // has them is the caller's to open.
+  void DeclareVariables(std::span<const uint32_t> variables,
+                        std::string_view number);
+  // How many points they have.
+  std::string Count(std::span<const uint32_t> variables) const;
 
   std::string NameOf(ExprId id) const;
   // offset + sum of coefficient * variable.
@@ -63,22 +70,20 @@ class ExprEmitter {
 
   std::string SizeCode(const Size& size) const;
 
+  // The stores of `stage` at the current point, where it is evaluated.
+  void EmitStores(uint32_t stage);
+
  private:
+  void EmitStore(uint32_t stage, size_t number);
   void DeclareOne(uint32_t id);
   std::string LoadCode(uint32_t number, const Expr& expr, uint32_t id);
   std::string CheckedCode(const Expr& expr, uint32_t id);
-  bool HasValue(uint32_t variable) const;
-  void ComputeDependences();
-  void AddDependences(const Affine& affine, std::vector<bool>* on) const;
 
   const EmitContext& context_;
   const FlatRegion& flat_;
   const Region& region_;
   std::string& out_;
-  // By expression: the variables it depends on, and whether it reads memory or
-  // may fail.
-  std::vector<std::vector<bool>> depends_;
-  std::vector<bool> reads_;
+  Dependences depends_;
   std::vector<bool> declared_;
   std::vector<bool> variables_;
   struct Scope {

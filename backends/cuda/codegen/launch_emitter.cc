@@ -17,12 +17,6 @@ LaunchEmitter::LaunchEmitter(const EmitContext& context,
       out_(*out),
       exprs_(context, out) {}
 
-std::string LaunchEmitter::Count(std::span<const uint32_t> variables) const {
-  Size count = 1;
-  for (const uint32_t v : variables) count *= flat_.extents[v];
-  return exprs_.SizeCode(count);
-}
-
 bool LaunchEmitter::MayBeEmpty(std::span<const uint32_t> variables) const {
   return std::ranges::any_of(variables, [&](uint32_t v) {
     const Size& extent = flat_.extents[v];
@@ -33,29 +27,6 @@ bool LaunchEmitter::MayBeEmpty(std::span<const uint32_t> variables) const {
 void LaunchEmitter::Barrier() {
   if (launch_.team == Team::kWarp) out_ += "__syncwarp();\n";
   if (launch_.team == Team::kBlock) out_ += "__syncthreads();\n";
-}
-
-void LaunchEmitter::EmitVariables(std::span<const uint32_t> variables,
-                                  std::string_view number) {
-  std::string rest(number);
-  for (size_t i = variables.size(); i-- > 0;) {
-    const uint32_t v = variables[i];
-    if (i == 0) {
-      StrAppend(&out_, "const ", context_.index_type(), " v", v, " = ", rest,
-                ";\n");
-      continue;
-    }
-    const std::string quotient = StrCat("q", v);
-    const std::string_view type = context_.unsigned_type();
-    const std::string extent =
-        StrCat("(", type, ")", exprs_.SizeCode(flat_.extents[v]));
-    StrAppend(&out_, "const ", context_.index_type(), " ", quotient, " = (",
-              context_.index_type(), ")((", type, ")", rest, " / ", extent,
-              ");\nconst ", context_.index_type(), " v", v, " = (",
-              context_.index_type(), ")((", type, ")", rest, " % ", extent,
-              ");\n");
-    rest = quotient;
-  }
 }
 
 void LaunchEmitter::EmitPoint() {
@@ -76,9 +47,10 @@ void LaunchEmitter::EmitPoint() {
       break;
   }
   if (launch_.team != Team::kBlock) {
-    StrAppend(&out_, "if (point >= ", Count(launch_.points), ") return;\n");
+    StrAppend(&out_, "if (point >= ", exprs_.Count(launch_.points),
+              ") return;\n");
   }
-  EmitVariables(launch_.points, "point");
+  exprs_.DeclareVariables(launch_.points, "point");
   Affine row;
   Size stride = 1;
   for (size_t i = flat_.outer.size(); i-- > 0;) {
@@ -158,9 +130,9 @@ void LaunchEmitter::OpenShared(std::span<const uint32_t> variables,
                                int step, const std::vector<bool>& needed) {
   exprs_.DeclareHere(needed, !MayBeEmpty(variables));
   StrAppend(&out_, "for (", context_.index_type(), " ", counter, " = ", begin,
-            "; ", counter, " < ", Count(variables), "; ", counter, " += ", step,
-            ") {\n");
-  EmitVariables(variables, counter);
+            "; ", counter, " < ", exprs_.Count(variables), "; ", counter,
+            " += ", step, ") {\n");
+  exprs_.DeclareVariables(variables, counter);
   exprs_.OpenScope(variables);
   ++open_;
 }
@@ -218,37 +190,10 @@ void LaunchEmitter::EmitMap(const StagePlan& stage) {
   }
   if (!of.stores.empty()) {
     if (guarded) out_ += "if (lane == 0) {\n";
-    EmitStores(stage.stage);
+    exprs_.EmitStores(stage.stage);
     if (guarded) out_ += "}\n";
   }
   CloseLoops();
-}
-
-void LaunchEmitter::EmitStores(uint32_t stage) {
-  for (size_t i = 0; i < region_.stages[stage].stores.size(); ++i) {
-    EmitStore(stage, i);
-  }
-}
-
-void LaunchEmitter::EmitStore(uint32_t stage, size_t number) {
-  const Store& store = region_.stages[stage].stores[number];
-  const DType dtype = region_.outputs[store.output].dtype;
-  out_ += "{\n";
-  const ExprEmitter::Place place =
-      exprs_.PlaceOf(flat_.stores[stage][number], "store");
-  if (!place.condition.empty()) StrAppend(&out_, "if (", place.condition, ") ");
-  StrAppend(&out_, "{\nconst ", context_.index_type(), " at = ", place.address,
-            ";\n");
-  std::string value = exprs_.NameOf(store.value);
-  if (store.update != Update::kSet) {
-    constexpr Op kOps[] = {Op::kSelect, Op::kAdd, Op::kMul, Op::kMax, Op::kMin};
-    const std::string held = StrCat(IsPacked(dtype) ? "staged_" : "ld_", dtype,
-                                    "(out", store.output, ", at)");
-    value = BinaryCode(kOps[static_cast<int>(store.update)], dtype, held,
-                       StrCat("(", CType(dtype), ")", value));
-  }
-  StrAppend(&out_, "st_", dtype, "(out", store.output, ", at, (", CType(dtype),
-            ")", value, ");\n}\n}\n");
 }
 
 void LaunchEmitter::EmitReduction(const StagePlan& stage,

@@ -32,8 +32,6 @@ class LaunchEmitter {
   void EmitSharedScan(const StagePlan& stage, const CombinerCode& combiner);
   // The combination of all reduced points, as `acc`.
   void EmitReduction(const StagePlan& stage, const CombinerCode& combiner);
-  void EmitStores(uint32_t stage);
-  void EmitStore(uint32_t stage, size_t number);
 
   // Opens loops over the stage's own variables: one over what lanes share, one
   // for each of the rest.
@@ -44,14 +42,10 @@ class LaunchEmitter {
                   const std::vector<bool>& needed);
   void OpenSerial(uint32_t variable, const std::vector<bool>& needed);
   void CloseLoops();
-  // Declares `variables` from their number in row-major order.
-  void EmitVariables(std::span<const uint32_t> variables,
-                     std::string_view number);
   // Keeps component `c` of the result of `stage` at the current point.
   void Keep(uint32_t stage, int c, std::string_view value);
   void Barrier();
   bool HasLanes() const { return launch_.team != Team::kThread; }
-  std::string Count(std::span<const uint32_t> variables) const;
   bool MayBeEmpty(std::span<const uint32_t> variables) const;
 
   const EmitContext& context_;

@@ -8,6 +8,7 @@
 #include "encore/backends/cuda/codegen/launch_emitter.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/size_code.h"
+#include "encore/backends/cuda/codegen/tile_emitter.h"
 #include "encore/backends/region/flat/in_place.h"
 #include "encore/backends/region/layout.h"
 #include "encore/ir/support/strings.h"
@@ -80,8 +81,12 @@ bool IsNarrow(const FlatRegion& flat) {
 
 class KernelGenerator {
  public:
-  KernelGenerator(const FlatRegion& flat, const PlanLimits& limits)
-      : flat_(flat), region_(*flat.region), plan_(MakePlan(flat, limits)) {
+  // By tiles where `tile` is not null.
+  KernelGenerator(const FlatRegion& flat, KernelPlan plan, const TilePlan* tile)
+      : flat_(flat),
+        region_(*flat.region),
+        plan_(std::move(plan)),
+        tile_(tile) {
     context_ = {&flat_, &plan_, !IsNarrow(flat)};
   }
 
@@ -97,8 +102,11 @@ class KernelGenerator {
     for (const LaunchPlan& launch : plan_.launches) {
       std::string text = StrCat(Head(launch.threads), signature, scratch);
       LaunchEmitter(context_, launch, &text).Emit();
-      Add(text + "}\n", GridOf(launch), launch.threads);
+      Add(text + "}\n",
+          {BlocksFor(Points(launch.points), launch.teams_of_block()), 1, 1},
+          launch.threads);
     }
+    if (tile_ != nullptr) AddTiles(signature + scratch);
     for (uint32_t o = 0; o < region_.outputs.size(); ++o) {
       const Operand& output = region_.outputs[o];
       if (!IsPacked(output.dtype)) continue;
@@ -165,8 +173,7 @@ class KernelGenerator {
   // whose elements share bytes.
   std::string PlaceScratch() {
     std::string code;
-    Dim rows = 1;
-    for (const uint32_t v : flat_.outer) rows = rows * flat_.extents[v].dim();
+    const Dim rows = Points(flat_.outer);
     for (uint32_t s = 0; s < region_.stages.size(); ++s) {
       if (plan_.results[s] != Storage::kScratch) continue;
       const DType dtype = ResultType(region_, s);
@@ -186,12 +193,21 @@ class KernelGenerator {
     return code;
   }
 
-  std::array<Dim, 3> GridOf(const LaunchPlan& launch) const {
+  Dim Points(const std::vector<uint32_t>& variables) const {
     Dim points = 1;
-    for (const uint32_t v : launch.points) {
-      points = points * flat_.extents[v].dim();
-    }
-    return {BlocksFor(points, launch.teams_of_block()), 1, 1};
+    for (const uint32_t v : variables) points = points * flat_.extents[v].dim();
+    return points;
+  }
+
+  void AddTiles(const std::string& begin) {
+    std::string text = StrCat(Head(tile_->threads()), begin);
+    TileEmitter(context_, *tile_, &text).Emit();
+    Add(text + "}\n",
+        {BlocksFor(Points(tile_->m.rows), tile_->tile_m) *
+             BlocksFor(Points(tile_->n.rows), tile_->tile_n) *
+             Points(tile_->batch),
+         1, 1},
+        tile_->threads());
   }
 
   // A launch that does `statement` for each i below `count`.
@@ -214,6 +230,7 @@ class KernelGenerator {
   const FlatRegion& flat_;
   const Region& region_;
   KernelPlan plan_;
+  const TilePlan* tile_;
   EmitContext context_;
   GeneratedKernel kernel_;
   Dim scratch_ = 0;
@@ -224,7 +241,17 @@ class KernelGenerator {
 
 std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
                                               const PlanLimits& limits) {
-  return KernelGenerator(flat, limits).Generate();
+  return KernelGenerator(flat, MakePlan(flat, limits), nullptr).Generate();
+}
+
+std::optional<GeneratedKernel> GenerateTiles(const FlatRegion& flat,
+                                             const TilePlan& tile) {
+  KernelPlan plan;
+  for (const Stage& stage : flat.region->stages) {
+    plan.results.push_back(stage.value.valid() ? Storage::kRegister
+                                               : Storage::kNone);
+  }
+  return KernelGenerator(flat, std::move(plan), &tile).Generate();
 }
 
 }  // namespace encore::backends::cuda

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/cuda/codegen/tile_plan.h"
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/runtime/plan/compiled_graph.h"
@@ -28,6 +29,10 @@ struct GeneratedKernel {
 // Nothing where sizes outgrow what Dims can say.
 std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
                                               const PlanLimits& limits = {});
+
+// The same by tiles.
+std::optional<GeneratedKernel> GenerateTiles(const FlatRegion& flat,
+                                             const TilePlan& tile);
 
 }  // namespace encore::backends::cuda
 

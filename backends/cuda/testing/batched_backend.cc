@@ -1,5 +1,6 @@
 #include "encore/backends/cuda/testing/batched_backend.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -54,15 +55,20 @@ const Backend& Cuda() {
 BatchedBackend::BatchedBackend() : WrappedBackend(Cuda()) {}
 
 StatusOr<CompiledModule> BatchedBackend::Compile(
-    std::span<const CompileRequest> requests, const CompileOptions&,
+    std::span<const CompileRequest> requests, const CompileOptions& options,
     ArtifactStore*) const {
   CompiledModule module;
   if (noted_.empty() || noted_.back().size() >= kKernelsOfProgram) {
     noted_.emplace_back();
   }
-  for (const CompileRequest& request : requests) {
-    ENCORE_ASSIGN_OR_RETURN(module.kernels.emplace_back(),
-                            AddKernel(request, limits_, &noted_.back()));
+  for (CompileRequest request : requests) {
+    const auto candidates = Candidates(request.kernel, options);
+    const auto found =
+        std::ranges::find(candidates, preferred_, &Candidate::kernel);
+    if (found != candidates.end()) request.candidate = *found;
+    ENCORE_ASSIGN_OR_RETURN(
+        module.kernels.emplace_back(),
+        AddKernel(request, options.precision, limits_, &noted_.back()));
   }
   module.artifacts.push_back({{std::byte{0}}, /*executable=*/true});
   return module;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/backends/conformance/wrapped_backend.h"
@@ -36,6 +37,9 @@ class BatchedBackend : public WrappedBackend {
   // How the kernels are planned that are noted from here on.
   void set_limits(const PlanLimits& limits) { limits_ = limits; }
 
+  // The kernel to take for regions that have it.
+  void set_preferred(std::string_view kernel) { preferred_ = kernel; }
+
   // Compiles what was noted since the last call. A program that the compiler or
   // the interpreter refuses is the error.
   Status CompileKernels();
@@ -48,6 +52,7 @@ class BatchedBackend : public WrappedBackend {
   Status CompileNoted();
 
   PlanLimits limits_;
+  std::string preferred_;
   mutable std::vector<KernelProgram> noted_;
   std::map<std::string, std::shared_ptr<const ptx::LoadedModule>> modules_;
   double seconds_ = 0;

@@ -1,0 +1,57 @@
+// Tensor cores, and copies to shared memory that go on by themselves.
+// Source: PTX ISA 9.0, mma.m16n8k16, ldmatrix, cp.async.
+FN u32 SharedAddress(const void* at) { return (u32)__cvta_generic_to_shared(at); }
+
+// 16 bytes, or zeros where there are none. Both addresses are aligned to that.
+FN void CopyAsync(void* to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :: "r"(SharedAddress(to)), "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0)
+               : "memory");
+}
+FN void CommitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Of the groups that were committed, all but the last.
+FN void AwaitCopies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
+
+// Four matrices of 8 x 8 elements of 16 bits, of which lane i names row i % 8 of
+// matrix i / 8.
+FN void LoadMatrices(u32 (&to)[4], const void* row, bool transposed) {
+  if (transposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(SharedAddress(row)) : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(SharedAddress(row)) : "memory");
+  }
+}
+
+#define ENCORE_MULTIPLY(Name, type)                                           \
+  FN void Name(f32 (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {              \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 " \
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"     \
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                      \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));      \
+  }
+ENCORE_MULTIPLY(Multiply_f16, "f16")
+ENCORE_MULTIPLY(Multiply_bf16, "bf16")
+
+// Elements of a factor in shared memory: kRows rows of kDepth elements along k,
+// or, transposed, kDepth of kRows. The padding keeps the eight rows of a matrix
+// in different banks.
+template <int kRows, int kDepth, bool kTransposed> struct Tile {
+  static const int kPitch = (kTransposed ? kRows : kDepth) + 8;
+  u16 at[kTransposed ? kDepth : kRows][kPitch];
+
+  __device__ __forceinline__ u16* Place(int row, int k) { return kTransposed ? &at[k][row] : &at[row][k]; }
+  // The 16 x 16 elements from (row, k) on, as mma takes the first factor.
+  __device__ __forceinline__ void LoadFirst(u32 (&to)[4], int row, int k, int lane) {
+    const int r = lane % 8 + lane / 8 % 2 * 8, d = lane / 16 * 8;
+    LoadMatrices(to, kTransposed ? Place(row + lane / 8 % 2 * 8, k + lane % 8 + d) : Place(row + r, k + d), kTransposed);
+  }
+  // The same of the second factor: two of its pairs.
+  __device__ __forceinline__ void LoadSecond(u32 (&to)[4], int row, int k, int lane) {
+    const int d = lane / 8 % 2 * 8, r = lane / 16 * 8;
+    LoadMatrices(to, kTransposed ? Place(row + r, k + lane % 8 + d) : Place(row + r + lane % 8, k + d), kTransposed);
+  }
+};

@@ -1,0 +1,184 @@
+#include "encore/backends/cuda/codegen/tile_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "encore/backends/cuda/codegen/dependences.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+using Variables = std::vector<uint32_t>;
+
+// Tiles from the largest on; blocks that one of them has to give to be taken.
+struct TileSize {
+  int m, n, k, part_m, part_n;
+};
+constexpr TileSize kSizes[] = {
+    {128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 16, 2, 2}};
+constexpr TileSize kTensorSizes[] = {{128, 128, 32, 64, 32},
+                                     {64, 64, 32, 32, 32}};
+constexpr int kGroup = 8;
+constexpr double kEnoughBlocks = 128;
+
+bool IsSumOfProducts(const FlatRegion& flat) {
+  const Region& region = *flat.region;
+  if (region.stages.empty() || !region.checks.empty()) return false;
+  const Stage& stage = region.stages[0];
+  if (stage.kind != Stage::Kind::kReduce ||
+      stage.combiner != RegionCombiner::kSum || !flat.loops[0].empty()) {
+    return false;
+  }
+  const Expr& value = region.expr(stage.value);
+  if (value.kind != Expr::Kind::kOp || value.op != Op::kMul) return false;
+  for (size_t s = 1; s < region.stages.size(); ++s) {
+    if (region.stages[s].kind != Stage::Kind::kMap || !flat.loops[s].empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// How often neighbours in one of `variables` lie side by side in what `value`
+// loads.
+int Contiguous(const FlatRegion& flat, ExprId value,
+               const Variables& variables) {
+  const std::vector<bool> needed = Reachable(*flat.region, {value});
+  int count = 0;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const Expr& expr = flat.region->exprs[e];
+    if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
+    for (const uint32_t v : variables) {
+      count += flat.loads[expr.number].address.Coefficient(v) == 1;
+    }
+  }
+  return count;
+}
+
+// Whether neighbours in one of `variables` lie side by side in what is stored.
+bool Stored(const FlatRegion& flat, const Variables& variables) {
+  for (const auto& stores : flat.stores) {
+    for (const FlatAccess& store : stores) {
+      for (const uint32_t v : variables) {
+        if (store.address.Coefficient(v) == 1) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// The largest tile of which there are enough, else the smallest.
+void Choose(const FlatRegion& flat, std::span<const TileSize> sizes,
+            TilePlan* plan) {
+  const double m = TypicalPoints(flat, plan->m.rows);
+  const double n = TypicalPoints(flat, plan->n.rows);
+  for (const TileSize& size : sizes) {
+    plan->tile_m = size.m;
+    plan->tile_n = size.n;
+    plan->tile_k = size.k;
+    plan->part_m = size.part_m;
+    plan->part_n = size.part_n;
+    const double blocks = std::ceil(m / size.m) * std::ceil(n / size.n) *
+                          TypicalPoints(flat, plan->batch);
+    if (blocks >= kEnoughBlocks) break;
+  }
+}
+
+bool IsTensor(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+bool InGroups(const FlatRegion& flat, const TileFactor& factor,
+              const TilePlan& plan) {
+  const Expr& value = flat.region->expr(factor.value);
+  if (value.kind != Expr::Kind::kLoad) return false;
+  const Access& access = flat.region->accesses[value.number];
+  const FlatAccess& load = flat.loads[value.number];
+  if (access.source != Access::Source::kInput || !load.dynamic.empty()) {
+    return false;
+  }
+  const auto whole = [](const Size& size) {
+    return size.is_constant() && int64_t{size} % kGroup == 0;
+  };
+  const uint32_t along = (factor.along_k ? plan.k : factor.rows).back();
+  if (!whole(load.address.offset) || !whole(flat.extents[along])) return false;
+  return std::ranges::all_of(load.address.terms, [&](const auto& term) {
+    return term.first == along ? term.second == 1 : whole(term.second);
+  });
+}
+
+}  // namespace
+
+double TypicalPoints(const FlatRegion& flat, const Variables& variables) {
+  double points = 1;
+  for (const uint32_t v : variables) {
+    points *= static_cast<double>(flat.extents[v].typical());
+  }
+  return points;
+}
+
+std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat) {
+  if (!IsSumOfProducts(flat)) return std::nullopt;
+  const Region& region = *flat.region;
+  const Expr& product = region.expr(region.stages[0].value);
+  TilePlan plan;
+  plan.m.value = product.operands[0];
+  plan.n.value = product.operands[1];
+  plan.k = flat.reduced[0];
+  const Dependences depends(flat);
+  for (const uint32_t v : flat.outer) {
+    const bool first = depends.On(plan.m.value, v);
+    const bool second = depends.On(plan.n.value, v);
+    if (!first && !second) return std::nullopt;
+    (first && second ? plan.batch
+     : first         ? plan.m.rows
+                     : plan.n.rows)
+        .push_back(v);
+  }
+  if (plan.m.rows.empty() || plan.n.rows.empty() || plan.k.empty()) {
+    return std::nullopt;
+  }
+  if (!Stored(flat, plan.n.rows) && Stored(flat, plan.m.rows)) {
+    std::swap(plan.m, plan.n);
+  }
+  for (TileFactor* factor : {&plan.m, &plan.n}) {
+    factor->along_k = Contiguous(flat, factor->value, plan.k) >=
+                      Contiguous(flat, factor->value, factor->rows);
+  }
+  Choose(flat, kSizes, &plan);
+  return plan;
+}
+
+std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
+                                       std::optional<DType> precision) {
+  std::optional<TilePlan> plan = MakeTilePlan(flat);
+  if (!plan) return std::nullopt;
+  const Region& region = *flat.region;
+  // The factors as they are before products are made of them.
+  for (TileFactor* factor : {&plan->m, &plan->n}) {
+    const Expr& value = region.expr(factor->value);
+    if (value.kind == Expr::Kind::kOp && value.op == Op::kCast &&
+        IsTensor(region.expr(value.operands[0]).dtype)) {
+      factor->value = value.operands[0];
+    }
+  }
+  const DType dtype = region.expr(plan->m.value).dtype;
+  if (dtype != region.expr(plan->n.value).dtype) return std::nullopt;
+  if (IsTensor(dtype)) {
+    plan->tensor = dtype;
+  } else if (dtype == DType::kF32 && precision && IsTensor(*precision)) {
+    plan->tensor = precision;
+  } else {
+    return std::nullopt;
+  }
+  for (TileFactor* factor : {&plan->m, &plan->n}) {
+    factor->in_groups =
+        dtype == *plan->tensor && InGroups(flat, *factor, *plan);
+  }
+  Choose(flat, kTensorSizes, &*plan);
+  return plan;
+}
+
+}  // namespace encore::backends::cuda

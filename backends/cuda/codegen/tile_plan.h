@@ -1,0 +1,61 @@
+// TilePlan: a sum of products by tiles that blocks keep in shared memory.
+//
+// The outer variables fall into batch (both factors depend on them), m (the
+// first factor does) and n (the second); what is reduced is k. So products and
+// convolutions are of one kind: of a convolution m are the sample and the
+// position, n the output channel, k the window and the input channel, batch the
+// group. Factors may be any expressions; what follows in the region is done to
+// each element of a tile.
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_TILE_PLAN_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_TILE_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "encore/backends/region/flat/flat_region.h"
+
+namespace encore::backends::cuda {
+
+// A factor of the product.
+struct TileFactor {
+  ExprId value;
+  std::vector<uint32_t> rows;  // m, or n; outermost first
+  // Whether neighbours in k, rather than in a row, lie side by side.
+  bool along_k = true;
+  // Of an input that is loaded as it lies: groups of 8 elements in that
+  // direction begin at multiples of 8.
+  bool in_groups = false;
+};
+
+struct TilePlan {
+  uint32_t stage = 0;  // the first of the region
+  std::vector<uint32_t> batch, k;
+  TileFactor m, n;  // n has what neighbours of the result differ in
+  // Of a tile; and what a thread, with tensor cores a warp, computes of it.
+  int tile_m = 0, tile_n = 0, tile_k = 0;
+  int part_m = 0, part_n = 0;
+  // On tensor cores: the dtype of 16 bits that factors are rounded to.
+  std::optional<DType> tensor = std::nullopt;
+
+  int parts_m() const { return tile_m / part_m; }
+  int parts_n() const { return tile_n / part_n; }
+  int threads() const { return parts_m() * parts_n() * (tensor ? 32 : 1); }
+};
+
+// Nothing where the region's first stage is no such sum, or more than
+// elementwise stages follow, or a factor has no rows of its own.
+std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat);
+
+// The same on tensor cores. Products are of f16 or bf16; of f32 where
+// `precision` is one of these.
+std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
+                                       std::optional<DType> precision);
+
+// The product of the variables' extents at the sizes that are planned for.
+double TypicalPoints(const FlatRegion& flat,
+                     const std::vector<uint32_t>& variables);
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_TILE_PLAN_H_
