@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/cuda/cuda_backend.h"
+#include "encore/backends/cuda/device.h"
+#include "encore/backends/cuda/fake/emulated_device.h"
 #include "encore/backends/find_target.h"
 #include "encore/backends/host/device.h"
 #include "encore/backends/host/program.h"
@@ -19,6 +22,9 @@ namespace encore::backends {
 std::span<const Backend* const> AllBackends() {
   static const Backend* const backends[] = {
       cpu::CpuBackend(),
+      cuda::NewCudaBackend(cuda::NewDevice).release(),
+      cuda::NewCudaBackend(cuda::NewEmulatedDevice, cuda::kEmulatedBackend)
+          .release(),
       &ref::RefBackend(),
   };
   return backends;

@@ -79,12 +79,14 @@ TEST(UsedOptions, TheOthersChangeNothing) {
       EXPECT_FALSE(backend->Uses(name)) << backend->name() << " " << name;
     }
     EXPECT_EQ(used.target, all.target);
-    EXPECT_EQ(used.threads, 2);
+    EXPECT_EQ(used.threads,
+              backend->Uses("threads") ? 2 : CompileOptions().threads);
     const auto a = Compile(graph, all, AllBackends());
     const auto b = Compile(graph, used, AllBackends());
     ASSERT_TRUE(a.ok() && b.ok());
     EXPECT_EQ(runtime::SerializeCompiledGraph(*a),
               runtime::SerializeCompiledGraph(*b));
+    if (!backend->Uses("threads")) plain.threads = CompileOptions().threads;
     EXPECT_EQ(UsedOptions(plain, &unused), plain);
   }
 }
@@ -112,9 +114,14 @@ TEST(CheckUsed, RefusesWhatTheTableSays) {
     EXPECT_TRUE(CheckUsed(options).ok());
     options.precision = Precision::kBF16;
     const Status precision = CheckUsed(options);
-    EXPECT_EQ(precision.code(), StatusCode::kInvalidArgument);
-    EXPECT_EQ(Message(precision), "--precision bf16: target " + options.target +
-                                      " would ignore it; it accepts f32");
+    if (backend->Uses("precision")) {
+      EXPECT_TRUE(precision.ok()) << precision;
+    } else {
+      EXPECT_EQ(precision.code(), StatusCode::kInvalidArgument);
+      EXPECT_EQ(Message(precision), "--precision bf16: target " +
+                                        options.target +
+                                        " would ignore it; it accepts f32");
+    }
     options.precision = Precision::kF32;
     options.rewrites = Rewrites::kFast;
     EXPECT_TRUE(CheckUsed(options).ok());
@@ -146,7 +153,8 @@ graph chain(%a: f32[64,64], %b: f32[64,64], %x: f32[64,1]) -> f32[64,1] {
     options.target = backend->name();
     options.rewrites = Rewrites::kNone;
     const auto plain = Compile(ParsedGraph(chain), options, AllBackends());
-    ExpectEqual(chain, options, arguments);
+    const bool is_there = backend->NewDevice(0).ok();
+    if (is_there) ExpectEqual(chain, options, arguments);
     options.rewrites = Rewrites::kExact;
     const auto exact = Compile(ParsedGraph(chain), options, AllBackends());
     options.rewrites = Rewrites::kReassociate;
@@ -156,7 +164,7 @@ graph chain(%a: f32[64,64], %b: f32[64,64], %x: f32[64,1]) -> f32[64,1] {
               runtime::SerializeCompiledGraph(*exact));
     EXPECT_NE(runtime::SerializeCompiledGraph(*plain),
               runtime::SerializeCompiledGraph(*reordered));
-    ExpectEqual(chain, options, arguments);
+    if (is_there) ExpectEqual(chain, options, arguments);
   }
 }
 

@@ -12,10 +12,20 @@ namespace encore::backends {
 
 StatusOr<FoundTarget> FindTarget(std::string_view name,
                                  std::span<const Backend* const> backends) {
+  const auto find = [&](std::string_view wanted) {
+    return std::ranges::find(backends, wanted, [](const Backend* backend) {
+      return backend->name();
+    });
+  };
   const size_t colon = name.find(':');
+  if (colon != std::string_view::npos) {
+    std::string own(name);
+    own[colon] = '_';
+    const auto it = find(own);
+    if (it != backends.end()) return FoundTarget{*it, 0};
+  }
   const std::string_view wanted = name.substr(0, colon);
-  const auto it = std::ranges::find(
-      backends, wanted, [](const Backend* backend) { return backend->name(); });
+  const auto it = find(wanted);
   if (it == backends.end()) {
     std::vector<std::string_view> known;
     for (const Backend* backend : backends) known.push_back(backend->name());

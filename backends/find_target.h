@@ -17,7 +17,8 @@ struct FoundTarget {
 };
 
 // The target called `name`: a backend's name, alone or with a colon and a
-// device's number ("cuda:1") or one of the backend's variants ("cpu:avx2").
+// device's number ("cuda:1") or one of the backend's variants ("cpu:avx2"), or
+// what makes another backend's name ("cuda:emulated": "cuda_emulated").
 // NotFound names the backends that are there, or the variants where what
 // follows the colon is neither one nor a number. That the device is there is
 // for Backend::NewDevice to say.

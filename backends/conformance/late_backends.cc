@@ -10,8 +10,6 @@
 
 #include "encore/backends/backends.h"
 #include "encore/backends/conformance/wrapped_backend.h"
-#include "encore/backends/cuda/cuda_backend.h"
-#include "encore/backends/cuda/fake/emulated_device.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/testing/deferred_device.h"
@@ -66,9 +64,6 @@ std::span<const Backend* const> BackendsUnderTest() {
                                                  AllBackends().end());
     list->push_back(new Late("ref"));
     list->push_back(new Late("cpu"));
-    list->push_back(
-        cuda::NewCudaBackend(cuda::NewEmulatedDevice, cuda::kEmulatedBackend)
-            .release());
     return list;
   }();
   return *backends;

@@ -1,6 +1,5 @@
-// Backends for tests whose devices do everything as late as they may: with the
-// kernels of ref and of cpu (deferred_device.h), and CUDA's on a driver that
-// executes (cuda/fake).
+// Backends for tests whose devices do everything as late as they may
+// (deferred_device.h), with the kernels of ref and of cpu.
 #ifndef ENCORE_BACKENDS_CONFORMANCE_LATE_BACKENDS_H_
 #define ENCORE_BACKENDS_CONFORMANCE_LATE_BACKENDS_H_
 
@@ -10,8 +9,7 @@
 
 namespace encore::backends {
 
-// Those that are built in, "late_ref", "late_cpu" and "cuda_emulated". All
-// devices of the former two
+// Those that are built in, "late_ref" and "late_cpu". All devices of these two
 // wait for each other's events; the environment's ENCORE_LATE_SEED, a number,
 // is the seed of their order. They live as long as the process.
 std::span<const Backend* const> BackendsUnderTest();

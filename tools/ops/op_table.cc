@@ -9,6 +9,7 @@
 
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
+#include "encore/backends/cuda/fake/emulated_device.h"
 #include "encore/ir/import/onnx/converter_table.h"
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/import/onnx/format/schema.h"
@@ -120,6 +121,8 @@ std::vector<OpEntry> MakeOpTable() {
     OpEntry entry;
     entry.info = &info;
     for (const Backend* backend : backends::AllBackends()) {
+      // It has cuda's kernels.
+      if (backend->name() == backends::cuda::kEmulatedBackend) continue;
       std::vector<DType> dtypes = CompiledDTypes(info, *backend);
       if (dtypes.empty()) continue;
       entry.backends.push_back({backend->name(), std::move(dtypes)});
