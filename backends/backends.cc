@@ -108,7 +108,8 @@ CompileOptions UsedOptions(const CompileOptions& options,
   ForEachUnused(used, backends,
                 [&](const OptionInfo& info, auto& value, const auto& fallback) {
                   value = fallback;
-                  unused->emplace_back(info.name);
+                  // What has no flag nobody asked for by name.
+                  if (!info.flag.empty()) unused->emplace_back(info.name);
                 });
   return used;
 }

@@ -33,7 +33,8 @@ StatusOr<std::vector<std::shared_ptr<runtime::Device>>> NewDevices(
 
 // `options` with those at their defaults that no backend of such a compile
 // uses, so that they make no other cache key; the names of those that this
-// changed go to `unused`. A target that is not there changes nothing.
+// changed and that have a flag go to `unused`. A target that is not there
+// changes nothing.
 CompileOptions UsedOptions(
     const CompileOptions& options, std::vector<std::string>* unused,
     std::span<const Backend* const> backends = AllBackends());

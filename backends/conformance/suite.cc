@@ -160,12 +160,14 @@ TEST_P(DifferentialTest, RandomGraphsAgree) {
   options.fuse = false;
   if (GetParam().seed % 2 == 1) options.ports = Ports::kDevice;
   CheckCase(c, options);
-  // Every other node on ref, whose memory is another pool; of late devices all
-  // over.
+  // Every other node on ref, whose memory is another pool; of devices with
+  // queues all over.
   options.fuse = true;
   std::vector<std::string_view> others = {"ref"};
   if (GetParam().backend.starts_with("late_")) {
     others = {"ref", "late_ref", "cpu", "late_cpu"};
+  } else if (GetParam().backend == "cuda_emulated") {
+    others = {"ref", "cuda_emulated", "cpu", "late_ref"};
   }
   for (const NodeId node : Nodes(c.graph)) {
     if (node.value() % 2 == 0) continue;

@@ -8,8 +8,8 @@
 // by 0 or by what is 1 % off (mutants.h). DifferentialTest runs random graphs,
 // of f32 and of f16 and bf16 in turn, as they are and fused, on the backend and
 // half of it on ref with Copy steps between; of those that work late
-// (late_backends.h) over both of these, ref and cpu. A backend instantiates
-// them in a file of its own:
+// (late_backends.h) over both of these, ref and cpu, of CUDA's over it, ref,
+// cpu and a late one. A backend instantiates them in a file of its own:
 //
 //   INSTANTIATE_TEST_SUITE_P(Ref, ConformanceTest, OpsOf("ref"), OpName);
 //   INSTANTIATE_TEST_SUITE_P(Ref, DifferentialTest, SeedsOf("ref"), SeedName);

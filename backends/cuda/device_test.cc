@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/replay/executable.h"
 #include "encore/runtime/replay/replayer.h"
+#include "encore/runtime/replay/weights.h"
 #include "encore/runtime/testing/device_plans.h"
 #include "encore/runtime/testing/order_checker.h"
 #include "encore/runtime/testing/plan_runs.h"
@@ -281,6 +283,40 @@ TEST(CudaDevice, RecordedReplaysGiveTheSameOutputs) {
             << " launches and copies changed\n";
   EXPECT_GT(runs, 300);
   EXPECT_GT(changed, 30);
+}
+
+// Replayers of one executable on threads of their own.
+TEST(CudaDevice, ReplayersWorkAtOnce) {
+  ThreadPool threads(1);
+  const CompiledGraph graph = runtime::RandomDevicePlan(4);
+  const auto fake = NewFake(4);
+  {
+    const auto executable = runtime::Executable::Load(
+        std::make_shared<CompiledGraph>(graph), *PlanDevices(*fake), &threads);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    const auto weights = runtime::Weights::Prepare(*executable, {}, &threads);
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    std::vector<std::thread> workers;
+    for (uint32_t worker = 0; worker < 4; ++worker) {
+      workers.emplace_back([&, worker] {
+        ThreadPool own(1);
+        const PlanInputs inputs(worker);
+        const auto expected = runtime::Expected(graph, inputs, &own);
+        const auto replayer =
+            runtime::Replayer::Create(*executable, *weights, &own);
+        EXPECT_TRUE(replayer.ok() &&
+                    runtime::Bind(inputs, replayer->get()).ok());
+        for (int call = 0; call < 6; ++call) {
+          const Status status = (*replayer)->Replay();
+          EXPECT_TRUE(status.ok()) << status;
+          EXPECT_EQ(runtime::OutputsOf(**replayer, graph.outputs.size()),
+                    expected);
+        }
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+  }
+  EXPECT_EQ(fake->leaks(), Leaks());
 }
 
 TEST(CudaDevice, NothingGrowsWithReplays) {

@@ -45,7 +45,8 @@ struct Deferred {
 };
 
 // The first device of a plan works at once.
-Deferred DeferredDevices(uint32_t seed, int queues, bool peers = false) {
+Deferred DeferredDevices(uint32_t seed, int queues, bool peers = false,
+                         bool records = false) {
   Deferred result;
   const auto work = NewDeferredWork(seed);
   for (const std::string& name : kPlanDevices) {
@@ -55,7 +56,8 @@ Deferred DeferredDevices(uint32_t seed, int queues, bool peers = false) {
       continue;
     }
     auto device = std::make_shared<DeferredDevice>(
-        std::move(kernels), work, DeferredOptions{name, queues, peers});
+        std::move(kernels), work,
+        DeferredOptions{name, queues, peers, records});
     result.deferred.push_back(device.get());
     result.devices.push_back(std::move(device));
   }
@@ -81,6 +83,41 @@ TEST(QueueOrder, LateDevicesGiveTheSameOutputs) {
       }
     }
   }
+}
+
+// Each plan on devices that record: from the second replay on, with the same
+// memory and with other, enqueued and not.
+TEST(QueueOrder, RecordedReplaysGiveTheSameOutputs) {
+  ThreadPool threads(1);
+  int64_t runs = 0, changed = 0;
+  for (uint32_t seed = 0; seed < kPlans; ++seed) {
+    const CompiledGraph graph = PlanOf(seed);
+    const Deferred devices =
+        DeferredDevices(seed, 1 + static_cast<int>(seed % 4), false, true);
+    auto replayer = NewReplayer(graph, devices.devices, &threads);
+    ASSERT_TRUE(replayer.ok()) << replayer.status();
+    const std::unique_ptr<Queue> caller = *devices.deferred[0]->NewQueue();
+    std::vector<PlanInputs> inputs;
+    for (uint32_t i = 0; i < 3; ++i) inputs.emplace_back(seed + i);
+    for (uint32_t call = 0; call < 8; ++call) {
+      const PlanInputs& bound = inputs[call / 2 % 3];
+      ASSERT_TRUE(Bind(bound, replayer->get()).ok());
+      Status status = call % 3 == 2 ? (*replayer)->Enqueue(DeviceId(1), *caller)
+                                    : (*replayer)->Replay();
+      if (status.ok()) status = (*replayer)->Synchronize();
+      ASSERT_TRUE(status.ok()) << "seed " << seed << ": " << status;
+      ASSERT_EQ(OutputsOf(**replayer, graph.outputs.size()),
+                Expected(graph, bound, &threads))
+          << "seed " << seed << ", call " << call;
+    }
+    runs += (*replayer)->recordings().runs;
+    changed += (*replayer)->recordings().changed;
+    ASSERT_TRUE(caller->Synchronize().ok());
+  }
+  std::cout << runs << " runs of recordings, " << changed
+            << " launches and copies changed\n";
+  EXPECT_GT(runs, 1000);
+  EXPECT_GT(changed, 100);
 }
 
 TEST(QueueOrder, DevicesWithoutQueuesWaitForNothing) {

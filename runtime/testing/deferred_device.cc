@@ -1,143 +1,30 @@
 #include "encore/runtime/testing/deferred_device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/testing/deferred_work.h"
 
 namespace encore::runtime {
-namespace {
-
-struct Line;
-
-// The work of a line before number `end`.
-struct Place {
-  std::shared_ptr<Line> line;
-  size_t end = 0;
-
-  bool Done() const;
-  Status status() const;
-};
-
-// Does the work; says which of a kernel's nodes failed, as
-// LaunchContext::failed_origin.
-using Job = std::function<Status(uint32_t* origin)>;
-
-struct Item {
-  Job run;  // empty for a wait
-  Place wait;
-  uint32_t tag = 0;
-};
-
-// The state of a queue.
-struct Line {
-  std::vector<Item> items;
-  size_t done = 0;
-  // The first fault, from item `faulty_from` on.
-  Status fault;
-  size_t faulty_from = SIZE_MAX;
-  std::optional<Queue::Fault> at;  // where it is the line's own
-};
-
-bool Place::Done() const { return line == nullptr || line->done >= end; }
-
-Status Place::status() const {
-  if (line == nullptr || line->faulty_from >= end) return OkStatus();
-  return line->fault;
-}
-
-}  // namespace
-
-class DeferredWork {
- public:
-  explicit DeferredWork(uint32_t seed) : random_(seed) {}
-
-  std::shared_ptr<Line> NewLine() {
-    const std::lock_guard lock(mutex_);
-    auto line = std::make_shared<Line>();
-    lines_.push_back(line);
-    return line;
-  }
-
-  void Add(const std::shared_ptr<Line>& line, Item item) {
-    const std::lock_guard lock(mutex_);
-    line->items.push_back(std::move(item));
-  }
-
-  Place Here(const std::shared_ptr<Line>& line) {
-    const std::lock_guard lock(mutex_);
-    return {line, line->items.size()};
-  }
-
-  std::optional<Queue::Fault> FaultOf(const Line& line) {
-    const std::lock_guard lock(mutex_);
-    return line.at;
-  }
-
-  Status Complete(const Place& place) {
-    const std::lock_guard lock(mutex_);
-    while (!place.Done()) {
-      std::shared_ptr<Line> next = random_() % 3 == 0 ? AnyReady() : nullptr;
-      if (next == nullptr) next = Needed(place.line);
-      RunNext(*next);
-    }
-    return place.status();
-  }
-
- private:
-  static bool IsReady(const Line& line) {
-    return line.done < line.items.size() && line.items[line.done].wait.Done();
-  }
-
-  // Whose next item has to be done first for the next of `line`. Waits are for
-  // what was there before them, so that this ends.
-  static std::shared_ptr<Line> Needed(std::shared_ptr<Line> line) {
-    while (!IsReady(*line)) line = line->items[line->done].wait.line;
-    return line;
-  }
-
-  std::shared_ptr<Line> AnyReady() {
-    std::vector<std::shared_ptr<Line>> ready;
-    std::erase_if(lines_, [](const auto& line) { return line.expired(); });
-    for (const std::weak_ptr<Line>& one : lines_) {
-      const std::shared_ptr<Line> line = one.lock();
-      if (line != nullptr && IsReady(*line)) ready.push_back(line);
-    }
-    return ready.empty() ? nullptr : ready[random_() % ready.size()];
-  }
-
-  static void RunNext(Line& line) {
-    Item& item = line.items[line.done];
-    if (line.fault.ok()) {
-      const bool waits = item.run == nullptr;
-      uint32_t origin = UINT32_MAX;
-      const Status status = waits ? item.wait.status() : item.run(&origin);
-      if (!status.ok()) {
-        line.fault = status;
-        line.faulty_from = line.done;
-        if (!waits) line.at = Queue::Fault{item.tag, origin};
-      }
-    }
-    item = {};
-    ++line.done;
-  }
-
-  std::mutex mutex_;
-  std::mt19937 random_;
-  std::vector<std::weak_ptr<Line>> lines_;
-};
-
 std::shared_ptr<DeferredWork> NewDeferredWork(uint32_t seed) {
   return std::make_shared<DeferredWork>(seed);
 }
 
 namespace {
+
+using deferred::Job;
+using deferred::Line;
+using deferred::Place;
+using deferred::Recorder;
 
 class DeferredEvent : public Event {
  public:
@@ -147,10 +34,20 @@ class DeferredEvent : public Event {
 
   void Set(Place place) { place_ = std::move(place); }
   const Place& place() const { return place_; }
+  void SetRecorded(std::shared_ptr<Recorder> recorder,
+                   std::vector<size_t> entries) {
+    recorder_ = std::move(recorder);
+    entries_ = std::move(entries);
+  }
+  const std::shared_ptr<Recorder>& recorder() const { return recorder_; }
+  const std::vector<size_t>& entries() const { return entries_; }
 
  private:
   const std::shared_ptr<DeferredWork> work_;
   Place place_;
+  // Of a place in a recording.
+  std::shared_ptr<Recorder> recorder_;
+  std::vector<size_t> entries_;
 };
 
 class DeferredQueue : public Queue {
@@ -162,25 +59,87 @@ class DeferredQueue : public Queue {
 
   Status Record(Event& event) override {
     ENCORE_RETURN_IF_ERROR(device_->CountCall());
-    static_cast<DeferredEvent&>(event).Set(work_->Here(line_));
+    auto& own = static_cast<DeferredEvent&>(event);
+    own.Set(work_->Here(line_));
+    own.SetRecorded(line_->recorder, line_->last);
     return OkStatus();
   }
 
   Status Wait(const Event& event) override {
     ENCORE_RETURN_IF_ERROR(device_->CountCall());
-    work_->Add(line_,
-               {nullptr, static_cast<const DeferredEvent&>(event).place(), 0});
+    const auto& own = static_cast<const DeferredEvent&>(event);
+    if (own.recorder() != nullptr) {
+      if (!own.recorder()->active) {
+        return InternalError("a wait for what was recorded and not done");
+      }
+      work_->Join(line_, own.recorder(), own.entries());
+      return OkStatus();
+    }
+    if (line_->recorder != nullptr) {
+      return InternalError("a recording waits for what is not in it");
+    }
+    work_->Add(line_, {nullptr, own.place(), 0});
     return OkStatus();
   }
 
+  const std::shared_ptr<Line>& line() const { return line_; }
+
   std::optional<Fault> fault() const override { return work_->FaultOf(*line_); }
 
-  void Add(Job run) { work_->Add(line_, {std::move(run), {}, tag()}); }
+  void Add(Job run) {
+    if (replaced_ == nullptr) {
+      work_->Add(line_, {std::move(run), {}, tag()});
+    } else {
+      replaced_->run = std::move(run);
+    }
+  }
+  void SetReplaced(Recorder::Entry* replaced) { replaced_ = replaced; }
 
  private:
   DeferredDevice* const device_;
   const std::shared_ptr<DeferredWork> work_;
   const std::shared_ptr<Line> line_;
+  Recorder::Entry* replaced_ = nullptr;  // in whose place all work goes
+};
+
+class DeferredRecording : public Recording {
+ public:
+  DeferredRecording(DeferredDevice* device, std::shared_ptr<DeferredWork> work,
+                    std::shared_ptr<Recorder> recorder)
+      : work_(work), recorder_(std::move(recorder)), changes_(device, work) {}
+
+  // As one piece of work: as it is now, in an order drawn when its turn comes.
+  Status Run(Queue& queue) override {
+    static_cast<DeferredQueue&>(queue).Add(
+        [entries = recorder_->entries, work = work_](uint32_t* origin) mutable {
+          std::vector<bool> done(entries.size());
+          for (size_t count = 0; count < entries.size(); ++count) {
+            std::vector<size_t> ready;
+            for (size_t i = 0; i < entries.size(); ++i) {
+              if (!done[i] &&
+                  std::ranges::all_of(entries[i].after,
+                                      [&](size_t j) { return done[j]; })) {
+                ready.push_back(i);
+              }
+            }
+            const size_t next = ready[work->Draw(ready.size())];
+            done[next] = true;
+            ENCORE_RETURN_IF_ERROR(entries[next].run(origin));
+          }
+          return OkStatus();
+        });
+    return OkStatus();
+  }
+
+  Queue& Replace(uint32_t number) override {
+    changes_.SetReplaced(&recorder_->entries[number]);
+    return changes_;
+  }
+
+ private:
+  const std::shared_ptr<DeferredWork> work_;
+  const std::shared_ptr<Recorder> recorder_;
+  DeferredQueue changes_;
 };
 
 Status Enqueue(Queue* queue, Job run, uint32_t* origin = nullptr) {
@@ -214,14 +173,14 @@ class DeferredKernel : public Kernel {
               context.threads};
     return Enqueue(
         context.queue,
-        [this, call = std::move(call)](uint32_t* origin) mutable {
+        [this, call = std::move(call)](uint32_t* origin) {
           return Run(call, origin);
         },
         context.failed_origin);
   }
 
  private:
-  Status Run(Call& call, uint32_t* origin) const {
+  Status Run(Call call, uint32_t* origin) const {
     ENCORE_RETURN_IF_ERROR(device_->CountWork());
     for (size_t i = 0; i < buffers_; ++i) {
       if (call.sizes[i] <= 0) continue;
@@ -373,6 +332,21 @@ StatusOr<std::unique_ptr<Queue>> DeferredDevice::NewQueue() {
 StatusOr<std::unique_ptr<Event>> DeferredDevice::NewEvent() {
   ENCORE_RETURN_IF_ERROR(CountCall());
   return std::make_unique<DeferredEvent>(work_);
+}
+
+Status DeferredDevice::BeginRecording(Queue& queue) {
+  ENCORE_RETURN_IF_ERROR(CountCall());
+  work_->Join(static_cast<DeferredQueue&>(queue).line(),
+              std::make_shared<Recorder>(), {});
+  return OkStatus();
+}
+
+StatusOr<std::unique_ptr<Recording>> DeferredDevice::EndRecording(
+    Queue& queue, std::unique_ptr<Recording> replaced) {
+  std::shared_ptr<Recorder> recorder =
+      work_->Leave(*static_cast<DeferredQueue&>(queue).line());
+  ENCORE_RETURN_IF_ERROR(CountCall());
+  return std::make_unique<DeferredRecording>(this, work_, std::move(recorder));
 }
 
 bool DeferredDevice::WaitsFor(const Device& other) const {

@@ -6,7 +6,7 @@
 // GuardedMemory: the host cannot touch it, what was not written is poison, and
 // work that uses what was given back fails. A call, or work when its turn
 // comes, can be made to fail. So what waits too little computes wrong results,
-// or fails, under some seed.
+// or fails, under some seed. It may record work, too.
 #ifndef ENCORE_RUNTIME_TESTING_DEFERRED_DEVICE_H_
 #define ENCORE_RUNTIME_TESTING_DEFERRED_DEVICE_H_
 
@@ -35,6 +35,9 @@ struct DeferredOptions {
   int queues = 4;
   // Whether it copies from other deferred devices by itself.
   bool peers = false;
+  // Whether work can be recorded; what was is done in any order that its waits
+  // allow.
+  bool records = false;
 };
 
 class DeferredDevice : public Device {
@@ -71,6 +74,10 @@ class DeferredDevice : public Device {
   int queue_count() const override { return options_.queues; }
   StatusOr<std::unique_ptr<Queue>> NewQueue() override;
   StatusOr<std::unique_ptr<Event>> NewEvent() override;
+  bool records() const override { return options_.records; }
+  Status BeginRecording(Queue& queue) override;
+  StatusOr<std::unique_ptr<Recording>> EndRecording(
+      Queue& queue, std::unique_ptr<Recording> replaced) override;
   bool WaitsFor(const Device& other) const override;
   bool CopiesFrom(const Device& other) const override;
 

@@ -42,10 +42,9 @@ Memory::Range Memory::ReserveRange() {
   for (const uint64_t first : kFirstPlaces) {
     for (uint64_t i = 0; i < 8; ++i) {
       void* const wanted = reinterpret_cast<void*>(first + i * kRangeBytes);
-      void* const at = mmap(
-          wanted, kRangeBytes, PROT_NONE,
-          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-          0);
+      // A wish: somebody else's addresses are not taken.
+      void* const at = mmap(wanted, kRangeBytes, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (at == wanted) {
         const auto begin = reinterpret_cast<uint64_t>(at);
         return {begin, kRangeBytes, begin, begin + kRangeBytes};
