@@ -72,6 +72,10 @@ void LaunchEmitter::EmitArrays() {
         StrAppend(&out_, type, " s", name, ";\n");
         continue;
       }
+      if (storage == Storage::kLane) {
+        StrAppend(&out_, type, " b", name, "[", launch_.steps, "];\n");
+        continue;
+      }
       const std::string size =
           StrCat(std::max<int64_t>(flat_.result_sizes[s], 1));
       if (storage == Storage::kLocal) {
@@ -100,6 +104,12 @@ void LaunchEmitter::Emit() {
                 DimCode(flat_.result_sizes[s].dim()), ";\n");
     }
   }
+  const std::vector<uint32_t> kept = LoadsOfRow();
+  for (const uint32_t e : kept) {
+    StrAppend(&out_, CType(region_.exprs[e].dtype), " c", e, "[", launch_.steps,
+              "];\n");
+  }
+  exprs_.KeepLoads(kept);
   for (size_t i = 0; i < launch_.stages.size(); ++i) {
     EmitStage(launch_.stages[i], i + 1 == launch_.stages.size());
   }
@@ -119,22 +129,52 @@ void LaunchEmitter::EmitStage(const StagePlan& stage, bool last) {
       EmitScan(stage);
       break;
   }
-  const bool scalar =
-      context_.plan->results[stage.stage] == Storage::kRegister &&
+  const Storage storage = context_.plan->results[stage.stage];
+  const bool own =
+      (storage == Storage::kRegister || storage == Storage::kLane) &&
       of.stores.empty();
-  if (!last && !scalar) Barrier();
+  if (!last && !own) Barrier();
 }
 
-void LaunchEmitter::OpenShared(std::span<const uint32_t> variables,
-                               std::string_view counter, std::string_view begin,
-                               int step, const std::vector<bool>& needed) {
+void LaunchEmitter::OpenShared(const StagePlan& stage,
+                               std::span<const uint32_t> variables,
+                               std::string_view counter,
+                               const std::vector<bool>& needed) {
   exprs_.DeclareHere(needed, !MayBeEmpty(variables));
-  StrAppend(&out_, "for (", context_.index_type(), " ", counter, " = ", begin,
-            "; ", counter, " < ", exprs_.Count(variables), "; ", counter,
-            " += ", step, ") {\n");
+  const std::string_view type = context_.index_type();
+  const std::string count = exprs_.Count(variables);
+  if (stage.in_row) {
+    StrAppend(&out_, "#pragma unroll\nfor (int i = 0; i < ", launch_.steps,
+              "; ++i) {\nconst ", type, " ", counter, " = lane + i * ",
+              launch_.lanes(), ";\nif (", counter, " >= ", count,
+              ") continue;\n");
+    exprs_.set_in_row(true);
+  } else {
+    StrAppend(&out_, "for (", type, " ", counter, " = lane; ", counter, " < ",
+              count, "; ", counter, " += ", launch_.lanes(), ") {\n");
+  }
   exprs_.DeclareVariables(variables, counter);
   exprs_.OpenScope(variables);
   ++open_;
+}
+
+std::vector<uint32_t> LaunchEmitter::LoadsOfRow() const {
+  std::vector<int> users(region_.exprs.size());
+  for (const StagePlan& stage : launch_.stages) {
+    if (!stage.in_row) continue;
+    const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
+    for (size_t e = 0; e < needed.size(); ++e) users[e] += needed[e];
+  }
+  std::vector<uint32_t> loads;
+  for (uint32_t e = 0; e < users.size(); ++e) {
+    const Expr& expr = region_.exprs[e];
+    if (users[e] < 2 || expr.kind != Expr::Kind::kLoad ||
+        region_.accesses[expr.number].source != Access::Source::kInput) {
+      continue;
+    }
+    if (exprs_.DependsOn(ExprId(e), launch_.row)) loads.push_back(e);
+  }
+  return loads;
 }
 
 void LaunchEmitter::OpenSerial(uint32_t variable,
@@ -151,7 +191,7 @@ void LaunchEmitter::OpenSerial(uint32_t variable,
 void LaunchEmitter::OpenLoops(const StagePlan& stage,
                               const std::vector<bool>& needed) {
   if (!stage.spread.empty()) {
-    OpenShared(stage.spread, "l", "lane", launch_.lanes(), needed);
+    OpenShared(stage, stage.spread, "l", needed);
   }
   for (const uint32_t v : stage.serial) OpenSerial(v, needed);
 }
@@ -161,6 +201,7 @@ void LaunchEmitter::CloseLoops() {
     out_ += "}\n";
     exprs_.CloseScope();
   }
+  exprs_.set_in_row(false);
 }
 
 void LaunchEmitter::Keep(uint32_t stage, int c, std::string_view value) {
@@ -171,8 +212,10 @@ void LaunchEmitter::Keep(uint32_t stage, int c, std::string_view value) {
     StrAppend(&out_, "s", name, " = ", value, ";\n");
     return;
   }
-  StrAppend(&out_, "b", name, "[", exprs_.AffineCode(flat_.results[stage]),
-            "] = ", value, ";\n");
+  StrAppend(
+      &out_, "b", name, "[",
+      storage == Storage::kLane ? "i" : exprs_.AffineCode(flat_.results[stage]),
+      "] = ", value, ";\n");
 }
 
 void LaunchEmitter::EmitMap(const StagePlan& stage) {
@@ -208,7 +251,7 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
   StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity, ";\n");
   std::string order = "0";
   if (shares) {
-    OpenShared(reduced, "r", "lane", launch_.lanes(), needed);
+    OpenShared(stage, reduced, "r", needed);
     order = "r";
   } else {
     Affine number;
@@ -226,6 +269,7 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
     out_ += "}\n";
     exprs_.CloseScope();
   }
+  exprs_.set_in_row(false);
   if (!shares) return;
   if (launch_.team == Team::kWarp) {
     StrAppend(&out_, acc, " = WarpReduce(", acc, ", lane);\n");

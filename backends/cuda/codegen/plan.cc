@@ -37,8 +37,8 @@ std::optional<int64_t> BufferBytes(const FlatRegion& flat, uint32_t s) {
   return int64_t{size} * ComponentCount(stage.combiner) * CTypeBytes(dtype);
 }
 
-// The loads that `stage` makes of inputs.
-std::vector<uint32_t> InputLoads(const FlatRegion& flat, uint32_t s) {
+// The loads that a stage makes.
+std::vector<uint32_t> Loads(const FlatRegion& flat, uint32_t s) {
   const Stage& stage = flat.region->stages[s];
   std::vector<ExprId> roots = {stage.value};
   for (const Store& store : stage.stores) {
@@ -49,8 +49,7 @@ std::vector<uint32_t> InputLoads(const FlatRegion& flat, uint32_t s) {
   std::vector<uint32_t> loads;
   for (size_t e = 0; e < needed.size(); ++e) {
     const Expr& expr = flat.region->exprs[e];
-    if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
-    if (flat.region->accesses[expr.number].source == Access::Source::kInput) {
+    if (needed[e] && expr.kind == Expr::Kind::kLoad) {
       loads.push_back(expr.number);
     }
   }
@@ -63,7 +62,10 @@ bool ReducesAlongMemory(const FlatRegion& flat) {
   double inner = 0, outer = 0;
   for (uint32_t s = 0; s < flat.region->stages.size(); ++s) {
     if (flat.region->stages[s].kind == Stage::Kind::kMap) continue;
-    for (const uint32_t load : InputLoads(flat, s)) {
+    for (const uint32_t load : Loads(flat, s)) {
+      if (flat.region->accesses[load].source != Access::Source::kInput) {
+        continue;
+      }
       double bytes = 1;
       for (const auto& [v, coefficient] : flat.loads[load].address.terms) {
         bytes *= static_cast<double>(flat.extents[v].typical());
@@ -190,12 +192,19 @@ class Planner {
     launch.points = flat_.outer;
     launch.team = FusedTeam();
     if (launch.team == Team::kBlock) launch.threads = BlockSize();
-    int64_t shared = 0;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       launch.stages.push_back(Shared(s, flat_.loops[s], launch));
+    }
+    FindRow(&launch);
+    int64_t shared = 0;
+    for (uint32_t s = 0; s < unordered_.size(); ++s) {
       if (!HasResult(flat_, s)) continue;
       if (!HasBuffer(flat_, s)) {
         plan_.results[s] = Storage::kRegister;
+        continue;
+      }
+      if (StaysInLanes(s, launch)) {
+        plan_.results[s] = Storage::kLane;
         continue;
       }
       plan_.results[s] = Storage::kScratch;
@@ -211,6 +220,70 @@ class Planner {
       plan_.results[s] = Storage::kShared;
     }
     plan_.launches.push_back(std::move(launch));
+  }
+
+  // What the lanes of a stage share, if that is all that the stage goes
+  // through.
+  const Variables* SharedBy(const StagePlan& stage) const {
+    if (!stage.serial.empty()) return nullptr;
+    if (stage.shares_reduction) return &flat_.reduced[stage.stage];
+    if (flat_.region->stages[stage.stage].kind != Stage::Kind::kMap) {
+      return nullptr;
+    }
+    return &stage.spread;
+  }
+
+  // The first list that two stages share.
+  void FindRow(LaunchPlan* launch) const {
+    for (const StagePlan& first : launch->stages) {
+      const Variables* row = SharedBy(first);
+      if (row == nullptr || row->empty()) continue;
+      const bool constant = std::ranges::all_of(*row, [&](uint32_t v) {
+        return flat_.extents[v].is_constant() && flat_.extents[v] > 0;
+      });
+      const int64_t steps =
+          (Typical(flat_, *row) + launch->lanes() - 1) / launch->lanes();
+      const int64_t most = launch->team == Team::kWarp ? limits_.warp_steps
+                                                       : limits_.block_steps;
+      if (!constant || launch->lanes() == 1 || steps > most) continue;
+      int count = 0;
+      for (StagePlan& stage : launch->stages) {
+        const Variables* other = SharedBy(stage);
+        count += other != nullptr && *other == *row;
+      }
+      if (count < 2) continue;
+      launch->row = *row;
+      launch->steps = static_cast<int>(steps);
+      for (StagePlan& stage : launch->stages) {
+        const Variables* other = SharedBy(stage);
+        stage.in_row = other != nullptr && *other == launch->row;
+      }
+      return;
+    }
+  }
+
+  // Whether each element of the result of `s` is read only where its own lane
+  // goes through it.
+  bool StaysInLanes(uint32_t s, const LaunchPlan& launch) const {
+    if (launch.steps == 0 || !launch.stages[s].in_row ||
+        flat_.loops[s] != launch.row) {
+      return false;
+    }
+    for (uint32_t reader = 0; reader < launch.stages.size(); ++reader) {
+      for (const uint32_t load : Loads(flat_, reader)) {
+        const Access& access = flat_.region->accesses[load];
+        if (access.source != Access::Source::kStage || access.number != s) {
+          continue;
+        }
+        const Affine& address = flat_.loads[load].address;
+        if (!launch.stages[reader].in_row ||
+            !flat_.loads[load].dynamic.empty() || !(address.offset == 0) ||
+            address.terms != flat_.results[s].terms) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   Team FusedTeam() const {
@@ -235,7 +308,7 @@ class Planner {
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       work = std::max(work, Work(s));
     }
-    return work >= 8192 ? 512 : 256;
+    return work > 256 * limits_.block_steps ? 1024 : 256;
   }
 
   // The stage of a launch whose team has `loops` of it left.
@@ -277,7 +350,7 @@ class Planner {
     if (stage.kind != Stage::Kind::kMap && work >= limits_.warp_work) {
       launch.team = work < limits_.block_work ? Team::kWarp : Team::kBlock;
     }
-    if (launch.team == Team::kBlock) launch.threads = work >= 8192 ? 512 : 256;
+    if (launch.team == Team::kBlock) launch.threads = work > 8192 ? 1024 : 256;
     launch.stages.push_back(Shared(s, loops, launch));
     if (HasResult(flat_, s)) plan_.results[s] = Storage::kScratch;
     plan_.launches.push_back(std::move(launch));

@@ -21,6 +21,7 @@ enum class Team : uint8_t { kThread, kWarp, kBlock };
 enum class Storage : uint8_t {
   kNone,      // there is none
   kRegister,  // a scalar, in every lane
+  kLane,      // an element for each of the lane's steps through a row
   kLocal,     // an array of the thread
   kShared,    // an array of the block
   kScratch,   // global memory, for each outer point
@@ -33,6 +34,8 @@ struct StagePlan {
   std::vector<uint32_t> spread, serial;
   // Whether lanes share what is reduced; then no loop is spread.
   bool shares_reduction = false;
+  // Whether lanes go through the launch's row in its steps.
+  bool in_row = false;
 };
 
 struct LaunchPlan {
@@ -40,6 +43,11 @@ struct LaunchPlan {
   Team team = Team::kThread;
   int threads = 128;  // of a block
   std::vector<StagePlan> stages;
+  // Variables that several stages have their lanes share, in which each lane so
+  // has the same points whatever the stage: what it loads or keeps there stays
+  // in its registers. `steps` is how many points those are at most; 0: no row.
+  std::vector<uint32_t> row;
+  int steps = 0;
 
   int lanes() const {
     return team == Team::kThread ? 1 : team == Team::kWarp ? 32 : threads;
@@ -58,13 +66,16 @@ struct PlanLimits {
   // Outer points below which stages get launches of their own, and points that
   // one of them has to have for that.
   int64_t few_points = 256;
-  int64_t much_work = 4096;
+  int64_t much_work = 32768;
   // Iterations of a point from which a warp, and from which a block takes it.
   int64_t warp_work = 32;
   int64_t block_work = 1024;
   // Bytes of arrays that a block, and that a thread keeps.
   int64_t shared_bytes = 40 * 1024;
   int64_t local_bytes = 256;
+  // Steps of a lane through a row, of a warp and of a block.
+  int64_t warp_steps = 32;
+  int64_t block_steps = 16;
 };
 
 KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});

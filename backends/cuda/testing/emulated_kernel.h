@@ -38,12 +38,16 @@ class EmulatedKernel : public runtime::Kernel {
                        std::vector<ptx::Counters>* counters) const;
 
   ptx::LaunchOptions& options() { return options_; }
+  // Buffers then begin so many bytes behind an aligned address. REQUIRES that
+  // many bytes of memory before each.
+  void set_misalignment(uint64_t bytes) { misalignment_ = bytes; }
 
  private:
   std::vector<Module> modules_;
   KernelParams params_;
   uint32_t buffers_, args_;
   ptx::LaunchOptions options_;
+  uint64_t misalignment_ = 0;
 };
 
 // The kernel of a program of the CUDA backend.

@@ -1,0 +1,147 @@
+// Generated kernels on sizes that their schedules are for: results within the
+// bounds, and what they move and execute, counted by the PTX interpreter.
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "encore/backends/cuda/candidates.h"
+#include "encore/backends/cuda/testing/kernel_case.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+KernelResult RunAndPrint(const KernelCase& c) {
+  const auto result = RunCase(c);
+  EXPECT_TRUE(result.ok()) << result.status() << "\n" << c.text;
+  if (!result.ok()) return {};
+  std::cout << result->kernel << ": " << result->launches.size()
+            << " launches, " << result->moved_bytes() / result->least_bytes
+            << " of the least bytes, sectors " << result->sector_waste()
+            << ", bank conflicts " << result->bank_conflicts() << "\n";
+  return *result;
+}
+
+// A graph's text with T for a dtype.
+std::string Of(std::string text, std::string_view dtype) {
+  for (size_t at; (at = text.find('T')) != std::string::npos;) {
+    text.replace(at, 1, dtype);
+  }
+  return text;
+}
+
+constexpr char kProduct[] =
+    R"(graph g(%x: T[150,70], %y: T[70,90], %b: T[90]) -> T[150,90] {
+  %p = dot_general(%x, %y) {contract = [1]x[0]}
+  %c = broadcast(%b) {shape = [150,90], axes = [1]}
+  %r = add(%p, %c)
+  return %r
+})";
+// Both factors the other way round in memory, with batches.
+constexpr char kTransposed[] =
+    R"(graph g(%x: T[2,72,96], %y: T[2,88,72]) -> T[2,96,88] {
+  %p = dot_general(%x, %y) {contract = [1]x[2], batch = [0]x[0]}
+  return %p
+})";
+constexpr char kPlain[] =
+    R"(graph g(%x: T[136,96], %y: T[96,200]) -> T[136,200] {
+  %p = dot_general(%x, %y) {contract = [1]x[0]}
+  return %p
+})";
+// A factor that is computed.
+constexpr char kComputed[] =
+    R"(graph g(%x: T[70,64], %s: T[64], %y: T[40,64]) -> T[70,40] {
+  %b = broadcast(%s) {shape = [70,64], axes = [1]}
+  %m = mul(%x, %b)
+  %p = dot_general(%m, %y) {contract = [1]x[1]}
+  %r = max(%p, %p)
+  return %r
+})";
+constexpr char kConvolution[] =
+    R"(graph g(%x: T[2,12,9,11], %w: T[20,6,3,3]) -> T[2,20,5,6] {
+  %y = convolution(%x, %w) {strides = [2,2], padding_low = [1,1], padding_high = [1,1], lhs_dilation = [1,1], rhs_dilation = [1,1], feature_groups = 2}
+  return %y
+})";
+
+constexpr const char* kProducts[] = {kProduct, kTransposed, kPlain, kComputed,
+                                     kConvolution};
+
+TEST(Products, Tiles) {
+  for (const char* text : kProducts) {
+    for (const char* dtype : {"f32", "f64", "i32"}) {
+      const std::string graph = Of(text, dtype);
+      const KernelResult tiles = RunAndPrint({graph, kTiles});
+      EXPECT_EQ(tiles.kernel, kTiles);
+      EXPECT_GT(tiles.instructions(ptx::InstructionClass::kBarrier), 0u);
+    }
+    RunAndPrint({Of(text, "f32"), kLoops});
+  }
+}
+
+TEST(Products, TensorTiles) {
+  for (const char* text : kProducts) {
+    for (const char* dtype : {"f16", "bf16"}) {
+      for (const bool misaligned : {false, true}) {
+        const std::string graph = Of(text, dtype);
+        const KernelResult result = RunAndPrint(
+            {.text = graph, .kernel = kTensorTiles, .misaligned = misaligned});
+        EXPECT_GT(result.instructions(ptx::InstructionClass::kMatrix), 0u);
+        // No matrix is read by way of a bank twice.
+        if (text == kPlain && !misaligned) {
+          EXPECT_GT(result.instructions(ptx::InstructionClass::kAsync), 0u);
+        }
+      }
+    }
+  }
+}
+
+struct Graphs {
+  const char* name;
+  std::string text;
+  // Of the bytes that must move; scale and bias are read for each row, from the
+  // cache.
+  double most_bytes = 1.05;
+  double most_sectors = 1.25;
+};
+
+// What has rows: the whole row of a warp, of a block, and one that does not
+// fill them.
+std::vector<Graphs> Rows() {
+  std::vector<Graphs> all;
+  for (const char* size : {"[40,256]", "[6,4096]", "[3,5003]"}) {
+    for (const char* dtype : {"f32", "f16"}) {
+      const auto with = [&](std::string text) {
+        for (size_t at; (at = text.find('$')) != std::string::npos;) {
+          text.replace(at, 1, size);
+        }
+        return Of(text, dtype);
+      };
+      const std::string last =
+          std::string(size).substr(std::string(size).find(',') + 1);
+      const std::string vector = "T[" + last;
+      all.push_back({"softmax", with("graph g(%x: T$) -> T$ {\n"
+                                     "  %y = softmax(%x) {axis = 1}\n"
+                                     "  return %y\n}")});
+      all.push_back({"layer_norm",
+                     with("graph g(%x: T$, %s: " + vector + ", %b: " + vector +
+                          ") -> T$ {\n"
+                          "  %y = layer_norm(%x, %s, %b) {axis = 1}\n"
+                          "  return %y\n}"),
+                     2.05});
+    }
+  }
+  return all;
+}
+
+TEST(Rows, MoveEachElementOnce) {
+  for (const Graphs& one : Rows()) {
+    SCOPED_TRACE(one.text);
+    const KernelResult result = RunAndPrint({one.text, kLoops});
+    EXPECT_LE(result.moved_bytes(), one.most_bytes * result.least_bytes);
+    EXPECT_LE(result.sector_waste(), one.most_sectors);
+    EXPECT_EQ(result.bank_conflicts(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace encore::backends::cuda
