@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "encore/backends/cuda/emulator/counters.h"
@@ -18,9 +19,9 @@
 
 namespace encore::backends::cuda {
 
-// The PTX of a module file, ready to launch.
+// A module of that PTX, ready to launch.
 StatusOr<std::shared_ptr<const ptx::LoadedModule>> LoadEmulatedModule(
-    std::span<const std::byte> artifact);
+    std::string_view text);
 
 class EmulatedKernel : public runtime::Kernel {
  public:

@@ -8,6 +8,7 @@
 
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/cuda/candidates.h"
+#include "encore/backends/cuda/codegen/device_compiler.h"
 #include "encore/backends/cuda/codegen/program.h"
 #include "encore/backends/cuda/module_builder.h"
 #include "encore/backends/cuda/testing/emulated_kernel.h"
@@ -107,9 +108,10 @@ class CaseRun {
         const CompiledKernel kernel,
         AddKernel({request, *found}, case_.precision, case_.limits, &program));
     scratch_ = kernel.scratch;
-    ENCORE_ASSIGN_OR_RETURN(const auto file,
-                            CompileProgram(program, {Architecture{8, 0}}));
-    ENCORE_ASSIGN_OR_RETURN(const auto module, LoadEmulatedModule(file));
+    ENCORE_ASSIGN_OR_RETURN(
+        const DeviceCode code,
+        CompileDeviceCode(program.Text(), {8, 0}, /*ptx_only=*/true));
+    ENCORE_ASSIGN_OR_RETURN(const auto module, LoadEmulatedModule(code.ptx));
     ENCORE_ASSIGN_OR_RETURN(KernelParams params,
                             DecodeKernelParams(kernel.code.params, 0));
     const std::vector<EmulatedKernel::Module> modules(params.launches.size(),
