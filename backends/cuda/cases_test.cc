@@ -41,6 +41,7 @@ struct Way {
 };
 std::vector<Way> Ways() {
   PlanLimits threads, warps, blocks, scratch, split;
+  threads.vector_points = 0;
   threads.few_points = warps.few_points = blocks.few_points = 0;
   threads.warp_work = int64_t{1} << 40;
   threads.local_bytes = 1 << 12;

@@ -147,5 +147,33 @@ TEST(Rows, MoveEachElementOnce) {
   }
 }
 
+// Elementwise graphs: what each thread reads and writes at once.
+TEST(Elementwise, Vectors) {
+  const struct {
+    const char* dtype;
+    uint64_t accesses;  // loads and stores of a warp, for 32 * 100 elements
+  } kCases[] = {
+      {"f32", 3 * 25}, {"f16", 3 * 13}, {"i8", 3 * 13}, {"f64", 3 * 50}};
+  for (const auto& [dtype, accesses] : kCases) {
+    for (const bool misaligned : {false, true}) {
+      const std::string text = Of(
+          "graph g(%x: T[200,32], %y: T[200,32], %b: T[200]) -> T[200,32] {\n"
+          "  %c = broadcast(%b) {shape = [200,32], axes = [0]}\n"
+          "  %s = add(%x, %y)\n  %r = mul(%s, %c)\n  return %r\n}",
+          dtype);
+      const KernelResult result = RunAndPrint(
+          {.text = text, .kernel = kLoops, .misaligned = misaligned});
+      // The scale is read once for each vector.
+      EXPECT_LE(result.moved_bytes(), 1.2 * result.least_bytes);
+      const uint64_t requests = result.launches[0].global_requests;
+      if (misaligned) {
+        EXPECT_GE(requests, 2 * accesses) << dtype;
+      } else {
+        EXPECT_LE(requests, 2 * accesses * 4 / 3 + 4) << dtype;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace encore::backends::cuda

@@ -183,6 +183,11 @@ void ExprEmitter::EmitStores(uint32_t stage) {
 void ExprEmitter::EmitStore(uint32_t stage, size_t number) {
   const Store& store = region_.stages[stage].stores[number];
   const DType dtype = region_.outputs[store.output].dtype;
+  if (vectors_ != nullptr && vectors_->stores[number]) {
+    StrAppend(&out_, "st_", dtype, "(y", number, ", w, (", CType(dtype), ")",
+              NameOf(store.value), ");\n");
+    return;
+  }
   out_ += "{\n";
   const Place place = PlaceOf(flat_.stores[stage][number], "store");
   if (!place.condition.empty()) StrAppend(&out_, "if (", place.condition, ") ");
@@ -254,6 +259,10 @@ void ExprEmitter::DeclareOne(uint32_t id) {
       code = DimCode(expr.dim);
       break;
     case Expr::Kind::kLoad:
+      if (vectors_ != nullptr && Contains(vectors_->loads, id)) {
+        code = StrCat("ld_", expr.dtype, "(x", id, ", w)");
+        break;
+      }
       if (in_row_ && Contains(filled_, id)) {
         code = StrCat("c", id, "[i]");
         break;

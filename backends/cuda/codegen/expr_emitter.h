@@ -83,6 +83,10 @@ class ExprEmitter {
   // Whether what is declared from here on is in steps of the row.
   void set_in_row(bool in_row) { in_row_ = in_row; }
 
+  // From here on `vectors` are in arrays: x<k> of the loads, y<k> of the
+  // stores, of which w is the current point.
+  void UseVectors(const VectorPlan* vectors) { vectors_ = vectors; }
+
   // The stores of `stage` at the current point, where it is evaluated.
   void EmitStores(uint32_t stage);
 
@@ -106,6 +110,7 @@ class ExprEmitter {
   // Expressions that are kept, and those that have been filled.
   std::vector<uint32_t> kept_, filled_;
   bool in_row_ = false;
+  const VectorPlan* vectors_ = nullptr;
 };
 
 }  // namespace encore::backends::cuda

@@ -51,13 +51,18 @@ void LaunchEmitter::EmitPoint() {
               ") return;\n");
   }
   exprs_.DeclareVariables(launch_.points, "point");
+  EmitRow();
+}
+
+void LaunchEmitter::EmitRow() {
   Affine row;
   Size stride = 1;
   for (size_t i = flat_.outer.size(); i-- > 0;) {
     row.AddTerm(flat_.outer[i], stride);
     stride *= flat_.extents[flat_.outer[i]];
   }
-  StrAppend(&out_, "const ", type, " row = ", exprs_.AffineCode(row), ";\n");
+  StrAppend(&out_, "const ", context_.index_type(),
+            " row = ", exprs_.AffineCode(row), ";\n");
 }
 
 void LaunchEmitter::EmitArrays() {
@@ -91,7 +96,52 @@ void LaunchEmitter::EmitArrays() {
   }
 }
 
+void LaunchEmitter::EmitVectors() {
+  const VectorPlan& vectors = *launch_.vectors;
+  const std::string_view type = context_.index_type();
+  const uint32_t last = launch_.points.back();
+  StrAppend(&out_, "const ", type, " point = ((", type, ")blockIdx.x * ",
+            launch_.threads, " + threadIdx.x) * ", vectors.width,
+            ";\nif (point >= ", exprs_.Count(launch_.points), ") return;\n");
+  exprs_.DeclareVariables(launch_.points, "point");
+  for (const uint32_t e : vectors.loads) {
+    const Expr& expr = region_.exprs[e];
+    StrAppend(&out_, "mem_", expr.dtype, " x", e, "[", vectors.width,
+              "];\nLoadVector(x", e, ", in",
+              region_.accesses[expr.number].number, " + ",
+              exprs_.AffineCode(flat_.loads[expr.number].address), ");\n");
+  }
+  const std::vector<Store>& stores = region_.stages[0].stores;
+  for (size_t s = 0; s < stores.size(); ++s) {
+    if (!vectors.stores[s]) continue;
+    StrAppend(&out_, "mem_", region_.outputs[stores[s].output].dtype, " y", s,
+              "[", vectors.width, "];\n");
+  }
+  exprs_.OpenScope(std::span(launch_.points).first(launch_.points.size() - 1));
+  exprs_.UseVectors(&vectors);
+  const std::vector<bool> needed = exprs_.NeededBy(0);
+  exprs_.DeclareHere(needed, /*loads=*/true);
+  StrAppend(&out_, "const ", type, " base = v", last,
+            ";\n#pragma unroll\nfor (int w = 0; w < ", vectors.width,
+            "; ++w) {\nconst ", type, " v", last, " = base + w;\n");
+  exprs_.OpenScope(launch_.points);
+  exprs_.Declare(needed);
+  exprs_.EmitStores(0);
+  exprs_.CloseScope();
+  out_ += "}\n";
+  for (size_t s = 0; s < stores.size(); ++s) {
+    if (!vectors.stores[s]) continue;
+    StrAppend(&out_, "StoreVector(out", stores[s].output, " + ",
+              exprs_.AffineCode(flat_.stores[0][s].address), ", y", s, ");\n");
+  }
+  exprs_.CloseScope();
+}
+
 void LaunchEmitter::Emit() {
+  if (launch_.vectors) {
+    EmitVectors();
+    return;
+  }
   EmitPoint();
   exprs_.OpenScope(launch_.points);
   EmitArrays();

@@ -24,6 +24,9 @@ class LaunchEmitter {
 
  private:
   void EmitPoint();
+  void EmitRow();
+  // All of a launch whose threads have several points each.
+  void EmitVectors();
   void EmitArrays();
   void EmitStage(const StagePlan& stage, bool last);
   void EmitMap(const StagePlan& stage);

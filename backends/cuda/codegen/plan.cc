@@ -196,6 +196,9 @@ class Planner {
       launch.stages.push_back(Shared(s, flat_.loops[s], launch));
     }
     FindRow(&launch);
+    if (launch.team == Team::kThread) {
+      launch.vectors = FindVectors(flat_, limits_.vector_points);
+    }
     int64_t shared = 0;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       if (!HasResult(flat_, s)) continue;

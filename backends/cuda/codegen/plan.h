@@ -9,8 +9,10 @@
 #define ENCORE_BACKENDS_CUDA_CODEGEN_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "encore/backends/cuda/codegen/vectors.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cuda {
@@ -48,11 +50,16 @@ struct LaunchPlan {
   // in its registers. `steps` is how many points those are at most; 0: no row.
   std::vector<uint32_t> row;
   int steps = 0;
+  // Of a launch of threads: each has as many points as vectors are wide.
+  std::optional<VectorPlan> vectors = std::nullopt;
 
   int lanes() const {
     return team == Team::kThread ? 1 : team == Team::kWarp ? 32 : threads;
   }
   int teams_of_block() const { return threads / lanes(); }
+  int points_of_block() const {
+    return teams_of_block() * (vectors ? vectors->width : 1);
+  }
 };
 
 struct KernelPlan {
@@ -76,6 +83,8 @@ struct PlanLimits {
   // Steps of a lane through a row, of a warp and of a block.
   int64_t warp_steps = 32;
   int64_t block_steps = 16;
+  // Points from which elementwise stages have vectors.
+  int64_t vector_points = 4096;
 };
 
 KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});

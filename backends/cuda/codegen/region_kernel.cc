@@ -103,7 +103,7 @@ class KernelGenerator {
       std::string text = StrCat(Head(launch.threads), signature, scratch);
       LaunchEmitter(context_, launch, &text).Emit();
       Add(text + "}\n",
-          {BlocksFor(Points(launch.points), launch.teams_of_block()), 1, 1},
+          {BlocksFor(Points(launch.points), launch.points_of_block()), 1, 1},
           launch.threads);
     }
     if (tile_ != nullptr) AddTiles(signature + scratch);
