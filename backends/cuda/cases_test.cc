@@ -54,6 +54,7 @@ std::vector<Way> Ways() {
   split.much_work = 0;
   split.warp_work = 4;
   split.block_work = 16;
+  split.piece_work = 2;
   return {{"as made", {}, ""},
           {"tiles", {}, kTiles},
           {"tensor tiles", {}, kTensorTiles},

@@ -6,6 +6,7 @@
 
 #include "encore/backends/cuda/candidates.h"
 #include "encore/backends/cuda/testing/kernel_case.h"
+#include "encore/ir/support/strings.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cuda {
@@ -145,6 +146,30 @@ TEST(Rows, MoveEachElementOnce) {
     EXPECT_LE(result.sector_waste(), one.most_sectors);
     EXPECT_EQ(result.bank_conflicts(), 0u);
   }
+}
+
+// Few points, each of many elements: all of a device takes part.
+TEST(Reductions, SeveralTeamsOfAPoint) {
+  for (const char* combiner : {"sum", "max", "product"}) {
+    const std::string text = StrCat(
+        "graph g(%x: f32[2,100000]) -> f32[2] {\n  %y = reduce(%x) "
+        "{axes = [1], combiner = ",
+        combiner, "}\n  return %y\n}");
+    const KernelResult result = RunAndPrint({text, kLoops});
+    EXPECT_EQ(result.launches.size(), 2u);
+    EXPECT_LE(result.moved_bytes(), 1.05 * result.least_bytes);
+    EXPECT_LE(result.sector_waste(), 1.05);
+  }
+  const KernelResult arg = RunAndPrint(
+      {"graph g(%x: f32[1,90001]) -> i64[1] {\n  %y = arg_reduce(%x) {axis = "
+       "1, dtype = i64}\n  return %y\n}",
+       kLoops});
+  EXPECT_EQ(arg.launches.size(), 2u);
+  const KernelResult softmax =
+      RunAndPrint({"graph g(%x: f32[1,80000]) -> f32[1,80000] {\n  %y = "
+                   "softmax(%x) {axis = 1}\n  return %y\n}",
+                   kLoops});
+  EXPECT_GT(softmax.launches.size(), 3u);
 }
 
 // Elementwise graphs: what each thread reads and writes at once.

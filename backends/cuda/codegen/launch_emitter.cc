@@ -37,14 +37,19 @@ void LaunchEmitter::EmitPoint() {
                 launch_.threads, " + threadIdx.x;\n");
       break;
     case Team::kWarp:
-      StrAppend(&out_, "const ", type, " point = (", type, ")blockIdx.x * ",
+      StrAppend(&out_, "const ", type, " team = (", type, ")blockIdx.x * ",
                 launch_.teams_of_block(),
                 " + threadIdx.x / 32;\nconst int lane = threadIdx.x % 32;\n");
       break;
     case Team::kBlock:
-      StrAppend(&out_, "const ", type, " point = (", type,
+      StrAppend(&out_, "const ", type, " team = (", type,
                 ")blockIdx.x;\nconst int lane = threadIdx.x;\n");
       break;
+  }
+  if (HasLanes()) {
+    const int pieces = launch_.pieces();
+    StrAppend(&out_, "const ", type, " point = team / ", pieces,
+              ", piece = team % ", pieces, ";\n");
   }
   if (launch_.team != Team::kBlock) {
     StrAppend(&out_, "if (point >= ", exprs_.Count(launch_.points),
@@ -200,8 +205,17 @@ void LaunchEmitter::OpenShared(const StagePlan& stage,
               ") continue;\n");
     exprs_.set_in_row(true);
   } else {
-    StrAppend(&out_, "for (", type, " ", counter, " = lane; ", counter, " < ",
-              count, "; ", counter, " += ", launch_.lanes(), ") {\n");
+    std::string begin = "lane", end = count;
+    if (launch_.pieces() > 1) {
+      // Of this piece.
+      const int round = launch_.pieces() * launch_.lanes();
+      const std::string each = StrCat("((", count, " + ", round - 1, ") / ",
+                                      round, " * ", launch_.lanes(), ")");
+      StrAppend(&begin, " + piece * ", each);
+      end = StrCat("min(", count, ", (piece + 1) * ", each, ")");
+    }
+    StrAppend(&out_, "for (", type, " ", counter, " = ", begin, "; ", counter,
+              " < ", end, "; ", counter, " += ", launch_.lanes(), ") {\n");
   }
   exprs_.DeclareVariables(variables, counter);
   exprs_.OpenScope(variables);
@@ -331,10 +345,20 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
 }
 
 void LaunchEmitter::EmitReduce(const StagePlan& stage) {
-  const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
   const CombinerCode combiner = CombinerOf(region_, stage.stage);
+  if (stage.pieces > 1) {
+    stage.merges ? EmitMerge(stage, combiner) : EmitPieces(stage, combiner);
+    return;
+  }
   OpenLoops(stage, exprs_.NeededBy(stage.stage));
   EmitReduction(stage, combiner);
+  KeepResult(stage, combiner);
+  CloseLoops();
+}
+
+void LaunchEmitter::KeepResult(const StagePlan& stage,
+                               const CombinerCode& combiner) {
+  const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
   const std::string last =
       reduced.empty() ? "1" : exprs_.SizeCode(flat_.extents[reduced.back()]);
   const bool guarded =
@@ -345,7 +369,23 @@ void LaunchEmitter::EmitReduce(const StagePlan& stage) {
     Keep(stage.stage, c, combiner.Result(StrCat("acc", stage.stage), c, last));
   }
   if (guarded) out_ += "}\n";
-  CloseLoops();
+}
+
+void LaunchEmitter::EmitPieces(const StagePlan& stage,
+                               const CombinerCode& combiner) {
+  EmitReduction(stage, combiner);
+  StrAppend(&out_, "if (lane == 0) parts", stage.stage, "[(i64)point * ",
+            stage.pieces, " + piece] = acc", stage.stage, ";\n");
+}
+
+void LaunchEmitter::EmitMerge(const StagePlan& stage,
+                              const CombinerCode& combiner) {
+  const std::string acc = StrCat("acc", stage.stage);
+  StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity,
+            ";\nfor (int part = lane; part < ", stage.pieces, "; part += 32) ",
+            acc, ".Merge(parts", stage.stage, "[(i64)point * ", stage.pieces,
+            " + part]);\n", acc, " = WarpReduce(", acc, ", lane);\n");
+  KeepResult(stage, combiner);
 }
 
 void LaunchEmitter::EmitScan(const StagePlan& stage) {

@@ -31,6 +31,10 @@ class LaunchEmitter {
   void EmitStage(const StagePlan& stage, bool last);
   void EmitMap(const StagePlan& stage);
   void EmitReduce(const StagePlan& stage);
+  // The pieces of a reduction, and what they make together.
+  void EmitPieces(const StagePlan& stage, const CombinerCode& combiner);
+  void EmitMerge(const StagePlan& stage, const CombinerCode& combiner);
+  void KeepResult(const StagePlan& stage, const CombinerCode& combiner);
   void EmitScan(const StagePlan& stage);
   void EmitSharedScan(const StagePlan& stage, const CombinerCode& combiner);
   // The combination of all reduced points, as `acc`.

@@ -178,10 +178,16 @@ class Planner {
   }
 
   bool WantsSplitting() const {
-    if (unordered_.size() == 1 && flat_.loops[0].empty()) return false;
     if (Typical(flat_, flat_.outer) >= limits_.few_points) return false;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
-      if (Typical(flat_, unordered_[s]) >= limits_.much_work) return true;
+      const Variables& shared =
+          flat_.region->stages[s].kind == Stage::Kind::kReduce &&
+                  flat_.loops[s].empty()
+              ? flat_.reduced[s]
+              : unordered_[s];
+      if (!shared.empty() && Typical(flat_, shared) >= limits_.much_work) {
+        return true;
+      }
     }
     return false;
   }
@@ -335,8 +341,22 @@ class Planner {
     return stage;
   }
 
-  // One stage in a launch.
+  // Whether what the last launch has teams for is all that `s` goes through.
+  bool JoinsLast(uint32_t s) const {
+    return flat_.region->stages[s].kind == Stage::Kind::kMap &&
+           flat_.loops[s].empty() &&
+           plan_.launches.back().points == flat_.outer &&
+           plan_.launches.back().pieces() == 1;
+  }
+
+  // One stage in a launch, or in the last one.
   void AddSplit(uint32_t s) {
+    if (HasResult(flat_, s)) plan_.results[s] = Storage::kScratch;
+    if (!plan_.launches.empty() && JoinsLast(s)) {
+      LaunchPlan& last = plan_.launches.back();
+      last.stages.push_back(Shared(s, {}, last));
+      return;
+    }
     LaunchPlan launch;
     launch.points = flat_.outer;
     const Stage& stage = flat_.region->stages[s];
@@ -354,8 +374,20 @@ class Planner {
       launch.team = work < limits_.block_work ? Team::kWarp : Team::kBlock;
     }
     if (launch.team == Team::kBlock) launch.threads = work > 8192 ? 1024 : 256;
-    launch.stages.push_back(Shared(s, loops, launch));
-    if (HasResult(flat_, s)) plan_.results[s] = Storage::kScratch;
+    StagePlan plan = Shared(s, loops, launch);
+    const int64_t most =
+        limits_.teams / std::max<int64_t>(1, Typical(flat_, launch.points));
+    if (plan.shares_reduction && loops.empty()) {
+      plan.pieces = static_cast<int>(std::clamp<int64_t>(
+          reduced / limits_.piece_work, 1, std::max<int64_t>(most, 1)));
+    }
+    launch.stages.push_back(plan);
+    plan_.launches.push_back(launch);
+    if (plan.pieces == 1) return;
+    plan.merges = true;
+    launch.stages = {plan};
+    launch.team = Team::kWarp;
+    launch.threads = 128;
     plan_.launches.push_back(std::move(launch));
   }
 

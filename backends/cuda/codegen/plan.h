@@ -38,6 +38,10 @@ struct StagePlan {
   bool shares_reduction = false;
   // Whether lanes go through the launch's row in its steps.
   bool in_row = false;
+  // Above 1: what is reduced is cut into so many pieces, each a team's, whose
+  // results a second launch merges, always in the same order.
+  int pieces = 1;
+  bool merges = false;  // the second launch
 };
 
 struct LaunchPlan {
@@ -57,6 +61,10 @@ struct LaunchPlan {
     return team == Team::kThread ? 1 : team == Team::kWarp ? 32 : threads;
   }
   int teams_of_block() const { return threads / lanes(); }
+  // Teams of a point.
+  int pieces() const {
+    return stages.size() == 1 && !stages[0].merges ? stages[0].pieces : 1;
+  }
   int points_of_block() const {
     return teams_of_block() * (vectors ? vectors->width : 1);
   }
@@ -85,6 +93,10 @@ struct PlanLimits {
   int64_t block_steps = 16;
   // Points from which elementwise stages have vectors.
   int64_t vector_points = 4096;
+  // What a team reduces before others take part; teams that a device has work
+  // for.
+  int64_t piece_work = 4096;
+  int64_t teams = 512;
 };
 
 KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});

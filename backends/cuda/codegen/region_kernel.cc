@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/combiner_code.h"
 #include "encore/backends/cuda/codegen/expr_emitter.h"
 #include "encore/backends/cuda/codegen/launch_emitter.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr int64_t kMostNarrow = int64_t{1} << 30;
 constexpr int64_t kScratchAlignment = 256;
 constexpr int kHelperThreads = 256;
+// What combine.cuh keeps, at most.
+constexpr int kMostCombinerBytes = 24;
 
 Dim Elements(const Operand& operand) {
   Dim count = 1;
@@ -103,7 +106,9 @@ class KernelGenerator {
       std::string text = StrCat(Head(launch.threads), signature, scratch);
       LaunchEmitter(context_, launch, &text).Emit();
       Add(text + "}\n",
-          {BlocksFor(Points(launch.points), launch.points_of_block()), 1, 1},
+          {BlocksFor(Points(launch.points) * Dim(launch.pieces()),
+                     launch.points_of_block()),
+           1, 1},
           launch.threads);
     }
     if (tile_ != nullptr) AddTiles(signature + scratch);
@@ -184,6 +189,15 @@ class KernelGenerator {
             Place(rows * flat_.result_sizes[s].dim() * Dim(CTypeBytes(dtype))),
             ");\n");
       }
+    }
+    for (const LaunchPlan& launch : plan_.launches) {
+      if (launch.pieces() == 1) continue;
+      const uint32_t s = launch.stages[0].stage;
+      const std::string type = CombinerOf(region_, s).type;
+      StrAppend(&code, type, "* const parts", s, " = (", type, "*)(",
+                Place(Points(launch.points) *
+                      Dim(launch.pieces() * kMostCombinerBytes)),
+                ");\n");
     }
     for (size_t o = 0; o < region_.outputs.size(); ++o) {
       if (!IsPacked(region_.outputs[o].dtype)) continue;
