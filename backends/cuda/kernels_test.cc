@@ -148,6 +148,27 @@ TEST(Rows, MoveEachElementOnce) {
   }
 }
 
+// What is read along another dim than it is written.
+TEST(Transposes, ByWayOfSharedMemory) {
+  for (const char* dtype : {"f32", "f16", "f64", "i8"}) {
+    for (const char* sizes : {"96,64", "70,45"}) {
+      const std::string first(sizes), a = first.substr(0, first.find(',')),
+                                      b = first.substr(first.find(',') + 1);
+      const std::string text =
+          Of(StrCat("graph g(%x: T[2,", a, ",", b, "], %y: T[2,", b, ",", a,
+                    "]) -> T[2,", b, ",", a,
+                    "] {\n  %t = transpose(%x) {permutation = [0,2,1]}\n"
+                    "  %r = add(%t, %y)\n  return %r\n}"),
+             dtype);
+      const KernelResult result = RunAndPrint({.text = text, .kernel = ""});
+      EXPECT_EQ(result.kernel, kTranspose);
+      EXPECT_EQ(result.moved_bytes(), result.least_bytes);
+      EXPECT_EQ(result.bank_conflicts(), 0u) << dtype;
+      if (first == "96,64") EXPECT_LE(result.sector_waste(), 1.01) << dtype;
+    }
+  }
+}
+
 // Few points, each of many elements: all of a device takes part.
 TEST(Reductions, SeveralTeamsOfAPoint) {
   for (const char* combiner : {"sum", "max", "product"}) {

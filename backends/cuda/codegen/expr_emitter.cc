@@ -263,6 +263,10 @@ void ExprEmitter::DeclareOne(uint32_t id) {
         code = StrCat("ld_", expr.dtype, "(x", id, ", w)");
         break;
       }
+      if (Contains(tiled_, id)) {
+        code = StrCat("ld_", expr.dtype, "(x", id, "[lane], g)");
+        break;
+      }
       if (in_row_ && Contains(filled_, id)) {
         code = StrCat("c", id, "[i]");
         break;

@@ -87,6 +87,10 @@ class ExprEmitter {
   // stores, of which w is the current point.
   void UseVectors(const VectorPlan* vectors) { vectors_ = vectors; }
 
+  // From here on `loads` are in arrays x<k> of shared memory, which hold that
+  // of the current point at [lane][g].
+  void UseTiles(std::vector<uint32_t> loads) { tiled_ = std::move(loads); }
+
   // The stores of `stage` at the current point, where it is evaluated.
   void EmitStores(uint32_t stage);
 
@@ -109,6 +113,7 @@ class ExprEmitter {
   std::vector<Scope> scopes_;
   // Expressions that are kept, and those that have been filled.
   std::vector<uint32_t> kept_, filled_;
+  std::vector<uint32_t> tiled_;
   bool in_row_ = false;
   const VectorPlan* vectors_ = nullptr;
 };

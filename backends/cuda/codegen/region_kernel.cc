@@ -84,12 +84,14 @@ bool IsNarrow(const FlatRegion& flat) {
 
 class KernelGenerator {
  public:
-  // By tiles where `tile` is not null.
-  KernelGenerator(const FlatRegion& flat, KernelPlan plan, const TilePlan* tile)
+  // By tiles where `tile` or `transpose` is not null.
+  KernelGenerator(const FlatRegion& flat, KernelPlan plan, const TilePlan* tile,
+                  const TransposePlan* transpose = nullptr)
       : flat_(flat),
         region_(*flat.region),
         plan_(std::move(plan)),
-        tile_(tile) {
+        tile_(tile),
+        transpose_(transpose) {
     context_ = {&flat_, &plan_, !IsNarrow(flat)};
   }
 
@@ -112,6 +114,7 @@ class KernelGenerator {
           launch.threads);
     }
     if (tile_ != nullptr) AddTiles(signature + scratch);
+    if (transpose_ != nullptr) AddTranspose(signature + scratch);
     for (uint32_t o = 0; o < region_.outputs.size(); ++o) {
       const Operand& output = region_.outputs[o];
       if (!IsPacked(output.dtype)) continue;
@@ -224,6 +227,18 @@ class KernelGenerator {
         tile_->threads());
   }
 
+  void AddTranspose(const std::string& begin) {
+    const int threads = transpose_->threads();
+    std::string text = StrCat(Head(threads), begin);
+    EmitTranspose(context_, *transpose_, &text);
+    Add(text + "}\n",
+        {BlocksFor(Points({transpose_->m}), TransposePlan::kTile) *
+             BlocksFor(Points({transpose_->n}), TransposePlan::kTile) *
+             Points(transpose_->others),
+         1, 1},
+        threads);
+  }
+
   // A launch that does `statement` for each i below `count`.
   void AddHelper(const std::string& begin, const Dim& count,
                  const std::string& statement) {
@@ -245,6 +260,7 @@ class KernelGenerator {
   const Region& region_;
   KernelPlan plan_;
   const TilePlan* tile_;
+  const TransposePlan* transpose_;
   EmitContext context_;
   GeneratedKernel kernel_;
   Dim scratch_ = 0;
@@ -256,6 +272,13 @@ class KernelGenerator {
 std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
                                               const PlanLimits& limits) {
   return KernelGenerator(flat, MakePlan(flat, limits), nullptr).Generate();
+}
+
+std::optional<GeneratedKernel> GenerateTranspose(const FlatRegion& flat,
+                                                 const TransposePlan& plan) {
+  KernelPlan stages;
+  stages.results.push_back(Storage::kNone);
+  return KernelGenerator(flat, std::move(stages), nullptr, &plan).Generate();
 }
 
 std::optional<GeneratedKernel> GenerateTiles(const FlatRegion& flat,
