@@ -269,23 +269,28 @@ class LayoutChooser {
       }
     }
   }
+  // What others than kernels read, behind views: no kernel comes before these.
   void AddRoots() {
     const std::vector<bool> live = LiveNodes(graph_);
     std::set<FormId> roots;
-    for (const Graph::Output& output : graph_.outputs()) {
-      roots.insert(RowMajor(output.value, 0));
-    }
+    const auto add = [&](ValueId value) {
+      while (makers_[value.value()].empty() &&
+             IsView(graph_, graph_.producer(value))) {
+        value = graph_.operand(graph_.producer(value), 0);
+      }
+      roots.insert(RowMajor(value, 0));
+    };
+    for (const Graph::Output& output : graph_.outputs()) add(output.value);
     for (const NodeId node : Nodes(graph_)) {
       if (!live[node.value()] || in_kernel_[node.value()] ||
           IsView(graph_, node)) {
         continue;
       }
-      for (const ValueId operand : graph_.operands(node)) {
-        roots.insert(RowMajor(operand, 0));
-      }
+      for (const ValueId operand : graph_.operands(node)) add(operand);
     }
     roots_.assign(roots.begin(), roots.end());
   }
+
   // Those but options.
   void AddWaysOf(FormId number) {
     const Form& form = forms_[number];
