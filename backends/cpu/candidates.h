@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "encore/backends/backend.h"
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/options.h"
+#include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {

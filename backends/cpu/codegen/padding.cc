@@ -6,7 +6,7 @@
 
 #include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
-#include "encore/backends/cpu/codegen/size.h"
+#include "encore/backends/region/flat/size.h"
 
 namespace encore::backends::cpu {
 namespace {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
+#include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cpu {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/backends/region/flat/flat_region.h"
 #include "encore/ir/types/dim.h"
 
 namespace encore::backends::cpu {

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/schedule.h"
-#include "encore/backends/cpu/codegen/size.h"
 #include "encore/backends/cpu/codegen/size_emitter.h"
+#include "encore/backends/region/flat/flat_region.h"
+#include "encore/backends/region/flat/size.h"
 
 namespace encore::backends::cpu {
 

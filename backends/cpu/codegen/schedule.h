@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cpu {
 

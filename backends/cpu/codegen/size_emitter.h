@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/codegen/ir_builder.h"
-#include "encore/backends/cpu/codegen/size.h"
+#include "encore/backends/region/flat/size.h"
 #include "encore/ir/types/dim.h"
 
 namespace encore::backends::cpu {

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/region_codegen.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
+#include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cpu {
 

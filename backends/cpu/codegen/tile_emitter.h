@@ -8,10 +8,10 @@
 #include <initializer_list>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
+#include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cpu {
 

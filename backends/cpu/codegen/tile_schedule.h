@@ -16,9 +16,9 @@
 #include <optional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/flat_region.h"
 #include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {

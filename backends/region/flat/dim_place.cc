@@ -1,8 +1,8 @@
-#include "encore/backends/cpu/codegen/dim_place.h"
+#include "encore/backends/region/flat/dim_place.h"
 
 #include <cstddef>
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 
 std::vector<DimPlace> PlaceDims(const std::vector<Size>& dims,
                                 const Layout& layout) {
@@ -25,4 +25,4 @@ std::vector<DimPlace> PlaceDims(const std::vector<Size>& dims,
   return places;
 }
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends

@@ -1,14 +1,14 @@
 // Where the dims of an operand lie in memory.
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_DIM_PLACE_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_DIM_PLACE_H_
+#ifndef ENCORE_BACKENDS_REGION_FLAT_DIM_PLACE_H_
+#define ENCORE_BACKENDS_REGION_FLAT_DIM_PLACE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/size.h"
+#include "encore/backends/region/flat/size.h"
 #include "encore/backends/region/layout.h"
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 
 // Position i of a dim is `stride` * i elements from the first, or, where block
 // is above 1, i / block * block_stride + i % block * stride.
@@ -22,6 +22,6 @@ struct DimPlace {
 std::vector<DimPlace> PlaceDims(const std::vector<Size>& dims,
                                 const Layout& layout);
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_DIM_PLACE_H_
+#endif  // ENCORE_BACKENDS_REGION_FLAT_DIM_PLACE_H_

@@ -1,12 +1,12 @@
-#include "encore/backends/cpu/codegen/flat_region.h"
+#include "encore/backends/region/flat/flat_region.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "encore/backends/cpu/codegen/dim_place.h"
+#include "encore/backends/region/flat/dim_place.h"
 #include "encore/backends/region/work.h"
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 namespace {
 
 // What the region's symbols may be, and values of theirs to plan for.
@@ -497,4 +497,4 @@ std::optional<FlatRegion> FlattenSymbolic(const Region& region,
   return FlattenAll(region, symbols, /*repeats=*/false, /*planned=*/nullptr);
 }
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends

@@ -1,8 +1,8 @@
 // Size: an extent, stride or offset of generated code. A constant; or, in a
 // region with symbols, an expression over them and its value at typical sizes,
 // which costs and schedules are made of and nothing else.
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_SIZE_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_SIZE_H_
+#ifndef ENCORE_BACKENDS_REGION_FLAT_SIZE_H_
+#define ENCORE_BACKENDS_REGION_FLAT_SIZE_H_
 
 #include <concepts>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/types/dim.h"
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 
 class Size {
  public:
@@ -80,6 +80,6 @@ class Size {
   Dim dim_;
 };
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_SIZE_H_
+#endif  // ENCORE_BACKENDS_REGION_FLAT_SIZE_H_

@@ -1,11 +1,11 @@
-#include "encore/backends/cpu/in_place.h"
+#include "encore/backends/region/flat/in_place.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "encore/backends/region/region.h"
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 namespace {
 
 // Whether each of both adds the same to the address and is not checked.
@@ -74,4 +74,4 @@ std::vector<runtime::Launch::InPlace> InPlacePairs(const FlatRegion& flat) {
   return pairs;
 }
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends

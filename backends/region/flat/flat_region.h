@@ -5,18 +5,18 @@
 // what stays dynamic: indirect parts, quotients and range checks that could not
 // be shown to hold. Variables that every access walks through as if they were
 // one are merged, so that [8, 4, 16] contiguous elements are one loop over 512.
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_FLAT_REGION_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_FLAT_REGION_H_
+#ifndef ENCORE_BACKENDS_REGION_FLAT_FLAT_REGION_H_
+#define ENCORE_BACKENDS_REGION_FLAT_FLAT_REGION_H_
 
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/size.h"
+#include "encore/backends/region/flat/size.h"
 #include "encore/backends/region/region.h"
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 
 // offset + sum of coefficient * variable.
 struct Affine {
@@ -116,6 +116,6 @@ std::optional<FlatRegion> FlattenPanels(const Region& region,
 std::optional<FlatRegion> FlattenSymbolic(const Region& region,
                                           std::vector<int64_t> typical);
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_FLAT_REGION_H_
+#endif  // ENCORE_BACKENDS_REGION_FLAT_FLAT_REGION_H_
