@@ -57,6 +57,11 @@ struct Candidate {
   std::vector<Layout> inputs, outputs;
 };
 
+// Of a launch, with its share of what is paid at load.
+inline double SecondsWithLoad(const Candidate& candidate) {
+  return candidate.seconds + candidate.load_seconds / kLaunchesPerLoad;
+}
+
 // The code of one kernel of a compiled module; KernelBinaryOf
 // (kernel_binary.h) makes a runtime::KernelBinary of it.
 struct KernelCode {

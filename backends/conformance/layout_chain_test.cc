@@ -200,13 +200,13 @@ LaunchCounts CountLaunches(const runtime::CompiledGraph& compiled) {
 // What lowering makes of the text for `backend`, node by node; its results are
 // right.
 LaunchCounts CountLaid(const Backend& backend, const std::string& text,
-                       bool layouts = true) {
+                       Optimizer optimizer = Optimizer::kEGraph) {
   const Backend* const backends[] = {&backend};
   const auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   CompileOptions options = Options(backend);
   options.fuse = false;
-  options.layouts = layouts;
+  options.optimizer = optimizer;
   options.rewrites = Rewrites::kNone;
   const auto compiled = Compile(*graph, options, backends);
   EXPECT_TRUE(compiled.ok()) << compiled.status();
@@ -236,7 +236,7 @@ graph chain(%x: f32[2,32,13,15], %z: f32[2,32,13,15]) {
 // is read outside of kernels is unpacked once each.
 TEST_P(LayoutChainTest, LoweringKeepsALayoutAlongAChain) {
   const Blocking backend(inner(), 8);
-  const LaunchCounts plain = CountLaid(backend, kChain, /*layouts=*/false);
+  const LaunchCounts plain = CountLaid(backend, kChain, Optimizer::kGreedy);
   EXPECT_EQ(plain.all, 6);
   EXPECT_EQ(plain.pack + plain.unpack + plain.within, 0);
   const LaunchCounts laid = CountLaid(backend, kChain);

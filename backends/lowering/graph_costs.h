@@ -22,7 +22,7 @@ class GraphCosts : public opt::Costs {
  public:
   GraphCosts(const Placement& placement, const CompileOptions& options)
       : placement_(placement), options_(options) {
-    options_.layouts = false;
+    options_.optimizer = Optimizer::kGreedy;
   }
 
   std::optional<double> NodeSeconds(

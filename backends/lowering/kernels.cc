@@ -88,6 +88,13 @@ std::optional<double> KernelTable::Seconds(const BuiltRegion& built,
   return answer.candidates[0].seconds;
 }
 
+std::optional<double> KernelTable::SecondsWithLoad(
+    const BuiltRegion& built, const std::vector<bool>& weights, int backend) {
+  const Answer& answer = Ask(built, weights, backend);
+  if (answer.candidates.empty()) return std::nullopt;
+  return backends::SecondsWithLoad(answer.candidates[0]);
+}
+
 std::vector<Candidate> KernelTable::InOtherLayouts(
     const BuiltRegion& built, const std::vector<bool>& weights, int backend) {
   return Ask(built, weights, backend).relaid;

@@ -31,6 +31,11 @@ class KernelTable {
   std::optional<double> Seconds(const BuiltRegion& built,
                                 const std::vector<bool>& weights, int backend);
 
+  // The same with what a load costs each of its launches.
+  std::optional<double> SecondsWithLoad(const BuiltRegion& built,
+                                        const std::vector<bool>& weights,
+                                        int backend);
+
   // The candidates that ask for layouts of their own (Candidate::inputs).
   std::vector<Candidate> InOtherLayouts(const BuiltRegion& built,
                                         const std::vector<bool>& weights,

@@ -303,7 +303,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                    placement));
     scope.kernels.push_back(std::move(kernel));
   }
-  if (options.layouts) {
+  if (options.optimizer == Optimizer::kEGraph) {
     ENCORE_RETURN_IF_ERROR(
         ChooseLayouts(graph, scope.weights, table, &scope.kernels));
   }
