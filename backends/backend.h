@@ -51,11 +51,16 @@ struct Candidate {
   // What a process that loads it pays once.
   double load_seconds = 0;
   // Layouts that this candidate wants for the region's inputs and outputs, one
-  // for each; empty: as they are in the region. The kernel is then one for
-  // WithLayouts(region, inputs, outputs), which is what Compile is given: such
-  // candidates are for layout assignment, lowering passes them over.
+  // for each; empty: as they are in the region. Otherwise it says what the
+  // first candidate for WithLayouts(region, inputs, outputs) is estimated to
+  // take, and is not compiled itself (lowering/layouts.h).
   std::vector<Layout> inputs, outputs;
 };
+
+// Of a launch, with its share of what is paid at load.
+inline double SecondsWithLoad(const Candidate& candidate) {
+  return candidate.seconds + candidate.load_seconds / kLaunchesPerLoad;
+}
 
 // The code of one kernel of a compiled module; KernelBinaryOf
 // (kernel_binary.h) makes a runtime::KernelBinary of it.

@@ -22,6 +22,9 @@ enum class Rewrites : uint8_t { kNone, kExact, kReassociate, kFast };
 // convolutions: those that cost least, generated ones only, or a vendor's
 // wherever it has one.
 enum class CpuKernels : uint8_t { kAuto, kGenerated, kVendor };
+// How layouts are chosen: by extraction over the whole graph, or not at all.
+// The rewrites before it are those of `rewrites` either way.
+enum class Optimizer : uint8_t { kEGraph, kGreedy };
 // Where a compiled graph's inputs and outputs lie: in host memory, or each in
 // the memory of the device whose kernel reads it first or makes it. Strings,
 // sequences, optionals, and what no kernel reads or makes lie on the host in
@@ -38,6 +41,8 @@ template <>
 std::span<const std::string_view> ValueNames<Rewrites>();
 template <>
 std::span<const std::string_view> ValueNames<CpuKernels>();
+template <>
+std::span<const std::string_view> ValueNames<Optimizer>();
 template <>
 std::span<const std::string_view> ValueNames<Ports>();
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "encore/backends/cuda/codegen/tile_plan.h"
+#include "encore/backends/cuda/codegen/transpose.h"
 #include "encore/backends/cuda/profile.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/work.h"
@@ -31,6 +32,7 @@ std::optional<FlatRegion> FlattenRequest(const KernelRequest& request) {
 constexpr double kLoopEfficiency = 0.05;
 constexpr double kTileEfficiency = 0.6;
 constexpr double kTensorEfficiency = 3;
+constexpr double kStridedCost = 2;
 
 // What f32 products may be rounded to before tensor cores take them.
 std::optional<DType> TensorDType(Precision precision) {
@@ -90,8 +92,14 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
         LaunchSeconds(profile, work) +
             products * (Waste(*flat, *tensor) / kTensorEfficiency - 1));
   }
+  // Each element that is loaded against the order costs a sector.
+  Work strided = work;
+  if (FindTranspose(*flat)) {
+    add(kTranspose, LaunchSeconds(profile, work));
+    strided.read_bytes *= kStridedCost;
+  }
   add(kLoops,
-      LaunchSeconds(profile, work) + products * (1 / kLoopEfficiency - 1));
+      LaunchSeconds(profile, strided) + products * (1 / kLoopEfficiency - 1));
   std::ranges::sort(candidates, {}, [](const Candidate& candidate) {
     return std::pair(candidate.seconds, candidate.kernel);
   });
@@ -105,6 +113,11 @@ std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
   const std::optional<FlatRegion> flat = FlattenRequest(request);
   if (!flat) return std::nullopt;
   if (kernel == kLoops) return GenerateKernel(*flat, limits);
+  if (kernel == kTranspose) {
+    const std::optional<TransposePlan> transpose = FindTranspose(*flat);
+    if (!transpose) return std::nullopt;
+    return GenerateTranspose(*flat, *transpose);
+  }
   std::optional<TilePlan> tile;
   if (kernel == kTiles) tile = MakeTilePlan(*flat);
   if (kernel == kTensorTiles) {

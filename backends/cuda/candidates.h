@@ -13,10 +13,12 @@
 
 namespace encore::backends::cuda {
 
-// Kernels by template: loops computes any region, tiles sums of products, on
-// tensor cores where dtypes and precision allow it.
+// Kernels by template: loops computes any region, transpose what stores along
+// other variables than it loads, tiles sums of products, on tensor cores where
+// dtypes and precision allow it.
 inline constexpr std::string_view kLoops = "loops";
 inline constexpr std::string_view kTiles = "tiles";
+inline constexpr std::string_view kTranspose = "transpose";
 inline constexpr std::string_view kTensorTiles = "tensor_tiles";
 
 // By estimated cost; none for a region with strings, or with sizes that outgrow

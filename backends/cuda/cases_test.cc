@@ -2,7 +2,9 @@
 // every dtype, compiled a few hundred at a time and run on the PTX interpreter.
 #include "encore/backends/conformance/cases.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +41,7 @@ struct Way {
 };
 std::vector<Way> Ways() {
   PlanLimits threads, warps, blocks, scratch, split;
+  threads.vector_points = 0;
   threads.few_points = warps.few_points = blocks.few_points = 0;
   threads.warp_work = int64_t{1} << 40;
   threads.local_bytes = 1 << 12;
@@ -51,6 +54,7 @@ std::vector<Way> Ways() {
   split.much_work = 0;
   split.warp_work = 4;
   split.block_work = 16;
+  split.piece_work = 2;
   return {{"as made", {}, ""},
           {"tiles", {}, kTiles},
           {"tensor tiles", {}, kTensorTiles},
@@ -61,12 +65,54 @@ std::vector<Way> Ways() {
           {"split", split}};
 }
 
+bool SameKernels(const runtime::CompiledGraph& a,
+                 const runtime::CompiledGraph& b) {
+  return std::ranges::equal(a.kernel_binaries, b.kernel_binaries, {},
+                            &runtime::KernelBinary::params,
+                            &runtime::KernelBinary::params);
+}
+
+// Prints what was compiled in all tests of this process.
+class Figures : public ::testing::Environment {
+ public:
+  static void Add(const BatchedBackend::Figures& ptx,
+                  const BatchedBackend::Figures& machine) {
+    ptx_.functions += ptx.functions;
+    ptx_.seconds += ptx.seconds;
+    machine_.functions += machine.functions;
+    machine_.seconds += machine.seconds;
+    machine_.most_registers =
+        std::max(machine_.most_registers, machine.most_registers);
+    machine_.most_frame_bytes =
+        std::max(machine_.most_frame_bytes, machine.most_frame_bytes);
+    machine_.most_shared_bytes =
+        std::max(machine_.most_shared_bytes, machine.most_shared_bytes);
+  }
+  void TearDown() override {
+    std::cout << ptx_.functions << " functions to PTX, "
+              << 1e3 * ptx_.seconds / static_cast<double>(ptx_.functions)
+              << " ms each; " << machine_.functions << " to machine code, "
+              << 1e3 * machine_.seconds /
+                     static_cast<double>(machine_.functions)
+              << " ms each, at most " << machine_.most_registers
+              << " registers, " << machine_.most_frame_bytes
+              << " bytes of a frame, " << machine_.most_shared_bytes
+              << " bytes of shared memory\n";
+  }
+
+ private:
+  static inline BatchedBackend::Figures ptx_, machine_;
+};
+const auto* const figures = ::testing::AddGlobalTestEnvironment(new Figures);
+
 class CasesTest : public ::testing::TestWithParam<Op> {};
 
 TEST_P(CasesTest, AreWithinTheirBounds) {
   const Op op = GetParam();
   BatchedBackend cuda;
   const Backend* const backends[] = {&cuda};
+  BatchedBackend machine;
+  const Backend* const machines[] = {&machine};
   CompileOptions options;
   options.target = "cuda";
   const auto computes = [&](DType) { return true; };
@@ -87,11 +133,27 @@ TEST_P(CasesTest, AreWithinTheirBounds) {
         one.graphs.push_back(*std::move(graph));
       }
     }
+    // Of one dtype machine code for each architecture.
+    if (dtype != Info(op).dtypes.back() && dtype != DType::kF16) continue;
+    for (const Compiled& one : all) {
+      if (one.dtype != Name(dtype)) continue;
+      for (const std::string_view kernel : {kLoops, kTiles, kTensorTiles}) {
+        machine.set_preferred(kernel);
+        const auto graph = Compile(one.c.graph, options, machines);
+        ASSERT_TRUE(graph.ok()) << graph.status();
+      }
+    }
   }
+  constexpr Architecture kArchitectures[] = {
+      {8, 0}, {9, 0, true}, {10, 0, true}};
+  const Status checked = machine.CheckMachineCode(kArchitectures);
+  EXPECT_TRUE(checked.ok()) << checked;
   const Status compiled = cuda.CompileKernels();
   ASSERT_TRUE(compiled.ok()) << compiled;
+  Figures::Add(cuda.figures(), machine.figures());
   for (const Compiled& one : all) {
     for (size_t w = 0; w < ways.size(); ++w) {
+      if (w > 0 && SameKernels(one.graphs[w], one.graphs[0])) continue;
       SCOPED_TRACE(
           StrCat(one.dtype, ", ", ways[w].name, "\n", Print(one.c.graph)));
       const StatusOr<std::vector<Literal>> actual =

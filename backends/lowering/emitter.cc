@@ -43,8 +43,10 @@ Emitter::Emitter(const Scope& scope, EmitShared* shared)
           },
           &draft_) {
   for (size_t k = 0; k < scope.kernels.size(); ++k) {
-    for (const ValueId output : scope.kernels[k].built.outputs) {
-      maker_[output.value()] = static_cast<int>(k);
+    const BuiltRegion& built = scope.kernels[k].built;
+    for (size_t i = 0; i < built.outputs.size(); ++i) {
+      if (!built.region.outputs[i].layout.is_row_major()) continue;
+      maker_[built.outputs[i].value()] = static_cast<int>(k);
     }
   }
 }
@@ -81,7 +83,15 @@ void Emitter::MarkDerived() {
   };
   for (const ScopeKernel& kernel : scope_.kernels) {
     if (kernel.site.prepare) continue;
-    for (const ValueId input : kernel.built.inputs) mark(input);
+    const BuiltRegion& built = kernel.built;
+    for (size_t i = 0; i < built.inputs.size(); ++i) {
+      const Layout& layout = built.region.inputs[i].layout;
+      if (layout.is_row_major()) {
+        mark(built.inputs[i]);
+      } else {
+        Laid(built.inputs[i], layout).derived = true;
+      }
+    }
   }
   for (const auto& [node, bodies] : scope_.bodies) {
     for (const ValueId operand : graph_.operands(node)) mark(operand);
@@ -185,22 +195,64 @@ Status Emitter::EnsureSizes(std::span<const Dim> symbols) {
 
 StatusOr<SlotId> Emitter::In(ValueId value, PoolId pool, bool prepare) {
   ENCORE_RETURN_IF_ERROR(Ensure(value));
-  const SlotId slot = draft_.slot(value);
+  return SlotIn(draft_.slot(value), graph_.type(value), pool, prepare);
+}
+
+SlotId Emitter::SlotIn(SlotId slot, const TensorType& type, PoolId pool,
+                       bool prepare) {
   if (draft_.info(slot).pool == pool) return slot;
   const bool weight = draft_.IsWeight(slot);
   auto& copies = weight ? shared_->copied_weights : copies_;
   const auto key = std::pair(slot, pool);
   if (const auto it = copies.find(key); it != copies.end()) return it->second;
-  const SlotId copy =
-      draft_.NewSlot(weight ? SlotRole::kDerived : SlotRole::kTemporary,
-                     graph_.type(value), pool);
-  // Blocks are copied with their padding.
-  shared_->graph->slots[copy.value()].bytes = draft_.info(slot).bytes;
+  const SlotId copy = draft_.NewSlot(
+      weight ? SlotRole::kDerived : SlotRole::kTemporary, type, pool);
   copies.emplace(key, copy);
   std::vector<Step>& steps =
       weight || prepare ? shared_->prepare : draft_.steps();
   steps.push_back({runtime::Copy{slot, copy}, {}});
   return copy;
+}
+
+Emitter::LaidSlot& Emitter::Laid(ValueId value, const Layout& layout) {
+  std::vector<LaidSlot>& slots = laid_[value];
+  const auto known = std::ranges::find(slots, layout, &LaidSlot::layout);
+  return known != slots.end() ? *known : slots.emplace_back(layout);
+}
+
+StatusOr<SlotId> Emitter::ReadOf(const ScopeKernel& kernel, size_t input) {
+  const PoolId pool = shared_->pools[kernel.site.backend];
+  const ValueId value = kernel.built.inputs[input];
+  const Layout& layout = kernel.built.region.inputs[input].layout;
+  if (layout.is_row_major()) return In(value, pool, kernel.site.prepare);
+  const SlotId slot = Laid(value, layout).slot;
+  ENCORE_CHECK(slot.valid()) << "a kernel before the one that it reads from";
+  return SlotIn(slot, draft_.info(slot).type, pool, kernel.site.prepare);
+}
+
+StatusOr<SlotId> Emitter::WriteOf(const ScopeKernel& kernel, size_t output) {
+  const PoolId pool = shared_->pools[kernel.site.backend];
+  const ValueId value = kernel.built.outputs[output];
+  const Operand& operand = kernel.built.region.outputs[output];
+  const auto role = [&](bool derived) {
+    return kernel.site.prepare && derived ? SlotRole::kDerived
+                                          : SlotRole::kTemporary;
+  };
+  if (operand.layout.is_row_major()) {
+    SlotId& slot = draft_.slot(value);
+    if (!slot.valid()) {
+      slot = draft_.NewSlot(role(derived_[value.value()]), graph_.type(value),
+                            pool);
+    }
+    return slot;
+  }
+  LaidSlot& laid = Laid(value, operand.layout);
+  if (laid.slot.valid()) return InternalError("two kernels make one value");
+  const Dim bytes = MemoryBytes(operand.dtype, operand.dims, operand.layout)
+                        .Substitute(kernel.built.args);
+  laid.slot =
+      draft_.NewSlot(role(laid.derived), {DType::kU8, Shape({bytes})}, pool);
+  return laid.slot;
 }
 
 SlotId Emitter::Packed(SlotId input, const PackedInput& packed,
@@ -232,8 +284,8 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
   runtime::Launch launch;
   launch.binary = shared_->table.binary(kernel.kernel);
   launch.device = shared_->devices[kernel.site.backend];
-  for (const ValueId input : kernel.built.inputs) {
-    ENCORE_ASSIGN_OR_RETURN(const SlotId slot, In(input, pool, prepare));
+  for (size_t i = 0; i < kernel.built.inputs.size(); ++i) {
+    ENCORE_ASSIGN_OR_RETURN(const SlotId slot, ReadOf(kernel, i));
     launch.reads.push_back(slot);
   }
   for (size_t i = 0; i < compiled.packed.size(); ++i) {
@@ -242,22 +294,7 @@ Status Emitter::EmitKernel(const ScopeKernel& kernel) {
                   shared_->table.packer(kernel.kernel, i), kernel);
   }
   for (size_t i = 0; i < kernel.built.outputs.size(); ++i) {
-    const ValueId output = kernel.built.outputs[i];
-    const Operand& operand = kernel.built.region.outputs[i];
-    SlotId& slot = draft_.slot(output);
-    if (slot.valid() && !operand.layout.is_row_major()) {
-      return InternalError("a kernel writes an output in a layout of its own");
-    }
-    if (!slot.valid()) {
-      const bool derived = prepare && derived_[output.value()];
-      slot = draft_.NewSlot(derived ? SlotRole::kDerived : SlotRole::kTemporary,
-                            graph_.type(output), pool);
-      if (!operand.layout.blocks.empty()) {
-        shared_->graph->slots[slot.value()].bytes =
-            MemoryBytes(operand.dtype, operand.dims, operand.layout)
-                .Substitute(kernel.built.args);
-      }
-    }
+    ENCORE_ASSIGN_OR_RETURN(const SlotId slot, WriteOf(kernel, i));
     launch.writes.push_back(slot);
   }
   if (!(compiled.scratch == Dim(0))) {

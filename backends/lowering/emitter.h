@@ -12,6 +12,8 @@
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/plan_draft.h"
 #include "encore/backends/lowering/scope.h"
+#include "encore/backends/lowering/scope_kernel.h"
+#include "encore/backends/region/layout.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/graph/symbol_definitions.h"
 #include "encore/ir/support/status.h"
@@ -41,6 +43,9 @@ class Emitter {
   // --- Values.
   // The value's slot in `pool`, copied there if need be.
   StatusOr<SlotId> In(ValueId value, runtime::PoolId pool, bool prepare);
+  // The same of a slot with a value of that type.
+  SlotId SlotIn(SlotId slot, const TensorType& type, runtime::PoolId pool,
+                bool prepare);
   // Gives `value`, which no kernel makes, a slot: a constant, a view, or a
   // result of control flow.
   Status Ensure(ValueId value);
@@ -59,6 +64,9 @@ class Emitter {
 
   // --- Kernels.
   Status EmitKernel(const ScopeKernel& kernel);
+  // Where the kernel reads its input, or writes its output, of that number.
+  StatusOr<SlotId> ReadOf(const ScopeKernel& kernel, size_t input);
+  StatusOr<SlotId> WriteOf(const ScopeKernel& kernel, size_t output);
   // The input in the kernel's own form.
   SlotId Packed(SlotId input, const PackedInput& packed,
                 runtime::KernelBinaryId packer, const ScopeKernel& kernel);
@@ -80,8 +88,17 @@ class Emitter {
   const Graph& graph_;
   EmitShared* shared_;
   PlanDraft draft_;
+  // The slot of a value in a layout other than row-major, of opaque bytes.
+  struct LaidSlot {
+    Layout layout;
+    SlotId slot;  // once a kernel wrote it
+    bool derived = false;
+  };
+  LaidSlot& Laid(ValueId value, const Layout& layout);
+
   std::vector<int> maker_;     // by value: number of the kernel
   std::vector<bool> derived_;  // by value
+  std::map<ValueId, std::vector<LaidSlot>> laid_;
   std::vector<bool>
       claimed_;  // by output: a kernel writes it where it is to be
   SymbolDefinitions definitions_;

@@ -14,14 +14,16 @@
 namespace encore::backends {
 
 // Of a whole graph: the sum of its kernels, as greedy fusion cuts them and the
-// backends estimate them; those of the prepare plan spread over
+// backends estimate them, row-major; those of the prepare plan spread over
 // kLaunchesPerLoad runs, bodies once. Of a node: by rates (RooflineCosts).
 //
-// `placement` and `options` outlive this. Thread-safe.
+// `placement` outlives this. Thread-safe.
 class GraphCosts : public opt::Costs {
  public:
   GraphCosts(const Placement& placement, const CompileOptions& options)
-      : placement_(placement), options_(options) {}
+      : placement_(placement), options_(options) {
+    options_.optimizer = Optimizer::kGreedy;
+  }
 
   std::optional<double> NodeSeconds(
       const opt::CostedNode& node) const override {
@@ -34,7 +36,7 @@ class GraphCosts : public opt::Costs {
 
  private:
   const Placement& placement_;
-  const CompileOptions& options_;
+  CompileOptions options_;
   const opt::RooflineCosts roofline_;
 };
 

@@ -52,8 +52,9 @@ KernelTable::RequestKey KernelTable::KeyOf(const Region& region,
   return key;
 }
 
-const std::vector<Candidate>& KernelTable::Candidates(
-    const RequestKey& key, const KernelRequest& request, int backend) {
+const KernelTable::Answer& KernelTable::Ask(const RequestKey& key,
+                                            const KernelRequest& request,
+                                            int backend) {
   const auto known = answers_.find(key);
   if (known != answers_.end()) return known->second;
   if (answer_bytes_ + key.size() > kMostAnswerBytes) {
@@ -61,24 +62,42 @@ const std::vector<Candidate>& KernelTable::Candidates(
     answer_bytes_ = 0;
   }
   answer_bytes_ += key.size();
-  std::vector<Candidate> candidates =
-      placement_.backends[backend]->Candidates(request, options_);
-  // Those compute another region: this one in their layouts.
-  std::erase_if(candidates, [](const Candidate& candidate) {
-    return !candidate.inputs.empty() || !candidate.outputs.empty();
-  });
-  return answers_.emplace(key, std::move(candidates)).first->second;
+  Answer answer;
+  for (Candidate& candidate :
+       placement_.backends[backend]->Candidates(request, options_)) {
+    const bool relaid = !candidate.inputs.empty() || !candidate.outputs.empty();
+    (relaid ? answer.relaid : answer.candidates)
+        .push_back(std::move(candidate));
+  }
+  return answers_.emplace(key, std::move(answer)).first->second;
+}
+
+const KernelTable::Answer& KernelTable::Ask(const BuiltRegion& built,
+                                            const std::vector<bool>& weights,
+                                            int backend) {
+  const std::vector<Symbol> symbols = SymbolsOf(built);
+  return Ask(KeyOf(built.region, weights, symbols, backend),
+             {&built.region, weights, symbols}, backend);
 }
 
 std::optional<double> KernelTable::Seconds(const BuiltRegion& built,
                                            const std::vector<bool>& weights,
                                            int backend) {
-  const std::vector<Symbol> symbols = SymbolsOf(built);
-  const std::vector<Candidate>& candidates =
-      Candidates(KeyOf(built.region, weights, symbols, backend),
-                 {&built.region, weights, symbols}, backend);
-  if (candidates.empty()) return std::nullopt;
-  return candidates[0].seconds;
+  const Answer& answer = Ask(built, weights, backend);
+  if (answer.candidates.empty()) return std::nullopt;
+  return answer.candidates[0].seconds;
+}
+
+std::optional<double> KernelTable::SecondsWithLoad(
+    const BuiltRegion& built, const std::vector<bool>& weights, int backend) {
+  const Answer& answer = Ask(built, weights, backend);
+  if (answer.candidates.empty()) return std::nullopt;
+  return backends::SecondsWithLoad(answer.candidates[0]);
+}
+
+std::vector<Candidate> KernelTable::InOtherLayouts(
+    const BuiltRegion& built, const std::vector<bool>& weights, int backend) {
+  return Ask(built, weights, backend).relaid;
 }
 
 std::optional<int> KernelTable::Add(const BuiltRegion& built,
@@ -91,7 +110,7 @@ std::optional<int> KernelTable::Add(const BuiltRegion& built,
     return it->second;
   }
   std::vector<Candidate> candidates =
-      Candidates(key, {&built.region, weights, symbols}, backend);
+      Ask(key, {&built.region, weights, symbols}, backend).candidates;
   if (candidates.empty()) return std::nullopt;
   auto entry = std::make_unique<Entry>();
   entry->region = built.region;

@@ -31,6 +31,16 @@ class KernelTable {
   std::optional<double> Seconds(const BuiltRegion& built,
                                 const std::vector<bool>& weights, int backend);
 
+  // The same with what a load costs each of its launches.
+  std::optional<double> SecondsWithLoad(const BuiltRegion& built,
+                                        const std::vector<bool>& weights,
+                                        int backend);
+
+  // The candidates that ask for layouts of their own (Candidate::inputs).
+  std::vector<Candidate> InOtherLayouts(const BuiltRegion& built,
+                                        const std::vector<bool>& weights,
+                                        int backend);
+
   // The number of the kernel for that region, the same for equal ones. Nothing
   // where the backend has none.
   std::optional<int> Add(const BuiltRegion& built,
@@ -85,11 +95,16 @@ class KernelTable {
                           std::span<const Symbol> symbols, int backend);
 
   std::vector<Symbol> SymbolsOf(const BuiltRegion& built) const;
-  // The backend's candidates for that request, whose key is `key`. Valid until
-  // the next call.
-  const std::vector<Candidate>& Candidates(const RequestKey& key,
-                                           const KernelRequest& request,
-                                           int backend);
+  // What a backend has for a request.
+  struct Answer {
+    std::vector<Candidate> candidates;  // of the region as it is
+    std::vector<Candidate> relaid;      // of the region in other layouts
+  };
+  // For the request whose key is `key`. Valid until the next call.
+  const Answer& Ask(const RequestKey& key, const KernelRequest& request,
+                    int backend);
+  const Answer& Ask(const BuiltRegion& built, const std::vector<bool>& weights,
+                    int backend);
   // Entries with a choice that nothing in `store` decides; the others are
   // chosen.
   std::vector<Entry*> ChooseKnown(ArtifactStore* store);
@@ -107,7 +122,7 @@ class KernelTable {
   std::map<RequestKey, int> numbers_;
   // What backends answered, as fusion asks for the regions of repeated blocks,
   // and of all that it tries, again; at most kMostAnswerBytes of keys.
-  std::map<RequestKey, std::vector<Candidate>> answers_;
+  std::map<RequestKey, Answer> answers_;
   size_t answer_bytes_ = 0;
   std::map<std::string, runtime::KernelBinaryId> packers_;
 };

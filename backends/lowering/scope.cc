@@ -4,7 +4,11 @@
 #include <set>
 #include <span>
 
+#include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/layouts.h"
+#include "encore/backends/region/build.h"
 #include "encore/ir/graph/stencil.h"
+#include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -68,17 +72,6 @@ std::vector<bool> BodyWeights(const Graph& graph, NodeId node,
   return known;
 }
 
-// Inputs that the prepare plan can give the kernel in a form of its own; what
-// runs in the prepare plan itself has none.
-std::vector<bool> WeightInputs(const std::vector<bool>& weights,
-                               const BuiltRegion& built, KernelSite site) {
-  std::vector<bool> inputs;
-  for (const ValueId input : built.inputs) {
-    inputs.push_back(!site.prepare && weights[input.value()]);
-  }
-  return inputs;
-}
-
 Status Unsupported(const Graph& graph, NodeId node, const Backend& backend) {
   const TensorType& type = graph.type(graph.result(node));
   return InvalidArgumentError(StrCat("node ", node.value(), " (origin ",
@@ -130,29 +123,39 @@ std::vector<uint32_t> OriginsOf(const Graph& graph,
   return failing;
 }
 
-// `known`: by value, whether it depends on weights only.
+// Those of `nodes`, as one region; its layouts and number come later.
 StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
-                                 KernelSite site,
-                                 const std::vector<bool>& known,
-                                 const Placement& placement,
-                                 KernelTable* table) {
+                                 KernelSite site, const Placement& placement) {
   std::optional<BuiltRegion> built =
       BuildRegion(graph, group.nodes, group.outputs);
-  const NodeId root = group.nodes.back();
+  if (!built.has_value()) {
+    return Unsupported(graph, group.nodes.back(),
+                       *placement.backends[site.backend]);
+  }
   ScopeKernel kernel;
   kernel.site = site;
-  const std::optional<int> number =
-      built.has_value()
-          ? table->Add(*built, WeightInputs(known, *built, site), site.backend)
-          : std::nullopt;
-  if (!number.has_value()) {
-    return Unsupported(graph, root, *placement.backends[site.backend]);
-  }
   kernel.built = *std::move(built);
-  kernel.kernel = *number;
   kernel.nodes = group.nodes;
   kernel.origins = OriginsOf(graph, group.nodes);
   return kernel;
+}
+
+// Gives the kernels of `scope` their numbers in `table`.
+Status AddKernels(const Placement& placement, KernelTable* table,
+                  Scope* scope) {
+  for (ScopeKernel& kernel : scope->kernels) {
+    const std::vector<bool> weights =
+        WeightInputs(scope->weights, kernel.built, kernel.site);
+    const std::optional<int> number =
+        table->Add(kernel.built, weights, kernel.site.backend);
+    if (!number.has_value()) {
+      ENCORE_CHECK(!kernel.nodes.empty()) << "a copy without a kernel";
+      return Unsupported(*scope->graph, kernel.nodes.back(),
+                         *placement.backends[kernel.site.backend]);
+    }
+    kernel.kernel = *number;
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -297,9 +300,14 @@ StatusOr<Scope> MakeScope(const Graph& graph,
     ENCORE_ASSIGN_OR_RETURN(
         ScopeKernel kernel,
         MakeKernel(graph, group, *context.sites[group.nodes.back().value()],
-                   scope.weights, placement, table));
+                   placement));
     scope.kernels.push_back(std::move(kernel));
   }
+  if (options.optimizer == Optimizer::kEGraph) {
+    ENCORE_RETURN_IF_ERROR(
+        ChooseLayouts(graph, scope.weights, table, &scope.kernels));
+  }
+  ENCORE_RETURN_IF_ERROR(AddKernels(placement, table, &scope));
   return scope;
 }
 

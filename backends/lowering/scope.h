@@ -6,23 +6,14 @@
 #include <map>
 #include <vector>
 
-#include "encore/backends/lowering/fusion.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
+#include "encore/backends/lowering/scope_kernel.h"
 #include "encore/backends/options.h"
-#include "encore/backends/region/build.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends {
-
-struct ScopeKernel {
-  BuiltRegion built;
-  KernelSite site;
-  int kernel = 0;             // in the KernelTable
-  std::vector<NodeId> nodes;  // ascending
-  std::vector<uint32_t> origins;
-};
 
 struct Scope {
   const Graph* graph = nullptr;

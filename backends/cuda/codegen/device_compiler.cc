@@ -91,10 +91,10 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  Status Compile(const std::string& source, const Architecture& architecture) {
+  Status Compile(const std::string& source, const std::string& architecture) {
     ENCORE_RETURN_IF_ERROR(ToStatus(nvrtc_.CreateProgram(
         &program_, source.c_str(), "kernels.cu", 0, nullptr, nullptr)));
-    const std::string target = StrCat("-arch=", Name(architecture));
+    const std::string target = StrCat("-arch=", architecture);
     // minimal: without the declarations of textures, half headers and the like.
     const char* const options[] = {target.c_str(), "-minimal", "-std=c++17",
                                    "-diag-suppress=177",
@@ -145,10 +145,13 @@ const std::string& NvrtcVersion() {
 uint32_t NvrtcDriver() { return kMajor * 1000 + kMinor * 10; }
 
 StatusOr<DeviceCode> CompileDeviceCode(const std::string& source,
-                                       const Architecture& architecture) {
+                                       const Architecture& architecture,
+                                       bool ptx_only) {
   ENCORE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, Library());
   Program program(*nvrtc);
-  ENCORE_RETURN_IF_ERROR(program.Compile(source, architecture));
+  std::string name = Name(architecture);
+  if (ptx_only) name = StrCat("compute_", name.substr(name.find('_') + 1));
+  ENCORE_RETURN_IF_ERROR(program.Compile(source, name));
   DeviceCode code;
   ENCORE_ASSIGN_OR_RETURN(std::string ptx,
                           program.Text(nvrtc->GetPTXSize, nvrtc->GetPTX));
@@ -157,6 +160,7 @@ StatusOr<DeviceCode> CompileDeviceCode(const std::string& source,
       std::string log,
       program.Text(nvrtc->GetProgramLogSize, nvrtc->GetProgramLog));
   code.log = Unterminated(std::move(log));
+  if (ptx_only) return code;
   ENCORE_ASSIGN_OR_RETURN(const std::string cubin,
                           program.Text(nvrtc->GetCUBINSize, nvrtc->GetCUBIN));
   const auto bytes = std::as_bytes(std::span(cubin));

@@ -29,12 +29,13 @@ struct DeviceCode {
   std::string log;  // warnings
 };
 
-// `source` for `architecture`, whose cubin comes with the PTX of the virtual
-// architecture of that name. NotFound says where the library belongs,
-// FailedPrecondition what is wrong with the one that is there, Internal what
-// the compiler says of the source. Thread-safe.
+// `source` for `architecture`: the PTX of the virtual architecture of that name
+// and, unless `ptx_only`, a cubin of the real one. NotFound says where the
+// library belongs, FailedPrecondition what is wrong with the one that is there,
+// Internal what the compiler says of the source. Thread-safe.
 StatusOr<DeviceCode> CompileDeviceCode(const std::string& source,
-                                       const Architecture& architecture);
+                                       const Architecture& architecture,
+                                       bool ptx_only = false);
 
 }  // namespace encore::backends::cuda
 

@@ -9,6 +9,14 @@
 
 namespace encore::backends::cuda {
 
+namespace {
+
+bool Contains(const std::vector<uint32_t>& list, uint32_t value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+}  // namespace
+
 DType ResultType(const Region& region, uint32_t stage) {
   const Stage& of = region.stages[stage];
   return of.kind == Stage::Kind::kMap ? region.expr(of.value).dtype : of.dtype;
@@ -175,6 +183,11 @@ void ExprEmitter::EmitStores(uint32_t stage) {
 void ExprEmitter::EmitStore(uint32_t stage, size_t number) {
   const Store& store = region_.stages[stage].stores[number];
   const DType dtype = region_.outputs[store.output].dtype;
+  if (vectors_ != nullptr && vectors_->stores[number]) {
+    StrAppend(&out_, "st_", dtype, "(y", number, ", w, (", CType(dtype), ")",
+              NameOf(store.value), ");\n");
+    return;
+  }
   out_ += "{\n";
   const Place place = PlaceOf(flat_.stores[stage][number], "store");
   if (!place.condition.empty()) StrAppend(&out_, "if (", place.condition, ") ");
@@ -204,6 +217,8 @@ std::string ExprEmitter::LoadCode(uint32_t number, const Expr& expr,
     const std::string name = StrCat(access.number, "_", access.component);
     value = context_.plan->results[access.number] == Storage::kRegister
                 ? StrCat("s", name)
+            : context_.plan->results[access.number] == Storage::kLane
+                ? StrCat("b", name, "[i]")
                 : StrCat("b", name, "[", place.address, "]");
   }
   if (place.condition.empty()) return value;
@@ -244,7 +259,23 @@ void ExprEmitter::DeclareOne(uint32_t id) {
       code = DimCode(expr.dim);
       break;
     case Expr::Kind::kLoad:
+      if (vectors_ != nullptr && Contains(vectors_->loads, id)) {
+        code = StrCat("ld_", expr.dtype, "(x", id, ", w)");
+        break;
+      }
+      if (Contains(tiled_, id)) {
+        code = StrCat("ld_", expr.dtype, "(x", id, "[lane], g)");
+        break;
+      }
+      if (in_row_ && Contains(filled_, id)) {
+        code = StrCat("c", id, "[i]");
+        break;
+      }
       code = LoadCode(expr.number, expr, id);
+      if (in_row_ && Contains(kept_, id)) {
+        filled_.push_back(id);
+        code = StrCat("c", id, "[i] = ", code);
+      }
       break;
     case Expr::Kind::kOp: {
       std::vector<std::string> operands;

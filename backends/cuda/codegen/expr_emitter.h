@@ -7,10 +7,11 @@
 #ifndef ENCORE_BACKENDS_CUDA_CODEGEN_EXPR_EMITTER_H_
 #define ENCORE_BACKENDS_CUDA_CODEGEN_EXPR_EMITTER_H_
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/cuda/codegen/dependences.h"
@@ -59,6 +60,11 @@ class ExprEmitter {
   std::string Count(std::span<const uint32_t> variables) const;
 
   std::string NameOf(ExprId id) const;
+  // Whether the expression depends on one of the variables.
+  bool DependsOn(ExprId id, std::span<const uint32_t> variables) const {
+    return std::ranges::any_of(variables,
+                               [&](uint32_t v) { return depends_.On(id, v); });
+  }
   // offset + sum of coefficient * variable.
   std::string AffineCode(const Affine& affine) const;
   // The place of an access: declares what it takes. `condition` is empty where
@@ -69,6 +75,21 @@ class ExprEmitter {
   Place PlaceOf(const FlatAccess& access, std::string_view prefix);
 
   std::string SizeCode(const Size& size) const;
+
+  // From here on lanes keep `loads`, which stages declare at the steps i of a
+  // row, in arrays c<k>, that have been declared: the first to declare one
+  // fills it.
+  void KeepLoads(std::vector<uint32_t> loads) { kept_ = std::move(loads); }
+  // Whether what is declared from here on is in steps of the row.
+  void set_in_row(bool in_row) { in_row_ = in_row; }
+
+  // From here on `vectors` are in arrays: x<k> of the loads, y<k> of the
+  // stores, of which w is the current point.
+  void UseVectors(const VectorPlan* vectors) { vectors_ = vectors; }
+
+  // From here on `loads` are in arrays x<k> of shared memory, which hold that
+  // of the current point at [lane][g].
+  void UseTiles(std::vector<uint32_t> loads) { tiled_ = std::move(loads); }
 
   // The stores of `stage` at the current point, where it is evaluated.
   void EmitStores(uint32_t stage);
@@ -90,6 +111,11 @@ class ExprEmitter {
     std::vector<uint32_t> declared, variables;
   };
   std::vector<Scope> scopes_;
+  // Expressions that are kept, and those that have been filled.
+  std::vector<uint32_t> kept_, filled_;
+  std::vector<uint32_t> tiled_;
+  bool in_row_ = false;
+  const VectorPlan* vectors_ = nullptr;
 };
 
 }  // namespace encore::backends::cuda

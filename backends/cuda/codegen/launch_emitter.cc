@@ -37,27 +37,37 @@ void LaunchEmitter::EmitPoint() {
                 launch_.threads, " + threadIdx.x;\n");
       break;
     case Team::kWarp:
-      StrAppend(&out_, "const ", type, " point = (", type, ")blockIdx.x * ",
+      StrAppend(&out_, "const ", type, " team = (", type, ")blockIdx.x * ",
                 launch_.teams_of_block(),
                 " + threadIdx.x / 32;\nconst int lane = threadIdx.x % 32;\n");
       break;
     case Team::kBlock:
-      StrAppend(&out_, "const ", type, " point = (", type,
+      StrAppend(&out_, "const ", type, " team = (", type,
                 ")blockIdx.x;\nconst int lane = threadIdx.x;\n");
       break;
+  }
+  if (HasLanes()) {
+    const int pieces = launch_.pieces();
+    StrAppend(&out_, "const ", type, " point = team / ", pieces,
+              ", piece = team % ", pieces, ";\n");
   }
   if (launch_.team != Team::kBlock) {
     StrAppend(&out_, "if (point >= ", exprs_.Count(launch_.points),
               ") return;\n");
   }
   exprs_.DeclareVariables(launch_.points, "point");
+  EmitRow();
+}
+
+void LaunchEmitter::EmitRow() {
   Affine row;
   Size stride = 1;
   for (size_t i = flat_.outer.size(); i-- > 0;) {
     row.AddTerm(flat_.outer[i], stride);
     stride *= flat_.extents[flat_.outer[i]];
   }
-  StrAppend(&out_, "const ", type, " row = ", exprs_.AffineCode(row), ";\n");
+  StrAppend(&out_, "const ", context_.index_type(),
+            " row = ", exprs_.AffineCode(row), ";\n");
 }
 
 void LaunchEmitter::EmitArrays() {
@@ -70,6 +80,10 @@ void LaunchEmitter::EmitArrays() {
       const std::string name = StrCat(s, "_", c);
       if (storage == Storage::kRegister) {
         StrAppend(&out_, type, " s", name, ";\n");
+        continue;
+      }
+      if (storage == Storage::kLane) {
+        StrAppend(&out_, type, " b", name, "[", launch_.steps, "];\n");
         continue;
       }
       const std::string size =
@@ -87,7 +101,52 @@ void LaunchEmitter::EmitArrays() {
   }
 }
 
+void LaunchEmitter::EmitVectors() {
+  const VectorPlan& vectors = *launch_.vectors;
+  const std::string_view type = context_.index_type();
+  const uint32_t last = launch_.points.back();
+  StrAppend(&out_, "const ", type, " point = ((", type, ")blockIdx.x * ",
+            launch_.threads, " + threadIdx.x) * ", vectors.width,
+            ";\nif (point >= ", exprs_.Count(launch_.points), ") return;\n");
+  exprs_.DeclareVariables(launch_.points, "point");
+  for (const uint32_t e : vectors.loads) {
+    const Expr& expr = region_.exprs[e];
+    StrAppend(&out_, "mem_", expr.dtype, " x", e, "[", vectors.width,
+              "];\nLoadVector(x", e, ", in",
+              region_.accesses[expr.number].number, " + ",
+              exprs_.AffineCode(flat_.loads[expr.number].address), ");\n");
+  }
+  const std::vector<Store>& stores = region_.stages[0].stores;
+  for (size_t s = 0; s < stores.size(); ++s) {
+    if (!vectors.stores[s]) continue;
+    StrAppend(&out_, "mem_", region_.outputs[stores[s].output].dtype, " y", s,
+              "[", vectors.width, "];\n");
+  }
+  exprs_.OpenScope(std::span(launch_.points).first(launch_.points.size() - 1));
+  exprs_.UseVectors(&vectors);
+  const std::vector<bool> needed = exprs_.NeededBy(0);
+  exprs_.DeclareHere(needed, /*loads=*/true);
+  StrAppend(&out_, "const ", type, " base = v", last,
+            ";\n#pragma unroll\nfor (int w = 0; w < ", vectors.width,
+            "; ++w) {\nconst ", type, " v", last, " = base + w;\n");
+  exprs_.OpenScope(launch_.points);
+  exprs_.Declare(needed);
+  exprs_.EmitStores(0);
+  exprs_.CloseScope();
+  out_ += "}\n";
+  for (size_t s = 0; s < stores.size(); ++s) {
+    if (!vectors.stores[s]) continue;
+    StrAppend(&out_, "StoreVector(out", stores[s].output, " + ",
+              exprs_.AffineCode(flat_.stores[0][s].address), ", y", s, ");\n");
+  }
+  exprs_.CloseScope();
+}
+
 void LaunchEmitter::Emit() {
+  if (launch_.vectors) {
+    EmitVectors();
+    return;
+  }
   EmitPoint();
   exprs_.OpenScope(launch_.points);
   EmitArrays();
@@ -100,6 +159,12 @@ void LaunchEmitter::Emit() {
                 DimCode(flat_.result_sizes[s].dim()), ";\n");
     }
   }
+  const std::vector<uint32_t> kept = LoadsOfRow();
+  for (const uint32_t e : kept) {
+    StrAppend(&out_, CType(region_.exprs[e].dtype), " c", e, "[", launch_.steps,
+              "];\n");
+  }
+  exprs_.KeepLoads(kept);
   for (size_t i = 0; i < launch_.stages.size(); ++i) {
     EmitStage(launch_.stages[i], i + 1 == launch_.stages.size());
   }
@@ -119,22 +184,61 @@ void LaunchEmitter::EmitStage(const StagePlan& stage, bool last) {
       EmitScan(stage);
       break;
   }
-  const bool scalar =
-      context_.plan->results[stage.stage] == Storage::kRegister &&
+  const Storage storage = context_.plan->results[stage.stage];
+  const bool own =
+      (storage == Storage::kRegister || storage == Storage::kLane) &&
       of.stores.empty();
-  if (!last && !scalar) Barrier();
+  if (!last && !own) Barrier();
 }
 
-void LaunchEmitter::OpenShared(std::span<const uint32_t> variables,
-                               std::string_view counter, std::string_view begin,
-                               int step, const std::vector<bool>& needed) {
+void LaunchEmitter::OpenShared(const StagePlan& stage,
+                               std::span<const uint32_t> variables,
+                               std::string_view counter,
+                               const std::vector<bool>& needed) {
   exprs_.DeclareHere(needed, !MayBeEmpty(variables));
-  StrAppend(&out_, "for (", context_.index_type(), " ", counter, " = ", begin,
-            "; ", counter, " < ", exprs_.Count(variables), "; ", counter,
-            " += ", step, ") {\n");
+  const std::string_view type = context_.index_type();
+  const std::string count = exprs_.Count(variables);
+  if (stage.in_row) {
+    StrAppend(&out_, "#pragma unroll\nfor (int i = 0; i < ", launch_.steps,
+              "; ++i) {\nconst ", type, " ", counter, " = lane + i * ",
+              launch_.lanes(), ";\nif (", counter, " >= ", count,
+              ") continue;\n");
+    exprs_.set_in_row(true);
+  } else {
+    std::string begin = "lane", end = count;
+    if (launch_.pieces() > 1) {
+      // Of this piece.
+      const int round = launch_.pieces() * launch_.lanes();
+      const std::string each = StrCat("((", count, " + ", round - 1, ") / ",
+                                      round, " * ", launch_.lanes(), ")");
+      StrAppend(&begin, " + piece * ", each);
+      end = StrCat("min(", count, ", (piece + 1) * ", each, ")");
+    }
+    StrAppend(&out_, "for (", type, " ", counter, " = ", begin, "; ", counter,
+              " < ", end, "; ", counter, " += ", launch_.lanes(), ") {\n");
+  }
   exprs_.DeclareVariables(variables, counter);
   exprs_.OpenScope(variables);
   ++open_;
+}
+
+std::vector<uint32_t> LaunchEmitter::LoadsOfRow() const {
+  std::vector<int> users(region_.exprs.size());
+  for (const StagePlan& stage : launch_.stages) {
+    if (!stage.in_row) continue;
+    const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
+    for (size_t e = 0; e < needed.size(); ++e) users[e] += needed[e];
+  }
+  std::vector<uint32_t> loads;
+  for (uint32_t e = 0; e < users.size(); ++e) {
+    const Expr& expr = region_.exprs[e];
+    if (users[e] < 2 || expr.kind != Expr::Kind::kLoad ||
+        region_.accesses[expr.number].source != Access::Source::kInput) {
+      continue;
+    }
+    if (exprs_.DependsOn(ExprId(e), launch_.row)) loads.push_back(e);
+  }
+  return loads;
 }
 
 void LaunchEmitter::OpenSerial(uint32_t variable,
@@ -151,7 +255,7 @@ void LaunchEmitter::OpenSerial(uint32_t variable,
 void LaunchEmitter::OpenLoops(const StagePlan& stage,
                               const std::vector<bool>& needed) {
   if (!stage.spread.empty()) {
-    OpenShared(stage.spread, "l", "lane", launch_.lanes(), needed);
+    OpenShared(stage, stage.spread, "l", needed);
   }
   for (const uint32_t v : stage.serial) OpenSerial(v, needed);
 }
@@ -161,6 +265,7 @@ void LaunchEmitter::CloseLoops() {
     out_ += "}\n";
     exprs_.CloseScope();
   }
+  exprs_.set_in_row(false);
 }
 
 void LaunchEmitter::Keep(uint32_t stage, int c, std::string_view value) {
@@ -171,8 +276,10 @@ void LaunchEmitter::Keep(uint32_t stage, int c, std::string_view value) {
     StrAppend(&out_, "s", name, " = ", value, ";\n");
     return;
   }
-  StrAppend(&out_, "b", name, "[", exprs_.AffineCode(flat_.results[stage]),
-            "] = ", value, ";\n");
+  StrAppend(
+      &out_, "b", name, "[",
+      storage == Storage::kLane ? "i" : exprs_.AffineCode(flat_.results[stage]),
+      "] = ", value, ";\n");
 }
 
 void LaunchEmitter::EmitMap(const StagePlan& stage) {
@@ -208,7 +315,7 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
   StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity, ";\n");
   std::string order = "0";
   if (shares) {
-    OpenShared(reduced, "r", "lane", launch_.lanes(), needed);
+    OpenShared(stage, reduced, "r", needed);
     order = "r";
   } else {
     Affine number;
@@ -226,6 +333,7 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
     out_ += "}\n";
     exprs_.CloseScope();
   }
+  exprs_.set_in_row(false);
   if (!shares) return;
   if (launch_.team == Team::kWarp) {
     StrAppend(&out_, acc, " = WarpReduce(", acc, ", lane);\n");
@@ -237,10 +345,20 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
 }
 
 void LaunchEmitter::EmitReduce(const StagePlan& stage) {
-  const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
   const CombinerCode combiner = CombinerOf(region_, stage.stage);
+  if (stage.pieces > 1) {
+    stage.merges ? EmitMerge(stage, combiner) : EmitPieces(stage, combiner);
+    return;
+  }
   OpenLoops(stage, exprs_.NeededBy(stage.stage));
   EmitReduction(stage, combiner);
+  KeepResult(stage, combiner);
+  CloseLoops();
+}
+
+void LaunchEmitter::KeepResult(const StagePlan& stage,
+                               const CombinerCode& combiner) {
+  const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
   const std::string last =
       reduced.empty() ? "1" : exprs_.SizeCode(flat_.extents[reduced.back()]);
   const bool guarded =
@@ -251,7 +369,23 @@ void LaunchEmitter::EmitReduce(const StagePlan& stage) {
     Keep(stage.stage, c, combiner.Result(StrCat("acc", stage.stage), c, last));
   }
   if (guarded) out_ += "}\n";
-  CloseLoops();
+}
+
+void LaunchEmitter::EmitPieces(const StagePlan& stage,
+                               const CombinerCode& combiner) {
+  EmitReduction(stage, combiner);
+  StrAppend(&out_, "if (lane == 0) parts", stage.stage, "[(i64)point * ",
+            stage.pieces, " + piece] = acc", stage.stage, ";\n");
+}
+
+void LaunchEmitter::EmitMerge(const StagePlan& stage,
+                              const CombinerCode& combiner) {
+  const std::string acc = StrCat("acc", stage.stage);
+  StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity,
+            ";\nfor (int part = lane; part < ", stage.pieces, "; part += 32) ",
+            acc, ".Merge(parts", stage.stage, "[(i64)point * ", stage.pieces,
+            " + part]);\n", acc, " = WarpReduce(", acc, ", lane);\n");
+  KeepResult(stage, combiner);
 }
 
 void LaunchEmitter::EmitScan(const StagePlan& stage) {

@@ -24,10 +24,17 @@ class LaunchEmitter {
 
  private:
   void EmitPoint();
+  void EmitRow();
+  // All of a launch whose threads have several points each.
+  void EmitVectors();
   void EmitArrays();
   void EmitStage(const StagePlan& stage, bool last);
   void EmitMap(const StagePlan& stage);
   void EmitReduce(const StagePlan& stage);
+  // The pieces of a reduction, and what they make together.
+  void EmitPieces(const StagePlan& stage, const CombinerCode& combiner);
+  void EmitMerge(const StagePlan& stage, const CombinerCode& combiner);
+  void KeepResult(const StagePlan& stage, const CombinerCode& combiner);
   void EmitScan(const StagePlan& stage);
   void EmitSharedScan(const StagePlan& stage, const CombinerCode& combiner);
   // The combination of all reduced points, as `acc`.
@@ -36,10 +43,12 @@ class LaunchEmitter {
   // Opens loops over the stage's own variables: one over what lanes share, one
   // for each of the rest.
   void OpenLoops(const StagePlan& stage, const std::vector<bool>& needed);
-  // Opens a loop over the points of `variables`, from `begin` in steps.
-  void OpenShared(std::span<const uint32_t> variables, std::string_view counter,
-                  std::string_view begin, int step,
-                  const std::vector<bool>& needed);
+  // Opens a loop over those points of `variables` that are the lane's: in steps
+  // of the row, where the stage is in it.
+  void OpenShared(const StagePlan& stage, std::span<const uint32_t> variables,
+                  std::string_view counter, const std::vector<bool>& needed);
+  // The loads that more than one stage in the row makes.
+  std::vector<uint32_t> LoadsOfRow() const;
   void OpenSerial(uint32_t variable, const std::vector<bool>& needed);
   void CloseLoops();
   // Keeps component `c` of the result of `stage` at the current point.

@@ -37,8 +37,8 @@ std::optional<int64_t> BufferBytes(const FlatRegion& flat, uint32_t s) {
   return int64_t{size} * ComponentCount(stage.combiner) * CTypeBytes(dtype);
 }
 
-// The loads that `stage` makes of inputs.
-std::vector<uint32_t> InputLoads(const FlatRegion& flat, uint32_t s) {
+// The loads that a stage makes.
+std::vector<uint32_t> Loads(const FlatRegion& flat, uint32_t s) {
   const Stage& stage = flat.region->stages[s];
   std::vector<ExprId> roots = {stage.value};
   for (const Store& store : stage.stores) {
@@ -49,8 +49,7 @@ std::vector<uint32_t> InputLoads(const FlatRegion& flat, uint32_t s) {
   std::vector<uint32_t> loads;
   for (size_t e = 0; e < needed.size(); ++e) {
     const Expr& expr = flat.region->exprs[e];
-    if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
-    if (flat.region->accesses[expr.number].source == Access::Source::kInput) {
+    if (needed[e] && expr.kind == Expr::Kind::kLoad) {
       loads.push_back(expr.number);
     }
   }
@@ -63,7 +62,10 @@ bool ReducesAlongMemory(const FlatRegion& flat) {
   double inner = 0, outer = 0;
   for (uint32_t s = 0; s < flat.region->stages.size(); ++s) {
     if (flat.region->stages[s].kind == Stage::Kind::kMap) continue;
-    for (const uint32_t load : InputLoads(flat, s)) {
+    for (const uint32_t load : Loads(flat, s)) {
+      if (flat.region->accesses[load].source != Access::Source::kInput) {
+        continue;
+      }
       double bytes = 1;
       for (const auto& [v, coefficient] : flat.loads[load].address.terms) {
         bytes *= static_cast<double>(flat.extents[v].typical());
@@ -176,10 +178,16 @@ class Planner {
   }
 
   bool WantsSplitting() const {
-    if (unordered_.size() == 1 && flat_.loops[0].empty()) return false;
     if (Typical(flat_, flat_.outer) >= limits_.few_points) return false;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
-      if (Typical(flat_, unordered_[s]) >= limits_.much_work) return true;
+      const Variables& shared =
+          flat_.region->stages[s].kind == Stage::Kind::kReduce &&
+                  flat_.loops[s].empty()
+              ? flat_.reduced[s]
+              : unordered_[s];
+      if (!shared.empty() && Typical(flat_, shared) >= limits_.much_work) {
+        return true;
+      }
     }
     return false;
   }
@@ -190,12 +198,22 @@ class Planner {
     launch.points = flat_.outer;
     launch.team = FusedTeam();
     if (launch.team == Team::kBlock) launch.threads = BlockSize();
-    int64_t shared = 0;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       launch.stages.push_back(Shared(s, flat_.loops[s], launch));
+    }
+    FindRow(&launch);
+    if (launch.team == Team::kThread) {
+      launch.vectors = FindVectors(flat_, limits_.vector_points);
+    }
+    int64_t shared = 0;
+    for (uint32_t s = 0; s < unordered_.size(); ++s) {
       if (!HasResult(flat_, s)) continue;
       if (!HasBuffer(flat_, s)) {
         plan_.results[s] = Storage::kRegister;
+        continue;
+      }
+      if (StaysInLanes(s, launch)) {
+        plan_.results[s] = Storage::kLane;
         continue;
       }
       plan_.results[s] = Storage::kScratch;
@@ -211,6 +229,70 @@ class Planner {
       plan_.results[s] = Storage::kShared;
     }
     plan_.launches.push_back(std::move(launch));
+  }
+
+  // What the lanes of a stage share, if that is all that the stage goes
+  // through.
+  const Variables* SharedBy(const StagePlan& stage) const {
+    if (!stage.serial.empty()) return nullptr;
+    if (stage.shares_reduction) return &flat_.reduced[stage.stage];
+    if (flat_.region->stages[stage.stage].kind != Stage::Kind::kMap) {
+      return nullptr;
+    }
+    return &stage.spread;
+  }
+
+  // The first list that two stages share.
+  void FindRow(LaunchPlan* launch) const {
+    for (const StagePlan& first : launch->stages) {
+      const Variables* row = SharedBy(first);
+      if (row == nullptr || row->empty()) continue;
+      const bool constant = std::ranges::all_of(*row, [&](uint32_t v) {
+        return flat_.extents[v].is_constant() && flat_.extents[v] > 0;
+      });
+      const int64_t steps =
+          (Typical(flat_, *row) + launch->lanes() - 1) / launch->lanes();
+      const int64_t most = launch->team == Team::kWarp ? limits_.warp_steps
+                                                       : limits_.block_steps;
+      if (!constant || launch->lanes() == 1 || steps > most) continue;
+      int count = 0;
+      for (StagePlan& stage : launch->stages) {
+        const Variables* other = SharedBy(stage);
+        count += other != nullptr && *other == *row;
+      }
+      if (count < 2) continue;
+      launch->row = *row;
+      launch->steps = static_cast<int>(steps);
+      for (StagePlan& stage : launch->stages) {
+        const Variables* other = SharedBy(stage);
+        stage.in_row = other != nullptr && *other == launch->row;
+      }
+      return;
+    }
+  }
+
+  // Whether each element of the result of `s` is read only where its own lane
+  // goes through it.
+  bool StaysInLanes(uint32_t s, const LaunchPlan& launch) const {
+    if (launch.steps == 0 || !launch.stages[s].in_row ||
+        flat_.loops[s] != launch.row) {
+      return false;
+    }
+    for (uint32_t reader = 0; reader < launch.stages.size(); ++reader) {
+      for (const uint32_t load : Loads(flat_, reader)) {
+        const Access& access = flat_.region->accesses[load];
+        if (access.source != Access::Source::kStage || access.number != s) {
+          continue;
+        }
+        const Affine& address = flat_.loads[load].address;
+        if (!launch.stages[reader].in_row ||
+            !flat_.loads[load].dynamic.empty() || !(address.offset == 0) ||
+            address.terms != flat_.results[s].terms) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   Team FusedTeam() const {
@@ -235,7 +317,7 @@ class Planner {
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       work = std::max(work, Work(s));
     }
-    return work >= 8192 ? 512 : 256;
+    return work > 256 * limits_.block_steps ? 1024 : 256;
   }
 
   // The stage of a launch whose team has `loops` of it left.
@@ -259,8 +341,22 @@ class Planner {
     return stage;
   }
 
-  // One stage in a launch.
+  // Whether what the last launch has teams for is all that `s` goes through.
+  bool JoinsLast(uint32_t s) const {
+    return flat_.region->stages[s].kind == Stage::Kind::kMap &&
+           flat_.loops[s].empty() &&
+           plan_.launches.back().points == flat_.outer &&
+           plan_.launches.back().pieces() == 1;
+  }
+
+  // One stage in a launch, or in the last one.
   void AddSplit(uint32_t s) {
+    if (HasResult(flat_, s)) plan_.results[s] = Storage::kScratch;
+    if (!plan_.launches.empty() && JoinsLast(s)) {
+      LaunchPlan& last = plan_.launches.back();
+      last.stages.push_back(Shared(s, {}, last));
+      return;
+    }
     LaunchPlan launch;
     launch.points = flat_.outer;
     const Stage& stage = flat_.region->stages[s];
@@ -277,9 +373,21 @@ class Planner {
     if (stage.kind != Stage::Kind::kMap && work >= limits_.warp_work) {
       launch.team = work < limits_.block_work ? Team::kWarp : Team::kBlock;
     }
-    if (launch.team == Team::kBlock) launch.threads = work >= 8192 ? 512 : 256;
-    launch.stages.push_back(Shared(s, loops, launch));
-    if (HasResult(flat_, s)) plan_.results[s] = Storage::kScratch;
+    if (launch.team == Team::kBlock) launch.threads = work > 8192 ? 1024 : 256;
+    StagePlan plan = Shared(s, loops, launch);
+    const int64_t most =
+        limits_.teams / std::max<int64_t>(1, Typical(flat_, launch.points));
+    if (plan.shares_reduction && loops.empty()) {
+      plan.pieces = static_cast<int>(std::clamp<int64_t>(
+          reduced / limits_.piece_work, 1, std::max<int64_t>(most, 1)));
+    }
+    launch.stages.push_back(plan);
+    plan_.launches.push_back(launch);
+    if (plan.pieces == 1) return;
+    plan.merges = true;
+    launch.stages = {plan};
+    launch.team = Team::kWarp;
+    launch.threads = 128;
     plan_.launches.push_back(std::move(launch));
   }
 

@@ -9,8 +9,10 @@
 #define ENCORE_BACKENDS_CUDA_CODEGEN_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "encore/backends/cuda/codegen/vectors.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cuda {
@@ -21,6 +23,7 @@ enum class Team : uint8_t { kThread, kWarp, kBlock };
 enum class Storage : uint8_t {
   kNone,      // there is none
   kRegister,  // a scalar, in every lane
+  kLane,      // an element for each of the lane's steps through a row
   kLocal,     // an array of the thread
   kShared,    // an array of the block
   kScratch,   // global memory, for each outer point
@@ -33,6 +36,12 @@ struct StagePlan {
   std::vector<uint32_t> spread, serial;
   // Whether lanes share what is reduced; then no loop is spread.
   bool shares_reduction = false;
+  // Whether lanes go through the launch's row in its steps.
+  bool in_row = false;
+  // Above 1: what is reduced is cut into so many pieces, each a team's, whose
+  // results a second launch merges, always in the same order.
+  int pieces = 1;
+  bool merges = false;  // the second launch
 };
 
 struct LaunchPlan {
@@ -40,11 +49,25 @@ struct LaunchPlan {
   Team team = Team::kThread;
   int threads = 128;  // of a block
   std::vector<StagePlan> stages;
+  // Variables that several stages have their lanes share, in which each lane so
+  // has the same points whatever the stage: what it loads or keeps there stays
+  // in its registers. `steps` is how many points those are at most; 0: no row.
+  std::vector<uint32_t> row;
+  int steps = 0;
+  // Of a launch of threads: each has as many points as vectors are wide.
+  std::optional<VectorPlan> vectors = std::nullopt;
 
   int lanes() const {
     return team == Team::kThread ? 1 : team == Team::kWarp ? 32 : threads;
   }
   int teams_of_block() const { return threads / lanes(); }
+  // Teams of a point.
+  int pieces() const {
+    return stages.size() == 1 && !stages[0].merges ? stages[0].pieces : 1;
+  }
+  int points_of_block() const {
+    return teams_of_block() * (vectors ? vectors->width : 1);
+  }
 };
 
 struct KernelPlan {
@@ -58,13 +81,22 @@ struct PlanLimits {
   // Outer points below which stages get launches of their own, and points that
   // one of them has to have for that.
   int64_t few_points = 256;
-  int64_t much_work = 4096;
+  int64_t much_work = 32768;
   // Iterations of a point from which a warp, and from which a block takes it.
   int64_t warp_work = 32;
   int64_t block_work = 1024;
   // Bytes of arrays that a block, and that a thread keeps.
   int64_t shared_bytes = 40 * 1024;
   int64_t local_bytes = 256;
+  // Steps of a lane through a row, of a warp and of a block.
+  int64_t warp_steps = 32;
+  int64_t block_steps = 16;
+  // Points from which elementwise stages have vectors.
+  int64_t vector_points = 4096;
+  // What a team reduces before others take part; teams that a device has work
+  // for.
+  int64_t piece_work = 4096;
+  int64_t teams = 512;
 };
 
 KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/combiner_code.h"
 #include "encore/backends/cuda/codegen/expr_emitter.h"
 #include "encore/backends/cuda/codegen/launch_emitter.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr int64_t kMostNarrow = int64_t{1} << 30;
 constexpr int64_t kScratchAlignment = 256;
 constexpr int kHelperThreads = 256;
+// What combine.cuh keeps, at most.
+constexpr int kMostCombinerBytes = 24;
 
 Dim Elements(const Operand& operand) {
   Dim count = 1;
@@ -81,12 +84,14 @@ bool IsNarrow(const FlatRegion& flat) {
 
 class KernelGenerator {
  public:
-  // By tiles where `tile` is not null.
-  KernelGenerator(const FlatRegion& flat, KernelPlan plan, const TilePlan* tile)
+  // By tiles where `tile` or `transpose` is not null.
+  KernelGenerator(const FlatRegion& flat, KernelPlan plan, const TilePlan* tile,
+                  const TransposePlan* transpose = nullptr)
       : flat_(flat),
         region_(*flat.region),
         plan_(std::move(plan)),
-        tile_(tile) {
+        tile_(tile),
+        transpose_(transpose) {
     context_ = {&flat_, &plan_, !IsNarrow(flat)};
   }
 
@@ -103,10 +108,13 @@ class KernelGenerator {
       std::string text = StrCat(Head(launch.threads), signature, scratch);
       LaunchEmitter(context_, launch, &text).Emit();
       Add(text + "}\n",
-          {BlocksFor(Points(launch.points), launch.teams_of_block()), 1, 1},
+          {BlocksFor(Points(launch.points) * Dim(launch.pieces()),
+                     launch.points_of_block()),
+           1, 1},
           launch.threads);
     }
     if (tile_ != nullptr) AddTiles(signature + scratch);
+    if (transpose_ != nullptr) AddTranspose(signature + scratch);
     for (uint32_t o = 0; o < region_.outputs.size(); ++o) {
       const Operand& output = region_.outputs[o];
       if (!IsPacked(output.dtype)) continue;
@@ -185,6 +193,15 @@ class KernelGenerator {
             ");\n");
       }
     }
+    for (const LaunchPlan& launch : plan_.launches) {
+      if (launch.pieces() == 1) continue;
+      const uint32_t s = launch.stages[0].stage;
+      const std::string type = CombinerOf(region_, s).type;
+      StrAppend(&code, type, "* const parts", s, " = (", type, "*)(",
+                Place(Points(launch.points) *
+                      Dim(launch.pieces() * kMostCombinerBytes)),
+                ");\n");
+    }
     for (size_t o = 0; o < region_.outputs.size(); ++o) {
       if (!IsPacked(region_.outputs[o].dtype)) continue;
       StrAppend(&code, "u8* const out", o, " = ",
@@ -210,6 +227,18 @@ class KernelGenerator {
         tile_->threads());
   }
 
+  void AddTranspose(const std::string& begin) {
+    const int threads = transpose_->threads();
+    std::string text = StrCat(Head(threads), begin);
+    EmitTranspose(context_, *transpose_, &text);
+    Add(text + "}\n",
+        {BlocksFor(Points({transpose_->m}), TransposePlan::kTile) *
+             BlocksFor(Points({transpose_->n}), TransposePlan::kTile) *
+             Points(transpose_->others),
+         1, 1},
+        threads);
+  }
+
   // A launch that does `statement` for each i below `count`.
   void AddHelper(const std::string& begin, const Dim& count,
                  const std::string& statement) {
@@ -231,6 +260,7 @@ class KernelGenerator {
   const Region& region_;
   KernelPlan plan_;
   const TilePlan* tile_;
+  const TransposePlan* transpose_;
   EmitContext context_;
   GeneratedKernel kernel_;
   Dim scratch_ = 0;
@@ -242,6 +272,13 @@ class KernelGenerator {
 std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
                                               const PlanLimits& limits) {
   return KernelGenerator(flat, MakePlan(flat, limits), nullptr).Generate();
+}
+
+std::optional<GeneratedKernel> GenerateTranspose(const FlatRegion& flat,
+                                                 const TransposePlan& plan) {
+  KernelPlan stages;
+  stages.results.push_back(Storage::kNone);
+  return KernelGenerator(flat, std::move(stages), nullptr, &plan).Generate();
 }
 
 std::optional<GeneratedKernel> GenerateTiles(const FlatRegion& flat,

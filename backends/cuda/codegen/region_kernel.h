@@ -8,6 +8,7 @@
 
 #include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/tile_plan.h"
+#include "encore/backends/cuda/codegen/transpose.h"
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/runtime/plan/compiled_graph.h"
@@ -30,7 +31,9 @@ struct GeneratedKernel {
 std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
                                               const PlanLimits& limits = {});
 
-// The same by tiles.
+// The same by tiles, and with tiles that are transposed.
+std::optional<GeneratedKernel> GenerateTranspose(const FlatRegion& flat,
+                                                 const TransposePlan& plan);
 std::optional<GeneratedKernel> GenerateTiles(const FlatRegion& flat,
                                              const TilePlan& tile);
 

@@ -9,6 +9,8 @@ namespace {
 // Behind each row of a tile, so that lanes that fill neighbours along k do not
 // meet in a bank.
 constexpr int kPadding = 2;
+// The same behind rows of results, of which two meet in a warp.
+constexpr int kStripPadding = 16;
 
 }  // namespace
 
@@ -116,7 +118,8 @@ void TileEmitter::EmitResults() {
   const std::string_view index = context_.index_type();
   const int down = plan_.parts_m();
   const int across = plan_.parts_n();
-  StrAppend(&out_, "__shared__ ", type, " strip[", down, "][", plan_.tile_n,
+  StrAppend(&out_, "__shared__ ", type, " strip[", down, "][",
+            plan_.tile_n + kStripPadding,
             "];\n#pragma unroll 1\nfor (int s = 0; s < ", plan_.part_m,
             "; ++s) {\n#pragma unroll\nfor (int i = 0; i < ", plan_.part_m,
             "; ++i) {\nif (i != s) continue;\n#pragma unroll\nfor (int j = 0; "

@@ -123,9 +123,10 @@ void TileEmitter::EmitTensorResults() {
       "; ++i) {\nif (i != s) continue;\n#pragma unroll\nfor (int j = 0; j < ",
       second, "; ++j) {\nconst int sr = part_m / ", plan_.part_m, " * ", kFirst,
       " + lane / 4, sc = part_n + j * ", kSecond,
-      " + lane % 4 * 2;\nstrip[sr][sc] = acc[i][j][0];\nstrip[sr][sc + 1] = "
-      "acc[i][j][1];\nstrip[sr + 8][sc] = acc[i][j][2];\nstrip[sr + 8][sc + 1] "
-      "= acc[i][j][3];\n}\n}\n__syncthreads();\nfor (int t = thread; t < ",
+      " + lane % 4 * 2;\n*(float2*)&strip[sr][sc] = make_float2(acc[i][j][0], "
+      "acc[i][j][1]);\n*(float2*)&strip[sr + 8][sc] = "
+      "make_float2(acc[i][j][2], acc[i][j][3]);\n}\n}\n__syncthreads();\nfor "
+      "(int t = thread; t < ",
       rows * plan_.tile_n, "; t += ", plan_.threads(),
       ") {\nconst int sr = t / ", plan_.tile_n, ", sc = t % ", plan_.tile_n,
       ";\nconst ", index, " rm = first_m + sr / ", kFirst, " * ", plan_.part_m,

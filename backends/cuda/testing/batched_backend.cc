@@ -1,13 +1,13 @@
 #include "encore/backends/cuda/testing/batched_backend.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/cubin.h"
 #include "encore/backends/cuda/cuda_backend.h"
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/cuda/module_builder.h"
-#include "encore/backends/cuda/module_file.h"
 #include "encore/backends/cuda/testing/emulated_kernel.h"
 #include "encore/backends/host_memory_device.h"
 #include "encore/ir/support/status_macros.h"
@@ -80,22 +80,51 @@ StatusOr<std::unique_ptr<runtime::Device>> BatchedBackend::NewDevice(
   return WrappedBackend::NewDevice(ordinal);
 }
 
-Status BatchedBackend::CompileKernels() {
-  const auto begin = std::chrono::steady_clock::now();
-  const Status status = CompileNoted();
-  seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
-  return status;
+StatusOr<DeviceCode> BatchedBackend::CompileTimed(
+    const KernelProgram& program, const Architecture& architecture,
+    bool ptx_only) {
+  const std::clock_t begin = std::clock();
+  StatusOr<DeviceCode> code =
+      CompileDeviceCode(program.Text(), architecture, ptx_only);
+  figures_.seconds +=
+      static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  figures_.functions += program.size();
+  return code;
 }
 
-Status BatchedBackend::CompileNoted() {
+Status BatchedBackend::CompileKernels() {
   for (const KernelProgram& program : noted_) {
     if (program.empty()) continue;
-    ENCORE_ASSIGN_OR_RETURN(const std::vector<std::byte> file,
-                            CompileProgram(program, {Architecture{8, 0}}));
-    ENCORE_ASSIGN_OR_RETURN(const auto module, LoadEmulatedModule(file));
+    ENCORE_ASSIGN_OR_RETURN(const DeviceCode code,
+                            CompileTimed(program, {8, 0}, /*ptx_only=*/true));
+    ENCORE_ASSIGN_OR_RETURN(const auto module, LoadEmulatedModule(code.ptx));
     for (const std::string& name : program.names()) modules_[name] = module;
+  }
+  noted_.clear();
+  return OkStatus();
+}
+
+Status BatchedBackend::CheckMachineCode(
+    std::span<const Architecture> architectures) {
+  for (const KernelProgram& program : noted_) {
+    if (program.empty()) continue;
+    for (const Architecture& architecture : architectures) {
+      ENCORE_ASSIGN_OR_RETURN(
+          const DeviceCode code,
+          CompileTimed(program, architecture, /*ptx_only=*/false));
+      if (SpilledBytes(code.log) > 0) {
+        return InternalError(StrCat(Name(architecture), ": ", code.log));
+      }
+      ENCORE_ASSIGN_OR_RETURN(const auto resources, ReadResources(code.cubin));
+      for (const auto& [name, of] : resources) {
+        figures_.most_registers =
+            std::max(figures_.most_registers, of.registers);
+        figures_.most_frame_bytes =
+            std::max(figures_.most_frame_bytes, of.frame_bytes);
+        figures_.most_shared_bytes =
+            std::max(figures_.most_shared_bytes, of.shared_bytes);
+      }
+    }
   }
   noted_.clear();
   return OkStatus();

@@ -8,6 +8,8 @@
 #ifndef ENCORE_BACKENDS_CUDA_TESTING_BATCHED_BACKEND_H_
 #define ENCORE_BACKENDS_CUDA_TESTING_BATCHED_BACKEND_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -16,9 +18,11 @@
 #include <vector>
 
 #include "encore/backends/conformance/wrapped_backend.h"
+#include "encore/backends/cuda/codegen/device_compiler.h"
 #include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/program.h"
 #include "encore/backends/cuda/emulator/loaded_module.h"
+#include "encore/backends/cuda/module_file.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends::cuda {
@@ -43,19 +47,34 @@ class BatchedBackend : public WrappedBackend {
   // Compiles what was noted since the last call. A program that the compiler or
   // the interpreter refuses is the error.
   Status CompileKernels();
-  size_t kernel_count() const { return modules_.size(); }
-  double compile_seconds() const { return seconds_; }
+
+  // The same for `architectures`, to machine code that nothing is run of.
+  // Internal where a kernel spills registers.
+  Status CheckMachineCode(std::span<const Architecture> architectures);
+
+  // Functions that were compiled, for each architecture, and the seconds of a
+  // processor that the compiler took for them.
+  struct Figures {
+    size_t functions = 0;
+    double seconds = 0;
+    uint32_t most_registers = 0;
+    uint32_t most_frame_bytes = 0;
+    uint64_t most_shared_bytes = 0;
+  };
+  const Figures& figures() const { return figures_; }
 
  private:
   static constexpr size_t kKernelsOfProgram = 128;
 
-  Status CompileNoted();
+  StatusOr<DeviceCode> CompileTimed(const KernelProgram& program,
+                                    const Architecture& architecture,
+                                    bool ptx_only);
 
   PlanLimits limits_;
   std::string preferred_;
   mutable std::vector<KernelProgram> noted_;
   std::map<std::string, std::shared_ptr<const ptx::LoadedModule>> modules_;
-  double seconds_ = 0;
+  Figures figures_;
 };
 
 }  // namespace encore::backends::cuda

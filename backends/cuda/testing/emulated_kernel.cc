@@ -51,16 +51,7 @@ class Memory {
 }  // namespace
 
 StatusOr<std::shared_ptr<const ptx::LoadedModule>> LoadEmulatedModule(
-    std::span<const std::byte> artifact) {
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<ModuleImage> images,
-                          DecodeModule(artifact));
-  const auto image =
-      std::ranges::find(images, ModuleImage::Kind::kPtx, &ModuleImage::kind);
-  if (image == images.end()) {
-    return FailedPreconditionError("a module without PTX");
-  }
-  const std::string_view text(
-      reinterpret_cast<const char*>(image->bytes.data()), image->bytes.size());
+    std::string_view text) {
   ENCORE_ASSIGN_OR_RETURN(ptx::Module module, ptx::ParseModule(text));
   ENCORE_ASSIGN_OR_RETURN(
       auto loaded, ptx::LoadedModule::Load(std::move(module), kVariables));
@@ -121,7 +112,17 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadEmulatedKernel(
   const runtime::KernelBinary& binary = *request.binary;
   ENCORE_ASSIGN_OR_RETURN(KernelParams params,
                           DecodeKernelParams(binary.params, binary.args));
-  ENCORE_ASSIGN_OR_RETURN(auto module, LoadEmulatedModule(request.artifact));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<ModuleImage> images,
+                          DecodeModule(request.artifact));
+  const auto image =
+      std::ranges::find(images, ModuleImage::Kind::kPtx, &ModuleImage::kind);
+  if (image == images.end()) {
+    return FailedPreconditionError("a module without PTX");
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      auto module,
+      LoadEmulatedModule({reinterpret_cast<const char*>(image->bytes.data()),
+                          image->bytes.size()}));
   std::vector<EmulatedKernel::Module> modules(params.launches.size(), module);
   return std::unique_ptr<runtime::Kernel>(std::make_unique<EmulatedKernel>(
       std::move(modules), std::move(params), binary.reads + binary.writes,

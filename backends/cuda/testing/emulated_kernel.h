@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "encore/backends/cuda/emulator/counters.h"
@@ -18,9 +19,9 @@
 
 namespace encore::backends::cuda {
 
-// The PTX of a module file, ready to launch.
+// A module of that PTX, ready to launch.
 StatusOr<std::shared_ptr<const ptx::LoadedModule>> LoadEmulatedModule(
-    std::span<const std::byte> artifact);
+    std::string_view text);
 
 class EmulatedKernel : public runtime::Kernel {
  public:
@@ -38,12 +39,16 @@ class EmulatedKernel : public runtime::Kernel {
                        std::vector<ptx::Counters>* counters) const;
 
   ptx::LaunchOptions& options() { return options_; }
+  // Buffers then begin so many bytes behind an aligned address. REQUIRES that
+  // many bytes of memory before each.
+  void set_misalignment(uint64_t bytes) { misalignment_ = bytes; }
 
  private:
   std::vector<Module> modules_;
   KernelParams params_;
   uint32_t buffers_, args_;
   ptx::LaunchOptions options_;
+  uint64_t misalignment_ = 0;
 };
 
 // The kernel of a program of the CUDA backend.

@@ -1,0 +1,46 @@
+// One kernel for the region of a whole graph, on data, on the PTX interpreter.
+#ifndef ENCORE_BACKENDS_CUDA_TESTING_KERNEL_CASE_H_
+#define ENCORE_BACKENDS_CUDA_TESTING_KERNEL_CASE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/cuda/emulator/counters.h"
+#include "encore/backends/cuda/emulator/opcodes.h"
+#include "encore/backends/options.h"
+#include "encore/ir/support/status.h"
+
+namespace encore::backends::cuda {
+
+struct KernelCase {
+  std::string_view text;    // of the graph
+  std::string_view kernel;  // candidates.h; empty: the first
+  Precision precision = Precision::kF32;
+  PlanLimits limits = {};
+  // Whether buffers begin 8 bytes behind an aligned address.
+  bool misaligned = false;
+};
+
+struct KernelResult {
+  std::string kernel;
+  std::vector<ptx::Counters> launches;
+  // What the region reads and writes, each element once.
+  double least_bytes = 0;
+
+  double moved_bytes() const;  // of global memory
+  // Sectors of 32 bytes that are touched over those that the bytes fill.
+  double sector_waste() const;
+  uint64_t bank_conflicts() const;
+  uint64_t instructions(ptx::InstructionClass of) const;  // of warps
+};
+
+// Runs the case on random data. Internal where a result is outside of its
+// bounds (conformance/bounds.h).
+StatusOr<KernelResult> RunCase(const KernelCase& c);
+
+}  // namespace encore::backends::cuda
+
+#endif  // ENCORE_BACKENDS_CUDA_TESTING_KERNEL_CASE_H_
