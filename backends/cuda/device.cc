@@ -73,6 +73,7 @@ class CudaDevice : public runtime::Device {
   }
   Status CopyFromPeer(void* dst, Device& from, const void* src, int64_t bytes,
                       Queue* queue) override;
+  const std::shared_ptr<const Context>& context() const { return context_; }
   StatusOr<void*> AllocatePinned(int64_t bytes) override;
   void DeallocatePinned(void* data, int64_t bytes) override;
 
@@ -230,6 +231,16 @@ StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       auto context, Context::New(std::move(driver), static_cast<int>(ordinal)));
   return std::make_unique<CudaDevice>(std::move(context), limits,
                                       std::move(backend));
+}
+
+StatusOr<std::unique_ptr<runtime::Queue>> QueueOf(runtime::Device& device,
+                                                  CUstream stream) {
+  auto* const cuda = dynamic_cast<CudaDevice*>(&device);
+  if (cuda == nullptr) {
+    return InvalidArgumentError(
+        StrCat("a stream is no queue of device ", device.backend()));
+  }
+  return std::make_unique<CudaQueue>(cuda->context(), stream);
 }
 
 }  // namespace encore::backends::cuda

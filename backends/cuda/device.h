@@ -15,6 +15,7 @@
 #include <string>
 
 #include "encore/backends/cuda/driver/driver.h"
+#include "encore/backends/cuda/driver/types.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/device/device.h"
 
@@ -29,6 +30,12 @@ StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal);
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
     std::shared_ptr<const Driver> driver, uint32_t ordinal,
     std::string backend);
+
+// A queue of `device`, one of the above, that is the caller's `stream`, of the
+// same context, which outlives it: replays enqueued there come after what is in
+// it. InvalidArgument where the device is none of CUDA's.
+StatusOr<std::unique_ptr<runtime::Queue>> QueueOf(runtime::Device& device,
+                                                  CUstream stream);
 
 }  // namespace encore::backends::cuda
 

@@ -192,6 +192,12 @@ TEST_F(CudaFaults, ModulesAreChecked) {
       ".version 9.0\n.target sm_80\n.address_size 64\n"
       ".visible .entry main() { ret; }\n";
   EXPECT_TRUE(load(code, kPtx, {8, 0, false}, 13000).ok());
+  binary.requirements = {"cudnn=9"};
+  EXPECT_TRUE(Says(load(code, kPtx, {8, 0, false}, 13000), "needs cudnn=9"));
+  binary.requirements = {"sm_100"};
+  EXPECT_TRUE(Says(load(code, kPtx, {8, 0, false}, 13000),
+                   "needs sm_100, the device is sm_90"));
+  binary.requirements = {"sm_80"};
   const Status newer = load(code, kPtx, {10, 0, false}, 13000);
   EXPECT_EQ(newer.code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(Says(newer, "the device is sm_90 under a driver of CUDA 13.0"))

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "encore/backends/cuda/device.h"
+#include "encore/backends/cuda/driver/driver.h"
 #include "encore/backends/cuda/driver/types.h"
 #include "encore/backends/cuda/fake/fake_driver.h"
 #include "encore/backends/cuda/testing/plan_device.h"
@@ -163,6 +165,59 @@ TEST_F(Recordings, AnEnqueuedReplayIsOneLaunchAndAnEvent) {
   EXPECT_TRUE(replayer->Synchronize().ok());
   EXPECT_TRUE(replayer->Replay().ok());
   EXPECT_TRUE(other->Synchronize().ok());
+}
+
+// Of somebody who has the context and a stream, and knows no queue.
+TEST_F(Recordings, AStreamOfTheCallersIsAQueue) {
+  const auto driver = fake_->driver();
+  const auto device = *NewDevice(driver, 0, "cuda");
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  const DriverTable& api = driver->api;
+  ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&context, 0), Result::kSuccess);
+  ASSERT_EQ(api.cuCtxSetCurrent(context), Result::kSuccess);
+  ASSERT_EQ(api.cuStreamCreate(&stream, kStreamNonBlocking), Result::kSuccess);
+  {
+    const auto queue = QueueOf(*device, stream);
+    ASSERT_TRUE(queue.ok()) << queue.status();
+    TestGraph g(kPool);
+    const SlotId x = g.Tensor(SlotRole::kInput, {16});
+    const SlotId minus = g.Temp({16});
+    g.Launch("neg", {x}, {minus});
+    g.Launch("neg", {minus}, {g.Tensor(SlotRole::kOutput, {16})});
+    for (runtime::Slot& slot : g.graph.slots) slot.pool = kPool;
+    ENCORE_CHECK_OK(
+        runtime::AssignMemory(&g.graph, {.queued = {true}}).status());
+    const auto replayer = Load(std::move(g));
+    std::vector<float> y(16), result(16, -1);
+    float* const in = Values(16, 9);
+    float* const out = Values(16, 3);
+    ASSERT_TRUE(replayer->BindInput(0, in, 64).ok());
+    ASSERT_TRUE(replayer->BindOutput(0, out, 64).ok());
+    for (int i = 0; i < 3; ++i) {
+      // The caller's own work before and behind.
+      y.assign(16, static_cast<float>(i + 5));
+      ASSERT_EQ(api.cuMemcpyHtoDAsync(reinterpret_cast<DevicePointer>(in),
+                                      y.data(), 64, stream),
+                Result::kSuccess);
+      ASSERT_TRUE(replayer->Enqueue(DeviceId(0), **queue).ok());
+      ASSERT_EQ(
+          api.cuMemcpyDtoHAsync(
+              result.data(), reinterpret_cast<DevicePointer>(out), 64, stream),
+          Result::kSuccess);
+      ASSERT_EQ(api.cuStreamSynchronize(stream), Result::kSuccess);
+      EXPECT_EQ(result, y);
+    }
+    EXPECT_TRUE((*queue)->Synchronize().ok());
+    // What was current stays so.
+    CUcontext current = nullptr;
+    ASSERT_EQ(api.cuCtxGetCurrent(&current), Result::kSuccess);
+    EXPECT_EQ(current, context);
+  }
+  EXPECT_FALSE(QueueOf(*std::make_unique<runtime::TestDevice>(), stream).ok());
+  EXPECT_EQ(api.cuStreamDestroy(stream), Result::kSuccess);
+  EXPECT_EQ(api.cuCtxSetCurrent(nullptr), Result::kSuccess);
+  EXPECT_EQ(api.cuDevicePrimaryCtxRelease(0), Result::kSuccess);
 }
 
 TEST_F(Recordings, OnlyWhatUsesAnotherAddressIsChanged) {

@@ -30,8 +30,13 @@ FaultRecords::~FaultRecords() {
 
 StatusOr<FaultRecord*> FaultRecords::RecordOf(
     uint32_t tag, const std::shared_ptr<const KernelParams>& params) {
-  const std::lock_guard lock(mutex_);
   const uint32_t number = tag / kBlock, at = tag % kBlock;
+  // Only this thread changes them.
+  if (number < blocks_.size() && blocks_[number].records != nullptr &&
+      blocks_[number].params[at] == params) {
+    return &blocks_[number].records[at];
+  }
+  const std::lock_guard lock(mutex_);
   if (number >= blocks_.size()) blocks_.resize(number + 1);
   Block& block = blocks_[number];
   if (block.records == nullptr) {

@@ -32,7 +32,7 @@ class FaultRecords {
   FaultRecords& operator=(const FaultRecords&) = delete;
 
   // The record of launches with that tag. What it reports to is of `params`.
-  // Neither allocates nor locks for long but at a tag's first use.
+  // Neither allocates nor locks but at a tag's first use with `params`.
   StatusOr<FaultRecord*> RecordOf(
       uint32_t tag, const std::shared_ptr<const KernelParams>& params);
 

@@ -34,6 +34,26 @@ bool IsOfTheImage(Result result) {
          result == Result::kJitCompilerNotFound;
 }
 
+// Each is the architecture that the device must have at least.
+Status CheckRequirements(const runtime::KernelBinary& binary,
+                         const Architecture& device) {
+  for (const std::string& requirement : binary.requirements) {
+    const std::optional<Architecture> least = ParseArchitecture(requirement);
+    if (!least) {
+      return FailedPreconditionError(
+          StrCat("the program needs ", requirement,
+                 ", which this release knows nothing of"));
+    }
+    const bool fits = least->specific ? least->number() == device.number()
+                                      : least->number() <= device.number();
+    if (!fits) {
+      return FailedPreconditionError(StrCat("the program needs ", requirement,
+                                            ", the device is ", Name(device)));
+    }
+  }
+  return OkStatus();
+}
+
 class CudaKernel : public runtime::Kernel {
  public:
   CudaKernel(const runtime::KernelBinary& binary,
@@ -219,6 +239,7 @@ StatusOr<std::unique_ptr<runtime::Kernel>> NewKernel(
     const runtime::KernelBinary& binary,
     std::shared_ptr<const LoadedModule> module, const DeviceLimits& limits,
     std::shared_ptr<DirectQueue> direct) {
+  ENCORE_RETURN_IF_ERROR(CheckRequirements(binary, limits.architecture));
   ENCORE_ASSIGN_OR_RETURN(KernelParams decoded,
                           DecodeKernelParams(binary.params, binary.args));
   if (uint64_t{binary.reads} + binary.writes + binary.args + 1 >

@@ -49,6 +49,13 @@ CudaQueue::CudaQueue(std::shared_ptr<const Context> context)
     : context_(std::move(context)),
       records_(std::make_shared<FaultRecords>(context_)) {}
 
+CudaQueue::CudaQueue(std::shared_ptr<const Context> context, CUstream stream)
+    : CudaQueue(std::move(context)) {
+  stream_ = stream;
+  // There may be work of the caller's.
+  busy_ = true;
+}
+
 CudaQueue::CudaQueue(std::shared_ptr<const Context> context,
                      CUgraphExec executable)
     : context_(std::move(context)), executable_(executable) {}
@@ -61,11 +68,12 @@ StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::New(
       queue->context_->ToStatus(queue->context_->api().cuStreamCreate(
                                     &queue->stream_, kStreamNonBlocking),
                                 "cuStreamCreate"));
+  queue->owns_stream_ = true;
   return queue;
 }
 
 CudaQueue::~CudaQueue() {
-  if (stream_ == nullptr) return;
+  if (!owns_stream_) return;
   const Context::Scope scope(*context_);
   (void)context_->api().cuStreamDestroy(stream_);
 }

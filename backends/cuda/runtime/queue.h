@@ -81,6 +81,8 @@ class CudaQueue : public runtime::Queue {
   // With a stream of its own.
   static StatusOr<std::unique_ptr<CudaQueue>> New(
       std::shared_ptr<const Context> context);
+  // Of a stream of the caller's, which outlives it.
+  CudaQueue(std::shared_ptr<const Context> context, CUstream stream);
   // Whose work takes the place of what `executable` has.
   CudaQueue(std::shared_ptr<const Context> context, CUgraphExec executable);
   ~CudaQueue() override;
@@ -126,6 +128,7 @@ class CudaQueue : public runtime::Queue {
 
   const std::shared_ptr<const Context> context_;
   CUstream stream_ = nullptr;
+  bool owns_stream_ = false;
   // Whether there may be work that nobody has waited for.
   bool busy_ = false;
   std::shared_ptr<FaultRecords> records_;
