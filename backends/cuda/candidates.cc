@@ -67,18 +67,22 @@ bool AnyString(const Region& region) {
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options) {
   if (AnyString(*request.region)) return {};
-  const auto kernel = GenerateCandidate(request, kLoops, options.precision);
-  if (!kernel) return {};
+  const std::optional<FlatRegion> flat = FlattenRequest(request);
+  if (!flat) return {};
   const Work work =
       EstimateWork(*request.region, PlannedSizes(request.symbols));
   const DeviceProfile& profile = ProfileOf(options);
   std::vector<Candidate> candidates;
   const auto add = [&](std::string_view name, double seconds) {
+    // What sizes come to is known once they are written down.
+    if (flat->is_symbolic() &&
+        !GenerateCandidate(request, name, options.precision)) {
+      return;
+    }
     Candidate& candidate = candidates.emplace_back();
     candidate.kernel = name;
     candidate.seconds = seconds;
   };
-  const std::optional<FlatRegion> flat = FlattenRequest(request);
   const std::optional<TilePlan> tile = MakeTilePlan(*flat);
   const double products = work.contraction_flops / profile.flops();
   if (tile) {

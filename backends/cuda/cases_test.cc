@@ -107,66 +107,89 @@ const auto* const figures = ::testing::AddGlobalTestEnvironment(new Figures);
 
 class CasesTest : public ::testing::TestWithParam<Op> {};
 
+// The cases of one op, on each way, and machine code of some of them.
+class OpCases {
+ public:
+  explicit OpCases(Op op) : op_(op) { options_.target = "cuda"; }
+
+  void CompileAll() {
+    for (const DType dtype : Info(op_).dtypes) {
+      if (!NeedsCases(op_, dtype)) continue;
+      StatusOr<Cases> found = CasesOf(op_, dtype, [](DType) { return true; });
+      ASSERT_TRUE(found.ok()) << dtype << ": " << found.status();
+      // Of two dtypes machine code for each architecture.
+      const bool checked =
+          dtype == Info(op_).dtypes.back() || dtype == DType::kF16;
+      for (Case& c : found->cases) {
+        all_.emplace_back(std::move(c), std::string(Name(dtype)));
+        CompileWays(&all_.back());
+        if (checked) NoteMachineCode(all_.back());
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+    const Status compiled = cuda_.CompileKernels();
+    ASSERT_TRUE(compiled.ok()) << compiled;
+    constexpr Architecture kArchitectures[] = {
+        {8, 0}, {9, 0, true}, {10, 0, true}};
+    const Status checked = machine_.CheckMachineCode(kArchitectures);
+    EXPECT_TRUE(checked.ok()) << checked;
+    Figures::Add(cuda_.figures(), machine_.figures());
+  }
+
+  void RunAll() {
+    for (const Compiled& one : all_) {
+      for (size_t w = 0; w < ways_.size(); ++w) {
+        if (w > 0 && SameKernels(one.graphs[w], one.graphs[0])) continue;
+        SCOPED_TRACE(
+            StrCat(one.dtype, ", ", ways_[w].name, "\n", Print(one.c.graph)));
+        Run(one, one.graphs[w]);
+      }
+    }
+  }
+
+ private:
+  void CompileWays(Compiled* one) {
+    const Backend* const backends[] = {&cuda_};
+    for (const Way& way : ways_) {
+      cuda_.set_limits(way.limits);
+      cuda_.set_preferred(way.kernel);
+      StatusOr<runtime::CompiledGraph> graph =
+          Compile(one->c.graph, options_, backends);
+      ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << Print(one->c.graph);
+      one->graphs.push_back(*std::move(graph));
+    }
+  }
+
+  void NoteMachineCode(const Compiled& one) {
+    const Backend* const backends[] = {&machine_};
+    for (const std::string_view kernel : {kLoops, kTiles, kTensorTiles}) {
+      machine_.set_preferred(kernel);
+      const auto graph = Compile(one.c.graph, options_, backends);
+      ASSERT_TRUE(graph.ok()) << graph.status();
+    }
+  }
+
+  void Run(const Compiled& one, const runtime::CompiledGraph& graph) const {
+    const Backend* const backends[] = {&cuda_};
+    const StatusOr<std::vector<Literal>> actual =
+        Replay(one.c.graph, graph, backends, one.c.arguments);
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    const std::optional<std::string> difference =
+        Difference(*actual, one.c.bounds);
+    EXPECT_FALSE(difference.has_value()) << *difference;
+  }
+
+  const Op op_;
+  const std::vector<Way> ways_ = Ways();
+  CompileOptions options_;
+  BatchedBackend cuda_, machine_;
+  std::vector<Compiled> all_;
+};
+
 TEST_P(CasesTest, AreWithinTheirBounds) {
-  const Op op = GetParam();
-  BatchedBackend cuda;
-  const Backend* const backends[] = {&cuda};
-  BatchedBackend machine;
-  const Backend* const machines[] = {&machine};
-  CompileOptions options;
-  options.target = "cuda";
-  const auto computes = [&](DType) { return true; };
-  const std::vector<Way> ways = Ways();
-  std::vector<Compiled> all;
-  for (const DType dtype : Info(op).dtypes) {
-    if (!NeedsCases(op, dtype)) continue;
-    StatusOr<Cases> found = CasesOf(op, dtype, computes);
-    ASSERT_TRUE(found.ok()) << dtype << ": " << found.status();
-    for (Case& c : found->cases) {
-      Compiled& one = all.emplace_back(std::move(c), std::string(Name(dtype)));
-      for (const Way& way : ways) {
-        cuda.set_limits(way.limits);
-        cuda.set_preferred(way.kernel);
-        StatusOr<runtime::CompiledGraph> graph =
-            Compile(one.c.graph, options, backends);
-        ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << Print(one.c.graph);
-        one.graphs.push_back(*std::move(graph));
-      }
-    }
-    // Of one dtype machine code for each architecture.
-    if (dtype != Info(op).dtypes.back() && dtype != DType::kF16) continue;
-    for (const Compiled& one : all) {
-      if (one.dtype != Name(dtype)) continue;
-      for (const std::string_view kernel : {kLoops, kTiles, kTensorTiles}) {
-        machine.set_preferred(kernel);
-        const auto graph = Compile(one.c.graph, options, machines);
-        ASSERT_TRUE(graph.ok()) << graph.status();
-      }
-    }
-  }
-  constexpr Architecture kArchitectures[] = {
-      {8, 0}, {9, 0, true}, {10, 0, true}};
-  const Status checked = machine.CheckMachineCode(kArchitectures);
-  EXPECT_TRUE(checked.ok()) << checked;
-  const Status compiled = cuda.CompileKernels();
-  ASSERT_TRUE(compiled.ok()) << compiled;
-  Figures::Add(cuda.figures(), machine.figures());
-  for (const Compiled& one : all) {
-    for (size_t w = 0; w < ways.size(); ++w) {
-      if (w > 0 && SameKernels(one.graphs[w], one.graphs[0])) continue;
-      SCOPED_TRACE(
-          StrCat(one.dtype, ", ", ways[w].name, "\n", Print(one.c.graph)));
-      const StatusOr<std::vector<Literal>> actual =
-          Replay(one.c.graph, one.graphs[w], backends, one.c.arguments);
-      if (!actual.ok()) {
-        ADD_FAILURE() << actual.status();
-        continue;
-      }
-      const std::optional<std::string> difference =
-          Difference(*actual, one.c.bounds);
-      EXPECT_FALSE(difference.has_value()) << *difference;
-    }
-  }
+  OpCases cases(GetParam());
+  cases.CompileAll();
+  if (!HasFatalFailure()) cases.RunAll();
 }
 
 std::vector<Op> Ops() {

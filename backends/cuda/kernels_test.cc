@@ -74,6 +74,9 @@ TEST(Products, Tiles) {
       const KernelResult tiles = RunAndPrint({graph, kTiles});
       EXPECT_EQ(tiles.kernel, kTiles);
       EXPECT_GT(tiles.instructions(ptx::InstructionClass::kBarrier), 0u);
+      if (std::string_view(dtype) == "f32") {
+        EXPECT_EQ(tiles.bank_conflicts(), 0u);
+      }
     }
     RunAndPrint({Of(text, "f32"), kLoops});
   }
@@ -87,12 +90,55 @@ TEST(Products, TensorTiles) {
         const KernelResult result = RunAndPrint(
             {.text = graph, .kernel = kTensorTiles, .misaligned = misaligned});
         EXPECT_GT(result.instructions(ptx::InstructionClass::kMatrix), 0u);
-        // No matrix is read by way of a bank twice.
+        // Where the window leaves the image, warps fall apart.
+        if (text != kConvolution) EXPECT_EQ(result.bank_conflicts(), 0u);
         if (text == kPlain && !misaligned) {
           EXPECT_GT(result.instructions(ptx::InstructionClass::kAsync), 0u);
         }
       }
     }
+  }
+}
+
+// Enough tiles of the largest size.
+constexpr char kManyTiles[] =
+    R"(graph g(%x: T[130,72,24], %y: T[130,24,80]) -> T[130,72,80] {
+  %p = dot_general(%x, %y) {contract = [2]x[1], batch = [0]x[0]}
+  return %p
+})";
+
+TEST(Products, LargestTiles) {
+  const KernelResult tiles = RunAndPrint({Of(kManyTiles, "f32"), kTiles});
+  const KernelResult tensor =
+      RunAndPrint({Of(kManyTiles, "f16"), kTensorTiles});
+  // A warp has 64 x 32 elements: 16 products of 16 x 8 x 16 for each 16 of k,
+  // of which there are 32 in a tile.
+  EXPECT_EQ(tensor.launches[0].warp_instructions[static_cast<size_t>(
+                ptx::InstructionClass::kMatrix)] %
+                130,
+            0u);
+  EXPECT_EQ(tiles.bank_conflicts(), 0u);
+  EXPECT_EQ(tensor.bank_conflicts(), 0u);
+}
+
+// f32 products that may be rounded to fewer bits: exact where these suffice.
+TEST(Products, Precision) {
+  constexpr char kText[] =
+      R"(graph g(%x: i8[90,70], %y: i8[70,50]) -> f32[90,50] {
+  %a = cast(%x) {dtype = f32}
+  %b = cast(%y) {dtype = f32}
+  %p = dot_general(%a, %b) {contract = [1]x[0]}
+  return %p
+})";
+  for (const Precision precision : {Precision::kBF16, Precision::kF16}) {
+    const KernelResult result = RunAndPrint(
+        {.text = kText, .kernel = kTensorTiles, .precision = precision});
+    EXPECT_GT(result.instructions(ptx::InstructionClass::kMatrix), 0u);
+  }
+  for (const Precision precision : {Precision::kF32, Precision::kTF32}) {
+    EXPECT_FALSE(
+        RunCase({.text = kText, .kernel = kTensorTiles, .precision = precision})
+            .ok());
   }
 }
 

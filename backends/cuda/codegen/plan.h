@@ -101,10 +101,6 @@ struct PlanLimits {
 
 KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});
 
-// Of a stage's loops those that may run in any order: two iterations that
-// differ in one of them store different elements.
-std::vector<uint32_t> UnorderedLoops(const FlatRegion& flat, uint32_t stage);
-
 }  // namespace encore::backends::cuda
 
 #endif  // ENCORE_BACKENDS_CUDA_CODEGEN_PLAN_H_

@@ -77,9 +77,11 @@ bool IsNarrow(const FlatRegion& flat) {
          std::ranges::all_of(flat.region->outputs, operand) &&
          std::ranges::all_of(flat.loads, access) &&
          std::ranges::all_of(flat.results, narrow) &&
-         std::ranges::all_of(flat.stores, [&](const auto& stores) {
-           return std::ranges::all_of(stores, access);
-         });
+         std::ranges::all_of(
+             flat.stores,
+             [&](const auto& stores) {
+               return std::ranges::all_of(stores, access);
+             });
 }
 
 class KernelGenerator {

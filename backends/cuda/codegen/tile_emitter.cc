@@ -6,9 +6,7 @@
 namespace encore::backends::cuda {
 namespace {
 
-// Behind each row of a tile, so that lanes that fill neighbours along k do not
-// meet in a bank.
-constexpr int kPadding = 2;
+constexpr int kBanks = 32;
 // The same behind rows of results, of which two meet in a warp.
 constexpr int kStripPadding = 16;
 
@@ -52,10 +50,12 @@ void TileEmitter::Emit() {
   }
   const std::string& type = combiner_.value;
   const std::string_view index = context_.index_type();
+  // Lanes that fill neighbours along k do not meet in a bank.
+  const int padding = kBanks / plan_.tile_k;
   StrAppend(&out_, "const int row = thread / ", plan_.parts_n(),
             ", column = thread % ", plan_.parts_n(), ";\n__shared__ ", type,
-            " tile_m[", plan_.tile_k, "][", plan_.tile_m + kPadding,
-            "], tile_n[", plan_.tile_k, "][", plan_.tile_n + kPadding, "];\n",
+            " tile_m[", plan_.tile_k, "][", plan_.tile_m + padding,
+            "], tile_n[", plan_.tile_k, "][", plan_.tile_n + padding, "];\n",
             type, " acc[", plan_.part_m, "][", plan_.part_n, "] = {};\n",
             "for (", index, " k0 = 0; k0 < ", exprs_.Count(plan_.k),
             "; k0 += ", plan_.tile_k, ") {\n");

@@ -69,7 +69,8 @@ bool Stored(const FlatRegion& flat, const Variables& variables) {
   return false;
 }
 
-// The largest tile of which there are enough, else the smallest.
+// The largest tile that is filled by half and of which there are enough, else
+// the smallest.
 void Choose(const FlatRegion& flat, std::span<const TileSize> sizes,
             TilePlan* plan) {
   const double m = TypicalPoints(flat, plan->m.rows);
@@ -82,7 +83,8 @@ void Choose(const FlatRegion& flat, std::span<const TileSize> sizes,
     plan->part_n = size.part_n;
     const double blocks = std::ceil(m / size.m) * std::ceil(n / size.n) *
                           TypicalPoints(flat, plan->batch);
-    if (blocks >= kEnoughBlocks) break;
+    const bool filled = 2 * m > size.m && 2 * n > size.n;
+    if (blocks >= kEnoughBlocks && filled) break;
   }
 }
 

@@ -37,13 +37,16 @@ ENCORE_MULTIPLY(Multiply_f16, "f16")
 ENCORE_MULTIPLY(Multiply_bf16, "bf16")
 
 // Elements of a factor in shared memory: kRows rows of kDepth elements along k,
-// or, transposed, kDepth of kRows. The padding keeps the eight rows of a matrix
-// in different banks.
+// or, transposed, kDepth of kRows. Groups of eight lie so that neither the eight
+// rows of a matrix nor eight neighbours of a copy meet in a bank: transposed by
+// padding, else in another order in every other pair of rows.
 template <int kRows, int kDepth, bool kTransposed> struct Tile {
-  static const int kPitch = (kTransposed ? kRows : kDepth) + 8;
-  u16 at[kTransposed ? kDepth : kRows][kPitch];
+  static_assert(kDepth == 32, "two rows are as long as all banks");
+  u16 at[kTransposed ? kDepth : kRows][kTransposed ? kRows + 8 : kDepth];
 
-  __device__ __forceinline__ u16* Place(int row, int k) { return kTransposed ? &at[k][row] : &at[row][k]; }
+  __device__ __forceinline__ u16* Place(int row, int k) {
+    return kTransposed ? &at[k][row] : &at[row][(k / 8 ^ row / 2 % 4) * 8 + k % 8];
+  }
   // The 16 x 16 elements from (row, k) on, as mma takes the first factor.
   __device__ __forceinline__ void LoadFirst(u32 (&to)[4], int row, int k, int lane) {
     const int r = lane % 8 + lane / 8 % 2 * 8, d = lane / 16 * 8;

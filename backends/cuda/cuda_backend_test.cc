@@ -1,0 +1,136 @@
+#include "encore/backends/cuda/cuda_backend.h"
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "encore/backends/cuda/codegen/cubin.h"
+#include "encore/backends/cuda/kernel_params.h"
+#include "encore/backends/cuda/module_file.h"
+#include "encore/backends/cuda/profile.h"
+#include "encore/backends/region/whole_region.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/text/parser.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Pair;
+
+std::unique_ptr<Backend> Cuda() {
+  return NewCudaBackend(
+      [](uint32_t) -> StatusOr<std::unique_ptr<runtime::Device>> {
+        return NotFoundError("no device here");
+      });
+}
+
+CompileOptions For(std::string target) {
+  CompileOptions options;
+  options.target = std::move(target);
+  return options;
+}
+
+// A store that counts.
+class Store : public ArtifactStore {
+ public:
+  std::optional<std::vector<std::byte>> Get(std::string_view kind,
+                                            std::string_view key) override {
+    const auto found = kept_.find(StrCat(kind, "\n", key));
+    if (found == kept_.end()) return std::nullopt;
+    ++found_;
+    return found->second;
+  }
+  void Put(std::string_view kind, std::string_view key,
+           std::span<const std::byte> bytes) override {
+    kept_[StrCat(kind, "\n", key)] = {bytes.begin(), bytes.end()};
+  }
+  int found() const { return found_; }
+
+ private:
+  std::map<std::string, std::vector<std::byte>> kept_;
+  int found_ = 0;
+};
+
+TEST(CudaBackend, TargetsByArchitectureAndByDevice) {
+  const auto cuda = Cuda();
+  for (const char* name :
+       {"a100", "h100", "h200", "b200", "sm_80", "sm_90a", "sm_100a"}) {
+    EXPECT_THAT(cuda->variants(), Contains(name));
+  }
+  EXPECT_THAT(cuda->Target(For("cuda")),
+              Contains(Pair("architecture", "sm_80")));
+  EXPECT_THAT(cuda->Target(For("cuda:h200")),
+              Contains(Pair("architecture", "sm_90a")));
+  EXPECT_THAT(cuda->Target(For("cuda:h200")),
+              Contains(Pair("profile", "h200")));
+  EXPECT_THAT(cuda->Target(For("cuda:sm_100a")),
+              Contains(Pair("architecture", "sm_100a")));
+  EXPECT_EQ(cuda->NewDevice(0).status().code(), StatusCode::kNotFound);
+}
+
+// The rates that NVIDIA states: 2.0, 3.35, 4.8 and 8 TB/s; 19.5 and 67 Tflop/s
+// of f32.
+TEST(CudaBackend, Profiles) {
+  const auto profile = [](const char* target) -> const DeviceProfile& {
+    return ProfileOf(For(target));
+  };
+  EXPECT_NEAR(profile("cuda:a100").bandwidth, 2.04e12, 1e10);
+  EXPECT_NEAR(profile("cuda:h100").bandwidth, 3.35e12, 1e10);
+  EXPECT_NEAR(profile("cuda:h200").bandwidth, 4.8e12, 1e10);
+  EXPECT_NEAR(profile("cuda:b200").bandwidth, 8.18e12, 1e10);
+  EXPECT_NEAR(profile("cuda:a100").flops(), 19.5e12, 1e11);
+  EXPECT_NEAR(profile("cuda:h100").flops(), 66.9e12, 1e11);
+  // 1 GB read and written is bound by memory.
+  const Work work{.read_bytes = 5e8, .written_bytes = 5e8};
+  EXPECT_NEAR(LaunchSeconds(profile("cuda:h100"), work), 1e9 / 3.35e12, 5e-6);
+}
+
+TEST(CudaBackend, CompilesWithoutADevice) {
+  const auto graph = ParseGraph(R"(graph g(%x: f32[300,40]) -> f32[300,40] {
+  %y = exp(%x)
+  return %y
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const BuiltRegion built = BuildWhole(*graph);
+  const KernelRequest request{&built.region, {false}, {}};
+  const auto cuda = Cuda();
+  const CompileOptions options = For("cuda:h100");
+  const auto candidates = cuda->Candidates(request, options);
+  ASSERT_FALSE(candidates.empty());
+  Store store;
+  const std::vector<CompileRequest> requests(2, {request, candidates[0]});
+  const auto module = cuda->Compile(requests, options, &store);
+  ASSERT_TRUE(module.ok()) << module.status();
+  // Equal kernels are one function of one artifact.
+  ASSERT_EQ(module->kernels.size(), 2u);
+  EXPECT_EQ(module->kernels[0].code.entry, module->kernels[1].code.entry);
+  ASSERT_EQ(module->artifacts.size(), 1u);
+  const auto params =
+      DecodeKernelParams(module->kernels[0].code.params, /*args=*/0);
+  ASSERT_TRUE(params.ok()) << params.status();
+  EXPECT_EQ(params->launches.size(), 1u);
+  const auto images = DecodeModule(module->artifacts[0].bytes);
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_EQ(images->size(), 3u);
+  for (const ModuleImage& image : *images) {
+    if (image.kind == ModuleImage::Kind::kPtx) {
+      EXPECT_EQ(Name(image.architecture), "sm_80");
+      continue;
+    }
+    const auto resources = ReadResources(image.bytes);
+    ASSERT_TRUE(resources.ok()) << resources.status();
+    EXPECT_EQ(resources->count(params->launches[0].entry), 1u);
+  }
+  EXPECT_EQ(store.found(), 0);
+  const auto again = cuda->Compile(requests, options, &store);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(store.found(), 1);
+  EXPECT_EQ(again->artifacts[0].bytes, module->artifacts[0].bytes);
+}
+
+}  // namespace
+}  // namespace encore::backends::cuda
