@@ -5,6 +5,7 @@
 #include <span>
 
 #include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/group.h"
 #include "encore/backends/lowering/layouts.h"
 #include "encore/backends/region/build.h"
 #include "encore/ir/graph/stencil.h"
