@@ -6,6 +6,7 @@
 
 #include "encore/backends/region/build.h"
 #include "encore/backends/region/region.h"
+#include "encore/ir/support/check.h"
 
 namespace encore::backends {
 namespace {
@@ -198,14 +199,18 @@ std::vector<Group> GroupGraph::Sort(
         while (!work.empty()) {
           const ValueId value = work.back();
           work.pop_back();
-          if (!seen.insert(value).second) continue;
-          const auto maker = made_by.find(value);
-          if (maker != made_by.end()) {
-            if (maker->second != g) reads.insert(maker->second);
+          const NodeId producer = graph_.producer(value);
+          // What it computes itself it does not wait for, also where another
+          // group does so for others.
+          if (!seen.insert(value).second ||
+              Contains(groups[g].nodes, producer)) {
             continue;
           }
-          const NodeId producer = graph_.producer(value);
-          if (Contains(groups[g].nodes, producer)) continue;
+          const auto maker = made_by.find(value);
+          if (maker != made_by.end()) {
+            reads.insert(maker->second);
+            continue;
+          }
           for (const ValueId next : Needed(producer)) work.push_back(next);
         }
       }
@@ -228,6 +233,7 @@ std::vector<Group> GroupGraph::Sort(
     }
     sorted.push_back(std::move(groups[g]));
   }
+  ENCORE_CHECK_EQ(sorted.size(), groups.size()) << "groups wait for each other";
   return sorted;
 }
 }  // namespace encore::backends
