@@ -20,8 +20,6 @@ namespace {
 namespace ex = ::encore::opt::extract;
 
 constexpr uint64_t kExtractionWork = 200'000;
-// A gain below this share is none: estimates are not that good.
-constexpr double kLeastGain = 0.05;
 constexpr uint32_t kNoVariant = UINT32_MAX;
 
 class PartitionChooser {
@@ -47,6 +45,24 @@ class PartitionChooser {
     options.work = kExtractionWork;
     options.start = start;
     return ex::Extract(problem, options);
+  }
+
+  // What a choice has in the place of some of the first `partition` variants,
+  // as a share of their seconds.
+  double ShareOf(const ex::Selection& choice, size_t partition) const {
+    std::set<uint32_t> chosen;
+    for (const ex::NodeIndex node : choice) {
+      if (node != ex::kNoNode) chosen.insert(variant_of_[node]);
+    }
+    chosen.erase(kNoVariant);
+    double before = 0, after = 0;
+    for (uint32_t v = 0; v < partition; ++v) {
+      if (!chosen.contains(v)) before += variants_[v].seconds;
+    }
+    for (const uint32_t v : chosen) {
+      if (v >= partition) after += variants_[v].seconds;
+    }
+    return before > 0 ? after / before : 1;
   }
 
   // The groups of a choice, each with the outputs that it was chosen for;
@@ -145,11 +161,16 @@ class PartitionChooser {
 
 StatusOr<std::vector<Group>> ChoosePartition(const Graph& graph,
                                              const FusionContext& context,
+                                             const PartitionOptions& options,
                                              PartitionReport* report) {
   GroupGraph kernels(graph, context);
   std::vector<Group> greedy = GreedyPartition(&kernels);
   if (!context.fuse) return greedy;
-  const std::vector<Variant> variants = FindVariants(greedy, &kernels);
+  std::vector<Variant> variants = FindVariants(greedy, &kernels);
+  for (Variant& variant : variants) {
+    const bool prepare = kernels.site(variant.group.nodes.back()).prepare;
+    if (!prepare) variant.seconds += options.launch_seconds;
+  }
   double greedy_seconds = 0;
   size_t own = 0;
   while (own < greedy.size() && own < variants.size() &&
@@ -166,7 +187,8 @@ StatusOr<std::vector<Group>> ChoosePartition(const Graph& graph,
                .chosen = greedy_seconds,
                .bound = result.lower_bound};
   }
-  if (!result.feasible || result.cost >= greedy_seconds * (1 - kLeastGain)) {
+  if (!result.feasible ||
+      chooser.ShareOf(result.choice, own) >= 1 - options.least_gain) {
     return greedy;
   }
   std::optional<std::vector<Group>> chosen = chooser.Groups(result.choice);

@@ -26,11 +26,19 @@ struct PartitionReport {
   std::optional<double> bound;
 };
 
+struct PartitionOptions {
+  // A gain below this share of the seconds of what changes is none: so far off
+  // are estimates of kernels that are cut in different ways.
+  double least_gain = 0.2;
+  // What a kernel costs beside its estimate: threads that wait for the others.
+  double launch_seconds = 1e-6;
+};
+
 // As GreedyPartition, or a partition of lower cost. Deterministic; work is
 // bounded by numbers of variants and of the extractor's moves.
-StatusOr<std::vector<Group>> ChoosePartition(const Graph& graph,
-                                             const FusionContext& context,
-                                             PartitionReport* report = nullptr);
+StatusOr<std::vector<Group>> ChoosePartition(
+    const Graph& graph, const FusionContext& context,
+    const PartitionOptions& options = {}, PartitionReport* report = nullptr);
 
 }  // namespace encore::backends
 
