@@ -22,8 +22,9 @@ enum class Rewrites : uint8_t { kNone, kExact, kReassociate, kFast };
 // convolutions: those that cost least, generated ones only, or a vendor's
 // wherever it has one.
 enum class CpuKernels : uint8_t { kAuto, kGenerated, kVendor };
-// How layouts are chosen: by extraction over the whole graph, or not at all.
-// The rewrites before it are those of `rewrites` either way.
+// How kernels are cut and laid out: by extraction over the whole graph, or
+// greedily and row-major. The rewrites before it are those of `rewrites` either
+// way.
 enum class Optimizer : uint8_t { kEGraph, kGreedy };
 // Where a compiled graph's inputs and outputs lie: in host memory, or each in
 // the memory of the device whose kernel reads it first or makes it. Strings,
@@ -48,13 +49,12 @@ std::span<const std::string_view> ValueNames<Ports>();
 
 // A value's name, and the value of a name; nothing for other text.
 template <typename Enum>
-  requires std::is_enum_v<Enum>
-std::string_view Name(Enum value) {
+requires std::is_enum_v<Enum> std::string_view Name(Enum value) {
   return ValueNames<Enum>()[static_cast<size_t>(value)];
 }
 template <typename Enum>
-  requires std::is_enum_v<Enum>
-std::optional<Enum> ParseValue(std::string_view name) {
+requires std::is_enum_v<Enum> std::optional<Enum> ParseValue(
+    std::string_view name) {
   const std::span<const std::string_view> names = ValueNames<Enum>();
   const auto it = std::ranges::find(names, name);
   if (it == names.end()) return std::nullopt;

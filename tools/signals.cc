@@ -25,16 +25,21 @@ constexpr int kEndings[] = {
 // The thread that ends the process.
 std::atomic<pid_t> ending = 0;
 
+// For what runs in handlers of faults: before a call that does not return,
+// AddressSanitizer allocates otherwise, and waits for ever where the fault came
+// in the midst of an allocation.
+#define ENCORE_WITHOUT_ASAN __attribute__((no_sanitize("address")))
+
 // Returns in one thread only, once. Others wait for the end; the same thread
 // comes here again by a fault in its handler, and goes at once.
-void BeginToEnd() {
+ENCORE_WITHOUT_ASAN void BeginToEnd() {
   pid_t before = 0;
   if (ending.compare_exchange_strong(before, gettid())) return;
   if (before == gettid()) _exit(kExitOurFault);
   for (;;) pause();
 }
 
-extern "C" void CleanUpAndEnd(int signal) {
+extern "C" ENCORE_WITHOUT_ASAN void CleanUpAndEnd(int signal) {
   BeginToEnd();
   RemoveStagedFiles();
   Progress::EndAll();
@@ -57,7 +62,8 @@ void SayNumber(int64_t number) {
   Say({digits.data() + begin, digits.size() - begin});
 }
 
-extern "C" void ExitOnFault(int signal, siginfo_t* info, void*) {
+extern "C" ENCORE_WITHOUT_ASAN void ExitOnFault(int signal, siginfo_t* info,
+                                                void*) {
   BeginToEnd();
   RemoveStagedFiles();
   Progress::EndAll();

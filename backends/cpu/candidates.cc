@@ -13,6 +13,7 @@
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/match.h"
+#include "encore/backends/region/layout.h"
 #include "encore/backends/region/work.h"
 
 namespace encore::backends::cpu {
@@ -125,6 +126,19 @@ std::vector<Candidate> Symbolic(const KernelRequest& request,
   return candidates;
 }
 
+// Seconds in which what does not stay in the caches is read and written.
+double MemorySeconds(const Region& region) {
+  double bytes = 0;
+  for (const auto* operands : {&region.inputs, &region.outputs}) {
+    for (const Operand& operand : *operands) {
+      const double own = static_cast<double>(
+          MemoryBytes(operand.dtype, operand.dims, operand.layout).constant());
+      if (3 * own > static_cast<double>(kLastCacheBytes)) bytes += own;
+    }
+  }
+  return bytes / kMemoryBytesPerSecond;
+}
+
 // Of a region of known sizes: loops and tiles, the better first.
 std::vector<Candidate> Generated(const KernelRequest& request,
                                  const FlatRegion& flat,
@@ -179,6 +193,10 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
   std::vector<Candidate> candidates = Generated(request, *flat, options);
   if (options.cpu_kernels == CpuKernels::kAuto && MayUseVendor(options)) {
     AddVendor(request, PlannedThreads(options), &candidates);
+  }
+  const double memory = kLaunchSeconds + MemorySeconds(*request.region);
+  for (Candidate& candidate : candidates) {
+    candidate.seconds = std::max(candidate.seconds, memory);
   }
   return candidates;
 }

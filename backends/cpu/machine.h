@@ -16,6 +16,12 @@ inline constexpr double kCyclesPerSecond = 3e9;
 // second level of cache or the third.
 inline constexpr double kBytesPerCycle = 32;
 
+// The last level of cache, in bytes, and what all threads together read and
+// write beyond it, in bytes per second. Three tensors that are read or written
+// one after the other stay in the cache where each is a third of it.
+inline constexpr int64_t kLastCacheBytes = 32 << 20;
+inline constexpr double kMemoryBytesPerSecond = 38e9;
+
 // Launching a kernel, in seconds.
 inline constexpr double kLaunchSeconds = 1e-7;
 // An operation of the interpreter, in seconds.

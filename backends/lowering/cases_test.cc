@@ -2,7 +2,9 @@
 // make of them.
 //
 //   fusion    the graph, with the kernels that compute each node, for cpu:avx2
-//             with two threads; without fusion each is one of its own
+//             with two threads, as the greedy partition cuts them; without
+//             fusion each is one of its own
+//   partition the same, as extraction cuts them; without it, greedily
 //   lowering  slots and steps of the prepare and run plans, for ref, without
 //             what lies in the kernels; without lowering each node is a launch,
 //             and nothing else is done
@@ -47,6 +49,7 @@ CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
   options.target = text_case.Option("target", target);
   options.placement = text_case.Option("placement");
   options.rewrites = Rewrites::kNone;  // the graphs are meant as written
+  options.optimizer = Optimizer::kGreedy;
   options.threads =
       ParseNumber<int64_t>(text_case.Option("threads", "2")).value_or(0);
   options.deterministic = false;
@@ -89,9 +92,11 @@ void AddNotes(const Scope& scope, const Stencil& stencil,
   }
 }
 
-StatusOr<std::string> Fused(const TextCase& text_case, bool fuse) {
+StatusOr<std::string> Fused(const TextCase& text_case, Optimizer optimizer,
+                            bool fuse = true) {
   ENCORE_ASSIGN_OR_RETURN(const Graph graph, text_case.Parse());
   CompileOptions options = OptionsOf(text_case, "cpu:avx2");
+  options.optimizer = optimizer;
   options.fuse = fuse;
   const Stencil stencil = MakeStencil(graph);
   ENCORE_ASSIGN_OR_RETURN(
@@ -116,12 +121,23 @@ StatusOr<std::string> Fused(const TextCase& text_case, bool fuse) {
 class FusionCases : public testing::TestWithParam<TextCase> {};
 
 TEST_P(FusionCases, AreAsWritten) {
-  CheckTextCase(GetParam(), Fused(GetParam(), true), Fused(GetParam(), false),
+  CheckTextCase(GetParam(), Fused(GetParam(), Optimizer::kGreedy),
+                Fused(GetParam(), Optimizer::kGreedy, /*fuse=*/false),
                 kOptions);
 }
 
 INSTANTIATE_TEST_SUITE_P(Testdata, FusionCases,
                          testing::ValuesIn(Cases("fusion")), NameOf);
+
+class PartitionCases : public testing::TestWithParam<TextCase> {};
+
+TEST_P(PartitionCases, AreAsWritten) {
+  CheckTextCase(GetParam(), Fused(GetParam(), Optimizer::kEGraph),
+                Fused(GetParam(), Optimizer::kGreedy), kOptions);
+}
+
+INSTANTIATE_TEST_SUITE_P(Testdata, PartitionCases,
+                         testing::ValuesIn(Cases("partition")), NameOf);
 
 StatusOr<runtime::CompiledGraph> Compiled(const TextCase& text_case) {
   ENCORE_ASSIGN_OR_RETURN(const Graph graph, text_case.Parse());

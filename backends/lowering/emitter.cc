@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/group.h"
 #include "encore/backends/region/layout.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"

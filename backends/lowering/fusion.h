@@ -1,60 +1,25 @@
 // Fusion: which nodes become one kernel.
 //
-// A partition of a graph into groups, each a convex set of nodes with the
-// values that others need of it. This is what the e-graph's extraction will
-// hand to lowering; until then GreedyPartition makes one.
-//
-// Cheap nodes (broadcasts, iotas) may be in several groups. Reshapes that no
-// group took are views and in none.
+// GreedyPartition takes producers into the kernels that read them, wherever
+// that is possible; cheap nodes (broadcasts, iotas) alone are in several
+// groups. ChoosePartition (choose_partition.h) starts from it.
 #ifndef ENCORE_BACKENDS_LOWERING_FUSION_H_
 #define ENCORE_BACKENDS_LOWERING_FUSION_H_
 
-#include <functional>
-#include <optional>
 #include <vector>
 
-#include "encore/backends/region/build.h"
+#include "encore/backends/lowering/group.h"
+#include "encore/backends/lowering/group_graph.h"
 #include "encore/ir/graph/graph.h"
 
 namespace encore::backends {
-
-struct Group {
-  std::vector<NodeId> nodes;     // ascending
-  std::vector<ValueId> outputs;  // ascending; used outside, or of the graph
-};
-
-// Where and when a kernel runs.
-struct KernelSite {
-  int backend = 0;       // in Placement::backends
-  bool prepare = false;  // in the prepare plan: depends on weights only
-
-  bool operator==(const KernelSite&) const = default;
-};
-
-// What is known of a graph beside its nodes; indexed by node.
-struct FusionContext {
-  // Nodes with different sites are never in one group; none: no kernel
-  // (arguments, constants, control flow).
-  std::vector<std::optional<KernelSite>> sites;
-  // Estimated seconds of the kernel that a group's region has at that site;
-  // nothing where there is none. A function of its arguments: what was asked
-  // once may not be asked again.
-  std::function<std::optional<double>(const BuiltRegion& region,
-                                      KernelSite site)>
-      seconds;
-  // Otherwise every group has one node.
-  bool fuse = true;
-};
 
 // Groups in an order in which each comes after those it reads from. Covers all
 // live nodes with a site, but for reshapes left as views. Deterministic.
 std::vector<Group> GreedyPartition(const Graph& graph,
                                    const FusionContext& context);
-
-// Whether the node gives the bytes of its operand under another shape. Where
-// the numbers of elements agree only once the sizes have their values, it does
-// not: a plan could not show that the view lies in its operand.
-bool IsView(const Graph& graph, NodeId node);
+// The same of a graph whose sets of nodes may have been asked for before.
+std::vector<Group> GreedyPartition(GroupGraph* graph);
 
 }  // namespace encore::backends
 

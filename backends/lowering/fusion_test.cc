@@ -129,5 +129,19 @@ graph g(%x: f32[4,6], %w: f32[6,6]) {
   EXPECT_EQ(std::ranges::adjacent_find(asked), asked.end());
 }
 
+// The broadcast is computed by the concatenation's group, which also makes what
+// it reads, and by itself for another reader: neither waits for the other.
+TEST(FusionTest, AGroupDoesNotWaitForWhatItMakesItself) {
+  EXPECT_EQ(CountLegal(R"(
+graph g(%x: f32[3,11], %z: f32[3,11]) {
+  %a = add(%x, %z)
+  %b = broadcast(%a) {shape = [3,11], axes = [0,1]}
+  %c = concat(%b) {axis = 0}
+  %d = broadcast(%b) {shape = [2,3,11], axes = [1,2]}
+  return %a, %c, %d
+})"),
+            3);
+}
+
 }  // namespace
 }  // namespace encore::backends

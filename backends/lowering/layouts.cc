@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "encore/backends/backend.h"
-#include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/group.h"
 #include "encore/backends/region/relayout.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"

@@ -4,7 +4,9 @@
 #include <set>
 #include <span>
 
+#include "encore/backends/lowering/choose_partition.h"
 #include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/group.h"
 #include "encore/backends/lowering/layouts.h"
 #include "encore/backends/region/build.h"
 #include "encore/ir/graph/stencil.h"
@@ -296,7 +298,13 @@ StatusOr<Scope> MakeScope(const Graph& graph,
     return table->Seconds(built, WeightInputs(scope.weights, built, site),
                           site.backend);
   };
-  for (const Group& group : GreedyPartition(graph, context)) {
+  std::vector<Group> groups;
+  if (options.optimizer == Optimizer::kEGraph) {
+    ENCORE_ASSIGN_OR_RETURN(groups, ChoosePartition(graph, context));
+  } else {
+    groups = GreedyPartition(graph, context);
+  }
+  for (const Group& group : groups) {
     ENCORE_ASSIGN_OR_RETURN(
         ScopeKernel kernel,
         MakeKernel(graph, group, *context.sites[group.nodes.back().value()],

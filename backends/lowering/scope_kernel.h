@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/group.h"
 #include "encore/backends/region/build.h"
 #include "encore/ir/graph/graph.h"
 

@@ -20,23 +20,6 @@ int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
   return product;
 }
 
-double OpCycles(Op op, int lanes) {
-  if (const FunctionInfo* function = FindFunction(op)) {
-    return function->code == FunctionCode::kVector ? 12 : 25.0 * lanes;
-  }
-  switch (op) {
-    case Op::kLogistic:
-      return 12;
-    case Op::kDiv:
-    case Op::kSqrt:
-    case Op::kRsqrt:
-    case Op::kReciprocal:
-      return 6;
-    default:
-      return 1;
-  }
-}
-
 class Coster {
  public:
   Coster(const FlatRegion& flat, int lanes) : flat_(flat), lanes_(lanes) {
@@ -222,6 +205,23 @@ void Partition(const FlatRegion& flat, Schedule* schedule) {
 }
 
 }  // namespace
+
+double OpCycles(Op op, int lanes) {
+  if (const FunctionInfo* function = FindFunction(op)) {
+    return function->code == FunctionCode::kVector ? 12 : 25.0 * lanes;
+  }
+  switch (op) {
+    case Op::kLogistic:
+      return 12;
+    case Op::kDiv:
+    case Op::kSqrt:
+    case Op::kRsqrt:
+    case Op::kReciprocal:
+      return 6;
+    default:
+      return 1;
+  }
+}
 
 Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
   const Region& region = *flat.region;

@@ -8,6 +8,7 @@
 
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/region/flat/flat_region.h"
+#include "encore/ir/ops/op.h"
 
 namespace encore::backends::cpu {
 
@@ -28,6 +29,9 @@ struct Schedule {
   int64_t partitions = 1;  // of row_count * chunks units
   double cycles = 0;       // estimate for the whole region on one core
 };
+
+// Cycles of a vector of so many lanes of an elementwise operator.
+double OpCycles(Op op, int lanes);
 
 // Deterministic, and the same for any number of threads.
 Schedule MakeSchedule(const FlatRegion& flat, Isa isa);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/integers.h"
@@ -236,7 +237,7 @@ double TileCoster::Body(const TileSchedule& plan,
     if (!needed[e]) continue;
     const Expr& expr = region_.exprs[e];
     if (expr.kind == Expr::Kind::kOp) {
-      cycles += plan.rows * plan.vectors;
+      cycles += plan.rows * plan.vectors * OpCycles(expr.op, lanes_);
     } else if (expr.kind == Expr::Kind::kLoad) {
       const FlatAccess& access = flat_.loads[expr.number];
       const auto uses = [&access](uint32_t x) {
@@ -302,7 +303,7 @@ double TileCoster::StageCycles(ExprId value, uint32_t v) const {
   for (size_t e = 0; e < needed.size(); ++e) {
     if (!needed[e]) continue;
     const Expr& expr = region_.exprs[e];
-    if (expr.kind == Expr::Kind::kOp) cycles += 1;
+    if (expr.kind == Expr::Kind::kOp) cycles += OpCycles(expr.op, lanes_);
     if (expr.kind != Expr::Kind::kLoad) continue;
     const FlatAccess& access = flat_.loads[expr.number];
     const bool along =
