@@ -34,13 +34,16 @@ constexpr double kTileEfficiency = 0.6;
 constexpr double kTensorEfficiency = 3;
 constexpr double kStridedCost = 2;
 
-// What f32 products may be rounded to before tensor cores take them.
+// What f32 products may be rounded to before tensor cores take them, f32 for
+// TF32.
 std::optional<DType> TensorDType(Precision precision) {
   switch (precision) {
     case Precision::kF16:
       return DType::kF16;
     case Precision::kBF16:
       return DType::kBF16;
+    case Precision::kTF32:
+      return DType::kF32;
     default:
       return std::nullopt;
   }

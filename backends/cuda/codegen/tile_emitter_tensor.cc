@@ -5,21 +5,32 @@
 namespace encore::backends::cuda {
 namespace {
 
-// mma.m16n8k16.
-constexpr int kFirst = 16, kSecond = 8, kDepth = 16;
+// mma.m16n8; as deep along k as 32 bytes.
+constexpr int kFirst = 16, kSecond = 8;
 constexpr int kGroup = 8;
 
-std::string TileType(const TileFactor& factor, int rows, int depth) {
-  return StrCat("Tile<", rows, ", ", depth, ", ",
-                factor.along_k ? "false" : "true", ">");
+bool IsTf32(const TilePlan& plan) { return *plan.tensor == DType::kF32; }
+
+std::string_view ElementType(const TilePlan& plan) {
+  return IsTf32(plan) ? "u32" : "u16";
+}
+
+// What functions of device/tensor.cuh call the elements.
+std::string_view ElementName(const TilePlan& plan) {
+  return IsTf32(plan) ? "tf32" : Name(*plan.tensor);
+}
+
+std::string TileType(const TilePlan& plan, const TileFactor& factor, int rows) {
+  return StrCat("Tile<", ElementType(plan), ", ", rows, ", ",
+                factor.along_k || IsTf32(plan) ? "false" : "true", ">");
 }
 
 }  // namespace
 
 void TileEmitter::EmitTensor() {
   const std::string_view type = context_.index_type();
-  const std::string type_m = TileType(plan_.m, plan_.tile_m, plan_.tile_k);
-  const std::string type_n = TileType(plan_.n, plan_.tile_n, plan_.tile_k);
+  const std::string type_m = TileType(plan_, plan_.m, plan_.tile_m);
+  const std::string type_n = TileType(plan_, plan_.n, plan_.tile_n);
   StrAppend(&out_, "const int lane = thread % 32;\n",
             "const int part_m = thread / 32 / ", plan_.parts_n(), " * ",
             plan_.part_m, ", part_n = thread / 32 % ", plan_.parts_n(), " * ",
@@ -64,7 +75,8 @@ void TileEmitter::EmitTensorFill(const TileFactor& factor,
   OpenElement(factor);
   exprs_.Declare(Reachable(region_, {factor.value}));
   StrAppend(&out_, "x = ", exprs_.NameOf(factor.value), ";\n}\n*", tile,
-            ".Place(tr, tk) = (u16)encode_", *plan_.tensor, "(x);\n}\n");
+            ".Place(tr, tk) = (", ElementType(plan_), ")encode_",
+            ElementName(plan_), "(x);\n}\n");
   exprs_.CloseScope();
 }
 
@@ -97,14 +109,14 @@ void TileEmitter::EmitTensorProducts() {
   StrAppend(
       &out_,
       "Stage& now = stages[stage];\n#pragma unroll\nfor (int tk = 0; tk < ",
-      plan_.tile_k, "; tk += ", kDepth, ") {\nu32 a[", first, "][4], b[",
-      second / 2, "][4];\n#pragma unroll\nfor (int i = 0; i < ", first,
-      "; ++i) now.m.LoadFirst(a[i], part_m + i * ", kFirst,
+      plan_.tile_k, "; tk += ", plan_.tile_k / 2, ") {\nu32 a[", first,
+      "][4], b[", second / 2, "][4];\n#pragma unroll\nfor (int i = 0; i < ",
+      first, "; ++i) now.m.LoadFirst(a[i], part_m + i * ", kFirst,
       ", tk, lane);\n#pragma unroll\nfor (int j = 0; j < ", second / 2,
       "; ++j) now.n.LoadSecond(b[j], part_n + j * ", 2 * kSecond,
       ", tk, lane);\n#pragma unroll\nfor (int i = 0; i < ", first,
       "; ++i)\n#pragma unroll\nfor (int j = 0; j < ", second,
-      "; ++j) Multiply_", *plan_.tensor,
+      "; ++j) Multiply_", ElementName(plan_),
       "(acc[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);\n}\n");
 }
 

@@ -170,7 +170,7 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
   if (dtype != region.expr(plan->n.value).dtype) return std::nullopt;
   if (IsTensor(dtype)) {
     plan->tensor = dtype;
-  } else if (dtype == DType::kF32 && precision && IsTensor(*precision)) {
+  } else if (dtype == DType::kF32 && precision) {
     plan->tensor = precision;
   } else {
     return std::nullopt;
@@ -180,6 +180,8 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
         dtype == *plan->tensor && InGroups(flat, *factor, *plan);
   }
   Choose(flat, kTensorSizes, &*plan);
+  // 64 bytes of each row.
+  if (*plan->tensor == DType::kF32) plan->tile_k /= 2;
   return plan;
 }
 

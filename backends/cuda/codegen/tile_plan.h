@@ -35,7 +35,7 @@ struct TilePlan {
   // Of a tile; and what a thread, with tensor cores a warp, computes of it.
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int part_m = 0, part_n = 0;
-  // On tensor cores: the dtype of 16 bits that factors are rounded to.
+  // On tensor cores: what factors are rounded to, f32 for TF32.
   std::optional<DType> tensor = std::nullopt;
 
   int parts_m() const { return tile_m / part_m; }
@@ -48,7 +48,7 @@ struct TilePlan {
 std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat);
 
 // The same on tensor cores. Products are of f16 or bf16; of f32 where
-// `precision` is one of these.
+// `precision` is one of these, or f32 for TF32.
 std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
                                        std::optional<DType> precision);
 

@@ -1,5 +1,5 @@
 // Tensor cores, and copies to shared memory that go on by themselves.
-// Source: PTX ISA 9.0, mma.m16n8k16, ldmatrix, cp.async.
+// Source: PTX ISA 9.0, mma.m16n8k16 and m16n8k8, ldmatrix, cp.async.
 FN u32 SharedAddress(const void* at) { return (u32)__cvta_generic_to_shared(at); }
 
 // 16 bytes, or zeros where there are none. Both addresses are aligned to that.
@@ -26,35 +26,46 @@ FN void LoadMatrices(u32 (&to)[4], const void* row, bool transposed) {
   }
 }
 
-#define ENCORE_MULTIPLY(Name, type)                                           \
+#define ENCORE_MULTIPLY(Name, type, depth)                                    \
   FN void Name(f32 (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {              \
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 " \
+    asm volatile("mma.sync.aligned.m16n8" depth ".row.col.f32." type "." type ".f32 " \
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"     \
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                      \
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));      \
   }
-ENCORE_MULTIPLY(Multiply_f16, "f16")
-ENCORE_MULTIPLY(Multiply_bf16, "bf16")
+ENCORE_MULTIPLY(Multiply_f16, "f16", "k16")
+ENCORE_MULTIPLY(Multiply_bf16, "bf16", "k16")
+ENCORE_MULTIPLY(Multiply_tf32, "tf32", "k8")
 
-// Elements of a factor in shared memory: kRows rows of kDepth elements along k,
-// or, transposed, kDepth of kRows. Groups of eight lie so that neither the eight
-// rows of a matrix nor eight neighbours of a copy meet in a bank: transposed by
-// padding, else in another order in every other pair of rows.
-template <int kRows, int kDepth, bool kTransposed> struct Tile {
-  static_assert(kDepth == 32, "two rows are as long as all banks");
-  u16 at[kTransposed ? kDepth : kRows][kTransposed ? kRows + 8 : kDepth];
+FN u32 encode_tf32(f32 x) {
+  u32 bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
 
-  __device__ __forceinline__ u16* Place(int row, int k) {
-    return kTransposed ? &at[k][row] : &at[row][(k / 8 ^ row / 2 % 4) * 8 + k % 8];
+// Elements T of a factor in shared memory: kRows rows of 64 bytes along k, or,
+// transposed, as many rows as these are elements of kRows. Groups of 16 bytes lie
+// so that neither the eight rows of a matrix nor eight neighbours of a copy meet
+// in a bank: transposed by padding, else in another order in every other pair of
+// rows. Matrices of elements of 32 bits are read as if they had 16.
+template <class T, int kRows, bool kTransposed> struct Tile {
+  static const int kDepth = 64 / sizeof(T), kGroup = 16 / sizeof(T);
+  static_assert(!kTransposed || sizeof(T) == 2, "ldmatrix transposes 16 bits");
+  T at[kTransposed ? kDepth : kRows][kTransposed ? kRows + kGroup : kDepth];
+
+  __device__ __forceinline__ T* Place(int row, int k) {
+    return kTransposed ? &at[k][row] : &at[row][(k / kGroup ^ row / 2 % 4) * kGroup + k % kGroup];
   }
-  // The 16 x 16 elements from (row, k) on, as mma takes the first factor.
+  // The 16 rows of two groups from (row, k) on, as mma takes the first factor.
   __device__ __forceinline__ void LoadFirst(u32 (&to)[4], int row, int k, int lane) {
-    const int r = lane % 8 + lane / 8 % 2 * 8, d = lane / 16 * 8;
-    LoadMatrices(to, kTransposed ? Place(row + lane / 8 % 2 * 8, k + lane % 8 + d) : Place(row + r, k + d), kTransposed);
+    const int r = lane / 8 % 2 * 8, d = lane / 16;
+    LoadMatrices(to, kTransposed ? Place(row + r, k + lane % 8 + d * 8) : Place(row + r + lane % 8, k + d * kGroup),
+                 kTransposed);
   }
   // The same of the second factor: two of its pairs.
   __device__ __forceinline__ void LoadSecond(u32 (&to)[4], int row, int k, int lane) {
-    const int d = lane / 8 % 2 * 8, r = lane / 16 * 8;
-    LoadMatrices(to, kTransposed ? Place(row + r, k + lane % 8 + d) : Place(row + r + lane % 8, k + d), kTransposed);
+    const int d = lane / 8 % 2, r = lane / 16 * 8;
+    LoadMatrices(to, kTransposed ? Place(row + r, k + lane % 8 + d * 8) : Place(row + r + lane % 8, k + d * kGroup),
+                 kTransposed);
   }
 };
