@@ -218,22 +218,25 @@ bool DiskStore::Contains(std::string_view kind, const Digest& key) const {
 }
 
 Status DiskStore::WriteEntry(std::string_view kind, const std::string& path,
-                             const ContainerWriter& writer) const {
+                             const ContainerWriter& writer,
+                             Durability durability) const {
   ENCORE_RETURN_IF_ERROR(MakeFolder(StrCat(root_, "/", kind)));
   ENCORE_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
-  return WriteFile(writer, path, root_ + "/staging");
+  return WriteFile(writer, path,
+                   {.staging_folder = root_ + "/staging",
+                    .synced = durability == Durability::kSynced});
 }
 
 bool DiskStore::Put(std::string_view kind, const Digest& key,
-                    ContainerWriter writer) {
+                    ContainerWriter writer, Durability durability) {
   if (writer.size() > options_.max_bytes) return false;
   writer.AddOwned(SectionType::kAddress, AddressOf(kind, key));
   const std::string path = PathOf(kind, key);
-  Status status = WriteEntry(kind, path, writer);
+  Status status = WriteEntry(kind, path, writer, durability);
   if (status.code() == StatusCode::kNotFound) {
     // Somebody removed the store, or a part of it.
     status = MakeFolders(options_.folder, root_);
-    if (status.ok()) status = WriteEntry(kind, path, writer);
+    if (status.ok()) status = WriteEntry(kind, path, writer, durability);
   }
   if (!status.ok()) {
     LogOnce("write",

@@ -5,7 +5,7 @@
 //   FOLDER/v1/staging                    what is being written
 //   FOLDER/v1/locks, FOLDER/v1/bad       lock files, quarantined entries
 //
-// Entries are written to a staging file, synced and renamed, so that several
+// Entries are written to a staging file and renamed, so that several
 // processes may share a folder: each sees whole entries only. What a writer
 // that was killed left goes when a store is opened. The folder is bounded,
 // quarantined entries and staging files included; what was least recently used
@@ -64,9 +64,15 @@ class DiskStore {
   std::shared_ptr<const Container> Get(std::string_view kind,
                                        const Digest& key);
   bool Contains(std::string_view kind, const Digest& key) const;
+  // What a power cut soon after Put leaves: the entry; or, for a fraction of
+  // the time, maybe none or a damaged one, which Get and the checksums of its
+  // sections find. The latter is for what is soon made again.
+  enum class Durability : uint8_t { kSynced, kWritten };
+
   // Keeps the container, with a section that says where it belongs: a file that
   // was moved to another key's place is damage. False where it could not.
-  bool Put(std::string_view kind, const Digest& key, ContainerWriter writer);
+  bool Put(std::string_view kind, const Digest& key, ContainerWriter writer,
+           Durability durability = Durability::kSynced);
   // Takes an entry that turned out bad, as `why` says, out of the way, and says
   // so. One that merely cannot be read now (Unavailable, PermissionDenied,
   // ResourceExhausted) is as good as it was, and stays.
@@ -112,7 +118,7 @@ class DiskStore {
   StatusOr<std::shared_ptr<const Container>> OpenEntry(std::string_view kind,
                                                        const Digest& key) const;
   Status WriteEntry(std::string_view kind, const std::string& path,
-                    const ContainerWriter& writer) const;
+                    const ContainerWriter& writer, Durability durability) const;
   void CannotRead(const Status& why);
   void LogOnce(std::string_view reason, std::string_view line);
   void Grow(uint64_t bytes);
