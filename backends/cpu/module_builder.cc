@@ -18,6 +18,7 @@
 #include "encore/backends/cpu/vendor/program.h"
 #include "encore/backends/region/codec.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -152,7 +153,9 @@ class ModuleBuilder {
         const std::string* name =
             code.function ? &names[objects.Add(from.functions[*code.function])]
                           : nullptr;
-        return CodeOf(code, name, digest);
+        KernelCode made = CodeOf(code, name, digest);
+        made.identity = IdentityOf(from, code);
+        return made;
       };
       CompiledKernel& to = module_.kernels[entry.number];
       to.code = linked(from.code);
@@ -195,10 +198,20 @@ class ModuleBuilder {
     return code;
   }
 
+  // Params without an image's digest, and code where there is some.
+  static std::vector<std::byte> IdentityOf(
+      const RelocatableKernel& kernel, const RelocatableKernel::Code& code) {
+    Sha256 hash;
+    hash.Update(code.params);
+    if (code.function) hash.Update(kernel.functions[*code.function]);
+    return hash.Finish().ToBytes();
+  }
+
   void AddInterpreted(const Region& region, CompiledKernel* kernel) {
     kernel->code.entry = kInterpretedEntry;
     kernel->code.artifact = static_cast<int>(module_.artifacts.size());
     module_.artifacts.push_back({EncodeRegion(region), /*executable=*/false});
+    kernel->code.identity = Sha256Of(module_.artifacts.back().bytes).ToBytes();
   }
 
   const Isa isa_;

@@ -228,6 +228,14 @@ void CompiledGraphs::Count(int64_t SessionStatistics::* counter) {
   ++(statistics_.*counter);
 }
 
+void CompiledGraphs::Count(const PreparedWeights& prepared) {
+  const std::lock_guard lock(mutex_);
+  ++(prepared.restored ? statistics_.weights_restored
+                       : statistics_.weights_prepared);
+  statistics_.parts_found += prepared.parts_found;
+  statistics_.parts_made += prepared.parts_made;
+}
+
 void CompiledGraphs::AddLoadTime(double ms) {
   const std::lock_guard lock(mutex_);
   statistics_.load_ms += ms;

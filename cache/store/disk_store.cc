@@ -209,6 +209,12 @@ std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
   return nullptr;
 }
 
+std::shared_ptr<const Container> DiskStore::Peek(std::string_view kind,
+                                                 const Digest& key) const {
+  auto container = OpenEntry(kind, key);
+  return container.ok() ? *std::move(container) : nullptr;
+}
+
 void DiskStore::CannotRead(const Status& why) {
   LogOnce("read", StrCat("cannot read the cache: ", Message(why)));
 }
@@ -326,6 +332,10 @@ std::unique_ptr<FileLock> DiskStore::LockKey(
 
 std::vector<DiskStore::Entry> DiskStore::List() const {
   return EntriesOf(WalkFolder(root_));
+}
+
+std::vector<DiskStore::Entry> DiskStore::ListKind(std::string_view kind) const {
+  return EntriesOf(WalkFolder(StrCat(root_, "/", kind)));
 }
 
 std::vector<DiskStore::Entry> DiskStore::EntriesOf(

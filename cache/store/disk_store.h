@@ -63,6 +63,10 @@ class DiskStore {
   // The entry, or null. Its head has been verified, its sections have not.
   std::shared_ptr<const Container> Get(std::string_view kind,
                                        const Digest& key);
+  // The same for who only looks: it counts as no use of the entry, and one that
+  // is damaged stays for who reads it to find.
+  std::shared_ptr<const Container> Peek(std::string_view kind,
+                                        const Digest& key) const;
   bool Contains(std::string_view kind, const Digest& key) const;
   // What a power cut soon after Put leaves: the entry; or, for a fraction of
   // the time, maybe none or a damaged one, which Get and the checksums of its
@@ -95,6 +99,8 @@ class DiskStore {
   };
   // Every entry, by kind and key, of what can be looked at.
   std::vector<Entry> List() const;
+  // Those of one kind.
+  std::vector<Entry> ListKind(std::string_view kind) const;
   // Removes quarantined entries and then what was least recently used until at
   // most `max_bytes` are left, and what writers that died left behind; returns
   // how many entries went. Entries in use stay readable.
