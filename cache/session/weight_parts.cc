@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "encore/cache/store/memo.h"
@@ -34,9 +33,7 @@ bool ReadFlag(ByteReader* in) {
 // The entries that were used last, first.
 std::vector<DiskStore::Entry> NewestEntries(const DiskStore& store) {
   std::vector<DiskStore::Entry> entries = store.ListKind(kWeightsKind);
-  std::ranges::sort(entries, [](const auto& a, const auto& b) {
-    return std::tie(b.used_ns, b.key) < std::tie(a.used_ns, a.key);
-  });
+  SortByUse(&entries);
   if (entries.size() > kMostEntries) entries.resize(kMostEntries);
   return entries;
 }

@@ -1,7 +1,8 @@
 // DiskStore: containers in a folder of the user's own, by kind and key.
 //
 //   FOLDER/v1/KIND/ab/abcdef….encore     entries
-//   FOLDER/v1/KIND/ab/abcdef….used       when one was last used (its time)
+//   FOLDER/v1/KIND/ab/abcdef….used       when one was last used (its time) and
+//                                        how often (its size)
 //   FOLDER/v1/staging                    what is being written
 //   FOLDER/v1/locks, FOLDER/v1/bad       lock files, quarantined entries
 //
@@ -96,6 +97,9 @@ class DiskStore {
     std::string path;
     uint64_t bytes = 0;
     int64_t used_ns = 0;  // last use, since the epoch
+    // How often it was found, but for the first minute after it was written,
+    // and at most once a minute.
+    int64_t uses = 0;
   };
   // Every entry, by kind and key, of what can be looked at.
   std::vector<Entry> List() const;
@@ -140,6 +144,9 @@ class DiskStore {
   // Bytes in the folder as far as this process knows; -1: not counted yet.
   int64_t known_bytes_ = -1;
 };
+
+// Those that were used last, first.
+void SortByUse(std::vector<DiskStore::Entry>* entries);
 
 // Whether an entry stands where it was written to: DataLoss for one that was
 // moved to another key's place, NotFound for one that does not say where it
