@@ -12,6 +12,10 @@
 
 namespace encore::backends {
 
+// Kernels of a backend that are compiled already (backends/cpu/kernel_spec.h).
+// They are code: a store has none that this user's compilers did not put there.
+inline constexpr std::string_view kKernelKind = "kernel";
+
 // Thread-safe. Failures are "not there": no compile fails for lack of a store.
 // Measurements alone change what is compiled (measurement.h).
 class ArtifactStore {
@@ -19,7 +23,7 @@ class ArtifactStore {
   virtual ~ArtifactStore() = default;
 
   // What was put under (kind, key), the same bytes, or nothing. `kind` names
-  // the sort of artifact ("cpu/kernel"), `key` must say everything that the
+  // the sort of artifact ("kernel"), `key` must say everything that the
   // bytes depend on beside the compiler's identity, which the store adds.
   virtual std::optional<std::vector<std::byte>> Get(std::string_view kind,
                                                     std::string_view key) = 0;

@@ -70,6 +70,8 @@ struct KernelCode {
   std::string entry;
   std::vector<std::byte> params;
   std::vector<std::string> requirements;
+  // runtime::KernelBinary::identity.
+  std::vector<std::byte> identity = {};
 };
 
 // An input in the kernel's own form. The prepare plan launches `code` with

@@ -22,6 +22,7 @@ runtime::KernelBinary KernelBinaryOf(std::string_view backend,
   binary.entry = code.entry;
   binary.params = code.params;
   binary.requirements = code.requirements;
+  binary.identity = code.identity;
   binary.reads = static_cast<uint32_t>(shape.reads);
   binary.writes = static_cast<uint32_t>(shape.writes);
   binary.args = static_cast<uint32_t>(shape.args);

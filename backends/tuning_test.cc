@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/artifact_store.h"
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/conformance/replay.h"
+#include "encore/backends/map_store.h"
 #include "encore/backends/measurement.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/testing/random_graph.h"
@@ -20,33 +20,12 @@
 namespace encore::backends {
 namespace {
 
-// Keeps measurements in memory, and counts what is asked of it.
-class MapStore : public ArtifactStore {
- public:
-  std::optional<std::vector<std::byte>> Get(std::string_view kind,
-                                            std::string_view key) override {
-    EXPECT_EQ(kind, kMeasurementKind);
-    ++gets;
-    const auto row = rows.find(std::string(key));
-    if (row == rows.end()) {
-      missing.emplace_back(key);
-      return std::nullopt;
-    }
-    return row->second;
-  }
-  void Put(std::string_view kind, std::string_view key,
-           std::span<const std::byte> bytes) override {
-    EXPECT_EQ(kind, kMeasurementKind);
-    rows[std::string(key)].assign(bytes.begin(), bytes.end());
-  }
-  void PutText(const std::string& key, std::string_view text) {
-    Put(kMeasurementKind, key, std::as_bytes(std::span(text)));
-  }
+// What a store has of measurements.
+MapStore::Kind& In(MapStore& store) { return store[kMeasurementKind]; }
 
-  std::map<std::string, std::vector<std::byte>> rows;
-  std::vector<std::string> missing;
-  int gets = 0;
-};
+void PutText(MapStore& store, const std::string& key, std::string_view text) {
+  store.Put(kMeasurementKind, key, std::as_bytes(std::span(text)));
+}
 
 // Two products, one of them with something after it.
 Graph Model() {
@@ -89,18 +68,18 @@ TEST(Tuning, WithoutTimeNothingIsMeasured) {
   MapStore store;
   const std::string plain = Bytes(CompileModel(nullptr));
   EXPECT_EQ(Bytes(CompileModel(&store)), plain);
-  EXPECT_EQ(store.missing.size(), 2u);
-  EXPECT_TRUE(store.rows.empty());
+  EXPECT_EQ(In(store).missing.size(), 2u);
+  EXPECT_TRUE(In(store).rows.empty());
   EXPECT_EQ(Bytes(CompileModel(&store, 1e-9)), plain);
-  EXPECT_TRUE(store.rows.empty());
+  EXPECT_TRUE(In(store).rows.empty());
 }
 
 TEST(Tuning, WhatIsMeasuredIsUsedByLaterCompiles) {
   MapStore store;
   const runtime::CompiledGraph tuned = CompileModel(&store, 60);
   ExpectRight(tuned);
-  ASSERT_EQ(store.rows.size(), 2u);
-  for (const auto& [key, bytes] : store.rows) {
+  ASSERT_EQ(In(store).rows.size(), 2u);
+  for (const auto& [key, bytes] : In(store).rows) {
     const auto measurement = DecodeMeasurement(bytes);
     ASSERT_TRUE(measurement.has_value());
     EXPECT_GE(measurement->timings.size(), 2u);
@@ -108,12 +87,12 @@ TEST(Tuning, WhatIsMeasuredIsUsedByLaterCompiles) {
       EXPECT_LT(timing.seconds, 1) << timing.kernel;
     }
   }
-  store.missing.clear();
-  const auto rows = store.rows;
+  In(store).missing.clear();
+  const auto rows = In(store).rows;
   EXPECT_EQ(Bytes(CompileModel(&store)), Bytes(tuned));
   EXPECT_EQ(Bytes(CompileModel(&store, 60)), Bytes(tuned));
-  EXPECT_TRUE(store.missing.empty());
-  EXPECT_EQ(store.rows, rows);
+  EXPECT_TRUE(In(store).missing.empty());
+  EXPECT_EQ(In(store).rows, rows);
 }
 
 // Each kernel that a measurement may name is taken when it says so, and right.
@@ -121,7 +100,7 @@ TEST(Tuning, MeasurementsDecide) {
   MapStore measured;
   CompileModel(&measured, 60);
   const std::string plain = Bytes(CompileModel(nullptr));
-  for (const auto& [key, bytes] : measured.rows) {
+  for (const auto& [key, bytes] : In(measured).rows) {
     const auto measurement = DecodeMeasurement(bytes);
     ASSERT_TRUE(measurement.has_value());
     for (size_t i = 0; i < measurement->timings.size(); ++i) {
@@ -131,7 +110,7 @@ TEST(Tuning, MeasurementsDecide) {
         other.timings[j].load_seconds = 0;
       }
       MapStore store;
-      store.PutText(key, EncodeMeasurement(other));
+      PutText(store, key, EncodeMeasurement(other));
       const runtime::CompiledGraph compiled = CompileModel(&store);
       EXPECT_EQ(Bytes(compiled) == plain, i == 0) << other.timings[i].kernel;
       EXPECT_EQ(Bytes(CompileModel(&store)), Bytes(compiled));
@@ -144,16 +123,16 @@ TEST(Tuning, DamagedMeasurementsAreMadeAgain) {
   MapStore store;
   CompileModel(&store, 60);
   const std::string plain = Bytes(CompileModel(nullptr));
-  for (auto& [key, bytes] : store.rows) bytes.resize(bytes.size() / 2);
-  const auto damaged = store.rows;
+  for (auto& [key, bytes] : In(store).rows) bytes.resize(bytes.size() / 2);
+  const auto damaged = In(store).rows;
   EXPECT_EQ(Bytes(CompileModel(&store)), plain);
   // Of another number of kernels.
   for (const auto& [key, bytes] : damaged) {
-    store.PutText(key, EncodeMeasurement({{{"elsewhere", 1, 0}}}));
+    PutText(store, key, EncodeMeasurement({{{"elsewhere", 1, 0}}}));
   }
   EXPECT_EQ(Bytes(CompileModel(&store)), plain);
   ExpectRight(CompileModel(&store, 60));
-  for (const auto& [key, bytes] : store.rows) {
+  for (const auto& [key, bytes] : In(store).rows) {
     const auto measurement = DecodeMeasurement(bytes);
     ASSERT_TRUE(measurement.has_value());
     EXPECT_GE(measurement->timings.size(), 2u);
@@ -166,10 +145,10 @@ TEST(Tuning, ThreadsAndPrecisionAreMeasuredApart) {
   CompileOptions options;
   options.threads = 1;
   ASSERT_TRUE(Compile(Model(), options, AllBackends(), &store).ok());
-  EXPECT_EQ(store.missing.size(), 4u);
+  EXPECT_EQ(In(store).missing.size(), 4u);
   options = {.threads = 2, .precision = Precision::kBF16};
   ASSERT_TRUE(Compile(Model(), options, AllBackends(), &store).ok());
-  EXPECT_EQ(store.missing.size(), 6u);
+  EXPECT_EQ(In(store).missing.size(), 6u);
 }
 
 TEST(Tuning, BackendsWithoutAChoiceMeasureNothing) {
@@ -178,7 +157,7 @@ TEST(Tuning, BackendsWithoutAChoiceMeasureNothing) {
   options.target = "ref";
   options.tune_seconds = 60;
   ASSERT_TRUE(Compile(Model(), options, AllBackends(), &store).ok());
-  EXPECT_EQ(store.gets, 0);
+  EXPECT_EQ(In(store).gets, 0);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class Cpu : public Backend {
   StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
                                    const CompileOptions& options,
                                    ArtifactStore* store) const override {
-    return BuildModule(requests, IsaOf(options), ThreadsOf(options));
+    return BuildModule(requests, IsaOf(options), ThreadsOf(options), store);
   }
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override {

@@ -6,6 +6,9 @@
 
 #include "encore/backends/cpu/codegen/compiler.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/elf/image_linker.h"
+#include "encore/ir/support/status.h"
+#include "encore/ir/support/status_macros.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {
@@ -13,12 +16,18 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
+StatusOr<Bytes> CompileImage(const std::vector<std::string>& modules) {
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> objects,
+                          CompileObjects(modules, Isa::kAvx2, 2));
+  return LinkImage(objects);
+}
+
 // Two functions: f(x) = x + 1 and g(x) = 2 x.
 Bytes SmallImage() {
   const std::vector<std::string> modules = {
       "define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n",
       "define i32 @g(i32 %x) {\n  %y = mul i32 %x, 2\n  ret i32 %y\n}\n"};
-  StatusOr<Bytes> image = CompileImage(modules, Isa::kAvx2, 2);
+  StatusOr<Bytes> image = CompileImage(modules);
   EXPECT_TRUE(image.ok()) << image.status();
   return image.ok() ? *std::move(image) : Bytes();
 }
@@ -73,12 +82,11 @@ TEST(Image, ImportsAreRefused) {
   const std::vector<std::string> modules = {
       "declare void @elsewhere()\ndefine void @f() {\n  call void "
       "@elsewhere()\n  ret void\n}\n"};
-  EXPECT_FALSE(CompileImage(modules, Isa::kAvx2, 1).ok());
+  EXPECT_FALSE(CompileImage(modules).ok());
 }
 
 TEST(Image, FaultsInGeneratedCodeAreReported) {
-  const StatusOr<Bytes> image =
-      CompileImage(std::vector<std::string>{"define nonsense"}, Isa::kAvx2, 1);
+  const StatusOr<Bytes> image = CompileImage({"define nonsense"});
   ASSERT_FALSE(image.ok());
   EXPECT_EQ(image.status().code(), StatusCode::kInternal);
 }

@@ -395,6 +395,27 @@ TEST(Kernels, Products) {
   }
 }
 
+// Behind the sum a loop over the rows of a tile: what differs by row, by column
+// and by both; rows and lanes that are left over; several outputs.
+TEST(Kernels, ProductsWithLongEpilogues) {
+  for (const auto& [m, k, n] :
+       {std::tuple{13, 32, 48}, {37, 64, 100}, {2, 64, 48}, {16, 300, 33}}) {
+    const std::string type = StrCat("f32[", m, ",", n, "]");
+    const auto spread = [&](std::string_view what, std::string_view axes) {
+      return StrCat("  %", what, what, " = broadcast(%", what, ") {shape = [",
+                    m, ",", n, "], axes = ", axes, "}\n");
+    };
+    Check(StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[", k, ",", n,
+                 "], %b: f32[", n, "], %c: f32[", m, "], %r: ", type, ") -> (",
+                 type, ", ", type, ") {\n",
+                 "  %p = dot_general(%x, %w) {contract = [1]x[0]}\n",
+                 spread("b", "[1]"), spread("c", "[0]"),
+                 "  %q = add(%p, %bb)\n  %s = mul(%q, %cc)\n"
+                 "  %t = logistic(%s)\n  %u = mul(%s, %t)\n"
+                 "  %y = add(%u, %r)\n  return %y, %t\n}"));
+  }
+}
+
 TEST(Kernels, SumsOverRows) {
   for (const auto& [x, axes, y] : {std::tuple{"[70,1024]", "[0]", "[1024]"},
                                    {"[5,6,7,90]", "[0,2]", "[6,90]"}}) {

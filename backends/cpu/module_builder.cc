@@ -8,239 +8,225 @@
 
 #include "encore/backends/cpu/candidates.h"
 #include "encore/backends/cpu/codegen/compiler.h"
-#include "encore/backends/cpu/codegen/plane_tiles.h"
-#include "encore/backends/cpu/codegen/region_codegen.h"
-#include "encore/backends/cpu/codegen/schedule.h"
-#include "encore/backends/cpu/codegen/staged_codegen.h"
-#include "encore/backends/cpu/codegen/tile_codegen.h"
-#include "encore/backends/cpu/codegen/tile_schedule.h"
-#include "encore/backends/cpu/helpers.h"
+#include "encore/backends/cpu/elf/image_linker.h"
 #include "encore/backends/cpu/image.h"
+#include "encore/backends/cpu/kernel_generator.h"
 #include "encore/backends/cpu/kernel_params.h"
-#include "encore/backends/cpu/vendor/kernel.h"
+#include "encore/backends/cpu/kernel_spec.h"
+#include "encore/backends/cpu/relocatable_kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
-#include "encore/backends/cpu/vendor/match.h"
+#include "encore/backends/cpu/vendor/program.h"
 #include "encore/backends/region/codec.h"
-#include "encore/backends/region/flat/flat_region.h"
-#include "encore/backends/region/flat/in_place.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-// Stands for a kernel's name until its text is complete.
-constexpr char kName[] = "kernel";
-
-// The different functions of a module, each once.
-class FunctionSet {
+// Texts by their number, equal ones once.
+class TextSet {
  public:
-  // The entry of the function whose text is `ir` with kName as its name.
-  std::string Add(const std::string& ir) {
-    const auto [at, is_new] = entries_.emplace(ir, "");
-    if (!is_new) return at->second;
-    at->second = StrCat("k", modules_.size());
-    const std::string head = StrCat("@", kName, "(");
-    std::string text = ir;
-    text.replace(text.find(head), head.size(), StrCat("@", at->second, "("));
-    modules_.push_back(std::move(text));
+  size_t Add(const std::string& text) {
+    const auto [at, is_new] = numbers_.emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
     return at->second;
   }
-  const std::vector<std::string>& modules() const { return modules_; }
+  const std::vector<std::string>& texts() const { return texts_; }
 
  private:
-  std::map<std::string, std::string> entries_;
-  std::vector<std::string> modules_;
+  std::map<std::string, size_t> numbers_;
+  std::vector<std::string> texts_;
 };
 
-// Collects functions; the image and its digest come at the end.
+// Kernels that are generated or found first, then compiled, kept and linked.
 class ModuleBuilder {
  public:
-  ModuleBuilder(Isa isa, CompiledModule* module) : isa_(isa), module_(module) {}
+  ModuleBuilder(Isa isa, int threads, ArtifactStore* store)
+      : isa_(isa), threads_(threads), store_(store) {}
 
-  Status AddKernel(const CompileRequest& request) {
-    CompiledKernel& kernel = module_->kernels.emplace_back();
-    if (request.candidate.kernel == kInterpreter) {
-      kernel.code.entry = kInterpretedEntry;
-      interpreted_.emplace_back(module_->kernels.size() - 1,
-                                EncodeRegion(*request.kernel.region));
-      return OkStatus();
+  StatusOr<CompiledModule> Build(std::span<const CompileRequest> requests) {
+    module_.kernels.resize(requests.size());
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i].candidate.kernel == kInterpreter) continue;
+      ENCORE_RETURN_IF_ERROR(Add(i, requests[i]));
     }
-    const std::optional<FlatRegion> flat = FlattenRequest(request.kernel);
-    if (!flat) return InternalError("a region without a kernel");
-    if (request.candidate.kernel == kVendor) return AddVendor(request, &kernel);
-    GeneratedKernel generated;
-    if (request.candidate.kernel == kTiles) {
-      const auto tile = MakeTileSchedule(*flat, request.kernel.weights, isa_);
-      if (!tile) return InternalError("a region without tiles");
-      ENCORE_ASSIGN_OR_RETURN(generated,
-                              AddTiles(request, *flat, *tile, &kernel));
-    } else {
-      const std::optional<FlatRegion> loops = FlattenLoops(request.kernel);
-      generated = GenerateRegion(*loops, MakeSchedule(*loops, isa_), kName,
-                                 VectorBits(isa_));
+    ENCORE_RETURN_IF_ERROR(CompileNew());
+    KeepNew();
+    ENCORE_RETURN_IF_ERROR(Link());
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i].candidate.kernel == kInterpreter) {
+        AddInterpreted(*requests[i].kernel.region, &module_.kernels[i]);
+      }
     }
-    kernel.scratch = generated.scratch_bytes;
-    kernel.in_place = InPlacePairs(*flat);
-    kernel.code = AddFunction(generated);
-    return OkStatus();
-  }
-
-  Status Finish(int threads) {
-    if (!functions_.modules().empty()) {
-      ENCORE_RETURN_IF_ERROR(AddImage(threads));
-    }
-    for (auto& [kernel, region] : interpreted_) {
-      module_->kernels[kernel].code.artifact =
-          static_cast<int>(module_->artifacts.size());
-      module_->artifacts.push_back({std::move(region), /*executable=*/false});
-    }
-    return OkStatus();
+    return std::move(module_);
   }
 
  private:
-  Status AddImage(int threads) {
-    ENCORE_ASSIGN_OR_RETURN(std::vector<std::byte> image,
-                            CompileImage(functions_.modules(), isa_, threads));
-    ENCORE_RETURN_IF_ERROR(Image::Verify(image));
-    const uint64_t digest = ImageDigest(image);
-    for (CompiledKernel& kernel : module_->kernels) {
-      if (kernel.code.entry == kInterpretedEntry) continue;
-      SetDigest(digest, &kernel.code);
-      for (PackedInput& packed : kernel.packed) {
-        SetDigest(digest, &packed.code);
+  struct Entry {
+    size_t number = 0;  // of the request
+    // What it is kept under; empty: there is no store.
+    std::string key;
+    bool is_new = false;
+    RelocatableKernel kernel;
+  };
+
+  Status Add(size_t number, const CompileRequest& request) {
+    const KernelSpec spec{request.kernel, request.candidate.kernel, isa_};
+    Entry entry;
+    entry.number = number;
+    if (store_ != nullptr) {
+      entry.key = Encode(spec);
+      if (auto known = Recall(entry.key, request.kernel)) {
+        entry.kernel = *std::move(known);
+        entries_.push_back(std::move(entry));
+        return OkStatus();
       }
     }
-    module_->artifacts.push_back({std::move(image), /*executable=*/true});
+    entry.is_new = true;
+    ENCORE_ASSIGN_OR_RETURN(entry.kernel, GenerateKernel(spec));
+    entries_.push_back(std::move(entry));
     return OkStatus();
   }
 
-  StatusOr<GeneratedKernel> AddTiles(const CompileRequest& request,
-                                     const FlatRegion& flat,
-                                     const TileSchedule& tile,
-                                     CompiledKernel* kernel) {
-    const int bits = VectorBits(isa_);
-    if (tile.plane_rows > 0) {
-      return GeneratePlaneTiles(flat, tile, kName, bits);
-    }
-    ENCORE_RETURN_IF_ERROR(AddPanels(request, tile, kernel));
-    const Region& region =
-        tile.staging ? tile.staging->region : *request.kernel.region;
-    const std::optional<FlatRegion> planned = Flatten(region);
-    const Region packed = WithPanels(region, tile);
-    const std::optional<FlatRegion> with_panels =
-        planned ? FlattenPanels(packed, *planned) : std::nullopt;
-    if (!with_panels) return InternalError("packed panels do not flatten");
-    return tile.staging
-               ? GenerateStagedTiles(flat, *with_panels, tile, kName, bits)
-               : GenerateTiles(*with_panels, tile, kName, bits);
+  std::optional<RelocatableKernel> Recall(const std::string& key,
+                                          const KernelRequest& request) const {
+    const auto bytes = store_->Get(kKernelKind, key);
+    if (!bytes) return std::nullopt;
+    auto kernel = DecodeRelocatable(*bytes, key, request);
+    if (!kernel.ok()) return std::nullopt;
+    return *std::move(kernel);
   }
 
-  Status AddPanels(const CompileRequest& request, const TileSchedule& tile,
-                   CompiledKernel* kernel) {
-    for (const TileSchedule::Panel& panel : tile.panels) {
-      PackedInput packed;
-      packed.input = panel.input;
-      const Region region =
-          PackRegion(*request.kernel.region, panel, &packed.bytes);
-      const std::optional<FlatRegion> flat = Flatten(region);
-      if (!flat) return InternalError("a panel that cannot be packed");
-      packed.code = AddFunction(GenerateRegion(*flat, MakeSchedule(*flat, isa_),
-                                               kName, VectorBits(isa_)));
-      kernel->packed.push_back(std::move(packed));
+  // Puts objects in the place of texts.
+  Status CompileNew() {
+    TextSet texts;
+    for (const Entry& entry : entries_) {
+      if (!entry.is_new) continue;
+      for (const std::string& text : entry.kernel.functions) texts.Add(text);
+    }
+    if (texts.texts().empty()) return OkStatus();
+    ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> objects,
+                            CompileObjects(texts.texts(), isa_, threads_));
+    for (Entry& entry : entries_) {
+      if (!entry.is_new) continue;
+      for (std::string& text : entry.kernel.functions) {
+        text = objects[texts.Add(text)];
+      }
     }
     return OkStatus();
   }
 
-  // The library's part as params, the epilogue as a function.
-  Status AddVendor(const CompileRequest& request, CompiledKernel* kernel) {
-    std::optional<VendorMatch> match =
-        MatchVendor(*request.kernel.region, request.kernel.weights);
-    if (!match) return InternalError("a region without a vendor's kernel");
-    VendorProgram& program = match->program;
-    if (match->epilogue) {
-      const std::optional<FlatRegion> flat = Flatten(*match->epilogue);
-      if (!flat) return InternalError("the epilogue does not flatten");
-      const GeneratedKernel generated = GenerateRegion(
-          *flat, MakeSchedule(*flat, isa_), kName, VectorBits(isa_));
-      kernel->code = AddFunction(generated);
-      ENCORE_ASSIGN_OR_RETURN(program.epilogue,
-                              DecodeGenerated(kernel->code.params));
-      program.epilogue_scratch = generated.scratch_bytes.constant();
+  void KeepNew() const {
+    if (store_ == nullptr) return;
+    for (const Entry& entry : entries_) {
+      if (!entry.is_new) continue;
+      const std::string bytes = Encode(entry.kernel, entry.key);
+      store_->Put(kKernelKind, entry.key, std::as_bytes(std::span(bytes)));
     }
-    ENCORE_RETURN_IF_ERROR(CompleteVendor(match->pack, &program));
-    kernel->scratch = Dim(program.scratch_bytes);
-    SetVendor(program, /*packs=*/false, &kernel->code);
-    if (program.packed_bytes > 0) {
-      VendorProgram pack = program;
-      pack.epilogue.reset();
-      PackedInput packed;
-      packed.input = program.weights.buffer;
-      packed.bytes = program.packed_bytes;
-      SetVendor(pack, /*packs=*/true, &packed.code);
-      kernel->packed.push_back(std::move(packed));
+  }
+
+  // The image depends on the objects alone, wherever they came from.
+  Status Link() {
+    TextSet objects;
+    for (const Entry& entry : entries_) {
+      for (const std::string& object : entry.kernel.functions) {
+        objects.Add(object);
+      }
+    }
+    std::vector<std::string> names;
+    for (size_t i = 0; i < objects.texts().size(); ++i) {
+      names.push_back(StrCat("k", i));
+    }
+    uint64_t digest = 0;
+    if (!names.empty()) {
+      ENCORE_ASSIGN_OR_RETURN(std::vector<std::byte> image,
+                              LinkImage(objects.texts(), names));
+      ENCORE_RETURN_IF_ERROR(Image::Verify(image));
+      digest = ImageDigest(image);
+      module_.artifacts.push_back({std::move(image), /*executable=*/true});
+    }
+    for (const Entry& entry : entries_) {
+      const RelocatableKernel& from = entry.kernel;
+      const auto linked = [&](const RelocatableKernel::Code& code) {
+        const std::string* name =
+            code.function ? &names[objects.Add(from.functions[*code.function])]
+                          : nullptr;
+        KernelCode made = CodeOf(code, name, digest);
+        made.identity = IdentityOf(from, code);
+        return made;
+      };
+      CompiledKernel& to = module_.kernels[entry.number];
+      to.code = linked(from.code);
+      for (const RelocatableKernel::Packing& packing : from.packed) {
+        to.packed.push_back(
+            {packing.input, packing.bytes, linked(packing.code)});
+      }
+      to.scratch = from.scratch;
+      to.in_place = from.in_place;
     }
     return OkStatus();
   }
 
-  void SetVendor(const VendorProgram& vendor, bool packs,
-                 KernelCode* code) const {
-    code->params = Encode(vendor, packs);
-    code->requirements.assign(1, std::string(VendorRequirement()));
-    for (const std::string_view feature : RequiredFeatures(isa_)) {
-      code->requirements.emplace_back(feature);
-    }
-  }
-
-  KernelCode AddFunction(const GeneratedKernel& generated) {
+  // `name`: of its function in the image, which has that digest; null: it has
+  // none.
+  KernelCode CodeOf(const RelocatableKernel::Code& from,
+                    const std::string* name, uint64_t digest) const {
     KernelCode code;
-    code.artifact = 0;
-    code.entry = functions_.Add(generated.ir);
+    code.params = from.params;
+    if (IsVendor(from.params)) {
+      code.requirements.emplace_back(VendorRequirement());
+    }
     for (const std::string_view feature : RequiredFeatures(isa_)) {
       code.requirements.emplace_back(feature);
     }
-    code.params = Encode(
-        GeneratedParams{.helper_version = generated.helper_version,
-                        .partitions = generated.partitions,
-                        .any_partitions = generated.any_partitions ? 1 : 0});
+    if (name == nullptr) return code;
+    code.artifact = 0;
+    code.entry = *name;
+    if (IsVendor(from.params)) {
+      StatusOr<DecodedVendor> vendor = DecodeVendor(from.params);
+      ENCORE_CHECK_OK(vendor.status());
+      vendor->program.epilogue->image_digest = digest;
+      code.params = Encode(vendor->program, /*packs=*/false);
+    } else {
+      StatusOr<GeneratedParams> params = DecodeGenerated(from.params);
+      ENCORE_CHECK_OK(params.status());
+      params->image_digest = digest;
+      code.params = Encode(*params);
+    }
     return code;
   }
 
-  static void SetDigest(uint64_t digest, KernelCode* code) {
-    if (code->artifact < 0) return;
-    if (IsVendor(code->params)) {
-      StatusOr<DecodedVendor> vendor = DecodeVendor(code->params);
-      ENCORE_CHECK_OK(vendor.status());
-      vendor->program.epilogue->image_digest = digest;
-      code->params = Encode(vendor->program, /*packs=*/false);
-      return;
-    }
-    StatusOr<GeneratedParams> params = DecodeGenerated(code->params);
-    ENCORE_CHECK_OK(params.status());
-    params->image_digest = digest;
-    code->params = Encode(*params);
+  // Params without an image's digest, and code where there is some.
+  static std::vector<std::byte> IdentityOf(
+      const RelocatableKernel& kernel, const RelocatableKernel::Code& code) {
+    Sha256 hash;
+    hash.Update(code.params);
+    if (code.function) hash.Update(kernel.functions[*code.function]);
+    return hash.Finish().ToBytes();
   }
 
-  Isa isa_;
-  CompiledModule* module_;
-  FunctionSet functions_;
-  // Kernel number and encoded region.
-  std::vector<std::pair<size_t, std::vector<std::byte>>> interpreted_;
+  void AddInterpreted(const Region& region, CompiledKernel* kernel) {
+    kernel->code.entry = kInterpretedEntry;
+    kernel->code.artifact = static_cast<int>(module_.artifacts.size());
+    module_.artifacts.push_back({EncodeRegion(region), /*executable=*/false});
+    kernel->code.identity = Sha256Of(module_.artifacts.back().bytes).ToBytes();
+  }
+
+  const Isa isa_;
+  const int threads_;
+  ArtifactStore* const store_;
+  std::vector<Entry> entries_;
+  CompiledModule module_;
 };
 
 }  // namespace
 
 StatusOr<CompiledModule> BuildModule(std::span<const CompileRequest> requests,
-                                     Isa isa, int threads) {
-  CompiledModule module;
-  if (requests.empty()) return module;
-  ModuleBuilder builder(isa, &module);
-  for (const CompileRequest& request : requests) {
-    ENCORE_RETURN_IF_ERROR(builder.AddKernel(request));
-  }
-  ENCORE_RETURN_IF_ERROR(builder.Finish(threads));
-  return module;
+                                     Isa isa, int threads,
+                                     ArtifactStore* store) {
+  return ModuleBuilder(isa, threads, store).Build(requests);
 }
 
 }  // namespace encore::backends::cpu

@@ -196,6 +196,7 @@ std::string TextWithoutKernels(runtime::CompiledGraph graph) {
       graph.blobs[binary.artifact.value()] = runtime::Blob();
     }
     binary.params.clear();
+    binary.identity.clear();
     binary.requirements.clear();
   }
   return runtime::CompiledGraphText(graph);

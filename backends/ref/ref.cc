@@ -6,6 +6,7 @@
 #include "encore/backends/ref/device.h"
 #include "encore/backends/region/codec.h"
 #include "encore/backends/region/work.h"
+#include "encore/ir/support/sha256.h"
 
 namespace encore::backends::ref {
 namespace {
@@ -62,6 +63,7 @@ class Ref : public Backend {
       kernel.code.artifact = static_cast<int>(module.artifacts.size());
       kernel.code.entry = "region";
       module.artifacts.push_back({EncodeRegion(*request.kernel.region), false});
+      kernel.code.identity = Sha256Of(module.artifacts.back().bytes).ToBytes();
       module.kernels.push_back(std::move(kernel));
     }
     return module;

@@ -182,7 +182,7 @@ Status WritePackage(const Package& package, const std::string& path) {
     tensors.Add(call.outputs, &calls);
   }
   writer.AddOwned(SectionType::kCalls, calls.Take());
-  return WriteFile(writer, path, "", [&]() -> Status {
+  const auto unchanged = [&]() -> Status {
     for (const auto& file : package.files) {
       const auto now = StampOf(file->path());
       if (now.ok() && *now == file->stamp()) continue;
@@ -193,7 +193,8 @@ Status WritePackage(const Package& package, const std::string& path) {
           StrCat(file->path(), " changed while it was packed; run again"));
     }
     return OkStatus();
-  });
+  };
+  return WriteFile(writer, path, {.check = unchanged});
 }
 
 StatusOr<Package> ReadPackage(const std::string& path) {

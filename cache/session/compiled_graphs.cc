@@ -139,6 +139,8 @@ StatusOr<CompiledPtr> CompiledGraphs::Compile(const SessionRequest& request,
     const std::lock_guard lock(mutex_);
     ++statistics_.misses;
     statistics_.compile_ms += time.count();
+    statistics_.kernels_found += plan->kernels.found;
+    statistics_.kernels_made += plan->kernels.made;
   }
   return maker_->Load(*plan, request, FoundIn::kCompiled);
 }
@@ -192,9 +194,9 @@ StatusOr<MeasuredPlan> CompiledGraphs::PlanOf(const SessionRequest& request) {
     ENCORE_ASSIGN_OR_RETURN(
         MeasurementTable measurements,
         MeasurementTable::Decode((*compiled)->measurements));
-    return MeasuredPlan{std::shared_ptr<const runtime::CompiledGraph>(
+    return MeasuredPlan{.graph = std::shared_ptr<const runtime::CompiledGraph>(
                             executable, &executable->graph()),
-                        std::move(measurements)};
+                        .measurements = std::move(measurements)};
   }
   if (compiled.status().code() != StatusCode::kFailedPrecondition) {
     return compiled.status();
@@ -224,6 +226,14 @@ SessionStatistics CompiledGraphs::statistics() const {
 void CompiledGraphs::Count(int64_t SessionStatistics::* counter) {
   const std::lock_guard lock(mutex_);
   ++(statistics_.*counter);
+}
+
+void CompiledGraphs::Count(const PreparedWeights& prepared) {
+  const std::lock_guard lock(mutex_);
+  ++(prepared.restored ? statistics_.weights_restored
+                       : statistics_.weights_prepared);
+  statistics_.parts_found += prepared.parts_found;
+  statistics_.parts_made += prepared.parts_made;
 }
 
 void CompiledGraphs::AddLoadTime(double ms) {

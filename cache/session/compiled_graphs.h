@@ -24,6 +24,7 @@
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/session/plan_maker.h"
 #include "encore/cache/session/prefetcher.h"
+#include "encore/cache/session/prepared_weights.h"
 #include "encore/cache/session/session_options.h"
 #include "encore/cache/session/session_request.h"
 #include "encore/cache/store/memory_store.h"
@@ -57,6 +58,7 @@ class CompiledGraphs {
 
   SessionStatistics statistics() const;
   void Count(int64_t SessionStatistics::* counter);
+  void Count(const PreparedWeights& prepared);
   void AddLoadTime(double ms);
 
  private:

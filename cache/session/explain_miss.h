@@ -1,4 +1,4 @@
-// Why a session would not find a graph on disk.
+// Why a session does not find a graph on disk.
 #ifndef ENCORE_CACHE_SESSION_EXPLAIN_MISS_H_
 #define ENCORE_CACHE_SESSION_EXPLAIN_MISS_H_
 
@@ -12,9 +12,21 @@
 
 namespace encore::cache {
 
-// The entry on disk that shares most ingredients with `graph`, and what differs
-// first. Nothing where the graph is there or there is no entry.
+// The nearest entry is one of the same graph, or else of another, from which
+// the fewest ingredients differ; of several, the one that was used last. Looked
+// at are the entries that were used last, kMostExplained at most. Cost: mapping
+// and reading the head of each.
+inline constexpr size_t kMostExplained = 256;
+
+// What differs first between the nearest entry on disk and `graph`. Nothing
+// where the graph is there or there is no entry.
 StatusOr<std::optional<std::string>> ExplainMiss(
+    const Session& session, const Graph& graph,
+    const LoadOptions& options = {});
+
+// The same after a Load that compiled: the entry of the graph itself, which is
+// there by now, does not count. Nothing where there is no other.
+StatusOr<std::optional<std::string>> ExplainCompiled(
     const Session& session, const Graph& graph,
     const LoadOptions& options = {});
 

@@ -49,6 +49,7 @@ StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
   ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
                           CompileWith(request, request.options, &store));
   plan.measurements = store.table();
+  plan.kernels = store.kernels();
   if (request.options.tune_seconds > 0 && options_->log) {
     options_->log(StrCat("tune: ", store.measured(), " kernels measured, ",
                          store.changed(), " of them changed, ",
@@ -59,7 +60,7 @@ StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
 
 StatusOr<MeasuredPlan> PlanMaker::CompileRecorded(
     const SessionRequest& request, const MeasurementTable& measurements) const {
-  RecordedStore store(measurements, artifacts_.get());
+  RecordedStore store(measurements, /*store=*/nullptr);
   backends::CompileOptions options = request.options;
   options.tune_seconds = 0;
   ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
@@ -76,7 +77,8 @@ StatusOr<MeasuredPlan> PlanMaker::CompileWith(
       runtime::CompiledGraph graph,
       options_->compiler.compile(canonical, options, store, request.passes));
   return MeasuredPlan{
-      std::make_shared<const runtime::CompiledGraph>(std::move(graph)), {}};
+      .graph = std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
+      .measurements = {}};
 }
 
 StatusOr<std::shared_ptr<const runtime::Executable>> PlanMaker::OnDevices(
@@ -93,8 +95,8 @@ StatusOr<RecalledPlan> PlanMaker::Recall(
                           ReadEntryMeasurements(*container));
   RecalledPlan recalled;
   recalled.plan = {
-      std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
-      std::move(measurements)};
+      .graph = std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
+      .measurements = std::move(measurements)};
   auto executable = OnDevices(recalled.plan);
   // A plan that does not verify was not compiled, whatever its checksum says.
   if (executable.status().code() == StatusCode::kInvalidArgument) {

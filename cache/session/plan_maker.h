@@ -27,6 +27,7 @@ namespace encore::cache {
 struct MeasuredPlan {
   std::shared_ptr<const runtime::CompiledGraph> graph;
   MeasurementTable measurements;
+  KernelCounts kernels = {};  // of its compile
 };
 
 // An entry, read and on its devices.
@@ -45,7 +46,7 @@ class PlanMaker {
   // Compiles with the measurements that are kept, and makes others where the
   // options give time for that.
   StatusOr<MeasuredPlan> Compile(const SessionRequest& request) const;
-  // Compiles with these measurements and no others.
+  // Compiles with these measurements and nothing else that is kept.
   StatusOr<MeasuredPlan> CompileRecorded(
       const SessionRequest& request,
       const MeasurementTable& measurements) const;

@@ -2,52 +2,57 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "encore/cache/package/parameter_blobs.h"
 #include "encore/cache/session/weight_identity.h"
+#include "encore/cache/session/weight_parts.h"
+#include "encore/cache/store/container.h"
 #include "encore/cache/store/container_writer.h"
-#include "encore/cache/store/memo.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/plan/derived_identity.h"
 
 namespace encore::cache {
 namespace {
 
 using runtime::Blob;
 
-constexpr std::string_view kWeightsKind = "weights";
 // Derived slots are mapped by whole pages where they are large.
 constexpr size_t kPage = 4096;
 
-// Verifies an entry's sections unless that was done on this machine.
-Status VerifyOnce(const Container& container, DiskStore& store, bool always) {
-  const MappedFile& file = *container.file();
-  const Digest memo = Sha256Of(StrCat("verified ", file.stamp().ToString()));
-  if (!always && ReadMemo(store, memo) == "yes") return OkStatus();
-  ENCORE_RETURN_IF_ERROR(container.VerifyAll());
-  if (file.settled() && file.UnchangedSinceOpen()) {
-    WriteMemo(store, memo, "yes");
-  }
-  return OkStatus();
-}
-
-// The derived slots in an entry; an error where it is none of `executable`.
+// The derived slots in an entry, and in those that it refers to; NotFound where
+// one of these is gone, DataLoss where it is none of `executable`.
 StatusOr<std::vector<Blob>> ReadDerived(
     const std::shared_ptr<const Container>& container,
     const runtime::Executable& executable, const WeightOptions& options,
     DiskStore& store) {
   ENCORE_RETURN_IF_ERROR(VerifyOnce(*container, store, options.verify));
   ENCORE_RETURN_IF_ERROR(container->CheckSize());
+  PartSources sources(&store, options.verify);
+  std::vector<WeightPart> parts;
   std::vector<Blob> derived;
   for (size_t i = 0; i < executable.derived().size(); ++i) {
-    const Section* section =
-        container->Find(SectionType::kDerived, static_cast<uint32_t>(i));
+    const Section* section = container->Find(SectionType::kDerived, i);
     const Dim& bytes = executable.graph().slot(executable.derived()[i]).bytes;
-    if (section == nullptr || !bytes.is_constant() ||
-        static_cast<uint64_t>(bytes.constant()) != section->length) {
+    const auto unfit = [] {
       return DataLossError("the prepared weights do not fit this graph");
+    };
+    if (section == nullptr || !bytes.is_constant()) return unfit();
+    const auto size = static_cast<uint64_t>(bytes.constant());
+    if (section->length == size) {
+      derived.push_back({container->Unverified(*section), container, false});
+      continue;
     }
-    derived.push_back({container->Unverified(*section), container, false});
+    if (section->length != 0) return unfit();
+    if (parts.empty()) {
+      ENCORE_ASSIGN_OR_RETURN(const auto list,
+                              container->Read(SectionType::kParts));
+      ENCORE_ASSIGN_OR_RETURN(parts, DecodeParts(list));
+    }
+    if (i >= parts.size() || !parts[i].elsewhere) return unfit();
+    ENCORE_ASSIGN_OR_RETURN(Blob part, sources.Read(*parts[i].elsewhere, size));
+    derived.push_back(std::move(part));
   }
   return derived;
 }
@@ -102,8 +107,11 @@ size_t CountNonEmpty(std::span<const Blob> blobs) {
                        [](const Blob& blob) { return !blob.bytes.empty(); });
 }
 
+// `parts`: of each derived slot, with the place of those that are not kept
+// here.
 void Keep(const runtime::Weights& weights, std::span<const Blob> moved,
-          const Digest& key, DiskStore& store) {
+          std::span<const WeightPart> parts, const Digest& key,
+          DiskStore& store) {
   ContainerWriter writer;
   std::vector<Blob> blobs;
   const auto add = [&](SectionType type, Blob blob) {
@@ -112,6 +120,10 @@ void Keep(const runtime::Weights& weights, std::span<const Blob> moved,
     writer.Add(type, blobs.back().bytes, alignment);
   };
   for (size_t i = 0; i < weights.derived().size(); ++i) {
+    if (parts[i].elsewhere) {
+      add(SectionType::kDerived, {});
+      continue;
+    }
     auto blob = weights.DerivedBytes(i);
     if (!blob.ok()) return;
     add(SectionType::kDerived, *std::move(blob));
@@ -119,7 +131,20 @@ void Keep(const runtime::Weights& weights, std::span<const Blob> moved,
   if (CountNonEmpty(moved) > 0) {
     for (const Blob& blob : moved) add(SectionType::kWeights, blob);
   }
+  if (!parts.empty()) {
+    writer.AddOwned(SectionType::kParts, EncodeParts(parts));
+  }
   store.Put(kWeightsKind, key, writer);
+}
+
+// The list of an entry's parts; of one without, parts that nobody else finds.
+std::vector<WeightPart> PartsOf(const Container& container, size_t derived) {
+  if (container.Find(SectionType::kParts) != nullptr) {
+    const auto bytes = container.Read(SectionType::kParts);
+    auto parts = bytes.ok() ? DecodeParts(*bytes) : bytes.status();
+    if (parts.ok() && parts->size() == derived) return *std::move(parts);
+  }
+  return std::vector<WeightPart>(derived);
 }
 
 // Null where the entry is not there or good for nothing.
@@ -152,34 +177,76 @@ std::shared_ptr<const runtime::Weights> RestoreFrom(
   for (const Section& section : container->sections()) {
     kept += section.type == SectionType::kWeights && section.length > 0;
   }
-  if (CountNonEmpty(moved) > kept) Keep(**weights, moved, entry, store);
+  if (CountNonEmpty(moved) > kept) {
+    Keep(**weights, moved, PartsOf(*container, (*weights)->derived().size()),
+         entry, store);
+  }
   return *std::move(weights);
+}
+
+// What other entries have of the derived slots that are made of parameters of
+// those digests, else empty blobs; and the list of all parts, for `entry`.
+std::vector<Blob> FindKnown(const runtime::Executable& executable,
+                            std::span<const Digest> parameters,
+                            const Digest& entry, const WeightOptions& options,
+                            DiskStore& store, std::vector<WeightPart>* parts) {
+  const runtime::CompiledGraph& graph = executable.graph();
+  std::vector<Blob> known(executable.derived().size());
+  parts->resize(known.size());
+  if (known.empty()) return known;
+  const auto identities = runtime::DerivedIdentities(graph, parameters);
+  const auto places = FindParts(store, identities);
+  PartSources sources(&store, options.verify);
+  for (size_t i = 0; i < known.size(); ++i) {
+    (*parts)[i].identity = identities[i];
+    const Dim& bytes = graph.slot(executable.derived()[i]).bytes;
+    if (!places[i] || bytes.constant() == 0) continue;
+    auto blob = sources.Read(*places[i], bytes.constant());
+    if (!blob.ok()) continue;
+    known[i] = *std::move(blob);
+    // An entry of one's own that lacks other parts is replaced.
+    if (places[i]->entry != entry) (*parts)[i].elsewhere = places[i];
+  }
+  return known;
 }
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
+StatusOr<PreparedWeights> GetWeights(
     std::shared_ptr<const runtime::Executable> executable, const Digest& key,
     std::span<const Literal> parameters, const WeightOptions& options,
-    DiskStore* store, runtime::ThreadPool* threads, bool* restored) {
-  *restored = false;
+    DiskStore* store, runtime::ThreadPool* threads) {
+  PreparedWeights prepared;
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Blob> blobs, BlobsOf(parameters));
   if (store == nullptr || !IsWorthKeeping(*executable, blobs)) {
-    return runtime::Weights::Prepare(std::move(executable), blobs, threads);
+    prepared.parts_made = static_cast<int64_t>(executable->derived().size());
+    ENCORE_ASSIGN_OR_RETURN(
+        prepared.weights,
+        runtime::Weights::Prepare(std::move(executable), blobs, threads));
+    return prepared;
   }
-  const WeightIdentity identity(parameters, options.files, store);
+  WeightIdentity identity(parameters, options.files, store);
   const Digest entry = Sha256Of(StrCat(key.ToHex(), identity.digest().ToHex()));
-  if (auto weights = RestoreFrom(*store, entry, executable, blobs, options)) {
-    *restored = true;
-    return weights;
+  prepared.weights = RestoreFrom(*store, entry, executable, blobs, options);
+  if (prepared.weights != nullptr) {
+    prepared.restored = true;
+    return prepared;
   }
+  std::vector<WeightPart> parts;
+  std::vector<Blob> known = FindKnown(*executable, identity.digests(), entry,
+                                      options, *store, &parts);
   ENCORE_ASSIGN_OR_RETURN(
-      std::shared_ptr<const runtime::Weights> weights,
-      runtime::Weights::Prepare(executable, blobs, threads));
-  if (identity.StillHolds()) {
-    Keep(*weights, Moved(*weights, blobs), entry, *store);
+      prepared.weights,
+      runtime::Weights::PrepareRest(executable, blobs, known, threads));
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i].bytes.empty()) parts[i].elsewhere.reset();
+    ++(known[i].bytes.empty() ? prepared.parts_made : prepared.parts_found);
   }
-  return weights;
+  if (identity.StillHolds()) {
+    Keep(*prepared.weights, Moved(*prepared.weights, blobs), parts, entry,
+         *store);
+  }
+  return prepared;
 }
 
 }  // namespace encore::cache

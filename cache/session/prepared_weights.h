@@ -2,6 +2,11 @@
 // weights, kept as entries of their own, keyed by compiled graph and weight
 // digest and mapped from disk.
 //
+// Of a graph or a set of weights without an entry, the parts that the store has
+// in others (weight_parts.h) are taken from there: they are named by what made
+// them of which weights. The prepare plan makes the rest, and the new entry has
+// the bytes of that alone.
+//
 // Neither hashing the weights nor reading them is needed on a warm start: their
 // digest is remembered (weight_identity.h), and so is that an entry's checksums
 // were found right. Nothing is kept of weights that changed while they were
@@ -9,10 +14,9 @@
 #ifndef ENCORE_CACHE_SESSION_PREPARED_WEIGHTS_H_
 #define ENCORE_CACHE_SESSION_PREPARED_WEIGHTS_H_
 
+#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "encore/cache/store/disk_store.h"
 #include "encore/ir/support/mapped_file.h"
@@ -33,13 +37,22 @@ struct WeightOptions {
   bool verify = false;
 };
 
+struct PreparedWeights {
+  std::shared_ptr<const runtime::Weights> weights;
+  // From the entry of this graph and these weights.
+  bool restored = false;
+  // Otherwise the derived slots that other entries had, and those that the
+  // prepare plan made.
+  int64_t parts_found = 0, parts_made = 0;
+};
+
 // The weights of `executable`, which was compiled under `key`: restored from
-// `store` where they are there, else prepared and kept. `parameters` in the
-// order of the signature. `*restored` says which.
-StatusOr<std::shared_ptr<const runtime::Weights>> GetWeights(
+// `store`, which may be null, where they are there, else prepared and kept.
+// `parameters` in the order of the signature.
+StatusOr<PreparedWeights> GetWeights(
     std::shared_ptr<const runtime::Executable> executable, const Digest& key,
     std::span<const Literal> parameters, const WeightOptions& options,
-    DiskStore* store, runtime::ThreadPool* threads, bool* restored);
+    DiskStore* store, runtime::ThreadPool* threads);
 
 }  // namespace encore::cache
 

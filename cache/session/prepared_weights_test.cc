@@ -74,11 +74,12 @@ class PreparedWeightsTest : public testing::Test {
   std::shared_ptr<const runtime::Weights> Get(
       const std::shared_ptr<const runtime::Executable>& executable,
       const Literal& parameter, bool* restored) {
-    auto weights =
+    auto prepared =
         GetWeights(executable, Sha256Of("key"), std::span(&parameter, 1), {},
-                   store_.get(), &threads_, restored);
-    ENCORE_CHECK_OK(weights.status());
-    return *std::move(weights);
+                   store_.get(), &threads_);
+    ENCORE_CHECK_OK(prepared.status());
+    *restored = prepared->restored;
+    return std::move(prepared->weights);
   }
 
   // The first element for x = 5.

@@ -49,16 +49,14 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
   ENCORE_RETURN_IF_ERROR(request.parameters_status);
   const bool keep =
       !request.ingredients.unkeyable && compiled->origin == CodeOrigin::kOwn;
-  bool restored = false;
   ENCORE_ASSIGN_OR_RETURN(
-      std::shared_ptr<const runtime::Weights> weights,
+      PreparedWeights prepared,
       GetWeights(compiled->executable, WeightsKeyOf(*compiled),
                  request.parameters, {options.files, options_.verify},
-                 keep ? options_.disk.get() : nullptr, threads_, &restored));
-  graphs_.Count(restored ? &SessionStatistics::weights_restored
-                         : &SessionStatistics::weights_prepared);
+                 keep ? options_.disk.get() : nullptr, threads_));
+  graphs_.Count(prepared);
   auto loaded = std::make_shared<const Loaded>(
-      compiled, std::move(weights), request.names, found_in, threads_);
+      compiled, std::move(prepared.weights), request.names, found_in, threads_);
   const std::chrono::duration<double, std::milli> time =
       std::chrono::steady_clock::now() - begin;
   graphs_.AddLoadTime(time.count());

@@ -59,7 +59,12 @@ struct SessionStatistics {
   int64_t memory_hits = 0, disk_hits = 0, misses = 0;
   // Graphs that have no key, compiled each time.
   int64_t uncached = 0;
+  // By compiles, of the kernels that a backend keeps: found, and generated.
+  int64_t kernels_found = 0, kernels_made = 0;
   int64_t weights_restored = 0, weights_prepared = 0;
+  // Of weights that were prepared: the derived slots that were found among
+  // those of other graphs, and those that were made.
+  int64_t parts_found = 0, parts_made = 0;
   double compile_ms = 0, load_ms = 0;
 };
 

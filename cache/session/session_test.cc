@@ -247,6 +247,32 @@ TEST_F(SessionTest, ExplainsAMiss) {
   const auto why = *ExplainMiss(*session, Model(3, 6));
   ASSERT_TRUE(why.has_value());
   EXPECT_NE(why->find("types differ"), std::string::npos) << *why;
+  // After it was compiled, by the others.
+  EXPECT_EQ(*ExplainCompiled(*session, Model(3)), std::nullopt);
+  First(*session, Model(3, 6));
+  EXPECT_EQ(*ExplainMiss(*session, Model(3, 6)), std::nullopt);
+  EXPECT_EQ(*ExplainCompiled(*session, Model(3, 6)), why);
+}
+
+// One of the same graph, however many options differ; of these the one with the
+// fewest.
+TEST_F(SessionTest, ExplainsAMissByTheNearestEntry) {
+  const auto with = [&](backends::Rewrites rewrites, bool fuse) {
+    SessionOptions options;
+    options.compiler = compiler_.compiler();
+    options.disk = Disk();
+    options.log = Logger();
+    options.compile.rewrites = rewrites;
+    options.compile.fuse = fuse;
+    return std::make_unique<Session>(std::move(options), &threads_);
+  };
+  const auto plain = with(backends::Rewrites::kReassociate, true);
+  First(*plain, Model(3, 6));
+  First(*with(backends::Rewrites::kExact, false), Model(3));
+  EXPECT_NE((*ExplainMiss(*plain, Model(3)))->find("rewrites"),
+            std::string::npos);
+  First(*with(backends::Rewrites::kReassociate, false), Model(3));
+  EXPECT_NE((*ExplainMiss(*plain, Model(3)))->find("fuse"), std::string::npos);
 }
 
 TEST_F(SessionTest, ErrorsNameTheInputOrParameter) {

@@ -27,6 +27,15 @@ MappedFiles::const_iterator FileOf(std::span<const std::byte> bytes,
   return bytes.data() + bytes.size() <= end ? file : files.end();
 }
 
+// Digits of a digest in a memo: that of all weights, then that of each.
+constexpr size_t kHexDigits = 2 * sizeof(Digest::bytes);
+
+Digest Joined(std::span<const Digest> digests) {
+  Sha256 hash;
+  for (const Digest& digest : digests) hash.Update(digest.view());
+  return hash.Finish();
+}
+
 }  // namespace
 
 WeightIdentity::WeightIdentity(std::span<const Literal> weights,
@@ -42,14 +51,33 @@ WeightIdentity::WeightIdentity(std::span<const Literal> weights,
                            return file->settled();
                          });
   if (memorable) {
-    const auto known = ReadMemo(*store, *place);
-    if (const auto digest = known ? Digest::FromHex(*known) : std::nullopt) {
+    remembered_ = ReadMemo(*store, *place).value_or("");
+    const auto first = std::string_view(remembered_).substr(0, kHexDigits);
+    if (const auto digest = Digest::FromHex(first)) {
       digest_ = *digest;
       return;
     }
   }
-  digest_ = Hash();
-  if (memorable && StillHolds()) WriteMemo(*store, *place, digest_.ToHex());
+  digests_ = HashEach();
+  digest_ = Joined(digests_);
+  if (!memorable || !StillHolds()) return;
+  std::string text = digest_.ToHex();
+  for (const Digest& digest : digests_) text += digest.ToHex();
+  WriteMemo(*store, *place, std::move(text));
+}
+
+std::span<const Digest> WeightIdentity::digests() {
+  if (!digests_.empty()) return digests_;
+  const std::string_view text = remembered_;
+  std::vector<Digest> known;
+  for (size_t at = kHexDigits; at < text.size(); at += kHexDigits) {
+    const auto digest = Digest::FromHex(text.substr(at, kHexDigits));
+    if (digest) known.push_back(*digest);
+  }
+  const bool whole =
+      known.size() == weights_.size() && Joined(known) == digest_;
+  digests_ = whole ? std::move(known) : HashEach();
+  return digests_;
 }
 
 std::optional<Digest> WeightIdentity::PlaceKey() {
@@ -79,12 +107,12 @@ std::optional<Digest> WeightIdentity::PlaceKey() {
   return Sha256Of(StrCat("weights ", key.Take()));
 }
 
-Digest WeightIdentity::Hash() const {
-  Sha256 hash;
+std::vector<Digest> WeightIdentity::HashEach() const {
+  std::vector<Digest> digests;
   for (const Literal& weight : weights_) {
-    hash.Update(LiteralDigest(weight).view());
+    digests.push_back(LiteralDigest(weight));
   }
-  return hash.Finish();
+  return digests;
 }
 
 bool WeightIdentity::StillHolds() const {
@@ -93,7 +121,7 @@ bool WeightIdentity::StillHolds() const {
   };
   if (!std::ranges::all_of(files_, unchanged)) return false;
   const auto settled = [](const auto& file) { return file->settled(); };
-  return std::ranges::all_of(files_, settled) || Hash() == digest_;
+  return std::ranges::all_of(files_, settled) || Joined(HashEach()) == digest_;
 }
 
 }  // namespace encore::cache

@@ -15,6 +15,9 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "encore/cache/store/disk_store.h"
 #include "encore/ir/support/mapped_file.h"
@@ -34,6 +37,10 @@ class WeightIdentity {
   // SHA-256 over dtype, dims and bytes of each, in order.
   const Digest& digest() const { return digest_; }
 
+  // SHA-256 over dtype, dims and bytes of each weight by itself, in order.
+  // Cost: a pass over all bytes where they are not remembered.
+  std::span<const Digest> digests();
+
   // Whether the bytes are still those that the digest is of, so that what was
   // made from them since may be kept under it. A pass over the bytes again
   // where a file was not settled when it was opened.
@@ -42,12 +49,14 @@ class WeightIdentity {
  private:
   // By which a digest is remembered; nothing where there are no weights.
   std::optional<Digest> PlaceKey();
-  Digest Hash() const;
+  std::vector<Digest> HashEach() const;
 
   const std::span<const Literal> weights_;
   // Those of the files that weights lie in, by address.
   MappedFiles files_;
   Digest digest_;
+  std::string remembered_;       // of the store, where it has the digest
+  std::vector<Digest> digests_;  // empty: not hashed yet
 };
 
 }  // namespace encore::cache

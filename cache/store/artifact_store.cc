@@ -1,6 +1,7 @@
 #include "encore/cache/store/artifact_store.h"
 
 #include <string>
+#include <utility>
 
 #include "encore/cache/key/compiler_id.h"
 #include "encore/cache/store/container_writer.h"
@@ -9,7 +10,19 @@
 namespace encore::cache {
 namespace {
 
-constexpr std::string_view kKind = "artifact";
+// Where artifacts of a kind lie, and how they are written: kernels are many,
+// and made again in milliseconds.
+struct Level {
+  std::string_view kind;
+  DiskStore::Durability durability;
+};
+
+Level LevelOf(std::string_view kind) {
+  if (kind == backends::kKernelKind) {
+    return {"kernel", DiskStore::Durability::kWritten};
+  }
+  return {"artifact", DiskStore::Durability::kSynced};
+}
 
 // What an artifact is stored under, whole: compared when it is read.
 std::string Identity(std::string_view kind, std::string_view key) {
@@ -26,7 +39,8 @@ std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
     std::string_view kind, std::string_view key) {
   const std::string identity = Identity(kind, key);
   const Digest digest = Sha256Of(identity);
-  const auto container = store_->Get(kKind, digest);
+  const Level level = LevelOf(kind);
+  const auto container = store_->Get(level.kind, digest);
   if (container == nullptr) return std::nullopt;
   const auto headline = container->Read(SectionType::kHeadline);
   const auto bytes = container->Read(SectionType::kArtifact);
@@ -39,7 +53,7 @@ std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
                      : !bytes.ok()
                          ? bytes.status()
                          : DataLossError("an artifact of another name");
-  store_->Quarantine(kKind, digest, why);
+  store_->Quarantine(level.kind, digest, why);
   return std::nullopt;
 }
 
@@ -50,7 +64,8 @@ void DiskArtifactStore::Put(std::string_view kind, std::string_view key,
   ContainerWriter writer;
   writer.AddOwned(SectionType::kHeadline, std::move(identity));
   writer.Add(SectionType::kArtifact, bytes);
-  store_->Put(kKind, digest, writer);
+  const Level level = LevelOf(kind);
+  store_->Put(level.kind, digest, std::move(writer), level.durability);
 }
 
 }  // namespace encore::cache

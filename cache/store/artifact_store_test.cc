@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "encore/backends/artifact_store.h"
+#include "encore/cache/store/disk_store.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
@@ -17,8 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kernels, which no backend keeps yet: of a kind of their own, beside others.
-constexpr std::string_view kKernel = "cpu/kernel";
+constexpr std::string_view kKernel = backends::kKernelKind;
 
 class ArtifactStoreTest : public testing::Test {
  protected:
@@ -48,7 +49,7 @@ TEST_F(ArtifactStoreTest, AKernelIsFoundAgainByKindAndKey) {
   EXPECT_EQ(Open().Get("cpu/plan", key), std::nullopt);
   EXPECT_EQ(Open().Get(kKernel, key + "512"), std::nullopt);
   EXPECT_EQ(Open().Get(kKernel, std::string_view(key).substr(1)), std::nullopt);
-  EXPECT_EQ(Open().Get("cpu/kerne", "l" + key), std::nullopt);
+  EXPECT_EQ(Open().Get("kerne", "l" + key), std::nullopt);
   EXPECT_EQ(Open().Get("", std::string(kKernel) + key), std::nullopt);
 }
 

@@ -26,10 +26,10 @@ bool IsZero(std::span<const std::byte> bytes) {
 
 std::string_view Name(SectionType type) {
   constexpr std::string_view kNames[] = {
-      "?",      "headline", "stencil",  "constants", "compiled graph",
-      "blob",   "code",     "derived",  "names",     "weights",
-      "calls",  "tensor",   "artifact", "text",      "measurements",
-      "address"};
+      "?",       "headline", "stencil",  "constants", "compiled graph",
+      "blob",    "code",     "derived",  "names",     "weights",
+      "calls",   "tensor",   "artifact", "text",      "measurements",
+      "address", "parts"};
   const auto i = static_cast<size_t>(type);
   return i < std::size(kNames) ? kNames[i] : kNames[0];
 }

@@ -49,6 +49,7 @@ enum class SectionType : uint32_t {
   kText = 13,          // anything small under a caller's name
   kMeasurements = 14,  // what kernels were chosen by
   kAddress = 15,       // of a store's entry: the kind and key it is kept under
+  kParts = 16,         // of prepared weights: what derived slots are made of
 };
 std::string_view Name(SectionType type);
 

@@ -137,19 +137,20 @@ StatusOr<std::string> ContainerWriter::ToBytes() const {
 }
 
 Status WriteFile(const ContainerWriter& writer, const std::string& path,
-                 const std::string& staging_folder,
-                 const std::function<Status()>& check) {
+                 const WriteOptions& options) {
   if (writer.size() == kNoFileSize) return Annotate(TooLarge(), path);
-  ENCORE_ASSIGN_OR_RETURN(StagedFile file,
-                          StagedFile::Create(path, {.mode = S_IRUSR | S_IWUSR,
-                                                    .folder = staging_folder}));
+  ENCORE_ASSIGN_OR_RETURN(
+      StagedFile file,
+      StagedFile::Create(path, {.mode = S_IRUSR | S_IWUSR,
+                                .folder = options.staging_folder,
+                                .synced = options.synced}));
   FileSink sink(&file);
   ENCORE_RETURN_IF_ERROR(
       writer.Write([&sink](std::span<const std::byte> piece) {
         return sink.Append(piece);
       }));
   ENCORE_RETURN_IF_ERROR(sink.Flush());
-  if (check) ENCORE_RETURN_IF_ERROR(check());
+  if (options.check) ENCORE_RETURN_IF_ERROR(options.check());
   return file.Commit();
 }
 

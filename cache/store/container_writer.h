@@ -52,13 +52,19 @@ class ContainerWriter {
   std::vector<Pending> pending_;
 };
 
-// Writes a container to `path` as a StagedFile, synced, so that a reader sees
-// the old file or the new one. Mode 0600. `staging_folder`:
-// StagedFile::Options. `check`, where given, is asked when all is written: its
-// error keeps the file from its place.
+struct WriteOptions {
+  // StagedFile::Options.
+  std::string staging_folder = {};
+  bool synced = true;
+  // Where given, is asked when all is written: its error keeps the file from
+  // its place.
+  std::function<Status()> check = nullptr;
+};
+
+// Writes a container to `path` as a StagedFile, so that a reader sees the old
+// file or the new one. Mode 0600.
 Status WriteFile(const ContainerWriter& writer, const std::string& path,
-                 const std::string& staging_folder = "",
-                 const std::function<Status()>& check = nullptr);
+                 const WriteOptions& options = {});
 
 }  // namespace encore::cache
 

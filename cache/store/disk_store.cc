@@ -84,10 +84,13 @@ void RecordUse(const std::string& entry, int64_t written_ns) {
   struct stat info;
   const bool there = sys::FStatAt(AT_FDCWD, used.c_str(), &info, 0) == 0;
   if (there && now - ModifiedNs(info) < kUseGranularityNs) return;
-  if (there && sys::UTimeNsAt(AT_FDCWD, used.c_str(), nullptr, 0) == 0) return;
-  const Descriptor made(sys::OpenAt(AT_FDCWD, used.c_str(),
-                                    O_WRONLY | O_CREAT | O_CLOEXEC,
-                                    S_IRUSR | S_IWUSR));
+  const Descriptor record(sys::OpenAt(AT_FDCWD, used.c_str(),
+                                      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+                                      S_IRUSR | S_IWUSR));
+  if (!record.is_open()) return;
+  // A disk that is full takes the time of the use all the same.
+  if (sys::Write(record.number(), "+", 1) == 1) return;
+  (void)sys::UTimeNsAt(AT_FDCWD, used.c_str(), nullptr, 0);
 }
 
 // What an entry says of where it belongs.
@@ -129,6 +132,12 @@ void KeepNewest(const std::string& folder, size_t keep) {
 void LogToStderr(std::string_view line) {
   std::fprintf(stderr, "encore: %.*s\n", static_cast<int>(line.size()),
                line.data());
+}
+
+void SortByUse(std::vector<DiskStore::Entry>* entries) {
+  std::ranges::sort(*entries, [](const auto& a, const auto& b) {
+    return std::tie(b.used_ns, b.key) < std::tie(a.used_ns, a.key);
+  });
 }
 
 Status CheckAddress(const Container& container, std::string_view kind,
@@ -209,6 +218,12 @@ std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
   return nullptr;
 }
 
+std::shared_ptr<const Container> DiskStore::Peek(std::string_view kind,
+                                                 const Digest& key) const {
+  auto container = OpenEntry(kind, key);
+  return container.ok() ? *std::move(container) : nullptr;
+}
+
 void DiskStore::CannotRead(const Status& why) {
   LogOnce("read", StrCat("cannot read the cache: ", Message(why)));
 }
@@ -218,22 +233,25 @@ bool DiskStore::Contains(std::string_view kind, const Digest& key) const {
 }
 
 Status DiskStore::WriteEntry(std::string_view kind, const std::string& path,
-                             const ContainerWriter& writer) const {
+                             const ContainerWriter& writer,
+                             Durability durability) const {
   ENCORE_RETURN_IF_ERROR(MakeFolder(StrCat(root_, "/", kind)));
   ENCORE_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
-  return WriteFile(writer, path, root_ + "/staging");
+  return WriteFile(writer, path,
+                   {.staging_folder = root_ + "/staging",
+                    .synced = durability == Durability::kSynced});
 }
 
 bool DiskStore::Put(std::string_view kind, const Digest& key,
-                    ContainerWriter writer) {
+                    ContainerWriter writer, Durability durability) {
   if (writer.size() > options_.max_bytes) return false;
   writer.AddOwned(SectionType::kAddress, AddressOf(kind, key));
   const std::string path = PathOf(kind, key);
-  Status status = WriteEntry(kind, path, writer);
+  Status status = WriteEntry(kind, path, writer, durability);
   if (status.code() == StatusCode::kNotFound) {
     // Somebody removed the store, or a part of it.
     status = MakeFolders(options_.folder, root_);
-    if (status.ok()) status = WriteEntry(kind, path, writer);
+    if (status.ok()) status = WriteEntry(kind, path, writer, durability);
   }
   if (!status.ok()) {
     LogOnce("write",
@@ -325,12 +343,17 @@ std::vector<DiskStore::Entry> DiskStore::List() const {
   return EntriesOf(WalkFolder(root_));
 }
 
+std::vector<DiskStore::Entry> DiskStore::ListKind(std::string_view kind) const {
+  return EntriesOf(WalkFolder(StrCat(root_, "/", kind)));
+}
+
 std::vector<DiskStore::Entry> DiskStore::EntriesOf(
     const FolderContents& contents) {
-  std::map<std::string_view, int64_t> used_ns;  // by the path of the record
+  // By their paths.
+  std::map<std::string_view, const struct stat*> records;
   for (const FoundFile& file : contents.files) {
     if (file.path.ends_with(kUsedSuffix)) {
-      used_ns.emplace(file.path, ModifiedNs(file.info));
+      records.emplace(file.path, &file.info);
     }
   }
   std::vector<Entry> entries;
@@ -338,12 +361,15 @@ std::vector<DiskStore::Entry> DiskStore::EntriesOf(
     const fs::path path = file.path;
     const auto key = Digest::FromHex(path.stem().string());
     if (!key || path.extension() != kSuffix) continue;
-    int64_t last_ns = ModifiedNs(file.info);
-    const auto used = used_ns.find(UsedPath(file.path));
-    if (used != used_ns.end()) last_ns = std::max(last_ns, used->second);
-    entries.push_back({path.parent_path().parent_path().filename(), *key,
-                       file.path, static_cast<uint64_t>(file.info.st_size),
-                       last_ns});
+    Entry entry = {path.parent_path().parent_path().filename(), *key, file.path,
+                   static_cast<uint64_t>(file.info.st_size),
+                   ModifiedNs(file.info)};
+    const auto record = records.find(UsedPath(file.path));
+    if (record != records.end()) {
+      entry.used_ns = std::max(entry.used_ns, ModifiedNs(*record->second));
+      entry.uses = record->second->st_size;
+    }
+    entries.push_back(std::move(entry));
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.kind, a.key) < std::tie(b.kind, b.key);

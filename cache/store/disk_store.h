@@ -1,11 +1,12 @@
 // DiskStore: containers in a folder of the user's own, by kind and key.
 //
 //   FOLDER/v1/KIND/ab/abcdef….encore     entries
-//   FOLDER/v1/KIND/ab/abcdef….used       when one was last used (its time)
+//   FOLDER/v1/KIND/ab/abcdef….used       when one was last used (its time) and
+//                                        how often (its size)
 //   FOLDER/v1/staging                    what is being written
 //   FOLDER/v1/locks, FOLDER/v1/bad       lock files, quarantined entries
 //
-// Entries are written to a staging file, synced and renamed, so that several
+// Entries are written to a staging file and renamed, so that several
 // processes may share a folder: each sees whole entries only. What a writer
 // that was killed left goes when a store is opened. The folder is bounded,
 // quarantined entries and staging files included; what was least recently used
@@ -63,10 +64,20 @@ class DiskStore {
   // The entry, or null. Its head has been verified, its sections have not.
   std::shared_ptr<const Container> Get(std::string_view kind,
                                        const Digest& key);
+  // The same for who only looks: it counts as no use of the entry, and one that
+  // is damaged stays for who reads it to find.
+  std::shared_ptr<const Container> Peek(std::string_view kind,
+                                        const Digest& key) const;
   bool Contains(std::string_view kind, const Digest& key) const;
+  // What a power cut soon after Put leaves: the entry; or, for a fraction of
+  // the time, maybe none or a damaged one, which Get and the checksums of its
+  // sections find. The latter is for what is soon made again.
+  enum class Durability : uint8_t { kSynced, kWritten };
+
   // Keeps the container, with a section that says where it belongs: a file that
   // was moved to another key's place is damage. False where it could not.
-  bool Put(std::string_view kind, const Digest& key, ContainerWriter writer);
+  bool Put(std::string_view kind, const Digest& key, ContainerWriter writer,
+           Durability durability = Durability::kSynced);
   // Takes an entry that turned out bad, as `why` says, out of the way, and says
   // so. One that merely cannot be read now (Unavailable, PermissionDenied,
   // ResourceExhausted) is as good as it was, and stays.
@@ -86,9 +97,14 @@ class DiskStore {
     std::string path;
     uint64_t bytes = 0;
     int64_t used_ns = 0;  // last use, since the epoch
+    // How often it was found, but for the first minute after it was written,
+    // and at most once a minute.
+    int64_t uses = 0;
   };
   // Every entry, by kind and key, of what can be looked at.
   std::vector<Entry> List() const;
+  // Those of one kind.
+  std::vector<Entry> ListKind(std::string_view kind) const;
   // Removes quarantined entries and then what was least recently used until at
   // most `max_bytes` are left, and what writers that died left behind; returns
   // how many entries went. Entries in use stay readable.
@@ -112,7 +128,7 @@ class DiskStore {
   StatusOr<std::shared_ptr<const Container>> OpenEntry(std::string_view kind,
                                                        const Digest& key) const;
   Status WriteEntry(std::string_view kind, const std::string& path,
-                    const ContainerWriter& writer) const;
+                    const ContainerWriter& writer, Durability durability) const;
   void CannotRead(const Status& why);
   void LogOnce(std::string_view reason, std::string_view line);
   void Grow(uint64_t bytes);
@@ -128,6 +144,9 @@ class DiskStore {
   // Bytes in the folder as far as this process knows; -1: not counted yet.
   int64_t known_bytes_ = -1;
 };
+
+// Those that were used last, first.
+void SortByUse(std::vector<DiskStore::Entry>* entries);
 
 // Whether an entry stands where it was written to: DataLoss for one that was
 // moved to another key's place, NotFound for one that does not say where it

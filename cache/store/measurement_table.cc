@@ -50,6 +50,10 @@ StatusOr<MeasurementTable> MeasurementTable::Decode(std::string_view bytes) {
 std::optional<std::vector<std::byte>> RecordingStore::Get(
     std::string_view kind, std::string_view key) {
   if (kind != kMeasurementKind) {
+    if (kind == backends::kKernelKind) {
+      const std::lock_guard lock(mutex_);
+      ++kernels_asked_;
+    }
     return store_ == nullptr ? std::nullopt : store_->Get(kind, key);
   }
   {
@@ -67,6 +71,10 @@ std::optional<std::vector<std::byte>> RecordingStore::Get(
 void RecordingStore::Put(std::string_view kind, std::string_view key,
                          std::span<const std::byte> bytes) {
   if (store_ != nullptr) store_->Put(kind, key, bytes);
+  if (kind == backends::kKernelKind) {
+    const std::lock_guard lock(mutex_);
+    ++kernels_made_;
+  }
   if (kind != kMeasurementKind) return;
   const auto measurement = backends::DecodeMeasurement(bytes);
   const std::lock_guard lock(mutex_);
@@ -88,6 +96,11 @@ int64_t RecordingStore::measured() const {
 int64_t RecordingStore::changed() const {
   const std::lock_guard lock(mutex_);
   return changed_;
+}
+
+KernelCounts RecordingStore::kernels() const {
+  const std::lock_guard lock(mutex_);
+  return {.found = kernels_asked_ - kernels_made_, .made = kernels_made_};
 }
 
 std::optional<std::vector<std::byte>> RecordedStore::Get(std::string_view kind,

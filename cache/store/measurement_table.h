@@ -35,8 +35,13 @@ struct MeasurementTable {
   static StatusOr<MeasurementTable> Decode(std::string_view bytes);
 };
 
-// An ArtifactStore that records the measurements that pass through it. What is
-// put is found again also where there is no store behind it. Thread-safe.
+struct KernelCounts {
+  int64_t found = 0, made = 0;
+};
+
+// An ArtifactStore that records the measurements that pass through it, and
+// counts kernels. A measurement that is put is found again also where there is
+// no store behind it. Thread-safe.
 class RecordingStore : public backends::ArtifactStore {
  public:
   // `store` may be null.
@@ -53,12 +58,15 @@ class RecordingStore : public backends::ArtifactStore {
   // than what is taken without.
   int64_t measured() const;
   int64_t changed() const;
+  // Kernels that were asked for: those that were put, since they were not there
+  // or of no use, and the others.
+  KernelCounts kernels() const;
 
  private:
   backends::ArtifactStore* const store_;
   mutable std::mutex mutex_;
   MeasurementTable table_;
-  int64_t measured_ = 0, changed_ = 0;
+  int64_t measured_ = 0, changed_ = 0, kernels_asked_ = 0, kernels_made_ = 0;
 };
 
 // An ArtifactStore with the measurements of `table` and no others. Thread-safe.

@@ -196,6 +196,30 @@ TEST_F(DiskStoreTest, TheLeastRecentlyUsedGoFirst) {
   EXPECT_TRUE(store->List().empty());
 }
 
+// A use a minute at most, and who only looks is none.
+TEST_F(DiskStoreTest, UsesAreCounted) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put("graph", key_, Writer("one")));
+  const auto uses = [&] { return store->ListKind("graph").at(0).uses; };
+  const std::string path = store->List().at(0).path;
+  ASSERT_NE(store->Get("graph", key_), nullptr);
+  EXPECT_EQ(uses(), 0);  // it is new
+  const auto earlier = [] {
+    return fs::file_time_type::clock::now() - std::chrono::hours(1);
+  };
+  fs::last_write_time(path, earlier());
+  const std::string used = fs::path(path).replace_extension("used");
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_NE(store->Peek("graph", key_), nullptr);
+    ASSERT_NE(store->Get("graph", key_), nullptr);
+    ASSERT_NE(store->Get("graph", key_), nullptr);
+    EXPECT_EQ(uses(), i);
+    EXPECT_GT(store->List().at(0).used_ns, NowNs() - 60'000'000'000);
+    fs::last_write_time(used, earlier());
+  }
+  EXPECT_TRUE(store->ListKind("weights").empty());
+}
+
 TEST_F(DiskStoreTest, WhatWasUsedLastStays) {
   const auto store = Open();
   const Digest other = Sha256Of("other");

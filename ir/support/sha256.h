@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace encore {
 
@@ -22,6 +23,10 @@ struct Digest {
   static std::optional<Digest> FromHex(std::string_view hex);
   std::string_view view() const {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  std::vector<std::byte> ToBytes() const {
+    const auto all = std::as_bytes(std::span(bytes));
+    return {all.begin(), all.end()};
   }
   auto operator<=>(const Digest&) const = default;
 

@@ -181,6 +181,7 @@ StagedFile::StagedFile(StagedFile&& other) noexcept
       staging_(std::move(other.staging_)),
       fd_(std::exchange(other.fd_, -1)),
       pending_(std::exchange(other.pending_, false)),
+      synced_(other.synced_),
       registered_(std::exchange(other.registered_, -1)) {}
 
 StagedFile::~StagedFile() {
@@ -219,6 +220,7 @@ StatusOr<StagedFile> StagedFile::Create(const std::string& path,
       return status;
     }
     StagedFile file(path, target, std::move(staging), fd, registered);
+    file.synced_ = options.synced;
     // Between its making and its lock somebody may have taken it for dead.
     ENCORE_ASSIGN_OR_RETURN(const bool is_there, IsAt(fd, file.staging()));
     if (is_there) return file;
@@ -242,12 +244,12 @@ Status StagedFile::Write(std::span<const std::byte> bytes) {
 Status StagedFile::Commit() {
   ENCORE_CHECK(pending_) << "committed twice";
   if (!direct()) {
-    if (sys::FSync(fd_) != 0 ||
+    if ((synced_ && sys::FSync(fd_) != 0) ||
         sys::Rename(staging_.c_str(), target_.c_str()) != 0) {
       return WriteError(path_, errno);
     }
     pending_ = false;
-    if (const int error = SyncFolderOf(target_)) {
+    if (const int error = synced_ ? SyncFolderOf(target_) : 0) {
       return WriteError(path_, error);
     }
   }

@@ -37,6 +37,10 @@ class StagedFile {
     // Where the staging file lies: a folder on the target's file system; empty
     // for that of the target.
     std::string folder = {};
+    // Commit syncs file and folder. Without, a power cut may lose the file or
+    // leave it in its place with other bytes: for what is checked when it is
+    // read, and can be made again.
+    bool synced = true;
   };
 
   // Makes the staging file, empty. InvalidArgument where `path` is a folder,
@@ -60,7 +64,8 @@ class StagedFile {
   bool direct() const { return staging_ == target_; }
 
   // Puts the file in its place, for good: file and folder are synced, so that a
-  // power cut afterwards leaves the new file and one before it the old one.
+  // power cut afterwards leaves the new file and one before it the old one
+  // (Options::synced).
   // Call once, after all writing. Errors as WriteError's, which name `path`.
   Status Commit();
 
@@ -71,6 +76,7 @@ class StagedFile {
   std::string path_, target_, staging_;
   int fd_;  // -1: not open
   bool pending_ = true;
+  bool synced_ = true;
   // Where RemoveStagedFiles finds this one; -1: it does not.
   int registered_;
 };

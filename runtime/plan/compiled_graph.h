@@ -124,6 +124,10 @@ struct KernelBinary {
   std::vector<std::string> requirements;
   // The arity that Launch steps of this binary have.
   uint32_t reads = 0, writes = 0, args = 0;
+  // A digest of what it computes: binaries of one backend with the same one, in
+  // whatever graphs, write the same bytes where they read the same. Empty: not
+  // known.
+  std::vector<std::byte> identity;
 };
 
 // Makes the storage of `slot`, an arena or a slot without other storage.

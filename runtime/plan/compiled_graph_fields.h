@@ -140,6 +140,7 @@ void Transfer(Archive& a, S& binary) {
   a.Integer(binary.reads);
   a.Integer(binary.writes);
   a.Integer(binary.args);
+  a.Bytes(binary.identity);
 }
 
 template <typename Archive, Is<Allocate> S>

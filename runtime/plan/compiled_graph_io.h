@@ -17,7 +17,7 @@
 
 namespace encore::runtime {
 
-inline constexpr uint32_t kCompiledGraphVersion = 3;
+inline constexpr uint32_t kCompiledGraphVersion = 4;
 
 std::vector<std::byte> SerializeCompiledGraph(const CompiledGraph& graph);
 

@@ -111,8 +111,8 @@ void Fields(A& a, Of<A, Blob>& blob) {
 
 template <typename A>
 void Fields(A& a, Of<A, KernelBinary>& binary) {
-  auto& [backend, artifact, entry, params, requirements, reads, writes, args] =
-      binary;
+  auto& [backend, artifact, entry, params, requirements, reads, writes, args,
+         identity] = binary;
   a.Value(backend);
   a.Mark(":");
   a.Value(entry);
@@ -122,6 +122,7 @@ void Fields(A& a, Of<A, KernelBinary>& binary) {
   a.Optional("artifact", artifact, BlobId());
   a.OptionalBytes("params", params);
   a.OptionalList("requires", requirements);
+  a.OptionalBytes("identity", identity);
 }
 
 template <typename A>

@@ -104,6 +104,10 @@ StatusOr<std::shared_ptr<const Executable>> Executable::Load(
   return std::shared_ptr<const Executable>(std::move(executable));
 }
 
+ReplayCode Executable::PrepareOf(const CompiledGraph& variant) const {
+  return FlattenPlan(variant, variant.prepare, kernels_, devices_);
+}
+
 Status Executable::LoadKernels(ThreadPool* threads) {
   const CompiledGraph& graph = *graph_;
   kernels_.resize(graph.kernel_binaries.size());

@@ -35,6 +35,9 @@ class Executable {
   const ReplayCode& run() const { return run_; }
   // Null where the graph derives nothing.
   const ReplayCode* prepare() const { return prepare_.get(); }
+  // The prepare plan of `variant`, which is graph() but for the steps of its
+  // plans. `variant` need not outlive the code.
+  ReplayCode PrepareOf(const CompiledGraph& variant) const;
   // Slots of role kDerived, in the order of their numbers.
   std::span<const SlotId> derived() const { return derived_; }
   // Whether a replay may read parameter i of the signature; others are for the

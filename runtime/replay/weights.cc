@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/dtype.h"
 #include "encore/runtime/device/warm_pool.h"
+#include "encore/runtime/plan/derived_identity.h"
 #include "encore/runtime/replay/frame.h"
 
 namespace encore::runtime {
@@ -79,6 +81,40 @@ Status Weights::AllocateDerived(size_t i) {
   return OkStatus();
 }
 
+Status Weights::PlaceDerived(size_t i, const Blob& bytes) {
+  const Slot& slot = executable_->graph().slot(executable_->derived()[i]);
+  const int64_t size = slot.bytes.constant();
+  ENCORE_RETURN_IF_ERROR(CheckSize("derived slot", i, bytes, size));
+  if (Device* device = executable_->pool_device(slot.pool); device != nullptr) {
+    ENCORE_RETURN_IF_ERROR(AllocateDerived(i));
+    return device->CopyFromHost(derived_[i], bytes.bytes.data(), size, nullptr);
+  }
+  kept_.push_back(IsAligned(bytes.bytes.data(), kAlignment)
+                      ? bytes
+                      : Blob::Copy(bytes.bytes));
+  derived_.push_back(Address(kept_.back()));
+  owns_derived_.push_back(false);
+  return OkStatus();
+}
+
+Status Weights::RunPrepare(const CompiledGraph& graph,
+                           const ReplayCode& prepare, ThreadPool* threads) {
+  Frame frame(graph, prepare, executable_->devices(), threads);
+  ENCORE_RETURN_IF_ERROR(frame.Init());
+  ENCORE_RETURN_IF_ERROR(frame.Resize());
+  for (size_t i = 0; i < executable_->constants().size(); ++i) {
+    frame.SetAddress(executable_->constants()[i],
+                     executable_->constant_address(i));
+  }
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    frame.SetAddress(graph.parameters[i], parameters_[i]);
+  }
+  for (size_t i = 0; i < derived_.size(); ++i) {
+    frame.SetAddress(executable_->derived()[i], derived_[i]);
+  }
+  return frame.Run(nullptr);
+}
+
 StatusOr<std::shared_ptr<const Weights>> Weights::Prepare(
     std::shared_ptr<const Executable> executable,
     std::span<const Blob> parameters, ThreadPool* threads) {
@@ -89,19 +125,32 @@ StatusOr<std::shared_ptr<const Weights>> Weights::Prepare(
     ENCORE_RETURN_IF_ERROR(weights->AllocateDerived(i));
   }
   if (loaded.prepare() != nullptr) {
-    Frame frame(loaded.graph(), *loaded.prepare(), loaded.devices(), threads);
-    ENCORE_RETURN_IF_ERROR(frame.Init());
-    ENCORE_RETURN_IF_ERROR(frame.Resize());
-    for (size_t i = 0; i < loaded.constants().size(); ++i) {
-      frame.SetAddress(loaded.constants()[i], loaded.constant_address(i));
-    }
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      frame.SetAddress(loaded.graph().parameters[i], weights->parameters_[i]);
-    }
-    for (size_t i = 0; i < loaded.derived().size(); ++i) {
-      frame.SetAddress(loaded.derived()[i], weights->derived_[i]);
-    }
-    ENCORE_RETURN_IF_ERROR(frame.Run(nullptr));
+    ENCORE_RETURN_IF_ERROR(
+        weights->RunPrepare(loaded.graph(), *loaded.prepare(), threads));
+  }
+  weights->ForgetUnread();
+  return std::shared_ptr<const Weights>(std::move(weights));
+}
+
+StatusOr<std::shared_ptr<const Weights>> Weights::PrepareRest(
+    std::shared_ptr<const Executable> executable,
+    std::span<const Blob> parameters, std::span<Blob> known,
+    ThreadPool* threads) {
+  std::shared_ptr<Weights> weights(new Weights(std::move(executable)));
+  const Executable& loaded = *weights->executable_;
+  ENCORE_CHECK_EQ(known.size(), loaded.derived().size());
+  ENCORE_RETURN_IF_ERROR(weights->BindParameters(parameters, true));
+  std::vector<bool> wanted;
+  for (const Blob& blob : known) wanted.push_back(blob.bytes.empty());
+  const CompiledGraph part = WithPartOfPrepare(loaded.graph(), &wanted);
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (wanted[i]) known[i] = {};
+    ENCORE_RETURN_IF_ERROR(wanted[i] ? weights->AllocateDerived(i)
+                                     : weights->PlaceDerived(i, known[i]));
+  }
+  if (loaded.prepare() != nullptr) {
+    ENCORE_RETURN_IF_ERROR(
+        weights->RunPrepare(part, loaded.PrepareOf(part), threads));
   }
   weights->ForgetUnread();
   return std::shared_ptr<const Weights>(std::move(weights));
@@ -119,20 +168,7 @@ StatusOr<std::shared_ptr<const Weights>> Weights::Restore(
                                        " slots, given are ", derived.size()));
   }
   for (size_t i = 0; i < derived.size(); ++i) {
-    const Slot& slot = loaded.graph().slot(loaded.derived()[i]);
-    const int64_t bytes = slot.bytes.constant();
-    ENCORE_RETURN_IF_ERROR(CheckSize("derived slot", i, derived[i], bytes));
-    if (Device* device = loaded.pool_device(slot.pool); device != nullptr) {
-      ENCORE_RETURN_IF_ERROR(weights->AllocateDerived(i));
-      ENCORE_RETURN_IF_ERROR(device->CopyFromHost(
-          weights->derived_[i], derived[i].bytes.data(), bytes, nullptr));
-      continue;
-    }
-    weights->kept_.push_back(IsAligned(derived[i].bytes.data(), kAlignment)
-                                 ? derived[i]
-                                 : Blob::Copy(derived[i].bytes));
-    weights->derived_.push_back(Address(weights->kept_.back()));
-    weights->owns_derived_.push_back(false);
+    ENCORE_RETURN_IF_ERROR(weights->PlaceDerived(i, derived[i]));
   }
   return std::shared_ptr<const Weights>(std::move(weights));
 }

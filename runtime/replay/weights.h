@@ -12,6 +12,7 @@
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/plan/compiled_graph.h"
 #include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/replay_code.h"
 
 namespace encore::runtime {
 
@@ -29,6 +30,16 @@ class Weights {
   static StatusOr<std::shared_ptr<const Weights>> Prepare(
       std::shared_ptr<const Executable> executable,
       std::span<const Blob> parameters, ThreadPool* threads);
+
+  // The same where some derived slots are known already: those of `known`, in
+  // the order of executable->derived(), that are not empty. Of the prepare plan
+  // the steps for the others alone are run; what such a step writes beside them
+  // is made too, and replaced in `known` by an empty blob. Host memory is used
+  // in place as by Restore.
+  static StatusOr<std::shared_ptr<const Weights>> PrepareRest(
+      std::shared_ptr<const Executable> executable,
+      std::span<const Blob> parameters, std::span<Blob> known,
+      ThreadPool* threads);
 
   // The same with derived slots that an earlier Prepare made (DerivedBytes), in
   // the order of executable->derived(): mapped from a cache, say. Host memory
@@ -59,6 +70,11 @@ class Weights {
   // bound for the prepare plan.
   void ForgetUnread();
   Status AllocateDerived(size_t i);
+  // Derived slot i is those bytes.
+  Status PlaceDerived(size_t i, const Blob& bytes);
+  // Runs `prepare`, of `graph`: all of the prepare plan or a part.
+  Status RunPrepare(const CompiledGraph& graph, const ReplayCode& prepare,
+                    ThreadPool* threads);
 
   std::shared_ptr<const Executable> executable_;
   std::vector<Blob> kept_;  // what the addresses point into

@@ -2,10 +2,12 @@
 """Two builds side by side, in pairs, against a limit.
 
     ./encore bench pairs warm OLD_TOOL NEW_TOOL MODEL…            [--limit-ms 0.3] [--limit RATIO]
+    ./encore bench pairs cold OLD_TOOL NEW_TOOL MODEL…            [--limit 1.01]
     ./encore bench pairs latency OLD_WORKER NEW_WORKER MODEL…     [--limit 1.01]
     ./encore bench pairs packages TOOL OLD.encore NEW.encore      [--limit 1.01]
 
 warm: a pair is a process of each build, `TOOL run MODEL --repeat 0` with everything cached, from exec to exit.
+cold: the same with an empty cache, in seconds of CPU of all threads, which other work on the machine disturbs least.
 latency: a pair is a turn of each build's worker (bazel-bin/tests/benchmarks/model_worker), of TURN_MS or one call, and
 counts with the median of its calls, host to host, binding included. Both processes are alive at once, and others take
 their places every RENEWED pairs, so that where one process happened to lie in memory is no property of a build.
@@ -103,7 +105,8 @@ def measure(arguments, sides, model, limits, machine, scratch):
             return paired.measure(lambda: both.turn('old'), lambda: both.turn('new'), limits, machine)
         finally:
             both.end()
-    starts = {side: worker.Starts(tool, path, inputs, arguments.threads, os.path.join(scratch, side))
+    kind = worker.ColdStarts if arguments.what == 'cold' else worker.Starts
+    starts = {side: kind(tool, path, inputs, arguments.threads, os.path.join(scratch, side))
               for side, tool in sides.items()}
     worker.let_files_age()
     for each in starts.values():
@@ -134,8 +137,8 @@ def row(title, measured, limits):
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     modes = parser.add_subparsers(dest='what', required=True)
-    for what, names in (('warm', ('OLD_TOOL', 'NEW_TOOL')), ('latency', ('OLD_WORKER', 'NEW_WORKER')),
-                        ('packages', ('OLD.encore', 'NEW.encore'))):
+    for what, names in (('warm', ('OLD_TOOL', 'NEW_TOOL')), ('cold', ('OLD_TOOL', 'NEW_TOOL')),
+                        ('latency', ('OLD_WORKER', 'NEW_WORKER')), ('packages', ('OLD.encore', 'NEW.encore'))):
         mode = modes.add_parser(what)
         if what == 'packages':
             mode.add_argument('tool', metavar='TOOL')

@@ -81,6 +81,16 @@ class PairsTest(unittest.TestCase):
         status, table = run('warm', self.slower(TOOL), TOOL, self.model)
         self.assertEqual((status, table[2][-1]), (0, paired.HOLDS))
 
+    def test_cold_counts_the_work_of_a_compile(self):
+        # Asleep is no work.
+        status, table = run('cold', TOOL, self.slower(TOOL), self.model, '--limit', '1.5')
+        self.assertEqual((status, table[2][-1]), (0, paired.HOLDS), table)
+        busy = self.write('busy', b'#!/bin/sh\ni=0\nwhile [ $i -lt 300000 ]; do i=$((i+1)); done\nexec %s "$@"\n'
+                          % TOOL.encode())
+        os.chmod(busy, 0o700)
+        status, table = run('cold', TOOL, busy, self.model)
+        self.assertEqual((status, table[2][-1]), (1, paired.EXCEEDED), table)
+
     def test_open_sizes_are_given(self):
         model = self.write('open.onnx', files.affine('N'))
         status, table = run('warm', TOOL, self.copy(TOOL), model, '--limit-ms', '40')

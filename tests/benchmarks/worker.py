@@ -1,6 +1,8 @@
 """Processes that the benchmarks measure: workers that stay, and starts from exec to exit."""
 import json
 import os
+import resource
+import shutil
 import subprocess
 import time
 
@@ -78,6 +80,18 @@ class Starts:
         if status:
             raise Failed('%s failed' % ' '.join(self.command))
         return took
+
+
+class ColdStarts(Starts):
+    """Starts with an empty cache, in milliseconds of CPU of all their threads."""
+
+    def milliseconds(self):
+        shutil.rmtree(self.environment['ENCORE_CACHE'])
+        os.makedirs(self.environment['ENCORE_CACHE'], mode=0o700)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        super().milliseconds()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return 1e3 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
 def let_files_age():

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "encore/cache/key/key.h"
@@ -58,6 +60,7 @@ Entries List(const DiskStore* store) {
 struct Sum {
   int64_t entries = 0;
   uint64_t bytes = 0;
+  int64_t uses = 0;
 };
 // By kind; "" is the sum of all.
 std::map<std::string, Sum> SumsOf(const Entries& entries) {
@@ -66,6 +69,7 @@ std::map<std::string, Sum> SumsOf(const Entries& entries) {
     for (const std::string& kind : {std::string(), entry.kind}) {
       ++sums[kind].entries;
       sums[kind].bytes += entry.bytes;
+      sums[kind].uses += entry.uses;
     }
   }
   sums.try_emplace("");
@@ -76,17 +80,35 @@ Json SumsJson(const std::map<std::string, Sum>& sums) {
   Json json = Json::object();
   for (const auto& [kind, sum] : sums) {
     if (kind.empty()) continue;
-    json[kind] = {{"entries", sum.entries}, {"bytes", sum.bytes}};
+    json[kind] = {
+        {"entries", sum.entries}, {"bytes", sum.bytes}, {"hits", sum.uses}};
   }
   return json;
+}
+
+// What entries of a kind are, for people; empty for others.
+const char* AboutKind(std::string_view kind) {
+  static constexpr std::pair<std::string_view, const char*> kAbout[] = {
+      {"graph", "compiled graphs"},
+      {"kernel", "compiled kernels, to be linked into any graph"},
+      {"weights", "prepared weights"},
+      {"artifact", "measurements, rules that were checked"},
+      {"memo", "digests of weights, files that were verified"},
+      {"prefetch", "the graph that a model's file gave last"},
+      {"named", "graphs by names of the caller's"},
+  };
+  const auto* const found = std::ranges::find(
+      kAbout, kind, &std::pair<std::string_view, const char*>::first);
+  return found == std::end(kAbout) ? "" : found->second;
 }
 
 void PrintSums(const std::map<std::string, Sum>& sums) {
   for (const auto& [kind, sum] : sums) {
     if (kind.empty()) continue;
-    Printf("  %-9s %6lld entries %14llu bytes\n", PrintableName(kind).c_str(),
-           static_cast<long long>(sum.entries),
-           static_cast<unsigned long long>(sum.bytes));
+    Printf("  %-9s %6lld entries %14llu bytes %6lld hits  %s\n",
+           PrintableName(kind).c_str(), static_cast<long long>(sum.entries),
+           static_cast<unsigned long long>(sum.bytes),
+           static_cast<long long>(sum.uses), AboutKind(kind));
   }
 }
 
@@ -115,6 +137,9 @@ StatusOr<int> StatusVerb(Flags& flags) {
       static_cast<unsigned long long>(sums.at("").bytes),
       static_cast<unsigned long long>(max_bytes), bad);
   PrintSums(sums);
+  Printf(
+      "  hits: one a minute and entry at most, none in an entry's first "
+      "minute\n");
   return kExitOk;
 }
 
@@ -124,6 +149,7 @@ Json EntryJson(const DiskStore::Entry& entry) {
   json["key"] = entry.key.ToHex();
   json["bytes"] = entry.bytes;
   json["used_seconds"] = entry.used_ns / 1'000'000'000;
+  json["hits"] = entry.uses;
   json["path"] = entry.path;
   return json;
 }

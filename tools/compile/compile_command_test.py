@@ -218,6 +218,8 @@ class CompileTest(CommandTest):
         self.compile('--bind', 'N=3')
         status = json.loads(self.verb('status', '--json').stdout)
         self.assertEqual(status['kinds']['graph']['entries'], 2)
+        self.assertEqual(status['kinds']['graph']['hits'], 0)
+        self.assertRegex(self.verb('status').stdout, r'graph +2 entries +\d+ bytes +0 hits +compiled graphs')
         entries = [json.loads(line) for line in self.verb('list', '--json').stdout.splitlines()]
         self.assertEqual(len(entries), status['entries'])
         self.assertEqual(sum(entry['bytes'] for entry in entries), status['bytes'])

@@ -42,6 +42,11 @@ Json ToJson(const RunReport& report) {
   json["compile_ms"] = report.found_in == cache::FoundIn::kCompiled
                            ? Json(report.compile_ms)
                            : Json(nullptr);
+  json["why"] = report.why ? Json(*report.why) : Json(nullptr);
+  json["kernels"] = {{"found", report.kernels_found},
+                     {"made", report.kernels_made}};
+  json["weight_parts"] = {{"found", report.parts_found},
+                          {"made", report.parts_made}};
   json["load_ms"] = report.load_ms;
   json["runs"] = report.runs;
   if (report.latency) {
@@ -82,6 +87,15 @@ std::string ToText(const RunReport& report) {
              ", ready in ", Fixed(report.load_ms, 1), " ms (import ",
              Fixed(report.import_ms, 1), " ms, compile ",
              Fixed(report.compile_ms, 1), " ms), ", report.steps, " steps\n");
+  if (CacheText(report) == "miss") {
+    StrAppend(&out, "  compiled: ",
+              report.why ? StrCat("the nearest entry and this differ in ",
+                                  PrintableName(*report.why))
+                         : "the cache has no other entry",
+              "; kernels ", report.kernels_found, " found, ",
+              report.kernels_made, " made; parts of weights ",
+              report.parts_found, " found, ", report.parts_made, " made\n");
+  }
   if (report.latency) {
     StrAppend(&out, "  ", report.runs, " runs: min ",
               Fixed(report.latency->min, 1), " us, median ",

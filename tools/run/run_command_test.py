@@ -13,8 +13,9 @@ from commands import CommandTest
 TOOL = os.path.abspath(sys.argv.pop(1))
 
 X = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
-FIELDS = ['model', 'target', 'cache', 'import_ms', 'passes_ms', 'optimize_ms', 'compile_ms', 'load_ms', 'runs',
-          'latency_us', 'steps', 'arena_bytes', 'peak_rss_bytes', 'host_kernels', 'device_kernels', 'outputs']
+FIELDS = ['model', 'target', 'cache', 'import_ms', 'passes_ms', 'optimize_ms', 'compile_ms', 'why', 'kernels',
+          'weight_parts', 'load_ms', 'runs', 'latency_us', 'steps', 'arena_bytes', 'peak_rss_bytes', 'host_kernels',
+          'device_kernels', 'outputs']
 OUTPUT_FIELDS = ['name', 'dtype', 'shape', 'max_abs_err', 'max_rel_err', 'ok']
 
 
@@ -283,6 +284,20 @@ class RunTest(CommandTest):
         self.assertEqual(self.report(self.model, ENCORE_CACHE='off')['cache'], 'off')
         for flags in (['--check-cache'], ['--verify'], ['--check-cache', '--verify']):
             self.assertEqual(self.report(self.model, *flags)['cache'], 'hit')
+
+    def test_a_miss_says_why(self):
+        first = self.report(self.model, target='cpu')
+        self.assertIsNone(first['why'])
+        self.assertEqual(first['kernels']['found'], 0)
+        self.assertGreater(first['kernels']['made'], 0)
+        self.assertIn('cache has no other entry', self.run_tool(self.model, '--cache', self.path('other')).stdout)
+        # Another key, the same kernels.
+        other = self.report(self.model, '--deterministic', target='cpu')
+        self.assertIn('deterministic', other['why'])
+        self.assertEqual(other['kernels'], {'found': first['kernels']['made'], 'made': 0})
+        text = self.run_tool(self.model, '--rewrites', 'none', target='cpu').stdout
+        self.assertRegex(text, r'compiled: the nearest entry and this differ in .*rewrites.*; kernels \d+ found')
+        self.assertIsNone(self.report(self.model, target='cpu')['why'])
 
     def test_other_weights_share_what_was_compiled(self):
         self.report(self.model)

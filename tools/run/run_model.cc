@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "encore/cache/package/package_loader.h"
+#include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/staged_file.h"
@@ -50,6 +51,8 @@ class LoadedModel {
   Status Measure(RunReport* report);
   // Every call once, and how its outputs compare.
   Status Check(RunReport* report);
+  // Why the cache did not have it, where it did not.
+  Status Explain(RunReport* report) const;
   // A replay, after the passes of the load.
   Status Trace(const PassReport& passes);
   Status Record();
@@ -117,6 +120,10 @@ Status LoadedModel::Load(RunReport* report) {
                    after.uncached == before.uncached &&
                    loaded_->found_in() != cache::FoundIn::kPackage;
   report->found_in = loaded_->found_in();
+  report->kernels_found = after.kernels_found - before.kernels_found;
+  report->kernels_made = after.kernels_made - before.kernels_made;
+  report->parts_found = after.parts_found - before.parts_found;
+  report->parts_made = after.parts_made - before.parts_made;
   Describe(report);
   return OkStatus();
 }
@@ -250,6 +257,17 @@ Status LoadedModel::Check(RunReport* report) {
   return OkStatus();
 }
 
+Status LoadedModel::Explain(RunReport* report) const {
+  if (!report->cached || report->found_in != cache::FoundIn::kCompiled) {
+    return OkStatus();
+  }
+  cache::LoadOptions options = load_options_;
+  options.passes = nullptr;
+  ENCORE_ASSIGN_OR_RETURN(report->why,
+                          ExplainCompiled(session_, *graph_, options));
+  return OkStatus();
+}
+
 Status LoadedModel::Trace(const PassReport& passes) {
   ENCORE_RETURN_IF_ERROR(Bind(0));
   runtime::Profiler profiler;
@@ -309,6 +327,7 @@ StatusOr<RunReport> RunModel(const RunRequest& request,
     ENCORE_RETURN_IF_ERROR(model.Measure(&report));
     ENCORE_RETURN_IF_ERROR(model.Check(&report));
   }
+  ENCORE_RETURN_IF_ERROR(model.Explain(&report));
   if (!request.trace.empty())
     ENCORE_RETURN_IF_ERROR(model.Trace(report.passes));
   if (!request.record.empty()) ENCORE_RETURN_IF_ERROR(model.Record());

@@ -53,6 +53,12 @@ struct RunReport {
   bool cached = true;  // whether the cache has anything to do with it
   cache::FoundIn found_in = cache::FoundIn::kCompiled;
   double import_ms = 0, compile_ms = 0, load_ms = 0;
+  // Of a compile: what differs first from the nearest entry of the cache;
+  // nothing where there is no other. The kernels and parts of prepared weights
+  // that the cache had, and those that were made.
+  std::optional<std::string> why;
+  int64_t kernels_found = 0, kernels_made = 0;
+  int64_t parts_found = 0, parts_made = 0;
   int64_t runs = 0;
   std::optional<Latency> latency;
   // What of it were passes; of none where the cache had what they lead to.

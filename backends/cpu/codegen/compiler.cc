@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "encore/backends/cpu/codegen/module.h"
-#include "encore/backends/cpu/elf/image_linker.h"
 #include "encore/backends/cpu/elf/library_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -232,13 +231,6 @@ StatusOr<std::vector<std::string>> CompileObjects(
     objects.push_back(*std::move(object));
   }
   return objects;
-}
-
-StatusOr<std::vector<std::byte>> CompileImage(
-    std::span<const std::string> modules, Isa isa, int threads) {
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string> objects,
-                          CompileObjects(modules, isa, threads));
-  return LinkImage(objects);
 }
 
 StatusOr<std::string> CompileToAssembly(const std::string& module, Isa isa) {

@@ -1,6 +1,6 @@
-// CompileImage: LLVM IR in, an image of machine code out, by way of the code
-// generator module, which the first call loads, and of our own linker
-// (../elf/image_linker.h). All of it happens in memory: no file is written.
+// CompileObjects: LLVM IR in, object files out, by way of the code generator
+// module, which the first call loads. All of it happens in memory: no file is
+// written. ../elf/image_linker.h makes an image of them.
 //
 // The module, libencore_cpu_codegen.so, is looked for
 //   1. at the path in the environment variable ENCORE_CODEGEN, and only there
@@ -12,7 +12,6 @@
 #ifndef ENCORE_BACKENDS_CPU_CODEGEN_COMPILER_H_
 #define ENCORE_BACKENDS_CPU_CODEGEN_COMPILER_H_
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,14 +21,10 @@
 
 namespace encore::backends::cpu {
 
-// One image with all functions of `modules`, whose names are unique over all.
-// Compiles on `threads` threads. Deterministic, thread-safe. NotFound says
-// where the module was looked for, FailedPrecondition why it cannot be loaded;
-// ResourceExhausted: memory ran out. Internal is a fault in `modules`.
-StatusOr<std::vector<std::byte>> CompileImage(
-    std::span<const std::string> modules, Isa isa, int threads);
-
-// The same before linking: an object file of each.
+// An object file of each of `modules`, by itself. Compiles on `threads`
+// threads. Deterministic, thread-safe. NotFound says where the module was
+// looked for, FailedPrecondition why it cannot be loaded; ResourceExhausted:
+// memory ran out. Internal is a fault in `modules`.
 StatusOr<std::vector<std::string>> CompileObjects(
     std::span<const std::string> modules, Isa isa, int threads);
 

@@ -41,7 +41,7 @@ bool ModuleIsMapped() {
 // REQUIRES a process in which nothing has been compiled.
 bool IdIsKnownWithoutLoading() {
   const std::string id = CodegenId();
-  return !ModuleIsMapped() && CompileImage(Modules(1), Isa::kAvx2, 1).ok() &&
+  return !ModuleIsMapped() && CompileObjects(Modules(1), Isa::kAvx2, 1).ok() &&
          ModuleIsMapped() && CodegenId() == id;
 }
 
@@ -64,30 +64,30 @@ TEST(Compiler, TheIdIsAVersionAndABuild) {
       << id;
 }
 
-TEST(Compiler, AnyNumberOfThreadsGivesTheSameImage) {
-  const auto image = CompileImage(Modules(9), Isa::kAvx2, 1);
-  ASSERT_TRUE(image.ok()) << image.status();
+TEST(Compiler, AnyNumberOfThreadsGivesTheSameObjects) {
+  const auto objects = CompileObjects(Modules(9), Isa::kAvx2, 1);
+  ASSERT_TRUE(objects.ok()) << objects.status();
   for (const int threads : {2, 4, 9, 100}) {
-    const auto other = CompileImage(Modules(9), Isa::kAvx2, threads);
+    const auto other = CompileObjects(Modules(9), Isa::kAvx2, threads);
     ASSERT_TRUE(other.ok()) << other.status();
-    EXPECT_EQ(*other, *image) << threads;
+    EXPECT_EQ(*other, *objects) << threads;
   }
 }
 
 // Not one descriptor, not one byte: a disk that is full, a folder for temporary
 // files that is not there make no difference.
 TEST(Compiler, OpensAndWritesNoFiles) {
-  ASSERT_TRUE(CompileImage(Modules(1), Isa::kAvx2, 1).ok());
+  ASSERT_TRUE(CompileObjects(Modules(1), Isa::kAvx2, 1).ok());
   rlimit files, bytes;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &bytes), 0);
   const rlimit no_files = {0, files.rlim_max}, no_bytes = {0, bytes.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &no_files), 0);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &no_bytes), 0);
-  const auto image = CompileImage(Modules(3), Isa::kAvx2, 2);
+  const auto objects = CompileObjects(Modules(3), Isa::kAvx2, 2);
   setrlimit(RLIMIT_NOFILE, &files);
   setrlimit(RLIMIT_FSIZE, &bytes);
-  EXPECT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(objects.ok()) << objects.status();
 }
 
 // What handles each signal; null where that cannot be asked.
@@ -118,9 +118,9 @@ TEST(Compiler, TheProgramsSignalHandlersStay) {
       ++looks;
     }
   });
-  EXPECT_TRUE(CompileImage(Modules(20), Isa::kAvx2, 2).ok());
+  EXPECT_TRUE(CompileObjects(Modules(20), Isa::kAvx2, 2).ok());
   EXPECT_FALSE(
-      CompileImage(std::vector<std::string>{"nonsense"}, Isa::kAvx2, 1).ok());
+      CompileObjects(std::vector<std::string>{"nonsense"}, Isa::kAvx2, 1).ok());
   done = true;
   watch.join();
   EXPECT_EQ(changes, 0) << "in " << looks << " looks";

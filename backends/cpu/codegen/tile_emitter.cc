@@ -6,6 +6,7 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/staging.h"
+#include "encore/ir/ops/functions.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
@@ -13,6 +14,20 @@ namespace {
 
 // Small windows are unrolled whole: their range checks become constants.
 constexpr int64_t kMaxUnrolledPoints = 150;
+
+// Tiles of fewer rows have little code.
+constexpr int kLeastRows = 3;
+
+// Operations behind a sum from which on they are a loop over the rows of the
+// tile: in place of a copy of them for each of up to forty points, which takes
+// LLVM as long as all else, there is one for each vector of a row. A point then
+// costs a store and a load more.
+constexpr int kLongPoint = 6;
+
+// Ops that are many instructions each: polynomials, calls.
+bool IsLong(Op op) {
+  return op == Op::kLogistic || FindFunction(op) != nullptr;
+}
 
 }  // namespace
 
@@ -24,13 +39,17 @@ TileEmitter::TileEmitter(RegionEmitter& e, const FlatRegion& flat,
       e_(e),
       b_(e.builder()) {}
 
-void TileEmitter::Place(const Tile& tile, int r, int u) {
-  if (has_rows()) e_.SetVariable(s_.row_variable, tile.row, r);
+void TileEmitter::PlaceVector(const Tile& tile, int u) {
   e_.SetVariable(s_.vector_variable, tile.column, int64_t{u} * s_.lanes);
   const bool partial = u == tile.vectors - 1 && tile.last_lanes < s_.lanes;
   e_.SetLanes(
       static_cast<int>(s_.vector_variable),
       partial ? IrBuilder::PrefixMask(s_.lanes, tile.last_lanes) : Value());
+}
+
+void TileEmitter::Place(const Tile& tile, int r, int u) {
+  if (has_rows()) e_.SetVariable(s_.row_variable, tile.row, r);
+  PlaceVector(tile, u);
   for (size_t s = 0; s < results_.size(); ++s) {
     if (!results_[s].empty()) {
       e_.SetResult(s, 0, results_[s][r * tile.vectors + u]);
@@ -121,23 +140,95 @@ void TileEmitter::EmitMap(const Tile& tile, size_t stage) {
   for (int r = 0; r < tile.rows; ++r) {
     for (int u = 0; u < tile.vectors; ++u) {
       Place(tile, r, u);
-      if (info.value.valid()) values.push_back(e_.EvalLanes(info.value));
-      for (const Store& store : info.stores) e_.Eval(store.value);
-      for (size_t i = 0; i < info.stores.size(); ++i) e_.EmitStore(stage, i);
+      Value value = EmitPoint(stage);
+      if (info.value.valid()) values.push_back(std::move(value));
     }
   }
   results_[stage] = std::move(values);
 }
 
+Value TileEmitter::EmitPoint(size_t stage) {
+  const Stage& info = region_.stages[stage];
+  Value value;
+  if (info.value.valid()) {
+    value = e_.EvalLanes(info.value);
+    e_.SetResult(stage, 0, value);
+  }
+  for (const Store& store : info.stores) e_.Eval(store.value);
+  for (size_t i = 0; i < info.stores.size(); ++i) e_.EmitStore(stage, i);
+  return value;
+}
+
+bool TileEmitter::WantsRows(const Tile& tile, size_t first) const {
+  if (!has_rows() || tile.rows < kLeastRows) return false;
+  std::vector<ExprId> roots;
+  for (size_t s = first; s < region_.stages.size(); ++s) {
+    roots.push_back(region_.stages[s].value);
+    for (const Store& store : region_.stages[s].stores) {
+      roots.push_back(store.value);
+    }
+  }
+  const std::vector<bool> needed = Reachable(region_, roots);
+  int operations = 0;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const Expr& expr = region_.exprs[e];
+    if (!needed[e]) continue;
+    if (expr.kind == Expr::Kind::kOp) {
+      operations += IsLong(expr.op) ? kLongPoint : 1;
+    }
+    // The place in a panel is a constant.
+    if (expr.kind == Expr::Kind::kLoad &&
+        flat_.loads[expr.number].panel == s_.row_variable) {
+      return false;
+    }
+  }
+  return operations >= kLongPoint;
+}
+
+void TileEmitter::EmitMapsByRows(const Tile& tile, size_t first) {
+  std::vector<Value> kept(first);  // results of the stages before, by point
+  const auto at = [&](size_t stage, const Value& point) {
+    return b_.Gep(kept[stage], results_[stage][0].type.elem,
+                  b_.Mul(point, s_.lanes));
+  };
+  for (size_t s = 0; s < first; ++s) {
+    if (results_[s].empty()) continue;
+    const IrType type = results_[s][0].type;
+    kept[s] = b_.NewArray({type.elem, 1},
+                          static_cast<int64_t>(results_[s].size()) * s_.lanes);
+    for (size_t i = 0; i < results_[s].size(); ++i) {
+      b_.Store(results_[s][i], at(s, IrBuilder::I64(static_cast<int64_t>(i))),
+               ElemBytes(type.elem));
+    }
+  }
+  b_.Loop(IrBuilder::I64(0), IrBuilder::I64(tile.rows), 1, [&](const Value& r) {
+    e_.SetVariable(s_.row_variable, b_.Add(tile.row, r));
+    for (int u = 0; u < tile.vectors; ++u) {
+      PlaceVector(tile, u);
+      const Value point = b_.Add(b_.Mul(r, tile.vectors), IrBuilder::I64(u));
+      for (size_t s = 0; s < first; ++s) {
+        if (results_[s].empty()) continue;
+        const IrType type = results_[s][0].type;
+        e_.SetResult(s, 0, b_.Load(type, at(s, point), ElemBytes(type.elem)));
+      }
+      for (size_t s = first; s < region_.stages.size(); ++s) EmitPoint(s);
+    }
+  });
+}
+
 void TileEmitter::Emit(const Tile& tile) {
   results_.assign(region_.stages.size(), {});
-  for (size_t s = 0; s < region_.stages.size(); ++s) {
+  size_t maps = region_.stages.size();  // where the last ones begin
+  while (maps > 0 && region_.stages[maps - 1].kind == Stage::Kind::kMap) --maps;
+  const bool by_rows = WantsRows(tile, maps);
+  for (size_t s = 0; s < (by_rows ? maps : region_.stages.size()); ++s) {
     if (region_.stages[s].kind == Stage::Kind::kReduce) {
       EmitSum(tile, s);
     } else {
       EmitMap(tile, s);
     }
   }
+  if (by_rows) EmitMapsByRows(tile, maps);
 }
 
 std::vector<Value> Digits(IrBuilder& b, const Value& unit,

@@ -35,8 +35,18 @@ class TileEmitter {
   bool has_rows() const { return s_.row_variable != s_.vector_variable; }
   void EmitSum(const Tile& tile, size_t stage);
   void EmitMap(const Tile& tile, size_t stage);
+  // A map's value, if it has one, and its stores at the current point.
+  Value EmitPoint(size_t stage);
+  // The stages from `first` on, all maps, one after the other at each point, in
+  // a loop over the rows.
+  void EmitMapsByRows(const Tile& tile, size_t first);
+  // Whether that is worth the detour of the results through memory: where the
+  // code of a point is long.
+  bool WantsRows(const Tile& tile, size_t first) const;
   // The point (r, u) of the tile becomes the current one.
   void Place(const Tile& tile, int r, int u);
+  // The vector `u` of a row.
+  void PlaceVector(const Tile& tile, int u);
   // `body` for every point of reduced[first…].
   void Reduce(const std::vector<uint32_t>& reduced, size_t first, bool unroll,
               const std::function<void()>& body);

@@ -13,6 +13,7 @@
 
 #include "encore/backends/cpu/elf/elf_bytes.h"
 #include "encore/backends/cpu/elf/object_file.h"
+#include "encore/ir/support/check.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -57,7 +58,9 @@ struct Definition {
 
 class Linker {
  public:
-  Status Read(std::span<const std::string> objects);
+  // `names`: of the objects' functions, one each; empty: as they call them.
+  Status Read(std::span<const std::string> objects,
+              std::span<const std::string> names);
   // Finds out what the exported functions reach.
   Status Mark();
   // Gives everything its address.
@@ -69,7 +72,9 @@ class Linker {
   Part& PartOf(const ObjectFile& object, size_t section) {
     return parts_[static_cast<size_t>(&object - objects_.data())][section];
   }
-  Status ReadExports(const ObjectFile& object);
+  // `name`: what the one function is called in the image; null: all, by their
+  // own names.
+  Status ReadExports(const ObjectFile& object, const std::string* name);
   Status MarkOne(Part* part, std::vector<Part*>* pending);
   StatusOr<Definition> Resolve(const ObjectFile& object, uint64_t symbol);
   StatusOr<uint64_t> AddressOf(const Definition& definition) const;
@@ -95,7 +100,8 @@ class Linker {
   std::vector<std::byte> image_;
 };
 
-Status Linker::Read(std::span<const std::string> objects) {
+Status Linker::Read(std::span<const std::string> objects,
+                    std::span<const std::string> names) {
   objects_.reserve(objects.size());
   for (const std::string& bytes : objects) {
     ENCORE_ASSIGN_OR_RETURN(ObjectFile object, ObjectFile::Read(bytes));
@@ -109,13 +115,15 @@ Status Linker::Read(std::span<const std::string> objects) {
       parts_[o][s].section = s;
     }
   }
-  for (const ObjectFile& object : objects_) {
-    ENCORE_RETURN_IF_ERROR(ReadExports(object));
+  for (size_t o = 0; o < objects_.size(); ++o) {
+    ENCORE_RETURN_IF_ERROR(
+        ReadExports(objects_[o], names.empty() ? nullptr : &names[o]));
   }
   return OkStatus();
 }
 
-Status Linker::ReadExports(const ObjectFile& object) {
+Status Linker::ReadExports(const ObjectFile& object, const std::string* given) {
+  const size_t before = exports_.size();
   for (const Elf64_Sym& symbol : object.symbols()) {
     if (ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL ||
         ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
@@ -123,7 +131,8 @@ Status Linker::ReadExports(const ObjectFile& object) {
         symbol.st_shndx == SHN_UNDEF) {
       continue;
     }
-    const std::string_view name = object.NameOf(symbol);
+    const std::string_view name =
+        given == nullptr ? object.NameOf(symbol) : *given;
     if (symbol.st_shndx >= object.sections().size()) {
       return Unlinkable(StrCat("function ", name, " is in no section"));
     }
@@ -135,6 +144,9 @@ Status Linker::ReadExports(const ObjectFile& object) {
     if (!exports_.try_emplace(name, Definition{&part, symbol}).second) {
       return Unlinkable(StrCat("two functions are called ", name));
     }
+  }
+  if (given != nullptr && exports_.size() == before) {
+    return Unlinkable(StrCat("no function for the name ", *given));
   }
   return OkStatus();
 }
@@ -382,8 +394,14 @@ void Linker::WriteSymbols() {
 
 StatusOr<std::vector<std::byte>> LinkImage(
     std::span<const std::string> objects) {
+  return LinkImage(objects, {});
+}
+
+StatusOr<std::vector<std::byte>> LinkImage(std::span<const std::string> objects,
+                                           std::span<const std::string> names) {
+  ENCORE_CHECK(names.empty() || names.size() == objects.size());
   Linker linker;
-  ENCORE_RETURN_IF_ERROR(linker.Read(objects));
+  ENCORE_RETURN_IF_ERROR(linker.Read(objects, names));
   ENCORE_RETURN_IF_ERROR(linker.Mark());
   ENCORE_RETURN_IF_ERROR(linker.LayOut());
   return linker.Write();

@@ -10,6 +10,10 @@
 // exported function is a global one of default visibility. What would need a
 // dynamic linker is refused: names that no object defines, absolute addresses,
 // writable and thread-local data.
+//
+// An object that does not depend on the image that it becomes part of calls its
+// one function as it likes; the image's names are then given beside the
+// objects.
 #ifndef ENCORE_BACKENDS_CPU_ELF_IMAGE_LINKER_H_
 #define ENCORE_BACKENDS_CPU_ELF_IMAGE_LINKER_H_
 
@@ -27,6 +31,11 @@ namespace encore::backends::cpu {
 // hash lookup per constant.
 StatusOr<std::vector<std::byte>> LinkImage(
     std::span<const std::string> objects);
+
+// The same of objects that export one function each, which the image exports as
+// names[i]. REQUIRES as many names as objects.
+StatusOr<std::vector<std::byte>> LinkImage(std::span<const std::string> objects,
+                                           std::span<const std::string> names);
 
 }  // namespace encore::backends::cpu
 

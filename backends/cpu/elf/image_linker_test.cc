@@ -182,6 +182,36 @@ TEST(ImageLinker, WhatNeedsADynamicLinkerIsRefused) {
             std::string::npos);
 }
 
+// Objects that all call their function alike.
+TEST(ImageLinker, TheImagesNamesMayBeGiven) {
+  const std::vector<std::string> objects =
+      Objects({Adds("f", 1), Adds("f", 2), StoresNumbers("f")});
+  const std::vector<std::string> names = {"one", "two", "numbers"};
+  const auto bytes = LinkImage(objects, names);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const auto image = Loaded(*bytes);
+  ASSERT_NE(image, nullptr);
+  EXPECT_EQ(Find<int(int)>(*image, "one")(10), 11);
+  EXPECT_EQ(Find<int(int)>(*image, "two")(10), 12);
+  EXPECT_NE(image->Find("numbers"), nullptr);
+  EXPECT_EQ(image->Find("f"), nullptr);
+}
+
+TEST(ImageLinker, AGivenNameIsForOneFunction) {
+  const std::vector<std::string> name = {"g"};
+  const auto message = [&](const std::vector<std::string>& objects) {
+    const auto image = LinkImage(objects, name);
+    EXPECT_EQ(image.status().code(), StatusCode::kInternal);
+    return Message(image.status());
+  };
+  EXPECT_NE(
+      message(Objects({StrCat(Adds("a", 1), Adds("b", 2))})).find("called g"),
+      std::string::npos);
+  EXPECT_NE(
+      message(Objects({"@x = hidden constant i32 1\n"})).find("for the name g"),
+      std::string::npos);
+}
+
 TEST(ImageLinker, NoObjectsMakeAnImageWithoutFunctions) {
   const auto image = LinkImage({});
   ASSERT_TRUE(image.ok()) << image.status();
