@@ -49,7 +49,7 @@ constexpr Mutant kMutants[] = {
     {"concat_before", "where same_dtype(%x, %y)", ""},
     {"broadcast_after_both", "where same_shape(%x, %y)", ""},
     {"reshape_after_both", "where same_shape(%x, %y)", ""},
-    {"transpose_after_first", "where scalar(%s)", ""},
+    {"broadcast_after_first", "where scalar(%s)", ""},
     {"recognize_logistic", "where is(%unit, 1)", ""},
     {"recognize_logistic", "is(%one, 1)", "is(%one, 2)"},
     {"sum_of_sum", "where sum(r)", ""},

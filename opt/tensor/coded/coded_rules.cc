@@ -1,4 +1,4 @@
-#include "encore/opt/tensor/coded_rules.h"
+#include "encore/opt/tensor/coded/coded_rules.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,9 @@ namespace {
 
 namespace eg = ::encore::egraph;
 
-constexpr CodedRule kRules[] = {kMergeProducts, kNestConcats};
+constexpr CodedRule kRules[] = {kNestConcats, kMergeProducts,
+                                kMergeConvolutions, kGatherTerms,
+                                kGatherFactors};
 
 }  // namespace
 

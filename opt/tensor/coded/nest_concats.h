@@ -3,8 +3,8 @@
 //   [a b c d] = [a [b [c d]]]
 //
 // Elements are moved only, so that the bits are the same.
-#ifndef ENCORE_OPT_TENSOR_NEST_CONCATS_H_
-#define ENCORE_OPT_TENSOR_NEST_CONCATS_H_
+#ifndef ENCORE_OPT_TENSOR_CODED_NEST_CONCATS_H_
+#define ENCORE_OPT_TENSOR_CODED_NEST_CONCATS_H_
 
 #include "encore/opt/egraph/core/ids.h"
 #include "encore/opt/tensor/rule_compiler.h"
@@ -25,4 +25,4 @@ void FlattenConcats(TensorEGraph* tensors, RuleCount* count,
 
 }  // namespace encore::opt
 
-#endif  // ENCORE_OPT_TENSOR_NEST_CONCATS_H_
+#endif  // ENCORE_OPT_TENSOR_CODED_NEST_CONCATS_H_

@@ -1,7 +1,7 @@
 // Rules that are code, for they look at any number of nodes, which no pattern
-// says: merge_products.h, nest_concats.h.
-#ifndef ENCORE_OPT_TENSOR_CODED_RULES_H_
-#define ENCORE_OPT_TENSOR_CODED_RULES_H_
+// says: gather_terms.h, merge_products.h, nest_concats.h.
+#ifndef ENCORE_OPT_TENSOR_CODED_CODED_RULES_H_
+#define ENCORE_OPT_TENSOR_CODED_CODED_RULES_H_
 
 #include <span>
 #include <string_view>
@@ -22,6 +22,15 @@ struct CodedRule {
 
 inline constexpr CodedRule kMergeProducts = {
     "merge_products", RuleTag::kExact, "x·a, x·b, … = the parts of x·[a b …]"};
+inline constexpr CodedRule kMergeConvolutions = {
+    "merge_convolutions", RuleTag::kExact,
+    "x*v, x*w, … = the parts of x*[v w …]"};
+inline constexpr CodedRule kGatherTerms = {
+    "gather_terms", RuleTag::kReassociating,
+    "a·x + b + c·x + … = (a·x + c·x) + b + …"};
+inline constexpr CodedRule kGatherFactors = {
+    "gather_factors", RuleTag::kReassociating,
+    "v·x·w·… = (v·w)·x·…, v and w repeated alike"};
 inline constexpr CodedRule kNestConcats = {"nest_concats", RuleTag::kExact,
                                            "[a b c …] = [a [b [c …]]]"};
 
@@ -41,4 +50,4 @@ bool UniteByCode(TensorEGraph* tensors, egraph::RuleId rule,
 
 }  // namespace encore::opt
 
-#endif  // ENCORE_OPT_TENSOR_CODED_RULES_H_
+#endif  // ENCORE_OPT_TENSOR_CODED_CODED_RULES_H_

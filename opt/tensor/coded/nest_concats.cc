@@ -1,4 +1,4 @@
-#include "encore/opt/tensor/nest_concats.h"
+#include "encore/opt/tensor/coded/nest_concats.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "encore/ir/ops/op.h"
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/core/ids.h"
-#include "encore/opt/tensor/coded_rules.h"
+#include "encore/opt/tensor/coded/coded_rules.h"
 
 namespace encore::opt {
 namespace {
