@@ -58,6 +58,11 @@ constexpr Mutant kMutants[] = {
     {"join_kernels", "where ungrouped(c)", ""},
     {"join_images", "where same_but(%x, %z, 1)", ""},
     {"recognize_softmax", "where sum(s)", ""},
+    {"sum_of_pad", "where is(%z, 0)", ""},
+    {"maximum_by_choice", "where greater(c)", ""},
+    {"take_away_added", "where integer(%x)", ""},
+    {"clip_above", "where at_least(%b, %c)", ""},
+    {"choose_by_integer_factor", "where boolean(%m)", ""},
     // Operands or axes in the wrong order.
     {"associate_right", "dot_general(%b, %c) {f}", "dot_general(%c, %b) {f}"},
     {"transpose_twice", "compose(p, q)", "compose(q, p)"},
@@ -69,6 +74,10 @@ constexpr Mutant kMutants[] = {
     {"choose_by_negated", "select(%c, %y, %x)", "select(%c, %x, %y)"},
     {"split_sum", "slice(%x) {s}", "slice(%x) {t}"},
     {"factor_left_behind", "add(%r,", "sub(%r,"},
+    {"gather_twice", "gather(%i, %j) {k}", "gather(%i, %j) {l}"},
+    {"reverse_of_concat", "reverse(%y) {v}, reverse(%x) {v}",
+     "reverse(%x) {v}, reverse(%y) {v}"},
+    {"choose_twice_first", "select(%c, %x, %z)", "select(%c, %y, %z)"},
     // The wrong operation.
     {"add_negated", "-> sub(%x, %y)", "-> sub(%y, %x)"},
     {"subtract_negated", "-> add(%x, %y)", "-> sub(%x, %y)"},
@@ -80,6 +89,10 @@ constexpr Mutant kMutants[] = {
     {"logarithm_of_softmax", "-> log_softmax(%x)", "-> softmax(%x)"},
     {"divide_by_constant", "-> mul(%x,", "-> div(%x,"},
     {"gelu_halved_last", "is(%half, 0.5)", "is(%half, 0.25)"},
+    {"fourth_power", "mul(%x, %x), mul(%x, %x)", "mul(%x, %x), %x"},
+    {"double", "number_of(%x, 2)", "number_of(%x, 3)"},
+    {"absorb_or", "-> %x", "-> %y"},
+    {"recognize_tanh_of_logistic", "is(%two, 2)", "is(%two, 1)"},
     // A tag that promises more than holds.
     {"associate_right", "reassociating", "exact"},
     {"common_factor", "reassociating", "exact"},
@@ -87,6 +100,11 @@ constexpr Mutant kMutants[] = {
     {"sum_of_transpose", "reassociating", "exact"},
     {"multiply_exponentials", "finite_math", "exact"},
     {"softmax_of_two", "reassociating", "exact"},
+    {"sum_of_reverse", "reassociating", "exact"},
+    {"multiply_numbers", "reassociating", "exact"},
+    {"product_of_pad_first", "finite_math", "reassociating"},
+    {"pad_into_convolution", "where is(%z, 0)", ""},
+    {"choose_by_factor", "finite_math", "reassociating"},
     {"softmax_of_shifted", "finite_math", "reassociating"},
 };
 

@@ -254,8 +254,31 @@ class Instantiator {
     return draw;
   }
 
+  // The slice that goes on where one ends that the rule joins it with.
+  std::optional<AttributeDraw> Continued(const std::string& name,
+                                         const Shape& shape) {
+    for (const RuleClause& clause : rule_.clauses) {
+      const auto& arguments = clause.call.arguments;
+      if (clause.call.function != "join_channel_slices" ||
+          arguments[1].name != name || !drawn_.contains(arguments[0].name)) {
+        continue;
+      }
+      AttributeDraw draw = drawn_.at(arguments[0].name);
+      auto& slice = draw.attributes.Get<SliceAttrs>();
+      if (slice.starts.size() < 2 || shape.rank() < 2) continue;
+      slice.starts[1] = slice.limits[1];
+      slice.limits[1] = slice.starts[1] + shape[1];
+      return draw;
+    }
+    return std::nullopt;
+  }
+
   std::optional<AttributeDraw> NewDraw(const RuleTerm& term,
                                        WantedNode wanted) {
+    const auto* const own = std::get_if<std::string>(&term.attributes);
+    if (wanted.op == Op::kSlice && own != nullptr) {
+      if (auto draw = Continued(*own, wanted.shape)) return draw;
+    }
     wanted.of_scalar = wanted.op == Op::kBroadcast &&
                        IsScalar(rule_.terms[term.operands.front()]);
     const auto* const given = std::get_if<Attributes>(&term.attributes);

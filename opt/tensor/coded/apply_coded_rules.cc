@@ -42,10 +42,7 @@ void CodedRuleSet::Before(TensorEGraph* tensors, eg::RuleBook* book) {
     NestConcats(tensors, count, nesting_);
   }
   if (RuleCount* const count = CountOf(kMergeProducts.name)) {
-    MergeProducts(tensors, Op::kDotGeneral, count, add(kMergeProducts));
-  }
-  if (RuleCount* const count = CountOf(kMergeConvolutions.name)) {
-    MergeProducts(tensors, Op::kConvolution, count, add(kMergeConvolutions));
+    MergeProducts(tensors, count, add(kMergeProducts));
   }
 }
 

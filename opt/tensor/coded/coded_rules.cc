@@ -9,8 +9,7 @@ namespace {
 
 namespace eg = ::encore::egraph;
 
-constexpr CodedRule kRules[] = {kNestConcats, kMergeProducts,
-                                kMergeConvolutions, kGatherTerms,
+constexpr CodedRule kRules[] = {kNestConcats, kMergeProducts, kGatherTerms,
                                 kGatherFactors};
 
 }  // namespace

@@ -22,9 +22,6 @@ struct CodedRule {
 
 inline constexpr CodedRule kMergeProducts = {
     "merge_products", RuleTag::kExact, "x·a, x·b, … = the parts of x·[a b …]"};
-inline constexpr CodedRule kMergeConvolutions = {
-    "merge_convolutions", RuleTag::kExact,
-    "x*v, x*w, … = the parts of x*[v w …]"};
 inline constexpr CodedRule kGatherTerms = {
     "gather_terms", RuleTag::kReassociating,
     "a·x + b + c·x + … = (a·x + c·x) + b + …"};

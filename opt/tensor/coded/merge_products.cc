@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/types/shape.h"
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/tensor/coded/coded_rules.h"
@@ -42,30 +42,15 @@ std::optional<int> LastFree(const DotGeneralAttrs& attrs, bool rhs, int rank) {
   return std::nullopt;
 }
 
-// The dim of an operand along which others like it may stand behind it: of a
-// product the last free one, of an ungrouped convolution the kernel's first.
-std::optional<int> JoinedAxis(const Attributes& attributes, bool rhs,
-                              int rank) {
-  if (const auto* dot = attributes.GetIf<DotGeneralAttrs>()) {
-    return LastFree(*dot, rhs, rank);
-  }
-  const auto& convolution = attributes.Get<ConvolutionAttrs>();
-  if (!rhs || convolution.feature_groups != 1 ||
-      convolution.batch_groups != 1) {
-    return std::nullopt;
-  }
-  return 0;
-}
-
 class Merger {
  public:
-  Merger(TensorEGraph* tensors, Op op, RuleCount* count, eg::RuleId rule)
-      : tensors_(*tensors), op_(op), count_(*count), rule_(rule) {}
+  Merger(TensorEGraph* tensors, RuleCount* count, eg::RuleId rule)
+      : tensors_(*tensors), count_(*count), rule_(rule) {}
 
   void Run() {
-    const eg::OpId op = tensors_.OpOf(op_, 2);
+    const eg::OpId dot = tensors_.OpOf(Op::kDotGeneral, 2);
     tensors_.graph().SyncOps();
-    for (const eg::NodeId node : tensors_.graph().NodesOf(op)) Add(node);
+    for (const eg::NodeId node : tensors_.graph().NodesOf(dot)) Add(node);
     for (auto& [key, members] : groups_) {
       std::ranges::sort(members, {}, &Member::c);
       const std::span<const Member> all(members);
@@ -92,14 +77,14 @@ class Merger {
 
   void Add(eg::NodeId node) {
     const std::vector<eg::ClassId> operands = tensors_.operands(node);
+    const auto& attrs = tensors_.attributes(node).Get<DotGeneralAttrs>();
     const std::vector<eg::ClassId> written = tensors_.WrittenOperands(node);
     const eg::Value attributes = tensors_.graph().args(node)[2];
     for (const bool rhs : {false, true}) {
       const eg::ClassId other = operands[rhs ? 1 : 0];
       const TensorType* const type = tensors_.type(other);
       if (type == nullptr) continue;
-      const auto axis =
-          JoinedAxis(tensors_.attributes(node), rhs, type->shape.rank());
+      const auto axis = LastFree(attrs, rhs, type->shape.rank());
       if (!axis) continue;
       Shape rest = type->shape;
       rest[*axis] = 0;
@@ -110,23 +95,12 @@ class Merger {
     }
   }
 
-  // The joined dim in the result. Of a product the last free dim of the second
-  // operand is the last one; that of the first stands before the second's.
-  int ResultAxis(const Key& key, const Attributes& attributes, int rank) const {
-    const auto* const dot = attributes.GetIf<DotGeneralAttrs>();
-    if (dot == nullptr) return 1;
-    if (key.other_is_rhs) return rank - 1;
-    const int behind =
-        tensors_.type(key.shared)->shape.rank() -
-        static_cast<int>(dot->contract.rhs.size() + dot->batch.rhs.size());
-    return rank - 1 - behind;
-  }
-
   void Merge(const Key& key, std::span<const Member> members) {
     eg::EGraph& graph = tensors_.graph();
     const Attributes attributes = tensors_.AttributesOf(key.attributes);
-    const int axis =
-        *JoinedAxis(attributes, key.other_is_rhs, shapes_[key.shape].rank());
+    const auto& attrs = attributes.Get<DotGeneralAttrs>();
+    const int rank = shapes_[key.shape].rank();
+    const int axis = *LastFree(attrs, key.other_is_rhs, rank);
     std::vector<eg::ClassId> others;
     for (const Member& member : members) others.push_back(member.other);
     const size_t enodes = graph.num_enodes();
@@ -135,10 +109,19 @@ class Merger {
     const eg::ClassId shared = members.front().shared;
     const eg::ClassId operands[2] = {key.other_is_rhs ? shared : all,
                                      key.other_is_rhs ? all : shared};
-    const eg::ClassId product = tensors_.Add(op_, operands, attributes);
+    const eg::ClassId product =
+        tensors_.Add(Op::kDotGeneral, operands, attributes);
     if (tensors_.type(product) == nullptr) return;
+    // The last free dim of the second operand is the last of the result; that
+    // of the first stands before the second's.
     const Shape shape = tensors_.type(product)->shape;
-    const int at = ResultAxis(key, attributes, shape.rank());
+    int behind = 0;
+    if (!key.other_is_rhs) {
+      behind =
+          tensors_.type(key.shared)->shape.rank() -
+          static_cast<int>(attrs.contract.rhs.size() + attrs.batch.rhs.size());
+    }
+    const int at = shape.rank() - 1 - behind;
     Dim start = 0;
     for (const Member& member : members) {
       const Dim extent = tensors_.type(member.other)->shape[axis];
@@ -158,7 +141,6 @@ class Merger {
   }
 
   TensorEGraph& tensors_;
-  const Op op_;
   RuleCount& count_;
   const eg::RuleId rule_;
   Interned<Shape> shapes_;
@@ -167,9 +149,8 @@ class Merger {
 
 }  // namespace
 
-void MergeProducts(TensorEGraph* tensors, Op op, RuleCount* count,
-                   eg::RuleId rule) {
-  Merger(tensors, op, count, rule).Run();
+void MergeProducts(TensorEGraph* tensors, RuleCount* count, eg::RuleId rule) {
+  Merger(tensors, count, rule).Run();
 }
 
 }  // namespace encore::opt

@@ -230,27 +230,44 @@ bool SliceConvolution(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
-// concat(convolution(x, v) {c}, convolution(z, w) {d}) by channels, of c, d, x,
-// v, z, w, whose groups are alike: the convolution in all these groups.
+// Slices of one tensor, the second of which goes on along the channels where
+// the first ends: the slice of both.
+bool JoinChannelSlices(const FunctionCall& call,
+                       std::span<Attributes> results) {
+  const auto* const s = call.attrs<SliceAttrs>(0);
+  const auto* const t = call.attrs<SliceAttrs>(1);
+  if (s == nullptr || t == nullptr || s->starts.size() < 2 ||
+      s->strides != t->strides || s->strides[1] != 1 ||
+      !(s->limits[1] == t->starts[1])) {
+    return false;
+  }
+  SliceAttrs both = *s;
+  both.limits[1] = t->limits[1];
+  for (size_t i = 0; i < both.starts.size(); ++i) {
+    if (i != 1 &&
+        (!(s->starts[i] == t->starts[i]) || !(s->limits[i] == t->limits[i]))) {
+      return false;
+    }
+  }
+  results[0] = std::move(both);
+  return true;
+}
+
+// concat(convolution(x, v) {c}, convolution(z, w) {d}) by channels, of c, d, v,
+// w, whose groups are alike: the convolution in all these groups.
 bool JoinGroups(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const c = call.attrs<ConvolutionAttrs>(0);
   const auto* const d = call.attrs<ConvolutionAttrs>(1);
-  const Shape& x = call.shape(2);
-  const Shape& v = call.shape(3);
-  const Shape& z = call.shape(4);
-  const Shape& w = call.shape(5);
-  if (!HasRank(c, x, v) || !HasRank(d, z, w) || x.rank() != z.rank() ||
-      c->batch_groups != 1) {
-    return false;
-  }
+  const Shape& v = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (!HasRank(c, v, w) || d == nullptr || c->batch_groups != 1) return false;
   ConvolutionAttrs both = *d;
   both.feature_groups = c->feature_groups;
   if (!(both == *c)) return false;
-  // Kernels of a group, and their channels.
+  // Kernels of a group, and what they look at.
   if (!(v[0] * d->feature_groups == w[0] * c->feature_groups)) return false;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i != 0 && !(v[i] == w[i])) return false;
-    if (i != 1 && !(x[i] == z[i])) return false;
+  for (int i = 1; i < v.rank(); ++i) {
+    if (!(v[i] == w[i])) return false;
   }
   both.feature_groups += d->feature_groups;
   results[0] = std::move(both);
@@ -281,8 +298,11 @@ constexpr AttributeFunction kFunctions[] = {
      "A slice of a convolution as slices of image and kernel, and the "
      "convolution.",
      SliceConvolution},
-    {"join_groups", "aatttt", 1,
-     "Two convolutions as one in the groups of both.", JoinGroups},
+    {"join_channel_slices", "aa", 1,
+     "Two slices of one tensor, side by side along channels, as one.",
+     JoinChannelSlices},
+    {"join_groups", "aatt", 1, "Two convolutions as one in the groups of both.",
+     JoinGroups},
 };
 
 }  // namespace

@@ -60,10 +60,8 @@ bool CumulativeBeforeTranspose(const FunctionCall& call,
   return true;
 }
 
-// slice(cumulative(x) {c}) {s}, of c, s, x, that begins where the sums do: the
-// slice of x.
-bool SliceBeforeCumulative(const FunctionCall& call,
-                           std::span<Attributes> results) {
+// slice(cumulative(x) {c}) {s}, of c, s, x, that begins where the sums do.
+bool BeginsWhereCumulated(const FunctionCall& call, std::span<Attributes>) {
   const auto* const c = call.attrs<CumulativeAttrs>(0);
   const auto* const s = call.attrs<SliceAttrs>(1);
   const Shape& x = call.shape(2);
@@ -72,11 +70,8 @@ bool SliceBeforeCumulative(const FunctionCall& call,
       !AreAxes({&c->axis, 1}, s->starts.size()) || s->strides[c->axis] != 1) {
     return false;
   }
-  const bool begins = c->reverse
-                          ? s->limits[c->axis] == x[static_cast<int>(c->axis)]
-                          : s->starts[c->axis] == Dim(0);
-  results[0] = *s;
-  return begins;
+  return c->reverse ? s->limits[c->axis] == x[static_cast<int>(c->axis)]
+                    : s->starts[c->axis] == Dim(0);
 }
 
 // slice(cumulative(x) {c}) {s}, of c, s, x, y, at one place: the slice of x
@@ -184,9 +179,9 @@ constexpr AttributeFunction kFunctions[] = {
      CumulativeBeforeReverse},
     {"cumulative_before_transpose", "aa", 1, "… of a transpose.",
      CumulativeBeforeTranspose},
-    {"slice_before_cumulative", "aat", 1,
-     "A slice of cumulated values that begins where they do, of the tensor.",
-     SliceBeforeCumulative},
+    {"begins_where_cumulated", "aat", 0,
+     "A slice of what is cumulated of the tensor begins where that does.",
+     BeginsWhereCumulated},
     {"reduce_up_to", "aatt", 3,
      "A cumulated value at one place: the slice up to there of the first "
      "tensor, its reduction, and the shape of the second.",

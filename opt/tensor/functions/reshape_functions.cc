@@ -112,46 +112,6 @@ bool ReshapeBeforeTranspose(const FunctionCall& call,
   return true;
 }
 
-// transpose(reshape(x) {r}) {p}, of r, p, x: reshape(transpose(x) {…}) {…}.
-bool TransposeBeforeReshape(const FunctionCall& call,
-                            std::span<Attributes> results) {
-  const auto* const r = call.attrs<ReshapeAttrs>(0);
-  const auto* const p = call.attrs<TransposeAttrs>(1);
-  const Shape& x = call.shape(2);
-  if (r == nullptr || p == nullptr ||
-      p->permutation.size() != r->shape.size() ||
-      !AreAxes(p->permutation, r->shape.size())) {
-    return false;
-  }
-  auto groups = GroupsOf(x.dims(), r->shape);
-  if (!groups) return false;
-  Ints place(r->shape.size());  // of each dim of the reshape
-  for (size_t i = 0; i < p->permutation.size(); ++i) {
-    place[p->permutation[i]] = static_cast<int64_t>(i);
-  }
-  for (const Group& group : *groups) {
-    if (!StayTogether(place, group.to, group.to_end)) return false;
-  }
-  std::ranges::sort(*groups, {}, [&](const Group& group) {
-    const int64_t at =
-        group.to_count() == 0 ? std::ssize(place) : place[group.to];
-    return std::pair(at, group.from);
-  });
-  TransposeAttrs before;
-  for (const Group& group : *groups) {
-    for (size_t from = group.from; from < group.from_end; ++from) {
-      before.permutation.push_back(static_cast<int64_t>(from));
-    }
-  }
-  ReshapeAttrs after;
-  for (const int64_t axis : p->permutation) {
-    after.shape.push_back(r->shape[axis]);
-  }
-  results[0] = std::move(before);
-  results[1] = std::move(after);
-  return true;
-}
-
 // The first operand of a product is a reshape, of `operand`.
 struct ReshapedProduct {
   const DotGeneralAttrs& dot;
@@ -241,10 +201,6 @@ constexpr AttributeFunction kFunctions[] = {
      "Of a transpose and the reshape behind it: the reshape of the tensor, and "
      "the transpose behind that.",
      ReshapeBeforeTranspose},
-    {"transpose_before_reshape", "aat", 2,
-     "Of a reshape and the transpose behind it: the transpose of the tensor, "
-     "and the reshape behind that.",
-     TransposeBeforeReshape},
     {"reshape_of_lhs", "aattt", 3,
      "Of a product with a reshaped: the reshape of b, the product, and the "
      "reshape of that to the last tensor.",
