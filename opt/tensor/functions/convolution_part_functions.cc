@@ -67,6 +67,30 @@ bool SumOfPoints(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
+// convolution(transpose(x) {p}, w) {c} of points, of p, c, x, w: the matrix
+// that the kernel is, the product of x and that, and its transpose.
+bool PointsOfTranspose(const FunctionCall& call,
+                       std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (p == nullptr || !HasRank(c, x, w) || !IsPointwise(*c, w) ||
+      p->permutation.size() != static_cast<size_t>(x.rank())) {
+    return false;
+  }
+  const int64_t channels = p->permutation[1];
+  results[0] = ReshapeAttrs{.shape = {w[0], w[1]}};
+  results[1] = DotGeneralAttrs{.contract = {.lhs = {channels}, .rhs = {1}}};
+  TransposeAttrs order;
+  for (const int64_t axis : p->permutation) {
+    order.permutation.push_back(axis - (axis > channels ? 1 : 0));
+  }
+  order.permutation[1] = x.rank() - 1;
+  results[2] = std::move(order);
+  return true;
+}
+
 // convolution(x, w) {c}, of c, x, w and the result, of a kernel as large as the
 // image: the product, and its shape.
 bool ImageAsProduct(const FunctionCall& call, std::span<Attributes> results) {
@@ -279,6 +303,10 @@ constexpr AttributeFunction kFunctions[] = {
      "A sum over all places of a convolution of single points: the kernel as a "
      "matrix, and its product with the sum of the image.",
      SumOfPoints},
+    {"points_of_transpose", "aatt", 3,
+     "Of a transpose, and its convolution of single points: the kernel as a "
+     "matrix, its product with the tensor, and the transpose of that.",
+     PointsOfTranspose},
     {"image_as_product", "attt", 2,
      "A convolution by a kernel as large as the image: the product, and its "
      "shape.",
