@@ -163,7 +163,7 @@ bool IsNoMistake(const RuleMutant& mutant, bool never_fires) {
   });
 }
 
-// Of how many mutants one is tried: all where that takes half a minute.
+// Of how many mutants one is tried: all where that takes two minutes.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr size_t kOneOf = 8;
 #else
