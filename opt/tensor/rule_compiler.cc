@@ -488,9 +488,8 @@ StatusOr<CompiledRules> CompileRules(std::span<const TextRule> rules,
     if (range.empty()) range.push_back(Op::kInput);
     for (const Op op : range) {
       if (!reachable.CanMatch(rules[i], op)) continue;
-      ENCORE_ASSIGN_OR_RETURN(
-          eg::Rule rule,
-          RuleCompiler(rules[i], op, floats, tensors, &counts[i]).Compile());
+      RuleCompiler compiler(rules[i], op, floats, tensors, &counts[i]);
+      ENCORE_ASSIGN_OR_RETURN(eg::Rule rule, std::move(compiler).Compile());
       compiled.rules.push_back(std::move(rule));
       compiled.text.push_back(static_cast<uint32_t>(i));
     }

@@ -112,6 +112,42 @@ bool ReshapeBeforeTranspose(const FunctionCall& call,
   return true;
 }
 
+// reduce(reshape(x) {r}) {q}, of r, q, x, where all dims that are split and
+// merged together are reduced, or none: the reduction of x, and the reshape of
+// what it leaves.
+bool ReduceBeforeReshape(const FunctionCall& call,
+                         std::span<Attributes> results) {
+  const auto* const r = call.attrs<ReshapeAttrs>(0);
+  const auto* const q = call.attrs<ReduceAttrs>(1);
+  if (r == nullptr || q == nullptr || q->axes.empty() ||
+      !AreAxes(q->axes, r->shape.size())) {
+    return false;
+  }
+  const auto groups = GroupsOf(call.shape(2).dims(), r->shape);
+  if (!groups) return false;
+  ReduceAttrs before{.combiner = q->combiner, .axes = {}};
+  ReshapeAttrs after;
+  for (const Group& group : *groups) {
+    const auto reduced =
+        static_cast<size_t>(std::ranges::count_if(q->axes, [&](int64_t axis) {
+          return axis >= static_cast<int64_t>(group.to) &&
+                 axis < static_cast<int64_t>(group.to_end);
+        }));
+    if (reduced != 0 && reduced != group.to_count()) return false;
+    if (reduced == 0) {
+      after.shape.insert(after.shape.end(), r->shape.begin() + group.to,
+                         r->shape.begin() + group.to_end);
+      continue;
+    }
+    for (size_t from = group.from; from < group.from_end; ++from) {
+      before.axes.push_back(static_cast<int64_t>(from));
+    }
+  }
+  results[0] = std::move(before);
+  results[1] = std::move(after);
+  return true;
+}
+
 // The first operand of a product is a reshape, of `operand`.
 struct ReshapedProduct {
   const DotGeneralAttrs& dot;
@@ -201,6 +237,10 @@ constexpr AttributeFunction kFunctions[] = {
      "Of a transpose and the reshape behind it: the reshape of the tensor, and "
      "the transpose behind that.",
      ReshapeBeforeTranspose},
+    {"reduce_before_reshape", "aat", 2,
+     "Of a reshape and the reduction of all that some dims are split into or "
+     "merged to: the reduction of the tensor, and the reshape of the rest.",
+     ReduceBeforeReshape},
     {"reshape_of_lhs", "aattt", 3,
      "Of a product with a reshaped: the reshape of b, the product, and the "
      "reshape of that to the last tensor.",
