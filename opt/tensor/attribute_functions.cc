@@ -9,6 +9,13 @@
 #include "encore/ir/types/float_formats.h"
 #include "encore/opt/tensor/composites/composite_functions.h"
 #include "encore/opt/tensor/convolution_functions.h"
+#include "encore/opt/tensor/functions/convolution_part_functions.h"
+#include "encore/opt/tensor/functions/gather_functions.h"
+#include "encore/opt/tensor/functions/number_functions.h"
+#include "encore/opt/tensor/functions/pad_functions.h"
+#include "encore/opt/tensor/functions/prefix_functions.h"
+#include "encore/opt/tensor/functions/repeat_functions.h"
+#include "encore/opt/tensor/functions/reshape_functions.h"
 #include "encore/opt/tensor/movement_functions.h"
 #include "encore/opt/tensor/product_functions.h"
 #include "encore/opt/tensor/product_part_functions.h"
@@ -142,7 +149,10 @@ std::vector<AttributeFunction> AllAttributeFunctions() {
                                      std::end(kFunctions));
   for (const auto list :
        {MovementFunctions(), ProductFunctions(), ProductPartFunctions(),
-        ConvolutionFunctions(), ReductionFunctions(), CompositeFunctions()}) {
+        ConvolutionFunctions(), ReductionFunctions(), CompositeFunctions(),
+        NumberFunctions(), PrefixFunctions(), PadFunctions(),
+        ReshapeFunctions(), RepeatFunctions(), GatherFunctions(),
+        ConvolutionPartFunctions()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

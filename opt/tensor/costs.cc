@@ -7,6 +7,8 @@ namespace {
 
 constexpr int64_t kTypicalExtent = 32;
 constexpr double kFunctionFlops = 8, kQuotientFlops = 4;
+// A power is a call per element, where other functions are polynomials.
+constexpr double kPowerFlops = 100 * kFunctionFlops;
 
 std::vector<int64_t> TypicalSizes(std::span<const Symbol> symbols) {
   std::vector<int64_t> sizes;
@@ -68,6 +70,7 @@ class Estimate {
   // What is for floats alone is a function, a polynomial or more; what leaves
   // its domain is a quotient or a power.
   static double Weight(const OpInfo& info) {
+    if (info.op == Op::kPow) return kPowerFlops;
     if (std::ranges::none_of(info.dtypes, IsInteger)) {
       return kFunctionFlops;
     }

@@ -14,9 +14,7 @@
 #include "encore/opt/egraph/run/dag_cost.h"
 #include "encore/opt/egraph/run/runner.h"
 #include "encore/opt/extract/extract.h"
-#include "encore/opt/tensor/coded_rules.h"
-#include "encore/opt/tensor/merge_products.h"
-#include "encore/opt/tensor/nest_concats.h"
+#include "encore/opt/tensor/coded/apply_coded_rules.h"
 #include "encore/opt/tensor/parts/improve_parts.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/saturate.h"
@@ -134,17 +132,16 @@ class Improver {
  public:
   explicit Improver(const ImproveOptions& options)
       : options_(options),
-        costs_(options.costs != nullptr ? *options.costs : roofline_) {
-    const auto use = [&](RuleTag tag, std::string_view name) {
-      return Allows(options.level, tag) &&
-             (!options.filter || options.filter(name));
-    };
+        costs_(options.costs != nullptr ? *options.costs : roofline_),
+        floats_(options.level == RewriteLevel::kFast ? RoundedFloats::kAll
+                                                     : RoundedFloats::kWide),
+        coded_([&](RuleTag tag,
+                   std::string_view name) { return MayUse(tag, name); },
+               floats_) {
     AddRules(AllRules());
     book_rules_ = rules_.size();
     AddRules(options.user_rules);
     counts_.resize(rules_.size());
-    merge_products_ = use(kMergeProducts.tag, kMergeProducts.name);
-    nest_concats_ = use(kNestConcats.tag, kNestConcats.name);
   }
 
   // `to`: as in TensorProgram::Rebuild. Bodies nest at most kMaxBodyDepth
@@ -200,11 +197,9 @@ class Improver {
     report.improved = after != nullptr;
     report.parts = parts_.parts();
     report.distinct_parts = parts_.kinds();
-    if (nested_.applications > 0) {
-      report.rules.push_back({std::string(kNestConcats.name), nested_});
-    }
-    if (merged_.applications > 0) {
-      report.rules.push_back({std::string(kMergeProducts.name), merged_});
+    for (const auto& [name, count] : coded_.counts()) {
+      if (count.applications == 0) continue;
+      report.rules.push_back({std::string(name), count});
     }
     for (size_t i = 0; i < rules_.size(); ++i) {
       if (counts_[i].applications == 0) continue;
@@ -213,12 +208,13 @@ class Improver {
   }
 
  private:
+  bool MayUse(RuleTag tag, std::string_view name) const {
+    return Allows(options_.level, tag) &&
+           (!options_.filter || options_.filter(name));
+  }
   void AddRules(std::span<const TextRule> rules) {
     for (const TextRule& rule : rules) {
-      if (Allows(options_.level, rule.tag) &&
-          (!options_.filter || options_.filter(rule.name))) {
-        rules_.push_back(rule);
-      }
+      if (MayUse(rule.tag, rule.name)) rules_.push_back(rule);
     }
   }
 
@@ -277,35 +273,22 @@ class Improver {
     if (report != nullptr) report->nodes += program.free_nodes();
     // A rule of the book needs two nodes.
     const int fewest = rules_.size() > book_rules_ ? 1 : 2;
-    if (program.free_nodes() < fewest ||
-        (rules_.empty() && !merge_products_ && !nest_concats_))
+    if (program.free_nodes() < fewest || (rules_.empty() && coded_.empty()))
       return false;
-    StatusOr<CompiledRules> compiled = CompileRules(
-        rules_, &tensors, counts_,
-        options_.level == RewriteLevel::kFast ? RoundedFloats::kAll
-                                              : RoundedFloats::kWide);
-    if (!compiled.ok()) return Fault(compiled.status());
+    eg::EGraph& graph = tensors.graph();
     eg::RuleBook& book = saturated->book;
+    const uint64_t version = graph.version();
+    coded_.Before(&tensors, &book);
+    StatusOr<CompiledRules> compiled =
+        CompileRules(rules_, &tensors, counts_, floats_);
+    if (!compiled.ok()) return Fault(compiled.status());
     std::vector<eg::RuleId> own, users;
     for (size_t i = 0; i < compiled->rules.size(); ++i) {
       (compiled->text[i] < book_rules_ ? own : users)
           .push_back(book.Add(std::move(compiled->rules[i])));
     }
-    eg::EGraph& graph = tensors.graph();
-    const uint64_t version = graph.version();
-    eg::RuleId nesting;
-    if (nest_concats_) {
-      nesting = book.Add(EngineRule(kNestConcats, tensors));
-      NestConcats(&tensors, &nested_, nesting);
-    }
-    if (merge_products_) {
-      MergeProducts(&tensors, &merged_,
-                    book.Add(EngineRule(kMergeProducts, tensors)));
-    }
     const Saturation saturation = Run(saturated, own, users);
-    if (nest_concats_ && graph.version() != version) {
-      FlattenConcats(&tensors, &nested_, nesting);
-    }
+    if (graph.version() != version) coded_.After(&tensors);
     Report(graph, saturation);
     const eg::StopReason stop = saturation.stop;
     if (stop == eg::StopReason::kFailed) return Fault(saturation.error);
@@ -448,12 +431,12 @@ class Improver {
   const ImproveOptions& options_;
   const RooflineCosts roofline_;
   const Costs& costs_;
+  const RoundedFloats floats_;
+  CodedRuleSet coded_;
   std::vector<TextRule> rules_;  // of the book first
   size_t book_rules_ = 0;
   std::vector<RuleCount> counts_;
-  bool merge_products_ = false, nest_concats_ = false;
   bool faulty_ = false;  // a rule was wrong
-  RuleCount merged_, nested_;
   const ImprovePart improve_part_ = [this](const Graph& part,
                                            const std::vector<bool>& shared) {
     const BodiesOf own = [&](NodeId node, const Graph& in) {

@@ -192,6 +192,30 @@ bool SliceInSecond(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
+// slice(concat(x, y) {c}) {s}, of c, s, x, y, that reads both, without gaps
+// along the axis: the slices of x and y.
+bool SlicesOfBoth(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<AxisAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  if (c == nullptr || s == nullptr || !HasAxis(call, *c, *s) ||
+      call.shape(3).rank() != call.shape(2).rank() ||
+      s->strides[c->axis] != 1) {
+    return false;
+  }
+  const Dim& first = call.shape(2)[static_cast<int>(c->axis)];
+  if (!NeverNegative(call, first - s->starts[c->axis] - 1) ||
+      !NeverNegative(call, s->limits[c->axis] - first - 1)) {
+    return false;
+  }
+  SliceAttrs of_x = *s, of_y = *s;
+  of_x.limits[c->axis] = first;
+  of_y.starts[c->axis] = 0;
+  of_y.limits[c->axis] = s->limits[c->axis] - first;
+  results[0] = of_x;
+  results[1] = of_y;
+  return true;
+}
+
 // concat(slice(x) {s}, slice(x) {t}) {c} where t begins where s ends.
 bool JoinSlices(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const s = call.attrs<SliceAttrs>(0);
@@ -307,6 +331,9 @@ constexpr AttributeFunction kFunctions[] = {
      SliceInFirst},
     {"slice_in_second", "aat", 1,
      "… that lies behind the first operand, the tensor.", SliceInSecond},
+    {"slices_of_both", "aatt", 2,
+     "A slice of a concat that reads both tensors as slices of these.",
+     SlicesOfBoth},
     {"join_slices", "aaa", 1, "Two slices side by side as one.", JoinSlices},
     {"transpose_before_broadcast", "aa", 2,
      "The transpose of what is broadcast, and the broadcast.",

@@ -49,6 +49,95 @@ bool AxisAfterReduction(const FunctionCall& call,
   return true;
 }
 
+// reduce(x) {r}, of r, x: each result is of an element at least.
+bool OfSome(const FunctionCall& call, std::span<Attributes>) {
+  const auto* const r = call.attrs<ReduceAttrs>(0);
+  const Shape& x = call.shape(1);
+  if (r == nullptr || !AreAxes(r->axes, x.rank())) return false;
+  return std::ranges::all_of(r->axes, [&](int64_t axis) {
+    const Dim& extent = x[static_cast<int>(axis)];
+    return extent.valid() && extent.LowerBound(call.symbols) >= 1;
+  });
+}
+
+// broadcast(x) {b} and broadcast(y) {c} with one shape, one after the other
+// along a dim that both have, of b, c, a, x and the result: the axis of x, and
+// the broadcast of both.
+bool ConcatBeforeBroadcast(const FunctionCall& call,
+                           std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const c = call.attrs<BroadcastAttrs>(1);
+  const auto* const a = call.attrs<AxisAttrs>(2);
+  if (b == nullptr || c == nullptr || a == nullptr || b->axes != c->axes) {
+    return false;
+  }
+  const Shape& x = call.shape(3);
+  const Shape& y = call.shape(4);
+  const auto at = std::ranges::find(b->axes, a->axis);
+  if (at == b->axes.end() || x.rank() != y.rank() ||
+      b->axes.size() != static_cast<size_t>(x.rank()) ||
+      !AreAxes(b->axes,
+               static_cast<int>(std::min(b->shape.size(), c->shape.size())))) {
+    return false;
+  }
+  const auto axis = at - b->axes.begin();
+  for (int i = 0; i < x.rank(); ++i) {
+    const Dim& repeated = b->shape[b->axes[i]];
+    if (i != axis && !(x[i] == y[i])) return false;
+    if (i == axis && (!(x[i] == repeated) || !(y[i] == c->shape[b->axes[i]]))) {
+      return false;
+    }
+  }
+  results[0] = AxisAttrs{.axis = axis};
+  results[1] = BroadcastAttrs{.shape = call.shape(5).dims(), .axes = b->axes};
+  return true;
+}
+
+// broadcast(x) {b} and broadcast(x) {c}, one after the other along a dim that x
+// has not, of b, c, a and the result: the broadcast.
+bool BroadcastToBoth(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const c = call.attrs<BroadcastAttrs>(1);
+  const auto* const a = call.attrs<AxisAttrs>(2);
+  if (b == nullptr || c == nullptr || a == nullptr || b->axes != c->axes ||
+      std::ranges::find(b->axes, a->axis) != b->axes.end()) {
+    return false;
+  }
+  results[0] = BroadcastAttrs{.shape = call.shape(3).dims(), .axes = b->axes};
+  return true;
+}
+
+// f(transpose(x) {p}, broadcast(v) {b}), of b, p: the transpose of v, and the
+// broadcast that stands beside x.
+bool BroadcastBeforeTranspose(const FunctionCall& call,
+                              std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const p = call.attrs<TransposeAttrs>(1);
+  if (b == nullptr || p == nullptr ||
+      p->permutation.size() != b->shape.size() ||
+      !AreAxes(p->permutation, static_cast<int>(b->shape.size())) ||
+      !AreAxes(b->axes, static_cast<int>(b->shape.size()))) {
+    return false;
+  }
+  std::vector<std::pair<int64_t, int64_t>> places;  // beside x, and in v
+  for (size_t i = 0; i < b->axes.size(); ++i) {
+    places.emplace_back(p->permutation[b->axes[i]], static_cast<int64_t>(i));
+  }
+  std::ranges::sort(places);
+  TransposeAttrs of_v;
+  BroadcastAttrs before{.shape = b->shape};
+  for (size_t i = 0; i < b->shape.size(); ++i) {
+    before.shape[p->permutation[i]] = b->shape[i];
+  }
+  for (const auto& [place, in_v] : places) {
+    before.axes.push_back(place);
+    of_v.permutation.push_back(in_v);
+  }
+  results[0] = std::move(of_v);
+  results[1] = std::move(before);
+  return true;
+}
+
 // slice(reduce(x) {r}) {s}, of r, s, x: the slice of x.
 bool SliceBeforeReduction(const FunctionCall& call,
                           std::span<Attributes> results) {
@@ -121,10 +210,10 @@ struct PartsOfReduction {
   BroadcastAttrs outer;
   std::vector<Dim> shape = {};  // of what is reduced
   int64_t repeats = 1;          // of each of its elements
+  bool any_repeated = false;    // along what is reduced
 };
 
-// Nothing where no element is repeated, or an unknown number of times, or
-// never.
+// Nothing where an element comes an unknown number of times, or never.
 std::optional<PartsOfReduction> PartReduction(const BroadcastAttrs* b,
                                               const ReduceAttrs* r,
                                               const Shape& x, const Shape& y) {
@@ -148,10 +237,9 @@ std::optional<PartsOfReduction> PartReduction(const BroadcastAttrs* b,
       parts.shape.push_back(x[i]);
     }
   }
-  bool any = false;
   for (const int64_t axis : r->axes) {
     if (!repeated[axis]) continue;
-    any = true;
+    parts.any_repeated = true;
     const Dim& extent = b->shape[axis];
     if (!extent.is_constant() || extent.constant() < 1 ||
         __builtin_mul_overflow(parts.repeats, extent.constant(),
@@ -159,7 +247,6 @@ std::optional<PartsOfReduction> PartReduction(const BroadcastAttrs* b,
       return std::nullopt;
     }
   }
-  if (!any) return std::nullopt;
   return parts;
 }
 
@@ -169,7 +256,19 @@ bool ReductionBeforeBroadcast(const FunctionCall& call,
   const auto parts =
       PartReduction(call.attrs<BroadcastAttrs>(0), call.attrs<ReduceAttrs>(1),
                     call.shape(2), call.shape(3));
-  if (!parts) return false;
+  if (!parts || !parts->any_repeated) return false;
+  results[0] = parts->inner;
+  results[1] = parts->outer;
+  return true;
+}
+
+// … where it meets each element once.
+bool ReductionBesideBroadcast(const FunctionCall& call,
+                              std::span<Attributes> results) {
+  const auto parts =
+      PartReduction(call.attrs<BroadcastAttrs>(0), call.attrs<ReduceAttrs>(1),
+                    call.shape(2), call.shape(3));
+  if (!parts || parts->any_repeated) return false;
   results[0] = parts->inner;
   results[1] = parts->outer;
   return true;
@@ -182,7 +281,7 @@ bool RepeatsOfReduction(const FunctionCall& call,
   const auto parts =
       PartReduction(call.attrs<BroadcastAttrs>(0), call.attrs<ReduceAttrs>(1),
                     call.shape(2), call.shape(3));
-  if (!parts) return false;
+  if (!parts || !parts->any_repeated) return false;
   Literal repeats(call.dtype(2), {});
   repeats.SetInt(0, parts->repeats);
   if (repeats.AsInt(0) != parts->repeats) return false;
@@ -197,6 +296,19 @@ constexpr AttributeFunction kFunctions[] = {
     {"axis_after_reduction", "aa", 1,
      "A concat's axis where the reduction has removed others.",
      AxisAfterReduction},
+    {"of_some", "at", 0, "The reduction is of an element at least.", OfSome},
+    {"concat_before_broadcast", "aaattt", 2,
+     "The concat of two tensors that are broadcast alike, and the broadcast of "
+     "that to the last one.",
+     ConcatBeforeBroadcast},
+    {"broadcast_to_both", "aaat", 1,
+     "One broadcast for two of one tensor, along a dim that they add, to the "
+     "result.",
+     BroadcastToBoth},
+    {"broadcast_before_transpose", "aa", 2,
+     "Of a broadcast beside a transpose: the transpose of what is broadcast, "
+     "and the broadcast beside what is transposed.",
+     BroadcastBeforeTranspose},
     {"slice_before_reduction", "aat", 1,
      "Of a reduction, the slice of it, and what is reduced: that one's slice.",
      SliceBeforeReduction},
@@ -209,6 +321,8 @@ constexpr AttributeFunction kFunctions[] = {
     {"reduction_before_broadcast", "aatt", 2,
      "The reduction of what is broadcast, and its broadcast to the result.",
      ReductionBeforeBroadcast},
+    {"reduction_beside_broadcast", "aatt", 2,
+     "… where nothing that is repeated is reduced.", ReductionBesideBroadcast},
     {"repeats_of_reduction", "aatt", 2,
      "How often a reduction meets each element, and that as a tensor.",
      RepeatsOfReduction},

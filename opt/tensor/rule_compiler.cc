@@ -14,6 +14,7 @@
 #include "encore/opt/egraph/core/language.h"
 #include "encore/opt/tensor/attribute_functions.h"
 #include "encore/opt/tensor/composites/decomposition.h"
+#include "encore/opt/tensor/reachable_ops.h"
 
 namespace encore::opt {
 namespace {
@@ -481,13 +482,14 @@ StatusOr<CompiledRules> CompileRules(std::span<const TextRule> rules,
                                      std::span<RuleCount> counts,
                                      RoundedFloats floats) {
   CompiledRules compiled;
+  const ReachableOps reachable(rules, *tensors);
   for (size_t i = 0; i < rules.size(); ++i) {
     std::vector<Op> range = rules[i].range;
     if (range.empty()) range.push_back(Op::kInput);
     for (const Op op : range) {
-      ENCORE_ASSIGN_OR_RETURN(
-          eg::Rule rule,
-          RuleCompiler(rules[i], op, floats, tensors, &counts[i]).Compile());
+      if (!reachable.CanMatch(rules[i], op)) continue;
+      RuleCompiler compiler(rules[i], op, floats, tensors, &counts[i]);
+      ENCORE_ASSIGN_OR_RETURN(eg::Rule rule, std::move(compiler).Compile());
       compiled.rules.push_back(std::move(rule));
       compiled.text.push_back(static_cast<uint32_t>(i));
     }

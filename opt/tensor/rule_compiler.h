@@ -37,6 +37,9 @@ enum class RoundedFloats : uint8_t { kAll, kWide };
 // engine's error, which names it: that is a fault of the rule.
 // InvalidArgument, naming the rule: a variable that no pattern and no clause
 // binds, an unknown function, arguments of the wrong kind or number.
+//
+// Rules that want an operator which is not there, and which no other rule can
+// make, are left out.
 StatusOr<CompiledRules> CompileRules(
     std::span<const TextRule> rules, TensorEGraph* tensors,
     std::span<RuleCount> counts, RoundedFloats floats = RoundedFloats::kAll);

@@ -11,7 +11,6 @@
 namespace encore::opt {
 namespace {
 
-constexpr std::string_view kSets[] = {"unary", "binary", "ternary"};
 // Stands for the operator of a range.
 constexpr std::string_view kRanged = "f";
 
@@ -87,9 +86,7 @@ std::string PrintRule(const TextRule& rule) {
   std::string text =
       StrCat("// ", rule.name, "\nrule ", rule.name, " ", Name(rule.tag));
   if (!rule.range.empty()) {
-    const size_t operands =
-        Info(rule.range.front()).signature().operands.size();
-    StrAppend(&text, " for ", kRanged, " in ", kSets[operands - 1]);
+    StrAppend(&text, " for ", kRanged, " in ", rule.set);
   }
   StrAppend(&text, " {\n  ", Sides(rule, rule.left), "\n  -> ",
             Sides(rule, rule.right), "\n");

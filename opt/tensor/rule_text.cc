@@ -37,6 +37,14 @@ std::vector<Op> ElementwiseOps(int operands) {
   return ops;
 }
 
+// Primitives that never decrease where their operand increases, and are numbers
+// wherever it is.
+std::vector<Op> IncreasingOps() {
+  return {Op::kAsinh, Op::kAtan, Op::kCbrt,     Op::kCeil,
+          Op::kErf,   Op::kExp,  Op::kExpm1,    Op::kFloor,
+          Op::kRound, Op::kSinh, Op::kLogistic, Op::kTanh};
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), lexer_(text) {}
@@ -111,6 +119,7 @@ class Parser {
     TextRule back = rule_;
     if (rule_.terms[rule_.right[0].term].decomposition) {
       ENCORE_RETURN_IF_ERROR(CheckDecomposition(offset));
+      rule_.decomposed = OpsOfDecomposition(rule_);
       if (both) {
         ENCORE_ASSIGN_OR_RETURN(back, RecognitionOf(rule_));
       }
@@ -166,14 +175,17 @@ class Parser {
     if (!lexer_.AcceptName("in")) return lexer_.Expected("'in'");
     const size_t offset = lexer_.peek().offset;
     ENCORE_ASSIGN_OR_RETURN(const std::string set, lexer_.ExpectName("a set"));
-    constexpr std::string_view kSets[] = {"unary", "binary", "ternary"};
+    constexpr std::string_view kSets[] = {"unary", "binary", "ternary",
+                                          "increasing"};
     const auto it = std::ranges::find(kSets, set);
     if (it == std::end(kSets)) {
       return lexer_.ErrorAt(offset, StrCat("no set is called ", Quote(set),
                                            "; there are unary, binary, "
-                                           "ternary"));
+                                           "ternary, increasing"));
     }
-    rule_.range = ElementwiseOps(static_cast<int>(it - std::begin(kSets)) + 1);
+    const auto number = static_cast<int>(it - std::begin(kSets));
+    rule_.range = number == 3 ? IncreasingOps() : ElementwiseOps(number + 1);
+    rule_.set = set;
     return OkStatus();
   }
 

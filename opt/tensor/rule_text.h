@@ -7,6 +7,8 @@
 //   tag       = "exact" | "definition" | "reassociating" | "finite_math"
 //   set       = "unary" | "binary" | "ternary": the elementwise primitives of
 //               so many operands, all of one shape
+//             | "increasing": those of one operand that never decrease where it
+//               increases, and have a value for every number
 //   sides     = side { "," side }
 //             | "decomposition"                       right only
 //   side      = [ VALUE "=" ] term

@@ -66,7 +66,10 @@ struct TextRule {
   std::vector<RuleTerm> terms;  // operands before what uses them
   std::vector<RuleSide> left, right;
   std::vector<RuleClause> clauses;
-  // "for NAME in SET": what the operator may be; empty without it.
+  // The operators of a decomposition on the right.
+  std::vector<Op> decomposed;
+  // "for NAME in SET": the set, and what the operator may be; empty without it.
+  std::string set;
   std::vector<Op> range;
 };
 

@@ -21,7 +21,7 @@
 #include "encore/ir/text/dot.h"
 #include "encore/ir/text/printer.h"
 #include "encore/opt/passes/pipeline.h"
-#include "encore/opt/tensor/coded_rules.h"
+#include "encore/opt/tensor/coded/coded_rules.h"
 #include "encore/opt/tensor/egraph_dump.h"
 #include "encore/opt/tensor/explain/explanation.h"
 #include "encore/opt/tensor/improve.h"

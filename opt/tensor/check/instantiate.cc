@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,10 @@ constexpr DType kDTypes[] = {DType::kF32, DType::kF32, DType::kI32,
                              DType::kU64, DType::kF16, DType::kBF16};
 // That some dtypes and no others have reciprocals of.
 constexpr double kNumbers[] = {1, 3, -0.7, 6, 1.4142135623730951, 1e-30, 0};
+// Attribute functions that look at numbers.
+constexpr std::string_view kOfNumbers[] = {"at_least",           "positive",
+                                           "product_of_numbers", "reciprocal",
+                                           "sum_of_numbers",     "total"};
 // How often attributes are drawn that are to be given ones.
 constexpr int kDrawsOfGivenAttributes = 16;
 
@@ -40,8 +45,9 @@ class Instantiator {
     const bool images = std::ranges::any_of(rule_.terms, [](const auto& term) {
       return term.variable.empty() && term.op == Op::kConvolution;
     });
-    Shape shape =
-        draws_.RandomShape(images ? 3 + choices_.Below(2) : choices_.Below(4));
+    Shape shape = draws_.RandomShape(!images         ? choices_.Below(4)
+                                     : IsReduction() ? 2
+                                                     : 3 + choices_.Below(2));
     // Channels that two groups share, and halves of which they do.
     if (images && choices_.Chance(50)) shape[1] = 4;
     // Sides share variables: which one says what these are is drawn, but where
@@ -78,6 +84,11 @@ class Instantiator {
     });
   }
 
+  bool IsReduction() const {
+    const RuleTerm& first = rule_.terms[rule_.left.front().term];
+    return first.variable.empty() && first.op == Op::kReduce;
+  }
+
   std::vector<Dim> Symbols() {
     if (!choices_.Chance(25)) return {};
     std::vector<Dim> symbols = {g_.Symbol("N", 1, 4), g_.Symbol("M", 1, 4)};
@@ -86,12 +97,15 @@ class Instantiator {
     return symbols;
   }
 
-  // The number that the rule wants a variable to be; of one whose reciprocal it
-  // wants any.
+  // The number that the rule wants a variable to be; where it looks at what
+  // number that is, any.
   std::optional<double> NumberOf(const std::string& variable) {
     for (const RuleClause& clause : rule_.clauses) {
-      if (clause.call.function == "reciprocal" &&
-          clause.call.arguments[0].name == variable) {
+      const auto& arguments = clause.call.arguments;
+      if (std::ranges::find(kOfNumbers, clause.call.function) !=
+              std::end(kOfNumbers) &&
+          std::ranges::find(arguments, variable, &RuleArgument::name) !=
+              arguments.end()) {
         return kNumbers[choices_.Below(std::size(kNumbers))];
       }
       if (clause.call.function == "is" && clause.call.arguments.size() == 2 &&
@@ -240,8 +254,31 @@ class Instantiator {
     return draw;
   }
 
+  // The slice that goes on where one ends that the rule joins it with.
+  std::optional<AttributeDraw> Continued(const std::string& name,
+                                         const Shape& shape) {
+    for (const RuleClause& clause : rule_.clauses) {
+      const auto& arguments = clause.call.arguments;
+      if (clause.call.function != "join_channel_slices" ||
+          arguments[1].name != name || !drawn_.contains(arguments[0].name)) {
+        continue;
+      }
+      AttributeDraw draw = drawn_.at(arguments[0].name);
+      auto& slice = draw.attributes.Get<SliceAttrs>();
+      if (slice.starts.size() < 2 || shape.rank() < 2) continue;
+      slice.starts[1] = slice.limits[1];
+      slice.limits[1] = slice.starts[1] + shape[1];
+      return draw;
+    }
+    return std::nullopt;
+  }
+
   std::optional<AttributeDraw> NewDraw(const RuleTerm& term,
                                        WantedNode wanted) {
+    const auto* const own = std::get_if<std::string>(&term.attributes);
+    if (wanted.op == Op::kSlice && own != nullptr) {
+      if (auto draw = Continued(*own, wanted.shape)) return draw;
+    }
     wanted.of_scalar = wanted.op == Op::kBroadcast &&
                        IsScalar(rule_.terms[term.operands.front()]);
     const auto* const given = std::get_if<Attributes>(&term.attributes);

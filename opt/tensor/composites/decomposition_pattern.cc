@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -103,6 +104,29 @@ class Pattern {
 };
 
 }  // namespace
+
+std::vector<Op> OpsOfDecomposition(const TextRule& rule) {
+  const RuleTerm& composite = rule.terms[rule.left[0].term];
+  Attributes attributes = DefaultAttributes(Info(composite.op).attributes);
+  if (const auto* values = std::get_if<Attributes>(&composite.attributes)) {
+    attributes = *values;
+  }
+  std::set<Op> ops;
+  // Narrow floats are computed in wide ones.
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    GraphBuilder g;
+    std::vector<Value> operands;
+    for (size_t i = 0; i < composite.operands.size(); ++i) {
+      operands.push_back(g.Input(StrCat(i), {dtype, {2, 2}}));
+    }
+    const auto results = Decompose(g, composite.op, attributes, operands);
+    if (!results.ok()) continue;
+    const auto graph = g.Build({{"y", results->front()}});
+    if (!graph.ok()) continue;
+    for (const NodeId node : Nodes(*graph)) ops.insert(graph->op(node));
+  }
+  return {ops.begin(), ops.end()};
+}
 
 StatusOr<TextRule> RecognitionOf(const TextRule& rule) {
   ENCORE_ASSIGN_OR_RETURN(const Graph graph, DecomposedScalars(rule));

@@ -2,6 +2,9 @@
 #ifndef ENCORE_OPT_TENSOR_COMPOSITES_DECOMPOSITION_PATTERN_H_
 #define ENCORE_OPT_TENSOR_COMPOSITES_DECOMPOSITION_PATTERN_H_
 
+#include <vector>
+
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/status.h"
 #include "encore/opt/tensor/text_rule.h"
 
@@ -17,6 +20,10 @@ namespace encore::opt {
 // REQUIRES a left side that is one composite of variables. InvalidArgument
 // where it is not elementwise, or has attributes that are a variable.
 StatusOr<TextRule> RecognitionOf(const TextRule& rule);
+
+// The operators of the decomposition, in any dtype, of the composite that the
+// left side of such a rule is; each once.
+std::vector<Op> OpsOfDecomposition(const TextRule& rule);
 
 }  // namespace encore::opt
 

@@ -11,7 +11,7 @@
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/explain/explain_check.h"
 #include "encore/opt/egraph/explain/lemmas.h"
-#include "encore/opt/tensor/coded_rules.h"
+#include "encore/opt/tensor/coded/coded_rules.h"
 #include "encore/opt/tensor/explain/check_step.h"
 #include "encore/opt/tensor/explain/program_terms.h"
 #include "encore/opt/tensor/explain/step_sides.h"

@@ -11,7 +11,7 @@
 #include "encore/ir/testing/text_cases.h"
 #include "encore/ir/text/printer.h"
 #include "encore/opt/egraph/run/runner.h"
-#include "encore/opt/tensor/coded_rules.h"
+#include "encore/opt/tensor/coded/coded_rules.h"
 #include "encore/opt/tensor/improve.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/testing/model_blocks.h"

@@ -1,0 +1,342 @@
+#include "encore/opt/tensor/functions/convolution_part_functions.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "encore/ir/ops/attributes.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/shape.h"
+
+namespace encore::opt {
+namespace {
+
+bool AllAre(const Ints& list, int64_t value) {
+  return std::ranges::all_of(list, [&](int64_t x) { return x == value; });
+}
+
+bool IsUngrouped(const ConvolutionAttrs& attrs) {
+  return attrs.feature_groups == 1 && attrs.batch_groups == 1;
+}
+
+// Of an image and a kernel of so many dims.
+bool HasRank(const ConvolutionAttrs* c, const Shape& x, const Shape& w) {
+  return c != nullptr && x.rank() == w.rank() &&
+         c->strides.size() + 2 == static_cast<size_t>(x.rank());
+}
+
+// Sees the image and nothing around it.
+bool IsUnpadded(const ConvolutionAttrs& c) {
+  return AllAre(c.padding_low, 0) && AllAre(c.padding_high, 0) &&
+         AllAre(c.lhs_dilation, 1);
+}
+
+// At each point of the image that point alone.
+bool IsPointwise(const ConvolutionAttrs& c, const Shape& w) {
+  if (!IsUngrouped(c) || !IsUnpadded(c) || !AllAre(c.strides, 1)) return false;
+  for (int i = 2; i < w.rank(); ++i) {
+    if (!(w[i] == Dim(1))) return false;
+  }
+  return true;
+}
+
+Ints Range(int64_t first, int64_t count) {
+  Ints range(static_cast<size_t>(count));
+  std::iota(range.begin(), range.end(), first);
+  return range;
+}
+
+// reduce(convolution(x, w) {c}) {r}, a sum over all places of points, of c, r,
+// x, w: the matrix that the kernel is, and its product with what is left of x.
+bool SumOfPoints(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<ConvolutionAttrs>(0);
+  const auto* const r = call.attrs<ReduceAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (!HasRank(c, x, w) || !IsPointwise(*c, w) || r == nullptr ||
+      r->combiner != Combiner::kSum || x.rank() < 3 ||
+      r->axes != Range(2, x.rank() - 2)) {
+    return false;
+  }
+  results[0] = ReshapeAttrs{.shape = {w[0], w[1]}};
+  results[1] = DotGeneralAttrs{.contract = {.lhs = {1}, .rhs = {1}}};
+  return true;
+}
+
+// convolution(transpose(x) {p}, w) {c} of points, of p, c, x, w: the matrix
+// that the kernel is, the product of x and that, and its transpose.
+bool PointsOfTranspose(const FunctionCall& call,
+                       std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (p == nullptr || !HasRank(c, x, w) || !IsPointwise(*c, w) ||
+      p->permutation.size() != static_cast<size_t>(x.rank())) {
+    return false;
+  }
+  const int64_t channels = p->permutation[1];
+  results[0] = ReshapeAttrs{.shape = {w[0], w[1]}};
+  results[1] = DotGeneralAttrs{.contract = {.lhs = {channels}, .rhs = {1}}};
+  TransposeAttrs order;
+  for (const int64_t axis : p->permutation) {
+    order.permutation.push_back(axis - (axis > channels ? 1 : 0));
+  }
+  order.permutation[1] = x.rank() - 1;
+  results[2] = std::move(order);
+  return true;
+}
+
+// convolution(x, w) {c}, of c, x, w and the result, of a kernel as large as the
+// image: the product, and its shape.
+bool ImageAsProduct(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<ConvolutionAttrs>(0);
+  const Shape& x = call.shape(1);
+  const Shape& w = call.shape(2);
+  if (!HasRank(c, x, w) || !IsUngrouped(*c) || !IsUnpadded(*c) ||
+      !AllAre(c->rhs_dilation, 1) || x.rank() < 3) {
+    return false;
+  }
+  for (int i = 1; i < x.rank(); ++i) {
+    if (!(x[i] == w[i])) return false;
+  }
+  const Ints summed = Range(1, x.rank() - 1);
+  results[0] = DotGeneralAttrs{.contract = {.lhs = summed, .rhs = summed}};
+  results[1] = ReshapeAttrs{.shape = call.shape(3).dims()};
+  return true;
+}
+
+// convolution(convolution(x, v) {c}, w) {d}, of c, v, w, where v looks at
+// points: the matrix that v is, its product with w, and the transpose that
+// makes that a kernel.
+bool PointsBefore(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<ConvolutionAttrs>(0);
+  const Shape& v = call.shape(1);
+  const Shape& w = call.shape(2);
+  if (!HasRank(c, v, w) || !IsPointwise(*c, v)) return false;
+  results[0] = ReshapeAttrs{.shape = {v[0], v[1]}};
+  results[1] = DotGeneralAttrs{.contract = {.lhs = {1}, .rhs = {0}}};
+  // The channels come last.
+  Ints order = Range(-1, w.rank());
+  order[0] = 0;
+  order[1] = w.rank() - 1;
+  for (int i = 2; i < w.rank(); ++i) order[i] = i - 1;
+  results[2] = TransposeAttrs{.permutation = std::move(order)};
+  return true;
+}
+
+// mul(x, broadcast(s) {b}) along channels, convolved, of b, c, x, w: the
+// broadcast that scales the kernel.
+bool FactorOfImage(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (b == nullptr || b->axes != Ints{1} || !HasRank(c, x, w) ||
+      c->batch_groups != 1) {
+    return false;
+  }
+  // A kernel for each channel has them in its first dim.
+  const bool each =
+      w[1] == Dim(1) && x[1] == Dim(c->feature_groups) && w[0] == x[1];
+  if (!each && c->feature_groups != 1) return false;
+  results[0] = BroadcastAttrs{.shape = w.dims(), .axes = {each ? 0 : 1}};
+  return true;
+}
+
+// add(x, broadcast(v) {b}) along channels, convolved without padding, of b, c,
+// x, v, w and the result: the sum of the kernel over its places, that one's
+// product with v, and its broadcast.
+bool TermOfImage(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& v = call.shape(3);
+  const Shape& w = call.shape(4);
+  if (b == nullptr || b->axes != Ints{1} || !HasRank(c, x, w) ||
+      !IsUngrouped(*c) || !IsUnpadded(*c) || v.rank() != 1 || !(v[0] == x[1])) {
+    return false;
+  }
+  results[0] =
+      ReduceAttrs{.combiner = Combiner::kSum, .axes = Range(2, w.rank() - 2)};
+  results[1] = DotGeneralAttrs{.contract = {.lhs = {1}, .rhs = {0}}};
+  results[2] = BroadcastAttrs{.shape = call.shape(5).dims(), .axes = {1}};
+  return true;
+}
+
+// One spatial dim of a convolution, sliced: starts, limits, strides.
+struct SlicedDim {
+  int64_t start, limit, stride;
+};
+
+// The convolution that gives these places of a dim alone; false where there is
+// none without negative padding.
+bool SliceSpatial(const SlicedDim& slice, int64_t image, int64_t taps,
+                  size_t dim, ConvolutionAttrs* c) {
+  const int64_t stride = c->strides[dim] * slice.stride;
+  const int64_t low = c->padding_low[dim] - slice.start * c->strides[dim];
+  const int64_t count =
+      (slice.limit - slice.start + slice.stride - 1) / slice.stride;
+  if (count < 1 || image < 1 || low < 0) return false;
+  const int64_t spread = (image - 1) * c->lhs_dilation[dim] + 1;
+  const int64_t span = (taps - 1) * c->rhs_dilation[dim] + 1;
+  const auto places = [&](int64_t high) {
+    const int64_t room = spread + low + high - span;
+    return room < 0 ? 0 : room / stride + 1;
+  };
+  int64_t high = c->padding_high[dim];
+  if (places(high) != count) high = (count - 1) * stride + span - spread - low;
+  if (high < 0 || places(high) != count) return false;
+  c->strides[dim] = stride;
+  c->padding_low[dim] = low;
+  c->padding_high[dim] = high;
+  return true;
+}
+
+// The extent that the convolution gives a spatial dim, where there is an image.
+Dim SpatialExtent(const ConvolutionAttrs& c, const Shape& x, const Shape& w,
+                  int axis) {
+  const size_t i = static_cast<size_t>(axis) - 2;
+  const Dim room = (x[axis] - 1) * c.lhs_dilation[i] + c.padding_low[i] +
+                   c.padding_high[i] - (w[axis] - 1) * c.rhs_dilation[i];
+  return (c.strides[i] == 1 ? room : FloorDiv(room, c.strides[i])) + 1;
+}
+
+// slice(convolution(x, w) {c}) {s}, of c, s, x, w: the slices of x and w, and
+// the convolution.
+bool SliceConvolution(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<ConvolutionAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (!HasRank(c, x, w) || s == nullptr || c->batch_groups != 1 ||
+      s->starts.size() != static_cast<size_t>(x.rank())) {
+    return false;
+  }
+  const auto is_whole = [&](int axis, const Dim& extent) {
+    return s->starts[axis] == Dim(0) && s->strides[axis] == 1 &&
+           s->limits[axis] == extent;
+  };
+  if (c->feature_groups != 1 && !is_whole(1, w[0])) return false;
+  const auto whole = [](const Shape& shape) {
+    SliceAttrs slice{.limits = shape.dims()};
+    slice.starts.assign(shape.rank(), Dim(0));
+    slice.strides.assign(shape.rank(), 1);
+    return slice;
+  };
+  SliceAttrs of_x = whole(x), of_w = whole(w);
+  const auto take = [&](int from, SliceAttrs* to) {
+    to->starts[0] = s->starts[from];
+    to->limits[0] = s->limits[from];
+    to->strides[0] = s->strides[from];
+  };
+  take(0, &of_x);
+  take(1, &of_w);
+  ConvolutionAttrs made = *c;
+  for (int i = 2; i < x.rank(); ++i) {
+    if (is_whole(i, SpatialExtent(*c, x, w, i))) continue;
+    if (!s->starts[i].is_constant() || !s->limits[i].is_constant() ||
+        !x[i].is_constant() || !w[i].is_constant() ||
+        !SliceSpatial(
+            {s->starts[i].constant(), s->limits[i].constant(), s->strides[i]},
+            x[i].constant(), w[i].constant(), static_cast<size_t>(i) - 2,
+            &made)) {
+      return false;
+    }
+  }
+  results[0] = std::move(of_x);
+  results[1] = std::move(of_w);
+  results[2] = std::move(made);
+  return true;
+}
+
+// Slices of one tensor, the second of which goes on along the channels where
+// the first ends: the slice of both.
+bool JoinChannelSlices(const FunctionCall& call,
+                       std::span<Attributes> results) {
+  const auto* const s = call.attrs<SliceAttrs>(0);
+  const auto* const t = call.attrs<SliceAttrs>(1);
+  if (s == nullptr || t == nullptr || s->starts.size() < 2 ||
+      s->strides != t->strides || s->strides[1] != 1 ||
+      !(s->limits[1] == t->starts[1])) {
+    return false;
+  }
+  SliceAttrs both = *s;
+  both.limits[1] = t->limits[1];
+  for (size_t i = 0; i < both.starts.size(); ++i) {
+    if (i != 1 &&
+        (!(s->starts[i] == t->starts[i]) || !(s->limits[i] == t->limits[i]))) {
+      return false;
+    }
+  }
+  results[0] = std::move(both);
+  return true;
+}
+
+// concat(convolution(x, v) {c}, convolution(z, w) {d}) by channels, of c, d, v,
+// w, whose groups are alike: the convolution in all these groups.
+bool JoinGroups(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<ConvolutionAttrs>(0);
+  const auto* const d = call.attrs<ConvolutionAttrs>(1);
+  const Shape& v = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (!HasRank(c, v, w) || d == nullptr || c->batch_groups != 1) return false;
+  ConvolutionAttrs both = *d;
+  both.feature_groups = c->feature_groups;
+  if (!(both == *c)) return false;
+  // Kernels of a group, and what they look at.
+  if (!(v[0] * d->feature_groups == w[0] * c->feature_groups)) return false;
+  for (int i = 1; i < v.rank(); ++i) {
+    if (!(v[i] == w[i])) return false;
+  }
+  both.feature_groups += d->feature_groups;
+  results[0] = std::move(both);
+  return true;
+}
+
+constexpr AttributeFunction kFunctions[] = {
+    {"sum_of_points", "aatt", 2,
+     "A sum over all places of a convolution of single points: the kernel as a "
+     "matrix, and its product with the sum of the image.",
+     SumOfPoints},
+    {"points_of_transpose", "aatt", 3,
+     "Of a transpose, and its convolution of single points: the kernel as a "
+     "matrix, its product with the tensor, and the transpose of that.",
+     PointsOfTranspose},
+    {"image_as_product", "attt", 2,
+     "A convolution by a kernel as large as the image: the product, and its "
+     "shape.",
+     ImageAsProduct},
+    {"points_before", "att", 3,
+     "A kernel of points before another: as a matrix, the product of both, and "
+     "the transpose to a kernel.",
+     PointsBefore},
+    {"factor_of_image", "aatt", 1,
+     "A broadcast along the channels of an image as one of the kernel.",
+     FactorOfImage},
+    {"term_of_image", "aatttt", 3,
+     "What is added along the channels of an image: the sum of the kernel over "
+     "its places, the product, and its broadcast to the result.",
+     TermOfImage},
+    {"slice_convolution", "aatt", 3,
+     "A slice of a convolution as slices of image and kernel, and the "
+     "convolution.",
+     SliceConvolution},
+    {"join_channel_slices", "aa", 1,
+     "Two slices of one tensor, side by side along channels, as one.",
+     JoinChannelSlices},
+    {"join_groups", "aatt", 1, "Two convolutions as one in the groups of both.",
+     JoinGroups},
+};
+
+}  // namespace
+
+std::span<const AttributeFunction> ConvolutionPartFunctions() {
+  return kFunctions;
+}
+
+}  // namespace encore::opt
