@@ -49,12 +49,13 @@ std::span<const std::string_view> ValueNames<Ports>();
 
 // A value's name, and the value of a name; nothing for other text.
 template <typename Enum>
-requires std::is_enum_v<Enum> std::string_view Name(Enum value) {
+  requires std::is_enum_v<Enum>
+std::string_view Name(Enum value) {
   return ValueNames<Enum>()[static_cast<size_t>(value)];
 }
 template <typename Enum>
-requires std::is_enum_v<Enum> std::optional<Enum> ParseValue(
-    std::string_view name) {
+  requires std::is_enum_v<Enum>
+std::optional<Enum> ParseValue(std::string_view name) {
   const std::span<const std::string_view> names = ValueNames<Enum>();
   const auto it = std::ranges::find(names, name);
   if (it == names.end()) return std::nullopt;

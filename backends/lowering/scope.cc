@@ -142,6 +142,15 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
   return kernel;
 }
 
+StatusOr<std::vector<Group>> PartitionOf(const Graph& graph,
+                                         const FusionContext& context,
+                                         const CompileOptions& options) {
+  if (options.optimizer == Optimizer::kEGraph) {
+    return ChoosePartition(graph, context);
+  }
+  return GreedyPartition(graph, context);
+}
+
 // Gives the kernels of `scope` their numbers in `table`.
 Status AddKernels(const Placement& placement, KernelTable* table,
                   Scope* scope) {
@@ -298,12 +307,8 @@ StatusOr<Scope> MakeScope(const Graph& graph,
     return table->Seconds(built, WeightInputs(scope.weights, built, site),
                           site.backend);
   };
-  std::vector<Group> groups;
-  if (options.optimizer == Optimizer::kEGraph) {
-    ENCORE_ASSIGN_OR_RETURN(groups, ChoosePartition(graph, context));
-  } else {
-    groups = GreedyPartition(graph, context);
-  }
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Group> groups,
+                          PartitionOf(graph, context, options));
   for (const Group& group : groups) {
     ENCORE_ASSIGN_OR_RETURN(
         ScopeKernel kernel,

@@ -1,6 +1,7 @@
 #include "encore/backends/lowering/variants.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>

@@ -198,7 +198,7 @@ std::optional<LabelledProduct> ScaledProduct(const FunctionCall& call) {
 
 // dot_general(mul(a, broadcast(v) {w}), b) {d}, or of b: of d, w, a, b; the
 // broadcast that scales the product, where none of its dims is summed.
-template <Labels LabelledProduct::*kOperand>
+template <Labels LabelledProduct::* kOperand>
 bool FactorOf(const FunctionCall& call, std::span<Attributes> results) {
   const auto product = ScaledProduct(call);
   return product && MoveBroadcast(*call.attrs<BroadcastAttrs>(1),
@@ -210,7 +210,7 @@ bool FactorOf(const FunctionCall& call, std::span<Attributes> results) {
 
 // mul(dot_general(a, b) {d}, broadcast(v) {w}): of d, w, a, b; the broadcast
 // that scales the operand.
-template <Labels LabelledProduct::*kOperand, int kShape>
+template <Labels LabelledProduct::* kOperand, int kShape>
 bool FactorTo(const FunctionCall& call, std::span<Attributes> results) {
   const auto product = ScaledProduct(call);
   return product &&
@@ -220,7 +220,7 @@ bool FactorTo(const FunctionCall& call, std::span<Attributes> results) {
 
 // dot_general(mul(a, broadcast(v) {w}), b) {d}, or with b scaled: of d, w, a,
 // b; the broadcast that scales the other operand, where it has all of v's dims.
-template <Labels LabelledProduct::*kFrom, Labels LabelledProduct::*kTo,
+template <Labels LabelledProduct::* kFrom, Labels LabelledProduct::* kTo,
           int kShape>
 bool FactorAcross(const FunctionCall& call, std::span<Attributes> results) {
   const auto product = ScaledProduct(call);

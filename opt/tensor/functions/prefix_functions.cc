@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/types/dim.h"
