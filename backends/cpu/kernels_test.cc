@@ -7,176 +7,19 @@
 #include <tuple>
 #include <vector>
 
-#include "encore/backends/conformance/bounds.h"
 #include "encore/backends/cpu/cpu_backend.h"
-#include "encore/backends/kernel_binary.h"
+#include "encore/backends/cpu/kernel_check.h"
 #include "encore/backends/region/build.h"
-#include "encore/backends/region/text.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph/graph.h"
-#include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
 #include "encore/ir/types/float_formats.h"
 #include "encore/ir/types/literal.h"
-#include "encore/runtime/device/device.h"
-#include "encore/runtime/device/thread_pool.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-CompileOptions Generated() {
-  CompileOptions options;
-  options.cpu_kernels = CpuKernels::kGenerated;
-  return options;
-}
-
-int64_t Count(const Operand& operand) {
-  int64_t count = 1;
-  for (const Dim& dim : operand.dims) count *= dim.constant();
-  return count;
-}
-
-// Floats in [-1, 1), integers in [-5, 5).
-Literal RandomData(const TensorType& type, uint32_t seed) {
-  Literal literal(type.dtype, type.shape.ConstantDims());
-  for (int64_t i = 0; i < literal.element_count(); ++i) {
-    seed = seed * 1664525 + 1013904223;
-    const double unit = (seed >> 8) * 0x1p-24 * 2 - 1;
-    literal.SetDouble(i, IsFloat(type.dtype) ? unit : std::floor(unit * 5));
-  }
-  return literal;
-}
-
-// The literal's bytes, and some that kernels may read but not use.
-Bytes Padded(const Literal& literal) {
-  Bytes bytes(literal.bytes().begin(), literal.bytes().end());
-  bytes.resize(bytes.size() + 64);
-  return bytes;
-}
-
-Literal Unpadded(const Operand& operand, const Bytes& bytes) {
-  const auto literal =
-      Literal::Copy(operand.dtype, Shape(operand.dims).ConstantDims(),
-                    std::span(bytes).first(bytes.size() - 64));
-  ENCORE_CHECK_OK(literal.status());
-  return *literal;
-}
-
-void Launch(runtime::Device& device, const CompiledModule& module,
-            const KernelCode& code, const LaunchShape& shape,
-            std::vector<void*> buffers, int threads) {
-  runtime::ThreadPool pool(threads);
-  const auto loaded = LoadKernel(device, module, code, shape, &pool);
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
-  const std::vector<int64_t> sizes(buffers.size());
-  runtime::LaunchContext context;
-  context.buffers = buffers.data();
-  context.sizes = sizes.data();
-  context.threads = &pool;
-  ASSERT_TRUE((*loaded)->Launch(context).ok());
-}
-
-// Runs one candidate and returns the outputs.
-std::vector<Bytes> RunCandidate(const Region& region,
-                                const CompileRequest& request,
-                                std::vector<Bytes> inputs, int threads) {
-  std::vector<Bytes> outputs;
-  for (const Operand& output : region.outputs) {
-    outputs.emplace_back(Count(output) * BitWidth(output.dtype) / 8 + 64);
-  }
-  const auto module =
-      CpuBackend()->Compile({&request, 1}, Generated(), nullptr);
-  EXPECT_TRUE(module.ok()) << module.status() << ToText(region);
-  if (!module.ok()) return outputs;
-  const auto device = CpuBackend()->NewDevice(0);
-  const CompiledKernel& kernel = module->kernels[0];
-  for (const PackedInput& packed : kernel.packed) {
-    Bytes panel(packed.bytes + 64);
-    Launch(**device, *module, packed.code, kShapeOfPacking,
-           {inputs[packed.input].data(), panel.data()}, 1);
-    inputs[packed.input] = std::move(panel);
-  }
-  Bytes scratch(kernel.scratch.constant() + 64);
-  std::vector<void*> buffers;
-  for (Bytes& input : inputs) buffers.push_back(input.data());
-  for (Bytes& output : outputs) buffers.push_back(output.data());
-  buffers.push_back(scratch.data());
-  Launch(**device, *module, kernel.code, ShapeOfLaunch(region, kernel), buffers,
-         threads);
-  return outputs;
-}
-
-// A graph's region on data.
-struct Problem {
-  BuiltRegion built;
-  KernelRequest request;
-  std::vector<Bytes> inputs;
-  std::vector<Bounds> bounds;  // of the region's outputs
-};
-
-void MakeProblem(const Graph& graph, const std::vector<Literal>& arguments,
-                 Problem* problem) {
-  problem->built = BuildWhole(graph);
-  const BuiltRegion& built = problem->built;
-  problem->request.region = &built.region;
-  for (const ValueId input : built.inputs) {
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      if (graph.arguments()[i].value != input) continue;
-      problem->request.weights.push_back(graph.arguments()[i].is_parameter);
-      problem->inputs.push_back(Padded(arguments[i]));
-    }
-  }
-  ASSERT_EQ(problem->inputs.size(), built.inputs.size());
-  const auto bounds = EvaluateBounds(graph, arguments);
-  ASSERT_TRUE(bounds.ok()) << bounds.status();
-  for (const ValueId output : built.outputs) {
-    for (size_t i = 0; i < bounds->size(); ++i) {
-      if (graph.outputs()[i].value != output) continue;
-      problem->bounds.push_back((*bounds)[i]);
-    }
-  }
-  ASSERT_EQ(problem->bounds.size(), built.outputs.size());
-}
-
-void ExpectWithin(const Region& region, const std::vector<Bytes>& outputs,
-                  const std::vector<Bounds>& bounds) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto difference =
-        Difference(Unpadded(region.outputs[i], outputs[i]), bounds[i]);
-    ASSERT_FALSE(difference.has_value()) << *difference;
-  }
-}
-
-// On random data where no arguments are given.
-void Check(const std::string& text, std::vector<Literal> arguments = {}) {
-  SCOPED_TRACE(text);
-  StatusOr<Graph> graph = ParseGraph(text);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  for (size_t i = arguments.size(); i < graph->arguments().size(); ++i) {
-    const TensorType& type = graph->type(graph->arguments()[i].value);
-    arguments.push_back(RandomData(type, static_cast<uint32_t>(17 + i)));
-  }
-  Problem problem;
-  MakeProblem(*graph, arguments, &problem);
-  if (testing::Test::HasFatalFailure()) return;
-  const auto& [built, request, inputs, bounds] = problem;
-  SCOPED_TRACE(ToText(built.region));
-  const auto candidates = CpuBackend()->Candidates(request, Generated());
-  ASSERT_FALSE(candidates.empty());
-  for (const Candidate& candidate : candidates) {
-    SCOPED_TRACE(candidate.kernel);
-    const auto got =
-        RunCandidate(built.region, {request, candidate}, inputs, 1);
-    EXPECT_TRUE(got ==
-                RunCandidate(built.region, {request, candidate}, inputs, 2))
-        << "not the same bits on two threads";
-    ExpectWithin(built.region, got, bounds);
-  }
-}
 
 TEST(Kernels, Unary) {
   for (const char* dtype : {"f32", "f64", "f16", "bf16"}) {
@@ -186,8 +29,8 @@ TEST(Kernels, Unary) {
           "reciprocal", "sin",   "cos",  "tan",     "asin",  "acos",
           "atan",       "sinh",  "cosh", "tanh",    "asinh", "acosh",
           "atanh",      "cbrt",  "erf",  "logistic"}) {
-      Check(StrCat("graph g(%x: ", dtype, "[5,7]) -> ", dtype,
-                   "[5,7] {\n  %y = ", op, "(%x)\n  return %y\n}"));
+      CheckKernels(StrCat("graph g(%x: ", dtype, "[5,7]) -> ", dtype,
+                          "[5,7] {\n  %y = ", op, "(%x)\n  return %y\n}"));
     }
   }
 }
@@ -251,8 +94,8 @@ TEST(Kernels, OwnFunctionsAreWithinFourUlps) {
     std::memcpy(input.data(), samples.data(), input.size());
     const auto output = RunCandidate(
         built.region,
-        {request, CpuBackend()->Candidates(request, Generated())[0]}, {input},
-        1);
+        {request, CpuBackend()->Candidates(request, GeneratedOnly())[0]},
+        {input}, 1);
     double worst = 0;
     float where = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -274,14 +117,16 @@ TEST(Kernels, Binary) {
        {"f32", "f64", "f16", "bf16", "i8", "i32", "i64", "u8", "i16"}) {
     for (const char* op :
          {"add", "sub", "mul", "div", "rem", "pow", "max", "min"}) {
-      Check(StrCat("graph g(%x: ", dtype, "[3,13], %z: ", dtype, "[3,13]) -> ",
-                   dtype, "[3,13] {\n  %y = ", op, "(%x, %z)\n  return %y\n}"));
+      CheckKernels(StrCat("graph g(%x: ", dtype, "[3,13], %z: ", dtype,
+                          "[3,13]) -> ", dtype, "[3,13] {\n  %y = ", op,
+                          "(%x, %z)\n  return %y\n}"));
     }
   }
   for (const char* dtype : {"i8", "i32", "i64", "u8"}) {
     for (const char* op : {"and", "or", "xor"}) {
-      Check(StrCat("graph g(%x: ", dtype, "[40], %z: ", dtype, "[40]) -> ",
-                   dtype, "[40] {\n  %y = ", op, "(%x, %z)\n  return %y\n}"));
+      CheckKernels(StrCat("graph g(%x: ", dtype, "[40], %z: ", dtype,
+                          "[40]) -> ", dtype, "[40] {\n  %y = ", op,
+                          "(%x, %z)\n  return %y\n}"));
     }
   }
 }
@@ -290,9 +135,9 @@ TEST(Kernels, Casts) {
   for (const char* from : {"bool", "i8", "i64", "u8", "f16", "f32", "f64"}) {
     for (const char* to :
          {"bool", "i8", "i32", "i64", "u8", "f16", "bf16", "f32", "f64"}) {
-      Check(StrCat("graph g(%x: ", from, "[37]) -> ", to,
-                   "[37] {\n  %y = cast(%x) {dtype = ", to,
-                   "}\n  return %y\n}"));
+      CheckKernels(StrCat("graph g(%x: ", from, "[37]) -> ", to,
+                          "[37] {\n  %y = cast(%x) {dtype = ", to,
+                          "}\n  return %y\n}"));
     }
   }
 }
@@ -321,30 +166,31 @@ TEST(Kernels, CastsRoundOnce) {
       const auto count = static_cast<int64_t>(values.size());
       Literal argument(from, {count});
       for (int64_t i = 0; i < count; ++i) argument.SetDouble(i, values[i]);
-      Check(StrCat("graph g(%x: ", from, "[", count, "]) -> ", to, "[", count,
-                   "] {\n  %y = cast(%x) {dtype = ", to, "}\n  return %y\n}"),
-            {argument});
+      CheckKernels(
+          StrCat("graph g(%x: ", from, "[", count, "]) -> ", to, "[", count,
+                 "] {\n  %y = cast(%x) {dtype = ", to, "}\n  return %y\n}"),
+          {argument});
     }
   }
 }
 
 TEST(Kernels, Movement) {
-  Check(
+  CheckKernels(
       "graph g(%x: f32[5,6,7]) -> f32[7,5,6] {\n  %y = transpose(%x) "
       "{permutation = [2,0,1]}\n  return %y\n}");
-  Check(
+  CheckKernels(
       "graph g(%x: i8[33,17]) -> i8[17,33] {\n  %y = transpose(%x) "
       "{permutation = [1,0]}\n  return %y\n}");
-  Check(
+  CheckKernels(
       "graph g(%x: f32[6,40]) -> f32[4,13] {\n  %y = slice(%x) {starts = "
       "[1,0], limits = [5,39], strides = [1,3]}\n  return %y\n}");
-  Check(
+  CheckKernels(
       "graph g(%x: f32[4,5], %v: f32[]) -> f32[6,12] {\n  %y = pad(%x, %v) "
       "{low = [1,2], high = [1,1], interior = [0,1]}\n  return %y\n}");
-  Check(
+  CheckKernels(
       "graph g(%x: f32[4,20]) -> f32[4,20] {\n  %y = reverse(%x) {axes = "
       "[1]}\n  return %y\n}");
-  Check(
+  CheckKernels(
       "graph g(%x: f16[4,20], %z: f16[4,3]) -> f16[4,23] {\n  %y = "
       "concat(%x, %z) {axis = 1}\n  return %y\n}");
 }
@@ -354,23 +200,23 @@ TEST(Kernels, Reductions) {
     for (const char* combiner : {"sum", "product", "max", "min"}) {
       for (const auto& [axes, shape] :
            {std::pair{"[0]", "[200]"}, {"[1]", "[3]"}, {"[0,1]", "[]"}}) {
-        Check(StrCat("graph g(%x: ", dtype, "[3,200]) -> ", dtype, shape,
-                     " {\n  %y = reduce(%x) {combiner = ", combiner,
-                     ", axes = ", axes, "}\n  return %y\n}"));
+        CheckKernels(StrCat("graph g(%x: ", dtype, "[3,200]) -> ", dtype, shape,
+                            " {\n  %y = reduce(%x) {combiner = ", combiner,
+                            ", axes = ", axes, "}\n  return %y\n}"));
       }
     }
   }
   for (const char* combiner : {"max", "min"}) {
     for (const char* last : {"true", "false"}) {
       for (const auto& [axis, extent] : {std::pair{"0", "67"}, {"1", "9"}}) {
-        Check(StrCat("graph g(%x: i8[9,67]) -> i64[", extent,
-                     "] {\n  %y = arg_reduce(%x) {combiner = ", combiner,
-                     ", axis = ", axis, ", last = ", last,
-                     ", dtype = i64}\n  return %y\n}"));
+        CheckKernels(StrCat("graph g(%x: i8[9,67]) -> i64[", extent,
+                            "] {\n  %y = arg_reduce(%x) {combiner = ", combiner,
+                            ", axis = ", axis, ", last = ", last,
+                            ", dtype = i64}\n  return %y\n}"));
       }
     }
   }
-  Check(
+  CheckKernels(
       "graph g(%x: f32[4,50]) -> f32[4,50] {\n  %y = cumulative(%x) "
       "{combiner = sum, axis = 1, exclusive = true, reverse = true}\n  "
       "return %y\n}");
@@ -383,15 +229,17 @@ TEST(Kernels, Products) {
                                 {64, 128, 100},
                                 {1, 256, 300}}) {
     for (const char* dtype : {"f32", "f64", "f16"}) {
-      Check(StrCat("graph g(%x: ", dtype, "[", m, ",", k, "], %w: param ",
-                   dtype, "[", k, ",", n, "]) -> ", dtype, "[", m, ",", n,
-                   "] {\n  %y = dot_general(%x, %w) {contract = [1]x[0]}\n  "
-                   "return %y\n}"));
+      CheckKernels(
+          StrCat("graph g(%x: ", dtype, "[", m, ",", k, "], %w: param ", dtype,
+                 "[", k, ",", n, "]) -> ", dtype, "[", m, ",", n,
+                 "] {\n  %y = dot_general(%x, %w) {contract = [1]x[0]}\n  "
+                 "return %y\n}"));
     }
-    Check(StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[", n, ",", k,
-                 "]) -> f32[", m, ",", n,
-                 "] {\n  %y = dot_general(%x, %w) {contract = [1]x[1]}\n  %z = "
-                 "tanh(%y)\n  return %z\n}"));
+    CheckKernels(
+        StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[", n, ",", k,
+               "]) -> f32[", m, ",", n,
+               "] {\n  %y = dot_general(%x, %w) {contract = [1]x[1]}\n  %z = "
+               "tanh(%y)\n  return %z\n}"));
   }
 }
 
@@ -405,14 +253,14 @@ TEST(Kernels, ProductsWithLongEpilogues) {
       return StrCat("  %", what, what, " = broadcast(%", what, ") {shape = [",
                     m, ",", n, "], axes = ", axes, "}\n");
     };
-    Check(StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[", k, ",", n,
-                 "], %b: f32[", n, "], %c: f32[", m, "], %r: ", type, ") -> (",
-                 type, ", ", type, ") {\n",
-                 "  %p = dot_general(%x, %w) {contract = [1]x[0]}\n",
-                 spread("b", "[1]"), spread("c", "[0]"),
-                 "  %q = add(%p, %bb)\n  %s = mul(%q, %cc)\n"
-                 "  %t = logistic(%s)\n  %u = mul(%s, %t)\n"
-                 "  %y = add(%u, %r)\n  return %y, %t\n}"));
+    CheckKernels(StrCat("graph g(%x: f32[", m, ",", k, "], %w: param f32[", k,
+                        ",", n, "], %b: f32[", n, "], %c: f32[", m,
+                        "], %r: ", type, ") -> (", type, ", ", type, ") {\n",
+                        "  %p = dot_general(%x, %w) {contract = [1]x[0]}\n",
+                        spread("b", "[1]"), spread("c", "[0]"),
+                        "  %q = add(%p, %bb)\n  %s = mul(%q, %cc)\n"
+                        "  %t = logistic(%s)\n  %u = mul(%s, %t)\n"
+                        "  %y = add(%u, %r)\n  return %y, %t\n}"));
   }
 }
 
@@ -420,9 +268,9 @@ TEST(Kernels, SumsOverRows) {
   for (const auto& [x, axes, y] : {std::tuple{"[70,1024]", "[0]", "[1024]"},
                                    {"[5,6,7,90]", "[0,2]", "[6,90]"}}) {
     for (const char* dtype : {"f32", "f64", "bf16"}) {
-      Check(StrCat("graph g(%x: ", dtype, x, ") -> ", dtype, y,
-                   " {\n  %y = reduce(%x) {axes = ", axes,
-                   "}\n  return %y\n}"));
+      CheckKernels(StrCat("graph g(%x: ", dtype, x, ") -> ", dtype, y,
+                          " {\n  %y = reduce(%x) {axes = ", axes,
+                          "}\n  return %y\n}"));
     }
   }
 }
@@ -434,9 +282,9 @@ TEST(Kernels, PanelsOfScatteredDims) {
                    "batch = [1,2,3]x[0,2,4]"},
         {"[6,9,8]", "[6,20,9,8]", "[6,9,20]",
          "contract = [2]x[3], batch = [0,1]x[0,2]"}}) {
-    Check(StrCat("graph g(%x: f32", x, ", %w: param f32", w, ") -> f32", y,
-                 " {\n  %y = dot_general(%x, %w) {", pairs,
-                 "}\n  return %y\n}"));
+    CheckKernels(StrCat("graph g(%x: f32", x, ", %w: param f32", w, ") -> f32",
+                        y, " {\n  %y = dot_general(%x, %w) {", pairs,
+                        "}\n  return %y\n}"));
   }
 }
 
@@ -452,15 +300,15 @@ TEST(Kernels, Convolutions) {
         {4, 33, 13, 3, 2, 0, 1},
         {32, 96, 11, 1, 2, 0, 2}}) {
     const int out = (size + 2 * pad - window) / stride + 1;
-    Check(StrCat("graph g(%x: f32[2,", c, ",", size, ",", size,
-                 "], %w: param f32[", o, ",", c / groups, ",", window, ",",
-                 window, "]) -> f32[2,", o, ",", out, ",", out,
-                 "] {\n  %y = convolution(%x, %w) {strides = [", stride, ",",
-                 stride, "], padding_low = [", pad, ",", pad,
-                 "], padding_high = [", pad, ",", pad,
-                 "], lhs_dilation = [1,1], rhs_dilation = [1,1], "
-                 "feature_groups = ",
-                 groups, "}\n  return %y\n}"));
+    CheckKernels(StrCat("graph g(%x: f32[2,", c, ",", size, ",", size,
+                        "], %w: param f32[", o, ",", c / groups, ",", window,
+                        ",", window, "]) -> f32[2,", o, ",", out, ",", out,
+                        "] {\n  %y = convolution(%x, %w) {strides = [", stride,
+                        ",", stride, "], padding_low = [", pad, ",", pad,
+                        "], padding_high = [", pad, ",", pad,
+                        "], lhs_dilation = [1,1], rhs_dilation = [1,1], "
+                        "feature_groups = ",
+                        groups, "}\n  return %y\n}"));
   }
 }
 
@@ -468,11 +316,12 @@ TEST(Kernels, RepeatedElements) {
   for (const char* dtype : {"f32", "f64", "f16", "i8"}) {
     for (const int times : {2, 3, 4, 8, 16}) {
       const int width = 21 * times;
-      Check(StrCat("graph g(%x: ", dtype, "[2,5,21], %z: ", dtype, "[2,5,",
-                   width, "]) -> ", dtype, "[2,5,", width,
-                   "] {\n  %b = broadcast(%x) {shape = [2,5,21,", times,
-                   "], axes = [0,1,2]}\n  %r = reshape(%b) {shape = [2,5,",
-                   width, "]}\n  %y = add(%r, %z)\n  return %y\n}"));
+      CheckKernels(
+          StrCat("graph g(%x: ", dtype, "[2,5,21], %z: ", dtype, "[2,5,", width,
+                 "]) -> ", dtype, "[2,5,", width,
+                 "] {\n  %b = broadcast(%x) {shape = [2,5,21,", times,
+                 "], axes = [0,1,2]}\n  %r = reshape(%b) {shape = [2,5,", width,
+                 "]}\n  %y = add(%r, %z)\n  return %y\n}"));
     }
   }
 }
@@ -513,7 +362,7 @@ TEST(Kernels, StagedFactors) {
         "dot_general(%x, %z) {contract = [1]x[1]}\n  return %y\n}",
         "graph g(%x: f32[2,9,16], %w: param f32[16,3,20]) -> f32[2,9,3,20] {\n "
         " %y = dot_general(%x, %w) {contract = [2]x[0]}\n  return %y\n}"}) {
-    Check(text);
+    CheckKernels(text);
   }
 }
 
