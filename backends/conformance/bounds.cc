@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "encore/backends/conformance/fast_convolution.h"
 #include "encore/backends/conformance/interval.h"
 #include "encore/backends/conformance/interval_control_flow.h"
 #include "encore/backends/conformance/interval_ops.h"
@@ -19,8 +20,8 @@ namespace {
 // Evaluates primitives with constant extents on intervals.
 class Evaluation {
  public:
-  explicit Evaluation(const Graph& graph)
-      : graph_(graph), values_(graph.value_count()) {}
+  Evaluation(const Graph& graph, const std::optional<FastConvolution>& fast)
+      : graph_(graph), fast_(fast), values_(graph.value_count()) {}
 
   // One interval per output, not yet rounded.
   StatusOr<Intervals> Run(std::span<const Interval> arguments) && {
@@ -56,16 +57,24 @@ class Evaluation {
     const Op op = graph_.op(node);
     const Attributes& attributes = graph_.attributes(node);
     if (graph_.bodies(node).empty()) {
-      return EvaluateIntervals(op, attributes, operands, types);
+      ENCORE_ASSIGN_OR_RETURN(
+          Intervals results,
+          EvaluateIntervals(op, attributes, operands, types));
+      if (fast_ && op == Op::kConvolution && types[0].dtype == DType::kF32 &&
+          attributes.Get<ConvolutionAttrs>().feature_groups == 1) {
+        results[0] = WithFast(results[0], operands, *fast_);
+      }
+      return results;
     }
     return EvaluateControlFlow(
         op, attributes, operands, types,
         [&](int i, std::span<const Interval> inputs) {
-          return Evaluation(graph_.bodies(node)[i]).Run(inputs);
+          return Evaluation(graph_.bodies(node)[i], fast_).Run(inputs);
         });
   }
 
   const Graph& graph_;
+  const std::optional<FastConvolution>& fast_;
   Intervals values_;
 };
 
@@ -116,14 +125,15 @@ StatusOr<std::vector<Literal>> EvaluateAndBind(
 }  // namespace
 
 StatusOr<std::vector<Bounds>> EvaluateBounds(
-    const Graph& graph, std::span<const Literal> arguments) {
+    const Graph& graph, std::span<const Literal> arguments,
+    const std::optional<FastConvolution>& fast) {
   Graph primitives;
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Literal> expected,
                           EvaluateAndBind(graph, arguments, &primitives));
   Intervals inputs;
   for (const Literal& argument : arguments) inputs.push_back(Exactly(argument));
   ENCORE_ASSIGN_OR_RETURN(const Intervals outputs,
-                          Evaluation(primitives).Run(inputs));
+                          Evaluation(primitives, fast).Run(inputs));
   std::vector<Bounds> bounds;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!IsFloat(outputs[i].dtype) && !outputs[i].exact) {

@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/conformance/fast_convolution.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
@@ -45,9 +46,12 @@ struct Bounds {
 
 // The bounds of each output for a literal per argument. Errors: those of the
 // evaluator and of EvaluateIntervals; Internal where an expected result is
-// outside of its bounds. Cost: a few evaluations of the graph.
+// outside of its bounds. Cost: a few evaluations of the graph. `fast`: of a
+// kernel that may reassociate, and computes the convolutions of f32 with one
+// group that way; nothing else gets other bounds.
 StatusOr<std::vector<Bounds>> EvaluateBounds(
-    const Graph& graph, std::span<const Literal> arguments);
+    const Graph& graph, std::span<const Literal> arguments,
+    const std::optional<FastConvolution>& fast = std::nullopt);
 
 // The evaluator's outputs.
 std::vector<Literal> Expected(std::span<const Bounds> bounds);

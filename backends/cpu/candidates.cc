@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/candidates.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,8 @@
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/cpu/vendor/match.h"
+#include "encore/backends/cpu/vendor/sum_region.h"
+#include "encore/backends/cpu/winograd/schedule.h"
 #include "encore/backends/region/layout.h"
 #include "encore/backends/region/work.h"
 
@@ -97,6 +100,44 @@ void AddVendor(const KernelRequest& request, int threads,
       VendorComputes(&*match);
   candidates->insert(first ? candidates->begin() : candidates->end(),
                      std::move(candidate));
+}
+
+// Of the cheapest kernel that is generated without a rewrite.
+double DirectSeconds(const std::vector<Candidate>& candidates) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates) {
+    if (candidate.kernel == kVendor) continue;
+    least = std::min(least, candidate.seconds - kLaunchSeconds);
+  }
+  return least;
+}
+
+// Winograd's kernels where they are allowed. `planned`: DirectSeconds by cycles
+// alone, to which theirs are in proportion whatever the table of efficiencies
+// says.
+void AddWinograd(const KernelRequest& request, const CompileOptions& options,
+                 double planned, std::vector<Candidate>* candidates) {
+  if (options.rewrites < Rewrites::kReassociate) return;
+  const std::optional<SumRegion> sum = SumRegion::Find(*request.region);
+  if (!sum) return;
+  const auto windows = FindWindowedSum(*sum, request.weights);
+  if (!windows) return;
+  const double scale = DirectSeconds(*candidates) / planned;
+  const int threads = PlannedThreads(options);
+  for (const int outputs : {4, 2}) {
+    const WinogradName name{outputs, threads};
+    const WinogradSchedule schedule =
+        MakeWinogradSchedule(*windows, name, IsaOf(options));
+    Candidate candidate;
+    candidate.kernel = name.ToString();
+    candidate.seconds = kLaunchSeconds + scale * schedule.seconds();
+    candidate.load_seconds = schedule.load_seconds(*windows);
+    const auto slower = [&](const Candidate& other) {
+      return SecondsWithLoad(other) > SecondsWithLoad(candidate);
+    };
+    candidates->insert(std::ranges::find_if(*candidates, slower),
+                       std::move(candidate));
+  }
 }
 
 // Sizes to plan for; none that would make different strides look alike.
@@ -191,9 +232,11 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
     return {{std::string(kVendor), kLaunchSeconds, 0, {}, {}}};
   }
   std::vector<Candidate> candidates = Generated(request, *flat, options);
+  const double planned = DirectSeconds(candidates);
   if (options.cpu_kernels == CpuKernels::kAuto && MayUseVendor(options)) {
     AddVendor(request, PlannedThreads(options), &candidates);
   }
+  AddWinograd(request, options, planned, &candidates);
   const double memory = kLaunchSeconds + MemorySeconds(*request.region);
   for (Candidate& candidate : candidates) {
     candidate.seconds = std::max(candidate.seconds, memory);

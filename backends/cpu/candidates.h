@@ -16,7 +16,8 @@ namespace encore::backends::cpu {
 // Kernels by template: loops over vectors, and register tiles.
 inline constexpr std::string_view kLoops = "loops";
 inline constexpr std::string_view kTiles = "tiles";
-// By oneDNN.
+// Winograd convolutions have names of winograd/schedule.h, where rewrites may
+// reassociate. By oneDNN.
 inline constexpr std::string_view kVendor = "onednn";
 // Of regions of data-dependent sizes that have no loops.
 inline constexpr std::string_view kInterpreter = "interpreter";

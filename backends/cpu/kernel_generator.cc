@@ -14,6 +14,10 @@
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/match.h"
 #include "encore/backends/cpu/vendor/program.h"
+#include "encore/backends/cpu/vendor/sum_region.h"
+#include "encore/backends/cpu/winograd/codegen.h"
+#include "encore/backends/cpu/winograd/schedule.h"
+#include "encore/backends/cpu/winograd/weights.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/flat/in_place.h"
 #include "encore/ir/support/status_macros.h"
@@ -33,7 +37,9 @@ class Generator {
       return std::move(kernel_);
     }
     GeneratedKernel generated;
-    if (spec_.candidate == kTiles) {
+    if (const auto name = WinogradName::Parse(spec_.candidate)) {
+      ENCORE_ASSIGN_OR_RETURN(generated, AddWinograd(*name));
+    } else if (spec_.candidate == kTiles) {
       const auto tile =
           MakeTileSchedule(*flat, spec_.kernel.weights, spec_.isa);
       if (!tile) return InternalError("a region without tiles");
@@ -87,6 +93,22 @@ class Generator {
       kernel_.packed.push_back(std::move(packed));
     }
     return OkStatus();
+  }
+
+  StatusOr<GeneratedKernel> AddWinograd(const WinogradName& name) {
+    const auto sum = SumRegion::Find(*spec_.kernel.region);
+    if (!sum) return InternalError("a region without a sum of products");
+    const auto windows = FindWindowedSum(*sum, spec_.kernel.weights);
+    if (!windows) return InternalError("a region without windows");
+    const WinogradSchedule schedule =
+        MakeWinogradSchedule(*windows, name, spec_.isa);
+    RelocatableKernel::Packing packed;
+    packed.input = windows->weights;
+    packed.bytes = schedule.weights_bytes(*windows);
+    packed.code = AddFunction(
+        GenerateWinogradWeights(*windows, schedule, kRelocatableName, bits()));
+    kernel_.packed.push_back(std::move(packed));
+    return GenerateWinograd(*sum, *windows, schedule, kRelocatableName, bits());
   }
 
   // The library's part as params, the epilogue as a function.

@@ -151,6 +151,9 @@ class OpCases {
   void CompileWays(Compiled* one) {
     const Backend* const backends[] = {&cuda_};
     for (const Way& way : ways_) {
+      // Groups are chosen in one way only: it takes longer than all else.
+      options_.optimizer =
+          one->graphs.empty() ? Optimizer::kEGraph : Optimizer::kGreedy;
       cuda_.set_limits(way.limits);
       cuda_.set_preferred(way.kernel);
       StatusOr<runtime::CompiledGraph> graph =

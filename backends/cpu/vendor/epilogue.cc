@@ -24,8 +24,9 @@ void MakeFlat(Operand* operand) {
   operand->dims = {Dim(elements)};
 }
 
-// Gives accesses and stores of the epilogue their linear addresses.
-void Linearize(const SumRegion& sum, Region* epilogue) {
+// Gives accesses and stores of the epilogue their linear addresses; `sums`: of
+// the sums.
+void Linearize(const SumRegion& sum, const Affine& sums, Region* epilogue) {
   const std::vector<bool> needed = sum.Needed();
   std::vector<bool> loaded(sum.region().accesses.size());
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -41,7 +42,7 @@ void Linearize(const SumRegion& sum, Region* epilogue) {
     }
     const bool of_sums = access.source == Access::Source::kStage;
     // What only the sum reads is not evaluated any more.
-    const Affine address = of_sums     ? sum.sums()
+    const Affine address = of_sums     ? sums
                            : loaded[a] ? sum.flat().loads[a].address
                                        : Affine();
     access.indices = {ToIndex(address)};
@@ -104,20 +105,26 @@ void Slice(const SumRegion& sum, int variable, Region* region,
 
 }  // namespace
 
-Region MakeEpilogue(const SumRegion& sum, int variable,
-                    VendorProgram* program) {
+Region EpilogueOf(const SumRegion& sum, const Affine& sums, int64_t elements) {
   Region epilogue = sum.region();
   for (Operand& input : epilogue.inputs) MakeFlat(&input);
   for (Operand& output : epilogue.outputs) MakeFlat(&output);
   Operand operand;
-  operand.dims = {Dim(BytesNeeded(program->result) / 4)};
+  operand.dims = {Dim(elements)};
   epilogue.inputs.push_back(operand);
   epilogue.stages.erase(epilogue.stages.begin());
   epilogue.contraction.reset();
   for (size_t v = 0; v < epilogue.extents.size(); ++v) {
     epilogue.extents[v] = Dim(sum.flat().extents[v]);
   }
-  Linearize(sum, &epilogue);
+  Linearize(sum, sums, &epilogue);
+  return epilogue;
+}
+
+Region MakeEpilogue(const SumRegion& sum, int variable,
+                    VendorProgram* program) {
+  Region epilogue =
+      EpilogueOf(sum, sum.sums(), BytesNeeded(program->result) / 4);
   Slice(sum, variable, &epilogue, program);
   return epilogue;
 }

@@ -1,0 +1,267 @@
+#include "encore/backends/cpu/winograd/schedule.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include "encore/backends/cpu/codegen/tile_schedule.h"
+#include "encore/backends/cpu/machine.h"
+#include "encore/backends/cpu/vendor/match_convolution.h"
+#include "encore/ir/support/integers.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+constexpr std::string_view kPrefix = "winograd";
+constexpr int64_t kWindow = 3;
+// Each partition has scratch memory of its own: no more than threads, or these.
+constexpr int64_t kMostPartitions = 16;
+// Vectors of a span at most: scratch memory is for as many.
+constexpr int64_t kMostSpanVectors = 16;
+// A vector instruction of the transforms, where one of a product is a cycle:
+// these shuffle, and wait for what they have just stored.
+constexpr double kTransformCycles = 3;
+// Rows of a split at least.
+constexpr int64_t kLeastSplitRows = 32;
+// What all cores together read from memory, in bytes per cycle: weights are
+// read once a launch, and are four times what they were.
+constexpr double kMemoryBytesPerCycle = 8;
+
+// To transform, write and fault in a byte of weights once.
+constexpr double kSecondsPerWeightByte = 1.0 / 5e9;
+
+bool AllAre(const std::vector<int64_t>& list, int64_t value) {
+  return std::all_of(list.begin(), list.end(),
+                     [value](int64_t x) { return x == value; });
+}
+
+// Cycles of one reduced point of a register tile: its products, the vectors and
+// the scalars that it loads.
+double BodyCycles(int rows, int vectors) {
+  return std::max(4.0, rows * vectors + 0.6 * vectors + 0.4 * rows) + 1;
+}
+
+// Sets the register tile that takes least for the vectors of a span. The cycles
+// of a channel at one point of the transform, for all rows.
+double ChooseTile(const WindowedSum& sum, Isa isa, WinogradSchedule* s) {
+  const int registers = isa == Isa::kAvx512 ? 32 : 16;
+  const int64_t usual = s->span_vectors;
+  double best = std::numeric_limits<double>::infinity();
+  for (int u = 1; u <= std::min<int64_t>(usual, 3); ++u) {
+    const int fitting = std::min((registers - 4) / u, (registers - 1) / u - 1);
+    const int most =
+        static_cast<int>(std::min<int64_t>(sum.rows, std::min(fitting, 14)));
+    for (int r = std::max(1, most - 7); r <= most; ++r) {
+      const auto columns = [&](int rows) {
+        const auto left = static_cast<int>(usual % u);
+        return static_cast<double>(usual / u) * BodyCycles(rows, u) +
+               (left > 0 ? BodyCycles(rows, left) : 0);
+      };
+      const auto left = static_cast<int>(sum.rows % r);
+      double cycles = static_cast<double>(sum.rows / r) * columns(r);
+      if (left > 0) cycles += columns(left);
+      if (cycles >= best) continue;
+      best = cycles;
+      s->rows = r;
+      s->tile_vectors = u;
+    }
+  }
+  return best;
+}
+
+// Instructions that transform a vector of tiles of one channel of the data, or
+// of one row of the results.
+double DataInstructions(const WinogradTransform& t) {
+  const double n = t.points(), m = t.outputs;
+  const double one = n * (static_cast<double>(t.pairs.size()) + 1);
+  // Lines: loads, transforms and two stores of m vectors of columns. Columns:
+  // loads and shuffles into n phases, transforms, stores.
+  return 1.3 * m * (n + one / 2 + 2 * n) + n * (m + 2 * n + one / 2 + n);
+}
+
+double ResultInstructions(const WinogradTransform& t) {
+  const double n = t.points(), m = t.outputs;
+  const double one = m * n / 2;
+  return n * (n + one) + m * (one + 2 * m + m);
+}
+
+// What the parts of a schedule take, in cycles.
+struct Parts {
+  double products = 0;  // of all units
+  double data = 0;      // of all spans, once
+  double results = 0;   // of all units
+};
+
+// Of the vectors of the largest span.
+Parts PartsOf(const WindowedSum& sum, const WinogradSchedule& s,
+              double tile_cycles) {
+  const auto channels = static_cast<double>(sum.channels);
+  const auto vectors = static_cast<double>(s.span_vectors);
+  Parts parts;
+  parts.products = static_cast<double>(s.points()) * channels * tile_cycles;
+  parts.data =
+      vectors * channels * kTransformCycles * DataInstructions(s.transform);
+  parts.results = vectors * static_cast<double>(sum.rows) * kTransformCycles *
+                  ResultInstructions(s.transform);
+  return parts;
+}
+
+// Bytes that a span with all splits moves between a core's second level of
+// cache and what is behind: weights, and where these do not fit beside, the
+// data once for each chunk, and the products.
+double MovedBytes(const WindowedSum& sum, const WinogradSchedule& s) {
+  const double floats = 4 * static_cast<double>(s.points() * s.span_vectors);
+  const double data = floats * static_cast<double>(sum.channels * s.lanes);
+  const auto chunk_rows =
+      static_cast<double>(std::min<int64_t>(s.chunk_groups * s.rows, sum.rows));
+  const double products = floats * chunk_rows * s.lanes;
+  const double chunks = static_cast<double>(sum.rows) / chunk_rows;
+  const auto weights = static_cast<double>(s.weights_bytes(sum));
+  const auto cache = static_cast<double>(kSecondCacheBytes);
+  double bytes = weights;
+  if (data + products > cache) bytes += data * (1 + chunks);
+  if (products > cache / 2) bytes += 2 * products * chunks;
+  return bytes;
+}
+
+// Sets how the work is cut, for so many spans and splits, and what it takes.
+void Cut(const WindowedSum& sum, Isa isa, int64_t spans, int64_t splits,
+         WinogradSchedule* s) {
+  s->spans = spans;
+  s->span_vectors = CeilDiv<int64_t>(s->vectors, spans);
+  const double tile_cycles = ChooseTile(sum, isa, s);
+  s->groups = CeilDiv<int64_t>(sum.rows, s->rows);
+  s->splits = std::min(splits, s->groups);
+  const Parts parts = PartsOf(sum, *s, tile_cycles);
+  const int64_t group_bytes =
+      s->points() * s->rows * s->span_vectors * s->lanes * 4;
+  const int64_t most = CeilDiv<int64_t>(s->groups, s->splits);
+  const int64_t few =
+      std::clamp<int64_t>(kSecondCacheBytes / 4 / group_bytes, 1, most);
+  double moved = std::numeric_limits<double>::infinity();
+  for (const int64_t groups : {few, most}) {
+    WinogradSchedule chunked = *s;
+    chunked.chunk_groups = groups;
+    const double bytes = MovedBytes(sum, chunked);
+    if (bytes >= moved) continue;
+    moved = bytes;
+    s->chunk_groups = groups;
+  }
+  s->unit_cycles = (parts.products + parts.results + moved / kBytesPerCycle) /
+                       static_cast<double>(s->splits) +
+                   parts.data;
+  s->partitions = std::min(s->spans * s->splits,
+                           std::max<int64_t>(kMostPartitions, s->threads));
+}
+
+}  // namespace
+
+int64_t WinogradSchedule::weights_pitch(const WindowedSum& sum) const {
+  // Not a power of two: points lie in different sets of the caches.
+  return groups * sum.channels * rows + lanes;
+}
+
+int64_t WinogradSchedule::weights_bytes(const WindowedSum& sum) const {
+  return points() * weights_pitch(sum) * int64_t{sizeof(float)};
+}
+
+double WinogradSchedule::seconds() const {
+  const int64_t parallel = std::min<int64_t>(partitions, threads);
+  const auto rounds =
+      static_cast<double>(CeilDiv<int64_t>(spans * splits, parallel));
+  return std::max(unit_cycles * rounds, memory_cycles) / kCyclesPerSecond;
+}
+
+double WinogradSchedule::load_seconds(const WindowedSum& sum) const {
+  return static_cast<double>(weights_bytes(sum)) * kSecondsPerWeightByte;
+}
+
+std::optional<WindowedSum> FindWindowedSum(const SumRegion& sum,
+                                           const std::vector<bool>& weights) {
+  const auto found = MatchConvolution(sum, weights);
+  if (!found) return std::nullopt;
+  const VendorProgram& p = found->program;
+  if (p.weights.dims.size() != 4 || p.weights.dims[2] != kWindow ||
+      p.weights.dims[3] != kWindow || p.groups != 1 || !AllAre(p.strides, 1) ||
+      !AllAre(p.dilations, 1) || p.source.strides[3] != 1) {
+    return std::nullopt;
+  }
+  const std::vector<int>& variables = found->result_variables;
+  if (variables[1] < 0 || variables[2] < 0 || variables[3] < 0 ||
+      (variables[0] < 0) != (p.source.dims[0] == 1)) {
+    return std::nullopt;
+  }
+  WindowedSum w;
+  w.source = sum.Load(found->source).number;
+  w.weights = sum.Load(found->weights).number;
+  w.images = p.source.dims[0];
+  w.channels = p.source.dims[1];
+  w.rows = p.weights.dims[0];
+  w.height = p.source.dims[2];
+  w.width = p.source.dims[3];
+  w.image_stride = p.source.strides[0];
+  w.channel_stride = p.source.strides[1];
+  w.line_stride = p.source.strides[2];
+  w.top = p.padding_low[0];
+  w.left = p.padding_low[1];
+  w.result_height = p.result.dims[2];
+  w.result_width = p.result.dims[3];
+  w.image_variable = variables[0];
+  w.row_variable = variables[1];
+  w.line_variable = variables[2];
+  w.column_variable = variables[3];
+  return w;
+}
+
+std::string WinogradName::ToString() const {
+  return StrCat(kPrefix, outputs, "/", threads);
+}
+
+std::optional<WinogradName> WinogradName::Parse(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  const size_t slash = name.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto outputs = ParseInt64(name.substr(0, slash));
+  const auto threads = ParseInt64(name.substr(slash + 1));
+  if (!outputs || (*outputs != 2 && *outputs != 4) || !threads ||
+      *threads < 1 || *threads > std::numeric_limits<int>::max()) {
+    return std::nullopt;
+  }
+  return WinogradName{static_cast<int>(*outputs), static_cast<int>(*threads)};
+}
+
+WinogradSchedule MakeWinogradSchedule(const WindowedSum& sum,
+                                      const WinogradName& name, Isa isa) {
+  const int outputs = name.outputs;
+  WinogradSchedule s;
+  s.threads = name.threads;
+  s.transform = WindowOfThree(outputs);
+  s.lanes = VectorBits(isa) / 32;
+  s.tile_lines = CeilDiv<int64_t>(sum.result_height, outputs);
+  s.tile_columns = CeilDiv<int64_t>(sum.result_width, outputs);
+  s.vectors =
+      CeilDiv<int64_t>(sum.images * s.tile_lines * s.tile_columns, s.lanes);
+  std::vector<int64_t> spans = {1};
+  for (int64_t vectors = 1; vectors <= kMostSpanVectors; ++vectors) {
+    spans.push_back(RoundUp<int64_t>(CeilDiv<int64_t>(s.vectors, vectors), 2));
+  }
+  std::optional<WinogradSchedule> best;
+  for (const int64_t n : spans) {
+    if (n > s.vectors) continue;
+    for (const int64_t splits : {1, 2, 4, 8}) {
+      if (splits > 1 && sum.rows / splits < kLeastSplitRows) continue;
+      WinogradSchedule cut = s;
+      Cut(sum, isa, n, splits, &cut);
+      if (!best || cut.seconds() < best->seconds()) {
+        best = cut;
+      }
+    }
+  }
+  best->memory_cycles =
+      static_cast<double>(best->weights_bytes(sum)) / kMemoryBytesPerCycle;
+  return *best;
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,95 @@
+// Winograd convolutions: which regions are, and the schedule of one.
+//
+// A region fits where its sum is a convolution of two dims with a window of
+// 3 x 3, no strides, dilations or groups, of f32, with weights that may be
+// packed. The results are cut into tiles of m x m, numbered through all images;
+// vectors run along tiles. The work is cut into spans of vectors by splits of
+// the result's channels. A unit, one of each, needs no other:
+//
+//   1. data     B^T d B of the span's tiles, for every channel, into scratch
+//   2. products of each point of the transform, [rows of a split] x [channels]
+//               by [channels] x [vectors of tiles], in register tiles
+//   3. results  A^T m A, and the region's epilogue on them
+//
+// 2 and 3 by chunks of rows, whose products stay in a core's cache. Splits
+// compute 1 again, and so are few. What is computed does not depend on how many
+// threads there are.
+#ifndef ENCORE_BACKENDS_CPU_WINOGRAD_SCHEDULE_H_
+#define ENCORE_BACKENDS_CPU_WINOGRAD_SCHEDULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/vendor/sum_region.h"
+#include "encore/backends/cpu/winograd/transform.h"
+
+namespace encore::backends::cpu {
+
+// The convolution that the sums of a region are.
+struct WindowedSum {
+  uint32_t source = 0, weights = 0;            // inputs of the region
+  int64_t images = 1, channels = 1, rows = 1;  // N, C, O
+  int64_t height = 1, width = 1;               // of the source
+  // Elements from image to image, channel to channel, line to line; 1 from
+  // column to column.
+  int64_t image_stride = 0, channel_stride = 0, line_stride = 0;
+  int64_t top = 0, left = 0;  // padding
+  int64_t result_height = 1, result_width = 1;
+  // Variables that run along N (-1: one image), O, and the dims of the result.
+  int image_variable = -1, row_variable = -1, line_variable = -1,
+      column_variable = -1;
+};
+
+struct WinogradSchedule {
+  WinogradTransform transform;
+  int lanes = 1;
+  int64_t tile_lines = 1, tile_columns = 1;  // tiles of an image
+  int64_t vectors = 1;                       // of all tiles
+  int64_t spans = 1;
+  int64_t span_vectors = 1;  // at most
+  int rows = 1;              // of a register tile
+  int tile_vectors = 1;      // of a register tile
+  int64_t groups = 1;        // register tiles of rows: packed weights
+  int64_t splits = 1;        // of the groups
+  int64_t chunk_groups = 1;  // at most, in a chunk
+  int64_t partitions = 1;
+  int threads = 1;  // that the work is cut for
+  // Estimates: of a unit on one core; of reading the weights from memory.
+  double unit_cycles = 0, memory_cycles = 0;
+
+  int64_t points() const {
+    return int64_t{transform.points()} * transform.points();
+  }
+  // Elements of the packed weights, [points][groups][channels][rows], from
+  // point to point, and bytes of them all.
+  int64_t weights_pitch(const WindowedSum& sum) const;
+  int64_t weights_bytes(const WindowedSum& sum) const;
+  // Estimates: of a launch, without its overhead; and of what the transformed
+  // weights cost a process that loads them.
+  double seconds() const;
+  double load_seconds(const WindowedSum& sum) const;
+};
+
+std::optional<WindowedSum> FindWindowedSum(const SumRegion& sum,
+                                           const std::vector<bool>& weights);
+
+// What a kernel is called: with tiles of `outputs` x `outputs`, cut for so many
+// threads, whatever runs it. What is computed does not depend on these.
+struct WinogradName {
+  int outputs = 2;
+  int threads = 1;
+
+  std::string ToString() const;  // "winograd4/2"
+  static std::optional<WinogradName> Parse(std::string_view name);
+};
+
+WinogradSchedule MakeWinogradSchedule(const WindowedSum& sum,
+                                      const WinogradName& name, Isa isa);
+
+}  // namespace encore::backends::cpu
+
+#endif  // ENCORE_BACKENDS_CPU_WINOGRAD_SCHEDULE_H_

@@ -1,0 +1,52 @@
+#include "encore/backends/cpu/winograd/unit.h"
+
+#include <numeric>
+
+#include "encore/ir/support/check.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+// The lanes of both, those of `a` first.
+Value Joined(IrBuilder& b, const Value& a, const Value& other) {
+  std::vector<int> lanes(size_t(a.lanes()) * 2);
+  std::iota(lanes.begin(), lanes.end(), 0);
+  return b.Shuffle(a, other, lanes);
+}
+
+}  // namespace
+
+Value WinogradSpan::Before(const WinogradCode& code) const {
+  IrBuilder& b = code.b;
+  const Value tiles = b.Sub(first_tile, b.Mul(first_line, code.s.tile_columns));
+  return b.Mul(tiles, code.s.transform.outputs);
+}
+
+TileLine LineOf(const WinogradCode& code, const Value& line) {
+  if (code.sum.images == 1) return {IrBuilder::I64(0), line};
+  const Value lines = IrBuilder::I64(code.s.tile_lines);
+  return {code.b.Binary("udiv", line, lines),
+          code.b.Binary("urem", line, lines)};
+}
+
+Value EveryLane(IrBuilder& b, const Value& wide, int first, int step,
+                int count) {
+  std::vector<int> lanes(count);
+  for (int i = 0; i < count; ++i) lanes[i] = first + i * step;
+  return b.Shuffle(wide, wide, lanes);
+}
+
+Value Interleaved(IrBuilder& b, const std::vector<Value>& vectors) {
+  const auto count = static_cast<int>(vectors.size());
+  ENCORE_CHECK(count == 2 || count == 4);
+  const int lanes = vectors[0].lanes();
+  std::vector<int> order(size_t(lanes) * count);
+  for (int i = 0; i < lanes * count; ++i) {
+    order[i] = i % count * lanes + i / count;
+  }
+  if (count == 2) return b.Shuffle(vectors[0], vectors[1], order);
+  return b.Shuffle(Joined(b, vectors[0], vectors[1]),
+                   Joined(b, vectors[2], vectors[3]), order);
+}
+
+}  // namespace encore::backends::cpu

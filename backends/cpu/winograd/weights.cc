@@ -1,0 +1,119 @@
+#include "encore/backends/cpu/winograd/weights.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/tile_emitter.h"
+#include "encore/backends/cpu/winograd/transform_emitter.h"
+#include "encore/ir/support/integers.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+constexpr int64_t kMostPartitions = 16;
+
+class WeightsGenerator {
+ public:
+  WeightsGenerator(const WindowedSum& sum, const WinogradSchedule& schedule)
+      : sum_(sum),
+        s_(schedule),
+        taps_(schedule.transform.window),
+        lanes_(static_cast<int>(
+            std::bit_ceil(static_cast<unsigned>(schedule.rows)))),
+        matrix_(MatrixG(schedule.transform)) {
+    const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
+    const auto load = [&](int64_t i) {
+      return b_.Load({Elem::kPtr, 1},
+                     b_.Gep(buffers, Elem::kPtr, IrBuilder::I64(i)), 8);
+    };
+    weights_ = load(0);
+    packed_ = load(1);
+  }
+
+  GeneratedKernel Generate(std::string_view name, int vector_bits) {
+    const int64_t partitions = std::min(s_.groups, kMostPartitions);
+    PartitionLoop(b_, s_.groups, partitions, [&](const Value& group) {
+      b_.Loop(IrBuilder::I64(0), IrBuilder::I64(sum_.channels), 1,
+              [&](const Value& channel) { EmitWindows(group, channel); });
+    });
+    return FinishKernel(b_, name, partitions, vector_bits);
+  }
+
+ private:
+  // Of all rows of the group, along lanes.
+  void EmitWindows(const Value& group, const Value& channel);
+  // The matrix by `x`, [taps][columns], along its first dim.
+  std::vector<Value> TransformColumns(const std::vector<Value>& x);
+
+  const WindowedSum& sum_;
+  const WinogradSchedule& s_;
+  const int taps_, lanes_;
+  const std::vector<double> matrix_;
+  IrBuilder b_;
+  Value weights_, packed_;
+};
+
+std::vector<Value> WeightsGenerator::TransformColumns(
+    const std::vector<Value>& x) {
+  const size_t columns = x.size() / taps_;
+  std::vector<Value> results(columns * s_.transform.points());
+  for (size_t column = 0; column < columns; ++column) {
+    std::vector<Value> taps;
+    for (int s = 0; s < taps_; ++s) taps.push_back(x[s * columns + column]);
+    const std::vector<Value> points = EmitProduct(b_, matrix_, taps);
+    // Transposed, so that the other dim is the first one next.
+    for (size_t p = 0; p < points.size(); ++p) {
+      results[column * points.size() + p] = points[p];
+    }
+  }
+  return results;
+}
+
+void WeightsGenerator::EmitWindows(const Value& group, const Value& channel) {
+  const IrType f32{Elem::kF32, lanes_};
+  const int64_t window = int64_t{taps_} * taps_;
+  const Value row = b_.Mul(group, s_.rows);
+  const Value steps = IrBuilder::Steps({Elem::kI64, lanes_}, 1);
+  const Value left = b_.Intrinsic(
+      "smin",
+      {b_.Sub(IrBuilder::I64(sum_.rows), row), IrBuilder::I64(s_.rows)});
+  const Value exists = b_.Compare("slt", steps, b_.Splat(left, lanes_));
+  const Value first =
+      b_.Mul(b_.Add(b_.Mul(row, sum_.channels), channel), window);
+  const Value at =
+      b_.Binary("add", b_.Splat(first, lanes_),
+                IrBuilder::Steps({Elem::kI64, lanes_}, sum_.channels * window));
+  std::vector<Value> taps;
+  for (int64_t i = 0; i < window; ++i) {
+    const Value pointers =
+        b_.Gep(b_.Gep(weights_, Elem::kF32, IrBuilder::I64(i)), Elem::kF32, at);
+    taps.push_back(b_.Convert(
+        "fpext", b_.Gather(f32, pointers, exists, IrBuilder::Zero(f32), 4),
+        Elem::kF64));
+  }
+  const std::vector<Value> points = TransformColumns(TransformColumns(taps));
+  const Value element =
+      b_.Mul(b_.Add(b_.Mul(group, sum_.channels), channel), s_.rows);
+  const int64_t pitch = s_.weights_pitch(sum_);
+  for (size_t p = 0; p < points.size(); ++p) {
+    const Value pointer =
+        b_.Gep(b_.Gep(packed_, Elem::kF32, element), Elem::kF32,
+               IrBuilder::I64(static_cast<int64_t>(p) * pitch));
+    b_.MaskedStore(b_.Convert("fptrunc", points[p], Elem::kF32), pointer,
+                   IrBuilder::PrefixMask(lanes_, s_.rows), 4);
+  }
+}
+
+}  // namespace
+
+GeneratedKernel GenerateWinogradWeights(const WindowedSum& sum,
+                                        const WinogradSchedule& schedule,
+                                        std::string_view name,
+                                        int vector_bits) {
+  return WeightsGenerator(sum, schedule).Generate(name, vector_bits);
+}
+
+}  // namespace encore::backends::cpu

@@ -1,0 +1,342 @@
+// Winograd convolutions against the bounds of conformance/bounds.h, against
+// exact sums, and where they are candidates.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "encore/backends/conformance/bounds.h"
+#include "encore/backends/conformance/fast_convolution.h"
+#include "encore/backends/conformance/kernel_run.h"
+#include "encore/backends/cpu/candidates.h"
+#include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/cpu/winograd/schedule.h"
+#include "encore/backends/cpu/winograd/transform.h"
+#include "encore/backends/region/build.h"
+#include "encore/backends/region/whole_region.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+const std::string kKernels[] = {WinogradName{2, 2}.ToString(),
+                                WinogradName{4, 2}.ToString()};
+
+// The outputs of a tile in one dim; 0 for other kernels.
+int OutputsOf(std::string_view kernel) {
+  const auto name = WinogradName::Parse(kernel);
+  return name ? name->outputs : 0;
+}
+
+struct Shape2D {
+  int64_t images = 1, channels = 1, rows = 1, height = 1, width = 1;
+  int64_t top = 1, left = 1, bottom = 1, right = 1;  // padding
+  std::string epilogue = "";  // of %c, f32 of the result's shape, into %y
+  std::string window = "3,3", strides = "1,1", dtype = "f32",
+              weights = "param ";
+
+  std::string ResultType() const {
+    return StrCat(dtype, "[", images, ",", rows, ",", height + top + bottom - 2,
+                  ",", width + left + right - 2, "]");
+  }
+  std::string ToText() const {
+    return StrCat(
+        "graph g(%x: ", dtype, "[", images, ",", channels, ",", height, ",",
+        width, "], %w: ", weights, dtype, "[", rows, ",", channels, ",", window,
+        "], %b: param ", dtype, "[", rows, "], %r: ", ResultType(), ") -> ",
+        ResultType(), " {\n  %c = convolution(%x, %w) {strides = [", strides,
+        "], padding_low = [", top, ",", left, "], padding_high = [", bottom,
+        ",", right,
+        "], lhs_dilation = [1,1], rhs_dilation = [1,1], feature_groups = 1}\n",
+        epilogue, "  return ", epilogue.empty() ? "%c" : "%y", "\n}");
+  }
+};
+
+std::string BiasAndResidual(const Shape2D& shape) {
+  const std::string type = shape.ResultType();
+  const std::string dims = type.substr(type.find('['));
+  return StrCat("  %d = broadcast(%b) {shape = ", dims,
+                ", axes = [1]}\n  %e = add(%c, %d)\n  %f = add(%e, %r)\n  %y = "
+                "abs(%f)\n");
+}
+
+// The region of a graph, with arguments for its inputs.
+struct Problem {
+  Graph graph;
+  std::vector<Literal> arguments;
+  BuiltRegion built;
+  KernelRequest request;
+  std::vector<Literal> inputs;
+
+  // Of random f32 data in [-1, 1).
+  explicit Problem(const std::string& text, uint64_t seed = 1)
+      : graph(ParsedGraph(text)), built(BuildWhole(graph)) {
+    std::mt19937_64 random(seed);
+    for (const Graph::Argument& argument : graph.arguments()) {
+      const TensorType& type = graph.type(argument.value);
+      Literal& literal =
+          arguments.emplace_back(type.dtype, type.shape.ConstantDims());
+      for (int64_t i = 0; i < literal.element_count(); ++i) {
+        literal.SetDouble(i, static_cast<double>(random() >> 40) * 0x1p-23 - 1);
+      }
+    }
+    request.region = &built.region;
+    for (const ValueId input : built.inputs) {
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        if (graph.arguments()[i].value != input) continue;
+        request.weights.push_back(graph.arguments()[i].is_parameter);
+        inputs.push_back(arguments[i]);
+      }
+    }
+  }
+  Problem(const Problem&) = delete;
+};
+
+std::vector<Candidate> CandidatesFor(const std::string& text,
+                                     Rewrites rewrites) {
+  const Problem problem(text);
+  CompileOptions options;
+  options.rewrites = rewrites;
+  options.cpu_kernels = CpuKernels::kGenerated;
+  options.threads = 2;
+  return CpuBackend()->Candidates(problem.request, options);
+}
+
+int WinogradCandidates(const std::string& text, Rewrites rewrites) {
+  const std::vector<Candidate> candidates = CandidatesFor(text, rewrites);
+  return static_cast<int>(
+      std::ranges::count_if(candidates, [](const Candidate& candidate) {
+        return OutputsOf(candidate.kernel) > 0;
+      }));
+}
+
+Literal Launch(const Problem& problem, std::string_view kernel) {
+  const CompileRequest request{problem.request,
+                               {std::string(kernel), 0, 0, {}, {}}};
+  auto results = RunKernel(*CpuBackend(), request, problem.inputs);
+  EXPECT_TRUE(results.ok()) << results.status();
+  return results.ok() ? (*results)[0] : Literal();
+}
+
+FastConvolution LossOf(int outputs) {
+  const WinogradTransform transform = WindowOfThree(outputs);
+  return {GrowthOf(transform), RoundingsOf(transform)};
+}
+
+void ExpectWithinBounds(const Shape2D& shape, uint64_t seed) {
+  SCOPED_TRACE(shape.ToText());
+  const Problem problem(shape.ToText(), seed);
+  for (const std::string& kernel : kKernels) {
+    SCOPED_TRACE(kernel);
+    const auto bounds = EvaluateBounds(problem.graph, problem.arguments,
+                                       LossOf(OutputsOf(kernel)));
+    ASSERT_TRUE(bounds.ok()) << bounds.status();
+    const auto difference = Difference(Launch(problem, kernel), (*bounds)[0]);
+    EXPECT_FALSE(difference.has_value()) << *difference;
+  }
+}
+
+TEST(Winograd, IsWithinItsBounds) {
+  uint64_t seed = 1;
+  for (Shape2D shape : {
+           Shape2D{1, 16, 32, 28, 28},
+           Shape2D{1, 64, 64, 56, 56},    // several spans
+           Shape2D{4, 32, 40, 7, 7},      // vectors of several images
+           Shape2D{1, 130, 200, 14, 14},  // several splits
+           Shape2D{2, 7, 13, 31, 17},     // nothing divides anything
+           Shape2D{1, 3, 65, 33, 70},     // lines of many vectors
+           Shape2D{1, 5, 3, 2, 200, 1, 1, 1, 1},
+           Shape2D{2, 9, 11, 23, 19, 0, 2, 1, 0},
+           Shape2D{3, 4, 6, 8, 9, 2, 0, 0, 2},
+       }) {
+    ExpectWithinBounds(shape, ++seed);
+    shape.epilogue = BiasAndResidual(shape);
+    ExpectWithinBounds(shape, ++seed);
+  }
+}
+
+TEST(Winograd, RandomShapesAreWithinBounds) {
+  std::mt19937_64 random(7);
+  const auto draw = [&random](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % (high - low + 1));
+  };
+  for (int i = 0; i < 24; ++i) {
+    Shape2D shape{draw(1, 3),  draw(1, 40), draw(2, 50),
+                  draw(4, 40), draw(4, 40), draw(0, 2),
+                  draw(0, 2),  draw(0, 2),  draw(0, 2)};
+    if (i % 2 == 1) shape.epilogue = BiasAndResidual(shape);
+    ExpectWithinBounds(shape, i);
+  }
+}
+
+// Root of the mean square, and the largest.
+struct Errors {
+  double rms = 0, largest = 0;
+};
+
+Errors ErrorsOf(const Literal& actual, const std::vector<double>& exact) {
+  Errors errors;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const double error =
+        std::abs(actual.AsDouble(static_cast<int64_t>(i)) - exact[i]);
+    errors.rms += error * error;
+    errors.largest = std::max(errors.largest, error);
+  }
+  errors.rms = std::sqrt(errors.rms / static_cast<double>(exact.size()));
+  return errors;
+}
+
+// The convolution of one image without padding in f64.
+std::vector<double> ExactSums(const Shape2D& shape, const Literal& x,
+                              const Literal& w) {
+  const int64_t h = shape.height - 2, v = shape.width - 2;
+  std::vector<double> sums(shape.rows * h * v);
+  for (int64_t o = 0; o < shape.rows; ++o) {
+    for (int64_t c = 0; c < shape.channels; ++c) {
+      for (int64_t t = 0; t < 9; ++t) {
+        const double tap = w.AsDouble((o * shape.channels + c) * 9 + t);
+        for (int64_t i = 0; i < h * v; ++i) {
+          const int64_t line = c * shape.height + i / v + t / 3;
+          sums[o * h * v + i] +=
+              tap * x.AsDouble(line * shape.width + i % v + t % 3);
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+TEST(Winograd, LosesLittleMoreThanSums) {
+  for (const int64_t channels : {16, 64, 256, 1024, 2048}) {
+    const Shape2D shape{1, channels, 8, 18, 18, 0, 0, 0, 0};
+    const Problem problem(shape.ToText(), channels);
+    const std::vector<double> exact =
+        ExactSums(shape, problem.arguments[0], problem.arguments[1]);
+    const Errors direct = ErrorsOf(Launch(problem, kTiles), exact);
+    for (const std::string& kernel : kKernels) {
+      const Errors fast = ErrorsOf(Launch(problem, kernel), exact);
+      const std::string what =
+          StrCat(kernel, ", ", channels, " channels: ", fast.rms / direct.rms,
+                 " of the rms, ", fast.largest / direct.largest,
+                 " of the largest error of the sums");
+      EXPECT_LE(fast.rms, 8 * direct.rms) << what;
+      EXPECT_LE(fast.largest, 16 * direct.largest) << what;
+      std::cout << what << "\n";
+    }
+  }
+}
+
+// Whatever the work is cut into.
+TEST(Winograd, HasTheSameBitsForAnyThreads) {
+  Shape2D shape{2, 40, 200, 30, 45};
+  shape.epilogue = BiasAndResidual(shape);
+  const Problem problem(shape.ToText());
+  for (const int outputs : {2, 4}) {
+    const Literal first = Launch(problem, WinogradName{outputs, 1}.ToString());
+    for (const int threads : {2, 3, 7, 64}) {
+      const std::string kernel = WinogradName{outputs, threads}.ToString();
+      EXPECT_TRUE(Launch(problem, kernel) == first) << kernel;
+    }
+  }
+}
+
+TEST(Winograd, NamesAreParsed) {
+  EXPECT_EQ(WinogradName::Parse("winograd4/12")->outputs, 4);
+  EXPECT_EQ(WinogradName::Parse("winograd4/12")->threads, 12);
+  for (const char* other : {"winograd3/2", "winograd4", "winograd4/0",
+                            "winograd4/99999999999", "tiles", "winograd/2"}) {
+    EXPECT_FALSE(WinogradName::Parse(other).has_value()) << other;
+  }
+}
+
+TEST(Winograd, IsForWhatMayBeReassociated) {
+  const std::string text = Shape2D{1, 64, 64, 56, 56}.ToText();
+  EXPECT_EQ(WinogradCandidates(text, Rewrites::kNone), 0);
+  EXPECT_EQ(WinogradCandidates(text, Rewrites::kExact), 0);
+  EXPECT_EQ(WinogradCandidates(text, Rewrites::kReassociate), 2);
+  EXPECT_EQ(WinogradCandidates(text, Rewrites::kFast), 2);
+}
+
+TEST(Winograd, IsForWindowsOfThreeWithWeights) {
+  const auto count = [](const Shape2D& shape) {
+    return WinogradCandidates(shape.ToText(), Rewrites::kFast);
+  };
+  const Shape2D shape{1, 64, 64, 57, 57, 0, 0, 0, 0};
+  EXPECT_EQ(count(shape), 2);
+  Shape2D other = shape;
+  other.weights = "";
+  EXPECT_EQ(count(other), 0);
+  other = shape;
+  other.dtype = "f64";
+  EXPECT_EQ(count(other), 0);
+  other = shape;
+  other.dtype = "f16";
+  EXPECT_EQ(count(other), 0);
+}
+
+TEST(Winograd, IsChosenWhereItPays) {
+  const auto first = [](const Shape2D& shape) {
+    return CandidatesFor(shape.ToText(), Rewrites::kReassociate)[0].kernel;
+  };
+  EXPECT_EQ(first({1, 64, 64, 56, 56}), kKernels[1]);
+  EXPECT_EQ(first({1, 128, 128, 28, 28}), kKernels[1]);
+  EXPECT_EQ(first({1, 256, 256, 14, 14}), kKernels[1]);
+  EXPECT_EQ(first({1, 512, 512, 28, 28}), kKernels[1]);
+  // Little to sum, little to do, and weights that are read for one tile.
+  EXPECT_EQ(OutputsOf(first({1, 3, 64, 224, 224})), 0);
+  EXPECT_EQ(OutputsOf(first({1, 16, 16, 4, 4})), 0);
+  EXPECT_EQ(OutputsOf(first({1, 1024, 1024, 3, 3})), 0);
+}
+
+// By its definition, of a filter and data with other matrices of one line.
+TEST(Winograd, TransformsAreThoseOfAConvolution) {
+  for (const int outputs : {2, 4}) {
+    const WinogradTransform t = WindowOfThree(outputs);
+    const int n = t.points(), r = t.window;
+    const std::vector<double> a = MatrixA(t), b = MatrixB(t), g = MatrixG(t);
+    for (int i = 0; i < outputs; ++i) {
+      for (int s = 0; s < r; ++s) {
+        for (int j = 0; j < n; ++j) {
+          double sum = 0;
+          for (int p = 0; p < n; ++p) {
+            sum += a[i * n + p] * g[p * r + s] * b[p * n + j];
+          }
+          EXPECT_NEAR(sum, j == i + s ? 1 : 0, 1e-14)
+              << "output " << i << ", tap " << s << ", input " << j;
+        }
+      }
+    }
+  }
+}
+
+// What is infinite makes NaN of a tile, of this image and no other.
+TEST(Winograd, InfinitiesStayInTheirTiles) {
+  const Shape2D shape{2, 8, 8, 16, 16};
+  Problem problem(shape.ToText());
+  problem.inputs[0].SetDouble(5 * 16 + 5, INFINITY);
+  for (const std::string& kernel : kKernels) {
+    const int64_t m = OutputsOf(kernel);
+    const Literal result = Launch(problem, kernel);
+    for (int64_t i = 0; i < result.element_count(); ++i) {
+      const int64_t y = i / 16 % 16, x = i % 16;
+      // Lines and columns of the tiles that read (5, 5), from -1 on.
+      const auto reads = [m](int64_t at) {
+        return at / m * m - 1 <= 5 && 5 <= at / m * m + m;
+      };
+      const bool may = i < result.element_count() / 2 && reads(y) && reads(x);
+      EXPECT_TRUE(may || std::isfinite(result.AsDouble(i))) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace encore::backends::cpu
