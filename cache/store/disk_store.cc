@@ -172,7 +172,7 @@ StatusOr<std::shared_ptr<DiskStore>> DiskStore::Open(Options options) {
 
 std::string DiskStore::PathOf(std::string_view kind, const Digest& key) const {
   const std::string hex = key.ToHex();
-  return StrCat(root_, "/", kind, "/", hex.substr(0, 2), "/", hex, kSuffix);
+  return StrCat(root_, "/", kind, "/", hex.substr(0, 1), "/", hex, kSuffix);
 }
 
 void DiskStore::LogOnce(std::string_view reason, std::string_view line) {
@@ -188,7 +188,7 @@ StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
   const std::string hex = key.ToHex();
   ENCORE_ASSIGN_OR_RETURN(const HeldFolder of_kind, held_.OpenFolder(kind));
   ENCORE_ASSIGN_OR_RETURN(const HeldFolder folder,
-                          of_kind.OpenFolder(hex.substr(0, 2)));
+                          of_kind.OpenFolder(hex.substr(0, 1)));
   ENCORE_ASSIGN_OR_RETURN(Descriptor file,
                           folder.OpenFile(StrCat(hex, kSuffix)));
   const std::string path = PathOf(kind, key);

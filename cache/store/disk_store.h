@@ -1,7 +1,7 @@
 // DiskStore: containers in a folder of the user's own, by kind and key.
 //
-//   FOLDER/v1/KIND/ab/abcdef….encore     entries
-//   FOLDER/v1/KIND/ab/abcdef….used       when one was last used (its time) and
+//   FOLDER/v1/KIND/a/abcdef….encore      entries
+//   FOLDER/v1/KIND/a/abcdef….used        when one was last used (its time) and
 //                                        how often (its size)
 //   FOLDER/v1/staging                    what is being written
 //   FOLDER/v1/locks, FOLDER/v1/bad       lock files, quarantined entries
