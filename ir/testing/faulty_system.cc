@@ -63,7 +63,7 @@ void FaultySystem::FailCall(uint64_t number, size_t which, bool lasting) {
   which_ = which;
   lasting_ = lasting;
   fired_ = false;
-  lasting_fault_.reset();
+  lasting_faults_.clear();
 }
 
 void FaultySystem::FailAll(SystemCall call, int fault) {
@@ -71,13 +71,13 @@ void FaultySystem::FailAll(SystemCall call, int fault) {
   calls_.clear();
   number_.reset();
   fired_ = false;
-  lasting_fault_ = {call, fault};
+  lasting_faults_[call] = fault;
 }
 
 void FaultySystem::Stop() {
   const std::lock_guard lock(mutex_);
   number_.reset();
-  lasting_fault_.reset();
+  lasting_faults_.clear();
   clock_offset_ns_ = 0;
   locks_lie_ = false;
 }
@@ -125,15 +125,16 @@ int FaultySystem::Before(SystemCall call) {
   const uint64_t number = calls_.size();
   calls_.push_back(call);
   int fault = 0;
-  if (lasting_fault_ && lasting_fault_->first == call) {
-    fault = lasting_fault_->second;
-    if (fault == EINTR) lasting_fault_.reset();
+  const auto lasting = lasting_faults_.find(call);
+  if (lasting != lasting_faults_.end()) {
+    fault = lasting->second;
+    if (fault == EINTR) lasting_faults_.erase(lasting);
   } else if (number_ == number) {
     const std::vector<int> faults = FaultsOf(call);
     if (which_ >= faults.size()) return 0;
     fault = faults[which_];
     // A call that is interrupted each time would never end.
-    if (lasting_ && fault != EINTR) lasting_fault_ = {call, fault};
+    if (lasting_ && fault != EINTR) lasting_faults_[call] = fault;
   }
   if (fault == 0) return 0;
   fired_ = true;

@@ -51,7 +51,8 @@ class FaultySystem final : public WatchedSystem {
   // every later one of its kind where `lasting`; nothing happens where its kind
   // has no such fault. Starts to count anew.
   void FailCall(uint64_t number, size_t which, bool lasting = false);
-  // Every call of the kind from now on; where it is interrupted, the first.
+  // Every call of the kind from now on, beside those of kinds that were said
+  // before; where it is interrupted, the first.
   void FailAll(SystemCall call, int fault);
   void Stop();
 
@@ -82,7 +83,7 @@ class FaultySystem final : public WatchedSystem {
   std::optional<uint64_t> number_;
   size_t which_ = 0;
   bool lasting_ = false, fired_ = false;
-  std::optional<std::pair<SystemCall, int>> lasting_fault_;
+  std::map<SystemCall, int> lasting_faults_;
   std::map<std::pair<SystemCall, int>, uint64_t> counts_;
   std::atomic<int64_t> clock_offset_ns_ = 0;
   std::atomic<bool> locks_lie_ = false;

@@ -116,14 +116,15 @@ class Parser {
         }
       }
     }
-    TextRule back = rule_;
+    TextRule back;
     if (rule_.terms[rule_.right[0].term].decomposition) {
       ENCORE_RETURN_IF_ERROR(CheckDecomposition(offset));
       rule_.decomposed = OpsOfDecomposition(rule_);
       if (both) {
         ENCORE_ASSIGN_OR_RETURN(back, RecognitionOf(rule_));
       }
-    } else {
+    } else if (both) {
+      back = rule_;
       std::swap(back.left, back.right);
     }
     back.name = StrCat(rule_.name, "_back");

@@ -204,7 +204,7 @@ class Instantiator {
     if (!draw || draw->operands.size() < term.operands.size()) {
       return std::nullopt;
     }
-    const auto t = RowDType(info, dtype);
+    const auto t = RowDType(term, info, dtype);
     if (!t) return std::nullopt;
     std::vector<Value> operands;
     for (size_t i = 0; i < term.operands.size(); ++i) {
@@ -223,8 +223,22 @@ class Instantiator {
     return results[0];
   }
 
+  // Of what is moved to be an operand of the term, where that is known.
+  std::optional<DType> KnownDType(const RuleTerm& term) const {
+    for (uint32_t operand : term.operands) {
+      const RuleTerm* moved = &rule_.terms[operand];
+      while (moved->variable.empty() && Info(moved->op).has(kMovement)) {
+        moved = &rule_.terms[moved->operands[0]];
+      }
+      const auto known = variables_.find(moved->variable);
+      if (known != variables_.end()) return known->second.dtype();
+    }
+    return std::nullopt;
+  }
+
   // The row's T where a result of `dtype` is wanted.
-  std::optional<DType> RowDType(const OpInfo& info, DType dtype) {
+  std::optional<DType> RowDType(const RuleTerm& term, const OpInfo& info,
+                                DType dtype) {
     const TypeSlot& slot = info.signature().results[0];
     DType t = dtype;
     if (slot.kind != TypeSlot::Kind::kT) {
@@ -232,6 +246,7 @@ class Instantiator {
         return std::nullopt;
       }
       t = info.dtypes[choices_.Below(static_cast<int64_t>(info.dtypes.size()))];
+      t = KnownDType(term).value_or(t);
     }
     return info.allows(t) && !IsString(t) ? std::optional(t) : std::nullopt;
   }
@@ -293,9 +308,14 @@ class Instantiator {
         return draws_.NewReduction(*operand, wanted.shape);
       }
     }
+    const auto repeated =
+        wanted.op == Op::kBroadcast ? ShapeOf(term.operands[0]) : std::nullopt;
     auto draw = draws_.New(wanted);
-    for (int i = 0; i < kDrawsOfGivenAttributes && given != nullptr; ++i) {
-      if (!draw || draw->attributes == *given) break;
+    for (int i = 0; i < kDrawsOfGivenAttributes; ++i) {
+      if (!draw || ((given == nullptr || draw->attributes == *given) &&
+                    (!repeated || draw->operands[0] == *repeated))) {
+        break;
+      }
       draw = draws_.New(wanted);
     }
     return draw;

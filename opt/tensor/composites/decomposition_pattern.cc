@@ -111,20 +111,18 @@ std::vector<Op> OpsOfDecomposition(const TextRule& rule) {
   if (const auto* values = std::get_if<Attributes>(&composite.attributes)) {
     attributes = *values;
   }
-  std::set<Op> ops;
-  // Narrow floats are computed in wide ones.
-  for (const DType dtype : {DType::kF32, DType::kF16}) {
-    GraphBuilder g;
-    std::vector<Value> operands;
-    for (size_t i = 0; i < composite.operands.size(); ++i) {
-      operands.push_back(g.Input(StrCat(i), {dtype, {2, 2}}));
-    }
-    const auto results = Decompose(g, composite.op, attributes, operands);
-    if (!results.ok()) continue;
-    const auto graph = g.Build({{"y", results->front()}});
-    if (!graph.ok()) continue;
-    for (const NodeId node : Nodes(*graph)) ops.insert(graph->op(node));
+  // Narrow floats are computed in wide ones, between casts.
+  GraphBuilder g;
+  std::vector<Value> operands;
+  for (size_t i = 0; i < composite.operands.size(); ++i) {
+    operands.push_back(g.Input(StrCat(i), {DType::kF16, {2, 2}}));
   }
+  const auto results = Decompose(g, composite.op, attributes, operands);
+  if (!results.ok()) return {};
+  const auto graph = g.Build({{"y", results->front()}});
+  if (!graph.ok()) return {};
+  std::set<Op> ops;
+  for (const NodeId node : Nodes(*graph)) ops.insert(graph->op(node));
   return {ops.begin(), ops.end()};
 }
 
