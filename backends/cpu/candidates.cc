@@ -74,10 +74,12 @@ bool HasVendor(const KernelRequest& request) {
   return match && VendorComputes(&*match);
 }
 
-void AddVendor(const KernelRequest& request, int threads,
-               std::vector<Candidate>* candidates) {
+// What a generated kernel takes by the table of efficiencies, where there is a
+// vendor's kernel to compare it with.
+std::optional<double> AddVendor(const KernelRequest& request, int threads,
+                                std::vector<Candidate>* candidates) {
   std::optional<VendorMatch> match = FindVendor(request);
-  if (!match) return;
+  if (!match) return std::nullopt;
   const Isa isa = HostCpu().isa;
   const auto seconds = [&](KernelFamily family) {
     return LaunchSeconds(family, isa, match->program, match->pack);
@@ -100,6 +102,7 @@ void AddVendor(const KernelRequest& request, int threads,
       VendorComputes(&*match);
   candidates->insert(first ? candidates->begin() : candidates->end(),
                      std::move(candidate));
+  return generated;
 }
 
 // Of the cheapest kernel that is generated without a rewrite.
@@ -113,24 +116,27 @@ double DirectSeconds(const std::vector<Candidate>& candidates) {
 }
 
 // Winograd's kernels where they are allowed. `planned`: DirectSeconds by cycles
-// alone, to which theirs are in proportion whatever the table of efficiencies
-// says.
+// alone, to which theirs are in proportion; `by_table`: what the table of
+// efficiencies has in its place, if it does.
 void AddWinograd(const KernelRequest& request, const CompileOptions& options,
-                 double planned, std::vector<Candidate>* candidates) {
+                 double planned, std::optional<double> by_table,
+                 std::vector<Candidate>* candidates) {
   if (options.rewrites < Rewrites::kReassociate) return;
   const std::optional<SumRegion> sum = SumRegion::Find(*request.region);
   if (!sum) return;
   const auto windows = FindWindowedSum(*sum, request.weights);
   if (!windows) return;
-  const double scale = DirectSeconds(*candidates) / planned;
-  const int threads = PlannedThreads(options);
+  const double direct = DirectSeconds(*candidates);
   for (const int outputs : {4, 2}) {
-    const WinogradName name{outputs, threads};
+    const WinogradName name{outputs, PlannedThreads(options)};
     const WinogradSchedule schedule =
         MakeWinogradSchedule(*windows, name, IsaOf(options));
+    const double share = schedule.seconds() / planned;
     Candidate candidate;
     candidate.kernel = name.ToString();
-    candidate.seconds = kLaunchSeconds + scale * schedule.seconds();
+    candidate.seconds =
+        kLaunchSeconds +
+        share * (share < 1 ? by_table.value_or(direct) : direct);
     candidate.load_seconds = schedule.load_seconds(*windows);
     const auto slower = [&](const Candidate& other) {
       return SecondsWithLoad(other) > SecondsWithLoad(candidate);
@@ -233,10 +239,11 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
   }
   std::vector<Candidate> candidates = Generated(request, *flat, options);
   const double planned = DirectSeconds(candidates);
+  std::optional<double> by_table;
   if (options.cpu_kernels == CpuKernels::kAuto && MayUseVendor(options)) {
-    AddVendor(request, PlannedThreads(options), &candidates);
+    by_table = AddVendor(request, PlannedThreads(options), &candidates);
   }
-  AddWinograd(request, options, planned, &candidates);
+  AddWinograd(request, options, planned, by_table, &candidates);
   const double memory = kLaunchSeconds + MemorySeconds(*request.region);
   for (Candidate& candidate : candidates) {
     candidate.seconds = std::max(candidate.seconds, memory);
