@@ -138,11 +138,24 @@ class Exhaustive {
     if (!rest.empty()) return false;
     for (const NodeId node : members) {
       const NodeList before = Before(members, node);
-      if (!before.empty() && !MayFuse(kernels_, before, {node}, source)) {
+      if (before.empty()) continue;
+      if (!MayFuse(kernels_, before, {node}, source)) return false;
+      // What is moved before a contraction is not stored by it.
+      if (IsMoveBeforeContraction(kernels_, before, {node}, source) &&
+          std::ranges::any_of(before,
+                              [&](NodeId n) { return IsRead(n, members); })) {
         return false;
       }
     }
     return true;
+  }
+  // Whether the result is an output, or read by others than `members`.
+  bool IsRead(NodeId node, const NodeList& members) const {
+    const ValueId value = graph_.result(node);
+    return kernels_.is_output(value) ||
+           std::ranges::any_of(kernels_.users(value), [&](NodeId user) {
+             return !Contains(members, user);
+           });
   }
   // What of `members` leads to `node`.
   NodeList Before(const NodeList& members, NodeId node) const {

@@ -218,7 +218,17 @@ class VariantFinder {
     if (!MayFuse(kernels_, again, group.nodes, source_)) return;
     if (!MayFailAt(again)) Add(Union(joined, again), group.outputs);
     const NodeList all = Union(joined, other.nodes);
-    if (all.size() <= kMostNodes) Add(all, kernels_.OutputsOf(all));
+    if (all.size() > kMostNodes) return;
+    const std::vector<ValueId> outputs = kernels_.OutputsOf(all);
+    // What is moved before a contraction is not stored by it.
+    const auto moved = [&](ValueId output) {
+      return Contains(again, graph_.producer(output));
+    };
+    if (IsMoveBeforeContraction(kernels_, again, group.nodes, source_) &&
+        std::ranges::any_of(outputs, moved)) {
+      return;
+    }
+    Add(all, outputs);
   }
 
   // The same seen from the group that is read.

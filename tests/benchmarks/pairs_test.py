@@ -88,8 +88,10 @@ class PairsTest(unittest.TestCase):
         busy = self.write('busy', b'#!/bin/sh\ni=0\nwhile [ $i -lt 300000 ]; do i=$((i+1)); done\nexec %s "$@"\n'
                           % TOOL.encode())
         os.chmod(busy, 0o700)
+        # On a busy machine the interval may stay too wide for a verdict, but not for what is far beyond the limit.
         status, table = run('cold', TOOL, busy, self.model)
-        self.assertEqual((status, table[2][-1]), (1, paired.EXCEEDED), table)
+        self.assertEqual(status, 1, table)
+        self.assertGreater(float(re.search(r'\((\S+) to', table[2][4]).group(1)), 1.5, table)
 
     def test_open_sizes_are_given(self):
         model = self.write('open.onnx', files.affine('N'))
