@@ -404,10 +404,8 @@ class Improver {
     return improved;
   }
 
-  static StatusOr<Graph> Rebuild(const Saturated& saturated,
-                                 const eg::DagProblem& dag,
-                                 const extract::Selection& selection,
-                                 Graph to) {
+  StatusOr<Graph> Rebuild(const Saturated& saturated, const eg::DagProblem& dag,
+                          const extract::Selection& selection, Graph to) const {
     std::vector<eg::NodeId> by_class(saturated.tensors.graph().node_limit());
     for (uint32_t c = 0; c < selection.size(); ++c) {
       if (selection[c] == extract::kNoNode) continue;
@@ -417,7 +415,10 @@ class Improver {
         [&](eg::ClassId c) {
           return by_class[saturated.tensors.graph().Find(c).value()];
         },
-        std::move(to), saturated.bodies);
+        std::move(to), saturated.bodies,
+        Allows(options_.level, RuleTag::kReassociating)
+            ? WeightArithmetic::kWide
+            : WeightArithmetic::kOwnType);
   }
 
   // Of whole graphs, by what becomes of them.

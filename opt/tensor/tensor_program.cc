@@ -159,17 +159,29 @@ class TensorProgram::Rebuilder {
         own_(program.OwnNumbers()),
         builder_(std::move(to)) {}
 
-  StatusOr<Graph> Run() && {
-    arguments_ = CopyArguments(builder_, graph_);
+  StatusOr<Graph> Run(WeightArithmetic weights) && {
     for (const NodeId node : Nodes(graph_)) {
       if (!program_.tuples_[node.value()].valid()) continue;
-      ENCORE_RETURN_IF_ERROR(Compute(program_.tuples_[node.value()], node));
+      ENCORE_RETURN_IF_ERROR(Arrange(program_.tuples_[node.value()], node));
+    }
+    std::vector<eg::ClassId> roots;
+    for (const Graph::Output& output : graph_.outputs()) {
+      roots.push_back(Find(program_.values_[output.value.value()]));
+      ENCORE_RETURN_IF_ERROR(
+          Arrange(roots.back(), graph_.producer(output.value)));
+    }
+    std::vector<ValueForms> forms(order_.size(), {.narrow = true});
+    if (weights == WeightArithmetic::kWide) {
+      forms = ChooseForms(tensors_, order_, roots);
+    }
+    arguments_ = CopyArguments(builder_, graph_);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const auto scope = builder_.Origin(graph_.origin(origins_[i]));
+      ENCORE_RETURN_IF_ERROR(Emit(order_[i], forms[i]));
     }
     std::vector<std::pair<std::string, Value>> outputs;
-    for (const Graph::Output& output : graph_.outputs()) {
-      const eg::ClassId c = Find(program_.values_[output.value.value()]);
-      ENCORE_RETURN_IF_ERROR(Compute(c, graph_.producer(output.value)));
-      outputs.emplace_back(output.name, values_.at(c));
+    for (size_t i = 0; i < roots.size(); ++i) {
+      outputs.emplace_back(graph_.outputs()[i].name, values_.at(roots[i]));
     }
     return builder_.Build(outputs);
   }
@@ -177,9 +189,9 @@ class TensorProgram::Rebuilder {
  private:
   eg::ClassId Find(eg::ClassId c) const { return tensors_.graph().Find(c); }
 
-  // A class and all that it needs. `user`: a node of the graph, whose origin
-  // nodes that rules made have.
-  Status Compute(eg::ClassId root, NodeId user) {
+  // Puts a class and all that it needs into the order. `user`: a node of the
+  // graph, whose origin nodes that rules made have.
+  Status Arrange(eg::ClassId root, NodeId user) {
     struct Frame {
       eg::ClassId c;
       NodeId user;
@@ -188,7 +200,7 @@ class TensorProgram::Rebuilder {
     std::vector<Frame> stack = {{Find(root), user}};
     while (!stack.empty()) {
       Frame& top = stack.back();
-      if (Done(top.c)) {
+      if (arranged_.contains(top.c)) {
         stack.pop_back();
         continue;
       }
@@ -197,9 +209,10 @@ class TensorProgram::Rebuilder {
       const uint32_t own = own_[node.value()];
       const NodeId origin = own == kNotOwn ? top.user : program_.made_of_[own];
       if (top.open) {
-        const eg::ClassId c = top.c;
+        arranged_.insert(top.c);
+        order_.push_back({top.c, node, own != kNotOwn});
+        origins_.push_back(origin);
         stack.pop_back();
-        ENCORE_RETURN_IF_ERROR(Emit(c, node, origin));
         continue;
       }
       if (!open_.insert(top.c).second) {
@@ -208,45 +221,52 @@ class TensorProgram::Rebuilder {
       top.open = true;
       const std::vector<eg::ClassId> operands = tensors_.operands(node);
       for (size_t i = operands.size(); i-- > 0;) {
-        if (!Done(operands[i])) stack.push_back({operands[i], origin});
+        if (!arranged_.contains(operands[i])) {
+          stack.push_back({operands[i], origin});
+        }
       }
     }
     return OkStatus();
   }
 
-  bool Done(eg::ClassId c) const {
-    return values_.contains(c) || anchors_.contains(c);
-  }
-
-  Status Emit(eg::ClassId c, eg::NodeId node, NodeId origin) {
+  Status Emit(const ChosenNode& chosen, const ValueForms& forms) {
+    const auto [c, node, is_own] = chosen;
     const TensorOp& op = tensors_.op(node);
     switch (op.kind) {
       case TensorOp::Kind::kArgument:
         values_[c] = arguments_[tensors_.number(node)];
-        return OkStatus();
+        break;
       case TensorOp::Kind::kPart: {
         const ValueId value(tensors_.number(node));
         values_[c] =
             anchors_.at(tensors_.operands(node)[0])[graph_.result_index(value)];
-        return OkStatus();
+        break;
       }
       case TensorOp::Kind::kAnchor:
-        return EmitAnchor(c, NodeId(tensors_.number(node)), Operands(node));
-      case TensorOp::Kind::kOp:
+        return EmitAnchor(c, NodeId(tensors_.number(node)),
+                          Operands(node, false));
+      case TensorOp::Kind::kOp: {
+        const auto results =
+            builder_.Node(op.op, Operands(node, forms.computed_wide),
+                          tensors_.attributes(node));
+        ENCORE_RETURN_IF_ERROR(builder_.status());
+        (forms.computed_wide ? wide_ : values_)[c] = results[0];
         break;
+      }
     }
-    const auto scope = builder_.Origin(graph_.origin(origin));
-    const auto results =
-        builder_.Node(op.op, Operands(node), tensors_.attributes(node));
-    ENCORE_RETURN_IF_ERROR(builder_.status());
-    values_[c] = results[0];
-    return OkStatus();
+    if (forms.computed_wide && forms.narrow) {
+      values_[c] = builder_.Cast(wide_.at(c), tensors_.type(c)->dtype);
+    } else if (forms.wide && !forms.computed_wide) {
+      wide_[c] = builder_.Cast(values_.at(c), kWideDType);
+    }
+    return builder_.status();
   }
 
-  std::vector<Value> Operands(eg::NodeId node) const {
+  std::vector<Value> Operands(eg::NodeId node, bool wide) const {
     std::vector<Value> operands;
     for (const eg::ClassId operand : tensors_.operands(node)) {
-      operands.push_back(values_.at(operand));
+      const auto it = wide ? wide_.find(operand) : wide_.end();
+      operands.push_back(it != wide_.end() ? it->second : values_.at(operand));
     }
     return operands;
   }
@@ -261,7 +281,6 @@ class TensorProgram::Rebuilder {
     last_anchor_ = node;
     ENCORE_ASSIGN_OR_RETURN(std::vector<Graph> bodies,
                             bodies_(node, builder_.graph()));
-    const auto scope = builder_.Origin(graph_.origin(node));
     anchors_[c] = builder_.Node(graph_.op(node), operands,
                                 graph_.attributes(node), std::move(bodies));
     return builder_.status();
@@ -273,18 +292,21 @@ class TensorProgram::Rebuilder {
   const std::function<eg::NodeId(eg::ClassId)>& choice_;
   const BodiesOf& bodies_;
   const std::vector<uint32_t> own_;
+  std::set<eg::ClassId> open_;  // whose operands are being arranged, or were
+  std::set<eg::ClassId> arranged_;
+  std::vector<ChosenNode> order_;
+  std::vector<NodeId> origins_;  // as order_
   GraphBuilder builder_;
   std::vector<Value> arguments_;
-  std::map<eg::ClassId, Value> values_;
+  std::map<eg::ClassId, Value> values_, wide_;
   std::map<eg::ClassId, std::vector<Value>> anchors_;
-  std::set<eg::ClassId> open_;  // whose operands are being computed, or were
   NodeId last_anchor_;
 };
 
 StatusOr<Graph> TensorProgram::Rebuild(
     const std::function<eg::NodeId(eg::ClassId)>& choice, Graph to,
-    const BodiesOf& bodies) const {
-  return Rebuilder(*this, choice, std::move(to), bodies).Run();
+    const BodiesOf& bodies, WeightArithmetic weights) const {
+  return Rebuilder(*this, choice, std::move(to), bodies).Run(weights);
 }
 
 }  // namespace encore::opt

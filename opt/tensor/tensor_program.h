@@ -20,6 +20,7 @@
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/core/ids.h"
 #include "encore/opt/tensor/tensor_egraph.h"
+#include "encore/opt/tensor/wide_weights.h"
 
 namespace encore::opt {
 
@@ -66,7 +67,8 @@ class TensorProgram {
   // would change their order, or a choice needs itself.
   StatusOr<Graph> Rebuild(
       const std::function<egraph::NodeId(egraph::ClassId)>& choice, Graph to,
-      const BodiesOf& bodies) const;
+      const BodiesOf& bodies,
+      WeightArithmetic weights = WeightArithmetic::kOwnType) const;
 
  private:
   class Rebuilder;
