@@ -29,6 +29,10 @@ class ArtifactStore {
                                                     std::string_view key) = 0;
   virtual void Put(std::string_view kind, std::string_view key,
                    std::span<const std::byte> bytes) = 0;
+  // The compile was cut short by the clock (CompileOptions::max_seconds): its
+  // compiled graph is not what its options give, and nobody keeps it. Artifacts
+  // are what their keys say all the same.
+  virtual void CutShort() {}
 };
 
 }  // namespace encore::backends

@@ -1,5 +1,6 @@
 #include "encore/backends/compile.h"
 
+#include <optional>
 #include <vector>
 
 #include "encore/backends/lowering/emit.h"
@@ -10,6 +11,7 @@
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/deadline.h"
 #include "encore/opt/tensor/user_rules.h"
 #include "encore/runtime/plan/assign_memory.h"
 #include "encore/runtime/plan/plan_verifier.h"
@@ -49,11 +51,17 @@ StatusOr<runtime::CompiledGraph> Compile(
   ENCORE_ASSIGN_OR_RETURN(const std::vector<opt::TextRule> user_rules,
                           opt::ParseUserRules(options.user_rules));
   pass_options.rewrite.user_rules = user_rules;
+  std::optional<opt::Deadline> deadline;
+  if (options.max_seconds > 0) deadline.emplace(options.max_seconds);
+  pass_options.rewrite.deadline = deadline ? &*deadline : nullptr;
   const GraphCosts costs(placement, options);
   pass_options.rewrite.costs = &costs;
   ENCORE_ASSIGN_OR_RETURN(
       const Graph lowered,
       opt::RunPasses(opt::PassesAfterKey(), read, pass_options, passes));
+  if (deadline && deadline->cut_short() && store != nullptr) {
+    store->CutShort();
+  }
   KernelTable table(placement, options, lowered.symbols());
   ENCORE_ASSIGN_OR_RETURN(const Scope scope,
                           MakeScope(lowered, {}, placement, options, &table));

@@ -15,7 +15,9 @@ namespace encore::backends {
 
 // Of a whole graph: the sum of its kernels, as greedy fusion cuts them and the
 // backends estimate them, row-major; those of the prepare plan spread over
-// kLaunchesPerLoad runs, bodies once. Of a node: by rates (RooflineCosts).
+// kLaunchesPerLoad runs, bodies once; and what of their results lives at once,
+// outputs and the prepare plan aside, of symbols as many as TypicalSizes says.
+// Of a node: by rates (RooflineCosts).
 //
 // `placement` outlives this. Thread-safe.
 class GraphCosts : public opt::Costs {
@@ -30,7 +32,7 @@ class GraphCosts : public opt::Costs {
     return roofline_.NodeSeconds(node);
   }
   // REQUIRES origins that are stencil numbers. Costs what fusion does.
-  std::optional<double> GraphSeconds(const Graph& graph) const override;
+  std::optional<opt::GraphCost> CostOf(const Graph& graph) const override;
   // The backend.
   uint64_t PlaceOf(std::string_view origin) const override;
 

@@ -35,6 +35,9 @@ struct Compiled {
   FoundIn found_in = FoundIn::kCompiled;
   // Of its code. Nothing that foreign code computed enters a store.
   CodeOrigin origin = CodeOrigin::kOwn;
+  // By the clock (CompileOptions::max_seconds): of no use to others who ask for
+  // this key.
+  bool cut_short = false;
 };
 using CompiledPtr = std::shared_ptr<const Compiled>;
 

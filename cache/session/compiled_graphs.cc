@@ -102,7 +102,7 @@ StatusOr<CompiledPtr> CompiledGraphs::GetOrCompile(
   const auto land = [&](void*) {
     {
       const std::lock_guard lock(mutex_);
-      if (result.ok()) ToMemory(request, *result);
+      if (result.ok() && !(*result)->cut_short) ToMemory(request, *result);
       flights_.erase(request.key);
     }
     flight->Land(result);
@@ -125,7 +125,7 @@ StatusOr<CompiledPtr> CompiledGraphs::GetOrCompileUnshared(
     if (found.compiled != nullptr) return found.compiled;
   }
   ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(request, &plan));
-  if (!found.keep) ToDisk(request, plan);
+  if (!found.keep && !plan.cut_short) ToDisk(request, plan);
   return compiled;
 }
 

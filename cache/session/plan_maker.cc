@@ -50,6 +50,12 @@ StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
                           CompileWith(request, request.options, &store));
   plan.measurements = store.table();
   plan.kernels = store.kernels();
+  plan.cut_short = store.cut_short();
+  if (plan.cut_short && options_->log) {
+    options_->log(StrCat("the search for a better graph ended after ",
+                         request.options.max_seconds,
+                         " s (--max-seconds): the compiled graph is not kept"));
+  }
   if (request.options.tune_seconds > 0 && options_->log) {
     options_->log(StrCat("tune: ", store.measured(), " kernels measured, ",
                          store.changed(), " of them changed, ",
@@ -63,6 +69,7 @@ StatusOr<MeasuredPlan> PlanMaker::CompileRecorded(
   RecordedStore store(measurements, /*store=*/nullptr);
   backends::CompileOptions options = request.options;
   options.tune_seconds = 0;
+  options.max_seconds = 0;
   ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
                           CompileWith(request, options, &store));
   plan.measurements = measurements;
@@ -120,7 +127,7 @@ CompiledPtr AsCompiled(const SessionRequest& request, const MeasuredPlan& plan,
                        FoundIn found_in, CodeOrigin origin) {
   return std::make_shared<const Compiled>(
       Compiled{request.key, request.ingredients, plan.measurements.Encode(),
-               std::move(executable), found_in, origin});
+               std::move(executable), found_in, origin, plan.cut_short});
 }
 
 }  // namespace encore::cache

@@ -28,6 +28,7 @@ struct MeasuredPlan {
   std::shared_ptr<const runtime::CompiledGraph> graph;
   MeasurementTable measurements;
   KernelCounts kernels = {};  // of its compile
+  bool cut_short = false;     // by the clock, so that it is not to be kept
 };
 
 // An entry, read and on its devices.

@@ -54,10 +54,12 @@ class TuningTest : public testing::Test {
             testing::UnitTest::GetInstance()->current_test_info()->name())) {}
 
   // A fresh session that tunes for so long; what it says goes to log_.
-  std::unique_ptr<Session> NewSession(double seconds, bool check = false) {
+  std::unique_ptr<Session> NewSession(double seconds, bool check = false,
+                                      double max_seconds = 0) {
     backends::CompileOptions compile;
     compile.threads = 2;
     compile.tune_seconds = seconds;
+    compile.max_seconds = max_seconds;
     SessionOptions options = StandardSessionOptions(compile, folder_);
     options.check = check;
     log_.clear();
@@ -134,6 +136,23 @@ TEST_F(TuningTest, TooLittleTimeLeavesTheEntry) {
   EXPECT_EQ(log_,
             "tune: 0 kernels measured, 0 of them changed, 1 left to measure\n");
   EXPECT_EQ(Table().gaps(), 1);
+}
+
+// Its key is that of what the search finds in all the time it needs.
+TEST_F(TuningTest, ASearchThatTheClockCutShortIsNotKept) {
+  auto session = NewSession(0, false, 1e-9);
+  Plan(*session);
+  EXPECT_NE(log_.find("--max-seconds"), std::string::npos) << log_;
+  EXPECT_TRUE(Entries("graph").empty());
+  Plan(*session);  // nor in the session
+  EXPECT_EQ(session->statistics().memory_hits, 0);
+
+  const std::string whole = Plan(*NewSession(0, false, 1e9));
+  EXPECT_EQ(log_, "");
+  EXPECT_EQ(Entries("graph").size(), 1u);
+  session = NewSession(0, false, 1e-9);
+  EXPECT_EQ(Plan(*session), whole);
+  EXPECT_EQ(session->statistics().disk_hits, 1);
 }
 
 // Weights that were prepared for one kernel are not given to another.

@@ -83,6 +83,16 @@ void RecordingStore::Put(std::string_view kind, std::string_view key,
   changed_ += measurement && backends::BestOf(*measurement) > 0;
 }
 
+void RecordingStore::CutShort() {
+  const std::lock_guard lock(mutex_);
+  cut_short_ = true;
+}
+
+bool RecordingStore::cut_short() const {
+  const std::lock_guard lock(mutex_);
+  return cut_short_;
+}
+
 MeasurementTable RecordingStore::table() const {
   const std::lock_guard lock(mutex_);
   return table_;

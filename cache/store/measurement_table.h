@@ -52,6 +52,8 @@ class RecordingStore : public backends::ArtifactStore {
   void Put(std::string_view kind, std::string_view key,
            std::span<const std::byte> bytes) override;
 
+  void CutShort() override;
+
   // What passed so far.
   MeasurementTable table() const;
   // How many measurements were put, and how many of them chose another kernel
@@ -61,12 +63,14 @@ class RecordingStore : public backends::ArtifactStore {
   // Kernels that were asked for: those that were put, since they were not there
   // or of no use, and the others.
   KernelCounts kernels() const;
+  bool cut_short() const;
 
  private:
   backends::ArtifactStore* const store_;
   mutable std::mutex mutex_;
   MeasurementTable table_;
   int64_t measured_ = 0, changed_ = 0, kernels_asked_ = 0, kernels_made_ = 0;
+  bool cut_short_ = false;
 };
 
 // An ArtifactStore with the measurements of `table` and no others. Thread-safe.

@@ -141,15 +141,20 @@ std::optional<double> RooflineCosts::NodeSeconds(const CostedNode& node) const {
 }
 
 std::optional<double> Costs::GraphSeconds(const Graph& graph) const {
+  const auto cost = CostOf(graph);
+  return cost ? std::optional(cost->seconds) : std::nullopt;
+}
+
+std::optional<GraphCost> Costs::CostOf(const Graph& graph) const {
   const std::vector<bool> live = LiveNodes(graph);
   const std::vector<bool> weights = WeightOnlyValues(graph);
   double total = 0;
   for (const NodeId node : Nodes(graph)) {
     if (!live[node.value()] || IsSource(graph.op(node))) continue;
     for (const Graph& body : graph.bodies(node)) {
-      const auto seconds = GraphSeconds(body);
-      if (!seconds) return std::nullopt;
-      total += *seconds;
+      const auto cost = CostOf(body);
+      if (!cost) return std::nullopt;
+      total += cost->seconds;
     }
     // What has other results is the same in all that is compared.
     if (graph.result_count(node) != 1 || !graph.bodies(node).empty() ||
@@ -171,10 +176,14 @@ std::optional<double> Costs::GraphSeconds(const Graph& graph) const {
     if (!seconds) return std::nullopt;
     total += *seconds;
   }
-  return total;
+  return GraphCost{.seconds = total};
 }
 
 uint64_t Costs::PlaceOf(std::string_view) const { return 0; }
+
+double TypicalBytes(const TensorType& type, std::span<const Symbol> symbols) {
+  return Bytes(type, TypicalSizes(symbols));
+}
 
 std::vector<bool> WeightOnlyValues(const Graph& graph) {
   std::vector<bool> weights(graph.value_count());

@@ -29,6 +29,14 @@ struct CostedNode {
   bool weight_only = false;
 };
 
+// Of a run of a whole graph.
+struct GraphCost {
+  double seconds = 0;
+  // The most bytes that values between its kernels take at once; 0 where that
+  // is not known.
+  double live_bytes = 0;
+};
+
 // Implementations are deterministic and thread-safe.
 class Costs {
  public:
@@ -38,13 +46,13 @@ class Costs {
   // likely to be fused with; nothing where no kernel computes it. At least 0.
   virtual std::optional<double> NodeSeconds(const CostedNode& node) const = 0;
 
-  // Seconds of a run of the whole graph; nothing where a part has no kernel.
-  // By default the sum over its live nodes, bodies counted once.
-  virtual std::optional<double> GraphSeconds(const Graph& graph) const;
+  // Nothing where a part has no kernel. By default the seconds of its live
+  // nodes, bodies counted once.
+  virtual std::optional<GraphCost> CostOf(const Graph& graph) const;
+  std::optional<double> GraphSeconds(const Graph& graph) const;
 
-  // Where a node of that origin is computed: what GraphSeconds says of two
-  // graphs that differ in origins alone is the same where their nodes' places
-  // are.
+  // Where a node of that origin is computed: what CostOf says of two graphs
+  // that differ in origins alone is the same where their nodes' places are.
   virtual uint64_t PlaceOf(std::string_view origin) const;
 };
 
@@ -77,6 +85,9 @@ class RooflineCosts : public Costs {
  private:
   Roofline machine_;
 };
+
+// Bytes of a tensor, symbols counted as above.
+double TypicalBytes(const TensorType& type, std::span<const Symbol> symbols);
 
 // By value: follows from parameters and constants, has constant sizes, cannot
 // fail.

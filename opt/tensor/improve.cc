@@ -11,15 +11,16 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/transform/rewrite.h"
 #include "encore/opt/egraph/core/egraph.h"
-#include "encore/opt/egraph/run/dag_cost.h"
 #include "encore/opt/egraph/run/runner.h"
-#include "encore/opt/extract/extract.h"
+#include "encore/opt/tensor/choose_graph.h"
 #include "encore/opt/tensor/coded/apply_coded_rules.h"
+#include "encore/opt/tensor/deadline.h"
 #include "encore/opt/tensor/parts/improve_parts.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/saturate.h"
 #include "encore/opt/tensor/tensor_egraph.h"
 #include "encore/opt/tensor/tensor_program.h"
+#include "encore/opt/tensor/wide_weights.h"
 
 namespace encore::opt {
 namespace {
@@ -27,106 +28,9 @@ namespace {
 namespace eg = ::encore::egraph;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A gain below this share is none: estimates are not that good. Sums over nodes
-// only say what is worth to be looked at as a whole.
-constexpr double kLeastGain = 0.005, kLeastGainOfNodes = 0.0005;
-constexpr double kMostWeightBytes = 1.1;
-// What a node that a rule made costs beside its seconds, so that of equals the
-// graph's own stay.
-constexpr double kPreference = 1e-12;
-
-// Whether rules' nodes that follow from weights only may be chosen.
-enum class NewWeights : uint8_t { kAllowed, kForbidden };
-
-// Seconds of a node of the e-graph; infinite for what must not be chosen.
-class NodeCosts {
- public:
-  NodeCosts(const TensorProgram& program, const TensorEGraph& tensors,
-            const Costs& costs, NewWeights weights = NewWeights::kAllowed)
-      : own_(program.OwnNumbers()),
-        tensors_(tensors),
-        costs_(costs),
-        weights_(weights) {}
-
-  double operator()(eg::NodeId node) const {
-    if (tensors_.op(node).kind != TensorOp::Kind::kOp) return 0;
-    const bool own = is_own(node);
-    if (!own && (IsComposite(node) || !HoldsForAllSizes(node))) {
-      return kInfinity;
-    }
-    const eg::ClassId c = tensors_.graph().class_of(node);
-    if (!own && weights_ == NewWeights::kForbidden &&
-        tensors_.fact(c).weight_only) {
-      return kInfinity;
-    }
-    const TensorType* const result = tensors_.type(c);
-    std::vector<const TensorType*> operands;
-    for (const eg::ClassId operand : tensors_.operands(node)) {
-      operands.push_back(tensors_.type(operand));
-    }
-    if (result == nullptr || std::ranges::count(operands, nullptr) > 0) {
-      return kInfinity;
-    }
-    const auto seconds =
-        costs_.NodeSeconds({.op = tensors_.op(node).op,
-                            .attributes = tensors_.attributes(node),
-                            .operands = operands,
-                            .result = *result,
-                            .symbols = tensors_.symbols(),
-                            .weight_only = tensors_.fact(c).weight_only});
-    if (own) return seconds.value_or(0);
-    return seconds ? *seconds + kPreference : kInfinity;
-  }
-
-  bool is_own(eg::NodeId node) const {
-    return number(node) != TensorProgram::kNotOwn;
-  }
-  // As TensorProgram::OwnNumbers.
-  uint32_t number(eg::NodeId node) const { return own_[node.value()]; }
-
- private:
-  // Only says what a class is: its decomposition has kernels.
-  bool IsComposite(eg::NodeId node) const {
-    return Info(tensors_.op(node).op).level == OpLevel::kComposite;
-  }
-  // Inference leaves nothing to the call.
-  bool HoldsForAllSizes(eg::NodeId node) const {
-    std::vector<Dim> open;
-    return tensors_.CheckTypes(node, &open).ok() && open.empty();
-  }
-
-  const std::vector<uint32_t> own_;
-  const TensorEGraph& tensors_;
-  const Costs& costs_;
-  const NewWeights weights_;
-};
-
-// The graph's own choice: of each class its first node, whose operands' classes
-// have earlier ones, so that there is no cycle.
-opt::extract::Selection OwnChoice(const eg::DagProblem& dag,
-                                  const NodeCosts& costs) {
-  const auto& problem = dag.problem;
-  opt::extract::Selection choice(problem.num_classes(), opt::extract::kNoNode);
-  std::vector<opt::extract::ClassIndex> work = problem.roots;
-  while (!work.empty()) {
-    const auto c = work.back();
-    work.pop_back();
-    if (choice[c] != opt::extract::kNoNode) continue;
-    uint32_t first = TensorProgram::kNotOwn;
-    for (uint32_t n = problem.class_start[c]; n < problem.class_start[c + 1];
-         ++n) {
-      const uint32_t number = costs.number(dag.node_of[n]);
-      if (number < first) {
-        first = number;
-        choice[c] = n;
-      }
-    }
-    if (choice[c] == opt::extract::kNoNode) return {};
-    const auto children = problem.children(choice[c]);
-    work.insert(work.end(), children.begin(), children.end());
-  }
-  return choice;
-}
+// What the values that live at once may grow by. A large graph has its parts
+// improved twice, each time by what its share of the graph's own allows.
+constexpr double kMoreLiveBytes = 0.05, kMoreLiveBytesOfParts = 0.025;
 
 class Improver {
  public:
@@ -170,6 +74,8 @@ class Improver {
       }
       return result;
     };
+    whole_ = &from;
+    whole_live_bytes_.reset();
     ENCORE_ASSIGN_OR_RETURN(
         std::optional<Improved> improved,
         parts_.Improve(from, bodies_of, improved_bodies, to));
@@ -222,6 +128,7 @@ class Improver {
     bool improved_bodies = false;
     // Parameters, by number, that something beside the graph reads as well.
     std::vector<bool> shared = {};
+    bool is_part = false;
   };
   struct Saturated {
     const Graph& from;
@@ -241,7 +148,7 @@ class Improver {
         options_.observer != nullptr && options_.observer->wants_reasons());
     const TensorProgram program(from, &tensors);
     Saturated saturated{from,   tensors, program,
-                        bodies, context, OwnCost(program, tensors)};
+                        bodies, context, OwnSeconds(program, tensors, costs_)};
     const bool changed = Saturate(&saturated);
     const bool watched = options_.observer != nullptr && !faulty_;
     if (changed || context.improved_bodies || watched) {
@@ -251,18 +158,6 @@ class Improver {
                     .own_choice = saturated.own_cost,
                     .best_choice = saturated.own_cost,
                     .bound = saturated.own_cost};
-  }
-
-  // Seconds of what is there before rules add to it.
-  double OwnCost(const TensorProgram& program,
-                 const TensorEGraph& tensors) const {
-    const NodeCosts costs(program, tensors, costs_);
-    double total = 0;
-    for (uint32_t node = 0; node < program.node_limit(); ++node) {
-      if (!tensors.graph().live(eg::NodeId(node))) continue;
-      total += costs(eg::NodeId(node));
-    }
-    return total;
   }
 
   // Whether rules found anything.
@@ -275,6 +170,11 @@ class Improver {
     const int fewest = rules_.size() > book_rules_ ? 1 : 2;
     if (program.free_nodes() < fewest || (rules_.empty() && coded_.empty()))
       return false;
+    Deadline* const deadline = options_.deadline;
+    if (deadline != nullptr && deadline->Passed()) {
+      if (report != nullptr) report->stop = eg::ToString(eg::StopReason::kTime);
+      return false;
+    }
     eg::EGraph& graph = tensors.graph();
     eg::RuleBook& book = saturated->book;
     const uint64_t version = graph.version();
@@ -291,6 +191,9 @@ class Improver {
     if (graph.version() != version) coded_.After(&tensors);
     Report(graph, saturation);
     const eg::StopReason stop = saturation.stop;
+    if (stop == eg::StopReason::kTime && deadline != nullptr) {
+      deadline->CutShort();
+    }
     if (stop == eg::StopReason::kFailed) return Fault(saturation.error);
     return graph.version() != version;
   }
@@ -303,16 +206,21 @@ class Improver {
     const size_t most = program.node_limit() +
                         limits.nodes_per_node * program.free_nodes() +
                         limits.more_nodes;
+    const double seconds = options_.deadline != nullptr
+                               ? options_.deadline->SecondsLeft()
+                               : std::numeric_limits<double>::infinity();
     const SaturationLimits own_limits{
         .nodes = most - std::min(most, graph.num_enodes()),
         .iterations = limits.iterations,
-        .matches = limits.matches};
+        .matches = limits.matches,
+        .seconds = seconds};
     const auto user_nodes = static_cast<size_t>(
         static_cast<double>(own_limits.nodes) * limits.user_nodes);
     return opt::Saturate(&graph, &saturated->book, own, own_limits, users,
                          {.nodes = user_nodes,
                           .iterations = limits.user_iterations,
-                          .matches = limits.matches});
+                          .matches = limits.matches,
+                          .seconds = seconds});
   }
 
   void Report(const eg::EGraph& graph, const Saturation& saturation) {
@@ -332,64 +240,46 @@ class Improver {
     return false;
   }
 
-  // What was chosen from, and what became of it.
-  struct Choice {
-    eg::DagProblem dag;
-    extract::Selection own;  // empty where there is none
-    extract::Result result = {};
-    std::optional<Graph> graph = std::nullopt;  // where it is better
-    bool too_many_weights = false;  // where these alone speak against it
-  };
-
-  StatusOr<Choice> MakeChoice(const Saturated& saturated, const Graph& to,
-                              NewWeights weights) const {
-    const TensorProgram& program = saturated.program;
-    const NodeCosts costs(program, saturated.tensors, costs_, weights);
-    Choice choice{
-        .dag = eg::MakeDagProblem(
-            saturated.tensors.graph(), program.Roots(),
-            [&](const eg::EGraph&, eg::NodeId node) { return costs(node); }),
-        .own = {}};
-    choice.own = OwnChoice(choice.dag, costs);
-    if (choice.own.empty()) return choice;
-    extract::Options options;
-    options.work = options_.limits.extraction_work;
-    options.start = choice.own;
-    ENCORE_ASSIGN_OR_RETURN(choice.result,
-                            extract::Extract(choice.dag.problem, options));
-    const extract::Result& result = choice.result;
-    if (!result.feasible ||
-        result.cost >= saturated.own_cost * (1 - kLeastGainOfNodes)) {
-      return choice;
+  // Whether values do not take too many bytes at once. A part may take as much
+  // more as the whole graph may.
+  bool Fits(const Context& context, const GraphCost& before,
+            const GraphCost& after) {
+    const double more = after.live_bytes - before.live_bytes;
+    if (!context.is_part) return more <= before.live_bytes * kMoreLiveBytes;
+    if (more <= before.live_bytes * kMoreLiveBytesOfParts) return true;
+    if (!whole_live_bytes_) {
+      const auto whole = costs_.CostOf(*whole_);
+      whole_live_bytes_ = whole ? whole->live_bytes : 0;
     }
-    auto graph = Rebuild(saturated, choice.dag, result.choice, to.NewBody(""));
-    if (!graph.ok() || !IsFaster(saturated.from, *graph)) return choice;
-    const std::vector<bool>& shared = saturated.context.shared;
-    choice.too_many_weights =
-        WeightBytes(*graph, shared) >
-        WeightBytes(saturated.from, shared) * kMostWeightBytes;
-    if (choice.too_many_weights) return choice;
-    graph->set_name(saturated.from.name());
-    choice.graph = *std::move(graph);
-    return choice;
+    return more <= *whole_live_bytes_ * kMoreLiveBytesOfParts;
   }
 
-  // The best choice as a graph, where it is better. Where only the weights that
-  // it makes are too many, the best one that makes none.
   StatusOr<Improved> Choose(const Saturated& saturated, Graph to) {
     const double before = saturated.own_cost;
     Improved improved{.graph = std::nullopt,
                       .own_choice = before,
                       .best_choice = before,
                       .bound = std::nullopt};
-    ENCORE_ASSIGN_OR_RETURN(Choice choice,
-                            MakeChoice(saturated, to, NewWeights::kAllowed));
+    const ChoiceRequest request{
+        .from = saturated.from,
+        .tensors = saturated.tensors,
+        .program = saturated.program,
+        .bodies = saturated.bodies,
+        .costs = costs_,
+        .own_seconds = saturated.own_cost,
+        .shared = saturated.context.shared,
+        .fits =
+            [&](const GraphCost& was, const GraphCost& is) {
+              return Fits(saturated.context, was, is);
+            },
+        .weights = Allows(options_.level, RuleTag::kReassociating)
+                       ? WeightArithmetic::kWide
+                       : WeightArithmetic::kOwnType,
+        .work = options_.limits.extraction_work,
+        .deadline = options_.deadline};
+    ENCORE_ASSIGN_OR_RETURN(Choice choice, ChooseGraph(request, to));
     if (choice.own.empty()) return improved;
-    improved.bound = choice.result.lower_bound;
-    if (choice.too_many_weights) {
-      ENCORE_ASSIGN_OR_RETURN(
-          choice, MakeChoice(saturated, to, NewWeights::kForbidden));
-    }
+    improved.bound = choice.bound;
     if (choice.result.feasible) improved.best_choice = choice.result.cost;
     improved.graph = std::move(choice.graph);
     if (options_.observer != nullptr) {
@@ -399,34 +289,9 @@ class Improver {
     }
     if (improved.graph || !saturated.context.improved_bodies) return improved;
     StatusOr<Graph> graph =
-        Rebuild(saturated, choice.dag, choice.own, std::move(to));
+        RebuildChoice(request, choice.dag, choice.own, std::move(to));
     if (graph.ok()) improved.graph = *std::move(graph);
     return improved;
-  }
-
-  StatusOr<Graph> Rebuild(const Saturated& saturated, const eg::DagProblem& dag,
-                          const extract::Selection& selection, Graph to) const {
-    std::vector<eg::NodeId> by_class(saturated.tensors.graph().node_limit());
-    for (uint32_t c = 0; c < selection.size(); ++c) {
-      if (selection[c] == extract::kNoNode) continue;
-      by_class[dag.class_of[c].value()] = dag.node_of[selection[c]];
-    }
-    return saturated.program.Rebuild(
-        [&](eg::ClassId c) {
-          return by_class[saturated.tensors.graph().Find(c).value()];
-        },
-        std::move(to), saturated.bodies,
-        Allows(options_.level, RuleTag::kReassociating)
-            ? WeightArithmetic::kWide
-            : WeightArithmetic::kOwnType);
-  }
-
-  // Of whole graphs, by what becomes of them.
-  bool IsFaster(const Graph& before, const Graph& after) const {
-    const auto old_seconds = costs_.GraphSeconds(before);
-    const auto new_seconds = costs_.GraphSeconds(after);
-    return old_seconds && new_seconds &&
-           *new_seconds <= *old_seconds * (1 - kLeastGain);
   }
 
   const ImproveOptions& options_;
@@ -438,12 +303,17 @@ class Improver {
   size_t book_rules_ = 0;
   std::vector<RuleCount> counts_;
   bool faulty_ = false;  // a rule was wrong
+  // Whose parts are being improved, and GraphCost::live_bytes of it, once
+  // somebody asked.
+  const Graph* whole_ = nullptr;
+  std::optional<double> whole_live_bytes_;
   const ImprovePart improve_part_ = [this](const Graph& part,
                                            const std::vector<bool>& shared) {
     const BodiesOf own = [&](NodeId node, const Graph& in) {
       return CopyBodies(part, node, in);
     };
-    return AsWhole(part, part.NewBody(""), own, {.shared = shared});
+    return AsWhole(part, part.NewBody(""), own,
+                   {.shared = shared, .is_part = true});
   };
   PartsImprover parts_{costs_, options_.limits.parts, improve_part_};
 };

@@ -21,6 +21,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/opt/tensor/costs.h"
+#include "encore/opt/tensor/deadline.h"
 #include "encore/opt/tensor/improve_observer.h"
 #include "encore/opt/tensor/parts/improve_parts.h"
 #include "encore/opt/tensor/rule_compiler.h"
@@ -33,7 +34,7 @@ namespace encore::opt {
 enum class RewriteLevel : uint8_t { kNone, kExact, kReassociate, kFast };
 bool Allows(RewriteLevel level, RuleTag tag);
 
-// Work, never time, so that results do not depend on the machine.
+// Work, not time, so that results do not depend on the machine.
 struct ImproveLimits {
   // Nodes of the e-graph for each of the graph, and beside these.
   size_t nodes_per_node = 8;
@@ -90,6 +91,9 @@ struct ImproveOptions {
   // call.
   std::span<const TextRule> user_rules;
   ImproveReport* report = nullptr;  // may be null
+  // Ends the search as well, where it is not null: what is not done by then
+  // stays as it is, and `deadline` says so.
+  Deadline* deadline = nullptr;
   // Is shown every e-graph, also where no rule found anything; may be null.
   ImproveObserver* observer = nullptr;
 };

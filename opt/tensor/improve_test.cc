@@ -2,8 +2,12 @@
 // are the same every time.
 #include "encore/opt/tensor/improve.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
@@ -11,6 +15,7 @@
 #include "encore/ir/text/printer.h"
 #include "encore/ir/transform/decompose.h"
 #include "encore/opt/tensor/costs.h"
+#include "encore/opt/tensor/deadline.h"
 #include "encore/opt/tensor/testing/improve_and_check.h"
 #include "encore/opt/tensor/testing/rewritten_graphs.h"
 #include "gtest/gtest.h"
@@ -196,6 +201,55 @@ graph g(%a: f32[64,64], %b: f32[64,64], %x: f32[64,64]) -> f32[64,64] {
   EXPECT_EQ(text.find("dot_general("), text.rfind("dot_general(")) << text;
 }
 
+// Whatever does not follow from weights is in memory to the end.
+class CostsWithMemory : public RooflineCosts {
+ public:
+  std::optional<GraphCost> CostOf(const Graph& graph) const override {
+    auto cost = RooflineCosts::CostOf(graph);
+    const std::vector<bool> weights = WeightOnlyValues(graph);
+    for (uint32_t v = 0; cost && v < graph.value_count(); ++v) {
+      if (weights[v]) continue;
+      cost->live_bytes += TypicalBytes(graph.type(ValueId(v)), graph.symbols());
+    }
+    return cost;
+  }
+};
+
+// The four products as one need it beside its parts; that alone is left, and
+// what else there is to gain is gained.
+TEST(ImproveTest, WhatTakesMoreMemoryIsNotTaken) {
+  const Graph graph = ParsedGraph(R"(
+graph cell(%x: f32[64,2], %"0": param f32[64,64], %"1": param f32[64,64], %"2": param f32[64,64], %"3": param f32[64,64], %h: f32[16,8]) -> (f32[64,2], f32[64,2], f32[64,2], f32[64,2], f32[16,8]) {
+  %a = dot_general(%"0", %x) {contract = [1]x[0]}
+  %b = dot_general(%"1", %x) {contract = [1]x[0]}
+  %c = dot_general(%"2", %x) {contract = [1]x[0]}
+  %d = dot_general(%"3", %x) {contract = [1]x[0]}
+  %4 = transpose(%h) {permutation = [1,0]}
+  %5 = tanh(%4)
+  %6 = transpose(%5) {permutation = [1,0]}
+  return %a, %b, %c, %d, %6
+}
+)");
+  const auto products = [](const std::string& text) {
+    int count = 0;
+    for (size_t at = text.find("dot_general("); at != std::string::npos;
+         at = text.find("dot_general(", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(products(Improved(graph)), 1);
+  const CostsWithMemory costs;
+  ImproveOptions options;
+  options.level = RewriteLevel::kReassociate;
+  options.costs = &costs;
+  const auto improved = Improve(graph, options);
+  ASSERT_TRUE(improved.ok() && improved->has_value()) << improved.status();
+  const std::string text = Print(**improved);
+  EXPECT_EQ(products(text), 4) << text;
+  EXPECT_EQ(text.find("transpose("), std::string::npos) << text;
+}
+
 std::string ChainOfProducts(int count) {
   std::string text = "graph g(%x: f32[8,8]";
   for (int i = 0; i < count; ++i) StrAppend(&text, ", %w", i, ": f32[8,8]");
@@ -207,6 +261,28 @@ std::string ChainOfProducts(int count) {
   }
   StrAppend(&text, "  return %", count - 1, " as y\n}\n");
   return text;
+}
+
+TEST(ImproveTest, TheClockEndsTheSearchAndSaysSo) {
+  const Graph graph = ParsedGraph(ChainOfProducts(12));
+  const std::string whole = Improved(graph);
+  for (const double seconds : {0.0, 1e9}) {
+    Deadline deadline(seconds);
+    ImproveReport report;
+    ImproveOptions options;
+    options.level = RewriteLevel::kReassociate;
+    options.report = &report;
+    options.deadline = &deadline;
+    const auto improved = Improve(graph, options);
+    ASSERT_TRUE(improved.ok()) << improved.status();
+    EXPECT_EQ(deadline.cut_short(), seconds == 0);
+    if (seconds == 0) {
+      EXPECT_FALSE(improved->has_value());
+      EXPECT_EQ(report.stop, "time");
+    } else {
+      EXPECT_EQ(improved->has_value() ? Print(**improved) : "", whole);
+    }
+  }
 }
 
 TEST(ImproveTest, LimitsEndWhatWouldNotEnd) {

@@ -18,7 +18,9 @@ class RuleSet {
   RuleSet(eg::EGraph* graph, eg::RuleBook* book,
           std::span<const eg::RuleId> rules, const SaturationLimits& limits)
       : graph_(*graph),
-        runner_(graph, book, {.max_iterations = limits.iterations}),
+        runner_(graph, book,
+                {.max_seconds = limits.seconds,
+                 .max_iterations = limits.iterations}),
         matches_(limits.matches),
         rules_(rules),
         nodes_(limits.nodes) {}

@@ -4,6 +4,7 @@
 #define ENCORE_OPT_TENSOR_SATURATE_H_
 
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "encore/ir/support/status.h"
@@ -19,6 +20,7 @@ struct SaturationLimits {
   size_t iterations = 0;  // of a turn
   // Matches of a rule in an iteration before it is held back for a while.
   size_t matches = 0;
+  double seconds = std::numeric_limits<double>::infinity();  // of both sets
 };
 
 struct Saturation {

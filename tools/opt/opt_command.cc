@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "encore/ir/text/printer.h"
 #include "encore/opt/passes/pipeline.h"
 #include "encore/opt/tensor/coded/coded_rules.h"
+#include "encore/opt/tensor/deadline.h"
 #include "encore/opt/tensor/egraph_dump.h"
 #include "encore/opt/tensor/explain/explanation.h"
 #include "encore/opt/tensor/improve.h"
@@ -49,6 +51,7 @@ struct Flags {
   std::string rewrites =
       std::string(backends::Name(backends::CompileOptions().rewrites));
   std::string rules, rules_file;
+  double max_seconds = 0;
   std::vector<opt::TextRule> user_rules;
   bool list = false, list_rules = false, explain = false, check = false;
   ImportOptions import;
@@ -87,6 +90,11 @@ void AddFlags(CLI::App& app, Flags* flags) {
                  "reassociate or fast")
       ->check(
           CLI::IsMember(std::vector<std::string>(levels.begin(), levels.end())))
+      ->capture_default_str();
+  app.add_option("--max-seconds", flags->max_seconds,
+                 "seconds that the pass rewrite may take beside its limits on "
+                 "work, 0 for any; the table says `time` where it took them")
+      ->check(NonNegativeNumber())
       ->capture_default_str();
   app.add_option("--rules", flags->rules,
                  "of these rules those whose whole name the regular expression "
@@ -390,6 +398,9 @@ Status Optimize(Flags& flags) {
   ENCORE_ASSIGN_OR_RETURN(opt::PassOptions options,
                           OptionsOf(flags, model.graph));
   options.rewrite = rewrite;
+  std::optional<opt::Deadline> deadline;
+  if (flags.max_seconds > 0) deadline.emplace(flags.max_seconds);
+  options.rewrite.deadline = deadline ? &*deadline : nullptr;
   ENCORE_ASSIGN_OR_RETURN(const Graph graph,
                           Run(passes, model.graph, options, watchers, flags));
   const auto written = Clock::now();

@@ -1,0 +1,240 @@
+#include "encore/opt/tensor/choose_graph.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "encore/ir/ops/op.h"
+#include "encore/ir/support/status_macros.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/shape.h"
+#include "encore/opt/egraph/core/egraph.h"
+#include "encore/opt/egraph/core/ids.h"
+
+namespace encore::opt {
+namespace {
+
+namespace eg = ::encore::egraph;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// A gain below this share is none: estimates are not that good. Sums over nodes
+// only say what is worth to be looked at as a whole.
+constexpr double kLeastGain = 0.005, kLeastGainOfNodes = 0.0005;
+constexpr double kMostWeightBytes = 1.1;
+// What a node that a rule made costs beside its seconds, so that of equals the
+// graph's own stay.
+constexpr double kPreference = 1e-12;
+
+// Nodes of rules that must not be chosen.
+struct Forbidden {
+  bool weights = false;            // what follows from weights only
+  double larger_than = kInfinity;  // bytes; other values
+};
+
+// What alone speaks against a choice that is faster.
+enum class Objection : uint8_t { kNone, kWeights, kMemory };
+
+// Seconds of a node of the e-graph; infinite for what must not be chosen.
+class NodeCosts {
+ public:
+  NodeCosts(const TensorProgram& program, const TensorEGraph& tensors,
+            const Costs& costs, const Forbidden& forbidden = {})
+      : own_(program.OwnNumbers()),
+        tensors_(tensors),
+        costs_(costs),
+        forbidden_(forbidden) {}
+
+  double operator()(eg::NodeId node) const {
+    if (tensors_.op(node).kind != TensorOp::Kind::kOp) return 0;
+    const bool own = is_own(node);
+    if (!own && (IsComposite(node) || !HoldsForAllSizes(node))) {
+      return kInfinity;
+    }
+    const eg::ClassId c = tensors_.graph().class_of(node);
+    const TensorType* const result = tensors_.type(c);
+    std::vector<const TensorType*> operands;
+    for (const eg::ClassId operand : tensors_.operands(node)) {
+      operands.push_back(tensors_.type(operand));
+    }
+    if (result == nullptr || std::ranges::count(operands, nullptr) > 0 ||
+        (!own && IsForbidden(c, *result))) {
+      return kInfinity;
+    }
+    const auto seconds =
+        costs_.NodeSeconds({.op = tensors_.op(node).op,
+                            .attributes = tensors_.attributes(node),
+                            .operands = operands,
+                            .result = *result,
+                            .symbols = tensors_.symbols(),
+                            .weight_only = tensors_.fact(c).weight_only});
+    if (own) return seconds.value_or(0);
+    return seconds ? *seconds + kPreference : kInfinity;
+  }
+
+  bool is_own(eg::NodeId node) const {
+    return number(node) != TensorProgram::kNotOwn;
+  }
+  // As TensorProgram::OwnNumbers.
+  uint32_t number(eg::NodeId node) const { return own_[node.value()]; }
+
+ private:
+  // Only says what a class is: its decomposition has kernels.
+  bool IsComposite(eg::NodeId node) const {
+    return Info(tensors_.op(node).op).level == OpLevel::kComposite;
+  }
+  bool IsForbidden(eg::ClassId c, const TensorType& type) const {
+    return tensors_.fact(c).weight_only
+               ? forbidden_.weights
+               : TypicalBytes(type, tensors_.symbols()) >
+                     forbidden_.larger_than;
+  }
+  // Inference leaves nothing to the call.
+  bool HoldsForAllSizes(eg::NodeId node) const {
+    std::vector<Dim> open;
+    return tensors_.CheckTypes(node, &open).ok() && open.empty();
+  }
+
+  const std::vector<uint32_t> own_;
+  const TensorEGraph& tensors_;
+  const Costs& costs_;
+  const Forbidden forbidden_;
+};
+
+// The graph's own choice: of each class its first node, whose operands' classes
+// have earlier ones, so that there is no cycle.
+extract::Selection OwnChoice(const eg::DagProblem& dag,
+                             const NodeCosts& costs) {
+  const auto& problem = dag.problem;
+  extract::Selection choice(problem.num_classes(), extract::kNoNode);
+  std::vector<extract::ClassIndex> work = problem.roots;
+  while (!work.empty()) {
+    const auto c = work.back();
+    work.pop_back();
+    if (choice[c] != extract::kNoNode) continue;
+    uint32_t first = TensorProgram::kNotOwn;
+    for (uint32_t n = problem.class_start[c]; n < problem.class_start[c + 1];
+         ++n) {
+      const uint32_t number = costs.number(dag.node_of[n]);
+      if (number < first) {
+        first = number;
+        choice[c] = n;
+      }
+    }
+    if (choice[c] == extract::kNoNode) return {};
+    const auto children = problem.children(choice[c]);
+    work.insert(work.end(), children.begin(), children.end());
+  }
+  return choice;
+}
+
+// The largest value of the graph that is none of weights.
+double LargestValue(const Graph& graph) {
+  const std::vector<bool> weights = WeightOnlyValues(graph);
+  double most = 0;
+  for (uint32_t v = 0; v < graph.value_count(); ++v) {
+    if (weights[v]) continue;
+    most =
+        std::max(most, TypicalBytes(graph.type(ValueId(v)), graph.symbols()));
+  }
+  return most;
+}
+
+// The graph of the choice's result where it is taken; else what keeps it.
+StatusOr<Objection> Take(const ChoiceRequest& request, Graph to,
+                         Choice* choice) {
+  const extract::Result& result = choice->result;
+  if (!result.feasible ||
+      result.cost >= request.own_seconds * (1 - kLeastGainOfNodes)) {
+    return Objection::kNone;
+  }
+  auto graph =
+      RebuildChoice(request, choice->dag, result.choice, std::move(to));
+  if (!graph.ok()) return Objection::kNone;
+  const auto before = request.costs.CostOf(request.from);
+  const auto after = request.costs.CostOf(*graph);
+  if (!before || !after ||
+      after->seconds > before->seconds * (1 - kLeastGain)) {
+    return Objection::kNone;
+  }
+  if (WeightBytes(*graph, request.shared) >
+      WeightBytes(request.from, request.shared) * kMostWeightBytes) {
+    return Objection::kWeights;
+  }
+  if (!request.fits(*before, *after)) return Objection::kMemory;
+  graph->set_name(request.from.name());
+  choice->graph = *std::move(graph);
+  return Objection::kNone;
+}
+
+StatusOr<Choice> Extract(const ChoiceRequest& request,
+                         const Forbidden& forbidden) {
+  const NodeCosts costs(request.program, request.tensors, request.costs,
+                        forbidden);
+  Choice choice{
+      .dag = eg::MakeDagProblem(
+          request.tensors.graph(), request.program.Roots(),
+          [&](const eg::EGraph&, eg::NodeId node) { return costs(node); }),
+      .own = {}};
+  choice.own = OwnChoice(choice.dag, costs);
+  if (choice.own.empty()) return choice;
+  extract::Options options;
+  const bool late = request.deadline != nullptr && request.deadline->Passed();
+  options.work = late ? 0 : request.work;
+  options.start = choice.own;
+  ENCORE_ASSIGN_OR_RETURN(choice.result,
+                          extract::Extract(choice.dag.problem, options));
+  return choice;
+}
+
+}  // namespace
+
+double OwnSeconds(const TensorProgram& program, const TensorEGraph& tensors,
+                  const Costs& costs) {
+  const NodeCosts node_costs(program, tensors, costs);
+  double total = 0;
+  for (uint32_t node = 0; node < program.node_limit(); ++node) {
+    if (!tensors.graph().live(eg::NodeId(node))) continue;
+    total += node_costs(eg::NodeId(node));
+  }
+  return total;
+}
+
+StatusOr<Choice> ChooseGraph(const ChoiceRequest& request, const Graph& to) {
+  Forbidden forbidden;
+  std::optional<double> bound;
+  while (true) {
+    ENCORE_ASSIGN_OR_RETURN(Choice choice, Extract(request, forbidden));
+    if (choice.own.empty()) return choice;
+    // With less to choose from, no choice is below what none was before.
+    if (!bound) bound = choice.result.lower_bound;
+    choice.bound = bound;
+    ENCORE_ASSIGN_OR_RETURN(const Objection objection,
+                            Take(request, to.NewBody(""), &choice));
+    // Each forbids once.
+    if (objection == Objection::kWeights && !forbidden.weights) {
+      forbidden.weights = true;
+    } else if (objection == Objection::kMemory &&
+               forbidden.larger_than == kInfinity) {
+      forbidden.larger_than = LargestValue(request.from);
+    } else {
+      return choice;
+    }
+  }
+}
+
+StatusOr<Graph> RebuildChoice(const ChoiceRequest& request,
+                              const eg::DagProblem& dag,
+                              const extract::Selection& selection, Graph to) {
+  const eg::EGraph& egraph = request.tensors.graph();
+  std::vector<eg::NodeId> by_class(egraph.node_limit());
+  for (uint32_t c = 0; c < selection.size(); ++c) {
+    if (selection[c] == extract::kNoNode) continue;
+    by_class[dag.class_of[c].value()] = dag.node_of[selection[c]];
+  }
+  return request.program.Rebuild(
+      [&](eg::ClassId c) { return by_class[egraph.Find(c).value()]; },
+      std::move(to), request.bodies, request.weights);
+}
+
+}  // namespace encore::opt
