@@ -77,7 +77,7 @@ class ClassValues {
 };
 
 struct Counts {
-  int classes = 0, splats = 0, weights = 0, compared = 0;
+  int classes = 0, splats = 0, ranges = 0, weights = 0, compared = 0;
 };
 
 void Saturate(TensorEGraph* tensors) {
@@ -158,6 +158,14 @@ void CheckFacts(uint64_t seed, Counts* counts) {
         EXPECT_TRUE(SameBits(value.AsDouble(i), splat->AsDouble(0)));
       }
     }
+    if (const auto& range = tensors.fact(c).range) {
+      const auto all = RangeOf(type->dtype);
+      counts->ranges += all && !(*range == *all);
+      for (int64_t i = 0; i < value.element_count(); ++i) {
+        EXPECT_GE(value.AsInt(i), range->lower);
+        EXPECT_LE(value.AsInt(i), range->upper);
+      }
+    }
     const auto other = other_values.values().find(c);
     if (tensors.fact(c).weight_only && other != other_values.values().end()) {
       ++counts->weights;
@@ -174,6 +182,7 @@ TEST(FactsTest, HoldOfEveryNodeOfRandomGraphs) {
   }
   EXPECT_GE(counts.classes, 3000);
   EXPECT_GE(counts.splats, 10);
+  EXPECT_GE(counts.ranges, 10);
   EXPECT_GE(counts.weights, 50);
   EXPECT_GE(counts.compared, 300);
 }

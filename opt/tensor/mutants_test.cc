@@ -157,6 +157,8 @@ constexpr NoMistake kNoMistakes[] = {
     {Mistake::kOtherConstant, "mish_by_exponential", "for 20", false,
      "the quotient is 1 from 19 on, in f64 too"},
     {Mistake::kOtherConstant, "", "{axis}: -1", true, "no axis is below 0"},
+    {Mistake::kOtherConstant, "select_", "is(%c, ", true,
+     "a condition is 0 or 1"},
     {Mistake::kOtherConstant, "split_images", "1): -1", true, "likewise"},
 };
 

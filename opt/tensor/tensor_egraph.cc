@@ -1,5 +1,6 @@
 #include "encore/opt/tensor/tensor_egraph.h"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 
@@ -52,10 +53,30 @@ class TensorEGraph::Facts : public eg::FactAnalysis<TensorFact> {
     into->splat_differs |= from.splat_differs || differs;
     if (into->splat == TensorFact::kNone) into->splat = from.splat;
     if (into->splat_differs) into->splat = TensorFact::kNone;
+    JoinRanges(into, from);
     return !(*into == before);
   }
 
  private:
+  // Both hold, so what they have in common does.
+  static void JoinRanges(TensorFact* into, const TensorFact& from) {
+    into->range_differs |= from.range_differs;
+    into->narrowings = std::max(into->narrowings, from.narrowings);
+    std::optional<ValueRange> common = into->range ? into->range : from.range;
+    if (into->range && from.range) {
+      common = {{std::max(into->range->lower, from.range->lower),
+                 std::min(into->range->upper, from.range->upper)}};
+      into->range_differs |= common->lower > common->upper;
+    }
+    if (into->range_differs) {
+      into->range.reset();
+    } else if (common != into->range &&
+               into->narrowings < TensorFact::kMaxNarrowings) {
+      into->range = common;
+      ++into->narrowings;
+    }
+  }
+
   TensorEGraph* owner_;
 };
 
@@ -216,6 +237,7 @@ eg::ClassId TensorEGraph::AddArgument(uint32_t number, const TensorType& type,
                                       bool is_parameter) {
   arguments_[number] = {
       .type = type_pool_.Number(type),
+      .range = RangeOf(type.dtype),
       .weight_only = is_parameter && type.shape.is_constant()};
   return graph_.Add(argument_, {graph_.language().literals().I64(number)});
 }
@@ -242,7 +264,8 @@ eg::ClassId TensorEGraph::AddAnchor(uint32_t number,
 
 eg::ClassId TensorEGraph::AddPart(eg::ClassId anchor, const TensorType& type,
                                   uint32_t result) {
-  results_[result] = {.type = type_pool_.Number(type)};
+  results_[result] = {.type = type_pool_.Number(type),
+                      .range = RangeOf(type.dtype)};
   return graph_.Add(part_,
                     {anchor.value(), graph_.language().literals().I64(result)});
 }
@@ -334,7 +357,26 @@ TensorFact TensorEGraph::FactOf(eg::NodeId node) {
     fact.weight_only &= this->fact(operand).weight_only;
   }
   fact.splat = SplatOf(kind, node);
+  fact.range = RangeOfNode(node, types->front());
+  if (fact.splat == TensorFact::kNone && fact.range &&
+      fact.range->lower == fact.range->upper) {
+    Literal number(types->front().dtype, {});
+    number.SetInt(0, fact.range->lower);
+    fact.splat = attribute_pool_.Number(ConstantAttrs{.value = number});
+  }
   return fact;
+}
+
+std::optional<ValueRange> TensorEGraph::RangeOfNode(
+    eg::NodeId node, const TensorType& result) const {
+  std::vector<std::optional<ValueRange>> ranges;
+  std::vector<const TensorType*> types;
+  for (const eg::ClassId operand : operands(node)) {
+    ranges.push_back(fact(operand).range);
+    types.push_back(type(operand));
+  }
+  return RangeOf(op(node).op, attributes(node), ranges, types, result,
+                 symbols_);
 }
 
 // A movement of one operand gives elements of that operand only.

@@ -33,6 +33,7 @@
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/core/ids.h"
 #include "encore/opt/tensor/interned.h"
+#include "encore/opt/tensor/value_range.h"
 
 namespace encore::opt {
 
@@ -46,6 +47,13 @@ struct TensorFact {
   // different ones (reassociating rules round differently), neither counts.
   uint32_t splat = kNone;
   bool splat_differs = false;
+  // Between which integers the elements lie. Where two nodes leave nothing (of
+  // no elements anything is true), none is known. It is narrowed kMaxNarrowings
+  // times: around a cycle it could be for ever.
+  static constexpr uint8_t kMaxNarrowings = 8;
+  std::optional<ValueRange> range = std::nullopt;
+  bool range_differs = false;
+  uint8_t narrowings = 0;
   // Follows from parameters and constants, and has a constant shape.
   bool weight_only = false;
 
@@ -140,6 +148,8 @@ class TensorEGraph {
   ValueId ScratchInput(uint32_t type, size_t number);
   TensorFact FactOf(egraph::NodeId node);
   uint32_t SplatOf(const TensorOp& op, egraph::NodeId node);
+  std::optional<ValueRange> RangeOfNode(egraph::NodeId node,
+                                        const TensorType& result) const;
   StatusOr<std::vector<TensorType>> Infer(egraph::NodeId node,
                                           std::vector<Dim>* open) const;
   egraph::OpId AddOperator(const std::string& name,
