@@ -8,14 +8,13 @@
 // level of cache and from memory, in GB/s, a copied byte counting as read and
 // as written. A level is measured with half of what it holds, the last one
 // shared by the threads. Each figure is the best of ROUNDS.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -183,21 +182,43 @@ void Peaks::AddLevel(const std::string& name, int64_t bytes,
   if (name == "memory") add("stream", StreamYmm, /*copies=*/true);
 }
 
-// What the system says, else what is usual.
-int64_t CacheBytes(int which, int64_t usual) {
-  const int64_t bytes = sysconf(which);
-  return bytes > 0 ? bytes : usual;
+// Bytes of a core's cache of data of that level, by what the kernel says; else
+// what is usual. (What sysconf says counts a level's caches of all cores on
+// some machines.)
+int64_t CacheBytes(int level, int64_t usual) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder =
+        StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
+    std::string type, kibibytes;
+    int found = 0;
+    std::ifstream(folder + "type") >> type;
+    std::ifstream(folder + "level") >> found;
+    std::ifstream(folder + "size") >> kibibytes;
+    if (found != level || type == "Instruction" || !kibibytes.ends_with("K")) {
+      continue;
+    }
+    kibibytes.pop_back();
+    return ParseInt64(kibibytes).value_or(usual >> 10) << 10;
+  }
+  return usual;
 }
 
 void Peaks::MeasureMemory() {
   if (!__builtin_cpu_supports("avx2")) return;
   const int threads = all_.size();
   const auto page = [](int64_t bytes) { return bytes / 8192 * 8192; };
-  const int64_t last = CacheBytes(_SC_LEVEL3_CACHE_SIZE, 32 << 20);
-  const int64_t first = page(CacheBytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10) / 2);
-  const int64_t second = page(CacheBytes(_SC_LEVEL2_CACHE_SIZE, 1 << 20) / 2);
-  AddLevel("L1", first, first);
-  AddLevel("L2", second, second);
+  const int64_t first = CacheBytes(1, 32 << 10),
+                second = CacheBytes(2, 1 << 20), last = CacheBytes(3, 32 << 20);
+  const auto size = [this](const char* name, int64_t one, int64_t all) {
+    figures_.push_back({StrCat("size ", name), "KiB",
+                        static_cast<double>(one >> 10),
+                        static_cast<double>(all >> 10)});
+  };
+  size("L1", first, threads * first);
+  size("L2", second, threads * second);
+  size("L3", last, last);
+  AddLevel("L1", page(first / 2), page(first / 2));
+  AddLevel("L2", page(second / 2), page(second / 2));
   AddLevel("L3", page(last / 2), page(last / 2 / threads));
   AddLevel("memory", page(4 * last), page(4 * last / threads));
 }
