@@ -195,6 +195,22 @@ TEST(Kernels, Movement) {
       "concat(%x, %z) {axis = 1}\n  return %y\n}");
 }
 
+// Elements a few apart, to the very last one that there is.
+TEST(Kernels, Strides) {
+  for (const char* dtype : {"f32", "f64", "f16", "i8", "i64"}) {
+    for (const int stride : {2, 3, 4, 5}) {
+      for (const int extent : {7, 16, 37}) {
+        const int limit = (extent - 1) * stride + 1;
+        CheckKernels(StrCat(
+            "graph g(%x: ", dtype, "[3,", limit, "]) -> ", dtype, "[3,", extent,
+            "] {\n  %y = slice(%x) {starts = [0,0], limits = "
+            "[3,",
+            limit, "], strides = [1,", stride, "]}\n  return %y\n}"));
+      }
+    }
+  }
+}
+
 TEST(Kernels, Reductions) {
   for (const char* dtype : {"f32", "f64", "bf16", "i32", "i8"}) {
     for (const char* combiner : {"sum", "product", "max", "min"}) {

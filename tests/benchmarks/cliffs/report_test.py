@@ -1,3 +1,5 @@
+#!/usr/bin/env python3
+"""Tests of report.py: what the page says of rows."""
 import os
 import sys
 import unittest
