@@ -10,6 +10,7 @@
 // shared by the threads. Each figure is the best of ROUNDS.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

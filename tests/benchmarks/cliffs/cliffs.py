@@ -37,8 +37,8 @@ import worker  # noqa: E402
 
 TOOL = os.path.join(BIN, 'tools', 'encore')
 WORKER, PEAK = (os.path.join(BIN, 'tests', 'benchmarks', name) for name in ('model_worker', 'peak'))
-TURN_US, LEAST_CALLS, MOST_CALLS = 15e3, 2, 1000
-ROUNDS = 6
+TURN_US, LEAST_CALLS, MOST_CALLS = 10e3, 2, 1000
+ROUNDS = 8
 LEAST_US = 1.0
 
 
