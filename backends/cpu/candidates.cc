@@ -131,6 +131,7 @@ void AddWinograd(const KernelRequest& request, const CompileOptions& options,
     const WinogradName name{outputs, PlannedThreads(options)};
     const WinogradSchedule schedule =
         MakeWinogradSchedule(*windows, name, IsaOf(options));
+    if (schedule.error_ratio > kMostErrorRatio) continue;
     const double share = schedule.seconds() / planned;
     Candidate candidate;
     candidate.kernel = name.ToString();

@@ -215,10 +215,32 @@ std::vector<double> ExactSums(const Shape2D& shape, const Literal& x,
   return sums;
 }
 
+// What a schedule says of it.
+double ExpectedRatio(const Shape2D& shape, int outputs) {
+  WindowedSum sum;
+  sum.channels = shape.channels;
+  sum.rows = shape.rows;
+  sum.height = shape.height;
+  sum.width = shape.width;
+  sum.result_height = shape.height - 2;
+  sum.result_width = shape.width - 2;
+  return MakeWinogradSchedule(sum, WinogradName{outputs, 2}, Isa::kAvx2)
+      .error_ratio;
+}
+
+// As data that convolutions read mostly are.
+void Rectify(Literal* literal) {
+  for (int64_t i = 0; i < literal->element_count(); ++i) {
+    literal->SetDouble(i, std::max(0.0, literal->AsDouble(i)));
+  }
+}
+
 TEST(Winograd, LosesLittleMoreThanSums) {
-  for (const int64_t channels : {16, 64, 256, 1024, 2048}) {
-    const Shape2D shape{1, channels, 8, 18, 18, 0, 0, 0, 0};
-    const Problem problem(shape.ToText(), channels);
+  for (const int64_t channels : {16, 48, 64, 256, 1024, 2048}) {
+    const Shape2D shape{1, channels, 16, 34, 34, 0, 0, 0, 0};
+    Problem problem(shape.ToText(), channels);
+    Rectify(&problem.arguments[0]);
+    problem.inputs[0] = problem.arguments[0];
     const std::vector<double> exact =
         ExactSums(shape, problem.arguments[0], problem.arguments[1]);
     const Errors direct = ErrorsOf(Launch(problem, kTiles), exact);
@@ -230,9 +252,27 @@ TEST(Winograd, LosesLittleMoreThanSums) {
                  " of the largest error of the sums");
       EXPECT_LE(fast.rms, 8 * direct.rms) << what;
       EXPECT_LE(fast.largest, 16 * direct.largest) << what;
+      const double expected = ExpectedRatio(shape, OutputsOf(kernel));
+      EXPECT_NEAR(fast.rms / direct.rms, expected, 0.2 * expected) << what;
       std::cout << what << "\n";
     }
   }
+}
+
+// Where the error is expected to be more than models are allowed, a kernel is
+// no candidate.
+TEST(Winograd, IsNoCandidateWhereItLosesMore) {
+  const auto has = [](int64_t channels, const std::string& kernel) {
+    const std::string text = Shape2D{1, channels, 64, 56, 56}.ToText();
+    return std::ranges::any_of(
+        CandidatesFor(text, Rewrites::kReassociate),
+        [&](const Candidate& c) { return c.kernel == kernel; });
+  };
+  EXPECT_TRUE(has(16, kKernels[0]));
+  EXPECT_FALSE(has(16, kKernels[1]));
+  EXPECT_FALSE(has(32, kKernels[1]));
+  EXPECT_TRUE(has(64, kKernels[1]));
+  EXPECT_TRUE(has(2048, kKernels[1]));
 }
 
 // Whatever the work is cut into.

@@ -198,18 +198,21 @@ Value IrBuilder::Select(const Value& condition, const Value& a,
                              a.ToString(), ", ", b.ToString()));
 }
 
-Value IrBuilder::Intrinsic(std::string_view name, std::vector<Value> operands) {
-  const IrType type = operands[0].type;
-  const std::string head = StrCat("llvm.", name, ".", type.Suffix());
+Value IrBuilder::CallIntrinsic(std::string_view name, IrType type,
+                               const std::vector<Value>& operands) {
   const auto list = [&operands](bool names) {
     return StrJoin(operands, ", ", [names](std::string* out, const Value& v) {
       out->append(names ? v.ToString() : v.type.ToString());
     });
   };
-  Declare(
-      StrCat("declare ", type.ToString(), " @", head, "(", list(false), ")"));
-  return Emit(
-      type, StrCat("call ", type.ToString(), " @", head, "(", list(true), ")"));
+  const std::string head = StrCat(type.ToString(), " @llvm.", name, "(");
+  Declare(StrCat("declare ", head, list(false), ")"));
+  return Emit(type, StrCat("call ", head, list(true), ")"));
+}
+
+Value IrBuilder::Intrinsic(std::string_view name, std::vector<Value> operands) {
+  const IrType type = operands[0].type;
+  return CallIntrinsic(StrCat(name, ".", type.Suffix()), type, operands);
 }
 
 Value IrBuilder::Fma(const Value& a, const Value& b, const Value& c) {
@@ -219,21 +222,23 @@ Value IrBuilder::Fma(const Value& a, const Value& b, const Value& c) {
 Value IrBuilder::ConvertIntrinsic(std::string_view name, const Value& a,
                                   Elem to) {
   const IrType type = a.type.With(to);
-  const std::string head =
-      StrCat("llvm.", name, ".", type.Suffix(), ".", a.type.Suffix());
-  Declare(StrCat("declare ", type.ToString(), " @", head, "(",
-                 a.type.ToString(), ")"));
-  return Emit(type, StrCat("call ", type.ToString(), " @", head, "(",
-                           a.ToString(), ")"));
+  return CallIntrinsic(StrCat(name, ".", type.Suffix(), ".", a.type.Suffix()),
+                       type, {a});
 }
 
 Value IrBuilder::ReduceOr(const Value& a) {
-  const IrType type = a.type.Lanes(1);
-  const std::string head = StrCat("llvm.vector.reduce.or.", a.type.Suffix());
-  Declare(StrCat("declare ", type.ToString(), " @", head, "(",
-                 a.type.ToString(), ")"));
-  return Emit(type, StrCat("call ", type.ToString(), " @", head, "(",
-                           a.ToString(), ")"));
+  return CallIntrinsic(StrCat("vector.reduce.or.", a.type.Suffix()),
+                       a.type.Lanes(1), {a});
+}
+
+Value IrBuilder::ScaleByPower(const Value& a, const Value& exponent) {
+  ENCORE_CHECK(CanScaleByPower(a.type));
+  // All lanes, rounded as is set: constants of AVX-512's intrinsic.
+  constexpr int64_t kAllLanes = -1, kCurrentRounding = 4;
+  return CallIntrinsic(
+      "x86.avx512.mask.scalef.ps.512", a.type,
+      {a, exponent, Zero(a.type), Int({Elem::kI16, 1}, kAllLanes),
+       I32(kCurrentRounding)});
 }
 
 Value IrBuilder::Shuffle(const Value& a, const Value& b,

@@ -93,6 +93,12 @@ class IrBuilder {
   Value ConvertIntrinsic(std::string_view name, const Value& a, Elem to);
   // The bitwise or of all lanes of an integer vector.
   Value ReduceOr(const Value& a);
+  // a * 2^floor(exponent), rounded once; NaN of NaN. REQUIRES CanScaleByPower.
+  Value ScaleByPower(const Value& a, const Value& exponent);
+  // Whether there is an instruction for it: in f32 vectors of AVX-512.
+  static bool CanScaleByPower(IrType type) {
+    return type.elem == Elem::kF32 && type.lanes == 16;
+  }
   Value Shuffle(const Value& a, const Value& b, std::span<const int> lanes);
   Value Extract(const Value& a, int lane);
   Value Insert(const Value& a, const Value& scalar, int lane);
@@ -150,6 +156,9 @@ class IrBuilder {
                      int vector_bits);
 
  private:
+  // llvm.<name>, whose result is of that type.
+  Value CallIntrinsic(std::string_view name, IrType type,
+                      const std::vector<Value>& operands);
   Value Emit(IrType type, const std::string& text);
   void Line(const std::string& text);
   void Declare(const std::string& declaration);

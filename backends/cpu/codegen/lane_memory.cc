@@ -1,5 +1,6 @@
 #include "encore/backends/cpu/codegen/lane_memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -31,6 +32,10 @@ Value ElementOf(IrBuilder& b, const Value& byte, const Value& index, int bits) {
 }
 
 }  // namespace
+
+bool IsShuffledStride(int64_t stride, int lanes) {
+  return stride >= 2 && stride <= std::min(kMostShuffledStride, lanes);
+}
 
 Value LaneMemory::LaneSteps(const LaneAddress& address) {
   const IrType type{Elem::kI64, lanes_};
@@ -78,37 +83,41 @@ Value LaneMemory::LoadVector(Elem elem, const Value& base,
     if (!mask.valid()) return b_.Load(type, pointer, align);
     return b_.MaskedLoad(type, pointer, mask, otherwise, align);
   }
-  if (even && address.lane_stride == 2) {
-    return LoadEven(type, Pointer(base, elem, address), mask, otherwise);
+  if (even && IsShuffledStride(address.lane_stride, lanes_)) {
+    return LoadStrided(type, Pointer(base, elem, address),
+                       static_cast<int>(address.lane_stride), mask, otherwise);
   }
   return b_.Gather(type, Pointers(base, elem, address),
                    mask.valid() ? mask : IrBuilder::True(lanes_), otherwise,
                    align);
 }
 
-// Elements 0, 2, 4, … behind `pointer`: the low half of the lanes from a vector
-// that starts there, the high half from one that ends at the last element.
-Value LaneMemory::LoadEven(IrType type, const Value& pointer, const Value& mask,
-                           const Value& otherwise) {
-  const int align = ElemBytes(type.elem);
-  const Value second = b_.Gep(pointer, type.elem, IrBuilder::I64(lanes_ - 1));
-  std::vector<int> pick, low, high;
-  for (int i = 0; i < lanes_; ++i) {
-    pick.push_back(2 * i < lanes_ ? 2 * i : 2 * i + 1);
-    // Lane of the result that element i of each vector is; `lanes_`: none.
-    low.push_back(i % 2 == 0 ? i / 2 : lanes_);
-    high.push_back(i % 2 == 1 ? (lanes_ - 1 + i) / 2 : lanes_);
+// Elements 0, s, 2 s, … behind `pointer`, picked from s vectors one after the
+// other, of which the last one ends at the last element.
+Value LaneMemory::LoadStrided(IrType type, const Value& pointer, int stride,
+                              const Value& mask, const Value& otherwise) {
+  const int align = ElemBytes(type.elem), last = (lanes_ - 1) * (stride - 1);
+  const Value none = mask.valid() ? IrBuilder::Zero(mask.type) : Value();
+  Value result;
+  for (int v = 0; v < stride; ++v) {
+    const int first = v + 1 < stride ? v * lanes_ : last;
+    // Lane of the result that each element of the vector is; `lanes_`: none.
+    std::vector<int> needed(lanes_, lanes_), pick;
+    for (int i = 0; i < lanes_; ++i) {
+      const int at = i * stride - first;
+      const bool here = i * stride >= v * lanes_ && at < lanes_;
+      if (here) needed[at] = i;
+      pick.push_back(here ? lanes_ + at : i);
+    }
+    const Value place = b_.Gep(pointer, type.elem, IrBuilder::I64(first));
+    const Value loaded =
+        mask.valid()
+            ? b_.MaskedLoad(type, place, b_.Shuffle(mask, none, needed),
+                            IrBuilder::Zero(type), align)
+            : b_.Load(type, place, align);
+    result = b_.Shuffle(result.valid() ? result : loaded, loaded, pick);
   }
-  if (!mask.valid()) {
-    return b_.Shuffle(b_.Load(type, pointer, align),
-                      b_.Load(type, second, align), pick);
-  }
-  const Value none = IrBuilder::Zero(mask.type), zero = IrBuilder::Zero(type);
-  const Value a =
-      b_.MaskedLoad(type, pointer, b_.Shuffle(mask, none, low), zero, align);
-  const Value c =
-      b_.MaskedLoad(type, second, b_.Shuffle(mask, none, high), zero, align);
-  return b_.Select(mask, b_.Shuffle(a, c, pick), otherwise);
+  return mask.valid() ? b_.Select(mask, result, otherwise) : result;
 }
 
 Value LaneMemory::LoadRepeated(IrType type, const Value& pointer, int repeat,

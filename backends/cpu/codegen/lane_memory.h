@@ -24,9 +24,14 @@ struct LaneAddress {
   bool is_vector() const { return element.lanes() > 1 || lane_stride != 0; }
 };
 
-// What these accesses are as code: consecutive and even lanes are loads of
-// vectors, others gathers. Values are in their form in memory. A mask says
-// which lanes are accessed; an invalid one, all.
+// Whether lanes so many elements apart are loaded as that many vectors and
+// picked from them, which takes less than a gather.
+inline constexpr int kMostShuffledStride = 4;
+bool IsShuffledStride(int64_t stride, int lanes);
+
+// What these accesses are as code: consecutive lanes, and those a small stride
+// apart, are loads of vectors, others gathers. Values are in their form in
+// memory. A mask says which lanes are accessed; an invalid one, all.
 class LaneMemory {
  public:
   // `b` gets the code of vectors of `lanes`.
@@ -56,8 +61,9 @@ class LaneMemory {
   Value Pointer(const Value& base, Elem elem, const LaneAddress& address);
   Value Indices(const LaneAddress& address);
   Value Pointers(const Value& base, Elem elem, const LaneAddress& address);
-  Value LoadEven(IrType type, const Value& pointer, const Value& mask,
-                 const Value& otherwise);
+  // REQUIRES IsShuffledStride.
+  Value LoadStrided(IrType type, const Value& pointer, int stride,
+                    const Value& mask, const Value& otherwise);
   // lanes / repeat neighbours, each in `repeat` lanes.
   Value LoadRepeated(IrType type, const Value& pointer, int repeat,
                      const Value& mask);

@@ -89,6 +89,9 @@ Value MathEmitter::Exp(const Value& x) {
   if (!IsF32(x)) return Helper(MathFunction::kExp, x, {});
   const Power power = PowerOfE(x, -104.0);
   const Value e = b.Binary("fadd", power.rest, Const(x, 1.0));
+  if (IrBuilder::CanScaleByPower(x.type)) {
+    return b.ScaleByPower(e, power.exponent);
+  }
   // A NaN must not reach the conversion to an integer.
   const Value is_nan = b.Compare("uno", x, x);
   const Value safe = b.Select(is_nan, Const(x, 0), power.exponent);

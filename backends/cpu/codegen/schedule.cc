@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/ops/functions.h"
 #include "encore/ir/support/integers.h"
@@ -139,7 +140,11 @@ class Coster {
     }
     if (coefficient == 0) return cycles + 0.5;
     if (coefficient == 1) return cycles + 1;
-    if (coefficient == -1 || coefficient == 2) return cycles + 3;
+    if (coefficient == -1) return cycles + 3;
+    if (IsShuffledStride(coefficient, lanes_)) {
+      // Vectors, and what joins them.
+      return cycles + 2.0 * static_cast<double>(coefficient) - 1;
+    }
     return cycles + (bits < 32 ? 3.0 : 1.2) * lanes_;
   }
 

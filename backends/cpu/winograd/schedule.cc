@@ -22,6 +22,11 @@ constexpr int64_t kMostSpanVectors = 16;
 // A vector instruction of the transforms, where one of a product is a cycle:
 // these shuffle, and wait for what they have just stored.
 constexpr double kTransformCycles = 3;
+// To add a vector of a partial sum to those before, in cycles.
+constexpr double kAddCycles = 1.5;
+// Channels of a partial sum at least: shorter ones take longer to add up than
+// to compute.
+constexpr int64_t kLeastSumChannels = 8;
 // Rows of a split at least.
 constexpr int64_t kLeastSplitRows = 32;
 // What all cores together read from memory, in bytes per cycle: weights are
@@ -99,12 +104,31 @@ Parts PartsOf(const WindowedSum& sum, const WinogradSchedule& s,
   const auto channels = static_cast<double>(sum.channels);
   const auto vectors = static_cast<double>(s.span_vectors);
   Parts parts;
-  parts.products = static_cast<double>(s.points()) * channels * tile_cycles;
+  const auto additions =
+      static_cast<double>(CeilDiv(sum.channels, s.sum_channels) - 1);
+  parts.products =
+      static_cast<double>(s.points()) *
+      (channels * tile_cycles +
+       additions * static_cast<double>(sum.rows) * vectors * kAddCycles);
   parts.data =
       vectors * channels * kTransformCycles * DataInstructions(s.transform);
   parts.results = vectors * static_cast<double>(sum.rows) * kTransformCycles *
                   ResultInstructions(s.transform);
   return parts;
+}
+
+// Sets the fewest partial sums whose error is small enough, else those that err
+// least.
+void ChooseSums(const WindowedSum& sum, WinogradSchedule* s) {
+  s->error_ratio = std::numeric_limits<double>::infinity();
+  const int64_t most = CeilDiv(sum.channels, kLeastSumChannels);
+  for (int64_t sums = 1; sums <= most && s->error_ratio > kMostErrorRatio;
+       ++sums) {
+    const double ratio = ErrorRatio(s->transform, sum.channels, sums);
+    if (ratio >= s->error_ratio) continue;
+    s->error_ratio = ratio;
+    s->sum_channels = CeilDiv(sum.channels, sums);
+  }
 }
 
 // Bytes that a span with all splits moves between a core's second level of
@@ -243,6 +267,7 @@ WinogradSchedule MakeWinogradSchedule(const WindowedSum& sum,
   s.tile_columns = CeilDiv<int64_t>(sum.result_width, outputs);
   s.vectors =
       CeilDiv<int64_t>(sum.images * s.tile_lines * s.tile_columns, s.lanes);
+  ChooseSums(sum, &s);
   std::vector<int64_t> spans = {1};
   for (int64_t vectors = 1; vectors <= kMostSpanVectors; ++vectors) {
     spans.push_back(RoundUp<int64_t>(CeilDiv<int64_t>(s.vectors, vectors), 2));

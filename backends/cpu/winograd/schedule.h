@@ -8,7 +8,8 @@
 //
 //   1. data     B^T d B of the span's tiles, for every channel, into scratch
 //   2. products of each point of the transform, [rows of a split] x [channels]
-//               by [channels] x [vectors of tiles], in register tiles
+//               by [channels] x [vectors of tiles], in register tiles; in as
+//               many partial sums of channels as the error asks for
 //   3. results  A^T m A, and the region's epilogue on them
 //
 // 2 and 3 by chunks of rows, whose products stay in a core's cache. Splits
@@ -44,6 +45,10 @@ struct WindowedSum {
       column_variable = -1;
 };
 
+// The largest error_ratio of a schedule that is a candidate: so much may
+// rewrites add to a model's error.
+inline constexpr double kMostErrorRatio = 1.5;
+
 struct WinogradSchedule {
   WinogradTransform transform;
   int lanes = 1;
@@ -53,11 +58,13 @@ struct WinogradSchedule {
   int64_t span_vectors = 1;  // at most
   int rows = 1;              // of a register tile
   int tile_vectors = 1;      // of a register tile
+  int64_t sum_channels = 1;  // of a partial sum, at most
   int64_t groups = 1;        // register tiles of rows: packed weights
   int64_t splits = 1;        // of the groups
   int64_t chunk_groups = 1;  // at most, in a chunk
   int64_t partitions = 1;
-  int threads = 1;  // that the work is cut for
+  int threads = 1;         // that the work is cut for
+  double error_ratio = 1;  // transform.h
   // Estimates: of a unit on one core; of reading the weights from memory.
   double unit_cycles = 0, memory_cycles = 0;
 

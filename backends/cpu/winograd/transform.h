@@ -53,6 +53,15 @@ double GrowthOf(const WinogradTransform& transform);
 // filters.
 int RoundingsOf(const WinogradTransform& transform);
 
+// The expected error of results that are summed over `channels` in so many
+// partial sums of equal length, as a multiple of that of sums of terms, both
+// root mean square. Data are independent and rectified, as most that
+// convolutions read; filters independent with mean 0. Sums are random walks:
+// what their roundings add grows with the square of their length, and half the
+// terms of a sum of terms, which are 0, add none. REQUIRES channels >= 1.
+double ErrorRatio(const WinogradTransform& transform, int64_t channels,
+                  int64_t partial_sums);
+
 }  // namespace encore::backends::cpu
 
 #endif  // ENCORE_BACKENDS_CPU_WINOGRAD_TRANSFORM_H_
