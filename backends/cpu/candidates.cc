@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "encore/backends/cpu/attention/match.h"
+#include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
@@ -147,6 +149,25 @@ void AddWinograd(const KernelRequest& request, const CompileOptions& options,
   }
 }
 
+// Attention in one pass where it is allowed.
+void AddAttention(const KernelRequest& request, const CompileOptions& options,
+                  std::vector<Candidate>* candidates) {
+  if (options.rewrites < Rewrites::kReassociate) return;
+  const auto attention = AttentionRegion::Find(*request.region);
+  if (!attention) return;
+  const AttentionName name{PlannedThreads(options)};
+  Candidate candidate;
+  candidate.kernel = name.ToString();
+  candidate.seconds =
+      kLaunchSeconds +
+      MakeAttentionSchedule(*attention, name, IsaOf(options)).seconds();
+  const auto slower = [&](const Candidate& other) {
+    return SecondsWithLoad(other) > candidate.seconds;
+  };
+  candidates->insert(std::ranges::find_if(*candidates, slower),
+                     std::move(candidate));
+}
+
 // Sizes to plan for; none that would make different strides look alike.
 std::vector<int64_t> PlannedSizes(std::span<const Symbol> symbols) {
   std::vector<int64_t> sizes = TypicalSizes(symbols);
@@ -245,6 +266,7 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
     by_table = AddVendor(request, PlannedThreads(options), &candidates);
   }
   AddWinograd(request, options, planned, by_table, &candidates);
+  AddAttention(request, options, &candidates);
   const double memory = kLaunchSeconds + MemorySeconds(*request.region);
   for (Candidate& candidate : candidates) {
     candidate.seconds = std::max(candidate.seconds, memory);

@@ -17,7 +17,7 @@ namespace encore::backends::cpu {
 inline constexpr std::string_view kLoops = "loops";
 inline constexpr std::string_view kTiles = "tiles";
 // Winograd convolutions have names of winograd/schedule.h, where rewrites may
-// reassociate. By oneDNN.
+// reassociate, attention in one pass those of attention/schedule.h. By oneDNN.
 inline constexpr std::string_view kVendor = "onednn";
 // Of regions of data-dependent sizes that have no loops.
 inline constexpr std::string_view kInterpreter = "interpreter";

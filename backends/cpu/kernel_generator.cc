@@ -3,6 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include "encore/backends/cpu/attention/codegen.h"
+#include "encore/backends/cpu/attention/match.h"
+#include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/candidates.h"
 #include "encore/backends/cpu/codegen/plane_tiles.h"
 #include "encore/backends/cpu/codegen/region_codegen.h"
@@ -39,6 +42,8 @@ class Generator {
     GeneratedKernel generated;
     if (const auto name = WinogradName::Parse(spec_.candidate)) {
       ENCORE_ASSIGN_OR_RETURN(generated, AddWinograd(*name));
+    } else if (const auto attention = AttentionName::Parse(spec_.candidate)) {
+      ENCORE_ASSIGN_OR_RETURN(generated, Attention(*attention));
     } else if (spec_.candidate == kTiles) {
       const auto tile =
           MakeTileSchedule(*flat, spec_.kernel.weights, spec_.isa);
@@ -109,6 +114,14 @@ class Generator {
         GenerateWinogradWeights(*windows, schedule, kRelocatableName, bits()));
     kernel_.packed.push_back(std::move(packed));
     return GenerateWinograd(*sum, *windows, schedule, kRelocatableName, bits());
+  }
+
+  StatusOr<GeneratedKernel> Attention(const AttentionName& name) const {
+    const auto attention = AttentionRegion::Find(*spec_.kernel.region);
+    if (!attention) return InternalError("a region without attention");
+    return GenerateAttention(*attention,
+                             MakeAttentionSchedule(*attention, name, spec_.isa),
+                             kRelocatableName, bits());
   }
 
   // The library's part as params, the epilogue as a function.

@@ -11,7 +11,7 @@
 //   memory    the places of temporaries in the arenas, for ref; without
 //             planning each has one of its own
 //
-// Options: target, placement (as the flags of those names), threads.
+// Options: target, placement, rewrites (as the flags of those names), threads.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -42,13 +42,15 @@ namespace encore::backends {
 namespace {
 
 const std::vector<std::string> kOptions = {"target", "placement", "threads",
-                                           "ports"};
+                                           "ports", "rewrites"};
 
 CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
   CompileOptions options;
   options.target = text_case.Option("target", target);
   options.placement = text_case.Option("placement");
-  options.rewrites = Rewrites::kNone;  // the graphs are meant as written
+  // The graphs are meant as written; kernels may reassociate.
+  options.rewrites = ParseValue<Rewrites>(text_case.Option("rewrites", "none"))
+                         .value_or(Rewrites());
   options.optimizer = Optimizer::kGreedy;
   options.threads =
       ParseNumber<int64_t>(text_case.Option("threads", "2")).value_or(0);

@@ -17,10 +17,13 @@
 #include "encore/backends/lowering/group_graph.h"
 #include "encore/backends/region/build.h"
 #include "encore/backends/region/codec.h"
+#include "encore/backends/region/region.h"
 #include "encore/backends/region/work.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/ops/op.h"
+#include "encore/ir/support/status.h"
 #include "encore/ir/testing/random_graph.h"
+#include "encore/ir/text/parser.h"
 #include "encore/ir/text/printer.h"
 #include "gtest/gtest.h"
 
@@ -264,6 +267,52 @@ RandomGraphOptions Drawn() {
   options.dtypes = {DType::kF32};
   options.max_elements = 300;
   return options;
+}
+
+// Heads that share keys, and what models have around: rows that are views of
+// others, a transpose of the keys.
+constexpr char kAttention[] = R"(
+graph attention(%q: f32[2,6,8], %k: f32[2,5,8], %v: f32[2,5,4]) -> f32[2,6,4] {
+  %kt = transpose(%k) {permutation = [0,2,1]}
+  %s = dot_general(%q, %kt) {contract = [2]x[1], batch = [0]x[0]}
+  %h = reshape(%s) {shape = [2,3,2,5]}
+  %m = reduce(%h) {axes = [3], combiner = max}
+  %mb = broadcast(%m) {shape = [2,3,2,5], axes = [0,1,2]}
+  %d = sub(%h, %mb)
+  %e = exp(%d)
+  %l = reduce(%e) {axes = [3]}
+  %lb = broadcast(%l) {shape = [2,3,2,5], axes = [0,1,2]}
+  %p = div(%e, %lb)
+  %g = reshape(%p) {shape = [2,6,5]}
+  %y = dot_general(%g, %v) {contract = [2]x[1], batch = [0]x[0]}
+  return %y
+})";
+
+// The groups of kAttention where a kernel takes a second for each input that it
+// reads, and one of both products `chain`; nothing: there is none.
+size_t CountChained(std::optional<double> chain) {
+  const StatusOr<Graph> graph = ParseGraph(kAttention);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  FusionContext context = ContextOf(*graph);
+  context.seconds = [&](const BuiltRegion& built, KernelSite) {
+    const auto products =
+        std::ranges::count_if(built.region.stages, [](const Stage& stage) {
+          return stage.kind == Stage::Kind::kReduce && !stage.loops.empty();
+        });
+    return products == 2 ? chain
+                         : std::optional<double>(
+                               static_cast<double>(built.inputs.size()));
+  };
+  const auto groups = ChoosePartition(*graph, context);
+  EXPECT_TRUE(groups.ok()) << groups.status();
+  return groups.ok() ? groups->size() : 0;
+}
+
+TEST(ChoosePartitionTest, ContractionsAreChainedWhereABackendHasAKernel) {
+  EXPECT_EQ(CountChained(1.0), 1);
+  const size_t apart = CountChained(std::nullopt);
+  EXPECT_GE(apart, 3);
+  EXPECT_EQ(CountChained(100.0), apart);
 }
 
 TEST(ChoosePartitionTest, IsAsGoodAsTheBestPartition) {

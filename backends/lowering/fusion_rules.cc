@@ -57,17 +57,36 @@ bool MayFuse(const GroupGraph& groups, const NodeList& from,
   if (!ReadBefore(groups, from, into, source))
     return !computes && !Has(graph, from, kReduction);
   // Before it: moved, where that is no rereading too, and not for windows.
-  const auto moves = [&](NodeId node) {
-    const OpInfo& info = graph.info(node);
-    return info.has(kMovement) && !info.has(kRereads);
-  };
   const auto combines_windows = [&](NodeId node) {
     const OpInfo& info = graph.info(node);
     return info.has(kReduction) && info.has(kRereads);
   };
-  return std::ranges::all_of(from, moves) &&
-         std::ranges::none_of(into, combines_windows);
+  return OnlyMoves(graph, from) && std::ranges::none_of(into, combines_windows);
 }
+
+bool OnlyMoves(const Graph& graph, const NodeList& nodes) {
+  return std::ranges::all_of(nodes, [&](NodeId node) {
+    const OpInfo& info = graph.info(node);
+    return info.has(kMovement) && !info.has(kRereads);
+  });
+}
+
+bool MayChain(const GroupGraph& groups, const NodeList& first,
+              const NodeList& middle, const NodeList& last) {
+  const Graph& graph = groups.graph();
+  const auto may_fail = [&](NodeId node) {
+    return MayFail(graph.op(node), graph.attributes(node));
+  };
+  for (const NodeList* part : {&first, &middle, &last}) {
+    if (Has(graph, *part, kEndsKernel) ||
+        std::ranges::any_of(*part, may_fail)) {
+      return false;
+    }
+  }
+  return Has(graph, first, kContraction) && Has(graph, last, kContraction) &&
+         Has(graph, middle, kReduction) && !Has(graph, middle, kRereads);
+}
+
 bool IsMoveBeforeContraction(const GroupGraph& graph, const NodeList& from,
                              const NodeList& into,
                              const SourceOfValue& source) {

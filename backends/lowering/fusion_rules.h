@@ -19,6 +19,15 @@ bool Has(const Graph& graph, const NodeList& nodes, OpTraits trait);
 bool MayFuse(const GroupGraph& graph, const NodeList& from,
              const NodeList& into, const SourceOfValue& source);
 
+// Whether a kernel of a contraction, `middle` and another contraction, each of
+// which reads what comes before it, is worth asking for: rows are combined in
+// between, and need not be stored.
+bool MayChain(const GroupGraph& graph, const NodeList& first,
+              const NodeList& middle, const NodeList& last);
+
+// Whether nodes only move elements, and read each once.
+bool OnlyMoves(const Graph& graph, const NodeList& nodes);
+
 // Whether a contraction in `into` reads what `from` only moves: again for
 // every product, where it is not moved once before. REQUIRES MayFuse.
 bool IsMoveBeforeContraction(const GroupGraph& graph, const NodeList& from,

@@ -22,10 +22,16 @@ constexpr size_t kMostVariantsPerNode = 12;
 constexpr size_t kMostCuts = 12;      // of a group
 constexpr size_t kMostNeighbors = 8;  // of a value
 constexpr size_t kMostVariants = 24;  // that write a value
+constexpr int kMostBetween = 4;       // groups between contractions
 
 NodeList Union(const NodeList& a, const NodeList& b) {
   NodeList nodes;
   std::ranges::set_union(a, b, std::back_inserter(nodes));
+  return nodes;
+}
+
+NodeList Sorted(NodeList nodes) {
+  std::ranges::sort(nodes);
   return nodes;
 }
 
@@ -62,6 +68,7 @@ class VariantFinder {
       AddJoins(group);
       AddSiblings(group);
     }
+    for (const Group& group : partition_) AddChains(group);
     // Those that were joined, again.
     size_t next = 0;
     for (int round = 1; round < kRounds; ++round) {
@@ -241,6 +248,62 @@ class VariantFinder {
         AddJoin(bases_[reader], nodes, group, output);
       }
     }
+  }
+
+  // --- Contractions that read one another, with what is in between.
+
+  // What makes the value among the groups of the partition, none where it is
+  // argument or output of control flow; the views between are added to `nodes`.
+  const Group* MakerOf(ValueId value, NodeList* nodes) const {
+    NodeList views;
+    for (const size_t maker : MakersOf(value, &views)) {
+      if (maker >= partition_.size()) continue;
+      *nodes = Union(*nodes, Sorted(std::move(views)));
+      return &partition_[maker];
+    }
+    return nullptr;
+  }
+
+  // Back from `last` through a few groups to another contraction.
+  void AddChains(const Group& last) {
+    if (!Has(graph_, last.nodes, kContraction)) return;
+    struct Path {
+      const Group* group;
+      NodeList middle, views;
+    };
+    std::vector<Path> paths = {{&last, {}, {}}};
+    for (int length = 0; length < kMostBetween; ++length) {
+      std::vector<Path> longer;
+      for (const Path& path : paths) {
+        for (const ValueId read : ReadsOf(path.group->nodes)) {
+          NodeList views = path.views;
+          const Group* const maker = MakerOf(read, &views);
+          if (maker == nullptr || maker == path.group) continue;
+          if (Has(graph_, maker->nodes, kContraction)) {
+            AddChain(maker->nodes, Union(path.middle, views), last);
+          } else if (longer.size() < kMostNeighbors) {
+            longer.push_back({maker, Union(path.middle, maker->nodes), views});
+          }
+        }
+      }
+      paths = std::move(longer);
+    }
+  }
+
+  // As it is, and with what only moves the elements that it reads.
+  void AddChain(const NodeList& first, const NodeList& middle,
+                const Group& last) {
+    if (!MayChain(kernels_, first, middle, last.nodes)) return;
+    NodeList all = Union(Union(first, middle), last.nodes);
+    Add(all, kernels_.OutputsOf(all));
+    for (const ValueId read : ReadsOf(all)) {
+      NodeList views;
+      const Group* const maker = MakerOf(read, &views);
+      if (maker != nullptr && OnlyMoves(graph_, maker->nodes)) {
+        all = Union(Union(all, views), maker->nodes);
+      }
+    }
+    Add(all, kernels_.OutputsOf(all));
   }
 
   // --- Groups beside one another.

@@ -24,6 +24,8 @@ struct Variant {
 //   * both sides of a cut through a group;
 //   * a group with what makes one of its inputs: computed again for it, or with
 //     all that others read of it as outputs as well;
+//   * a contraction with what it reads back to another one, where rows are
+//     combined in between;
 //   * groups that read the same value and write equal shapes.
 // A bounded number for each value; all have kernels. What may fail is computed
 // once only. Deterministic.

@@ -65,6 +65,24 @@ bool IsZero(const Index& index) {
          index.offset == Dim(0);
 }
 
+bool Covers(const Index& index, const Dim& dim, std::span<const Dim> extents) {
+  if (index.indirect.valid() || !(index.offset == Dim(0)) ||
+      index.divisor != 1) {
+    return false;
+  }
+  std::vector<Index::Term> terms = index.terms;
+  Dim reached(1);
+  while (!terms.empty()) {
+    const auto it = std::find_if(
+        terms.begin(), terms.end(),
+        [&](const Index::Term& term) { return term.stride == reached; });
+    if (it == terms.end()) return false;
+    reached = reached * extents[it->variable];
+    terms.erase(it);
+  }
+  return reached == dim;
+}
+
 std::optional<std::pair<int64_t, int64_t>> Range(const Index& index,
                                                  std::span<const Dim> extents) {
   if (index.indirect.valid() || !index.offset.is_constant()) {

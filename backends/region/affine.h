@@ -24,6 +24,8 @@ Index Plus(Index index, const Dim& offset);
 // The variable that the index is, where it is one and nothing else.
 std::optional<uint32_t> PureVariable(const Index& index);
 bool IsZero(const Index& index);
+// Whether the variables of `index` are the digits of a number below `dim`.
+bool Covers(const Index& index, const Dim& dim, std::span<const Dim> extents);
 
 // Bounds of an index without indirect part under `extents`, both inclusive,
 // before the division; nothing where they are not constant or the index has no

@@ -153,20 +153,45 @@ class Attempt {
         {graph_.dtype(value), graph_.shape(value).dims(), {}});
   }
 
-  // Rows of the stages that there are; nothing where they differ.
+  // Rows of the stages that there are, or what they have in common where
+  // contractions read one another; otherwise nothing where they differ.
   std::optional<std::vector<uint32_t>> OuterOf(
       const std::vector<uint32_t>& fallback) const {
     if (tracer_.rows().empty()) return fallback;
+    std::vector<uint32_t> common = tracer_.rows().front();
     for (const std::vector<uint32_t>& row : tracer_.rows()) {
-      if (row != tracer_.rows().front()) return std::nullopt;
+      if (row == common) continue;
+      if (!tracer_.chained()) return std::nullopt;
+      std::erase_if(common, [&](uint32_t v) { return !Contains(row, v); });
     }
     // In the order of the primary output's dims.
     std::vector<uint32_t> outer;
     for (const uint32_t v : fallback) {
-      if (Contains(tracer_.rows().front(), v)) outer.push_back(v);
+      if (Contains(common, v)) outer.push_back(v);
     }
-    return outer.size() == tracer_.rows().front().size() ? std::optional(outer)
-                                                         : std::nullopt;
+    return outer.size() == common.size() ? std::optional(outer) : std::nullopt;
+  }
+
+  // What else the rows of stages have becomes their loops, whose points the
+  // loads of their results are of. False where a scan has some.
+  bool LoopOverRows() {
+    Region& region = tracer_.region();
+    for (size_t s = 0; s < tracer_.rows().size(); ++s) {
+      Stage& stage = region.stages[s];
+      std::vector<uint32_t> loops = tracer_.rows()[s];
+      std::erase_if(loops, [&](uint32_t v) { return Contains(outer_, v); });
+      if (loops.empty()) continue;
+      if (stage.kind == Stage::Kind::kScan) return false;
+      stage.loops = std::move(loops);
+      Indices at;
+      for (const uint32_t v : stage.loops) at.push_back(VariableIndex(v));
+      for (Access& access : region.accesses) {
+        if (access.source == Access::Source::kStage && access.number == s) {
+          access.indices = at;
+        }
+      }
+    }
+    return true;
   }
 
   bool TraceOutputs(ValueId primary) {
@@ -196,6 +221,7 @@ class Attempt {
     const auto outer = OuterOf(all);
     if (!outer.has_value()) return false;
     outer_ = *outer;
+    if (!LoopOverRows()) return false;
     for (const ValueId output : outputs_) {
       AddOutput(output);
       if (!AddStore(places[output], values[output])) return false;
@@ -216,7 +242,9 @@ class Attempt {
     }
     if (!(points == elements)) return false;
     for (size_t d = 0; d < place.size(); ++d) {
-      if (!Covers(place[d], region.outputs[output].dims[d])) return false;
+      if (!Covers(place[d], region.outputs[output].dims[d], region.extents)) {
+        return false;
+      }
     }
     for (const uint32_t v : outer_) {
       if (!Contains(variables, v)) return false;
@@ -238,26 +266,6 @@ class Attempt {
     stage.stores.push_back(store);
     stages.push_back(std::move(stage));
     return true;
-  }
-
-  // Whether the variables of `index` are the digits of a number below `dim`.
-  bool Covers(const Index& index, const Dim& dim) const {
-    const Region& region = tracer_.region();
-    if (index.indirect.valid() || !(index.offset == Dim(0)) ||
-        index.divisor != 1) {
-      return false;
-    }
-    std::vector<Index::Term> terms = index.terms;
-    Dim reached(1);
-    while (!terms.empty()) {
-      const auto it = std::find_if(
-          terms.begin(), terms.end(),
-          [&](const Index::Term& term) { return term.stride == reached; });
-      if (it == terms.end()) return false;
-      reached = reached * region.extents[it->variable];
-      terms.erase(it);
-    }
-    return reached == dim;
   }
 
   // A map stage per operand, which copies it to its place.

@@ -15,7 +15,8 @@
 // A stage's result is a scalar per outer point where it has no loops, else a
 // buffer with the extents of `loops`; later stages of the same outer point read
 // it through an Access. So a softmax is one region: maximum, exponentials into
-// a buffer, sum, quotient.
+// a buffer, sum, quotient; and so is a product of a softmax of a product, whose
+// scores and weights are buffers of a row.
 //
 // Scalars come from a DAG of expressions in which operands come first. An
 // expression computes in its dtype as the op table says; a backend may keep

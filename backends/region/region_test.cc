@@ -90,6 +90,43 @@ graph dot(%x: f32[2,3], %w: f32[3,2], %b: f32[2]) -> f32[2,2] {
   EXPECT_EQ(region.contraction->k, (std::vector<uint32_t>{2}));
 }
 
+// Rows of scores and weights are kept for each row of the result. Keys, columns
+// and what is summed are equally many, and still not taken for one another.
+TEST(RegionTest, ContractionsThatReadOneAnotherShareTheirRows) {
+  const std::string text = R"(
+graph attention(%q: f32[3,2], %k: f32[2,2], %v: f32[2,2]) -> f32[3,2] {
+  %s = dot_general(%q, %k) {contract = [1]x[1]}
+  %m = reduce(%s) {axes = [1], combiner = max}
+  %mb = broadcast(%m) {shape = [3,2], axes = [0]}
+  %d = sub(%s, %mb)
+  %e = exp(%d)
+  %l = reduce(%e) {axes = [1]}
+  %lb = broadcast(%l) {shape = [3,2], axes = [0]}
+  %p = div(%e, %lb)
+  %y = dot_general(%p, %v) {contract = [1]x[0]}
+  return %y
+})";
+  const std::vector<float> y =
+      Compute(text, {{0, 0, 1, 0, 2, 3}, {1, 2, 3, 4}, {10, 20, 30, 50}}, 6);
+  const auto mean = [](double difference, double a, double b) {
+    const double weight = 1 / (1 + std::exp(difference));  // of the first key
+    return weight * a + (1 - weight) * b;
+  };
+  const double differences[] = {0, 2, 10};  // of the scores of both keys
+  for (int row = 0; row < 3; ++row) {
+    EXPECT_NEAR(y[2 * row], mean(differences[row], 10, 30), 1e-4);
+    EXPECT_NEAR(y[2 * row + 1], mean(differences[row], 20, 50), 1e-4);
+  }
+  StatusOr<Graph> graph = ParseGraph(text);
+  const Region region = BuildWhole(*graph).region;
+  EXPECT_EQ(region.outer, 1u);
+  EXPECT_EQ(region.extents.size(), 4u);
+  ASSERT_EQ(region.stages.size(), 6u);
+  EXPECT_EQ(region.stages[0].loops, region.stages[1].reduced);
+  EXPECT_EQ(region.stages[3].loops, region.stages[4].reduced);
+  EXPECT_EQ(region.stages[4].loops, region.stages[5].loops);
+}
+
 TEST(RegionTest, SmallPowersAreProducts) {
   const auto text = [](std::string_view dtype, int exponent) {
     return StrCat("graph g(%x: ", dtype, "[4]) -> ", dtype,

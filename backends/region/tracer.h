@@ -58,6 +58,8 @@ class Tracer {
   const std::map<ValueId, Indices>& traced() const { return traced_; }
   // The variables that a kept result depends on, per stage that has one.
   const std::vector<std::vector<uint32_t>>& rows() const { return rows_; }
+  // Whether a contraction reads what another one computes: rows then differ.
+  bool chained() const { return chained_; }
   const std::optional<Splits>& better_splits() const { return better_splits_; }
   Region& region() { return region_; }
   const Region& region() const { return region_; }
@@ -130,6 +132,15 @@ class Tracer {
                      std::vector<uint32_t>* reduced);
   // The extents of the variables of that dim.
   std::vector<Dim> PartsOf(DimKey key, const Dim& extent) const;
+  // The index along dim `axis` of `operand`, where it was computed before at
+  // the other `indices`, if `row` has none of its variables: those to reduce
+  // over.
+  std::optional<Index> IndexBefore(ValueId operand, int axis, const Ints& axes,
+                                   const Indices& indices,
+                                   const std::vector<uint32_t>& row) const;
+  // A factor of a contraction, kept in a buffer where it is made of what stages
+  // compute.
+  Result Factor(const Result& value, const Indices& indices);
   uint32_t InputOf(ValueId value);
   ExprId Product(ExprId lhs, ExprId rhs);
   ExprId IdentityOf(Combiner combiner, DType dtype);
@@ -160,6 +171,7 @@ class Tracer {
   std::map<ValueId, Indices> traced_;
   absl::flat_hash_map<std::string, ExprId> exprs_, memo_;
   std::optional<Splits> better_splits_;
+  bool chained_ = false;
   // Positive: loads may be outside, their value is not used there.
   int guarded_ = 0;
   // Positive: not every element of a value may be computed.

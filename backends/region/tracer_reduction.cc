@@ -82,6 +82,28 @@ Index Tracer::ReducedIndex(NodeId node, int axis, const Dim& extent, bool reuse,
   return index;
 }
 
+std::optional<Index> Tracer::IndexBefore(
+    ValueId operand, int axis, const Ints& axes, const Indices& indices,
+    const std::vector<uint32_t>& row) const {
+  const auto traced = traced_.find(operand);
+  if (traced == traced_.end()) return std::nullopt;
+  size_t next = 0;
+  for (int d = 0; d < static_cast<int>(traced->second.size()); ++d) {
+    if (std::find(axes.begin(), axes.end(), d) != axes.end()) continue;
+    if (traced->second[d] != indices[next++]) return std::nullopt;
+  }
+  const Index& index = traced->second[axis];
+  for (const Index::Term& term : index.terms) {
+    if (std::binary_search(row.begin(), row.end(), term.variable)) {
+      return std::nullopt;
+    }
+  }
+  if (!Covers(index, graph_.shape(operand)[axis], region_.extents)) {
+    return std::nullopt;
+  }
+  return index;
+}
+
 Tracer::Result Tracer::Reduce(NodeId node, const Indices& indices) {
   const ValueId operand = graph_.operand(node, 0);
   const Shape& shape = graph_.shape(operand);
@@ -101,10 +123,17 @@ Tracer::Result Tracer::Reduce(NodeId node, const Indices& indices) {
   Indices from;
   size_t next = 0;
   for (int d = 0; d < shape.rank(); ++d) {
-    const bool kept = std::find(axes.begin(), axes.end(), d) == axes.end();
-    from.push_back(
-        kept ? indices[next++]
-             : ReducedIndex(node, d, shape[d], true, row, &stage.reduced));
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
+      from.push_back(indices[next++]);
+    } else if (auto index = IndexBefore(operand, d, axes, indices, row)) {
+      for (const Index::Term& term : index->terms) {
+        stage.reduced.push_back(term.variable);
+      }
+      from.push_back(*std::move(index));
+    } else {
+      from.push_back(
+          ReducedIndex(node, d, shape[d], true, row, &stage.reduced));
+    }
   }
   if (arg && stage.reduced.size() > 1) return std::nullopt;
   const Result value = ValueAt(operand, from);
@@ -199,6 +228,25 @@ ExprId Tracer::Product(ExprId lhs, ExprId rhs) {
   return OfOp(Op::kMul, dtype, {Cast(dtype, lhs), Cast(dtype, rhs)});
 }
 
+Tracer::Result Tracer::Factor(const Result& value, const Indices& indices) {
+  if (!value.has_value() || !region_.contraction.has_value()) return value;
+  const std::vector<bool> needed = Reachable(region_, {*value});
+  bool computed = false;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    computed |= needed[e] && region_.exprs[e].kind == Expr::Kind::kLoad &&
+                region_.accesses[region_.exprs[e].number].source ==
+                    Access::Source::kStage;
+  }
+  if (!computed) return value;
+  std::optional<std::vector<uint32_t>> row = RowOf(indices);
+  if (!row.has_value()) return std::nullopt;
+  chained_ = true;
+  Stage stage{.kind = Stage::Kind::kMap};
+  stage.dtype = stage.accumulate = region_.expr(*value).dtype;
+  stage.value = *value;
+  return Kept(AddStage(std::move(stage), *std::move(row)));
+}
+
 Tracer::Result Tracer::Dot(NodeId node, const Indices& indices) {
   const DotGeneralAttrs& attrs = graph_.attrs<DotGeneralAttrs>(node);
   const ValueId operands[] = {graph_.operand(node, 0), graph_.operand(node, 1)};
@@ -238,8 +286,8 @@ Tracer::Result Tracer::Dot(NodeId node, const Indices& indices) {
     }
   }
   contraction.k = stage.reduced;
-  const Result lhs = ValueAt(operands[0], from[0]);
-  const Result rhs = ValueAt(operands[1], from[1]);
+  const Result lhs = Factor(ValueAt(operands[0], from[0]), from[0]);
+  const Result rhs = Factor(ValueAt(operands[1], from[1]), from[1]);
   if (!lhs.has_value() || !rhs.has_value()) return std::nullopt;
   contraction.lhs = *lhs;
   contraction.rhs = *rhs;

@@ -89,8 +89,11 @@ Work EstimateWork(const Region& region, std::span<const int64_t> symbols) {
       }
     }
     work.flops += flops;
-    if (region.contraction.has_value() && region.contraction->stage == s) {
-      work.contraction_flops = 2 * points;
+    // The contraction, or one that it reads, a row for each of its points.
+    if (region.contraction.has_value() &&
+        (region.contraction->stage == s ||
+         (stage.kind == Stage::Kind::kReduce && !stage.loops.empty()))) {
+      work.contraction_flops += 2 * points;
     }
   }
   for (size_t i = 0; i < region.inputs.size(); ++i) {

@@ -12,7 +12,7 @@ namespace encore::backends {
 struct Work {
   double flops = 0;  // elementwise operations and combinations, one each
   double transcendentals = 0;    // of these: exp, log, tanh, …
-  double contraction_flops = 0;  // of these: of the contraction, 2 a product
+  double contraction_flops = 0;  // of these: of contractions, 2 a product
   // Each input element that is read, once, with its share of the padding.
   double read_bytes = 0;
   double written_bytes = 0;  // each stored element, and the padding

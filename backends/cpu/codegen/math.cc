@@ -69,6 +69,11 @@ Value MathEmitter::Scale(const Value& x, const Value& exponent) {
                   power(b.Binary("sub", n, half)));
 }
 
+// e^r = 1 + r + r^2 p(r) for |r| <= ln(2) / 2 (coefficients: Cephes expf).
+constexpr std::array kExpTail = {1.9875691500e-4, 1.3981999507e-3,
+                                 8.3334519073e-3, 4.1665795894e-2,
+                                 1.6666665459e-1, 5.0000001201e-1};
+
 MathEmitter::Power MathEmitter::PowerOfE(const Value& x, double least) {
   // Beyond these the result is its limit; the comparisons keep NaN.
   const Value low = Const(x, least), high = Const(x, 89.0);
@@ -77,11 +82,7 @@ MathEmitter::Power MathEmitter::PowerOfE(const Value& x, double least) {
   const Value n = b.Intrinsic("rint", {b.Binary("fmul", y, Const(x, kLog2E))});
   Value r = b.Fma(n, Const(x, -kLn2High), y);
   r = b.Fma(n, Const(x, -kLn2Low), r);
-  // e^r = 1 + r + r^2 p(r) (coefficients: Cephes expf).
-  static constexpr std::array kP = {1.9875691500e-4, 1.3981999507e-3,
-                                    8.3334519073e-3, 4.1665795894e-2,
-                                    1.6666665459e-1, 5.0000001201e-1};
-  const Value p = Polynomial(r, kP);
+  const Value p = Polynomial(r, kExpTail);
   return {n, b.Fma(b.Binary("fmul", p, r), r, r)};
 }
 
@@ -96,6 +97,26 @@ Value MathEmitter::Exp(const Value& x) {
   const Value is_nan = b.Compare("uno", x, x);
   const Value safe = b.Select(is_nan, Const(x, 0), power.exponent);
   return b.Select(is_nan, x, Scale(e, safe));
+}
+
+// The sum of y log2(e) and a number whose last bit is worth 1 has the exponent
+// of the result in its last bits.
+Value MathEmitter::ExpOfNegative(const Value& x) {
+  constexpr double kLastBitIsOne = 12582912 + kBias;  // 1.5 * 2^23
+  // 2^-127 is written as 0. The comparison keeps NaN.
+  const Value low = Const(x, -kBias / kLog2E);
+  const Value y = b.Select(b.Compare("olt", x, low), low, x);
+  const Value shift = Const(x, kLastBitIsOne);
+  const Value shifted = b.Fma(y, Const(x, kLog2E), shift);
+  const Value n = b.Binary("fsub", shifted, shift);
+  Value r = b.Fma(n, Const(x, -kLn2High), y);
+  r = b.Fma(n, Const(x, -kLn2Low), r);
+  const Value rest = b.Fma(b.Binary("fmul", Polynomial(r, kExpTail), r), r, r);
+  const Value bits = b.Bitcast(shifted, Elem::kI32);
+  const Value power =
+      b.Bitcast(b.Binary("shl", bits, IrBuilder::Int(bits.type, kMantissaBits)),
+                Elem::kF32);
+  return b.Fma(rest, power, power);
 }
 
 Value MathEmitter::Expm1(const Value& x) {

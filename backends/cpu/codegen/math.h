@@ -24,6 +24,9 @@ struct MathEmitter {
   Value helpers;
 
   Value Exp(const Value& x);
+  // Of an f32 x that is NaN or not above 0, in fewer instructions; 0 where the
+  // result is no normal number.
+  Value ExpOfNegative(const Value& x);
   Value Expm1(const Value& x);
   Value Log(const Value& x);
   Value Log1p(const Value& x);

@@ -107,6 +107,23 @@ Value FromAccumulated(IrBuilder& b, const Stage& stage, const Value& value) {
   return ConvertDType(b, stage.accumulate, stage.dtype, value, limited);
 }
 
+Value Fold(IrBuilder& b, RegionCombiner combiner, DType dtype, Value vector) {
+  while (vector.lanes() > 2) {
+    const int half = vector.lanes() / 2;
+    std::vector<int> low(half), high(half);
+    for (int i = 0; i < half; ++i) {
+      low[i] = i;
+      high[i] = half + i;
+    }
+    const Value a = b.Shuffle(vector, vector, low);
+    const Value c = b.Shuffle(vector, vector, high);
+    vector = Combine(b, combiner, dtype, a, c);
+  }
+  if (vector.lanes() == 1) return vector;
+  return Combine(b, combiner, dtype, b.Extract(vector, 0),
+                 b.Extract(vector, 1));
+}
+
 Reduction::Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
                      int vector_variable, int lanes)
     : e_(e),
@@ -121,24 +138,6 @@ Reduction::Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
 Value Reduction::Accumulated() {
   return ConvertDType(b_, value_dtype_, stage_.accumulate,
                       e_.EvalLanes(stage_.value));
-}
-
-// All lanes of `vector` in one, halving: a fixed tree.
-Value Reduction::Fold(RegionCombiner combiner, Value vector) {
-  while (vector.lanes() > 2) {
-    const int half = vector.lanes() / 2;
-    std::vector<int> low(half), high(half);
-    for (int i = 0; i < half; ++i) {
-      low[i] = i;
-      high[i] = half + i;
-    }
-    const Value a = b_.Shuffle(vector, vector, low);
-    const Value c = b_.Shuffle(vector, vector, high);
-    vector = Combine(b_, combiner, stage_.accumulate, a, c);
-  }
-  if (vector.lanes() == 1) return vector;
-  return Combine(b_, combiner, stage_.accumulate, b_.Extract(vector, 0),
-                 b_.Extract(vector, 1));
 }
 
 Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
@@ -172,7 +171,7 @@ Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
   for (int k = 1; k < unroll; ++k) {
     total = Combine(b_, combiner, dtype, total, b_.Get(sums[k], type));
   }
-  return along ? Fold(combiner, total) : total;
+  return along ? Fold(b_, combiner, dtype, total) : total;
 }
 
 // Keeps the better of what is in `best` and `index` and a candidate.

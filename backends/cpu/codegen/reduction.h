@@ -35,6 +35,10 @@ Value ConvertDType(IrBuilder& b, DType from, DType to, const Value& value,
 // gives: of nothing, the least or largest element of dtypes without infinities.
 Value FromAccumulated(IrBuilder& b, const Stage& stage, const Value& value);
 
+// All lanes of `vector`, in the compute form of `dtype`, in one: halving, a
+// fixed tree.
+Value Fold(IrBuilder& b, RegionCombiner combiner, DType dtype, Value vector);
+
 // One reduction stage at one point of its loops.
 class Reduction {
  public:
@@ -52,7 +56,6 @@ class Reduction {
 
   // Combines `element` (in dtype accumulate) over the reduced points.
   Value Simple(RegionCombiner combiner, const Element& element);
-  Value Fold(RegionCombiner combiner, Value vector);
   std::vector<Value> Arg();
   std::vector<Value> Welford();
   std::vector<Value> OnlineSoftmax();

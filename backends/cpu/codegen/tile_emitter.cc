@@ -237,7 +237,11 @@ std::vector<Value> Digits(IrBuilder& b, const Value& unit,
   Value rest = unit;
   for (size_t i = extents.size(); i-- > 0;) {
     if (extents[i] == 1) continue;
-    if (ParseInt64(rest.name)) break;  // the only unit
+    if (const auto constant = ParseInt64(rest.name)) {
+      digits[i] = IrBuilder::I64(*constant % extents[i]);
+      rest = IrBuilder::I64(*constant / extents[i]);
+      continue;
+    }
     const Value extent = IrBuilder::I64(extents[i]);
     digits[i] = b.Binary("urem", rest, extent);
     rest = b.Binary("udiv", rest, extent);
