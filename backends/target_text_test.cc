@@ -1,6 +1,7 @@
 #include "encore/backends/target_text.h"
 
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

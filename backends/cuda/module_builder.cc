@@ -25,7 +25,7 @@ std::string KeyOf(const std::vector<Architecture>& architectures,
   for (const Architecture& architecture : architectures) {
     StrAppend(&key, Name(architecture), "\n");
   }
-  return key + text;
+  return key + Sha256Of(text).ToHex();
 }
 
 // Of what a kernel computes: its code by its key, and its params.
