@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -128,6 +129,12 @@ class Backend {
   // What may follow its name and a colon in a target, beside a device's number:
   // "cpu:avx2".
   virtual std::vector<std::string> variants() const { return {}; }
+
+  // What it says of a variant that is none of these, a file's name for one: ok,
+  // or what is wrong with it. Nothing where it can be none of the backend's.
+  virtual std::optional<Status> CheckOtherVariant(std::string_view) const {
+    return std::nullopt;
+  }
 
   // dtypes that its kernels compute with.
   virtual std::span<const DType> dtypes() const = 0;

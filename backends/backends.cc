@@ -14,6 +14,7 @@
 #include "encore/backends/host/device.h"
 #include "encore/backends/host/program.h"
 #include "encore/backends/ref/ref.h"
+#include "encore/backends/target_text.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -34,6 +35,21 @@ StatusOr<const Backend*> FindBackend(std::string_view name,
                                      std::span<const Backend* const> backends) {
   ENCORE_ASSIGN_OR_RETURN(const FoundTarget found, FindTarget(name, backends));
   return found.backend;
+}
+
+StatusOr<std::vector<const Backend*>> FindBackends(
+    std::string_view text, std::span<const Backend* const> backends) {
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string_view> targets,
+                          ParseTargets(text));
+  std::vector<const Backend*> found;
+  for (const std::string_view target : targets) {
+    ENCORE_ASSIGN_OR_RETURN(const Backend* backend,
+                            FindBackend(target, backends));
+    if (std::ranges::find(found, backend) == found.end()) {
+      found.push_back(backend);
+    }
+  }
+  return found;
 }
 
 StatusOr<std::vector<std::shared_ptr<runtime::Device>>> NewDevices(
@@ -73,10 +89,10 @@ std::string TextOf(const Value& value) {
 template <typename Options, typename Visit>
 void ForEachUnused(Options& options, std::span<const Backend* const> backends,
                    const Visit& visit) {
-  const auto own = FindBackend(options.target, backends);
+  const auto own = FindBackends(options.target, backends);
   if (!own.ok()) return;
   // With a placement, parts may be on any of them.
-  if (options.placement.empty()) backends = {&*own, 1};
+  if (options.placement.empty()) backends = *own;
   const CompileOptions defaults;
   const auto fallbacks = [&](std::string_view name, auto&& use) {
     VisitOptions(defaults, [&](const OptionInfo& info, const auto& value) {

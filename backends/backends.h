@@ -25,6 +25,12 @@ StatusOr<const Backend*> FindBackend(
     std::string_view name,
     std::span<const Backend* const> backends = AllBackends());
 
+// The backends of the targets in `text` (target_text.h), in order, each once.
+// Errors as of ParseTargets and FindTarget.
+StatusOr<std::vector<const Backend*>> FindBackends(
+    std::string_view text,
+    std::span<const Backend* const> backends = AllBackends());
+
 // A device for each of graph.devices, in order, of `backends` and of the
 // backend of host objects; errors as of FindBackend and Backend::NewDevice.
 StatusOr<std::vector<std::shared_ptr<runtime::Device>>> NewDevices(

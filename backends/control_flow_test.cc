@@ -439,8 +439,7 @@ TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow,
-                         testing::Values("cpu", "ref", "late_cpu", "late_ref",
-                                         "cuda_emulated"),
+                         testing::ValuesIn(TargetsUnderTest()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

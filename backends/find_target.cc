@@ -41,6 +41,10 @@ StatusOr<FoundTarget> FindTarget(std::string_view name,
   }
   const std::vector<std::string> variants = target.backend->variants();
   if (std::ranges::find(variants, rest) != variants.end()) return target;
+  if (const auto other = target.backend->CheckOtherVariant(rest)) {
+    if (other->ok()) return target;
+    return Annotate(*other, Quote(name));
+  }
   return NotFoundError(
       StrCat(Quote(name), ": after ", wanted, ": expected a device number",
              variants.empty() ? "" : " or one of ", StrJoin(variants, ", ")));

@@ -20,7 +20,8 @@ struct FoundTarget {
 // device's number ("cuda:1") or one of the backend's variants ("cpu:avx2"), or
 // what makes another backend's name ("cuda:emulated": "cuda_emulated").
 // NotFound names the backends that are there, or the variants where what
-// follows the colon is neither one nor a number. That the device is there is
+// follows the colon is neither one nor a number; errors of
+// Backend::CheckOtherVariant. That the device is there is
 // for Backend::NewDevice to say.
 StatusOr<FoundTarget> FindTarget(std::string_view name,
                                  std::span<const Backend* const> backends);

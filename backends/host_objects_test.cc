@@ -257,8 +257,7 @@ TEST_P(HostObjects, NumbersAreWrittenAndRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, HostObjects,
-                         testing::Values("cpu", "ref", "late_cpu", "late_ref",
-                                         "cuda_emulated"),
+                         testing::ValuesIn(TargetsUnderTest()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

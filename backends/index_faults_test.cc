@@ -377,8 +377,7 @@ TEST_P(IndexFaults, ALoopWithoutTrips) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, IndexFaults,
-                         testing::Values("ref", "cpu", "late_ref", "late_cpu",
-                                         "cuda_emulated"),
+                         testing::ValuesIn(TargetsUnderTest()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Compiles that find kernels in a store, on the cpu backend.
+// Compiles that find kernels in a store, on the backends that keep them.
 #include <string>
 #include <vector>
 
@@ -51,11 +51,22 @@ graph g(%x: f32[1,16,20,20], %a: param f32[32,16,3,3],
 })");
 }
 
-CompileOptions Options(CpuKernels kernels = CpuKernels::kGenerated) {
+struct Keeper {
+  std::string name;
+  std::string target = "cpu";
+  CpuKernels kernels = CpuKernels::kGenerated;
+};
+
+CompileOptions Options(const Keeper& keeper = {}) {
   CompileOptions options;
   options.threads = 2;
-  options.cpu_kernels = kernels;
+  options.target = keeper.target;
+  options.cpu_kernels = keeper.kernels;
   return options;
+}
+
+std::string NameOf(const testing::TestParamInfo<Keeper>& info) {
+  return info.param.name;
 }
 
 runtime::CompiledGraph Compiled(const Graph& graph,
@@ -81,7 +92,7 @@ int Generated(const Graph& graph, const CompileOptions& options,
   return store[kKernelKind].puts - before;
 }
 
-class KeptKernels : public testing::TestWithParam<CpuKernels> {};
+class KeptKernels : public testing::TestWithParam<Keeper> {};
 
 TEST_P(KeptKernels, TheCompiledGraphIsTheSame) {
   for (const Graph& graph : {Layers({64, 128, 96}), Convolutions()}) {
@@ -148,13 +159,17 @@ TEST_P(KeptKernels, WhatIsNoKernelForItsKeyIsAsIfItWereNotThere) {
   expect_healed("another kernel");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KeptKernels,
-                         testing::Values(CpuKernels::kGenerated,
-                                         CpuKernels::kVendor));
+INSTANTIATE_TEST_SUITE_P(
+    All, KeptKernels,
+    testing::Values(Keeper{"cpu"}, Keeper{"vendor", "cpu", CpuKernels::kVendor},
+                    Keeper{"cuda", "cuda:emulated"}),
+    NameOf);
 
-TEST(KeptKernels, OnlyWhatIsNewIsGenerated) {
+class NewKernels : public testing::TestWithParam<Keeper> {};
+
+TEST_P(NewKernels, OnlyWhatIsNewIsGenerated) {
   MapStore store;
-  const CompileOptions options = Options();
+  const CompileOptions options = Options(GetParam());
   // Two products and a softmax, each another kernel.
   EXPECT_EQ(Generated(Layers({64, 128, 96}), options, store), 3);
   EXPECT_EQ(Generated(Layers({64, 128, 96}), options, store), 0);
@@ -166,12 +181,26 @@ TEST(KeptKernels, OnlyWhatIsNewIsGenerated) {
   EXPECT_EQ(Generated(Layers({128, 80, 32}), options, store), 0);
 }
 
-TEST(KeptKernels, EqualLayersAreGeneratedOnce) {
+TEST_P(NewKernels, EqualLayersAreGeneratedOnce) {
   MapStore store;
-  EXPECT_EQ(Generated(Layers({64, 64, 64, 64, 64}), Options(), store), 2);
+  EXPECT_EQ(Generated(Layers({64, 64, 64, 64, 64}), Options(GetParam()), store),
+            2);
 }
 
-TEST(KeptKernels, ThreadsShareThemInstructionSetsDoNot) {
+INSTANTIATE_TEST_SUITE_P(All, NewKernels,
+                         testing::Values(Keeper{"cpu"},
+                                         Keeper{"cuda", "cuda:h100"}),
+                         NameOf);
+
+TEST(NewKernels, ArchitecturesHaveTheirOwn) {
+  MapStore store;
+  const Graph graph = Layers({64, 128, 96});
+  EXPECT_EQ(Generated(graph, Options({"", "cuda:h100"}), store), 3);
+  EXPECT_EQ(Generated(graph, Options({"", "cuda:h200"}), store), 0);
+  EXPECT_EQ(Generated(graph, Options({"", "cuda:a100"}), store), 3);
+}
+
+TEST(NewKernels, ThreadsShareThemInstructionSetsDoNot) {
   MapStore store;
   const Graph graph = Layers({64, 128, 96});
   CompileOptions options = Options();
@@ -189,7 +218,7 @@ TEST(KeptKernels, ThreadsShareThemInstructionSetsDoNot) {
   EXPECT_EQ(Generated(graph, options, store), 3);
 }
 
-TEST(KeptKernels, RefKeepsNone) {
+TEST(NewKernels, RefKeepsNone) {
   MapStore store;
   CompileOptions options = Options();
   options.target = "ref";

@@ -15,6 +15,12 @@
 
 namespace encore::backends {
 
+// The targets that such tests run on: cpu and ref, both with devices that do
+// everything late, and CUDA's on a driver that executes; where the environment
+// names one in this variable, that alone.
+inline constexpr char kTargetVariable[] = "ENCORE_TARGET_UNDER_TEST";
+std::vector<std::string> TargetsUnderTest();
+
 class TargetTest : public testing::TestWithParam<std::string> {
  protected:
   StatusOr<runtime::CompiledGraph> CompileHere(const Graph& graph,

@@ -1,16 +1,14 @@
 #include "encore/backends/cpu/target.h"
 
 #include <algorithm>
-#include <string_view>
 #include <thread>
+
+#include "encore/backends/target_text.h"
 
 namespace encore::backends::cpu {
 
 Isa IsaOf(const CompileOptions& options) {
-  const size_t colon = options.target.find(':');
-  if (colon == std::string::npos) return HostCpu().isa;
-  return ParseIsa(std::string_view(options.target).substr(colon + 1))
-      .value_or(HostCpu().isa);
+  return ParseIsa(VariantOf(options, "cpu")).value_or(HostCpu().isa);
 }
 
 int ThreadsOf(const CompileOptions& options) {

@@ -59,6 +59,39 @@ double Waste(const FlatRegion& flat, const TilePlan& tile) {
          along(tile.k, tile.tile_k);
 }
 
+// The tiles of that name; nothing where the region has none.
+std::optional<TilePlan> TilesOf(const FlatRegion& flat, std::string_view kernel,
+                                const CompileOptions& options) {
+  const bool split = kernel == kSplitTiles || kernel == kSplitTensorTiles;
+  std::optional<TilePlan> tile;
+  if (kernel == kTiles || kernel == kSplitTiles) tile = MakeTilePlan(flat);
+  if (kernel == kTensorTiles || kernel == kSplitTensorTiles) {
+    tile = MakeTensorPlan(flat, TensorDType(options.precision));
+  }
+  if (!tile || !split) return tile;
+  return SplitTilePlan(flat, *tile, ProfileOf(options).multiprocessors);
+}
+
+// Of tiles, beside what memory takes: multiprocessors without a block do
+// nothing, and sums of pieces are written and read once more.
+double TileSeconds(const FlatRegion& flat, const TilePlan& tile,
+                   const Work& work, const DeviceProfile& profile) {
+  const double efficiency = tile.tensor ? kTensorEfficiency : kTileEfficiency;
+  const double busy =
+      std::min(1.0, TypicalBlocks(flat, tile) / profile.multiprocessors);
+  const double products = work.contraction_flops / profile.flops();
+  double seconds = LaunchSeconds(profile, work) +
+                   products * (Waste(flat, tile) / (efficiency * busy) - 1);
+  if (tile.pieces > 1) {
+    Work sums;
+    sums.written_bytes = TypicalPoints(flat, flat.outer) * tile.pieces *
+                         static_cast<double>(sizeof(float));
+    sums.read_bytes = sums.written_bytes;
+    seconds += LaunchSeconds(profile, sums);
+  }
+  return seconds;
+}
+
 bool AnyString(const Region& region) {
   const auto is_string = [](const auto& of) { return IsString(of.dtype); };
   return std::ranges::any_of(region.inputs, is_string) ||
@@ -74,30 +107,21 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
   if (!flat) return {};
   const Work work =
       EstimateWork(*request.region, PlannedSizes(request.symbols));
-  const DeviceProfile& profile = ProfileOf(options);
+  const DeviceProfile profile = ProfileOf(options);
   std::vector<Candidate> candidates;
   const auto add = [&](std::string_view name, double seconds) {
     // What sizes come to is known once they are written down.
-    if (flat->is_symbolic() &&
-        !GenerateCandidate(request, name, options.precision)) {
+    if (flat->is_symbolic() && !GenerateCandidate(request, name, options)) {
       return;
     }
     Candidate& candidate = candidates.emplace_back();
     candidate.kernel = name;
     candidate.seconds = seconds;
   };
-  const std::optional<TilePlan> tile = MakeTilePlan(*flat);
-  const double products = work.contraction_flops / profile.flops();
-  if (tile) {
-    add(kTiles, LaunchSeconds(profile, work) +
-                    products * (Waste(*flat, *tile) / kTileEfficiency - 1));
-  }
-  const std::optional<TilePlan> tensor =
-      MakeTensorPlan(*flat, TensorDType(options.precision));
-  if (tensor) {
-    add(kTensorTiles,
-        LaunchSeconds(profile, work) +
-            products * (Waste(*flat, *tensor) / kTensorEfficiency - 1));
+  for (const std::string_view name :
+       {kTiles, kTensorTiles, kSplitTiles, kSplitTensorTiles}) {
+    const std::optional<TilePlan> tile = TilesOf(*flat, name, options);
+    if (tile) add(name, TileSeconds(*flat, *tile, work, profile));
   }
   // Each element that is loaded against the order costs a sector.
   Work strided = work;
@@ -105,6 +129,7 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
     add(kTranspose, LaunchSeconds(profile, work));
     strided.read_bytes *= kStridedCost;
   }
+  const double products = work.contraction_flops / profile.flops();
   add(kLoops,
       LaunchSeconds(profile, strided) + products * (1 / kLoopEfficiency - 1));
   std::ranges::sort(candidates, {}, [](const Candidate& candidate) {
@@ -115,7 +140,7 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
                                                  std::string_view kernel,
-                                                 Precision precision,
+                                                 const CompileOptions& options,
                                                  const PlanLimits& limits) {
   const std::optional<FlatRegion> flat = FlattenRequest(request);
   if (!flat) return std::nullopt;
@@ -125,11 +150,7 @@ std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
     if (!transpose) return std::nullopt;
     return GenerateTranspose(*flat, *transpose);
   }
-  std::optional<TilePlan> tile;
-  if (kernel == kTiles) tile = MakeTilePlan(*flat);
-  if (kernel == kTensorTiles) {
-    tile = MakeTensorPlan(*flat, TensorDType(precision));
-  }
+  const std::optional<TilePlan> tile = TilesOf(*flat, kernel, options);
   if (!tile) return std::nullopt;
   return GenerateTiles(*flat, *tile);
 }

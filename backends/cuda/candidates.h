@@ -20,6 +20,9 @@ inline constexpr std::string_view kLoops = "loops";
 inline constexpr std::string_view kTiles = "tiles";
 inline constexpr std::string_view kTranspose = "transpose";
 inline constexpr std::string_view kTensorTiles = "tensor_tiles";
+// The same where there are few tiles: several blocks share what one sums.
+inline constexpr std::string_view kSplitTiles = "split_tiles";
+inline constexpr std::string_view kSplitTensorTiles = "split_tensor_tiles";
 
 // By estimated cost; none for a region with strings, or with sizes that outgrow
 // what Dims can say.
@@ -29,7 +32,7 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 // The code of a candidate. Nothing where it is none of the region's.
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
                                                  std::string_view kernel,
-                                                 Precision precision,
+                                                 const CompileOptions& options,
                                                  const PlanLimits& limits = {});
 
 }  // namespace encore::backends::cuda

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,24 +29,30 @@ class Cuda : public Backend {
   std::string_view name() const override { return name_; }
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
-    return {{"architecture", Name(ProfileOf(options).architecture)},
+    const DeviceProfile profile = ProfileOf(options);
+    return {{"architecture", Name(profile.architecture)},
             {"devices", name_},
             {"nvrtc", NvrtcVersion()},
-            {"profile", std::string(ProfileOf(options).name)}};
+            {"profile", profile.ToString()}};
   }
   bool Uses(std::string_view option) const override {
-    return option != "threads" && option != "cpu_kernels";
+    return option != "cpu_kernels";  // so many threads compile
   }
   std::vector<std::string> variants() const override {
     std::vector<std::string> names;
     for (const DeviceProfile& profile : AllProfiles()) {
-      names.emplace_back(profile.name);
-      std::string architecture = Name(profile.architecture);
-      if (std::ranges::find(names, architecture) == names.end()) {
-        names.push_back(std::move(architecture));
-      }
+      names.push_back(profile.name);
     }
+    names.insert(names.end(), {"sm_NN", "FILE.json"});
     return names;
+  }
+  std::optional<Status> CheckOtherVariant(
+      std::string_view variant) const override {
+    Status status = FindProfile(variant).status();
+    if (status.code() == StatusCode::kNotFound && !variant.ends_with(".json")) {
+      return std::nullopt;
+    }
+    return status;
   }
   std::span<const DType> dtypes() const override {
     static const auto* const computed = [] {
@@ -68,9 +75,13 @@ class Cuda : public Backend {
                                    const CompileOptions& options,
                                    ArtifactStore* store) const override {
     std::vector<Architecture> architectures = {kLowest};
-    const Architecture& wanted = ProfileOf(options).architecture;
+    const Architecture wanted = ProfileOf(options).architecture;
     if (!(wanted == kLowest)) architectures.push_back(wanted);
-    return BuildModule(requests, options.precision, architectures, store);
+    const auto threads = options.threads > 0
+                             ? static_cast<int>(options.threads)
+                             : static_cast<int>(std::max(
+                                   1u, std::thread::hardware_concurrency()));
+    return BuildModule(requests, options, architectures, threads, store);
   }
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override {

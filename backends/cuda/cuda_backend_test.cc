@@ -19,6 +19,7 @@ namespace encore::backends::cuda {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 
 std::unique_ptr<Backend> Cuda() {
@@ -57,16 +58,25 @@ class Store : public ArtifactStore {
 
 TEST(CudaBackend, TargetsByArchitectureAndByDevice) {
   const auto cuda = Cuda();
-  for (const char* name :
-       {"a100", "h100", "h200", "b200", "sm_80", "sm_90a", "sm_100a"}) {
+  for (const char* name : {"a100", "h100", "h200", "b200"}) {
     EXPECT_THAT(cuda->variants(), Contains(name));
   }
+  for (const char* name : {"sm_80", "sm_90", "sm_90a", "sm_100a", "sm_120"}) {
+    EXPECT_EQ(cuda->CheckOtherVariant(name), OkStatus()) << name;
+  }
+  EXPECT_EQ(cuda->CheckOtherVariant("sm_97")->code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(cuda->CheckOtherVariant("/nowhere.json")->code(),
+            StatusCode::kNotFound);
+  EXPECT_EQ(cuda->CheckOtherVariant("h1000"), std::nullopt);
   EXPECT_THAT(cuda->Target(For("cuda")),
               Contains(Pair("architecture", "sm_80")));
   EXPECT_THAT(cuda->Target(For("cuda:h200")),
               Contains(Pair("architecture", "sm_90a")));
   EXPECT_THAT(cuda->Target(For("cuda:h200")),
-              Contains(Pair("profile", "h200")));
+              Contains(Pair("profile", HasSubstr("h200 sm_90a 132"))));
+  EXPECT_THAT(cuda->Target(For("cpu,cuda:sm_90")),
+              Contains(Pair("architecture", "sm_90")));
   EXPECT_THAT(cuda->Target(For("cuda:sm_100a")),
               Contains(Pair("architecture", "sm_100a")));
   EXPECT_EQ(cuda->NewDevice(0).status().code(), StatusCode::kNotFound);
@@ -75,7 +85,7 @@ TEST(CudaBackend, TargetsByArchitectureAndByDevice) {
 // The rates that NVIDIA states: 2.0, 3.35, 4.8 and 8 TB/s; 19.5 and 67 Tflop/s
 // of f32.
 TEST(CudaBackend, Profiles) {
-  const auto profile = [](const char* target) -> const DeviceProfile& {
+  const auto profile = [](const char* target) {
     return ProfileOf(For(target));
   };
   EXPECT_NEAR(profile("cuda:a100").bandwidth, 2.04e12, 1e10);
@@ -130,6 +140,27 @@ TEST(CudaBackend, CompilesWithoutADevice) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(store.found(), 1);
   EXPECT_EQ(again->artifacts[0].bytes, module->artifacts[0].bytes);
+}
+
+// By the roofline: where a device has many more multiprocessors than there are
+// tiles, and there is much to sum.
+TEST(CudaBackend, SplitsSumsOfFewTiles) {
+  const auto first = [](std::string_view m, std::string_view k,
+                        std::string_view dtype, const char* target) {
+    const auto graph = ParseGraph(
+        StrCat("graph g(%x: ", dtype, "[", m, ",", k, "], %y: ", dtype, "[", k,
+               ",64]) -> ", dtype, "[", m,
+               ",64] {\n  %p = dot_general(%x, %y) {contract = [1]x[0]}\n"
+               "  return %p\n}"));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const BuiltRegion built = BuildWhole(*graph);
+    const KernelRequest request{&built.region, {false, false}, {}};
+    return Cuda()->Candidates(request, For(target))[0].kernel;
+  };
+  EXPECT_EQ(first("32", "16384", "f32", "cuda:h100"), "split_tiles");
+  EXPECT_EQ(first("32", "16384", "f16", "cuda:h100"), "split_tensor_tiles");
+  EXPECT_EQ(first("65536", "256", "f32", "cuda:h100"), "tiles");
+  EXPECT_EQ(first("65536", "256", "f16", "cuda:h100"), "tensor_tiles");
 }
 
 }  // namespace

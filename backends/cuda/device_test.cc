@@ -91,13 +91,13 @@ TEST(CudaDevice, PlansGiveTheSameOutputsUnderEverySeed) {
   }
 }
 
-// What the planner's waits are for is seen: nearly each that is left out gives
-// other outputs, or an error, under one of 20 seeds. Of others the bytes are
-// the same either way.
+// What the planner's waits are for is seen: each that is left out by the
+// checker, and nearly each by other outputs, or an error, under one of 20
+// seeds. Of others the bytes are the same either way.
 TEST(CudaDevice, MissingWaitsAreSeen) {
   ThreadPool threads(1);
   int waits = 0, seen = 0;
-  for (uint32_t plan = 0; plan < 2; ++plan) {
+  for (uint32_t plan = 0; plan < 20; ++plan) {
     const CompiledGraph graph =
         runtime::RandomDevicePlan(plan, {.control_flow = false});
     const PlanInputs inputs(plan);
@@ -111,6 +111,15 @@ TEST(CudaDevice, MissingWaitsAreSeen) {
       ASSERT_TRUE(executable.ok()) << executable.status();
       const auto all = runtime::WaitsOf((*executable)->run());
       missed.resize(all.size());
+      for (size_t i = 0; seed == 0 && i < all.size(); ++i) {
+        const std::vector<int64_t> symbols(graph.symbols.size(), 1);
+        EXPECT_NE(runtime::CheckOrder(
+                      graph, runtime::Without((*executable)->run(), all[i]),
+                      symbols, /*seed=*/0)
+                      .race,
+                  "")
+            << "plan " << plan << ", wait " << all[i];
+      }
       for (size_t i = 0; i < all.size(); ++i) {
         if (missed[i]) continue;
         const auto outputs = runtime::RunCode(
@@ -123,7 +132,7 @@ TEST(CudaDevice, MissingWaitsAreSeen) {
     seen += static_cast<int>(std::ranges::count(missed, true));
   }
   std::cout << seen << " of " << waits << " missing waits seen\n";
-  EXPECT_GT(waits, 30);
+  EXPECT_GT(waits, 300);
   EXPECT_GE(seen * 10, waits * 8);
 }
 
@@ -133,13 +142,17 @@ constexpr std::string_view kFunctions[] = {
 #undef ENCORE_CUDA_FUNCTION
 };
 
-// Whatever call fails, of whatever function: a status or nothing, nothing left
-// behind, and the next replayer is right.
-TEST(CudaDevice, AnyCallMayFail) {
+// Whatever call fails, of whatever function, in three plans: a status or
+// nothing, nothing left behind, and the next replayer is right.
+class AnyCall : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(CudaDevice, AnyCall, testing::Values(2, 5, 9));
+
+TEST_P(AnyCall, MayFail) {
   constexpr int64_t kMostCalls = 40;  // of each function
   ThreadPool threads(1);
-  const CompiledGraph graph = runtime::RandomDevicePlan(2, {.kernels = 1});
-  const PlanInputs inputs(2);
+  const CompiledGraph graph =
+      runtime::RandomDevicePlan(GetParam(), {.kernels = 1});
+  const PlanInputs inputs(GetParam());
   const auto expected = runtime::Expected(graph, inputs, &threads);
   const auto run = [&](FakeDriver& fake) -> Status {
     ENCORE_ASSIGN_OR_RETURN(const Devices devices, PlanDevices(fake));

@@ -139,6 +139,41 @@ TEST(Products, Precision) {
   EXPECT_FALSE(RunCase({.text = kText, .kernel = kTensorTiles}).ok());
 }
 
+// Few tiles and much to sum: several blocks share it, and the sums of pieces
+// are added in one order.
+TEST(Products, SeveralBlocksOfATile) {
+  constexpr char kLong[] =
+      R"(graph g(%x: T[40,1030], %y: T[1030,36], %b: T[36]) -> T[40,36] {
+  %p = dot_general(%x, %y) {contract = [1]x[0]}
+  %c = broadcast(%b) {shape = [40,36], axes = [1]}
+  %r = add(%p, %c)
+  return %r
+})";
+  constexpr char kBatches[] =
+      R"(graph g(%x: T[3,20,520], %y: T[3,520,24]) -> T[3,20,24] {
+  %p = dot_general(%x, %y) {contract = [2]x[1], batch = [0]x[0]}
+  return %p
+})";
+  constexpr char kDeep[] =
+      R"(graph g(%x: T[1,130,6,6], %w: T[40,130,3,3]) -> T[1,40,4,4] {
+  %y = convolution(%x, %w) {strides = [1,1], padding_low = [0,0], padding_high = [0,0], lhs_dilation = [1,1], rhs_dilation = [1,1]}
+  return %y
+})";
+  for (const char* text : {kLong, kBatches, kDeep}) {
+    for (const char* dtype : {"f32", "f64", "i32", "f16", "bf16"}) {
+      const std::string graph = Of(text, dtype);
+      const KernelResult tiles = RunAndPrint({graph, kSplitTiles});
+      EXPECT_EQ(tiles.launches.size(), 2u);
+    }
+    for (const char* dtype : {"f16", "bf16"}) {
+      const std::string graph = Of(text, dtype);
+      const KernelResult tiles = RunAndPrint({graph, kSplitTensorTiles});
+      EXPECT_EQ(tiles.launches.size(), 2u);
+      EXPECT_GT(tiles.instructions(ptx::InstructionClass::kMatrix), 0u);
+    }
+  }
+}
+
 struct Graphs {
   const char* name;
   std::string text;

@@ -1,37 +1,100 @@
 #include "encore/backends/cuda/module_builder.h"
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "encore/backends/cuda/candidates.h"
 #include "encore/backends/cuda/codegen/device_compiler.h"
 #include "encore/backends/cuda/codegen/region_kernel.h"
 #include "encore/backends/cuda/kernel_params.h"
+#include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cuda {
 namespace {
 
-// Everything that the module depends on beside the program's text.
+// Everything that a module depends on.
 std::string KeyOf(const std::vector<Architecture>& architectures,
                   const std::string& text) {
-  std::string key = StrCat("nvrtc ", NvrtcVersion(), "\n");
+  std::string key = StrCat("cuda, nvrtc ", NvrtcVersion(), "\n");
   for (const Architecture& architecture : architectures) {
     StrAppend(&key, Name(architecture), "\n");
   }
-  return key + text;
+  return key + Sha256Of(text).ToHex();
+}
+
+// Of what a kernel computes: its code by its key, and its params.
+std::vector<std::byte> IdentityOf(std::string_view key,
+                                  std::span<const std::byte> params) {
+  Sha256 hash;
+  hash.Update(Sha256Of(key).view());
+  hash.Update(params);
+  return hash.Finish().ToBytes();
+}
+
+// What is kept is behind a digest of it and of its key: other bytes are as if
+// nothing were there.
+std::vector<std::byte> Kept(std::string_view key,
+                            std::span<const std::byte> file) {
+  std::vector<std::byte> bytes = IdentityOf(key, file);
+  bytes.insert(bytes.end(), file.begin(), file.end());
+  return bytes;
+}
+
+std::optional<std::vector<std::byte>> Recall(const std::string& key,
+                                             ArtifactStore* store) {
+  const auto kept = store->Get(kKernelKind, key);
+  if (!kept || kept->size() < sizeof(Digest)) return std::nullopt;
+  const auto file = std::span(*kept).subspan(sizeof(Digest));
+  if (*kept != Kept(key, file) || !DecodeModule(file).ok()) {
+    return std::nullopt;
+  }
+  return std::vector<std::byte>(file.begin(), file.end());
+}
+
+// The module file of each program, found or compiled and then kept.
+StatusOr<std::vector<std::vector<std::byte>>> FilesOf(
+    std::span<const std::string> texts,
+    const std::vector<Architecture>& architectures, int threads,
+    ArtifactStore* store) {
+  std::vector<std::vector<std::byte>> files(texts.size());
+  std::vector<size_t> missing;
+  std::vector<std::string> missing_texts;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::optional<std::vector<std::byte>> known;
+    if (store != nullptr) known = Recall(KeyOf(architectures, texts[i]), store);
+    if (known) {
+      files[i] = *std::move(known);
+      continue;
+    }
+    missing.push_back(i);
+    missing_texts.push_back(texts[i]);
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      auto made, CompilePrograms(missing_texts, architectures, threads));
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (store != nullptr) {
+      const std::string key = KeyOf(architectures, missing_texts[i]);
+      store->Put(kKernelKind, key, Kept(key, made[i]));
+    }
+    files[missing[i]] = std::move(made[i]);
+  }
+  return files;
 }
 
 }  // namespace
 
 StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
-                                   Precision precision,
+                                   const CompileOptions& options,
                                    const PlanLimits& limits,
                                    KernelProgram* program) {
   std::optional<GeneratedKernel> generated = GenerateCandidate(
-      request.kernel, request.candidate.kernel, precision, limits);
+      request.kernel, request.candidate.kernel, options, limits);
   if (!generated) {
     return InternalError(StrCat("no cuda kernel called ",
                                 request.candidate.kernel, " for the region"));
@@ -48,7 +111,6 @@ StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
   for (size_t i = 0; i < generated->functions.size(); ++i) {
     params.launches[i].entry = program->Add(generated->functions[i]);
   }
-  kernel.code.artifact = 0;
   if (!params.launches.empty()) kernel.code.entry = params.launches[0].entry;
   kernel.code.params = Encode(params);
   kernel.scratch = generated->scratch;
@@ -57,29 +119,31 @@ StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
 }
 
 StatusOr<CompiledModule> BuildModule(
-    std::span<const CompileRequest> requests, Precision precision,
-    const std::vector<Architecture>& architectures, ArtifactStore* store) {
-  constexpr std::string_view kKind = "cuda/module";
+    std::span<const CompileRequest> requests, const CompileOptions& options,
+    const std::vector<Architecture>& architectures, int threads,
+    ArtifactStore* store) {
   CompiledModule module;
-  KernelProgram program;
-  for (const CompileRequest& request : requests) {
-    ENCORE_ASSIGN_OR_RETURN(
-        module.kernels.emplace_back(),
-        AddKernel(request, precision, PlanLimits(), &program));
-  }
-  if (requests.empty()) return module;
-  const std::string key = KeyOf(architectures, program.Text());
-  std::optional<std::vector<std::byte>> file;
-  if (store != nullptr) file = store->Get(kKind, key);
-  if (!file) {
-    ENCORE_ASSIGN_OR_RETURN(file, CompileProgram(program, architectures));
-    if (store != nullptr) store->Put(kKind, key, *file);
-  }
+  std::vector<std::string> texts;  // of programs, each once
+  std::map<std::string, size_t> numbers;
   const std::string requirement = Name(architectures[0]);
-  for (CompiledKernel& kernel : module.kernels) {
+  for (const CompileRequest& request : requests) {
+    KernelProgram program;
+    ENCORE_ASSIGN_OR_RETURN(
+        CompiledKernel kernel,
+        AddKernel(request, options, PlanLimits(), &program));
+    const auto [at, is_new] = numbers.emplace(program.Text(), texts.size());
+    if (is_new) texts.push_back(at->first);
+    kernel.code.artifact = static_cast<int>(at->second);
     kernel.code.requirements.push_back(requirement);
+    kernel.code.identity =
+        IdentityOf(KeyOf(architectures, at->first), kernel.code.params);
+    module.kernels.push_back(std::move(kernel));
   }
-  module.artifacts.push_back({*std::move(file), /*executable=*/true});
+  ENCORE_ASSIGN_OR_RETURN(auto files,
+                          FilesOf(texts, architectures, threads, store));
+  for (std::vector<std::byte>& file : files) {
+    module.artifacts.push_back({std::move(file), /*executable=*/true});
+  }
   return module;
 }
 

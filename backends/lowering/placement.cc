@@ -5,6 +5,7 @@
 
 #include "encore/backends/find_target.h"
 #include "encore/backends/placement_text.h"
+#include "encore/backends/target_text.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -32,8 +33,12 @@ StatusOr<Placement> ResolvePlacement(const Graph& graph, const Stencil& stencil,
                                      const CompileOptions& options,
                                      std::span<const Backend* const> backends) {
   Placement placement;
-  ENCORE_RETURN_IF_ERROR(
-      IndexOf(options.target, backends, &placement).status());
+  ENCORE_RETURN_IF_ERROR(CheckVariants(options));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<std::string_view> targets,
+                          ParseTargets(options.target));
+  for (const std::string_view target : targets) {
+    ENCORE_RETURN_IF_ERROR(IndexOf(target, backends, &placement).status());
+  }
   ENCORE_ASSIGN_OR_RETURN(const std::vector<PlacementEntry> entries,
                           ParsePlacement(options.placement));
   for (const PlacementEntry& entry : entries) {

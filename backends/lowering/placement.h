@@ -30,6 +30,7 @@ struct Placement {
 
 // From options.target and options.placement. NotFound for a target that is not
 // among `backends` (find_target.h); InvalidArgument for text of another form
+// (target_text.h)
 // and for names that the graph does not have (placement_text.h).
 StatusOr<Placement> ResolvePlacement(const Graph& graph, const Stencil& stencil,
                                      const CompileOptions& options,

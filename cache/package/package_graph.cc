@@ -6,7 +6,9 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <vector>
 
+#include "encore/backends/host/program.h"
 #include "encore/cache/key/ingredients.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
@@ -104,13 +106,20 @@ StatusOr<CompileOptions> OptionsOf(const Package& package) {
         }
       });
   ENCORE_RETURN_IF_ERROR(status);
-  // The device that is not asked for by placement comes first (compile.h).
-  if (!package.graph->devices.empty()) {
-    const runtime::DeviceInfo& device = package.graph->devices[0];
-    options.target = device.ordinal == 0
-                         ? device.backend
-                         : StrCat(device.backend, ":", device.ordinal);
+  // The first computes what is not placed elsewhere (compile.h).
+  std::vector<std::string> targets;
+  for (const runtime::DeviceInfo& device : package.graph->devices) {
+    if (device.backend == backends::host::kHostBackend) continue;
+    // A target's text may say more than a backend's name.
+    if (device.backend.find_first_of(":,") != std::string::npos) {
+      return DataLossError(
+          StrCat("package: device of backend ", Quote(device.backend)));
+    }
+    targets.push_back(device.ordinal == 0
+                          ? device.backend
+                          : StrCat(device.backend, ":", device.ordinal));
   }
+  if (!targets.empty()) options.target = StrJoin(targets, ",");
   return options;
 }
 

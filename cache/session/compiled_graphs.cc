@@ -29,6 +29,11 @@ int64_t FootprintOf(const runtime::CompiledGraph& graph) {
 
 }  // namespace
 
+bool MayBeForElsewhere(const Status& status) {
+  return status.code() == StatusCode::kFailedPrecondition ||
+         status.code() == StatusCode::kNotFound;
+}
+
 struct CompiledGraphs::Flight {
   std::mutex mutex;
   std::condition_variable landed;
@@ -131,6 +136,10 @@ StatusOr<CompiledPtr> CompiledGraphs::GetOrCompileUnshared(
 
 StatusOr<CompiledPtr> CompiledGraphs::Compile(const SessionRequest& request,
                                               MeasuredPlan* plan) {
+  if (auto elsewhere = FromElsewhere(request)) {
+    *plan = *std::move(elsewhere);
+    return maker_->Load(*plan, request, FoundIn::kCompiled);
+  }
   const auto begin = std::chrono::steady_clock::now();
   ENCORE_ASSIGN_OR_RETURN(*plan, maker_->Compile(request));
   {
@@ -142,7 +151,21 @@ StatusOr<CompiledPtr> CompiledGraphs::Compile(const SessionRequest& request,
     statistics_.kernels_found += plan->kernels.found;
     statistics_.kernels_made += plan->kernels.made;
   }
-  return maker_->Load(*plan, request, FoundIn::kCompiled);
+  auto compiled = maker_->Load(*plan, request, FoundIn::kCompiled);
+  if (MayBeForElsewhere(compiled.status())) {
+    const std::lock_guard lock(mutex_);
+    elsewhere_ = {request.key, *plan};
+  }
+  return compiled;
+}
+
+std::optional<MeasuredPlan> CompiledGraphs::FromElsewhere(
+    const SessionRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (request.ingredients.unkeyable || elsewhere_.first != request.key) {
+    return std::nullopt;
+  }
+  return elsewhere_.second;
 }
 
 CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
@@ -198,9 +221,8 @@ StatusOr<MeasuredPlan> CompiledGraphs::PlanOf(const SessionRequest& request) {
                             executable, &executable->graph()),
                         .measurements = std::move(measurements)};
   }
-  if (compiled.status().code() != StatusCode::kFailedPrecondition) {
-    return compiled.status();
-  }
+  if (!MayBeForElsewhere(compiled.status())) return compiled.status();
+  if (auto elsewhere = FromElsewhere(request)) return *std::move(elsewhere);
   return maker_->Compile(request);
 }
 

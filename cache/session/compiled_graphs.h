@@ -19,7 +19,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/session/plan_maker.h"
@@ -32,6 +34,10 @@
 #include "encore/ir/support/status.h"
 
 namespace encore::cache {
+
+// Whether a load that ends so may be of a plan for another machine than this
+// one: its devices are not here, or are not what its code needs.
+bool MayBeForElsewhere(const Status& status);
 
 // Thread-safe.
 class CompiledGraphs {
@@ -49,7 +55,8 @@ class CompiledGraphs {
   CompiledPtr FromMemory(const SessionRequest& request);
   void ToMemory(const SessionRequest& request, const CompiledPtr& compiled);
 
-  // The plan, also where it does not run on this machine and so is not kept.
+  // The plan, also where it does not run on this machine. The last such one is
+  // held until there is another, so that it is compiled once.
   StatusOr<MeasuredPlan> PlanOf(const SessionRequest& request);
 
   // Compiles again, with the measurements that `compiled` had: Internal where
@@ -76,6 +83,8 @@ class CompiledGraphs {
                                              const std::string& source);
   StatusOr<CompiledPtr> Compile(const SessionRequest& request,
                                 MeasuredPlan* plan);
+  // Compiled before and for another machine; nothing where it is not held.
+  std::optional<MeasuredPlan> FromElsewhere(const SessionRequest& request);
   Found FromDisk(const SessionRequest& request, const std::string& source);
   void ToDisk(const SessionRequest& request, const MeasuredPlan& plan) const;
 
@@ -85,6 +94,7 @@ class CompiledGraphs {
   MemoryStore memory_;
   mutable std::mutex mutex_;
   std::map<Digest, std::shared_ptr<Flight>> flights_;
+  std::pair<Digest, std::optional<MeasuredPlan>> elsewhere_;
   SessionStatistics statistics_;
 };
 

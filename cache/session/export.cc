@@ -27,8 +27,7 @@ StatusOr<Package> Export(Session& session, const Graph& graph,
   package.parameters = request.parameters;
   package.files = options.files;
   const auto load = session.Load(graph, options);
-  if (load.status().code() == StatusCode::kFailedPrecondition &&
-      calls.empty()) {
+  if (MayBeForElsewhere(load.status()) && calls.empty()) {
     ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
                             session.graphs().PlanOf(request));
     package.graph = std::move(plan.graph);

@@ -15,7 +15,7 @@ namespace encore::cache {
 
 // A call without outputs gets those of a replay. Where the plan is for another
 // machine than this one, a package is without derived slots; a recording is
-// then an error (FailedPrecondition).
+// then an error.
 StatusOr<Package> Export(Session& session, const Graph& graph,
                          std::span<const Package::Call> calls,
                          const LoadOptions& options = {});

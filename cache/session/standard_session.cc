@@ -1,5 +1,7 @@
 #include "encore/cache/session/standard_session.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +11,7 @@
 #include "encore/backends/backend.h"
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
+#include "encore/backends/target_text.h"
 #include "encore/cache/session/checked_rules.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/ir/support/status.h"
@@ -33,14 +36,18 @@ Compiler CompilerOf(std::span<const backends::Backend* const> all) {
   };
   compiler.target =
       [all](const backends::CompileOptions& options) -> StatusOr<Target> {
-    ENCORE_ASSIGN_OR_RETURN(const backends::Backend* backend,
-                            backends::FindBackend(options.target, all));
-    Target target = backend->Target(options);
+    ENCORE_ASSIGN_OR_RETURN(std::vector<const backends::Backend*> used,
+                            backends::FindBackends(options.target, all));
+    ENCORE_RETURN_IF_ERROR(backends::CheckVariants(options));
     // Parts may be placed on any of the others.
-    if (options.placement.empty()) return target;
-    for (const backends::Backend* other : all) {
-      if (other == backend) continue;
-      for (auto& ingredient : other->Target(options)) {
+    if (!options.placement.empty()) {
+      std::ranges::copy_if(all, std::back_inserter(used), [&](const auto* one) {
+        return std::ranges::find(used, one) == used.end();
+      });
+    }
+    Target target;
+    for (const backends::Backend* backend : used) {
+      for (auto& ingredient : backend->Target(options)) {
         target.push_back(std::move(ingredient));
       }
     }

@@ -102,6 +102,59 @@ class CompileTest(CommandTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('as expected', done.stdout)
 
+    def test_packages_for_devices_that_are_not_here(self):
+        environment = dict(os.environ, ENCORE_CUDA_DRIVER='/nowhere/libcuda.so.1')
+
+        def encore(*arguments, code=0):
+            done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120, env=environment)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            return done
+
+        profile = self.write('device.json', json.dumps({
+            'name': 'drawn', 'architecture': 'sm_100a', 'multiprocessors': 10, 'memory_bytes': 1 << 30,
+            'l2_bytes': 1 << 20, 'shared_bytes': 100000, 'clock_khz': 1000000, 'memory_khz': 1000000,
+            'bus_bits': 256, 'lanes': 128}))
+        given = ('compile', self.model, '--no-cache', '--bind', 'N=2')
+        for target, architectures in (('cuda:sm_90', ['sm_80', 'sm_90']), ('cuda:a100', ['sm_80']),
+                                      ('cuda:' + profile, ['sm_100a', 'sm_80'])):
+            report = json.loads(encore(*given, '-o', self.output, '--target', target, '--json').stdout)
+            self.assertIn('no CUDA driver can be loaded', report['elsewhere'])
+            info = json.loads(encore('replay', 'info', self.output, '--json').stdout)
+            code = info['plan']['device_code']
+            self.assertEqual([row['architecture'] for row in code if row['kind'] == 'cubin'], architectures)
+            self.assertEqual([row['architecture'] for row in code if row['kind'] == 'ptx'], ['sm_80'])
+            self.assertEqual({row['least_driver'] for row in code}, {'13.0'})
+            self.assertIn('code       cuda sm_80: ', encore('replay', 'info', self.output).stdout)
+            # Where no device is, nothing is run in its place.
+            for trust in ((), ('--trust',)):
+                replayed = encore('replay', 'run', self.output, '--cache', self.cache, *trust, code=2)
+                self.assertIn('no CUDA driver can be loaded', replayed.stderr)
+        encore(*given, '-o', self.output, '--target', 'cuda', '--emit', 'recording', code=2)
+        text = encore(*given, '-o', '-', '--target', 'cuda:h100', '--emit', 'text').stdout
+        self.assertRegex(text, r'(?m)^  \d+ launch ')
+
+    def test_targets_that_are_none(self):
+        wrong = self.write('wrong.json', '{"name": "x"}')
+        for target, message in (('cuda:sm_91', 'sm_91'), ('cuda:h1', 'FILE.json'), ('cuda:' + wrong, 'architecture'),
+                                ('cuda:/nowhere.json', '/nowhere.json'), ('cpu,', 'joined by commas'),
+                                ('cuda:h100,cuda:a100', 'one kind of device')):
+            done = self.encore('compile', self.model, '-o', self.output, '--no-cache', '--target', target,
+                               '--bind', 'N=2')
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
+
+    def test_one_package_for_several_targets(self):
+        for target in ('cpu,cuda:emulated', 'cpu'):
+            done = self.encore('compile', self.model, '-o', self.output, '--no-cache', '--target', target,
+                               '--placement', 'head/softmax=cuda:emulated', '--bind', 'N=2', '--emit', 'recording')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            info = json.loads(self.encore('replay', 'info', self.output, '--json').stdout)
+            self.assertEqual(set(info['plan']['kernel_binaries']['by_backend']), {'cpu', 'cuda_emulated'})
+            self.assertGreater(info['plan']['run']['copy'], 0)
+            done = self.encore('replay', 'run', self.output, '--cache', self.cache)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn('as expected', done.stdout)
+
     def test_sizes_and_inputs_come_from_data(self):
         x = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
         model = self.write('affine.onnx', files.affine(rows='N'))

@@ -10,6 +10,7 @@
 #include "encore/backends/compile.h"
 #include "encore/backends/options.h"
 #include "encore/cache/package/loaded.h"
+#include "encore/cache/package/package.h"
 #include "encore/cache/session/checked_rules.h"
 #include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
@@ -128,6 +129,44 @@ StatusOr<Graph> AfterPasses(const CompileRequest& request, const Graph& graph,
   return opt::RunPasses(wanted, graph, options, passes);
 }
 
+void CountSteps(const runtime::CompiledGraph& compiled, CompileReport* report) {
+  report->steps =
+      static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
+  report->kernel_binaries =
+      static_cast<int64_t>(compiled.kernel_binaries.size());
+}
+
+Status WritePlanText(const CompileRequest& request,
+                     const runtime::CompiledGraph& compiled,
+                     const std::vector<std::string>& origins) {
+  return WriteOutput(request.output,
+                     runtime::CompiledGraphText(compiled, [&](uint32_t number) {
+                       return number < origins.size() ? origins[number]
+                                                      : std::string();
+                     }));
+}
+
+// What was compiled and could not be loaded here for the reason `why`; that
+// reason where it was not compiled either.
+Status WriteForElsewhere(const CompileRequest& request, const Graph& graph,
+                         const cache::LoadOptions& load, const Status& why,
+                         cache::Session& session, CompileReport* report) {
+  ENCORE_ASSIGN_OR_RETURN(const cache::Package package,
+                          Export(session, graph, {}, load));
+  report->found_in = cache::FoundIn::kCompiled;
+  report->compile_ms = session.statistics().compile_ms;
+  report->key = package.key().ToHex();
+  report->elsewhere = Message(why);
+  CountSteps(*package.graph, report);
+  if (request.emit == Emit::kText) {
+    return WritePlanText(request, *package.graph, package.names.origins);
+  }
+  if (request.stop_after == kAfterLower) {
+    return WritePlan(request, graph, load, session);
+  }
+  return cache::WritePackage(package, request.output);
+}
+
 // Everything beyond the graph.
 Status CompileAndWrite(const CompileRequest& request,
                        const ImportedModel& model, cache::Session& session,
@@ -141,30 +180,21 @@ Status CompileAndWrite(const CompileRequest& request,
                             ExplainMiss(session, graph, load));
   }
   const auto load_result = session.Load(graph, load);
-  if (load_result.status().code() == StatusCode::kFailedPrecondition &&
-      request.emit == Emit::kPackage) {
-    report->found_in = cache::FoundIn::kCompiled;  // for another machine
-    return WritePlan(request, graph, load, session);
+  if (cache::MayBeForElsewhere(load_result.status()) &&
+      request.emit != Emit::kRecording) {
+    return WriteForElsewhere(request, graph, load, load_result.status(),
+                             session, report);
   }
   if (!load_result.ok()) return WithOpenShape(load_result.status(), graph);
   const cache::Loaded& loaded = **load_result;
   report->found_in = loaded.found_in();
   report->key = loaded.compiled().key.ToHex();
   report->compile_ms = session.statistics().compile_ms;
-  const runtime::CompiledGraph& compiled = loaded.graph();
-  report->steps =
-      static_cast<int64_t>(compiled.plan(compiled.run).steps.size());
-  report->kernel_binaries =
-      static_cast<int64_t>(compiled.kernel_binaries.size());
+  CountSteps(loaded.graph(), report);
   if (request.emit != Emit::kText) {
     return WritePlan(request, graph, load, session);
   }
-  const auto& origins = loaded.names().origins;
-  return WriteOutput(request.output,
-                     runtime::CompiledGraphText(compiled, [&](uint32_t number) {
-                       return number < origins.size() ? origins[number]
-                                                      : std::string();
-                     }));
+  return WritePlanText(request, loaded.graph(), loaded.names().origins);
 }
 
 }  // namespace
@@ -225,6 +255,8 @@ Json ToJson(const CompileReport& report) {
   json["steps"] = compiled ? Json(report.steps) : Json(nullptr);
   json["kernel_binaries"] =
       compiled ? Json(report.kernel_binaries) : Json(nullptr);
+  json["elsewhere"] =
+      report.elsewhere ? Json(*report.elsewhere) : Json(nullptr);
   json["explanation"] =
       report.explanation ? Json(*report.explanation) : Json(nullptr);
   json["output_bytes"] = report.output_bytes;
@@ -240,6 +272,11 @@ std::string ToText(const CompileReport& report) {
     StrAppend(&out, ", ", report.steps, " steps, ",
               miss ? "compiled" : "found in the cache", "; ",
               report.output_bytes, " bytes\n");
+    if (report.elsewhere) {
+      StrAppend(&out,
+                "  for another machine: ", PrintableName(*report.elsewhere),
+                "\n");
+    }
     if (report.explanation) {
       StrAppend(&out, "  cache miss: ", PrintableName(*report.explanation),
                 "\n");

@@ -52,6 +52,8 @@ struct CompileReport {
   std::optional<cache::FoundIn> found_in;
   std::string key;
   double compile_ms = 0;
+  // Why it cannot be loaded here, where that is so: it is for another machine.
+  std::optional<std::string> elsewhere;
   int64_t steps = 0, kernel_binaries = 0;
   // Why the cache had no entry, where that was asked and is known.
   std::optional<std::string> explanation;

@@ -6,6 +6,7 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/command.h"
+#include "encore/tools/replay/device_code.h"
 #include "encore/tools/replay/replay_file.h"
 #include "encore/tools/replay/verbs.h"
 #include "encore/tools/terminal.h"
@@ -139,6 +140,7 @@ Json PlanJson(const CompiledGraph& graph) {
   json["run"] = count(graph.run);
   json["arenas"] = ArenasJson(graph);
   json["kernel_binaries"] = KernelBinariesJson(graph);
+  json["device_code"] = DeviceCodeJson(graph);
   return json;
 }
 
@@ -224,6 +226,7 @@ void PrintInfo(const ReplayFile& file, const Json& json) {
          plan["kernel_binaries"]
              .dump(-1, ' ', false, Json::error_handler_t::replace)
              .c_str());
+  Print(DeviceCodeText(plan["device_code"]));
 }
 
 }  // namespace

@@ -2,23 +2,19 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <new>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "encore/backends/cpu/codegen/module.h"
 #include "encore/backends/cpu/elf/library_file.h"
+#include "encore/ir/support/each_on_threads.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/support/thread.h"
 
 namespace encore::backends::cpu {
 namespace {
@@ -192,39 +188,19 @@ StatusOr<Module> GeneratorFor(Isa isa) {
   return TheModule();
 }
 
-// Calls work() here and on up to `helpers` threads besides.
-template <typename Work>
-void RunOnThreads(size_t helpers, const Work& work) {
-  std::vector<std::thread> threads;
-  try {
-    while (threads.size() < helpers) {
-      threads.emplace_back(InThread([&work] { work(); }));
-    }
-  } catch (const std::exception&) {  // no thread or no memory to be had
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
-}
-
 }  // namespace
 
 StatusOr<std::vector<std::string>> CompileObjects(
     std::span<const std::string> modules, Isa isa, int threads) {
   ENCORE_ASSIGN_OR_RETURN(const Module generator, GeneratorFor(isa));
   std::vector<StatusOr<std::string>> made(modules.size(), NoMemory());
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < modules.size();) {
-      try {
-        made[i] = CompileOne(generator, modules[i], isa, /*assembly=*/false);
-      } catch (const std::bad_alloc&) {
-        // It stays at NoMemory.
-      }
+  ForEachOnThreads(modules.size(), threads, [&](size_t i) {
+    try {
+      made[i] = CompileOne(generator, modules[i], isa, /*assembly=*/false);
+    } catch (const std::bad_alloc&) {
+      // It stays at NoMemory.
     }
-  };
-  const auto wanted = static_cast<size_t>(std::max(threads, 1));
-  const size_t busy = std::min(wanted, std::max<size_t>(modules.size(), 1));
-  RunOnThreads(busy - 1, work);
+  });
   std::vector<std::string> objects;
   for (StatusOr<std::string>& object : made) {
     ENCORE_RETURN_IF_ERROR(object.status());

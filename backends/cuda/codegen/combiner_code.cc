@@ -75,6 +75,7 @@ CombinerCode CombinerOf(const Region& region, uint32_t s) {
   const DType dtype = region.expr(stage.value).dtype;
   const DType kept = IsFloat(dtype) ? stage.accumulate : dtype;
   CombinerCode code{.combiner = stage.combiner, .dtype = stage.dtype};
+  code.kept = kept;
   code.value = CType(kept);
   const auto arg = [&](bool max, bool last) {
     code.type = StrCat("ArgOf<", code.value, ", ", max ? "true" : "false", ", ",

@@ -22,7 +22,8 @@ struct CombinerCode {
 
   RegionCombiner combiner = RegionCombiner::kSum;
   DType dtype = DType::kF32;  // of the result
-  std::string value = {};     // the C type of what is added
+  DType kept = DType::kF32;   // of what is added
+  std::string value = {};     // its C type
 };
 
 CombinerCode CombinerOf(const Region& region, uint32_t stage);

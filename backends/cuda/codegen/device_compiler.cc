@@ -30,6 +30,12 @@ constexpr int kMajor = 13, kMinor = 0;
   X(GetCUBINSize)                 \
   X(GetCUBIN)
 
+// Of release 13.0.
+constexpr Architecture kArchitectures[] = {
+    {8, 0},        {8, 6},  {8, 7},        {8, 8},  {8, 9},        {9, 0},
+    {9, 0, true},  {10, 0}, {10, 0, true}, {10, 3}, {10, 3, true}, {11, 0},
+    {11, 0, true}, {12, 0}, {12, 0, true}, {12, 1}, {12, 1, true}};
+
 struct Nvrtc {
 #define ENCORE_NVRTC_FUNCTION(name) decltype(&nvrtc##name) name = nullptr;
   ENCORE_NVRTC_FUNCTIONS(ENCORE_NVRTC_FUNCTION)
@@ -141,6 +147,8 @@ const std::string& NvrtcVersion() {
       StrCat(kMajor, ".", kMinor, Path().empty() ? " none" : ""));
   return *version;
 }
+
+std::span<const Architecture> KnownArchitectures() { return kArchitectures; }
 
 uint32_t NvrtcDriver() { return kMajor * 1000 + kMinor * 10; }
 

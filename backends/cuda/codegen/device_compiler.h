@@ -8,6 +8,8 @@
 #define ENCORE_BACKENDS_CUDA_CODEGEN_DEVICE_COMPILER_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,9 @@ const std::string& NvrtcVersion();
 
 // The least driver that loads what it makes, as cuDriverGetVersion has it.
 uint32_t NvrtcDriver();
+
+// The architectures that it compiles for, ascending, among those from sm_80 on.
+std::span<const Architecture> KnownArchitectures();
 
 struct DeviceCode {
   std::string ptx;  // without a zero behind it

@@ -11,8 +11,9 @@ namespace encore::backends::cuda {
 // The parts as they lie there, one after the other.
 std::string_view DeviceLibraryText();
 
-// The whole.
-const std::string& DeviceLibrary();
+// What a program with these functions begins with: the parts, and the rows of
+// the dtypes that the functions mention. Time to compile is what rows cost.
+std::string DeviceLibraryFor(std::string_view functions);
 
 }  // namespace encore::backends::cuda
 

@@ -1,10 +1,11 @@
 #include "encore/backends/cuda/codegen/program.h"
 
-#include <span>
+#include <new>
 #include <utility>
 
 #include "encore/backends/cuda/codegen/device_compiler.h"
 #include "encore/backends/cuda/codegen/device_library.h"
+#include "encore/ir/support/each_on_threads.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -27,30 +28,40 @@ std::string KernelProgram::Add(const std::string& function) {
 }
 
 std::string KernelProgram::Text() const {
-  std::string text = DeviceLibrary();
-  for (const std::string& function : functions_) text += function;
-  return text;
+  std::string functions;
+  for (const std::string& function : functions_) functions += function;
+  return DeviceLibraryFor(functions) + functions;
 }
 
-StatusOr<std::vector<std::byte>> CompileProgram(
-    const KernelProgram& program,
-    const std::vector<Architecture>& architectures) {
-  const std::string text = program.Text();
-  std::vector<DeviceCode> codes;
-  std::vector<ModuleImage> images;
-  for (const Architecture& architecture : architectures) {
-    ENCORE_ASSIGN_OR_RETURN(codes.emplace_back(),
-                            CompileDeviceCode(text, architecture));
-  }
-  for (size_t i = 0; i < codes.size(); ++i) {
-    images.push_back({ModuleImage::Kind::kCubin, architectures[i],
-                      NvrtcDriver(), codes[i].cubin});
-  }
-  if (!codes.empty()) {
+StatusOr<std::vector<std::vector<std::byte>>> CompilePrograms(
+    std::span<const std::string> texts,
+    const std::vector<Architecture>& architectures, int threads) {
+  const size_t variants = architectures.size();
+  std::vector<StatusOr<DeviceCode>> codes(
+      texts.size() * variants,
+      ResourceExhaustedError("memory ran out while kernels were compiled"));
+  ForEachOnThreads(codes.size(), threads, [&](size_t i) {
+    try {
+      codes[i] =
+          CompileDeviceCode(texts[i / variants], architectures[i % variants]);
+    } catch (const std::bad_alloc&) {
+      // It stays as it is.
+    }
+  });
+  std::vector<std::vector<std::byte>> files;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::vector<ModuleImage> images;
+    for (size_t k = 0; k < variants; ++k) {
+      const StatusOr<DeviceCode>& code = codes[i * variants + k];
+      ENCORE_RETURN_IF_ERROR(code.status());
+      images.push_back({ModuleImage::Kind::kCubin, architectures[k],
+                        NvrtcDriver(), code->cubin});
+    }
     images.push_back({ModuleImage::Kind::kPtx, architectures[0], NvrtcDriver(),
-                      std::as_bytes(std::span(codes[0].ptx))});
+                      std::as_bytes(std::span(codes[i * variants]->ptx))});
+    files.push_back(EncodeModule(images));
   }
-  return EncodeModule(images);
+  return files;
 }
 
 }  // namespace encore::backends::cuda

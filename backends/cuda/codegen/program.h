@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,12 @@ class KernelProgram {
   std::set<std::string> functions_;
 };
 
-// A module file (module_file.h) of the program: machine code for
-// `architectures`, and PTX for the first of them. Errors of CompileDeviceCode.
-StatusOr<std::vector<std::byte>> CompileProgram(
-    const KernelProgram& program,
-    const std::vector<Architecture>& architectures);
+// A module file (module_file.h) for each text, a program's: machine code for
+// `architectures`, at least one, and PTX for the first of them. `threads`
+// compile at a time. The first error of CompileDeviceCode, in order.
+StatusOr<std::vector<std::vector<std::byte>>> CompilePrograms(
+    std::span<const std::string> texts,
+    const std::vector<Architecture>& architectures, int threads);
 
 }  // namespace encore::backends::cuda
 

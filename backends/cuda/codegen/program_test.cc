@@ -1,7 +1,10 @@
 #include "encore/backends/cuda/codegen/program.h"
 
 #include <string>
+#include <vector>
 
+#include "encore/backends/cuda/codegen/device_compiler.h"
+#include "encore/backends/cuda/module_file.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cuda {
@@ -29,15 +32,44 @@ TEST(KernelProgram, OrderAndRepeats) {
 TEST(KernelProgram, ImagesByArchitecture) {
   KernelProgram program;
   program.Add(Function(3));
-  const auto file = CompileProgram(program, {{8, 0}, {9, 0, true}});
-  ASSERT_TRUE(file.ok()) << file.status();
-  const auto images = DecodeModule(*file);
+  const std::string text = program.Text();
+  const auto files = CompilePrograms({&text, 1}, {{8, 0}, {9, 0, true}}, 2);
+  ASSERT_TRUE(files.ok()) << files.status();
+  const auto images = DecodeModule(files->at(0));
   ASSERT_TRUE(images.ok()) << images.status();
   EXPECT_EQ(Name(ChooseImage(*images, {9, 0}, 13000)->architecture), "sm_90a");
   EXPECT_EQ(Name(ChooseImage(*images, {8, 6}, 13000)->architecture), "sm_80");
   EXPECT_EQ(ChooseImage(*images, {12, 0}, 13000)->kind,
             ModuleImage::Kind::kPtx);
   EXPECT_EQ(ChooseImage(*images, {9, 0}, 12080), nullptr);
+}
+
+// What comes out does not depend on how many are compiled at a time.
+TEST(KernelProgram, Threads) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 5; ++i) {
+    KernelProgram program;
+    program.Add(Function(i));
+    texts.push_back(program.Text());
+  }
+  const std::vector<Architecture> architectures = {{8, 0}, {9, 0}};
+  const auto one = CompilePrograms(texts, architectures, 1);
+  const auto many = CompilePrograms(texts, architectures, 4);
+  ASSERT_TRUE(one.ok() && many.ok()) << one.status() << many.status();
+  EXPECT_EQ(*one, *many);
+  texts[2] += "wrong";
+  texts[4] += "wrong too";
+  const Status failed = CompilePrograms(texts, architectures, 4).status();
+  EXPECT_EQ(failed.code(), StatusCode::kInternal);
+  EXPECT_EQ(failed, CompilePrograms(texts, architectures, 1).status());
+}
+
+TEST(KnownArchitectures, AreThoseOfTheLibrary) {
+  for (const Architecture& architecture : KnownArchitectures()) {
+    const auto code =
+        CompileDeviceCode("extern \"C\" __global__ void k() {}", architecture);
+    EXPECT_TRUE(code.ok()) << Name(architecture) << ": " << code.status();
+  }
 }
 
 }  // namespace

@@ -163,8 +163,11 @@ class KernelGenerator {
     return code + ") {\n";
   }
 
+  bool IsSplit() const { return tile_ != nullptr && tile_->pieces > 1; }
+
   bool NeedsScratch() const {
-    return std::ranges::find(plan_.results, Storage::kScratch) !=
+    return IsSplit() ||
+           std::ranges::find(plan_.results, Storage::kScratch) !=
                plan_.results.end() ||
            std::ranges::any_of(region_.outputs, [](const Operand& output) {
              return IsPacked(output.dtype);
@@ -204,6 +207,13 @@ class KernelGenerator {
                       Dim(launch.pieces() * kMostCombinerBytes)),
                 ");\n");
     }
+    if (IsSplit()) {
+      const CombinerCode combiner = CombinerOf(region_, tile_->stage);
+      const int64_t bytes = CTypeBytes(combiner.kept);
+      StrAppend(&code, combiner.value, "* const parts = (", combiner.value,
+                "*)(", Place(Points(flat_.outer) * Dim(tile_->pieces * bytes)),
+                ");\n");
+    }
     for (size_t o = 0; o < region_.outputs.size(); ++o) {
       if (!IsPacked(region_.outputs[o].dtype)) continue;
       StrAppend(&code, "u8* const out", o, " = ",
@@ -224,9 +234,18 @@ class KernelGenerator {
     Add(text + "}\n",
         {BlocksFor(Points(tile_->m.rows), tile_->tile_m) *
              BlocksFor(Points(tile_->n.rows), tile_->tile_n) *
-             Points(tile_->batch),
+             Points(tile_->batch) * Dim(tile_->pieces),
          1, 1},
         tile_->threads());
+    if (IsSplit()) AddMerge(begin);
+  }
+
+  void AddMerge(const std::string& begin) {
+    constexpr int kThreads = TileEmitter::kMergeThreads;
+    std::string text = StrCat(Head(kThreads), begin);
+    TileEmitter(context_, *tile_, &text).EmitMerge();
+    Add(text + "}\n", {BlocksFor(Points(flat_.outer), kThreads), 1, 1},
+        kThreads);
   }
 
   void AddTranspose(const std::string& begin) {

@@ -31,14 +31,30 @@ void TileEmitter::EmitBlock() {
   const std::string_view type = context_.index_type();
   const std::string tiles_m = Tiles(plan_.m.rows, plan_.tile_m);
   const std::string tiles_n = Tiles(plan_.n.rows, plan_.tile_n);
-  StrAppend(&out_, "const int thread = threadIdx.x;\nconst ", type,
-            " first_n = (", type, ")blockIdx.x % ", tiles_n, " * ",
-            plan_.tile_n, ";\nconst ", type, " first_m = (", type,
-            ")blockIdx.x / ", tiles_n, " % ", tiles_m, " * ", plan_.tile_m,
-            ";\nconst ", type, " point = (", type, ")blockIdx.x / ", tiles_n,
-            " / ", tiles_m, ";\n");
+  StrAppend(
+      &out_, "const int thread = threadIdx.x;\nconst ", type, " first_n = (",
+      type, ")blockIdx.x % ", tiles_n, " * ", plan_.tile_n, ";\nconst ", type,
+      " first_m = (", type, ")blockIdx.x / ", tiles_n, " % ", tiles_m, " * ",
+      plan_.tile_m, ";\nconst ", type, " point = (", type, ")blockIdx.x / ",
+      tiles_n, " / ", tiles_m,
+      plan_.pieces > 1 ? StrCat(" % ", exprs_.Count(plan_.batch)) : "", ";\n");
+  if (plan_.pieces > 1) {
+    const std::string count = exprs_.Count(plan_.k);
+    StrAppend(&out_, "const ", type, " piece = (", type, ")blockIdx.x / ",
+              tiles_n, " / ", tiles_m, " / ", exprs_.Count(plan_.batch),
+              ";\nconst ", type, " k_piece = (", count, " + ",
+              plan_.pieces * plan_.tile_k - 1, ") / ",
+              plan_.pieces * plan_.tile_k, " * ", plan_.tile_k, ";\nconst ",
+              type, " k_begin = piece * k_piece;\nconst ", type,
+              " k_end = k_begin + k_piece < ", count,
+              " ? k_begin + k_piece : ", count, ";\n");
+  }
   exprs_.DeclareVariables(plan_.batch, "point");
   exprs_.OpenScope(plan_.batch);
+}
+
+std::string TileEmitter::EndK() const {
+  return plan_.pieces > 1 ? "k_end" : exprs_.Count(plan_.k);
 }
 
 void TileEmitter::Emit() {
@@ -57,7 +73,7 @@ void TileEmitter::Emit() {
             " tile_m[", plan_.tile_k, "][", plan_.tile_m + padding,
             "], tile_n[", plan_.tile_k, "][", plan_.tile_n + padding, "];\n",
             type, " acc[", plan_.part_m, "][", plan_.part_n, "] = {};\n",
-            "for (", index, " k0 = 0; k0 < ", exprs_.Count(plan_.k),
+            "for (", index, " k0 = ", FirstK(), "; k0 < ", EndK(),
             "; k0 += ", plan_.tile_k, ") {\n");
   EmitFill(plan_.m, "tile_m", plan_.tile_m, "first_m");
   EmitFill(plan_.n, "tile_n", plan_.tile_n, "first_n");
@@ -132,8 +148,38 @@ void TileEmitter::EmitResults() {
             exprs_.Count(plan_.m.rows), " && rn < ", exprs_.Count(plan_.n.rows),
             ") {\n", combiner_.type, " sum = {strip[t / ", plan_.tile_n,
             "][t % ", plan_.tile_n, "]};\n");
-  EmitResult();
+  EmitElement();
   out_ += "}\n}\n__syncthreads();\n}\n";
+}
+
+void TileEmitter::EmitElement() {
+  if (plan_.pieces == 1) {
+    EmitResult();
+    return;
+  }
+  StrAppend(&out_, "parts[(((i64)piece * ", exprs_.Count(plan_.batch),
+            " + point) * ", exprs_.Count(plan_.m.rows), " + rm) * ",
+            exprs_.Count(plan_.n.rows), " + rn] = sum.v;\n");
+}
+
+void TileEmitter::EmitMerge() {
+  const std::string_view type = context_.index_type();
+  const std::string m = exprs_.Count(plan_.m.rows);
+  const std::string n = exprs_.Count(plan_.n.rows);
+  const std::string points =
+      StrCat("(i64)", exprs_.Count(plan_.batch), " * ", m, " * ", n);
+  StrAppend(&out_, "const i64 i = (i64)blockIdx.x * ", kMergeThreads,
+            " + threadIdx.x;\nif (i >= ", points, ") return;\n", combiner_.type,
+            " sum = {parts[i]};\n",
+            "#pragma unroll\nfor (int piece = 1; piece < ", plan_.pieces,
+            "; ++piece) sum.v = op_add(sum.v, parts[i + piece * (", points,
+            ")]);\nconst ", type, " rn = (", type, ")(i % ", n, "), rm = (",
+            type, ")(i / ", n, " % ", m, "), point = (", type, ")(i / ", n,
+            " / ", m, ");\n");
+  exprs_.DeclareVariables(plan_.batch, "point");
+  exprs_.OpenScope(plan_.batch);
+  EmitResult();
+  exprs_.CloseScope();
 }
 
 void TileEmitter::EmitResult() {

@@ -22,6 +22,11 @@ class TileEmitter {
 
   void Emit();
 
+  // The second launch of a plan in pieces: a thread for each result. Both keep
+  // the sums in an array `parts`, declared before.
+  static constexpr int kMergeThreads = 256;
+  void EmitMerge();
+
  private:
   void EmitBlock();
   // Fills the tile of a factor in shared memory from k0 on.
@@ -41,7 +46,13 @@ class TileEmitter {
   void EmitTensorResults();
   // What follows the sum, for all elements of the tile.
   void EmitResults();
+  // Of the element rm, rn whose sum is `sum`: what follows, or, of a piece, the
+  // sum as it is.
+  void EmitElement();
   void EmitResult();
+  // The bounds of k in the block.
+  std::string FirstK() const { return plan_.pieces > 1 ? "k_begin" : "0"; }
+  std::string EndK() const;
   std::string Tiles(const std::vector<uint32_t>& variables, int size) const;
 
   const EmitContext& context_;

@@ -37,15 +37,13 @@ void TileEmitter::EmitTensor() {
             plan_.part_n, ";\n", "struct Stage { ", type_m, " m; ", type_n,
             " n; };\n", "__shared__ __align__(16) Stage stages[2];\n",
             "f32 acc[", plan_.part_m / kFirst, "][", plan_.part_n / kSecond,
-            "][4] = {};\nint stage = 0;\n", "for (", type, " k0 = 0; k0 < ",
-            exprs_.Count(plan_.k), " + ", plan_.tile_k,
-            "; k0 += ", plan_.tile_k, ") {\nif (k0 < ", exprs_.Count(plan_.k),
-            ") {\n");
+            "][4] = {};\nint stage = 0;\n", "for (", type, " k0 = ", FirstK(),
+            "; k0 < ", EndK(), " + ", plan_.tile_k, "; k0 += ", plan_.tile_k,
+            ") {\nif (k0 < ", EndK(), ") {\n");
   EmitTensorFill(plan_.m, "stages[stage].m", plan_.tile_m, "first_m");
   EmitTensorFill(plan_.n, "stages[stage].n", plan_.tile_n, "first_n");
-  out_ +=
-      "}\nCommitCopies();\nstage ^= 1;\nif (k0 == 0) continue;\n"
-      "AwaitCopies();\n__syncthreads();\n";
+  StrAppend(&out_, "}\nCommitCopies();\nstage ^= 1;\nif (k0 == ", FirstK(),
+            ") continue;\nAwaitCopies();\n__syncthreads();\n");
   EmitTensorProducts();
   out_ += "__syncthreads();\n}\n";
   EmitTensorResults();
@@ -145,7 +143,7 @@ void TileEmitter::EmitTensorResults() {
       " + s * ", kFirst, " + sr % ", kFirst, ", rn = first_n + sc;\nif (rm < ",
       exprs_.Count(plan_.m.rows), " && rn < ", exprs_.Count(plan_.n.rows),
       ") {\n", combiner_.type, " sum = {strip[sr][sc]};\n");
-  EmitResult();
+  EmitElement();
   out_ += "}\n}\n__syncthreads();\n}\n";
 }
 

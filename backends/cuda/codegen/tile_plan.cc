@@ -81,10 +81,8 @@ void Choose(const FlatRegion& flat, std::span<const TileSize> sizes,
     plan->tile_k = size.k;
     plan->part_m = size.part_m;
     plan->part_n = size.part_n;
-    const double blocks = std::ceil(m / size.m) * std::ceil(n / size.n) *
-                          TypicalPoints(flat, plan->batch);
     const bool filled = 2 * m > size.m && 2 * n > size.n;
-    if (blocks >= kEnoughBlocks && filled) break;
+    if (TypicalBlocks(flat, *plan) >= kEnoughBlocks && filled) break;
   }
 }
 
@@ -111,7 +109,30 @@ bool InGroups(const FlatRegion& flat, const TileFactor& factor,
   });
 }
 
+// Tiles along k that a piece has at least: its sum is written and read once
+// more.
+constexpr int kLeastTilesOfPiece = 4;
+constexpr double kMostPieces = 32;
+
 }  // namespace
+
+std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
+                                      int64_t multiprocessors) {
+  const double wanted = std::floor(static_cast<double>(multiprocessors) /
+                                   TypicalBlocks(flat, plan));
+  const double most = std::floor(TypicalPoints(flat, plan.k) /
+                                 (kLeastTilesOfPiece * plan.tile_k));
+  const double pieces = std::min({wanted, most, kMostPieces});
+  if (pieces < 2) return std::nullopt;
+  plan.pieces = static_cast<int>(pieces);
+  return plan;
+}
+
+double TypicalBlocks(const FlatRegion& flat, const TilePlan& plan) {
+  return std::ceil(TypicalPoints(flat, plan.m.rows) / plan.tile_m) *
+         std::ceil(TypicalPoints(flat, plan.n.rows) / plan.tile_n) *
+         TypicalPoints(flat, plan.batch) * plan.pieces;
+}
 
 double TypicalPoints(const FlatRegion& flat, const Variables& variables) {
   double points = 1;

@@ -35,6 +35,9 @@ struct TilePlan {
   // Of a tile; and what a thread, with tensor cores a warp, computes of it.
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int part_m = 0, part_n = 0;
+  // Above 1: what is reduced is cut into so many pieces, each a block's, whose
+  // sums a second launch adds, always in the same order.
+  int pieces = 1;
   // On tensor cores: what factors are rounded to, f32 for TF32.
   std::optional<DType> tensor = std::nullopt;
 
@@ -51,6 +54,14 @@ std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat);
 // `precision` is one of these, or f32 for TF32.
 std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
                                        std::optional<DType> precision);
+
+// The same with as many pieces as give a device of so many multiprocessors
+// enough blocks; nothing where there are enough, or too little is reduced.
+std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
+                                      int64_t multiprocessors);
+
+// Blocks of the plan's first launch at the sizes that are planned for.
+double TypicalBlocks(const FlatRegion& flat, const TilePlan& plan);
 
 // The product of the variables' extents at the sizes that are planned for.
 double TypicalPoints(const FlatRegion& flat,

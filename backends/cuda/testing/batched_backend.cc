@@ -68,7 +68,8 @@ StatusOr<CompiledModule> BatchedBackend::Compile(
     if (found != candidates.end()) request.candidate = *found;
     ENCORE_ASSIGN_OR_RETURN(
         module.kernels.emplace_back(),
-        AddKernel(request, options.precision, limits_, &noted_.back()));
+        AddKernel(request, options, limits_, &noted_.back()));
+    module.kernels.back().code.artifact = 0;
   }
   module.artifacts.push_back({{std::byte{0}}, /*executable=*/true});
   return module;

@@ -106,7 +106,7 @@ class CaseRun {
     KernelProgram program;
     ENCORE_ASSIGN_OR_RETURN(
         const CompiledKernel kernel,
-        AddKernel({request, *found}, case_.precision, case_.limits, &program));
+        AddKernel({request, *found}, options, case_.limits, &program));
     scratch_ = kernel.scratch;
     ENCORE_ASSIGN_OR_RETURN(
         const DeviceCode code,

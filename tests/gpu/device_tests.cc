@@ -1,0 +1,125 @@
+#include "encore/tests/gpu/device_tests.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/conformance/bounds.h"
+#include "encore/backends/conformance/target_test.h"
+#include "encore/backends/options.h"
+#include "encore/cache/package/loaded.h"
+#include "encore/cache/package/package.h"
+#include "encore/cache/package/package_loader.h"
+#include "encore/ir/testing/random_graph.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/replay/replayer.h"
+#include "encore/tests/gpu/on_device.h"
+#include "encore/tests/gpu/packages.h"
+#include "gtest/gtest.h"
+
+namespace encore::gpu {
+namespace {
+
+std::string& PackageFolder() {
+  static auto* const folder = new std::string;
+  return *folder;
+}
+
+std::string TargetHere() { return backends::TargetsUnderTest()[0]; }
+
+std::vector<Literal> InputsOf(const Model& model) {
+  std::vector<Literal> inputs;
+  const auto& arguments = model.graph.arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].is_parameter) inputs.push_back(model.arguments[i]);
+  }
+  return inputs;
+}
+
+std::vector<backends::Bounds> BoundsOf(const Model& model) {
+  auto bounds = backends::EvaluateBounds(model.graph, model.arguments);
+  EXPECT_TRUE(bounds.ok()) << bounds.status();
+  return bounds.ok() ? *std::move(bounds) : std::vector<backends::Bounds>();
+}
+
+// What is recorded once gives what it should for inputs at other addresses, in
+// replays that wait and in such that do not, as often as that may be.
+TEST(GpuRecordings, InputsElsewhere) {
+  constexpr uint64_t kRounds = 8;
+  backends::CompileOptions options;
+  options.target = TargetHere();
+  for (Model& model : Models()) {
+    SCOPED_TRACE(model.name);
+    auto here = OnDevice::New(model.graph, model.arguments, options);
+    ASSERT_TRUE(here.ok()) << here.status();
+    runtime::Replayer& replayer = (*here)->replayer();
+    const auto queue = (*here)->device().NewQueue();
+    ASSERT_TRUE(queue.ok()) << queue.status();
+    // The first argument is the input. All stay until the device is done.
+    ASSERT_FALSE(model.graph.arguments()[0].is_parameter);
+    std::vector<std::unique_ptr<DeviceMemory>> inputs;
+    for (uint64_t round = 0; round < kRounds; ++round) {
+      model.arguments[0] = RandomArguments(model.graph, 100 + round)[0];
+      auto input = DeviceMemory::New((*here)->device(), model.arguments[0]);
+      ASSERT_TRUE(input.ok()) << input.status();
+      inputs.push_back(*std::move(input));
+      ASSERT_EQ(
+          replayer.BindInput(0, inputs.back()->data(), inputs.back()->bytes()),
+          OkStatus());
+      const Status status =
+          round % 2 == 0 ? replayer.Replay()
+                         : replayer.Enqueue(runtime::DeviceId(0), **queue);
+      ASSERT_EQ(status, OkStatus());
+      const auto output = replayer.CopyOutput(0);
+      ASSERT_TRUE(output.ok()) << output.status();
+      EXPECT_EQ(backends::Difference({&*output, 1}, BoundsOf(model)),
+                std::nullopt)
+          << "round " << round;
+    }
+    EXPECT_GE(replayer.recordings().recorded, 1);
+    ASSERT_EQ(replayer.Synchronize(), OkStatus());
+  }
+}
+
+class GpuPackages : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = PackageFolder();
+    if (!folder_.empty()) return;
+    folder_ = testing::TempDir();
+    const Status written = WritePackages(folder_, TargetHere());
+    ASSERT_EQ(written, OkStatus());
+  }
+
+  std::string folder_;
+};
+
+// Whatever device they were written for.
+TEST_F(GpuPackages, ComputeWhatTheirSeedsSay) {
+  runtime::ThreadPool threads(1);
+  for (const Model& model : Models()) {
+    for (const std::string& target : PackageTargets(TargetHere())) {
+      const std::string path = PackagePath(folder_, model, target);
+      SCOPED_TRACE(path);
+      const auto package = cache::ReadPackage(path);
+      ASSERT_TRUE(package.ok()) << package.status();
+      const auto loaded = cache::LoadPackage(*package, DevicesOf, &threads);
+      ASSERT_TRUE(loaded.ok()) << loaded.status();
+      const auto outputs = (*loaded)->Run(InputsOf(model));
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      EXPECT_EQ(backends::Difference(*outputs, BoundsOf(model)), std::nullopt);
+    }
+  }
+}
+
+}  // namespace
+
+void SetPackageFolder(std::string folder) {
+  PackageFolder() = std::move(folder);
+}
+
+}  // namespace encore::gpu
