@@ -12,8 +12,8 @@
 #include "encore/ir/support/strings.h"
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/core/language.h"
-#include "encore/opt/tensor/attribute_functions.h"
 #include "encore/opt/tensor/composites/decomposition.h"
+#include "encore/opt/tensor/functions/attribute_functions.h"
 #include "encore/opt/tensor/reachable_ops.h"
 
 namespace encore::opt {

@@ -7,8 +7,8 @@
 
 #include "encore/ir/support/strings.h"
 #include "encore/opt/rules/texts.h"
-#include "encore/opt/tensor/attribute_functions.h"
 #include "encore/opt/tensor/check/check_rule.h"
+#include "encore/opt/tensor/functions/attribute_functions.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/rule_text.h"
 #include "gtest/gtest.h"

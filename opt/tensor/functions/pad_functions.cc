@@ -9,7 +9,7 @@
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/types/dim.h"
 #include "encore/ir/types/shape.h"
-#include "encore/opt/tensor/labels.h"
+#include "encore/opt/tensor/functions/labels.h"
 
 namespace encore::opt {
 namespace {

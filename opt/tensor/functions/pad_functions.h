@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "encore/opt/tensor/attribute_function.h"
+#include "encore/opt/tensor/functions/attribute_function.h"
 
 namespace encore::opt {
 

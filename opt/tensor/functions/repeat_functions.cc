@@ -8,7 +8,7 @@
 
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/types/shape.h"
-#include "encore/opt/tensor/labels.h"
+#include "encore/opt/tensor/functions/labels.h"
 
 namespace encore::opt {
 namespace {

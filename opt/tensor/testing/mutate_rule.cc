@@ -10,8 +10,8 @@
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/strings.h"
-#include "encore/opt/tensor/attribute_function.h"
-#include "encore/opt/tensor/attribute_functions.h"
+#include "encore/opt/tensor/functions/attribute_function.h"
+#include "encore/opt/tensor/functions/attribute_functions.h"
 
 namespace encore::opt {
 namespace {

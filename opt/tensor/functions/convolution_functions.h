@@ -1,10 +1,10 @@
 // Attribute functions of convolutions.
-#ifndef ENCORE_OPT_TENSOR_CONVOLUTION_FUNCTIONS_H_
-#define ENCORE_OPT_TENSOR_CONVOLUTION_FUNCTIONS_H_
+#ifndef ENCORE_OPT_TENSOR_FUNCTIONS_CONVOLUTION_FUNCTIONS_H_
+#define ENCORE_OPT_TENSOR_FUNCTIONS_CONVOLUTION_FUNCTIONS_H_
 
 #include <span>
 
-#include "encore/opt/tensor/attribute_function.h"
+#include "encore/opt/tensor/functions/attribute_function.h"
 
 namespace encore::opt {
 
@@ -14,4 +14,4 @@ std::span<const AttributeFunction> ConvolutionFunctions();
 
 }  // namespace encore::opt
 
-#endif  // ENCORE_OPT_TENSOR_CONVOLUTION_FUNCTIONS_H_
+#endif  // ENCORE_OPT_TENSOR_FUNCTIONS_CONVOLUTION_FUNCTIONS_H_

@@ -1,4 +1,4 @@
-#include "encore/opt/tensor/convolution_functions.h"
+#include "encore/opt/tensor/functions/convolution_functions.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "encore/opt/tensor/reduction_functions.h"
+#include "encore/opt/tensor/functions/reduction_functions.h"
 
 #include <algorithm>
 #include <cstddef>

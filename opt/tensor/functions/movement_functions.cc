@@ -1,11 +1,11 @@
-#include "encore/opt/tensor/movement_functions.h"
+#include "encore/opt/tensor/functions/movement_functions.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 
-#include "encore/opt/tensor/labels.h"
+#include "encore/opt/tensor/functions/labels.h"
 
 namespace encore::opt {
 namespace {

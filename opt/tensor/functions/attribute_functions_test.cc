@@ -1,15 +1,15 @@
 // Functions of rules look at tensors and attributes that need not belong
 // together: a rule may give them any that it has.
-#include "encore/opt/tensor/attribute_functions.h"
+#include "encore/opt/tensor/functions/attribute_functions.h"
 
 #include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "encore/ir/ops/op.h"
-#include "encore/opt/tensor/attribute_function.h"
 #include "encore/opt/tensor/check/attribute_draws.h"
 #include "encore/opt/tensor/check/choices.h"
+#include "encore/opt/tensor/functions/attribute_function.h"
 #include "gtest/gtest.h"
 
 namespace encore::opt {

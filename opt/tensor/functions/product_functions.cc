@@ -1,4 +1,4 @@
-#include "encore/opt/tensor/product_functions.h"
+#include "encore/opt/tensor/functions/product_functions.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "encore/opt/tensor/labels.h"
+#include "encore/opt/tensor/functions/labels.h"
 
 namespace encore::opt {
 namespace {

@@ -1,4 +1,4 @@
-#include "encore/opt/tensor/attribute_functions.h"
+#include "encore/opt/tensor/functions/attribute_functions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,18 +8,18 @@
 #include "encore/ir/types/dtype.h"
 #include "encore/ir/types/float_formats.h"
 #include "encore/opt/tensor/composites/composite_functions.h"
-#include "encore/opt/tensor/convolution_functions.h"
+#include "encore/opt/tensor/functions/convolution_functions.h"
 #include "encore/opt/tensor/functions/convolution_part_functions.h"
 #include "encore/opt/tensor/functions/gather_functions.h"
+#include "encore/opt/tensor/functions/movement_functions.h"
 #include "encore/opt/tensor/functions/number_functions.h"
 #include "encore/opt/tensor/functions/pad_functions.h"
 #include "encore/opt/tensor/functions/prefix_functions.h"
+#include "encore/opt/tensor/functions/product_functions.h"
+#include "encore/opt/tensor/functions/product_part_functions.h"
+#include "encore/opt/tensor/functions/reduction_functions.h"
 #include "encore/opt/tensor/functions/repeat_functions.h"
 #include "encore/opt/tensor/functions/reshape_functions.h"
-#include "encore/opt/tensor/movement_functions.h"
-#include "encore/opt/tensor/product_functions.h"
-#include "encore/opt/tensor/product_part_functions.h"
-#include "encore/opt/tensor/reduction_functions.h"
 
 namespace encore::opt {
 namespace {

@@ -3,8 +3,8 @@
 // (another order of them, operands swapped or transposed, sums and slices taken
 // before) is then said of sets of labels, whatever batch and free dims there
 // are.
-#ifndef ENCORE_OPT_TENSOR_LABELS_H_
-#define ENCORE_OPT_TENSOR_LABELS_H_
+#ifndef ENCORE_OPT_TENSOR_FUNCTIONS_LABELS_H_
+#define ENCORE_OPT_TENSOR_FUNCTIONS_LABELS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -72,4 +72,4 @@ Ints PositionsOf(const Labels& labels, const Labels& picked);
 
 }  // namespace encore::opt
 
-#endif  // ENCORE_OPT_TENSOR_LABELS_H_
+#endif  // ENCORE_OPT_TENSOR_FUNCTIONS_LABELS_H_

@@ -1,12 +1,12 @@
 // The attribute functions that there are: conditions here, the others by theme
 // (movement_functions.h, product_functions.h, product_part_functions.h).
-#ifndef ENCORE_OPT_TENSOR_ATTRIBUTE_FUNCTIONS_H_
-#define ENCORE_OPT_TENSOR_ATTRIBUTE_FUNCTIONS_H_
+#ifndef ENCORE_OPT_TENSOR_FUNCTIONS_ATTRIBUTE_FUNCTIONS_H_
+#define ENCORE_OPT_TENSOR_FUNCTIONS_ATTRIBUTE_FUNCTIONS_H_
 
 #include <string_view>
 #include <vector>
 
-#include "encore/opt/tensor/attribute_function.h"
+#include "encore/opt/tensor/functions/attribute_function.h"
 
 namespace encore::opt {
 
@@ -16,4 +16,4 @@ std::vector<AttributeFunction> AllAttributeFunctions();
 
 }  // namespace encore::opt
 
-#endif  // ENCORE_OPT_TENSOR_ATTRIBUTE_FUNCTIONS_H_
+#endif  // ENCORE_OPT_TENSOR_FUNCTIONS_ATTRIBUTE_FUNCTIONS_H_

@@ -1,4 +1,4 @@
-#include "encore/opt/tensor/labels.h"
+#include "encore/opt/tensor/functions/labels.h"
 
 #include <algorithm>
 #include <utility>

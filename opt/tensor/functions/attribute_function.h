@@ -3,8 +3,8 @@
 // integers, and gives attributes, or says that its condition does not hold,
 // where the rule then does not fire. What it says holds for all values of the
 // symbols, or it does not hold.
-#ifndef ENCORE_OPT_TENSOR_ATTRIBUTE_FUNCTION_H_
-#define ENCORE_OPT_TENSOR_ATTRIBUTE_FUNCTION_H_
+#ifndef ENCORE_OPT_TENSOR_FUNCTIONS_ATTRIBUTE_FUNCTION_H_
+#define ENCORE_OPT_TENSOR_FUNCTIONS_ATTRIBUTE_FUNCTION_H_
 
 #include <cstdint>
 #include <span>
@@ -55,4 +55,4 @@ struct AttributeFunction {
 
 }  // namespace encore::opt
 
-#endif  // ENCORE_OPT_TENSOR_ATTRIBUTE_FUNCTION_H_
+#endif  // ENCORE_OPT_TENSOR_FUNCTIONS_ATTRIBUTE_FUNCTION_H_
