@@ -5,7 +5,7 @@
 namespace encore::backends {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, ConformanceTest, OpsOf("cuda_emulated"), OpName);
-INSTANTIATE_TEST_SUITE_P(Cuda, DifferentialTest, SeedsOf("cuda_emulated", 20),
+INSTANTIATE_TEST_SUITE_P(Cuda, DifferentialTest, SeedsOf("cuda_emulated", 100),
                          SeedName);
 
 }  // namespace encore::backends

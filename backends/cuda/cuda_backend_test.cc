@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/cuda/codegen/cubin.h"
@@ -161,6 +162,23 @@ TEST(CudaBackend, SplitsSumsOfFewTiles) {
   EXPECT_EQ(first("32", "16384", "f16", "cuda:h100"), "split_tensor_tiles");
   EXPECT_EQ(first("65536", "256", "f32", "cuda:h100"), "tiles");
   EXPECT_EQ(first("65536", "256", "f16", "cuda:h100"), "tensor_tiles");
+}
+
+// What has no elements, and what sums none, costs a launch.
+TEST(CudaBackend, EmptyProductsHaveCosts) {
+  for (const auto& [m, k] : {std::pair(0, 300), std::pair(40, 0)}) {
+    const auto graph = ParseGraph(StrCat(
+        "graph g(%x: f16[", m, ",", k, "], %y: f16[", k, ",64]) -> f16[", m,
+        ",64] {\n  %p = dot_general(%x, %y) {contract = [1]x[0]}\n"
+        "  return %p\n}"));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const BuiltRegion built = BuildWhole(*graph);
+    const KernelRequest request{&built.region, {false, false}, {}};
+    for (const Candidate& one : Cuda()->Candidates(request, For("cuda"))) {
+      EXPECT_GT(one.seconds, 0) << one.kernel;
+      EXPECT_LT(one.seconds, 1e-4) << one.kernel;
+    }
+  }
 }
 
 }  // namespace

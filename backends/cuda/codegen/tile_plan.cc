@@ -129,9 +129,11 @@ std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
 }
 
 double TypicalBlocks(const FlatRegion& flat, const TilePlan& plan) {
-  return std::ceil(TypicalPoints(flat, plan.m.rows) / plan.tile_m) *
-         std::ceil(TypicalPoints(flat, plan.n.rows) / plan.tile_n) *
-         TypicalPoints(flat, plan.batch) * plan.pieces;
+  const double tiles =
+      std::ceil(TypicalPoints(flat, plan.m.rows) / plan.tile_m) *
+      std::ceil(TypicalPoints(flat, plan.n.rows) / plan.tile_n) *
+      TypicalPoints(flat, plan.batch);
+  return std::max(tiles, 1.0) * plan.pieces;
 }
 
 double TypicalPoints(const FlatRegion& flat, const Variables& variables) {

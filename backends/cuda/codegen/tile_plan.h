@@ -60,7 +60,8 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
 std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
                                       int64_t multiprocessors);
 
-// Blocks of the plan's first launch at the sizes that are planned for.
+// Blocks of the plan's first launch at the sizes that are planned for, 1 where
+// there is nothing to compute.
 double TypicalBlocks(const FlatRegion& flat, const TilePlan& plan);
 
 // The product of the variables' extents at the sizes that are planned for.
