@@ -328,6 +328,23 @@ TEST(Kernels, Convolutions) {
   }
 }
 
+// Windows between which, and in which, there are positions that none reads.
+TEST(Kernels, WindowsThatSkip) {
+  for (const auto& [window, stride, dilation] :
+       {std::tuple{"1,7", 3, 2}, {"3,3", 2, 2}, {"2,5", 4, 2}, {"5,1", 3, 3}}) {
+    const int high = window[0] - '1', wide = window[2] - '1';
+    const int lines = (29 + 2 - high * dilation - 1) / stride + 1;
+    const int columns = (61 + 4 - wide * dilation - 1) / stride + 1;
+    CheckKernels(StrCat(
+        "graph g(%x: f32[2,3,29,61], %w: param f32[3,1,", window,
+        "]) -> f32[2,3,", lines, ",", columns,
+        "] {\n  %y = convolution(%x, %w) {strides = [", stride, ",", stride,
+        "], padding_low = [1,2], padding_high = [1,2], lhs_dilation = [1,1], "
+        "rhs_dilation = [",
+        dilation, ",", dilation, "], feature_groups = 3}\n  return %y\n}"));
+  }
+}
+
 TEST(Kernels, RepeatedElements) {
   for (const char* dtype : {"f32", "f64", "f16", "i8"}) {
     for (const int times : {2, 3, 4, 8, 16}) {

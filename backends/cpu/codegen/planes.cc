@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/codegen/planes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "encore/ir/support/integers.h"
@@ -99,7 +100,7 @@ class Builder {
 
   // A dim of the input becomes one of the copy where windows move along it.
   bool AddDim(const Index& index, Index* copy) {
-    int64_t span = 0;
+    int64_t span = 0, step = 0;
     bool moves = false;
     Index fixed;
     if (!index.offset.is_constant()) return false;
@@ -116,6 +117,7 @@ class Builder {
                           !IsWhole(flat_, term.variable);
       if (coefficient < 0 || merged) return false;
       moves = true;
+      step = std::gcd(step, coefficient);
       const int64_t extent =
           term.variable == m_ ? Size(rows_) : flat_.extents[term.variable];
       span += coefficient * (extent - 1);
@@ -131,17 +133,19 @@ class Builder {
       lane_dim_ = copy;
       return true;
     }
+    // Only every `step`th position is read.
     const auto dim = static_cast<int64_t>(planes_.dims.size());
-    const uint32_t at = NewVariable(span + 1);
+    step = std::max<int64_t>(step, 1);
+    const uint32_t at = NewVariable(span / step + 1);
     for (const Index::Term& term : index.terms) {
       if (term.variable == m_ || IsReduced(term.variable)) {
-        terms_.push_back({term.variable, term.stride.constant(), dim});
+        terms_.push_back({term.variable, term.stride.constant() / step, dim});
       }
-      if (term.variable == m_) row_dim_ = {dim, term.stride.constant()};
+      if (term.variable == m_) row_dim_ = {dim, term.stride.constant() / step};
       // The rows of a chunk begin where the row variable says.
       if (term.variable == m_) fixed.terms.push_back(term);
     }
-    fixed.terms.push_back({at, 1});
+    fixed.terms.push_back({at, Dim(step)});
     *copy = Sorted(fixed);
     return true;
   }
@@ -161,12 +165,16 @@ class Builder {
         stride_ = term.stride.constant();
       } else if (IsReduced(term.variable)) {
         taps += term.stride.constant() * (flat_.extents[term.variable] - 1);
+      } else {
+        continue;
       }
+      phase_step_ = std::gcd(phase_step_, term.stride.constant());
     }
     const auto up = [this](int64_t n) { return RoundUp(n, lanes_); };
     const int64_t positions = up(up(flat_.extents[v_]) + taps / stride_ + 1);
     Index index = lane_fixed_;
-    index.terms.push_back({NewVariable(stride_), 1});
+    index.terms.push_back(
+        {NewVariable(stride_ / phase_step_), Dim(phase_step_)});
     index.terms.push_back({NewVariable(positions), Dim(stride_)});
     *lane_dim_ = Sorted(index);
   }
@@ -185,11 +193,12 @@ class Builder {
     }
     access.address.AddTerm(v_, 1);
     access.padded = true;
-    access.phases = stride_;
+    access.phases = stride_ / phase_step_;
     access.phase_pitch = planes_.extents.back();
     for (const Index::Term& term : lane_index_.terms) {
       if (IsReduced(term.variable)) {
-        access.phased.AddTerm(term.variable, term.stride.constant());
+        access.phased.AddTerm(term.variable,
+                              term.stride.constant() / phase_step_);
       }
     }
     if (row_dim_.second > 0) {
@@ -204,7 +213,8 @@ class Builder {
   Planes planes_;
   std::vector<Term> terms_;
   std::pair<int64_t, int64_t> row_dim_ = {0, 0};
-  int64_t stride_ = 1;
+  // Of windows along the lanes; and what all their taps are a multiple of away.
+  int64_t stride_ = 1, phase_step_ = 0;
   Index lane_index_, lane_fixed_;
   Index* lane_dim_ = nullptr;
 };

@@ -3,9 +3,10 @@
 //
 // For windows whose elements are read too few times for staging.h: depthwise
 // convolutions, pooling. A unit of work copies what a chunk of rows reads of
-// one input. Where windows move by a stride along the lanes, the copy holds
-// the positions of each phase of the stride side by side, so that neighbouring
-// windows read neighbouring elements.
+// one input, and of positions that all windows skip nothing. Where windows move
+// by a stride along the lanes, the copy holds the positions of each phase of
+// the stride side by side, so that neighbouring windows read neighbouring
+// elements.
 #ifndef ENCORE_BACKENDS_CPU_CODEGEN_PLANES_H_
 #define ENCORE_BACKENDS_CPU_CODEGEN_PLANES_H_
 
