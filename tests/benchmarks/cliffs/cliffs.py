@@ -1,12 +1,16 @@
 """Looks for cliffs: drawn kernels in Encore and in peers, and against the roofline of the machine.
 
-    ./encore bench cliffs --seed S [--count 200] [--resume FILE] [--programs onnxruntime openvino] [--threads 2]
+    ./encore bench cliffs --seed S [--count 200] [--resume FILE] [--programs onnxruntime openvino]
+                          [--threads 2] [--clock FILE.so]
 
 Kernels number 0 to COUNT - 1 of the seed (draw.py) are each made as an ONNX model and timed, host to host, in all programs in turns:
 the least of ROUNDS turns of as many calls, less what the same program takes for a graph of one Identity of one float. A time
 counts as at least LEAST_US. The ratio is Encore's time to the better peer's. The roofline is the larger of the operations at
 the machine's peak and the bytes at the bandwidth of the smallest level that holds them (`./encore bench peak`, in the same
 run). Encore's outputs are compared with the first peer's.
+
+On a machine that is shared with others, --threads 1 with --clock, ../cpu_clock.c as a library, has all programs measure their own
+CPU time in place of time.
 
 With --resume, each kernel's row is appended to FILE as it is measured, and what is there already is not measured again.
 Printed are shares, families, and the worst twenty with the steps that `encore replay profile` shows of them.
@@ -45,8 +49,9 @@ LEAST_US = 1.0
 class Programs:
     """All programs with one model, while in scope; `failed` names those that cannot run it."""
 
-    def __init__(self, names, model, inputs, threads):
+    def __init__(self, names, model, inputs, threads, clock):
         self.scratch = tempfile.TemporaryDirectory()
+        self.environment = ['env', 'LD_PRELOAD=' + os.path.abspath(clock)] if clock else []
         folder = self.scratch.name
         onnx.save(model, os.path.join(folder, 'model.onnx'))
         np.savez(os.path.join(folder, 'inputs.npz'), **inputs)
@@ -65,7 +70,7 @@ class Programs:
         else:
             command = [sys.executable, os.path.join(BENCHMARKS, 'peer_worker.py'), name, *arguments, '']
         try:
-            return worker.Worker(command, name)
+            return worker.Worker(self.environment + command, name)
         except worker.Failed as failed:
             print(failed, file=sys.stderr)
             return None
@@ -139,7 +144,7 @@ class Run:
         if not wanted:
             return
         roofline = Roofline(self.arguments.threads)
-        with Programs(self.names, *empty(), self.arguments.threads) as programs:
+        with Programs(self.names, *empty(), self.arguments.threads, self.arguments.clock) as programs:
             overhead = programs.least_us(self.machine)
         for done, number in enumerate(wanted, 1):
             row = self.measure_one(number, overhead, roofline)
@@ -153,7 +158,7 @@ class Run:
         kernel = draw.kernel(self.arguments.seed, number)
         net = draw.Net(kernel.text)
         model = net.model(kernel.build(net))
-        with Programs(self.names, model, net.inputs, self.arguments.threads) as programs:
+        with Programs(self.names, model, net.inputs, self.arguments.threads, self.arguments.clock) as programs:
             us = programs.least_us(self.machine)
             difference = programs.difference()
         return {'seed': self.arguments.seed, 'number': number, 'family': kernel.family, 'kernel': kernel.text,
@@ -181,6 +186,7 @@ def main():
     parser.add_argument('--resume', metavar='FILE', help='where rows are kept, one a line')
     parser.add_argument('--programs', nargs='+', default=['onnxruntime', 'openvino'], choices=['onnxruntime', 'openvino'])
     parser.add_argument('--threads', type=int, default=os.cpu_count())
+    parser.add_argument('--clock', metavar='FILE.so', help='preloaded into all programs')
     parser.add_argument('--profiled', type=int, default=report.WORST, help='how many of the worst are shown with their steps')
     arguments = parser.parse_args()
     run = Run(arguments)
