@@ -34,7 +34,8 @@ class Cuda : public Backend {
             {"profile", std::string(ProfileOf(options).name)}};
   }
   bool Uses(std::string_view option) const override {
-    return option != "threads" && option != "cpu_kernels";
+    return option != "threads" && option != "cpu_kernels" &&
+           option != "machine";
   }
   std::vector<std::string> variants() const override {
     std::vector<std::string> names;

@@ -9,14 +9,15 @@ namespace encore::backends {
 namespace {
 
 // Bodies nest at most kMaxBodyDepth deep.
-double SecondsOf(const Scope& scope, const KernelTable& table) {
+double SecondsOf(const Scope& scope, const KernelTable& table,
+                 const CompileOptions& options) {
   double total = 0;
   for (const ScopeKernel& kernel : scope.kernels) {
     const double seconds = table.estimate(kernel.kernel);
-    total += kernel.site.prepare ? seconds / kLaunchesPerLoad : seconds;
+    total += kernel.site.prepare ? seconds / CallsPerLoad(options) : seconds;
   }
   for (const auto& [node, bodies] : scope.bodies) {
-    for (const Scope& body : bodies) total += SecondsOf(body, table);
+    for (const Scope& body : bodies) total += SecondsOf(body, table, options);
   }
   return total;
 }
@@ -27,7 +28,7 @@ std::optional<double> GraphCosts::GraphSeconds(const Graph& graph) const {
   KernelTable table(placement_, options_, graph.symbols());
   const auto scope = MakeScope(graph, {}, placement_, options_, &table);
   if (!scope.ok()) return std::nullopt;
-  return SecondsOf(*scope, table);
+  return SecondsOf(*scope, table, options_);
 }
 
 uint64_t GraphCosts::PlaceOf(std::string_view origin) const {

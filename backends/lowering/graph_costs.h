@@ -15,7 +15,7 @@ namespace encore::backends {
 
 // Of a whole graph: the sum of its kernels, as greedy fusion cuts them and the
 // backends estimate them, row-major; those of the prepare plan spread over
-// kLaunchesPerLoad runs, bodies once. Of a node: by rates (RooflineCosts).
+// the expected calls, bodies once. Of a node: by rates (RooflineCosts).
 //
 // `placement` outlives this. Thread-safe.
 class GraphCosts : public opt::Costs {

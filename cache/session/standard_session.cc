@@ -35,6 +35,7 @@ Compiler CompilerOf(std::span<const backends::Backend* const> all) {
       [all](const backends::CompileOptions& options) -> StatusOr<Target> {
     ENCORE_ASSIGN_OR_RETURN(const backends::Backend* backend,
                             backends::FindBackend(options.target, all));
+    ENCORE_RETURN_IF_ERROR(backend->Check(options));
     Target target = backend->Target(options);
     // Parts may be placed on any of the others.
     if (options.placement.empty()) return target;
