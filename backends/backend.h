@@ -9,6 +9,7 @@
 #ifndef ENCORE_BACKENDS_BACKEND_H_
 #define ENCORE_BACKENDS_BACKEND_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,10 +32,6 @@
 
 namespace encore::backends {
 
-// How often a compiled graph is run, at least, once it is loaded: what kernels
-// cost at load is spread over as many launches.
-inline constexpr double kLaunchesPerLoad = 100;
-
 // A region that is to become a kernel.
 struct KernelRequest {
   const Region* region = nullptr;
@@ -51,6 +48,8 @@ struct Candidate {
   double seconds = 0;  // estimate for a launch, launch overhead included
   // What a process that loads it pays once.
   double load_seconds = 0;
+  // What it needs beside the region's tensors: packed inputs, scratch.
+  int64_t memory_bytes = 0;
   // Layouts that this candidate wants for the region's inputs and outputs, one
   // for each; empty: as they are in the region. Otherwise it says what the
   // first candidate for WithLayouts(region, inputs, outputs) is estimated to
@@ -58,9 +57,22 @@ struct Candidate {
   std::vector<Layout> inputs, outputs;
 };
 
-// Of a launch, with its share of what is paid at load.
-inline double SecondsWithLoad(const Candidate& candidate) {
-  return candidate.seconds + candidate.load_seconds / kLaunchesPerLoad;
+// How many calls share what is paid once: at least one.
+inline double CallsPerLoad(const CompileOptions& options) {
+  return static_cast<double>(std::max<int64_t>(options.expect_calls, 1));
+}
+
+// What so many bytes of memory count as, in seconds of a call.
+inline double MemorySeconds(double bytes, const CompileOptions& options) {
+  return options.memory * 1e-6 * bytes / (1 << 20);
+}
+
+// What a call pays for a candidate: a launch, its share of what is paid at
+// load, and its memory.
+inline double CallSeconds(const Candidate& candidate,
+                          const CompileOptions& options) {
+  return candidate.seconds + candidate.load_seconds / CallsPerLoad(options) +
+         MemorySeconds(static_cast<double>(candidate.memory_bytes), options);
 }
 
 // The code of one kernel of a compiled module; KernelBinaryOf
@@ -125,6 +137,14 @@ class Backend {
   // options.def; on `ports` where its devices do not work on host memory.
   // UsedOptions (backends.h) leaves the others at their defaults.
   virtual bool Uses(std::string_view option) const = 0;
+
+  // InvalidArgument for a value of an option that Uses says it looks at and
+  // that names nothing it knows (`machine`). Whoever compiles asks before
+  // anything else.
+  virtual Status Check(const CompileOptions& options) const {
+    static_cast<void>(options);
+    return OkStatus();
+  }
 
   // What may follow its name and a colon in a target, beside a device's number:
   // "cpu:avx2".

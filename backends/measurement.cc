@@ -15,8 +15,8 @@ constexpr uint8_t kVersion = 1;
 // What a kernel must save of the incumbent's time to be taken.
 constexpr double kGain = 0.02;
 
-double Cost(const Measurement::Timing& timing) {
-  return timing.seconds + timing.load_seconds / kLaunchesPerLoad;
+double Cost(const Measurement::Timing& timing, double calls) {
+  return timing.seconds + timing.load_seconds / calls;
 }
 
 }  // namespace
@@ -55,12 +55,13 @@ std::optional<Measurement> DecodeMeasurement(std::span<const std::byte> bytes) {
   return measurement;
 }
 
-size_t BestOf(const Measurement& measurement) {
+size_t BestOf(const Measurement& measurement, double calls) {
   const std::vector<Measurement::Timing>& timings = measurement.timings;
   const double most = timings[0].seconds * (1 - kGain);
   size_t best = 0;
   for (size_t i = 1; i < timings.size(); ++i) {
-    if (timings[i].seconds <= most && Cost(timings[i]) < Cost(timings[best])) {
+    if (timings[i].seconds <= most &&
+        Cost(timings[i], calls) < Cost(timings[best], calls)) {
       best = i;
     }
   }

@@ -38,9 +38,9 @@ struct Measurement {
 std::string EncodeMeasurement(const Measurement& measurement);
 std::optional<Measurement> DecodeMeasurement(std::span<const std::byte> bytes);
 
-// The kernel to take: the cheapest, load included, of those that took at least
-// 2 % less than the incumbent; the incumbent where there is none.
-size_t BestOf(const Measurement& measurement);
+// The kernel to take: the cheapest, its load spread over `calls`, of those that
+// took at least 2 % less than the incumbent; the incumbent where there is none.
+size_t BestOf(const Measurement& measurement, double calls);
 
 // What `candidates` for `request` are measured under: everything that their
 // times depend on but the compiler.

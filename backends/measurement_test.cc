@@ -45,7 +45,7 @@ TEST(Measurement, OtherBytesAreNone) {
 
 TEST(Measurement, TheIncumbentLosesToWhatSavesTwoPercent) {
   const auto best = [](double seconds, double load_seconds = 0) {
-    return BestOf({{{"a", 1, 0}, {"b", seconds, load_seconds}}});
+    return BestOf({{{"a", 1, 0}, {"b", seconds, load_seconds}}}, 100);
   };
   EXPECT_EQ(best(0.97), 1u);
   EXPECT_EQ(best(0.99), 0u);
@@ -55,8 +55,8 @@ TEST(Measurement, TheIncumbentLosesToWhatSavesTwoPercent) {
   EXPECT_EQ(best(0.9, 9), 1u);
   EXPECT_EQ(best(0.9, 11), 0u);
   // A kernel that takes longer is not taken for its load.
-  EXPECT_EQ(BestOf({{{"a", 1, 100}, {"b", 1.1, 0}}}), 0u);
-  EXPECT_EQ(BestOf({{{"a", 1, 0}, {"b", 0.9, 0}, {"c", 0.8, 0}}}), 2u);
+  EXPECT_EQ(BestOf({{{"a", 1, 100}, {"b", 1.1, 0}}}, 100), 0u);
+  EXPECT_EQ(BestOf({{{"a", 1, 0}, {"b", 0.9, 0}, {"c", 0.8, 0}}}, 100), 2u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "encore/tools/replay/replay_command.h"
 #include "encore/tools/rules/rules_command.h"
 #include "encore/tools/run/run_command.h"
+#include "encore/tools/tune/tune_command.h"
 
 namespace encore::tools {
 
@@ -21,6 +22,7 @@ std::span<const Command> Commands() {
       {"opt", "run the compiler's passes on a graph", OptMain},
       {"replay", "look into, check and replay packages and recordings",
        ReplayCommandMain},
+      {"tune", "measure this machine", TuneMain},
       {"cache", "look into, check and empty the cache", CacheMain},
       {"egraph", "run rewrites, rules and checks on an e-graph", EgraphMain},
       {"rules", "list, check and find rewrite rules", RulesMain},

@@ -11,6 +11,7 @@
 #include "encore/opt/tensor/user_rules.h"
 #include "encore/tools/command.h"
 #include "encore/tools/terminal.h"
+#include "encore/tools/tune/machine_file.h"
 
 namespace encore::tools {
 namespace {
@@ -93,6 +94,7 @@ StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags) {
   ENCORE_ASSIGN_OR_RETURN(compile.user_rules,
                           UserRules(flags.rules_file, compile.rewrites));
   ENCORE_RETURN_IF_ERROR(backends::CheckUsed(compile));
+  ENCORE_ASSIGN_OR_RETURN(compile.machine, MachineOption(compile));
   ENCORE_ASSIGN_OR_RETURN(const uint64_t max_bytes,
                           ParseByteCount(flags.machine.cache_size));
   compile.threads = threads;

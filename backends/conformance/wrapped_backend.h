@@ -27,6 +27,9 @@ class WrappedBackend : public Backend {
   bool Uses(std::string_view option) const override {
     return inner_.Uses(option);
   }
+  Status Check(const CompileOptions& options) const override {
+    return inner_.Check(options);
+  }
   std::span<const DType> dtypes() const override { return inner_.dtypes(); }
   bool supports_symbolic_sizes() const override {
     return inner_.supports_symbolic_sizes();

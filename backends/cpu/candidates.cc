@@ -1,7 +1,7 @@
 #include "encore/backends/cpu/candidates.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -10,7 +10,7 @@
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
-#include "encore/backends/cpu/machine.h"
+#include "encore/backends/cpu/estimates.h"
 #include "encore/backends/cpu/target.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/kernel.h"
@@ -18,7 +18,6 @@
 #include "encore/backends/cpu/vendor/match.h"
 #include "encore/backends/cpu/vendor/sum_region.h"
 #include "encore/backends/cpu/winograd/schedule.h"
-#include "encore/backends/region/layout.h"
 #include "encore/backends/region/work.h"
 
 namespace encore::backends::cpu {
@@ -71,86 +70,44 @@ bool VendorComputes(VendorMatch* match) {
   }
 }
 
-bool HasVendor(const KernelRequest& request) {
-  std::optional<VendorMatch> match = FindVendor(request);
-  return match && VendorComputes(&*match);
-}
-
-// What a generated kernel takes by the table of efficiencies, where there is a
-// vendor's kernel to compare it with.
-std::optional<double> AddVendor(const KernelRequest& request, int threads,
-                                std::vector<Candidate>* candidates) {
-  std::optional<VendorMatch> match = FindVendor(request);
-  if (!match) return std::nullopt;
-  const Isa isa = HostCpu().isa;
-  const auto seconds = [&](KernelFamily family) {
-    return LaunchSeconds(family, isa, match->program, match->pack);
-  };
-  const double generated = seconds(KernelFamily::kGenerated) / threads;
-  const int64_t pieces = match->program.pieces();
-  const auto parallel = static_cast<double>(std::min<int64_t>(pieces, threads));
-  const double vendor = (seconds(KernelFamily::kVendor) +
-                         static_cast<double>(pieces) * kPieceSeconds) /
-                        parallel;
+void AddVendor(const KernelRequest& request, const Estimates& estimates,
+               std::vector<Candidate>* candidates) {
+  const std::optional<VendorMatch> match = FindVendor(request);
+  if (!match) return;
   Candidate candidate;
   candidate.kernel = kVendor;
-  candidate.seconds = kLaunchSeconds + vendor;
+  candidate.seconds = estimates.Vendor(match->program, match->pack);
   candidate.load_seconds = VendorLoadSeconds(match->program);
-  for (Candidate& other : *candidates) {
-    other.seconds = std::max(other.seconds, kLaunchSeconds + generated);
-  }
-  const bool first =
-      (generated - vendor) * kLaunchesPerLoad >= candidate.load_seconds &&
-      VendorComputes(&*match);
-  candidates->insert(first ? candidates->begin() : candidates->end(),
-                     std::move(candidate));
-  return generated;
+  if (match->pack) candidate.memory_bytes = BytesNeeded(match->program.weights);
+  candidates->push_back(std::move(candidate));
 }
 
-// Of the cheapest kernel that is generated without a rewrite.
-double DirectSeconds(const std::vector<Candidate>& candidates) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : candidates) {
-    if (candidate.kernel == kVendor) continue;
-    least = std::min(least, candidate.seconds - kLaunchSeconds);
-  }
-  return least;
-}
-
-// Winograd's kernels where they are allowed. `planned`: DirectSeconds by cycles
-// alone, to which theirs are in proportion; `by_table`: what the table of
-// efficiencies has in its place, if it does.
+// Winograd's kernels where they are allowed.
 void AddWinograd(const KernelRequest& request, const CompileOptions& options,
-                 double planned, std::optional<double> by_table,
+                 const Estimates& estimates,
                  std::vector<Candidate>* candidates) {
   if (options.rewrites < Rewrites::kReassociate) return;
   const std::optional<SumRegion> sum = SumRegion::Find(*request.region);
   if (!sum) return;
   const auto windows = FindWindowedSum(*sum, request.weights);
   if (!windows) return;
-  const double direct = DirectSeconds(*candidates);
   for (const int outputs : {4, 2}) {
     const WinogradName name{outputs, PlannedThreads(options)};
     const WinogradSchedule schedule =
         MakeWinogradSchedule(*windows, name, IsaOf(options));
     if (schedule.error_ratio > kMostErrorRatio) continue;
-    const double share = schedule.seconds() / planned;
     Candidate candidate;
     candidate.kernel = name.ToString();
-    candidate.seconds =
-        kLaunchSeconds +
-        share * (share < 1 ? by_table.value_or(direct) : direct);
+    candidate.seconds = estimates.Winograd(*windows, schedule);
     candidate.load_seconds = schedule.load_seconds(*windows);
-    const auto slower = [&](const Candidate& other) {
-      return SecondsWithLoad(other) > SecondsWithLoad(candidate);
-    };
-    candidates->insert(std::ranges::find_if(*candidates, slower),
-                       std::move(candidate));
+    candidate.memory_bytes = schedule.weights_bytes(*windows);
+    candidates->push_back(std::move(candidate));
   }
 }
 
 // Attention in one pass where it is allowed.
 void AddAttention(const KernelRequest& request, const CompileOptions& options,
+                  const Estimates& estimates,
                   std::vector<Candidate>* candidates) {
   if (options.rewrites < Rewrites::kReassociate) return;
   const auto attention = AttentionRegion::Find(*request.region);
@@ -158,14 +115,27 @@ void AddAttention(const KernelRequest& request, const CompileOptions& options,
   const AttentionName name{PlannedThreads(options)};
   Candidate candidate;
   candidate.kernel = name.ToString();
-  candidate.seconds =
-      kLaunchSeconds +
-      MakeAttentionSchedule(*attention, name, IsaOf(options)).seconds();
-  const auto slower = [&](const Candidate& other) {
-    return SecondsWithLoad(other) > candidate.seconds;
-  };
-  candidates->insert(std::ranges::find_if(*candidates, slower),
-                     std::move(candidate));
+  candidate.seconds = estimates.Attention(
+      MakeAttentionSchedule(*attention, name, IsaOf(options)));
+  candidates->push_back(std::move(candidate));
+}
+
+// Puts what a call pays least for first; of equal ones what came first stays
+// so. A vendor's kernel that cannot be had goes last.
+void Order(const KernelRequest& request, const CompileOptions& options,
+           std::vector<Candidate>* candidates) {
+  std::vector<Candidate> ordered;
+  for (Candidate& candidate : *candidates) {
+    const auto at = std::ranges::upper_bound(
+        ordered, CallSeconds(candidate, options), {},
+        [&](const Candidate& other) { return CallSeconds(other, options); });
+    ordered.insert(at, std::move(candidate));
+  }
+  *candidates = std::move(ordered);
+  if (candidates->front().kernel != kVendor) return;
+  std::optional<VendorMatch> match = FindVendor(request);
+  if (VendorComputes(&*match)) return;
+  std::ranges::rotate(*candidates, candidates->begin() + 1);
 }
 
 // Sizes to plan for; none that would make different strides look alike.
@@ -176,64 +146,48 @@ std::vector<int64_t> PlannedSizes(std::span<const Symbol> symbols) {
 }
 
 // Of a region of data-dependent sizes: loops, or the interpreter.
-std::vector<Candidate> Symbolic(const KernelRequest& request,
-                                const CompileOptions& options) {
+std::vector<Candidate> Symbolic(const KernelRequest& request, Isa isa,
+                                const Estimates& estimates) {
   std::vector<Candidate> candidates;
+  const auto add = [&](std::string_view name, double seconds) {
+    candidates.push_back({.kernel = std::string(name),
+                          .seconds = seconds,
+                          .inputs = {},
+                          .outputs = {}});
+  };
   if (const auto flat = FlattenLoops(request)) {
-    Candidate& loops = candidates.emplace_back();
-    loops.kernel = kLoops;
-    loops.seconds =
-        kLaunchSeconds +
-        MakeSchedule(*flat, IsaOf(options)).cycles / kCyclesPerSecond;
+    // How many threads there is work for is known at the launch only.
+    Schedule schedule = MakeSchedule(*flat, isa);
+    schedule.partitions = 1;
+    add(kLoops, estimates.Loops(schedule));
   }
-  Candidate& interpreter = candidates.emplace_back();
-  interpreter.kernel = kInterpreter;
-  interpreter.seconds =
-      kLaunchSeconds +
-      kInterpretedSeconds *
-          EstimateWork(*request.region, PlannedSizes(request.symbols)).flops;
+  add(kInterpreter,
+      estimates.Interpreted(
+          EstimateWork(*request.region, PlannedSizes(request.symbols)).flops));
   return candidates;
 }
 
-// Seconds in which what does not stay in the caches is read and written.
-double MemorySeconds(const Region& region) {
-  double bytes = 0;
-  for (const auto* operands : {&region.inputs, &region.outputs}) {
-    for (const Operand& operand : *operands) {
-      const double own = static_cast<double>(
-          MemoryBytes(operand.dtype, operand.dims, operand.layout).constant());
-      if (3 * own > static_cast<double>(kLastCacheBytes)) bytes += own;
-    }
-  }
-  return bytes / kMemoryBytesPerSecond;
-}
-
-// Of a region of known sizes: loops and tiles, the better first.
+// Of a region of known sizes: loops and tiles.
 std::vector<Candidate> Generated(const KernelRequest& request,
-                                 const FlatRegion& flat,
-                                 const CompileOptions& options) {
-  const Isa isa = IsaOf(options);
+                                 const FlatRegion& flat, Isa isa,
+                                 const Estimates& estimates) {
   std::vector<Candidate> candidates;
-  const auto add = [&](std::string_view name, double cycles,
-                       int64_t partitions) {
-    const auto parallel = static_cast<double>(
-        std::min<int64_t>(partitions, PlannedThreads(options)));
-    Candidate& candidate = candidates.emplace_back();
-    candidate.kernel = name;
-    candidate.seconds = kLaunchSeconds + cycles / kCyclesPerSecond / parallel;
-  };
-  const Schedule loops = MakeSchedule(*FlattenLoops(request), isa);
-  add(kLoops, loops.cycles, loops.partitions);
-  if (!request.region->checks.empty() || AnyPacked(*request.region)) {
-    return candidates;
-  }
-  if (const auto tile = MakeTileSchedule(flat, request.weights, isa)) {
-    add(kTiles, tile->cycles, tile->partitions);
-    // Where both wait for memory, the wider accesses of tiles wait less.
-    if (candidates[1].seconds <= candidates[0].seconds) {
-      std::swap(candidates[0], candidates[1]);
+  if (request.region->checks.empty() && !AnyPacked(*request.region)) {
+    if (const auto tile = MakeTileSchedule(flat, request.weights, isa)) {
+      Candidate& tiles = candidates.emplace_back();
+      tiles.kernel = kTiles;
+      tiles.seconds = estimates.Tiles(*tile);
+      for (const TileSchedule::Panel& panel : tile->panels) {
+        int64_t bytes = 0;
+        PackRegion(*request.region, panel, &bytes);
+        tiles.memory_bytes += bytes;
+      }
+      tiles.memory_bytes += tile->stage_bytes * tile->partitions;
     }
   }
+  Candidate& loops = candidates.emplace_back();
+  loops.kernel = kLoops;
+  loops.seconds = estimates.Loops(MakeSchedule(*FlattenLoops(request), isa));
   return candidates;
 }
 
@@ -252,25 +206,26 @@ std::optional<FlatRegion> FlattenLoops(const KernelRequest& request) {
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options) {
   if (!AllComputed(*request.region)) return {};
-  if (request.region->symbols > 0) return Symbolic(request, options);
+  const Isa isa = IsaOf(options);
+  const Estimates estimates(*request.region, MachineOf(options),
+                            PlannedThreads(options));
+  if (request.region->symbols > 0) return Symbolic(request, isa, estimates);
   const std::optional<FlatRegion> flat = FlattenRequest(request);
   if (!flat) return {};
-  if (options.cpu_kernels == CpuKernels::kVendor && MayUseVendor(options) &&
-      HasVendor(request)) {
-    return {{std::string(kVendor), kLaunchSeconds, 0, {}, {}}};
+  std::vector<Candidate> vendor;
+  if (options.cpu_kernels != CpuKernels::kGenerated && MayUseVendor(options)) {
+    AddVendor(request, estimates, &vendor);
   }
-  std::vector<Candidate> candidates = Generated(request, *flat, options);
-  const double planned = DirectSeconds(candidates);
-  std::optional<double> by_table;
-  if (options.cpu_kernels == CpuKernels::kAuto && MayUseVendor(options)) {
-    by_table = AddVendor(request, PlannedThreads(options), &candidates);
+  if (options.cpu_kernels == CpuKernels::kVendor && !vendor.empty()) {
+    std::optional<VendorMatch> match = FindVendor(request);
+    if (VendorComputes(&*match)) return vendor;
+    vendor.clear();
   }
-  AddWinograd(request, options, planned, by_table, &candidates);
-  AddAttention(request, options, &candidates);
-  const double memory = kLaunchSeconds + MemorySeconds(*request.region);
-  for (Candidate& candidate : candidates) {
-    candidate.seconds = std::max(candidate.seconds, memory);
-  }
+  std::vector<Candidate> candidates = Generated(request, *flat, isa, estimates);
+  AddWinograd(request, options, estimates, &candidates);
+  AddAttention(request, options, estimates, &candidates);
+  std::ranges::move(vendor, std::back_inserter(candidates));
+  Order(request, options, &candidates);
   return candidates;
 }
 

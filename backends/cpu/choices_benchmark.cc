@@ -12,7 +12,7 @@
 
 #include "encore/backends/backend.h"
 #include "encore/backends/cpu/bound_graph.h"
-#include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/target.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/options.h"
 #include "encore/ir/import/import.h"
@@ -82,20 +82,17 @@ struct Row {
 void Print(const std::string& shape, const Row& row) {
   const VendorProgram& program = *row.program;
   const bool pack = program.packed_bytes > 0;
-  const auto predicted = [&](KernelFamily family) {
-    return LaunchSeconds(family, HostCpu().isa, program, pack) * 1e3;
-  };
+  const double predicted = VendorSeconds(MachineOf({}), program, pack) * 1e3;
   const double taken = row.by_vendor > 0 ? row.vendor : row.generated;
   const double best = std::min(row.generated, row.vendor);
   // What oneDNN would save must pay for loading it.
   const double load = row.by_vendor > 0
                           ? 0
-                          : VendorLoadSeconds(program) * 1e3 / kLaunchesPerLoad;
+                          : VendorLoadSeconds(program) * 1e3 / CallsPerLoad({});
   const bool bad = taken > kTolerated * (best + load);
-  std::printf("  %3d x %8.4f %8.4f %6.2f  %5.2f %5.2f  %-17s %-10s%s %s\n",
-              row.count, row.generated, row.vendor, row.generated / row.vendor,
-              predicted(KernelFamily::kGenerated) / row.generated,
-              predicted(KernelFamily::kVendor) / row.vendor,
+  std::printf("  %3d x %8.4f %8.4f %6.2f  %5.2f  %-17s %-10s%s %s\n", row.count,
+              row.generated, row.vendor, row.generated / row.vendor,
+              predicted / row.vendor,
               std::string(Name(ClassOf(program, pack))).c_str(),
               row.by_vendor > 0 ? "onednn" : "generated", bad ? " BAD" : "",
               shape.c_str());
@@ -152,7 +149,7 @@ int main(int argc, char** argv) {
   encore::runtime::ThreadPool pool(std::max(1, std::atoi(argv[2])));
   std::printf(
       "%d threads: ms generated, oneDNN; ratio; predicted / measured of "
-      "each; class; chosen; shape\n",
+      "oneDNN; class; chosen; shape\n",
       pool.size());
   for (int i = 3; i < argc; ++i) {
     encore::backends::cpu::MeasureModel(argv[i], std::atoi(argv[1]), &pool);

@@ -12,6 +12,7 @@
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/device.h"
 #include "encore/backends/cpu/module_builder.h"
+#include "encore/backends/cpu/profile/machine_profile.h"
 #include "encore/backends/cpu/target.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/ir/support/strings.h"
@@ -24,10 +25,9 @@ class Cpu : public Backend {
   std::string_view name() const override { return "cpu"; }
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
-    CpuInfo cpu = HostCpu();
-    cpu.isa = IsaOf(options);
-    return {{"cpu", cpu.Fingerprint()},
+    return {{"cpu", CpuOf(options).Fingerprint()},
             {"codegen", CodegenId()},
+            {"machine", ToLine(MachineOf(options))},
             {"onednn", MayUseVendor(options) ? VendorVersion() : "none"},
             {"threads",
              options.deterministic ? "any" : StrCat(ThreadsOf(options))}};
@@ -35,6 +35,9 @@ class Cpu : public Backend {
   // Everything is computed in the graph's dtypes.
   bool Uses(std::string_view option) const override {
     return option != "precision" && option != "ports";
+  }
+  Status Check(const CompileOptions& options) const override {
+    return CheckMachine(options);
   }
   std::vector<std::string> variants() const override {
     return {std::string(Name(Isa::kAvx2)), std::string(Name(Isa::kAvx512))};

@@ -1,5 +1,6 @@
 #include "encore/backends/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -7,11 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "encore/backends/backend.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/profile/machine_profile.h"
 #include "encore/backends/cpu/vendor/library.h"
 #include "encore/backends/kernel_binary.h"
 #include "encore/backends/options.h"
 #include "encore/backends/region/region.h"
+#include "encore/ir/support/status.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "gtest/gtest.h"
@@ -117,6 +121,43 @@ TEST(CpuBackend, TargetSaysWhatPlansDependOn) {
   EXPECT_NE(TargetFor("cpu", 2, true), here);
 }
 
+// Of a machine that is named, whatever runs the compile; its numbers too.
+TEST(CpuBackend, TargetSaysWhichMachineKernelsAreChosenFor) {
+  const Target here = TargetFor("cpu", 2);
+  EXPECT_EQ(here.at("machine"), ToLine(NearestClass(HostCpu(), HostCpu().isa)));
+  for (const MachineProfile& machine : MachineClasses()) {
+    CompileOptions options;
+    options.machine = machine.name;
+    EXPECT_TRUE(CpuBackend()->Check(options).ok());
+    Target named;
+    for (auto& pair : CpuBackend()->Target(options)) named.insert(pair);
+    EXPECT_EQ(named.at("machine"), ToLine(machine));
+    EXPECT_TRUE(named.at("cpu").starts_with(Name(machine.isa)));
+    if (!machine.Covers(HostCpu())) EXPECT_EQ(named.at("onednn"), "none");
+    // The same numbers as this machine's own, so with its library.
+    options.machine = ToText(AsIf(machine, HostCpu()));
+    named.clear();
+    for (auto& pair : CpuBackend()->Target(options)) named.insert(pair);
+    EXPECT_EQ(named.at("onednn"),
+              machine.isa == HostCpu().isa ? VendorVersion() : "none");
+  }
+}
+
+TEST(CpuBackend, AMachineThatIsNoneIsAnError) {
+  CompileOptions options;
+  options.machine = "abacus";
+  const Status unknown = CpuBackend()->Check(options);
+  EXPECT_EQ(unknown.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(unknown).find("zen4-avx2"), std::string::npos) << unknown;
+  options.machine = "zen4-avx512";
+  options.target = "cpu:avx2";
+  const Status other = CpuBackend()->Check(options);
+  EXPECT_EQ(other.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(other).find("cpu:avx2"), std::string::npos) << other;
+  options.machine = "machine x\nfrequency 3";
+  EXPECT_EQ(CpuBackend()->Check(options).code(), StatusCode::kInvalidArgument);
+}
+
 TEST(CpuBackend, EveryFieldOfACpuIsInItsFingerprint) {
   CpuInfo cpu;
   std::set<std::string> fingerprints;
@@ -128,6 +169,88 @@ TEST(CpuBackend, EveryFieldOfACpuIsInItsFingerprint) {
       EXPECT_TRUE(fingerprints.insert(cpu.Fingerprint()).second);
     }
   }
+}
+
+// out[i, j] = sum over k of a[i, k] * b[k, j], with b known at prepare.
+struct Product {
+  Region region;
+  KernelRequest request;
+
+  Product(int64_t m, int64_t k, int64_t n) {
+    region.extents = {m, n, k};
+    region.outer = 2;
+    region.inputs = {{DType::kF32, {m, k}, {}}, {DType::kF32, {k, n}, {}}};
+    region.outputs = {{DType::kF32, {m, n}, {}}};
+    const ExprId a = Load(&region, 0, {Variable(0), Variable(2)});
+    const ExprId b = Load(&region, 1, {Variable(2), Variable(1)});
+    Stage sum;
+    sum.kind = Stage::Kind::kReduce;
+    sum.reduced = {2};
+    sum.value = Apply(&region, Op::kMul, a, b);
+    Access total;
+    total.source = Access::Source::kStage;
+    Expr load;
+    load.kind = Expr::Kind::kLoad;
+    load.number = AddAccess(&region, total);
+    Stage store;
+    store.stores = {{0,
+                     AddExpr(&region, load),
+                     {Variable(0), Variable(1)},
+                     false,
+                     Update::kSet}};
+    region.stages = {sum, store};
+    request = {&region, {false, true}, {}};
+  }
+};
+
+std::vector<Candidate> CandidatesHere(const KernelRequest& request,
+                                      CompileOptions options) {
+  options.machine =
+      ToText(AsIf(*FindMachineClass("zen4-" + std::string(Name(HostCpu().isa))),
+                  HostCpu()));
+  options.threads = 1;
+  return CpuBackend()->Candidates(request, options);
+}
+
+TEST(CpuBackend, CandidatesAreInTheOrderOfWhatACallPays) {
+  for (const int64_t calls : {1, 100, 1000000}) {
+    for (const double memory : {0.0, 1000.0}) {
+      CompileOptions options;
+      options.expect_calls = calls;
+      options.memory = memory;
+      for (const int64_t n : {16, 256, 1024}) {
+        const Product product(64, n, n);
+        const auto candidates = CandidatesHere(product.request, options);
+        EXPECT_GE(candidates.size(), 2u);
+        EXPECT_TRUE(std::ranges::is_sorted(
+            candidates, {}, [&](const Candidate& candidate) {
+              return CallSeconds(candidate, options);
+            }));
+      }
+    }
+  }
+}
+
+// A library's kernel pays its load back in many calls only.
+TEST(CpuBackend, FewCallsPayForNoLoad) {
+  const Product product(64, 512, 512);
+  CompileOptions options;
+  options.expect_calls = 1;
+  for (const Candidate& candidate : CandidatesHere(product.request, options)) {
+    const double price = CallSeconds(candidate, options);
+    EXPECT_DOUBLE_EQ(price, candidate.seconds + candidate.load_seconds);
+  }
+  EXPECT_EQ(CandidatesHere(product.request, options)[0].load_seconds, 0);
+}
+
+// Panels of weights are a copy of them: not where memory is dear.
+TEST(CpuBackend, DearMemoryHasNoPackedWeights) {
+  const Product product(64, 512, 512);
+  CompileOptions options;
+  EXPECT_GE(CandidatesHere(product.request, options)[0].memory_bytes,
+            512 * 512 * 4);
+  options.memory = 1e6;
+  EXPECT_EQ(CandidatesHere(product.request, options)[0].memory_bytes, 0);
 }
 
 TEST(CpuBackend, Elementwise) {

@@ -1,9 +1,13 @@
 #include "encore/backends/cpu/cpu_features.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "encore/ir/support/strings.h"
 
@@ -42,6 +46,27 @@ bool HasAll(const std::vector<std::string>& features,
   });
 }
 
+#if defined(__x86_64__)
+// Family and model are in two parts each, of which the second counts for some
+// families only (CPUID leaf 1, EAX).
+void SetModel(CpuInfo* info) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0) return;
+  char vendor[13] = {};
+  std::memcpy(vendor, &b, 4);
+  std::memcpy(vendor + 4, &d, 4);
+  std::memcpy(vendor + 8, &c, 4);
+  info->vendor = vendor;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return;
+  const unsigned family = a >> 8 & 15;
+  info->family = static_cast<int>(family == 15 ? 15 + (a >> 20 & 255) : family);
+  info->model = static_cast<int>(a >> 4 & 15);
+  if (family == 6 || family == 15) {
+    info->model += static_cast<int>(a >> 16 & 15) * 16;
+  }
+}
+#endif
+
 void SetCacheSize(int name, int64_t* bytes) {
   const long size = sysconf(name);
   if (size > 0) *bytes = size;
@@ -60,6 +85,9 @@ CpuInfo Detect() {
       return std::find(kept.begin(), kept.end(), feature) == kept.end();
     });
   }
+#if defined(__x86_64__)
+  SetModel(&info);
+#endif
   SetCacheSize(_SC_LEVEL1_DCACHE_SIZE, &info.l1_bytes);
   SetCacheSize(_SC_LEVEL2_CACHE_SIZE, &info.l2_bytes);
   SetCacheSize(_SC_LEVEL3_CACHE_SIZE, &info.l3_bytes);

@@ -34,13 +34,17 @@ inline int VectorBits(Isa isa) { return isa == Isa::kAvx512 ? 512 : 256; }
 struct CpuInfo {
   Isa isa = Isa::kNone;               // the widest that the machine has
   std::vector<std::string> features;  // sorted, those of any Isa
+  // As CPUID says them: "AuthenticAMD" 25 17; empty and 0 on other machines.
+  std::string vendor;
+  int family = 0, model = 0;
   // Data cache sizes of a core in bytes; defaults where the system does not
   // say.
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
   int64_t l3_bytes = 16 << 20;
 
-  // "avx512 l1=32768 l2=1048576 l3=33554432".
+  // "avx512 l1=32768 l2=1048576 l3=33554432": what the vendor's library looks
+  // at.
   std::string Fingerprint() const;
 };
 

@@ -1,7 +1,7 @@
-// The machine that cpu kernels are planned for: one x86-64 server core of
-// recent years, by round figures. All estimates of candidates and schedules are
-// made from these and from the measured efficiencies of vendor/efficiency.def;
-// plans do not depend on the machine at hand but by its ISA and threads.
+// What schedules are made for: one x86-64 server core of recent years, by round
+// figures, so that what is generated for a region depends on the instruction
+// set alone. What kernels are chosen by is the machine's profile
+// (profile/machine_profile.h).
 #ifndef ENCORE_BACKENDS_CPU_MACHINE_H_
 #define ENCORE_BACKENDS_CPU_MACHINE_H_
 
@@ -9,25 +9,12 @@
 
 namespace encore::backends::cpu {
 
-// Clock, in cycles per second.
-inline constexpr double kCyclesPerSecond = 3e9;
-
 // What passes through a core that uses it once, in bytes per cycle: from its
 // second level of cache or the third.
 inline constexpr double kBytesPerCycle = 32;
 
-// The last level of cache, in bytes, and what all threads together read and
-// write beyond it, in bytes per second. Three tensors that are read or written
-// one after the other stay in the cache where each is a third of it.
-inline constexpr int64_t kLastCacheBytes = 32 << 20;
-inline constexpr double kMemoryBytesPerSecond = 38e9;
-
-// Launching a kernel, in seconds.
-inline constexpr double kLaunchSeconds = 1e-7;
 // An operation of the interpreter, in seconds.
 inline constexpr double kInterpretedSeconds = 50e-9;
-// Calling the vendor's library for one piece of a kernel, in seconds.
-inline constexpr double kPieceSeconds = 1.5e-6;
 // Making one of the vendor's primitives again when a plan is loaded, in
 // seconds.
 inline constexpr double kMatmulLoadSeconds = 0.7e-3;

@@ -1,11 +1,10 @@
 // Generated kernels and oneDNN's in turns, each as the graph of one node that a
-// session would replay, on one thread: the rows of vendor/efficiency.def; then
+// session would replay, on one thread: the classes of vendor/efficiency.h; then
 // our pool with single-threaded pieces beside oneDNN with its own threads.
 //
 //   bazel run //backends/cpu:vendor_benchmark [-- ROUNDS [efficiency|threads]]
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -186,89 +185,10 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-// A case by both families.
-struct Sample {
-  ShapeClass shape;
-  double seconds[2], flops[2], bytes;
-};
-
-// The efficiencies of one family and its bandwidth, such that the formula of
-// efficiency.h misses the samples by the least squares of relative errors.
-struct Fit {
-  double efficiency[kShapeClasses] = {};
-  double bandwidth = 0, error = 1e9;
-};
-
-Fit FitAt(const std::vector<Sample>& samples, int family, double bandwidth) {
-  Fit fit;
-  fit.bandwidth = bandwidth;
-  fit.error = 0;
-  const double peak = PeakFlops(HostCpu().isa);
-  for (int c = 0; c < kShapeClasses; ++c) {
-    // Minimizes the sum of (a * flops / peak + bytes / bandwidth - t)^2 / t^2.
-    double over = 0, under = 0;
-    for (const Sample& s : samples) {
-      if (static_cast<int>(s.shape) != c) continue;
-      const double x = s.flops[family] / peak / s.seconds[family];
-      over += x * (1 - s.bytes / bandwidth / s.seconds[family]);
-      under += x * x;
-    }
-    if (under == 0) continue;
-    const double a = std::max(over / under, 0.2);
-    fit.efficiency[c] = 1 / a;
-    for (const Sample& s : samples) {
-      if (static_cast<int>(s.shape) != c) continue;
-      const double t = s.seconds[family];
-      fit.error += std::pow(
-          (a * s.flops[family] / peak + s.bytes / bandwidth - t) / t, 2);
-    }
-  }
-  return fit;
-}
-
-Fit BestFit(const std::vector<Sample>& samples, int family) {
-  Fit best;
-  for (double bandwidth = 5e9; bandwidth <= 200e9; bandwidth *= 1.05) {
-    Fit fit = FitAt(samples, family, bandwidth);
-    if (fit.error < best.error) best = fit;
-  }
-  return best;
-}
-
-// Each family's rows of efficiency.def, with the least and the most that the
-// formula says of a measured time.
-void PrintFits(const std::vector<Sample>& samples) {
-  const Fit fits[2] = {BestFit(samples, 0), BestFit(samples, 1)};
-  std::printf("GB/s: %.0f, %.0f\n", fits[0].bandwidth * 1e-9,
-              fits[1].bandwidth * 1e-9);
-  for (int c = 0; c < kShapeClasses; ++c) {
-    double least[2] = {1e9, 1e9}, most[2] = {0, 0};
-    for (const Sample& s : samples) {
-      if (static_cast<int>(s.shape) != c) continue;
-      for (int f = 0; f < 2; ++f) {
-        const double said =
-            (s.flops[f] / PeakFlops(HostCpu().isa) / fits[f].efficiency[c] +
-             s.bytes / fits[f].bandwidth) /
-            s.seconds[f];
-        least[f] = std::min(least[f], said);
-        most[f] = std::max(most[f], said);
-      }
-    }
-    std::printf(
-        "ENCORE_EFFICIENCY(%s, %s, %.2f, %.2f)  // %.2f-%.2f, %.2f-%.2f\n",
-        HostCpu().isa == Isa::kAvx2 ? "kAvx2" : "kAvx512",
-        std::string(Name(static_cast<ShapeClass>(c))).c_str(),
-        fits[0].efficiency[c], fits[1].efficiency[c], least[0], most[0],
-        least[1], most[1]);
-  }
-}
-
 void MeasureEfficiency(int rounds) {
-  const Isa isa = HostCpu().isa;
   runtime::ThreadPool pool(1);
-  std::vector<Sample> samples;
   std::printf("one thread, %s: ms generated, oneDNN; ratio\n",
-              std::string(Name(isa)).c_str());
+              std::string(Name(HostCpu().isa)).c_str());
   for (const Case& c : Cases()) {
     BoundGraph generated(c.graph, CpuKernels::kGenerated, &pool);
     BoundGraph vendor(c.graph, CpuKernels::kVendor, &pool);
@@ -278,17 +198,11 @@ void MeasureEfficiency(int rounds) {
         InTurns(rounds, {std::ref(generated), std::ref(vendor)});
     const bool pack = program->packed_bytes > 0;
     const ShapeClass shape = ClassOf(*program, pack);
-    samples.push_back({shape,
-                       {seconds[0], seconds[1]},
-                       {Flops(KernelFamily::kGenerated, isa, *program),
-                        Flops(KernelFamily::kVendor, isa, *program)},
-                       MovedBytes(*program, pack)});
     std::printf("%-44s %-17s %8.4f %8.4f %6.2f\n", c.name.c_str(),
                 std::string(Name(shape)).c_str(), seconds[0] * 1e3,
                 seconds[1] * 1e3, seconds[0] / seconds[1]);
     std::fflush(stdout);
   }
-  PrintFits(samples);
 }
 
 // oneDNN with threads of its own, in the layouts that it asks for.

@@ -14,6 +14,7 @@
 #include "encore/backends/conformance/kernel_run.h"
 #include "encore/backends/cpu/candidates.h"
 #include "encore/backends/cpu/cpu_backend.h"
+#include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/winograd/schedule.h"
 #include "encore/backends/cpu/winograd/transform.h"
 #include "encore/backends/region/build.h"
@@ -108,6 +109,7 @@ std::vector<Candidate> CandidatesFor(const std::string& text,
   options.rewrites = rewrites;
   options.cpu_kernels = CpuKernels::kGenerated;
   options.threads = 2;
+  options.machine = StrCat("zen4-", Name(HostCpu().isa));
   return CpuBackend()->Candidates(problem.request, options);
 }
 
@@ -120,8 +122,9 @@ int WinogradCandidates(const std::string& text, Rewrites rewrites) {
 }
 
 Literal Launch(const Problem& problem, std::string_view kernel) {
-  const CompileRequest request{problem.request,
-                               {std::string(kernel), 0, 0, {}, {}}};
+  const CompileRequest request{
+      problem.request,
+      {.kernel = std::string(kernel), .inputs = {}, .outputs = {}}};
   auto results = RunKernel(*CpuBackend(), request, problem.inputs);
   EXPECT_TRUE(results.ok()) << results.status();
   return results.ok() ? (*results)[0] : Literal();

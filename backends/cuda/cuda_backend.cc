@@ -36,7 +36,8 @@ class Cuda : public Backend {
             {"profile", profile.ToString()}};
   }
   bool Uses(std::string_view option) const override {
-    return option != "cpu_kernels";  // so many threads compile
+    // So many threads compile.
+    return option != "cpu_kernels" && option != "machine";
   }
   std::vector<std::string> variants() const override {
     std::vector<std::string> names;

@@ -55,6 +55,10 @@ CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
   options.threads =
       ParseNumber<int64_t>(text_case.Option("threads", "2")).value_or(0);
   options.deterministic = false;
+  // Plans that do not depend on the CPU that tests run on.
+  if (options.target.starts_with("cpu:")) {
+    options.machine = StrCat("zen4-", options.target.substr(4));
+  }
   options.ports =
       ParseValue<Ports>(text_case.Option("ports", "host")).value_or(Ports());
   return options;

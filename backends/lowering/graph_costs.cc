@@ -19,14 +19,15 @@ namespace encore::backends {
 namespace {
 
 // Bodies nest at most kMaxBodyDepth deep.
-double SecondsOf(const Scope& scope, const KernelTable& table) {
+double SecondsOf(const Scope& scope, const KernelTable& table,
+                 const CompileOptions& options) {
   double total = 0;
   for (const ScopeKernel& kernel : scope.kernels) {
     const double seconds = table.estimate(kernel.kernel);
-    total += kernel.site.prepare ? seconds / kLaunchesPerLoad : seconds;
+    total += kernel.site.prepare ? seconds / CallsPerLoad(options) : seconds;
   }
   for (const auto& [node, bodies] : scope.bodies) {
-    for (const Scope& body : bodies) total += SecondsOf(body, table);
+    for (const Scope& body : bodies) total += SecondsOf(body, table, options);
   }
   return total;
 }
@@ -97,7 +98,7 @@ std::optional<opt::GraphCost> GraphCosts::CostOf(const Graph& graph) const {
   const auto scope = MakeScope(graph, {}, placement_, options_, &table);
   if (!scope.ok()) return std::nullopt;
   return opt::GraphCost{
-      .seconds = SecondsOf(*scope, table),
+      .seconds = SecondsOf(*scope, table, options_),
       .live_bytes = LiveBytesOf(*scope, TypicalSizes(graph.symbols()))};
 }
 

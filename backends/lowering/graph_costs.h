@@ -15,7 +15,7 @@ namespace encore::backends {
 
 // Of a whole graph: the sum of its kernels, as greedy fusion cuts them and the
 // backends estimate them, row-major; those of the prepare plan spread over
-// kLaunchesPerLoad runs, bodies once; and what of their results lives at once,
+// the expected calls, bodies once; and what of their results lives at once,
 // outputs and the prepare plan aside, of symbols as many as TypicalSizes says.
 // Of a node: by rates (RooflineCosts).
 //

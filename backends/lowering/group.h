@@ -41,6 +41,8 @@ struct FusionContext {
   std::function<std::optional<double>(const BuiltRegion& region,
                                       KernelSite site)>
       seconds;
+  // How many runs share what the prepare plan computes.
+  double calls = 100;
   // Otherwise every group has one node.
   bool fuse = true;
 };

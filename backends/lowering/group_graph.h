@@ -29,6 +29,7 @@ class GroupGraph {
 
   const Graph& graph() const { return graph_; }
   bool fuses() const { return context_.fuse; }
+  double calls() const { return context_.calls; }
   bool is_live(NodeId node) const { return live_[node.value()]; }
   bool is_output(ValueId value) const { return is_output_[value.value()]; }
   const KernelSite& site(NodeId node) const {

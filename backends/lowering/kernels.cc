@@ -5,8 +5,8 @@
 
 #include "encore/backends/kernel_binary.h"
 #include "encore/backends/lowering/tuner.h"
-#include "encore/backends/measurement.h"
 #include "encore/backends/region/codec.h"
+#include "encore/backends/region/layout.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -85,14 +85,18 @@ std::optional<double> KernelTable::Seconds(const BuiltRegion& built,
                                            int backend) {
   const Answer& answer = Ask(built, weights, backend);
   if (answer.candidates.empty()) return std::nullopt;
-  return answer.candidates[0].seconds;
+  return SecondsOf(answer.candidates[0], built.region);
 }
 
-std::optional<double> KernelTable::SecondsWithLoad(
-    const BuiltRegion& built, const std::vector<bool>& weights, int backend) {
-  const Answer& answer = Ask(built, weights, backend);
-  if (answer.candidates.empty()) return std::nullopt;
-  return backends::SecondsWithLoad(answer.candidates[0]);
+double KernelTable::SecondsOf(const Candidate& candidate,
+                              const Region& region) const {
+  double seconds = CallSeconds(candidate, options_);
+  if (options_.memory == 0 || region.symbols > 0) return seconds;
+  for (const Operand& output : region.outputs) {
+    const Dim bytes = MemoryBytes(output.dtype, output.dims, output.layout);
+    seconds += MemorySeconds(static_cast<double>(bytes.constant()), options_);
+  }
+  return seconds;
 }
 
 std::vector<Candidate> KernelTable::InOtherLayouts(
@@ -128,6 +132,18 @@ std::optional<int> KernelTable::Add(const BuiltRegion& built,
   return number;
 }
 
+size_t KernelTable::BestFor(const Entry& entry, Measurement measured) const {
+  const double calls = CallsPerLoad(options_);
+  for (size_t i = 0; i < entry.candidates.size(); ++i) {
+    // Memory counts in each call, load in one.
+    measured.timings[i].load_seconds +=
+        calls *
+        MemorySeconds(static_cast<double>(entry.candidates[i].memory_bytes),
+                      options_);
+  }
+  return BestOf(measured, calls);
+}
+
 std::string KernelTable::MeasurementKeyOf(const Entry& entry) const {
   return MeasurementKey(*placement_.backends[entry.backend], RequestOf(entry),
                         entry.candidates, options_);
@@ -143,7 +159,7 @@ std::vector<KernelTable::Entry*> KernelTable::ChooseKnown(
                                                      MeasurementKeyOf(*entry));
     const auto known = bytes ? DecodeMeasurement(*bytes) : std::nullopt;
     if (known && IsOf(*known, entry->candidates)) {
-      entry->chosen = BestOf(*known);
+      entry->chosen = BestFor(*entry, *known);
     } else {
       unknown.push_back(entry.get());
     }
@@ -167,7 +183,7 @@ void KernelTable::Choose(ArtifactStore* store) {
     const auto measured =
         tuner.Measure(backend, RequestOf(*entry), entry->candidates, deadline);
     if (!measured) continue;
-    entry->chosen = BestOf(*measured);
+    entry->chosen = BestFor(*entry, *measured);
     if (store == nullptr) continue;
     const std::string bytes = EncodeMeasurement(*measured);
     store->Put(kMeasurementKind, MeasurementKeyOf(*entry),

@@ -13,6 +13,7 @@
 
 #include "encore/backends/backend.h"
 #include "encore/backends/lowering/placement.h"
+#include "encore/backends/measurement.h"
 #include "encore/backends/region/build.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/plan/compiled_graph.h"
@@ -25,16 +26,13 @@ class KernelTable {
               std::span<const Symbol> symbols)
       : placement_(placement), options_(options), symbols_(symbols) {}
 
-  // Estimated seconds of the backend's kernel, nothing where it has none;
-  // weights[i]: input i is known at prepare. The backend is asked once for
-  // equal regions.
+  // Estimated seconds of a call for the backend's kernel (CallSeconds) and, by
+  // options.memory, for what it writes; nothing where it has none. weights[i]:
+  // input i is known at prepare. The backend is asked once for equal regions.
   std::optional<double> Seconds(const BuiltRegion& built,
                                 const std::vector<bool>& weights, int backend);
 
-  // The same with what a load costs each of its launches.
-  std::optional<double> SecondsWithLoad(const BuiltRegion& built,
-                                        const std::vector<bool>& weights,
-                                        int backend);
+  const CompileOptions& options() const { return options_; }
 
   // The candidates that ask for layouts of their own (Candidate::inputs).
   std::vector<Candidate> InOtherLayouts(const BuiltRegion& built,
@@ -46,9 +44,10 @@ class KernelTable {
   std::optional<int> Add(const BuiltRegion& built,
                          const std::vector<bool>& weights, int backend);
 
-  // Estimated seconds of a kernel that was added, of its first candidate.
+  // Seconds, as above, of a kernel that was added.
   double estimate(int number) const {
-    return entries_[number]->candidates.front().seconds;
+    const Entry& entry = *entries_[number];
+    return SecondsOf(entry.candidates.front(), entry.region);
   }
 
   // Chooses between candidates by the measurements in `store`, which may be
@@ -112,6 +111,9 @@ class KernelTable {
     return {&entry.region, entry.weights, entry.symbols};
   }
   std::string MeasurementKeyOf(const Entry& entry) const;
+  double SecondsOf(const Candidate& candidate, const Region& region) const;
+  // The candidate to take, by what all of them took.
+  size_t BestFor(const Entry& entry, Measurement measured) const;
   Status CompileFor(int backend, ArtifactStore* store,
                     runtime::CompiledGraph* graph);
 

@@ -149,7 +149,7 @@ class LayoutChooser {
              &option.writes)) {
       return false;
     }
-    if (kernel.site.prepare) option.seconds /= kLaunchesPerLoad;
+    if (kernel.site.prepare) option.seconds /= CallsPerLoad(table_.options());
     options_.push_back(std::move(option));
     return true;
   }
@@ -166,14 +166,14 @@ class LayoutChooser {
         asked.push_back({.kernel = k,
                          .inputs = std::move(candidate.inputs),
                          .outputs = std::move(candidate.outputs),
-                         .seconds = SecondsWithLoad(candidate)});
+                         .seconds = CallSeconds(candidate, table_.options())});
       }
     }
     if (asked.empty()) return false;
     for (size_t k = 0; k < kernels_.size(); ++k) {
       const ScopeKernel& kernel = kernels_[k];
-      const auto seconds = table_.SecondsWithLoad(kernel.built, Weights(kernel),
-                                                  kernel.site.backend);
+      const auto seconds =
+          table_.Seconds(kernel.built, Weights(kernel), kernel.site.backend);
       AddOption({.kernel = k, .seconds = seconds.value_or(0)});
     }
     for (Option& option : asked) AddOption(std::move(option));
@@ -235,7 +235,7 @@ class LayoutChooser {
     if (!region.ok()) return;
     built.region = *std::move(region);
     const auto seconds =
-        table_.SecondsWithLoad(built, Weights(kernel), kernel.site.backend);
+        table_.Seconds(built, Weights(kernel), kernel.site.backend);
     if (!seconds) return;
     AddOption({.kernel = number,
                .inputs = inputs,
@@ -307,11 +307,12 @@ class LayoutChooser {
       if (from == number) continue;
       const ScopeKernel copy = CopyOf(from, number);
       const auto seconds =
-          table_.SecondsWithLoad(copy.built, Weights(copy), copy.site.backend);
+          table_.Seconds(copy.built, Weights(copy), copy.site.backend);
       if (!seconds) continue;
-      ways_[number].push_back(
-          {Way::Kind::kCopy, from,
-           copy.site.prepare ? *seconds / kLaunchesPerLoad : *seconds});
+      ways_[number].push_back({Way::Kind::kCopy, from,
+                               copy.site.prepare
+                                   ? *seconds / CallsPerLoad(table_.options())
+                                   : *seconds});
     }
   }
 

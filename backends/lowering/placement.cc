@@ -51,6 +51,9 @@ StatusOr<Placement> ResolvePlacement(const Graph& graph, const Stencil& stencil,
     }
     for (const uint32_t number : *numbers) placement.elsewhere[number] = index;
   }
+  for (const Backend* backend : placement.backends) {
+    ENCORE_RETURN_IF_ERROR(backend->Check(options));
+  }
   return placement;
 }
 

@@ -307,6 +307,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
     return table->Seconds(built, WeightInputs(scope.weights, built, site),
                           site.backend);
   };
+  context.calls = CallsPerLoad(options);
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Group> groups,
                           PartitionOf(graph, context, options));
   for (const Group& group : groups) {

@@ -104,7 +104,7 @@ class VariantFinder {
     Variant variant{
         .group = std::move(group), .seconds = *seconds, .reads = {}};
     if (kernels_.site(variant.group.nodes.back()).prepare) {
-      variant.seconds /= kLaunchesPerLoad;
+      variant.seconds /= kernels_.calls();
     }
     variant.reads = ReadsOf(variant.group.nodes);
     variants_.push_back(std::move(variant));

@@ -14,7 +14,8 @@ namespace encore::backends {
 
 struct Variant {
   Group group;
-  // Of a run: what the prepare plan computes is spread over kLaunchesPerLoad.
+  // Of a run: what the prepare plan computes is spread over
+  // FusionContext::calls.
   double seconds = 0;
   // What its nodes read that is not theirs, and what they need to be there.
   std::vector<ValueId> reads;

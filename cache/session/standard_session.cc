@@ -39,6 +39,9 @@ Compiler CompilerOf(std::span<const backends::Backend* const> all) {
     ENCORE_ASSIGN_OR_RETURN(std::vector<const backends::Backend*> used,
                             backends::FindBackends(options.target, all));
     ENCORE_RETURN_IF_ERROR(backends::CheckVariants(options));
+    for (const backends::Backend* backend : used) {
+      ENCORE_RETURN_IF_ERROR(backend->Check(options));
+    }
     // Parts may be placed on any of the others.
     if (!options.placement.empty()) {
       std::ranges::copy_if(all, std::back_inserter(used), [&](const auto* one) {

@@ -80,7 +80,8 @@ void RecordingStore::Put(std::string_view kind, std::string_view key,
   const std::lock_guard lock(mutex_);
   table_.rows[std::string(key)].emplace(bytes.begin(), bytes.end());
   ++measured_;
-  changed_ += measurement && backends::BestOf(*measurement) > 0;
+  changed_ += measurement &&
+              backends::BestOf(*measurement, backends::CallsPerLoad({})) > 0;
 }
 
 void RecordingStore::CutShort() {

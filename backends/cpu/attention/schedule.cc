@@ -7,7 +7,6 @@
 
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/machine.h"
-#include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
@@ -21,9 +20,9 @@ constexpr int64_t kPartitionsPerThread = 4;
 // What keys and values of a block take at most, in bytes: they are read again
 // for each tile of rows.
 constexpr int64_t kBlockBytes = kSecondCacheBytes / 4;
-// Products of register tiles, as a share of the peak of efficiency.h: so that
-// the ratio to the kernels of the parts is what was measured.
-constexpr double kEfficiency = 1.0;
+// What a cycle of other vectors takes, in multiply-adds, where schedules are
+// compared; machines differ (profile/costs.def).
+constexpr double kVectorCycle = 1.5;
 // Of a vector of scores: their powers, the largest and the sum.
 constexpr double kSoftmaxCycles = 8;
 // Of a vector of elements that lie apart, for each.
@@ -57,8 +56,8 @@ void ChooseTiles(Isa isa, AttentionSchedule* s) {
 }
 
 // Of one unit with all of its rows.
-double UnitCycles(const AttentionRegion& a, Isa isa,
-                  const AttentionSchedule& s) {
+void CountCycles(const AttentionRegion& a, AttentionSchedule* schedule) {
+  const AttentionSchedule& s = *schedule;
   const FlatRegion& flat = a.flat();
   const auto cost = [&](ExprId value, int along, int across) {
     return 1 + (IsTransposed(flat, value, along, across, s.lanes)
@@ -74,11 +73,8 @@ double UnitCycles(const AttentionRegion& a, Isa isa,
   const double key_vectors = vectors(s.keys),
                column_vectors = vectors(s.columns);
   const double rows = Count(s.chunk_rows);
-  const double flops =
-      2 * rows * s.lanes *
-      (key_vectors * Count(s.depth) + column_vectors * Count(s.keys));
-  const double products =
-      flops / (PeakFlops(isa) * kEfficiency) * kCyclesPerSecond;
+  schedule->product_cycles =
+      rows * (key_vectors * Count(s.depth) + column_vectors * Count(s.keys));
   const double scores =
       rows * key_vectors *
       (VectorCycles(flat, a.score(), keys, s.lanes) + kSoftmaxCycles);
@@ -90,7 +86,13 @@ double UnitCycles(const AttentionRegion& a, Isa isa,
   const double blocks = Count(CeilDiv<int64_t>(s.keys, s.block_keys));
   const double ends =
       rows * (blocks * (30 + 2 * column_vectors) + (20 + 8 * column_vectors));
-  return products + scores + packing + ends;
+  schedule->vector_cycles = scores + packing + ends;
+}
+
+// Of a launch.
+double Cycles(const AttentionSchedule& s) {
+  return (s.product_cycles + kVectorCycle * s.vector_cycles) *
+         Count(s.rounds());
 }
 
 }  // namespace
@@ -142,10 +144,8 @@ int64_t AttentionSchedule::padded_depth() const {
   return RoundUp<int64_t>(depth, lanes);
 }
 
-double AttentionSchedule::seconds() const {
-  const int64_t parallel = std::min<int64_t>(partitions, threads);
-  return unit_cycles * Count(CeilDiv<int64_t>(units(), parallel)) /
-         kCyclesPerSecond;
+int64_t AttentionSchedule::rounds() const {
+  return CeilDiv<int64_t>(units(), std::min<int64_t>(partitions, threads));
 }
 
 AttentionSchedule MakeAttentionSchedule(const AttentionRegion& attention,
@@ -175,10 +175,10 @@ AttentionSchedule MakeAttentionSchedule(const AttentionRegion& attention,
     cut.chunk_rows = std::min(chunk_tiles * s.rows, s.all_rows);
     cut.partitions = std::min(
         cut.units(), std::max<int64_t>(kPartitionsPerThread * s.threads, 1));
-    cut.unit_cycles = UnitCycles(attention, isa, cut);
+    CountCycles(attention, &cut);
     const int64_t state = cut.state_rows() * row_bytes;
     const bool fits = state <= kSecondCacheBytes / 2 || chunks == tiles;
-    if (fits && (!best || cut.seconds() < best->seconds())) best = cut;
+    if (fits && (!best || Cycles(cut) < Cycles(*best))) best = cut;
     // Finer cuts only pack more often.
     if (best && cut.units() > 8 * int64_t{s.threads} && cut.chunk_rows < 512)
       break;

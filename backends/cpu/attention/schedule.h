@@ -48,8 +48,10 @@ struct AttentionSchedule {
   int64_t block_keys = 1;  // a multiple of key_vectors * lanes where more exist
   int64_t keys = 1, all_rows = 1, depth = 1, columns = 1;
   int64_t partitions = 1;
-  int threads = 1;         // that the work is cut for
-  double unit_cycles = 0;  // estimate of the largest unit on one core
+  int threads = 1;  // that the work is cut for
+  // Estimates of the largest unit on one core: vector multiply-adds of its
+  // products, and what is computed of other vectors.
+  double product_cycles = 0, vector_cycles = 0;
 
   int64_t units() const { return heads * chunks; }
   // Blocks with all of their keys, and keys of the last one, if it has fewer.
@@ -62,8 +64,8 @@ struct AttentionSchedule {
   int64_t padded_keys() const;  // of a block
   int64_t padded_columns() const;
   int64_t padded_depth() const;
-  // Estimate of a launch, without its overhead.
-  double seconds() const;
+  // Units that the thread with most of them runs.
+  int64_t rounds() const;
 };
 
 // Cycles of evaluating `value` for a vector of `lanes` along `variable`, -1:

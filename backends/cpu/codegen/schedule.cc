@@ -263,6 +263,7 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
     schedule.rows.push_back(v);
     schedule.row_count *= flat.extents[v].typical();
   }
+  schedule.compute_cycles = schedule.cycles;
   schedule.cycles =
       std::max(schedule.cycles, flat.moved_bytes / kBytesPerCycle);
   Partition(flat, &schedule);

@@ -27,7 +27,9 @@ struct Schedule {
   int64_t chunks = 1;
   int64_t chunk_extent = 0;
   int64_t partitions = 1;  // of row_count * chunks units
-  double cycles = 0;       // estimate for the whole region on one core
+  // Estimates for the whole region on one core: with what it moves, as the
+  // work is cut by; and of computing alone.
+  double cycles = 0, compute_cycles = 0;
 };
 
 // Cycles of a vector of so many lanes of an elementwise operator.

@@ -211,7 +211,9 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
     PlanStaged(flat, coster, staging, weights, isa, &best);
   }
   PlanPlanes(flat, weights, isa, &best);
-  if (best) best->cycles = std::max(best->cycles, memory_cycles);
+  if (!best) return best;
+  best->compute_cycles = best->cycles;
+  best->cycles = std::max(best->cycles, memory_cycles);
   return best;
 }
 

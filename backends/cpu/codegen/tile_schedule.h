@@ -36,7 +36,7 @@ struct TileSchedule {
   int64_t chunks = 1;  // of the vector variable, each a multiple of a tile
   int64_t chunk_extent = 0;
   int64_t partitions = 1;
-  double cycles = 0;
+  double cycles = 0, compute_cycles = 0;  // as in Schedule
   // Inputs that are to be packed along the vector or the row variable: the dim
   // that is cut in blocks, and all dims, that one first.
   struct Panel {

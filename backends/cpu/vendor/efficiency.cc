@@ -3,42 +3,23 @@
 #include <algorithm>
 
 #include "encore/backends/cpu/machine.h"
+#include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-struct Profile {
-  Isa isa;
-  double peak;          // flops per second
-  double bandwidth[2];  // bytes per second, by family
-  int64_t columns[2];   // what the library pads products and convolutions to
-};
 struct Row {
-  Isa isa;
+  std::string_view machine;
   ShapeClass shape;
-  double efficiency[2];  // by family
-};
-
-constexpr Profile kProfiles[] = {
-#define ENCORE_PROFILE(isa, gflops, generated, onednn, product, convolution) \
-  {Isa::isa,                                                                 \
-   (gflops) * 1e9,                                                           \
-   {(generated) * 1e9, (onednn) * 1e9},                                      \
-   {product, convolution}},
-#define ENCORE_EFFICIENCY(isa, shape, generated, onednn)
-#include "encore/backends/cpu/vendor/efficiency.def"
-#undef ENCORE_PROFILE
-#undef ENCORE_EFFICIENCY
+  VendorCosts costs;
 };
 
 constexpr Row kRowsOfTable[] = {
-#define ENCORE_PROFILE(isa, gflops, generated, onednn, product, convolution)
-#define ENCORE_EFFICIENCY(isa, shape, generated, onednn) \
-  {Isa::isa, ShapeClass::shape, {generated, onednn}},
+#define ENCORE_VENDOR_COSTS(machine, shape, efficiency, gigabytes, us) \
+  {machine, ShapeClass::shape, {efficiency, (gigabytes) * 1e9, (us) * 1e-6}},
 #include "encore/backends/cpu/vendor/efficiency.def"
-#include "encore/ir/support/integers.h"
-#undef ENCORE_PROFILE
-#undef ENCORE_EFFICIENCY
+#undef ENCORE_VENDOR_COSTS
 };
 
 constexpr std::string_view kNames[kShapeClasses] = {"kVector",
@@ -56,11 +37,11 @@ constexpr std::string_view kNames[kShapeClasses] = {"kVector",
                                                     "kDepthwise",
                                                     "kStridedDepthwise"};
 
-const Profile& ProfileOf(Isa isa) {
-  for (const Profile& profile : kProfiles) {
-    if (profile.isa == isa) return profile;
-  }
-  return kProfiles[0];
+// What the library pads the last dim of a product's result to, and the channels
+// of a convolution's.
+int64_t PaddedTo(Isa isa, bool matmul) {
+  if (isa == Isa::kAvx512) return 16;
+  return matmul ? 24 : 8;
 }
 
 double Elements(const VendorTensor& tensor) {
@@ -106,27 +87,17 @@ ShapeClass ClassOf(const VendorProgram& program, bool pack) {
   return points < 400 ? ShapeClass::kDeep : ShapeClass::kWindow;
 }
 
-double Flops(KernelFamily family, Isa isa, const VendorProgram& program) {
+double VendorFlops(Isa isa, const VendorProgram& program) {
   const bool matmul = program.kind == VendorProgram::Kind::kMatmul;
   const double depth = matmul
                            ? static_cast<double>(program.source.dims.back())
                            : Elements(program.weights) /
                                  static_cast<double>(program.weights.dims[0]);
-  const double flops = 2 * Elements(program.result) * depth;
-  const auto padded = [flops](int64_t extent, int64_t unit) {
-    const int64_t computed = RoundUp(extent, unit);
-    return flops * static_cast<double>(computed) / static_cast<double>(extent);
-  };
   const std::vector<int64_t>& dims = program.result.dims;
-  if (family == KernelFamily::kVendor) {
-    return matmul ? padded(dims.back(), ProfileOf(isa).columns[0])
-                  : padded(dims[1], ProfileOf(isa).columns[1]);
-  }
-  int64_t points = dims.back();
-  if (!matmul && program.groups == 1) {
-    for (size_t d = 2; d + 1 < dims.size(); ++d) points *= dims[d];
-  }
-  return padded(points, isa == Isa::kAvx512 ? 16 : 8);
+  const int64_t extent = matmul ? dims.back() : dims[1];
+  const int64_t computed = RoundUp(extent, PaddedTo(isa, matmul));
+  return 2 * Elements(program.result) * depth * static_cast<double>(computed) /
+         static_cast<double>(extent);
 }
 
 double MovedBytes(const VendorProgram& program, bool pack) {
@@ -134,26 +105,23 @@ double MovedBytes(const VendorProgram& program, bool pack) {
                           (pack ? 0 : Elements(program.weights)));
 }
 
-double PeakFlops(Isa isa) { return ProfileOf(isa).peak; }
-
-double Bandwidth(KernelFamily family, Isa isa) {
-  return ProfileOf(isa).bandwidth[static_cast<int>(family)];
-}
-
-double Efficiency(KernelFamily family, Isa isa, ShapeClass shape) {
+const VendorCosts* FindVendorCosts(const MachineProfile& machine,
+                                   ShapeClass shape) {
   for (const Row& row : kRowsOfTable) {
-    if (row.isa != isa || row.shape != shape) continue;
-    return row.efficiency[static_cast<int>(family)];
+    if (row.machine == machine.costs && row.shape == shape) return &row.costs;
   }
-  return 1;
+  return nullptr;
 }
 
-double LaunchSeconds(KernelFamily family, Isa isa, const VendorProgram& program,
-                     bool pack) {
-  return Flops(family, isa, program) /
-             (PeakFlops(isa) *
-              Efficiency(family, isa, ClassOf(program, pack))) +
-         MovedBytes(program, pack) / Bandwidth(family, isa);
+double VendorSeconds(const MachineProfile& machine,
+                     const VendorProgram& program, bool pack) {
+  const VendorCosts* const costs =
+      FindVendorCosts(machine, ClassOf(program, pack));
+  ENCORE_CHECK(costs != nullptr) << "no costs of " << machine.costs;
+  return VendorFlops(machine.isa, program) /
+             (machine.f32_flops * costs->efficiency) +
+         MovedBytes(program, pack) / costs->bytes_per_second +
+         static_cast<double>(program.pieces()) * costs->piece_seconds;
 }
 
 double VendorLoadSeconds(const VendorProgram& program) {

@@ -1,18 +1,17 @@
-// What products and convolutions cost, by family of kernels.
+// What the vendor's products and convolutions cost.
 //
 // A launch on one thread takes
 //
-//   flops / (peak * efficiency)  +  bytes / bandwidth
+//   flops / (peak * efficiency)  +  bytes / bandwidth  +  pieces * piece
 //
-// where efficiency is the family's in the problem's class. Flops are what it
-// computes, padding included: generated kernels pad the points of a result to
-// vectors, the library the columns (channels of a convolution's result, the
-// last dim of a product's) to its blocks. Bytes are those of the tensors, which
-// the library brings into its own layout, but for packed weights.
+// where peak is the machine's, and the others are the machine class's for the
+// problem's shape class. Flops are what the library computes, which pads the
+// columns (channels of a convolution's result, the last dim of a product's) to
+// its blocks. Bytes are those of the tensors, which it brings into its own
+// layout, but for packed weights.
 //
-// The table is efficiency.def; the command that measured it is written there.
-// Costs depend on the table and the problem alone. What counts is their ratio
-// between the families: peak is of one machine per ISA.
+// The table is efficiency.def; how it was measured is written there. Costs
+// depend on the machine's profile, the table and the problem alone.
 #ifndef ENCORE_BACKENDS_CPU_VENDOR_EFFICIENCY_H_
 #define ENCORE_BACKENDS_CPU_VENDOR_EFFICIENCY_H_
 
@@ -20,6 +19,7 @@
 #include <string_view>
 
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/profile/machine_profile.h"
 #include "encore/backends/cpu/vendor/program.h"
 
 namespace encore::backends::cpu {
@@ -44,23 +44,26 @@ enum class ShapeClass : uint8_t {
 };
 inline constexpr int kShapeClasses = 14;
 
-enum class KernelFamily : uint8_t { kGenerated, kVendor };
-
-std::string_view Name(ShapeClass shape);  // "vector"
+std::string_view Name(ShapeClass shape);  // "kVector"
 
 // `pack`: the weights are had in a form of the kernel's own.
 ShapeClass ClassOf(const VendorProgram& program, bool pack);
 
 // The parts of the formula above.
-double Flops(KernelFamily family, Isa isa, const VendorProgram& program);
+double VendorFlops(Isa isa, const VendorProgram& program);
 double MovedBytes(const VendorProgram& program, bool pack);
-double PeakFlops(Isa isa);                       // per second
-double Bandwidth(KernelFamily family, Isa isa);  // bytes per second
-double Efficiency(KernelFamily family, Isa isa, ShapeClass shape);
+struct VendorCosts {
+  double efficiency;
+  double bytes_per_second;
+  double piece_seconds;
+};
+// Null where the table has none for machine.costs.
+const VendorCosts* FindVendorCosts(const MachineProfile& machine,
+                                   ShapeClass shape);
 
 // The formula: seconds of a launch on one thread.
-double LaunchSeconds(KernelFamily family, Isa isa, const VendorProgram& program,
-                     bool pack);
+double VendorSeconds(const MachineProfile& machine,
+                     const VendorProgram& program, bool pack);
 
 // Seconds that a process needs to have the program's primitives, its share of
 // loading the library included.

@@ -29,9 +29,6 @@ constexpr double kAddCycles = 1.5;
 constexpr int64_t kLeastSumChannels = 8;
 // Rows of a split at least.
 constexpr int64_t kLeastSplitRows = 32;
-// What all cores together read from memory, in bytes per cycle: weights are
-// read once a launch, and are four times what they were.
-constexpr double kMemoryBytesPerCycle = 8;
 
 // To transform, write and fault in a byte of weights once.
 constexpr double kSecondsPerWeightByte = 1.0 / 5e9;
@@ -190,11 +187,11 @@ int64_t WinogradSchedule::weights_bytes(const WindowedSum& sum) const {
   return points() * weights_pitch(sum) * int64_t{sizeof(float)};
 }
 
-double WinogradSchedule::seconds() const {
+double WinogradSchedule::cycles() const {
   const int64_t parallel = std::min<int64_t>(partitions, threads);
   const auto rounds =
       static_cast<double>(CeilDiv<int64_t>(spans * splits, parallel));
-  return std::max(unit_cycles * rounds, memory_cycles) / kCyclesPerSecond;
+  return unit_cycles * rounds;
 }
 
 double WinogradSchedule::load_seconds(const WindowedSum& sum) const {
@@ -279,13 +276,11 @@ WinogradSchedule MakeWinogradSchedule(const WindowedSum& sum,
       if (splits > 1 && sum.rows / splits < kLeastSplitRows) continue;
       WinogradSchedule cut = s;
       Cut(sum, isa, n, splits, &cut);
-      if (!best || cut.seconds() < best->seconds()) {
+      if (!best || cut.cycles() < best->cycles()) {
         best = cut;
       }
     }
   }
-  best->memory_cycles =
-      static_cast<double>(best->weights_bytes(sum)) / kMemoryBytesPerCycle;
   return *best;
 }
 

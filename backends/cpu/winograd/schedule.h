@@ -65,8 +65,7 @@ struct WinogradSchedule {
   int64_t partitions = 1;
   int threads = 1;         // that the work is cut for
   double error_ratio = 1;  // transform.h
-  // Estimates: of a unit on one core; of reading the weights from memory.
-  double unit_cycles = 0, memory_cycles = 0;
+  double unit_cycles = 0;  // estimate of a unit on one core
 
   int64_t points() const {
     return int64_t{transform.points()} * transform.points();
@@ -75,9 +74,9 @@ struct WinogradSchedule {
   // point to point, and bytes of them all.
   int64_t weights_pitch(const WindowedSum& sum) const;
   int64_t weights_bytes(const WindowedSum& sum) const;
-  // Estimates: of a launch, without its overhead; and of what the transformed
-  // weights cost a process that loads them.
-  double seconds() const;
+  // Estimates: of computing, on `threads`; and of what the transformed weights
+  // cost a process that loads them.
+  double cycles() const;
   double load_seconds(const WindowedSum& sum) const;
 };
 
