@@ -22,10 +22,9 @@ inline constexpr std::string_view kVendor = "onednn";
 // Of regions of data-dependent sizes that have no loops.
 inline constexpr std::string_view kInterpreter = "interpreter";
 
-// By estimated cost, the one to take first; none for a region that the CPU does
-// not compute. The vendor's kernel comes first where, by the table of
-// efficiencies, it saves more than its library costs to load, else last; the
-// library is loaded for the former only.
+// By what a call is estimated to pay (CallSeconds), the one to take first; none
+// for a region that the CPU does not compute. The vendor's library is loaded
+// where its kernel comes first, which it does only if it can be had.
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options);
 
