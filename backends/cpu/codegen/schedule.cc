@@ -1,6 +1,8 @@
 #include "encore/backends/cpu/codegen/schedule.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 #include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/machine.h"
@@ -14,6 +16,11 @@ constexpr int64_t kMaxPartitions = 32;
 // The block that an index is in, and the place there.
 constexpr double kBlockCycles = 2;
 constexpr int kLeastLanes = 4;
+// Of a first-level cache of data: bytes of a way, of a line, ways that one
+// access may fill, and what a line that is not there takes.
+constexpr int64_t kWayBytes = 4096, kLineBytes = 64;
+constexpr int kSharedWays = 4;
+constexpr double kMissCycles = 20;
 
 int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
   int64_t product = 1;
@@ -145,7 +152,16 @@ class Coster {
       // Vectors, and what joins them.
       return cycles + 2.0 * static_cast<double>(coefficient) - 1;
     }
+    if (Collide(coefficient * bits / 8)) return cycles + kMissCycles * lanes_;
     return cycles + (bits < 32 ? 3.0 : 1.2) * lanes_;
+  }
+
+  // Whether lanes so many bytes apart push each other's lines out of the
+  // first-level cache before their neighbours are used: lines a multiple of
+  // kWayBytes apart share a set, which other accesses use too.
+  bool Collide(int64_t bytes) const {
+    const int64_t apart = std::gcd(std::abs(bytes), kWayBytes);
+    return lanes_ > kSharedWays * (kWayBytes / std::max(apart, kLineBytes));
   }
 
   const FlatRegion& flat_;
