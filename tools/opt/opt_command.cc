@@ -78,6 +78,20 @@ struct Flags {
   }
 };
 
+void AddLoweringFlags(CLI::App& app, Flags* flags) {
+  app.add_option("--target", flags->target,
+                 "where the table says how the graph would be cut into kernels "
+                 "and laid out, as of encore run; none: it does not say")
+      ->capture_default_str();
+  const auto optimizers = backends::ValueNames<backends::Optimizer>();
+  app.add_option("--optimizer", flags->optimizer,
+                 "how: egraph or greedy, as of encore run")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(optimizers.begin(), optimizers.end())))
+      ->capture_default_str();
+  AddThreadsFlag(app, &flags->machine);
+}
+
 void AddFlags(CLI::App& app, Flags* flags) {
   app.add_option("FILE", flags->model,
                  "a model: .onnx, a graph as text (.txt) or as protobuf (.pb)");
@@ -107,17 +121,7 @@ void AddFlags(CLI::App& app, Flags* flags) {
                "the rules that --rewrites and --rules leave, each with its tag "
                "and its algebra");
   AddRulesFileFlag(app, &flags->rules_file);
-  app.add_option("--target", flags->target,
-                 "where the table says how the graph would be cut into kernels "
-                 "and laid out, as of encore run; none: it does not say")
-      ->capture_default_str();
-  const auto optimizers = backends::ValueNames<backends::Optimizer>();
-  app.add_option("--optimizer", flags->optimizer,
-                 "how: egraph or greedy, as of encore run")
-      ->check(CLI::IsMember(
-          std::vector<std::string>(optimizers.begin(), optimizers.end())))
-      ->capture_default_str();
-  AddThreadsFlag(app, &flags->machine);
+  AddLoweringFlags(app, flags);
   app.add_flag("--strict", flags->import.strict, kStrictHelp);
   app.add_option("-o,--output", flags->output,
                  "where the graph goes; - for standard output, which has "
