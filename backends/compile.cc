@@ -1,6 +1,11 @@
 #include "encore/backends/compile.h"
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/lowering/emit.h"
@@ -32,17 +37,25 @@ opt::RewriteLevel RewriteLevelOf(Rewrites rewrites) {
   return opt::RewriteLevel::kNone;
 }
 
-StatusOr<runtime::CompiledGraph> Compile(
-    const Graph& graph, const CompileOptions& options,
-    std::span<const Backend* const> backends, ArtifactStore* store,
-    opt::PassObserver* passes) {
-  // The canonical graph: what is compiled depends on the stencil alone, and
-  // every node's origin is its stencil number.
-  const Stencil stencil = MakeStencil(graph);
+namespace {
+
+// A canonical graph after its passes, and where its nodes go.
+struct PlacedGraph {
+  Placement placement;
+  Graph graph;
+  bool cut_short = false;  // by the clock
+};
+
+// What is compiled depends on the stencil alone, and every node's origin is its
+// stencil number.
+StatusOr<PlacedGraph> RunPassesOn(const Graph& graph, const Stencil& stencil,
+                                  const CompileOptions& options,
+                                  std::span<const Backend* const> backends,
+                                  opt::PassObserver* passes) {
   if (stencil.unkeyable.has_value()) {
     return InvalidArgumentError(*stencil.unkeyable);
   }
-  ENCORE_ASSIGN_OR_RETURN(const Placement placement,
+  ENCORE_ASSIGN_OR_RETURN(Placement placement,
                           ResolvePlacement(graph, stencil, options, backends));
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
@@ -57,11 +70,59 @@ StatusOr<runtime::CompiledGraph> Compile(
   const GraphCosts costs(placement, options);
   pass_options.rewrite.costs = &costs;
   ENCORE_ASSIGN_OR_RETURN(
-      const Graph lowered,
+      Graph lowered,
       opt::RunPasses(opt::PassesAfterKey(), read, pass_options, passes));
-  if (deadline && deadline->cut_short() && store != nullptr) {
-    store->CutShort();
-  }
+  return PlacedGraph{std::move(placement), std::move(lowered),
+                     deadline && deadline->cut_short()};
+}
+
+// What the caller's graph calls a node of the canonical one.
+std::string NameOf(const Stencil& stencil, std::string_view origin) {
+  const std::optional<uint32_t> number = StencilNumber(origin);
+  if (!number || *number >= stencil.places.size()) return std::string(origin);
+  const Stencil::Place& place = stencil.places[*number];
+  const std::string& name = place.graph->origin(place.node);
+  return name.empty() ? std::string(origin) : name;
+}
+
+}  // namespace
+
+Status ReportLowering(const Graph& graph, const CompileOptions& options,
+                      std::span<const Backend* const> backends,
+                      LoweringReport* report) {
+  using Clock = std::chrono::steady_clock;
+  const Stencil stencil = MakeStencil(graph);
+  ENCORE_ASSIGN_OR_RETURN(
+      const PlacedGraph placed,
+      RunPassesOn(graph, stencil, options, backends, /*passes=*/nullptr));
+  const auto lower = [&](LoweringReport* told) {
+    KernelTable table(placed.placement, options, placed.graph.symbols());
+    return MakeScope(placed.graph, {}, placed.placement, options, &table, told)
+        .status();
+  };
+  const Clock::time_point begin = Clock::now();
+  ENCORE_RETURN_IF_ERROR(lower(nullptr));
+  report->seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const auto name = report->name;
+  report->name = [&](std::string_view origin) {
+    return name(NameOf(stencil, origin));
+  };
+  const Status status = lower(report);
+  report->name = name;
+  return status;
+}
+
+StatusOr<runtime::CompiledGraph> Compile(
+    const Graph& graph, const CompileOptions& options,
+    std::span<const Backend* const> backends, ArtifactStore* store,
+    opt::PassObserver* passes) {
+  const Stencil stencil = MakeStencil(graph);
+  ENCORE_ASSIGN_OR_RETURN(
+      const PlacedGraph placed,
+      RunPassesOn(graph, stencil, options, backends, passes));
+  if (placed.cut_short && store != nullptr) store->CutShort();
+  const Placement& placement = placed.placement;
+  const Graph& lowered = placed.graph;
   KernelTable table(placement, options, lowered.symbols());
   ENCORE_ASSIGN_OR_RETURN(const Scope scope,
                           MakeScope(lowered, {}, placement, options, &table));

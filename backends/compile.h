@@ -21,6 +21,7 @@
 
 #include "encore/backends/artifact_store.h"
 #include "encore/backends/backend.h"
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/options.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
@@ -46,6 +47,14 @@ StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
     std::span<const Backend* const> backends, ArtifactStore* store = nullptr,
     opt::PassObserver* passes = nullptr);
+
+// What a Compile of the graph chooses: how it is cut into kernels and in which
+// layouts they work. No kernel is made, and no measurement looked at. In
+// `report` the caller says what is to be told; names are those of the graph's
+// origins. Errors as of Compile.
+Status ReportLowering(const Graph& graph, const CompileOptions& options,
+                      std::span<const Backend* const> backends,
+                      LoweringReport* report);
 
 // The rules that the option allows.
 opt::RewriteLevel RewriteLevelOf(Rewrites rewrites);

@@ -37,6 +37,11 @@ void AddRulesFileFlag(CLI::App& app, std::string* path);
 StatusOr<std::string> UserRules(const std::string& path,
                                 backends::Rewrites rewrites);
 
+// Of `--explain-fusion`, of verbs that compile.
+inline constexpr const char* kExplainFusionHelp =
+    "print on standard error why each kernel ends where it ends: what it would "
+    "cost with each of its neighbors, or which rule keeps them apart";
+
 // A session and the threads that it replays on.
 struct ToolSession {
   runtime::ThreadPool threads;

@@ -4,16 +4,21 @@
 //   fusion    the graph, with the kernels that compute each node, for cpu:avx2
 //             with two threads, as the greedy partition cuts them; without
 //             fusion each is one of its own
-//   partition the same, as extraction cuts them; without it, greedily
+//   partition the same, as extraction cuts them; without it, greedily. With the
+//             option `family`, one of variants.h, for the machine of the test
+//             (TableSeconds) in the place of cpu; without that family
 //   lowering  slots and steps of the prepare and run plans, for ref, without
 //             what lies in the kernels; without lowering each node is a launch,
 //             and nothing else is done
 //   memory    the places of temporaries in the arenas, for ref; without
 //             planning each has one of its own
 //
-// Options: target, placement, rewrites (as the flags of those names), threads.
+// Options: target, placement, rewrites (as the flags of those names), threads,
+// ports, family.
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <variant>
@@ -21,11 +26,16 @@
 
 #include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
-#include "encore/backends/lowering/fusion.h"
+#include "encore/backends/lowering/choose_partition.h"
+#include "encore/backends/lowering/group.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
+#include "encore/backends/lowering/variants.h"
 #include "encore/backends/options.h"
+#include "encore/backends/region/build.h"
+#include "encore/backends/region/region.h"
+#include "encore/backends/region/work.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/integers.h"
@@ -42,7 +52,7 @@ namespace encore::backends {
 namespace {
 
 const std::vector<std::string> kOptions = {"target", "placement", "threads",
-                                           "ports", "rewrites"};
+                                           "ports",  "rewrites",  "family"};
 
 CompileOptions OptionsOf(const TextCase& text_case, const char* target) {
   CompileOptions options;
@@ -135,9 +145,64 @@ TEST_P(FusionCases, AreAsWritten) {
 INSTANTIATE_TEST_SUITE_P(Testdata, FusionCases,
                          testing::ValuesIn(Cases("fusion")), NameOf);
 
+// A kernel on a machine that starts one in 1 us, moves 10 GB and computes 20 G
+// operations a second, 100 G where they are of a contraction, and keeps what
+// it computes for later stages in memory that moves 1 GB a second.
+std::optional<double> TableSeconds(const BuiltRegion& built, KernelSite) {
+  const Region& region = built.region;
+  const Work work = EstimateWork(region, {});
+  double kept = 0, points = 1;
+  for (uint32_t v = 0; v < region.outer; ++v) {
+    points *= static_cast<double>(region.extents[v].constant());
+  }
+  for (const Stage& stage : region.stages) {
+    if (!stage.value.valid() || stage.loops.empty()) continue;
+    double elements = points;
+    for (const uint32_t v : stage.loops) {
+      elements *= static_cast<double>(region.extents[v].constant());
+    }
+    kept += 4 * elements;
+  }
+  return 1e-6 + (work.read_bytes + work.written_bytes) / 1e10 +
+         work.contraction_flops / 1e11 +
+         (work.flops - work.contraction_flops) / 2e10 + kept / 1e9;
+}
+
+// The graph with the kernels of each node, where variants are of `families`.
+StatusOr<std::string> Partitioned(const TextCase& text_case,
+                                  unsigned families) {
+  ENCORE_ASSIGN_OR_RETURN(const Graph graph, text_case.Parse());
+  FusionContext context;
+  context.seconds = TableSeconds;
+  for (const NodeId node : Nodes(graph)) {
+    context.sites.push_back(HasRegion(graph, node) ? std::optional(KernelSite{})
+                                                   : std::nullopt);
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::vector<Group> groups,
+      ChoosePartition(graph, context, {.least_gain = 0, .families = families}));
+  std::map<NodeId, std::string> notes;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (const NodeId node : groups[g].nodes) {
+      StrAppend(&notes[node], notes[node].empty() ? "" : "; ", "kernel ", g);
+    }
+  }
+  PrintOptions print;
+  print.note = [&](const Graph&, NodeId node) { return notes[node]; };
+  return Print(graph, print);
+}
+
 class PartitionCases : public testing::TestWithParam<TextCase> {};
 
 TEST_P(PartitionCases, AreAsWritten) {
+  if (const std::string name = GetParam().Option("family"); !name.empty()) {
+    const std::optional<VariantFamily> family = ParseVariantFamily(name);
+    ASSERT_TRUE(family.has_value()) << "family " << name;
+    CheckTextCase(GetParam(), Partitioned(GetParam(), kAllVariantFamilies),
+                  Partitioned(GetParam(), kAllVariantFamilies & ~*family),
+                  kOptions);
+    return;
+  }
   CheckTextCase(GetParam(), Fused(GetParam(), Optimizer::kEGraph),
                 Fused(GetParam(), Optimizer::kGreedy), kOptions);
 }
@@ -273,6 +338,7 @@ INSTANTIATE_TEST_SUITE_P(Testdata, MemoryCases,
 
 TEST(LoweringCaseCounts, ThereAreEnough) {
   EXPECT_GE(Cases("fusion").size(), 20);
+  EXPECT_GE(Cases("partition").size(), 40);
   EXPECT_GE(Cases("lowering").size(), 10);
   EXPECT_GE(Cases("memory").size(), 10);
 }

@@ -10,21 +10,17 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "encore/backends/lowering/group.h"
+#include "encore/backends/lowering/group_graph.h"
+#include "encore/backends/lowering/lowering_report.h"
+#include "encore/backends/lowering/variants.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::backends {
-
-struct PartitionReport {
-  size_t variants = 0;
-  // Seconds of a run: of the greedy partition, of the one that is returned, and
-  // what no choice of variants is below.
-  double greedy = 0, chosen = 0;
-  std::optional<double> bound;
-};
 
 struct PartitionOptions {
   // A gain below this share of the seconds of what changes is none: so far off
@@ -32,6 +28,8 @@ struct PartitionOptions {
   double least_gain = 0.2;
   // What a kernel costs beside its estimate: threads that wait for the others.
   double launch_seconds = 1e-6;
+  // Of variants, that are looked for.
+  unsigned families = kAllVariantFamilies;
 };
 
 // As GreedyPartition, or a partition of lower cost. Deterministic; work is
@@ -39,6 +37,11 @@ struct PartitionOptions {
 StatusOr<std::vector<Group>> ChoosePartition(
     const Graph& graph, const FusionContext& context,
     const PartitionOptions& options = {}, PartitionReport* report = nullptr);
+
+// What a partition costs: nothing but `greedy`, `chosen` and `cheapest`, which
+// are the same.
+PartitionReport ReportOf(std::span<const Group> partition,
+                         const PartitionOptions& options, GroupGraph* graph);
 
 }  // namespace encore::backends
 

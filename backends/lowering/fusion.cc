@@ -9,12 +9,10 @@
 #include "encore/backends/lowering/fusion_rules.h"
 #include "encore/backends/lowering/group.h"
 #include "encore/backends/lowering/group_graph.h"
+#include "encore/backends/lowering/joins.h"
 
 namespace encore::backends {
 namespace {
-
-// Nodes of a group at most; keeps the tracing of one region short.
-constexpr size_t kMostGroup = 64;
 
 class Partitioner {
  public:
@@ -100,7 +98,7 @@ class Partitioner {
     }
     std::sort(merged.begin(), merged.end());
     merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
-    if (merged.size() > kMostGroup || !IsConvex(merged)) return false;
+    if (merged.size() > kMostGroupNodes || !IsConvex(merged)) return false;
     const std::optional<double> seconds = Seconds(merged);
     if (!seconds.has_value()) return false;
     if (!duplicate &&

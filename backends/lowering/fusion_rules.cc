@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+
+#include "encore/ir/support/strings.h"
 
 namespace encore::backends {
 namespace {
@@ -32,6 +35,36 @@ bool ReadBefore(const GroupGraph& groups, const NodeList& from,
   }
   return false;
 }
+
+std::optional<FusionObstacle> FindFailing(const Graph& graph,
+                                          const NodeList& from,
+                                          const NodeList& into) {
+  if (!Has(graph, into, kContraction)) return std::nullopt;
+  for (const NodeId node : from) {
+    if (MayFail(graph.op(node), graph.attributes(node))) {
+      return FusionObstacle{FusionRule::kMayFail, node};
+    }
+  }
+  return std::nullopt;
+}
+
+// What of the nodes depends on the value.
+NodeList Behind(const GroupGraph& groups, const NodeList& nodes,
+                ValueId value) {
+  const Graph& graph = groups.graph();
+  NodeList behind;
+  std::set<ValueId> made = {value};
+  for (const NodeId node : nodes) {
+    const auto depends = [&](ValueId operand) {
+      return made.contains(operand) ||
+             made.contains(groups.BehindViews(operand));
+    };
+    if (!std::ranges::any_of(graph.operands(node), depends)) continue;
+    behind.push_back(node);
+    made.insert(graph.result(node));
+  }
+  return behind;
+}
 }  // namespace
 
 bool Has(const Graph& graph, const NodeList& nodes, OpTraits trait) {
@@ -39,29 +72,89 @@ bool Has(const Graph& graph, const NodeList& nodes, OpTraits trait) {
       nodes, [&](NodeId node) { return graph.info(node).has(trait); });
 }
 
-bool MayFuse(const GroupGraph& groups, const NodeList& from,
-             const NodeList& into, const SourceOfValue& source) {
-  const Graph& graph = groups.graph();
-  if (Has(graph, from, kEndsKernel)) return false;
-  const bool computes = Has(graph, from, kContraction);
-  // Kernels of contractions report nothing.
-  if (Has(graph, into, kContraction) &&
-      std::ranges::any_of(from, [&](NodeId node) {
-        return MayFail(graph.op(node), graph.attributes(node));
-      })) {
-    return false;
+std::string ToText(const Graph& graph, const FusionObstacle& obstacle) {
+  const std::string_view op = graph.info(obstacle.node).mnemonic;
+  switch (obstacle.rule) {
+    case FusionRule::kEndsKernel:
+      return StrCat(op, " ends its kernel (kEndsKernel)");
+    case FusionRule::kMayFail:
+      return StrCat(op,
+                    " may fail, which kernels of contractions do not report"
+                    " (kContraction)");
+    case FusionRule::kReducesContraction:
+      return StrCat(op,
+                    " combines what a contraction computes"
+                    " (kReduction after kContraction)");
+    case FusionRule::kReadsAgain:
+      return StrCat(op,
+                    " would be computed each time that it is read"
+                    " (kRereads)");
+    case FusionRule::kCombinesWindows:
+      return StrCat(op,
+                    " combines windows that overlap"
+                    " (kReduction and kRereads)");
+    case FusionRule::kCombinesBesideReread:
+      return StrCat(op,
+                    " combines elements, and what follows reads some again"
+                    " (kRereads)");
   }
-  if (!Has(graph, into, kRereads))
-    return !computes || !Has(graph, into, kReduction);
+  return "";
+}
+
+std::optional<FusionObstacle> FindObstacle(const GroupGraph& groups,
+                                           const NodeList& from,
+                                           const NodeList& into,
+                                           const SourceOfValue& source) {
+  const Graph& graph = groups.graph();
+  const auto first = [&](FusionRule rule, const NodeList& nodes,
+                         auto holds) -> std::optional<FusionObstacle> {
+    const auto it = std::ranges::find_if(nodes, holds);
+    if (it == nodes.end()) return std::nullopt;
+    return FusionObstacle{rule, *it};
+  };
+  const auto has = [&](OpTraits trait) {
+    return [&graph, trait](NodeId node) { return graph.info(node).has(trait); };
+  };
+  if (const auto ends = first(FusionRule::kEndsKernel, from, has(kEndsKernel)))
+    return ends;
+  const bool computes = Has(graph, from, kContraction);
+  if (const auto fails = FindFailing(graph, from, into)) return fails;
+  if (!Has(graph, into, kRereads)) {
+    if (!computes) return std::nullopt;
+    return first(FusionRule::kReducesContraction, into, has(kReduction));
+  }
   // What comes after the rereading may be computed with it.
-  if (!ReadBefore(groups, from, into, source))
-    return !computes && !Has(graph, from, kReduction);
+  if (!ReadBefore(groups, from, into, source)) {
+    return first(FusionRule::kCombinesBesideReread, from, [&](NodeId node) {
+      return graph.info(node).has(kContraction) ||
+             graph.info(node).has(kReduction);
+    });
+  }
   // Before it: moved, where that is no rereading too, and not for windows.
-  const auto combines_windows = [&](NodeId node) {
+  const auto computed = first(FusionRule::kReadsAgain, from, [&](NodeId node) {
+    const OpInfo& info = graph.info(node);
+    return !info.has(kMovement) || info.has(kRereads);
+  });
+  if (computed) return computed;
+  return first(FusionRule::kCombinesWindows, into, [&](NodeId node) {
     const OpInfo& info = graph.info(node);
     return info.has(kReduction) && info.has(kRereads);
-  };
-  return OnlyMoves(graph, from) && std::ranges::none_of(into, combines_windows);
+  });
+}
+
+bool MayFuse(const GroupGraph& groups, const NodeList& from,
+             const NodeList& into, const SourceOfValue& source) {
+  return !FindObstacle(groups, from, into, source).has_value();
+}
+std::optional<FusionObstacle> FindObstacleBehind(const GroupGraph& groups,
+                                                 const NodeList& from,
+                                                 const NodeList& into,
+                                                 ValueId value) {
+  if (const auto fails = FindFailing(groups.graph(), from, into)) return fails;
+  return FindObstacle(
+      groups, from, Behind(groups, into, value), [&groups](ValueId operand) {
+        return groups.graph().producer(groups.BehindViews(operand));
+      });
 }
 
 bool OnlyMoves(const Graph& graph, const NodeList& nodes) {

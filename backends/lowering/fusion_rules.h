@@ -2,7 +2,10 @@
 #ifndef ENCORE_BACKENDS_LOWERING_FUSION_RULES_H_
 #define ENCORE_BACKENDS_LOWERING_FUSION_RULES_H_
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "encore/backends/lowering/group_graph.h"
 #include "encore/ir/graph/graph.h"
@@ -15,9 +18,39 @@ using SourceOfValue = std::function<NodeId(ValueId)>;
 
 bool Has(const Graph& graph, const NodeList& nodes, OpTraits trait);
 
-// Whether `from` may become part of the kernel of `into`, which reads it.
+// What keeps two kernels apart, whatever they cost.
+enum class FusionRule : uint8_t {
+  kEndsKernel,           // nothing follows such a node in its kernel
+  kMayFail,              // kernels of contractions report nothing
+  kReducesContraction,   // a contraction's result is not reduced with it
+  kReadsAgain,           // what is read more than once is not computed for it
+  kCombinesWindows,      // not even moved, where what reads it combines windows
+  kCombinesBesideReread  // what combines stays apart from what reads again
+};
+// Which rule, by the traits of which node, one of `from` or of `into`.
+struct FusionObstacle {
+  FusionRule rule;
+  NodeId node;
+};
+// What the rule says of the node, with the trait that it asks for, as in
+// "concat ends its kernel (kEndsKernel)".
+std::string ToText(const Graph& graph, const FusionObstacle& obstacle);
+
+// Why `from` may not become part of the kernel of `into`, which reads it;
+// nothing: it may.
+std::optional<FusionObstacle> FindObstacle(const GroupGraph& graph,
+                                           const NodeList& from,
+                                           const NodeList& into,
+                                           const SourceOfValue& source);
 bool MayFuse(const GroupGraph& graph, const NodeList& from,
              const NodeList& into, const SourceOfValue& source);
+
+// The same of what reads the value that `from` makes, and all that it leads to
+// in `into`: what else `into` computes may stand beside `from`.
+std::optional<FusionObstacle> FindObstacleBehind(const GroupGraph& graph,
+                                                 const NodeList& from,
+                                                 const NodeList& into,
+                                                 ValueId value);
 
 // Whether a kernel of a contraction, `middle` and another contraction, each of
 // which reads what comes before it, is worth asking for: rows are combined in

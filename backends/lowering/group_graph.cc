@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <set>
 
 #include "encore/backends/region/build.h"
@@ -49,6 +50,12 @@ bool Contains(const NodeList& nodes, NodeId node) {
   return std::binary_search(nodes.begin(), nodes.end(), node);
 }
 
+NodeList Union(const NodeList& a, const NodeList& b) {
+  NodeList nodes;
+  std::ranges::set_union(a, b, std::back_inserter(nodes));
+  return nodes;
+}
+
 GroupGraph::GroupGraph(const Graph& graph, const FusionContext& context)
     : graph_(graph),
       context_(context),
@@ -64,6 +71,14 @@ GroupGraph::GroupGraph(const Graph& graph, const FusionContext& context)
   }
   for (const Graph::Output& output : graph.outputs()) {
     is_output_[output.value.value()] = true;
+  }
+}
+
+ValueId GroupGraph::BehindViews(ValueId value) const {
+  for (;;) {
+    const NodeId node = graph_.producer(value);
+    if (!IsView(graph_, node) || !HasKernel(node)) return value;
+    value = graph_.operand(node, 0);
   }
 }
 
@@ -131,6 +146,16 @@ std::optional<double> GroupGraph::TraceSeconds(
   const std::optional<BuiltRegion> built = BuildRegion(graph_, nodes, outputs);
   if (!built.has_value() || Recomputes(built->region)) return std::nullopt;
   return context_.seconds(*built, site(nodes.back()));
+}
+
+std::string_view GroupGraph::WhyNoKernel(
+    const NodeList& nodes, const std::vector<ValueId>& outputs) const {
+  const std::optional<BuiltRegion> built = BuildRegion(graph_, nodes, outputs);
+  if (!built.has_value()) return "the two are no one region";
+  if (Recomputes(built->region)) {
+    return "a reduction would be computed again for each point";
+  }
+  return "the backend has no kernel for it";
 }
 
 std::vector<Group> GroupGraph::Ordered(std::vector<Group> groups) const {

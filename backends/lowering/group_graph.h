@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ using NodeList = std::vector<NodeId>;
 
 // Whether the list has the node.
 bool Contains(const NodeList& nodes, NodeId node);
+
+NodeList Union(const NodeList& a, const NodeList& b);
 
 class GroupGraph {
  public:
@@ -52,6 +55,8 @@ class GroupGraph {
   std::span<const NodeId> users(ValueId value) const {
     return users_[value.value()];
   }
+  // What the value is a view of, by views that kernels may take in.
+  ValueId BehindViews(ValueId value) const;
   // What must be there before the node: its operands, and its run-time sizes.
   std::vector<ValueId> Needed(NodeId node) const;
 
@@ -66,6 +71,10 @@ class GroupGraph {
   // reduction again for each point. What was asked once is kept.
   std::optional<double> Seconds(const NodeList& nodes,
                                 const std::vector<ValueId>& outputs);
+
+  // Why Seconds gives nothing.
+  std::string_view WhyNoKernel(const NodeList& nodes,
+                               const std::vector<ValueId>& outputs) const;
 
   // Those of the groups that are needed, each after those it reads from.
   std::vector<Group> Ordered(std::vector<Group> groups) const;

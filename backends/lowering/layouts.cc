@@ -70,11 +70,13 @@ bool Fits(const Operand& operand, const Layout& layout, int rank) {
 class LayoutChooser {
  public:
   LayoutChooser(const Graph& graph, const std::vector<bool>& weights,
-                KernelTable* table, std::vector<ScopeKernel>* kernels)
+                KernelTable* table, std::vector<ScopeKernel>* kernels,
+                LayoutReport* report)
       : graph_(graph),
         weights_(weights),
         table_(*table),
         kernels_(*kernels),
+        report_(report),
         forms_of_(graph.value_count()),
         readers_(graph.value_count()),
         makers_(graph.value_count()),
@@ -369,11 +371,16 @@ class LayoutChooser {
                             ex::Extract(problem, options));
     if (!result.feasible) return false;
     double row_major = 0;
-    for (size_t k = 0; k < kernels_.size(); ++k) {
+    for (size_t k = 0; k < kernels_.size(); ++k)
       row_major += options_[k].seconds;
-    }
     choice_ = result.choice;
-    return result.cost < row_major * (1 - kLeastGain) && EachIsMadeOnce();
+    const bool gains =
+        result.cost < row_major * (1 - kLeastGain) && EachIsMadeOnce();
+    const double cost = gains ? result.cost : row_major;
+    if (report_ != nullptr) {
+      *report_ = {forms_.size(), row_major, cost, result.lower_bound};
+    }
+    return gains;
   }
 
   // Whether no form is written by two of the chosen options.
@@ -467,6 +474,7 @@ class LayoutChooser {
   const std::vector<bool>& weights_;
   KernelTable& table_;
   std::vector<ScopeKernel>& kernels_;
+  LayoutReport* const report_;
   std::vector<Form> forms_;
   std::vector<std::vector<FormId>> forms_of_;          // by value
   std::vector<std::vector<size_t>> readers_, makers_;  // by value
@@ -483,8 +491,9 @@ class LayoutChooser {
 }  // namespace
 
 Status ChooseLayouts(const Graph& graph, const std::vector<bool>& weights,
-                     KernelTable* table, std::vector<ScopeKernel>* kernels) {
-  return LayoutChooser(graph, weights, table, kernels).Run();
+                     KernelTable* table, std::vector<ScopeKernel>* kernels,
+                     LayoutReport* report) {
+  return LayoutChooser(graph, weights, table, kernels, report).Run();
 }
 
 }  // namespace encore::backends

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/lowering/scope_kernel.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
@@ -23,9 +24,11 @@ namespace encore::backends {
 // of `table`, and adds the copies, in an order like that. weights[v]: value v
 // is known once parameters are. What is argument, output, constant, or seen by
 // anything but a kernel stays row-major. Leaves all as it is where no backend
-// asks for layouts, or nothing is gained. Deterministic.
+// asks for layouts, or nothing is gained. Of `report`, which may be null, all
+// but the changes is filled in. Deterministic.
 Status ChooseLayouts(const Graph& graph, const std::vector<bool>& weights,
-                     KernelTable* table, std::vector<ScopeKernel>* kernels);
+                     KernelTable* table, std::vector<ScopeKernel>* kernels,
+                     LayoutReport* report = nullptr);
 
 }  // namespace encore::backends
 

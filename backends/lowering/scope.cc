@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "encore/backends/lowering/choose_partition.h"
+#include "encore/backends/lowering/explain_fusion.h"
 #include "encore/backends/lowering/fusion.h"
 #include "encore/backends/lowering/group.h"
+#include "encore/backends/lowering/group_graph.h"
 #include "encore/backends/lowering/layouts.h"
 #include "encore/backends/region/build.h"
+#include "encore/backends/region/text.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
@@ -144,12 +149,100 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
 
 StatusOr<std::vector<Group>> PartitionOf(const Graph& graph,
                                          const FusionContext& context,
-                                         const CompileOptions& options) {
+                                         const CompileOptions& options,
+                                         PartitionReport* report) {
   if (options.optimizer == Optimizer::kEGraph) {
-    return ChoosePartition(graph, context);
+    return ChoosePartition(graph, context, {}, report);
   }
-  return GreedyPartition(graph, context);
+  GroupGraph groups(graph, context);
+  std::vector<Group> partition = GreedyPartition(&groups);
+  if (report != nullptr) *report = ReportOf(partition, {}, &groups);
+  return partition;
 }
+
+std::string Explain(const Graph& graph, const FusionContext& context,
+                    const Placement& placement,
+                    std::span<const Group> partition,
+                    const LoweringReport& report) {
+  FusionTextOptions text;
+  text.name = [&](NodeId node) { return report.name(graph.origin(node)); };
+  text.backend = [&](int number) {
+    return std::string(placement.backends[number]->name());
+  };
+  GroupGraph groups(graph, context);
+  return ExplainFusion(partition, &groups, text);
+}
+
+// The copies between layouts.
+std::vector<LayoutReport::Change> ChangesIn(const Scope& scope,
+                                            const LoweringReport& report) {
+  std::vector<LayoutReport::Change> changes;
+  for (const ScopeKernel& kernel : scope.kernels) {
+    if (!kernel.nodes.empty()) continue;
+    const NodeId maker = scope.graph->producer(kernel.built.inputs[0]);
+    changes.push_back({.value = report.name(scope.graph->origin(maker)),
+                       .from = ToText(kernel.built.region.inputs[0].layout),
+                       .to = ToText(kernel.built.region.outputs[0].layout),
+                       .prepare = kernel.site.prepare});
+  }
+  return changes;
+}
+
+// Makes the kernels of `scope`; `report` may be null.
+Status CutAndLayOut(const FusionContext& context, const Placement& placement,
+                    const CompileOptions& options, KernelTable* table,
+                    LoweringReport* report, Scope* scope) {
+  const Graph& graph = *scope->graph;
+  const bool tells = report != nullptr;
+  ScopeReport told;
+  ENCORE_ASSIGN_OR_RETURN(
+      const std::vector<Group> groups,
+      PartitionOf(graph, context, options, tells ? &told.partition : nullptr));
+  for (const Group& group : groups) {
+    ENCORE_ASSIGN_OR_RETURN(
+        ScopeKernel kernel,
+        MakeKernel(graph, group, *context.sites[group.nodes.back().value()],
+                   placement));
+    scope->kernels.push_back(std::move(kernel));
+  }
+  if (options.optimizer == Optimizer::kEGraph) {
+    ENCORE_RETURN_IF_ERROR(ChooseLayouts(graph, scope->weights, table,
+                                         &scope->kernels,
+                                         tells ? &told.layouts : nullptr));
+  }
+  if (!tells) return OkStatus();
+  told.place = report->place;
+  told.kernels = groups.size();
+  told.layouts.changes = ChangesIn(*scope, *report);
+  if (report->explain) {
+    told.fusion = Explain(graph, context, placement, groups, *report);
+  }
+  report->scopes.push_back(std::move(told));
+  return OkStatus();
+}
+
+// Says in the report, which may be null, what is at hand while it lives.
+class PlaceInReport {
+ public:
+  PlaceInReport(const Graph& graph, NodeId node, size_t body,
+                LoweringReport* report)
+      : report_(report) {
+    if (report == nullptr) return;
+    before_ = report->place;
+    StrAppend(&report->place, report->place.empty() ? "" : ", ", "body ", body,
+              " of ", graph.info(node).mnemonic, " ",
+              report->name(graph.origin(node)));
+  }
+  ~PlaceInReport() {
+    if (report_ != nullptr) report_->place = before_;
+  }
+  PlaceInReport(const PlaceInReport&) = delete;
+  PlaceInReport& operator=(const PlaceInReport&) = delete;
+
+ private:
+  LoweringReport* const report_;
+  std::string before_;
+};
 
 // Gives the kernels of `scope` their numbers in `table`.
 Status AddKernels(const Placement& placement, KernelTable* table,
@@ -269,7 +362,8 @@ const ScopeKernel* FirstUserOf(const Scope& scope, ValueId value) {
 StatusOr<Scope> MakeScope(const Graph& graph,
                           const std::vector<bool>& known_arguments,
                           const Placement& placement,
-                          const CompileOptions& options, KernelTable* table) {
+                          const CompileOptions& options, KernelTable* table,
+                          LoweringReport* report) {
   for (const Backend* backend : placement.backends) {
     ENCORE_RETURN_IF_ERROR(CheckNoSymbolicSizes(graph, *backend));
   }
@@ -288,9 +382,10 @@ StatusOr<Scope> MakeScope(const Graph& graph,
       continue;
     }
     for (const Graph& body : graph.bodies(node)) {
+      const PlaceInReport place(graph, node, scope.bodies[node].size(), report);
       ENCORE_ASSIGN_OR_RETURN(
           Scope inner, MakeScope(body, BodyWeights(graph, node, scope.weights),
-                                 placement, options, table));
+                                 placement, options, table, report));
       scope.bodies[node].push_back(std::move(inner));
     }
     if (!graph.bodies(node).empty() || graph.info(node).has(kNonFlatValues))
@@ -308,19 +403,8 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                           site.backend);
   };
   context.calls = CallsPerLoad(options);
-  ENCORE_ASSIGN_OR_RETURN(const std::vector<Group> groups,
-                          PartitionOf(graph, context, options));
-  for (const Group& group : groups) {
-    ENCORE_ASSIGN_OR_RETURN(
-        ScopeKernel kernel,
-        MakeKernel(graph, group, *context.sites[group.nodes.back().value()],
-                   placement));
-    scope.kernels.push_back(std::move(kernel));
-  }
-  if (options.optimizer == Optimizer::kEGraph) {
-    ENCORE_RETURN_IF_ERROR(
-        ChooseLayouts(graph, scope.weights, table, &scope.kernels));
-  }
+  ENCORE_RETURN_IF_ERROR(
+      CutAndLayOut(context, placement, options, table, report, &scope));
   ENCORE_RETURN_IF_ERROR(AddKernels(placement, table, &scope));
   return scope;
 }

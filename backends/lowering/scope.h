@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encore/backends/lowering/kernels.h"
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope_kernel.h"
 #include "encore/backends/options.h"
@@ -46,11 +47,13 @@ const ScopeKernel* FirstUserOf(const Scope& scope, ValueId value);
 // Cuts `graph`, whose node origins are stencil numbers ("#12"), and its bodies;
 // adds the kernels to `table`. known_arguments[i]: argument i of a body is
 // known once parameters are; empty for the outermost graph. InvalidArgument
-// names the node that no kernel computes.
+// names the node that no kernel computes. `report`, which may be null, is told
+// of the choices, at the cost of a second extraction.
 StatusOr<Scope> MakeScope(const Graph& graph,
                           const std::vector<bool>& known_arguments,
                           const Placement& placement,
-                          const CompileOptions& options, KernelTable* table);
+                          const CompileOptions& options, KernelTable* table,
+                          LoweringReport* report = nullptr);
 
 }  // namespace encore::backends
 

@@ -3,80 +3,149 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "encore/backends/backend.h"
 #include "encore/backends/lowering/fusion_rules.h"
+#include "encore/backends/lowering/joins.h"
 #include "encore/ir/ops/op.h"
 
 namespace encore::backends {
 namespace {
 
-constexpr size_t kMostNodes = 64;
 // Groups are joined so many times, as long as there are fewer variants than
 // this for each node.
 constexpr int kRounds = 3;
 constexpr size_t kMostVariantsPerNode = 12;
-constexpr size_t kMostCuts = 12;      // of a group
-constexpr size_t kMostNeighbors = 8;  // of a value
-constexpr size_t kMostVariants = 24;  // that write a value
-constexpr int kMostBetween = 4;       // groups between contractions
+constexpr size_t kMostCuts = 12;          // of a group
+constexpr size_t kMostNeighbors = 8;      // of a value
+constexpr size_t kMostVariants = 24;      // that write a value
+constexpr size_t kMostVariantsNear = 12;  // and with each further partition
+// Of groups that share nothing: what is worth a launch, and of how many before
+// it with the same shape each may be beside.
+constexpr double kSmallSeconds = 5e-6;
+constexpr size_t kMostApart = 4;
+constexpr int kMostBetween = 4;  // groups between contractions
 
-NodeList Union(const NodeList& a, const NodeList& b) {
-  NodeList nodes;
-  std::ranges::set_union(a, b, std::back_inserter(nodes));
-  return nodes;
+}  // namespace
+
+std::optional<VariantFamily> ParseVariantFamily(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+      "cut",   "recompute", "join", "beside", "beside_contraction",
+      "apart", "chain",     "near"};
+  const auto it = std::ranges::find(kNames, name);
+  if (it == std::end(kNames)) return std::nullopt;
+  return static_cast<VariantFamily>(1u << (it - std::begin(kNames)));
 }
 
-NodeList Sorted(NodeList nodes) {
-  std::ranges::sort(nodes);
-  return nodes;
-}
-
-class VariantFinder {
+class VariantFinder::Finder {
  public:
-  VariantFinder(std::span<const Group> partition, GroupGraph* kernels)
-      : partition_(partition), kernels_(*kernels), graph_(kernels->graph()) {}
+  Finder(double launch_seconds, unsigned families, GroupGraph* kernels)
+      : launch_seconds_(launch_seconds),
+        families_(families),
+        kernels_(*kernels),
+        graph_(kernels->graph()) {}
 
-  std::vector<Variant> Find() {
-    for (const Group& group : partition_) Add(group.nodes, group.outputs);
-    bases_.assign(partition_.begin(), partition_.end());
+  void Start(std::span<const Group> partition) {
+    for (const Group& group : partition) Add(group.nodes, group.outputs);
+    std::vector<Group> bases(partition.begin(), partition.end());
     for (const NodeId node : Nodes(graph_)) {
       if (!kernels_.is_live(node) || !kernels_.HasKernel(node) ||
           IsView(graph_, node)) {
         continue;
       }
       Add({node}, {graph_.result(node)});
-      if (!kernels_.IsCheap(node)) {
-        bases_.push_back({{node}, {graph_.result(node)}});
+      if (kernels_.IsCheap(node)) continue;
+      bases.push_back({WithCheap(node), {graph_.result(node)}});
+      Add(bases.back().nodes, bases.back().outputs);
+    }
+    AddBases(bases);
+    groups_ = partition.size();
+    nodes_end_ = bases_.size();
+    for (const Group& group : partition) AddCuts(group);
+    if (Wants(kApart)) AddApart(partition);
+    most_variants_ = kMostVariantsPerNode * graph_.node_count();
+    Grow(0);
+  }
+
+  void AddNear(std::span<const Group> partition) {
+    if (!Wants(kNear)) return;
+    std::vector<Group> bases;
+    for (const Group& group : partition) {
+      if (known_bases_.contains({group.nodes, group.outputs})) continue;
+      bases.push_back(group);
+    }
+    const size_t first = bases_.size();
+    most_of_value_ += kMostVariantsNear;
+    most_variants_ = variants_.size() + kMostVariantsPerNode * bases.size();
+    for (const Group& group : bases) Add(group.nodes, group.outputs);
+    AddBases(bases);
+    for (const Group& group : bases) AddCuts(group);
+    Grow(first);
+  }
+
+  std::span<const Variant> variants() const { return variants_; }
+
+ private:
+  bool Wants(VariantFamily family) const { return (families_ & family) != 0; }
+
+  // Whether a base is of a partition, not one node of it.
+  bool IsGroup(size_t base) const {
+    return base < groups_ || base >= nodes_end_;
+  }
+
+  void AddBases(std::span<const Group> groups) {
+    for (const Group& group : groups) {
+      known_bases_.emplace(group.nodes, group.outputs);
+      const size_t number = bases_.size();
+      bases_.push_back(group);
+      for (const ValueId output : group.outputs) {
+        makers_[output].push_back(number);
+      }
+      for (const ValueId read : ReadsOf(group.nodes)) {
+        readers_[read].push_back(number);
       }
     }
-    for (size_t g = 0; g < bases_.size(); ++g) {
-      for (const ValueId output : bases_[g].outputs) {
-        makers_[output].push_back(g);
+  }
+
+  // With the cheap nodes that lead to it.
+  NodeList WithCheap(NodeId node) const {
+    std::set<NodeId> whole = {node};
+    NodeList work = {node};
+    while (!work.empty()) {
+      const NodeId next = work.back();
+      work.pop_back();
+      for (const ValueId operand : graph_.operands(next)) {
+        const NodeId producer = graph_.producer(operand);
+        if (kernels_.HasKernel(producer) && kernels_.IsCheap(producer) &&
+            whole.insert(producer).second) {
+          work.push_back(producer);
+        }
       }
     }
-    for (const Group& group : partition_) AddCuts(group);
-    for (size_t g = 0; g < bases_.size(); ++g) {
-      for (const ValueId read : ReadsOf(bases_[g].nodes)) {
-        readers_[read].push_back(g);
-      }
-    }
-    for (const Group& group : bases_) {
+    return {whole.begin(), whole.end()};
+  }
+
+  // Joins the bases from number `first` on with others, and what comes of it
+  // again.
+  void Grow(size_t first) {
+    size_t next = variants_.size();
+    for (size_t g = first; g < bases_.size(); ++g) {
+      const Group group = bases_[g];
       AddJoins(group);
+      if (first > 0) AddReaders(group);
       AddSiblings(group);
     }
-    for (const Group& group : partition_) AddChains(group);
-    // Those that were joined, again.
-    size_t next = 0;
+    for (size_t g = first; g < bases_.size(); ++g) {
+      if (Wants(kChain) && IsGroup(g)) AddChains(bases_[g]);
+    }
+    if (first == 0) next = 0;
     for (int round = 1; round < kRounds; ++round) {
       const size_t end = variants_.size();
       for (; next < end; ++next) {
-        if (variants_.size() > kMostVariantsPerNode * graph_.node_count()) {
-          return std::move(variants_);
-        }
+        if (variants_.size() > most_variants_) return;
         const Group group = variants_[next].group;
         if (group.nodes.size() == 1) continue;
         AddJoins(group);
@@ -84,19 +153,20 @@ class VariantFinder {
         AddSiblings(group);
       }
     }
-    return std::move(variants_);
   }
 
- private:
   // Of `nodes` what `outputs` need, unless they are not one kernel.
   void Add(const NodeList& nodes, std::vector<ValueId> outputs) {
     if (outputs.empty()) return;
-    Group group{Needed(nodes, outputs), std::move(outputs)};
-    if (group.nodes.size() > kMostNodes || !IsAtOnePlace(group.nodes)) return;
-    if (!known_.emplace(group.nodes, group.outputs).second) return;
-    for (const ValueId output : group.outputs) {
-      if (count_[output] >= kMostVariants) return;
+    Group group{NodesFor(graph_, nodes, outputs), std::move(outputs)};
+    if (group.nodes.size() > kMostGroupNodes ||
+        !AreAtOnePlace(kernels_, group.nodes)) {
+      return;
     }
+    for (const ValueId output : group.outputs) {
+      if (count_[output] >= most_of_value_) return;
+    }
+    if (!known_.emplace(group.nodes, group.outputs).second) return;
     const std::optional<double> seconds =
         kernels_.Seconds(group.nodes, group.outputs);
     if (!seconds) return;
@@ -105,36 +175,11 @@ class VariantFinder {
         .group = std::move(group), .seconds = *seconds, .reads = {}};
     if (kernels_.site(variant.group.nodes.back()).prepare) {
       variant.seconds /= kernels_.calls();
+    } else {
+      variant.seconds += launch_seconds_;
     }
     variant.reads = ReadsOf(variant.group.nodes);
     variants_.push_back(std::move(variant));
-  }
-
-  // The nodes among `nodes` that lead to `values`, through none of `given`.
-  NodeList Needed(const NodeList& nodes, const std::vector<ValueId>& values,
-                  ValueId given = {}) const {
-    std::set<NodeId> needed;
-    std::vector<ValueId> work = values;
-    while (!work.empty()) {
-      const ValueId value = work.back();
-      work.pop_back();
-      const NodeId node = graph_.producer(value);
-      if (value == given || !Contains(nodes, node) ||
-          !needed.insert(node).second) {
-        continue;
-      }
-      const auto operands = graph_.operands(node);
-      work.insert(work.end(), operands.begin(), operands.end());
-    }
-    return {needed.begin(), needed.end()};
-  }
-
-  bool IsAtOnePlace(const NodeList& nodes) const {
-    return std::ranges::all_of(nodes, [&](NodeId node) {
-      return kernels_.HasKernel(node) &&
-             (kernels_.IsCheap(node) || IsView(graph_, node) ||
-              kernels_.IsAt(node, nodes.back()));
-    });
   }
 
   std::vector<ValueId> ReadsOf(const NodeList& nodes) const {
@@ -147,16 +192,10 @@ class VariantFinder {
     return {reads.begin(), reads.end()};
   }
 
-  bool MayFailAt(const NodeList& nodes) const {
-    return std::ranges::any_of(nodes, [&](NodeId node) {
-      return MayFail(graph_.op(node), graph_.attributes(node));
-    });
-  }
-
   // --- Cuts.
 
   void AddCuts(const Group& group) {
-    if (MayFailAt(group.nodes)) return;
+    if (!Wants(kCut) || MayFail(graph_, group.nodes)) return;
     size_t cuts = 0;
     for (auto it = group.nodes.rbegin(); it != group.nodes.rend(); ++it) {
       if (cuts == kMostCuts) return;
@@ -166,7 +205,7 @@ class VariantFinder {
       Add(group.nodes, {value});
       std::vector<ValueId> outputs = group.outputs;
       std::erase(outputs, value);
-      Add(Needed(group.nodes, outputs, value), outputs);
+      Add(NodesFor(graph_, group.nodes, outputs, value), outputs);
     }
   }
 
@@ -212,30 +251,18 @@ class VariantFinder {
       std::ranges::sort(views);
       const ValueId made =
           views.empty() ? read : graph_.operand(views.front(), 0);
-      const NodeList joined = Union(group.nodes, views);
       for (const size_t maker : makers) {
-        AddJoin(group, joined, bases_[maker], made);
+        AddJoin(group, views, bases_[maker], made);
       }
     }
   }
-  // `joined`: the group with the views through which it reads `made`.
-  void AddJoin(const Group& group, const NodeList& joined, const Group& other,
+  void AddJoin(const Group& reader, const NodeList& views, const Group& maker,
                ValueId made) {
-    const NodeList again = Needed(other.nodes, {made});
-    if (!MayFuse(kernels_, again, group.nodes, source_)) return;
-    if (!MayFailAt(again)) Add(Union(joined, again), group.outputs);
-    const NodeList all = Union(joined, other.nodes);
-    if (all.size() > kMostNodes) return;
-    const std::vector<ValueId> outputs = kernels_.OutputsOf(all);
-    // What is moved before a contraction is not stored by it.
-    const auto moved = [&](ValueId output) {
-      return Contains(again, graph_.producer(output));
-    };
-    if (IsMoveBeforeContraction(kernels_, again, group.nodes, source_) &&
-        std::ranges::any_of(outputs, moved)) {
-      return;
-    }
-    Add(all, outputs);
+    Join join = JoinGroups(kernels_, reader, views, maker, made);
+    if (join.again && Wants(kRecompute))
+      Add(join.again->nodes, std::move(join.again->outputs));
+    if (join.whole && Wants(kJoin))
+      Add(join.whole->nodes, std::move(join.whole->outputs));
   }
 
   // The same seen from the group that is read.
@@ -244,22 +271,22 @@ class VariantFinder {
       size_t count = 0;
       for (const size_t reader : readers_[output]) {
         if (++count > kMostNeighbors) break;
-        const NodeList& nodes = bases_[reader].nodes;
-        AddJoin(bases_[reader], nodes, group, output);
+        AddJoin(bases_[reader], {}, group, output);
       }
     }
   }
 
   // --- Contractions that read one another, with what is in between.
 
-  // What makes the value among the groups of the partition, none where it is
+  // What makes the value among the groups of partitions, none where it is
   // argument or output of control flow; the views between are added to `nodes`.
   const Group* MakerOf(ValueId value, NodeList* nodes) const {
     NodeList views;
     for (const size_t maker : MakersOf(value, &views)) {
-      if (maker >= partition_.size()) continue;
-      *nodes = Union(*nodes, Sorted(std::move(views)));
-      return &partition_[maker];
+      if (!IsGroup(maker)) continue;
+      std::ranges::sort(views);
+      *nodes = Union(*nodes, views);
+      return &bases_[maker];
     }
     return nullptr;
   }
@@ -320,7 +347,7 @@ class VariantFinder {
         const NodeList both = Union(group.nodes, other.nodes);
         all = Union(all, other.nodes);
         for (const NodeList& nodes : {both, all}) {
-          if (nodes.size() <= kMostNodes) {
+          if (nodes.size() <= kMostGroupNodes) {
             Add(nodes, kernels_.OutputsOf(nodes));
           }
         }
@@ -328,36 +355,87 @@ class VariantFinder {
     }
   }
   bool MayStandBeside(const Group& one, const Group& other) const {
-    const auto shape = [&](const Group& group) {
-      return graph_.shape(group.outputs.back());
-    };
-    return !Has(graph_, one.nodes, kContraction) &&
-           !Has(graph_, other.nodes, kContraction) &&
-           shape(one) == shape(other);
+    if (graph_.shape(one.outputs.back()) != graph_.shape(other.outputs.back()))
+      return false;
+    const int contractions = Has(graph_, one.nodes, kContraction) +
+                             Has(graph_, other.nodes, kContraction);
+    return contractions == 0   ? Wants(kBeside)
+           : contractions == 1 ? Wants(kBesideContraction)
+                               : false;
   }
 
-  const std::span<const Group> partition_;
+  // --- Small groups that share nothing: one launch for two of them.
+
+  void AddApart(std::span<const Group> partition) {
+    std::map<std::string, std::vector<const Group*>> by_shape;
+    for (const Group& group : partition) {
+      if (!IsSmall(group)) continue;
+      std::vector<const Group*>& others =
+          by_shape[graph_.shape(group.outputs.back()).ToString()];
+      size_t count = 0;
+      for (auto it = others.rbegin(); it != others.rend(); ++it) {
+        if (++count > kMostApart) break;
+        if (DependsOn(group, **it)) continue;
+        const NodeList nodes = Union(group.nodes, (*it)->nodes);
+        Add(nodes, kernels_.OutputsOf(nodes));
+      }
+      others.push_back(&group);
+    }
+  }
+  bool IsSmall(const Group& group) const {
+    if (Has(graph_, group.nodes, kContraction)) return false;
+    const auto seconds = kernels_.Seconds(group.nodes, group.outputs);
+    return seconds && *seconds < kSmallSeconds;
+  }
+  // Whether the group needs, through others too, what `other` makes.
+  bool DependsOn(const Group& group, const Group& other) const {
+    const NodeId first = other.nodes.front();
+    std::set<NodeId> seen;
+    NodeList work = group.nodes;
+    while (!work.empty()) {
+      const NodeId node = work.back();
+      work.pop_back();
+      for (const ValueId value : kernels_.Needed(node)) {
+        const NodeId producer = graph_.producer(value);
+        if (producer < first || !seen.insert(producer).second) continue;
+        if (Contains(other.nodes, producer) && !kernels_.IsCheap(producer)) {
+          return true;
+        }
+        work.push_back(producer);
+      }
+    }
+    return false;
+  }
+
+  const double launch_seconds_;
+  const unsigned families_;
   GroupGraph& kernels_;
   const Graph& graph_;
-  std::vector<Group> bases_;  // the partition, and nodes by themselves
+  std::vector<Group> bases_;           // partitions, and nodes by themselves:
+  size_t groups_ = 0, nodes_end_ = 0;  // from here to there
   std::map<ValueId, std::vector<size_t>> makers_, readers_;  // bases
-  std::set<std::pair<NodeList, std::vector<ValueId>>> known_;
+  std::set<std::pair<NodeList, std::vector<ValueId>>> known_, known_bases_;
   std::map<ValueId, size_t> count_;  // of variants that write it
+  size_t most_of_value_ = kMostVariants;
+  size_t most_variants_ = 0;
   std::vector<Variant> variants_;
-  const SourceOfValue source_ = [this](ValueId value) {
-    NodeId node = graph_.producer(value);
-    while (IsView(graph_, node) && kernels_.HasKernel(node)) {
-      node = graph_.producer(graph_.operand(node, 0));
-    }
-    return node;
-  };
 };
 
-}  // namespace
+VariantFinder::VariantFinder(std::span<const Group> partition,
+                             double launch_seconds, unsigned families,
+                             GroupGraph* graph)
+    : finder_(std::make_unique<Finder>(launch_seconds, families, graph)) {
+  finder_->Start(partition);
+}
 
-std::vector<Variant> FindVariants(std::span<const Group> partition,
-                                  GroupGraph* graph) {
-  return VariantFinder(partition, graph).Find();
+VariantFinder::~VariantFinder() = default;
+
+void VariantFinder::AddNear(std::span<const Group> partition) {
+  finder_->AddNear(partition);
+}
+
+std::span<const Variant> VariantFinder::variants() const {
+  return finder_->variants();
 }
 
 }  // namespace encore::backends

@@ -47,17 +47,8 @@ std::string VariablesText(const std::vector<uint32_t>& variables) {
 
 std::string OperandText(const Operand& operand) {
   std::string out = StrCat(operand.dtype, "[", StrJoin(operand.dims, ","), "]");
-  const Layout& layout = operand.layout;
-  if (!layout.order.empty()) {
-    StrAppend(&out, " order=[", StrJoin(layout.order, ","), "]");
-  }
-  if (!layout.blocks.empty()) {
-    StrAppend(&out, " blocks=[",
-              StrJoin(layout.blocks, ",",
-                      [](std::string* text, const Layout::Block& block) {
-                        StrAppend(text, block.size, "@", block.dim);
-                      }),
-              "]");
+  if (!operand.layout.is_row_major()) {
+    StrAppend(&out, " ", ToText(operand.layout));
   }
   return out;
 }
@@ -184,6 +175,23 @@ std::string ToText(const Region& region) {
                 StrJoin(c.convolution.strides, ","), "] groups ",
                 c.convolution.feature_groups, "\n");
     }
+  }
+  return out;
+}
+
+std::string ToText(const Layout& layout) {
+  if (layout.is_row_major()) return "row-major";
+  std::string out;
+  if (!layout.order.empty()) {
+    StrAppend(&out, "order=[", StrJoin(layout.order, ","), "]");
+  }
+  if (!layout.blocks.empty()) {
+    StrAppend(&out, out.empty() ? "" : " ", "blocks=[",
+              StrJoin(layout.blocks, ",",
+                      [](std::string* text, const Layout::Block& block) {
+                        StrAppend(text, block.size, "@", block.dim);
+                      }),
+              "]");
   }
   return out;
 }

@@ -12,12 +12,15 @@
 
 #include <string>
 
+#include "encore/backends/region/layout.h"
 #include "encore/backends/region/region.h"
 
 namespace encore::backends {
 
 // Deterministic: equal regions have equal texts.
 std::string ToText(const Region& region);
+// "row-major", "order=[0,2,3,1]", "blocks=[8@1]", or both.
+std::string ToText(const Layout& layout);
 
 }  // namespace encore::backends
 

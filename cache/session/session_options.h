@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "encore/backends/artifact_store.h"
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/options.h"
 #include "encore/cache/key/key.h"
 #include "encore/cache/store/disk_store.h"
@@ -38,6 +39,11 @@ struct Compiler {
   // The fingerprint of what `options` compile for.
   std::function<StatusOr<Target>(const backends::CompileOptions& options)>
       target;
+  // What a compile chooses (backends/compile.h); empty: it does not say.
+  std::function<Status(const Graph& graph,
+                       const backends::CompileOptions& options,
+                       backends::LoweringReport* report)>
+      report_lowering;
   bool symbolic_sizes = false;
 };
 

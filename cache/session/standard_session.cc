@@ -31,6 +31,11 @@ Compiler CompilerOf(std::span<const backends::Backend* const> all) {
     ENCORE_RETURN_IF_ERROR(CheckedRules(options.user_rules, store).status());
     return backends::Compile(graph, options, all, store, passes);
   };
+  compiler.report_lowering = [all](const Graph& graph,
+                                   const backends::CompileOptions& options,
+                                   backends::LoweringReport* report) {
+    return backends::ReportLowering(graph, options, all, report);
+  };
   compiler.devices = [all](const runtime::CompiledGraph& graph) {
     return backends::NewDevices(graph, all);
   };

@@ -68,8 +68,8 @@ def layers(count):
 def measure(path, rewrites):
     """Milliseconds of the pass, the process's memory in MiB, and what the pass says."""
     with tempfile.NamedTemporaryFile() as report:
-        child = subprocess.Popen([TOOL, 'opt', path, '--rewrites', rewrites, '--json', report.name, '--emit', 'proto',
-                                  '-o', os.devnull], stdout=subprocess.DEVNULL)
+        child = subprocess.Popen([TOOL, 'opt', path, '--rewrites', rewrites, '--target', 'none', '--json', report.name,
+                                  '--emit', 'proto', '-o', os.devnull], stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
         if status:
             sys.exit('encore opt %s failed' % path)

@@ -59,6 +59,7 @@ void AddFlags(CLI::App& app, Flags* flags) {
   app.add_flag("--explain", request.explain,
                "say whether the cache had it and, if not, what differs from "
                "the nearest entry");
+  app.add_flag("--explain-fusion", request.explain_fusion, kExplainFusionHelp);
   app.add_option("--bind", flags->bindings, "NAME=VALUE for a symbolic dim");
   app.add_flag("--strict", request.strict, kStrictHelp);
   app.add_option("--input", flags->given.inputs,
@@ -88,6 +89,11 @@ Status SetWanted(const Flags& flags, CompileRequest* request) {
         "--emit package and recording need the whole compile; "
         "--stop-after ",
         request->stop_after, " leaves a graph, for --emit text or proto"));
+  }
+  if (graph && request->explain_fusion) {
+    return InvalidArgumentError(
+        StrCat("--explain-fusion: --stop-after ", request->stop_after,
+               " ends before there are kernels; leave one of the two out"));
   }
   if (!graph && request->emit == Emit::kProto) {
     return InvalidArgumentError(

@@ -96,6 +96,12 @@ class CompileTest(CommandTest):
         text = self.compile('--bind', 'N=5', '--explain').stdout
         self.assertIn('cache miss: ', text)
 
+    def test_explains_fusion(self):
+        text = self.compile('--bind', 'N=2', '--explain-fusion').stderr
+        self.assertRegex(text, r'(?m)^the graph: \d+ kernels, ')
+        self.assertRegex(text, r'(?m)^kernel 0 on ref, .*head/softmax')
+        self.compile('--bind', 'N=2', '--explain-fusion', '--stop-after', 'decompose', code=2)
+
     def test_recordings_replay(self):
         self.compile('--bind', 'N=2', '--emit', 'recording')
         done = self.encore('replay', 'run', self.output, '--cache', self.cache)

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "encore/backends/compile.h"
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/options.h"
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/package/package.h"
 #include "encore/cache/session/checked_rules.h"
+#include "encore/cache/session/explain_lowering.h"
 #include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
 #include "encore/cache/session/plan_file.h"
@@ -178,6 +180,13 @@ Status CompileAndWrite(const CompileRequest& request,
   if (request.explain) {
     ENCORE_ASSIGN_OR_RETURN(report->explanation,
                             ExplainMiss(session, graph, load));
+  }
+  if (request.explain_fusion) {
+    cache::LoadOptions options = load;
+    options.passes = nullptr;
+    const auto lowering = ExplainLowering(session, graph, options);
+    if (!lowering.ok()) return WithOpenShape(lowering.status(), graph);
+    PrintError(FusionText(*lowering));
   }
   const auto load_result = session.Load(graph, load);
   if (cache::MayBeForElsewhere(load_result.status()) &&

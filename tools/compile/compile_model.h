@@ -31,6 +31,9 @@ struct CompileRequest {
   std::string stop_after;
   Emit emit = Emit::kPackage;
   bool explain = false;
+  // Print on standard error why each kernel ends where it ends; not where it
+  // stops at a graph.
+  bool explain_fusion = false;
   bool strict = false;  // ImportOptions'
   std::map<std::string, int64_t> bindings;
   // Inputs of a recording's call.

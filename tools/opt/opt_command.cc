@@ -6,10 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "encore/backends/backends.h"
 #include "encore/backends/compile.h"
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/options.h"
 #include "encore/cache/session/checked_rules.h"
 #include "encore/ir/graph/graph.h"
@@ -34,6 +38,7 @@
 #include "encore/tools/command_files.h"
 #include "encore/tools/io/write_output.h"
 #include "encore/tools/json_output.h"
+#include "encore/tools/machine_flags.h"
 #include "encore/tools/opt/opt_report.h"
 #include "encore/tools/run/model_source.h"
 #include "encore/tools/session_flags.h"
@@ -45,6 +50,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::string_view kNoTarget = "none";
+
 struct Flags {
   std::string model, output, emit, dump;
   std::vector<std::string> passes, bindings;
@@ -52,6 +59,10 @@ struct Flags {
       std::string(backends::Name(backends::CompileOptions().rewrites));
   std::string rules, rules_file;
   double max_seconds = 0;
+  std::string target = backends::CompileOptions().target;
+  std::string optimizer =
+      std::string(backends::Name(backends::CompileOptions().optimizer));
+  MachineFlags machine;
   std::vector<opt::TextRule> user_rules;
   bool list = false, list_rules = false, explain = false, check = false;
   ImportOptions import;
@@ -69,6 +80,20 @@ struct Flags {
     return graph_on_stdout() || json.on_stdout() || dump == "-";
   }
 };
+
+void AddLoweringFlags(CLI::App& app, Flags* flags) {
+  app.add_option("--target", flags->target,
+                 "where the table says how the graph would be cut into kernels "
+                 "and laid out, as of encore run; none: it does not say")
+      ->capture_default_str();
+  const auto optimizers = backends::ValueNames<backends::Optimizer>();
+  app.add_option("--optimizer", flags->optimizer,
+                 "how: egraph or greedy, as of encore run")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(optimizers.begin(), optimizers.end())))
+      ->capture_default_str();
+  AddThreadsFlag(app, &flags->machine);
+}
 
 void AddFlags(CLI::App& app, Flags* flags) {
   app.add_option("FILE", flags->model,
@@ -104,6 +129,7 @@ void AddFlags(CLI::App& app, Flags* flags) {
                "the rules that --rewrites and --rules leave, each with its tag "
                "and its algebra");
   AddRulesFileFlag(app, &flags->rules_file);
+  AddLoweringFlags(app, flags);
   app.add_flag("--strict", flags->import.strict, kStrictHelp);
   app.add_option("-o,--output", flags->output,
                  "where the graph goes; - for standard output, which has "
@@ -354,6 +380,32 @@ Status FindGains(std::span<const opt::Pass> passes, const Graph& graph,
   return OkStatus();
 }
 
+// How the graph that all passes gave would be lowered. Nothing where that is
+// not asked for.
+Status FindLowering(const Flags& flags, const Graph& graph, OptReport* report) {
+  if (flags.target == kNoTarget || !flags.passes.empty() ||
+      (!flags.json.wanted() && flags.quiet())) {
+    return OkStatus();
+  }
+  backends::CompileOptions options;
+  options.target = flags.target;
+  options.optimizer =
+      *backends::ParseValue<backends::Optimizer>(flags.optimizer);
+  options.rewrites = backends::Rewrites::kNone;  // they have been
+  ENCORE_ASSIGN_OR_RETURN(options.threads, ThreadCount(flags.machine));
+  ENCORE_RETURN_IF_ERROR(
+      backends::FindBackend(options.target, backends::AllBackends()).status());
+  backends::LoweringReport lowering;
+  const Status status = backends::ReportLowering(
+      graph, options, backends::AllBackends(), &lowering);
+  if (status.ok()) {
+    report->lowering = std::move(lowering);
+  } else {
+    report->not_lowered = Message(status);
+  }
+  return OkStatus();
+}
+
 // The passes on a graph, with what the report says of them.
 StatusOr<Graph> Run(std::span<const opt::Pass> passes, const Graph& graph,
                     const opt::PassOptions& options, const Watchers& watchers,
@@ -371,6 +423,7 @@ StatusOr<Graph> Run(std::span<const opt::Pass> passes, const Graph& graph,
   report.checked = flags.check;
   report.explanations.assign(watchers.explanations().begin(),
                              watchers.explanations().end());
+  ENCORE_RETURN_IF_ERROR(FindLowering(flags, result, &report));
   report.gains = GainByRule(report.explanations);
   if (report.explanations.empty() && report.improved.improved &&
       (flags.json.wanted() || !flags.quiet())) {

@@ -109,12 +109,15 @@ class OptTest(CommandTest):
             self.assertEqual(self.encore('opt', self.model, '--passes', passes, '--emit', 'text').stdout, stopped)
 
     def test_prints_a_table(self):
-        table = self.encore('opt', self.model).stdout
+        table = self.encore('opt', self.model, '--bind', 'N=4').stdout
         self.assertRegex(table, r'(?m)^graph +\S*model\.txt$')
         self.assertRegex(table, r'(?m)^nodes +\d+ -> \d+$')
         self.assertRegex(table, r'(?m)^cost +\S+ \S?s')
         self.assertRegex(table, r'(?m)^choice .* gap -?[\d.]+ %$')
-        for phase in ['import', *PASSES, 'gains', 'write', 'total']:
+        self.assertRegex(table, r'(?m)^kernels +1, greedily \S+ us -> \S+ us; cheapest .*, gap [\d.]+ %$')
+        self.assertRegex(table, r'(?m)^variants +\d+ of \d+ values, of one at most \d+$')
+        self.assertRegex(table, r'(?m)^layouts +row-major')
+        for phase in ['import', *PASSES, 'lowering', 'gains', 'write', 'total']:
             self.assertRegex(table, rf'(?m)^{phase} +[\d.]+$')
         # Beside data there is none.
         self.assertTrue(self.encore('opt', self.model, '--emit', 'text').stdout.startswith('symbols N'))
@@ -132,10 +135,31 @@ class OptTest(CommandTest):
         self.assertAlmostEqual(report['gap'], report['rewrite']['choice'] - report['bound'])
         self.assertEqual(report['rules'][0]['name'], 'add_negated')
         self.assertEqual(report['rules'][0]['applications'], 1)
-        self.assertEqual(list(report['ms']), ['import', *PASSES, 'gains', 'write', 'total'])
+        self.assertEqual(list(report['ms']), ['import', *PASSES, 'lowering', 'gains', 'write', 'total'])
         self.assertGreaterEqual(report['ms']['total'], sum(ms for name, ms in report['ms'].items() if name != 'total'))
         none = json.loads(self.encore('opt', model, '--rewrites', 'none', '--json', '-').stdout)
         self.assertEqual((none['cost'], none['gap'], none['rules']), (None, None, []))
+
+    def test_says_how_the_graph_would_be_lowered(self):
+        model = self.write('loop.txt', LOOP)
+
+        def scopes(*arguments):
+            return json.loads(self.encore('opt', model, '--json', '-', *arguments).stdout)['lowering']
+
+        found = scopes()
+        self.assertEqual([scope['place'] for scope in found], ['body 0 of while loop', 'body 1 of while loop', ''])
+        body = found[1]
+        self.assertGreaterEqual(body['kernels'], 2)
+        for less, more in ('chosen', 'greedy'), ('cheapest', 'chosen'), ('bound', 'cheapest'):
+            self.assertLessEqual(body[less], body[more] * (1 + 1e-9), (less, more))
+        self.assertAlmostEqual(body['gap'], body['cheapest'] - body['bound'])
+        self.assertGreaterEqual(body['variants'], body['classes'])
+        self.assertEqual(body['layouts'], {'choices': 0, 'row_major': 0, 'chosen': 0, 'bound': None, 'changes': []})
+        greedy = scopes('--optimizer', 'greedy')[0]
+        self.assertEqual((greedy['chosen'], greedy['bound']), (greedy['greedy'], None))
+        self.assertIsNone(scopes('--target', 'none'))
+        self.assertIsNone(scopes('--passes', 'decompose'))
+        self.assertIn('"nowhere"', self.encore('opt', model, '--target', 'nowhere', code=2).stderr)
 
     def test_emits_dot(self):
         model = self.write('quoted.txt', SIGNS.replace('%x', '%"x\\"<|>\\n"'))

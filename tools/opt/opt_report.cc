@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -89,6 +90,49 @@ Json RewriteJson(const opt::ImproveReport& report) {
   return json;
 }
 
+Json NumberOrNull(const std::optional<double>& value) {
+  return value ? Number(*value) : Json(nullptr);
+}
+
+Json LayoutsJson(const backends::LayoutReport& layouts) {
+  Json json;
+  json["choices"] = layouts.choices;
+  json["row_major"] = layouts.row_major;
+  json["chosen"] = layouts.chosen;
+  json["bound"] = NumberOrNull(layouts.bound);
+  json["changes"] = Json::array();
+  for (const backends::LayoutReport::Change& change : layouts.changes) {
+    json["changes"].push_back({{"value", change.value},
+                               {"from", change.from},
+                               {"to", change.to},
+                               {"prepare", change.prepare}});
+  }
+  return json;
+}
+
+Json LoweringJson(const backends::LoweringReport& lowering) {
+  Json json = Json::array();
+  for (const backends::ScopeReport& scope : lowering.scopes) {
+    const backends::PartitionReport& partition = scope.partition;
+    Json entry;
+    entry["place"] = scope.place;
+    entry["kernels"] = scope.kernels;
+    entry["greedy"] = partition.greedy;
+    entry["chosen"] = partition.chosen;
+    entry["cheapest"] = partition.cheapest;
+    entry["bound"] = NumberOrNull(partition.bound);
+    entry["gap"] = partition.bound
+                       ? Number(partition.cheapest - *partition.bound)
+                       : Json(nullptr);
+    entry["variants"] = partition.variants;
+    entry["classes"] = partition.classes;
+    entry["most_of_a_class"] = partition.most_of_a_class;
+    entry["layouts"] = LayoutsJson(scope.layouts);
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
 // A line "name  value" of the table.
 void AddLine(std::string* text, std::string_view name, std::string_view value) {
   const size_t width = std::max<size_t>(name.size() + 1, 12);
@@ -162,6 +206,47 @@ void AddRewrite(const OptReport& report, std::string* text) {
   }
 }
 
+void AddLayouts(const backends::LayoutReport& layouts, std::string* text) {
+  if (layouts.choices == 0) {
+    AddLine(text, "layouts", "row-major, as no kernel asks for others");
+    return;
+  }
+  AddLine(text, "layouts",
+          StrCat(layouts.choices, " to choose from, ", Time(layouts.row_major),
+                 " row-major -> ", Time(layouts.chosen)));
+  for (const backends::LayoutReport::Change& change : layouts.changes) {
+    AddLine(text, "",
+            StrCat(PrintableName(change.value), ": ", change.from, " -> ",
+                   change.to, change.prepare ? ", once a load" : ""));
+  }
+}
+
+void AddLowering(const backends::LoweringReport& lowering, std::string* text) {
+  for (const backends::ScopeReport& scope : lowering.scopes) {
+    const backends::PartitionReport& partition = scope.partition;
+    StrAppend(text, "\n");
+    if (!scope.place.empty()) {
+      AddLine(text, "place", PrintableName(scope.place));
+    }
+    std::string line =
+        StrCat(scope.kernels, ", greedily ", Time(partition.greedy), " -> ",
+               Time(partition.chosen));
+    if (partition.bound) {
+      StrAppend(
+          &line, "; cheapest ", Time(partition.cheapest), ", no choice below ",
+          Time(*partition.bound), ", gap ",
+          Percent(partition.cheapest - *partition.bound, partition.cheapest));
+    }
+    AddLine(text, "kernels", line);
+    if (partition.classes > 0) {
+      AddLine(text, "variants",
+              StrCat(partition.variants, " of ", partition.classes,
+                     " values, of one at most ", partition.most_of_a_class));
+    }
+    AddLayouts(scope.layouts, text);
+  }
+}
+
 std::string CheckText(const OptReport& report) {
   size_t compared = 0, others = 0, lemmas = 0;
   for (const opt::Explanation& explanation : report.explanations) {
@@ -211,6 +296,8 @@ Json ToJson(const OptReport& report) {
     }
     json["rewrite"] = RewriteJson(improved);
   }
+  json["lowering"] =
+      report.lowering ? LoweringJson(*report.lowering) : Json(nullptr);
   if (report.egraphs) {
     json["egraphs"] = {{"count", report.egraphs->count},
                        {"cost", report.egraphs->cost},
@@ -224,6 +311,8 @@ Json ToJson(const OptReport& report) {
   Json ms;
   ms["import"] = report.import_ms;
   ms.update(report.passes.PassesMs());
+  ms["lowering"] =
+      report.lowering ? Json(report.lowering->seconds * 1e3) : Json(nullptr);
   ms["gains"] = report.gains_ms;
   ms["write"] = report.write_ms;
   ms["total"] = report.total_ms;
@@ -236,6 +325,12 @@ std::string ToText(const OptReport& report) {
   AddLine(&text, "graph", PrintableName(report.model));
   AddLine(&text, "nodes", StrCat(report.nodes_before, " -> ", report.nodes));
   if (report.rewritten) AddRewrite(report, &text);
+  if (report.lowering) AddLowering(*report.lowering, &text);
+  if (!report.not_lowered.empty()) {
+    StrAppend(&text, "\n");
+    AddLine(&text, "kernels",
+            StrCat("none: ", PrintableName(report.not_lowered)));
+  }
   StrAppend(&text, "\nphase                       ms\n");
   const auto phase = [&](std::string_view name, double ms) {
     const size_t width = std::max<size_t>(name.size() + 1, 20);
@@ -247,6 +342,7 @@ std::string ToText(const OptReport& report) {
   for (const auto& [name, ms] : passes.items()) {
     phase(name, ms.get<double>());
   }
+  if (report.lowering) phase("lowering", report.lowering->seconds * 1e3);
   phase("gains", report.gains_ms);
   phase("write", report.write_ms);
   phase("total", report.total_ms);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/opt/tensor/explain/explanation.h"
 #include "encore/opt/tensor/improve.h"
 #include "encore/tools/json_output.h"
@@ -31,6 +32,9 @@ struct OptReport {
   std::map<std::string, double> gains;
   std::vector<opt::Explanation> explanations;  // of --explain and --check
   bool checked = false;
+  // How the graph would be lowered, or why it cannot be.
+  std::optional<backends::LoweringReport> lowering;
+  std::string not_lowered;
   PassReport passes;
   double import_ms = 0, gains_ms = 0, write_ms = 0, total_ms = 0;
 };

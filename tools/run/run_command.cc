@@ -101,6 +101,8 @@ void AddRunFlags(CLI::App& app, Flags* flags) {
   app.add_option("--trace", flags->request.trace,
                  "write the times of a replay's steps for Perfetto or "
                  "chrome://tracing");
+  app.add_flag("--explain-fusion", flags->request.explain_fusion,
+               kExplainFusionHelp);
   app.add_option("--record", flags->request.record,
                  "write model, inputs and outputs to a recording, which "
                  "encore replay run takes");

@@ -48,7 +48,7 @@ class RunTest(CommandTest):
         result = self.run_tool('--help', target=None)
         self.assertEqual(result.returncode, 0)
         for flag in ('input data expect rtol atol bind seed target threads precision rewrites repeat seconds '
-                     'warmup save json trace record tune deterministic trust verify cache cache-size no-cache '
+                     'warmup save json trace explain-fusion record tune deterministic trust verify cache cache-size no-cache '
                      'check-cache').split():
             self.assertIn('--' + flag, result.stdout)
         for text in ('Exit codes', '0 ok', '1 ', '2 ', '3 '):
@@ -253,6 +253,24 @@ class RunTest(CommandTest):
         report = self.report(self.model, '--seconds', '0.05')
         self.assertGreater(report['runs'], 1)
         self.assertGreaterEqual(report['latency_us']['p99'], report['latency_us']['median'])
+
+    def test_explains_fusion(self):
+        model = self.write('join.txt', '''
+graph join(%x: f32[4,8], %z: f32[4,8]) -> f32[4,16] {
+  %0 = concat(%x, %z) {axis = 1} @"head/join"
+  %y = neg(%0) @"head/turn"
+  return %y
+}
+''')
+        said = [self.run_tool(model, '--explain-fusion', '--rewrites', 'none', target='cpu') for _ in range(2)]
+        self.assertEqual([result.returncode for result in said], [0, 0])
+        # The same where the cache has it.
+        text = said[0].stderr
+        self.assertEqual(said[1].stderr, text)
+        self.assertRegex(text, r'(?m)^the graph: 2 kernels, \S+ us estimated, greedily \S+ us, no choice below')
+        self.assertRegex(text, r'(?m)^kernel 1 on cpu, \S+ us: neg head/turn$')
+        self.assertRegex(text, r'(?m)^  with 0, which makes concat head/join: not one kernel, as concat ends its kernel')
+        self.assertNotIn('kernel', self.run_tool(model, '--rewrites', 'none', target='cpu').stderr)
 
     def test_trace(self):
         trace = self.path('trace.json')

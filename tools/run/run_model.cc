@@ -8,7 +8,9 @@
 #include <span>
 #include <utility>
 
+#include "encore/backends/lowering/lowering_report.h"
 #include "encore/cache/package/package_loader.h"
+#include "encore/cache/session/explain_lowering.h"
 #include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
 #include "encore/ir/graph/graph.h"
@@ -22,6 +24,7 @@
 #include "encore/tools/latency.h"
 #include "encore/tools/progress.h"
 #include "encore/tools/run/model_source.h"
+#include "encore/tools/terminal.h"
 
 namespace encore::tools {
 namespace {
@@ -53,6 +56,8 @@ class LoadedModel {
   Status Check(RunReport* report);
   // Why the cache did not have it, where it did not.
   Status Explain(RunReport* report) const;
+  // Why each kernel ends where it ends, on standard error.
+  Status ExplainFusion() const;
   // A replay, after the passes of the load.
   Status Trace(const PassReport& passes);
   Status Record();
@@ -268,6 +273,15 @@ Status LoadedModel::Explain(RunReport* report) const {
   return OkStatus();
 }
 
+Status LoadedModel::ExplainFusion() const {
+  cache::LoadOptions options = load_options_;
+  options.passes = nullptr;
+  ENCORE_ASSIGN_OR_RETURN(const backends::LoweringReport lowering,
+                          ExplainLowering(session_, *graph_, options));
+  PrintError(FusionText(lowering));
+  return OkStatus();
+}
+
 Status LoadedModel::Trace(const PassReport& passes) {
   ENCORE_RETURN_IF_ERROR(Bind(0));
   runtime::Profiler profiler;
@@ -328,6 +342,7 @@ StatusOr<RunReport> RunModel(const RunRequest& request,
     ENCORE_RETURN_IF_ERROR(model.Check(&report));
   }
   ENCORE_RETURN_IF_ERROR(model.Explain(&report));
+  if (request.explain_fusion) ENCORE_RETURN_IF_ERROR(model.ExplainFusion());
   if (!request.trace.empty())
     ENCORE_RETURN_IF_ERROR(model.Trace(report.passes));
   if (!request.record.empty()) ENCORE_RETURN_IF_ERROR(model.Record());

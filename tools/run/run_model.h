@@ -39,6 +39,8 @@ struct RunRequest {
   // Files to write, empty for none: a recording of all calls, and the trace of
   // a replay of the first, which is not one of those measured.
   std::string record, trace;
+  // Print on standard error why each kernel ends where it ends.
+  bool explain_fusion = false;
 };
 
 struct OutputReport {
