@@ -331,6 +331,29 @@ TEST(ChoosePartitionTest, ContractionsAreChainedWhereABackendHasAKernel) {
   EXPECT_EQ(CountChained(100.0), apart);
 }
 
+// Layers that read one number, where fewer kernels cost less: a layer in the
+// kernel of the next would be computed again for each of its products.
+TEST(ChoosePartitionTest, LayersAreNotChained) {
+  const StatusOr<Graph> graph = ParseGraph(R"(
+graph layers(%x: f32[24,64], %v: f32[64,64], %w: f32[64,64]) -> f32[24,64] {
+  %0 = constant() {value = f32[] 0}
+  %z = broadcast(%0) {shape = [24,64], axes = []}
+  %a = dot_general(%x, %v) {contract = [1]x[0]}
+  %b = max(%a, %z)
+  %c = dot_general(%b, %w) {contract = [1]x[0]}
+  %y = max(%c, %z)
+  return %y
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  FusionContext context = ContextOf(*graph);
+  context.seconds = [](const BuiltRegion&, KernelSite) {
+    return std::optional<double>(1);
+  };
+  const auto groups = ChoosePartition(*graph, context);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  EXPECT_EQ(groups->size(), 2);
+}
+
 std::string ToText(const std::vector<NodeList>& groups) {
   std::string text;
   for (const NodeList& group : groups) {

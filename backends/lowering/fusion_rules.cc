@@ -1,6 +1,8 @@
 #include "encore/backends/lowering/fusion_rules.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -146,6 +148,7 @@ bool MayFuse(const GroupGraph& groups, const NodeList& from,
              const NodeList& into, const SourceOfValue& source) {
   return !FindObstacle(groups, from, into, source).has_value();
 }
+
 std::optional<FusionObstacle> FindObstacleBehind(const GroupGraph& groups,
                                                  const NodeList& from,
                                                  const NodeList& into,
@@ -162,6 +165,29 @@ bool OnlyMoves(const Graph& graph, const NodeList& nodes) {
     const OpInfo& info = graph.info(node);
     return info.has(kMovement) && !info.has(kRereads);
   });
+}
+
+bool RepeatsContraction(const GroupGraph& groups, const NodeList& nodes) {
+  const Graph& graph = groups.graph();
+  enum class Behind : uint8_t { kNone, kContraction, kReduction };
+  std::map<NodeId, Behind> behind;
+  for (const NodeId node : nodes) {  // ascending: makers come first
+    Behind most = Behind::kNone;
+    for (const ValueId operand : graph.operands(node)) {
+      const auto maker =
+          behind.find(graph.producer(groups.BehindViews(operand)));
+      if (maker != behind.end()) most = std::max(most, maker->second);
+    }
+    const OpInfo& info = graph.info(node);
+    if (info.has(kContraction)) {
+      if (most == Behind::kContraction) return true;
+      most = Behind::kContraction;
+    } else if (info.has(kReduction) && most != Behind::kNone) {
+      most = Behind::kReduction;
+    }
+    behind.emplace(node, most);
+  }
+  return false;
 }
 
 bool MayChain(const GroupGraph& groups, const NodeList& first,

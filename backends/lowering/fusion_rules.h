@@ -58,6 +58,11 @@ std::optional<FusionObstacle> FindObstacleBehind(const GroupGraph& graph,
 bool MayChain(const GroupGraph& graph, const NodeList& first,
               const NodeList& middle, const NodeList& last);
 
+// Whether a contraction among the nodes reads what another one of them
+// computes with nothing combined in between, so that it would be computed again
+// for each product.
+bool RepeatsContraction(const GroupGraph& graph, const NodeList& nodes);
+
 // Whether nodes only move elements, and read each once.
 bool OnlyMoves(const Graph& graph, const NodeList& nodes);
 

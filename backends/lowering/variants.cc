@@ -157,7 +157,7 @@ class VariantFinder::Finder {
 
   // Of `nodes` what `outputs` need, unless they are not one kernel.
   void Add(const NodeList& nodes, std::vector<ValueId> outputs) {
-    if (outputs.empty()) return;
+    if (outputs.empty() || RepeatsContraction(kernels_, nodes)) return;
     Group group{NodesFor(graph_, nodes, outputs), std::move(outputs)};
     if (group.nodes.size() > kMostGroupNodes ||
         !AreAtOnePlace(kernels_, group.nodes)) {
@@ -326,8 +326,14 @@ class VariantFinder::Finder {
     for (const ValueId read : ReadsOf(all)) {
       NodeList views;
       const Group* const maker = MakerOf(read, &views);
-      if (maker != nullptr && OnlyMoves(graph_, maker->nodes)) {
-        all = Union(Union(all, views), maker->nodes);
+      if (maker == nullptr || !OnlyMoves(graph_, maker->nodes)) continue;
+      NodeList more = Union(Union(all, views), maker->nodes);
+      // What is stored all the same may be moved in place.
+      const auto is_moved = [&](ValueId output) {
+        return Contains(maker->nodes, graph_.producer(output));
+      };
+      if (std::ranges::none_of(kernels_.OutputsOf(more), is_moved)) {
+        all = std::move(more);
       }
     }
     Add(all, kernels_.OutputsOf(all));
