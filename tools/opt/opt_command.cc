@@ -95,20 +95,7 @@ void AddLoweringFlags(CLI::App& app, Flags* flags) {
   AddThreadsFlag(app, &flags->machine);
 }
 
-void AddFlags(CLI::App& app, Flags* flags) {
-  app.add_option("FILE", flags->model,
-                 "a model: .onnx, a graph as text (.txt) or as protobuf (.pb)");
-  app.add_option("--passes", flags->passes,
-                 "the passes to run, in this order; all, unless given")
-      ->type_name("PASS,...")
-      ->delimiter(',')
-      ->expected(1)
-      ->take_all();
-  app.add_flag("--list", flags->list,
-               "the passes, in the order of a compile, with what each takes, "
-               "gives and keeps");
-  app.add_option("--bind", flags->bindings,
-                 "NAME=VALUE for a symbolic dim, which specialize puts in");
+void AddRewriteFlags(CLI::App& app, Flags* flags) {
   const auto levels = backends::ValueNames<backends::Rewrites>();
   app.add_option("--rewrites", flags->rewrites,
                  "rules that the pass rewrite may use, by tag: none, exact, "
@@ -129,6 +116,23 @@ void AddFlags(CLI::App& app, Flags* flags) {
                "the rules that --rewrites and --rules leave, each with its tag "
                "and its algebra");
   AddRulesFileFlag(app, &flags->rules_file);
+}
+
+void AddFlags(CLI::App& app, Flags* flags) {
+  app.add_option("FILE", flags->model,
+                 "a model: .onnx, a graph as text (.txt) or as protobuf (.pb)");
+  app.add_option("--passes", flags->passes,
+                 "the passes to run, in this order; all, unless given")
+      ->type_name("PASS,...")
+      ->delimiter(',')
+      ->expected(1)
+      ->take_all();
+  app.add_flag("--list", flags->list,
+               "the passes, in the order of a compile, with what each takes, "
+               "gives and keeps");
+  app.add_option("--bind", flags->bindings,
+                 "NAME=VALUE for a symbolic dim, which specialize puts in");
+  AddRewriteFlags(app, flags);
   AddLoweringFlags(app, flags);
   app.add_flag("--strict", flags->import.strict, kStrictHelp);
   app.add_option("-o,--output", flags->output,

@@ -259,7 +259,7 @@ TEST(AttentionTest, HasTheSameBitsForAnyThreads) {
   for (const int threads : {1, 2, 3, 7, 64}) {
     const CompileRequest request{
         {&built.region, std::vector<bool>(built.inputs.size()), {}},
-        {AttentionName{threads}.ToString(), 0, 0, {}, {}}};
+        {AttentionName{threads}.ToString(), 0, 0, 0, {}, {}}};
     results.push_back(RunCandidate(built.region, request, inputs, 2));
     EXPECT_TRUE(results.back() == results.front()) << threads;
   }
