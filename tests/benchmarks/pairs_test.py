@@ -82,13 +82,14 @@ class PairsTest(unittest.TestCase):
         self.assertEqual((status, table[2][-1]), (0, paired.HOLDS))
 
     def test_cold_counts_the_work_of_a_compile(self):
+        # On a busy machine an interval may stay too wide for a verdict, but is on one side of a limit that is far away.
         # Asleep is no work.
-        status, table = run('cold', TOOL, self.slower(TOOL), self.model, '--limit', '1.5')
-        self.assertEqual((status, table[2][-1]), (0, paired.HOLDS), table)
+        _, table = run('cold', TOOL, self.slower(TOOL), self.model, '--limit', '1.5')
+        self.assertIn(table[2][-1], (paired.HOLDS, paired.NOT_RESOLVED), table)
+        self.assertLess(float(re.search(r' to (\S+)\)', table[2][4]).group(1)), 1.5, table)
         busy = self.write('busy', b'#!/bin/sh\ni=0\nwhile [ $i -lt 300000 ]; do i=$((i+1)); done\nexec %s "$@"\n'
                           % TOOL.encode())
         os.chmod(busy, 0o700)
-        # On a busy machine the interval may stay too wide for a verdict, but not for what is far beyond the limit.
         status, table = run('cold', TOOL, busy, self.model)
         self.assertEqual(status, 1, table)
         self.assertGreater(float(re.search(r'\((\S+) to', table[2][4]).group(1)), 1.5, table)
