@@ -273,8 +273,8 @@ TEST(Winograd, IsNoCandidateWhereItLosesMore) {
   };
   EXPECT_TRUE(has(16, kKernels[0]));
   EXPECT_FALSE(has(16, kKernels[1]));
-  EXPECT_FALSE(has(32, kKernels[1]));
-  EXPECT_TRUE(has(64, kKernels[1]));
+  EXPECT_FALSE(has(24, kKernels[1]));
+  EXPECT_TRUE(has(32, kKernels[1]));
   EXPECT_TRUE(has(2048, kKernels[1]));
 }
 
