@@ -237,6 +237,17 @@ class OptTest(CommandTest):
         self.assertAlmostEqual(report['optimize_ms'], sum(report['passes_ms'].values()))
         self.assertGreater(report['nodes'], report['nodes_before'])
 
+    def test_the_clock_ends_rewriting(self):
+        model = self.write('signs.txt', SIGNS)
+        cut = self.encore('opt', model, '--max-seconds', '1e-9', '--emit', 'text').stdout
+        self.assertIn('neg(', cut)
+        self.assertIn('ended by: time', self.encore('opt', model, '--max-seconds', '1e-9').stdout)
+        # Where it suffices it changes nothing.
+        self.assertEqual(self.encore('opt', model, '--max-seconds', '1e6', '--emit', 'text').stdout,
+                         self.encore('opt', model, '--emit', 'text').stdout)
+        for bad in ('-1', 'nan', 'inf', 'soon'):
+            self.assertIn('--max-seconds', self.encore('opt', model, '--max-seconds', bad, code=2).stderr)
+
     def test_rewrites_by_the_rules_that_are_allowed(self):
         model = self.write('signs.txt', SIGNS)
         self.assertIn('neg(', self.encore('opt', model, '--rewrites', 'none', '--emit', 'text').stdout)
