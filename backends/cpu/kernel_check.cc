@@ -1,6 +1,5 @@
 #include "encore/backends/cpu/kernel_check.h"
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/testing/random_data.h"
 #include "encore/ir/text/parser.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/device/thread_pool.h"
@@ -26,17 +26,6 @@ int64_t Count(const Operand& operand) {
   int64_t count = 1;
   for (const Dim& dim : operand.dims) count *= dim.constant();
   return count;
-}
-
-// Floats in [-1, 1), integers in [-5, 5).
-Literal RandomData(const TensorType& type, uint32_t seed) {
-  Literal literal(type.dtype, type.shape.ConstantDims());
-  for (int64_t i = 0; i < literal.element_count(); ++i) {
-    seed = seed * 1664525 + 1013904223;
-    const double unit = (seed >> 8) * 0x1p-24 * 2 - 1;
-    literal.SetDouble(i, IsFloat(type.dtype) ? unit : std::floor(unit * 5));
-  }
-  return literal;
 }
 
 // The literal's bytes, and some that kernels may read but not use.

@@ -1,7 +1,6 @@
 #include "encore/backends/cuda/testing/kernel_case.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "encore/backends/region/work.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/random_data.h"
 #include "encore/ir/text/parser.h"
 #include "encore/ir/transform/decompose.h"
 #include "encore/runtime/device/thread_pool.h"
@@ -25,17 +25,6 @@ namespace {
 
 // What buffers are misaligned by, the largest element of these tests.
 constexpr int64_t kOff = 8;
-
-// Floats in [-1, 1), integers in [-5, 5).
-Literal RandomData(const TensorType& type, uint32_t seed) {
-  Literal literal(type.dtype, type.shape.ConstantDims());
-  for (int64_t i = 0; i < literal.element_count(); ++i) {
-    seed = seed * 1664525 + 1013904223;
-    const double unit = (seed >> 8) * 0x1p-24 * 2 - 1;
-    literal.SetDouble(i, IsFloat(type.dtype) ? unit : std::floor(unit * 5));
-  }
-  return literal;
-}
 
 // Memory with some before it.
 struct TestBuffer {
