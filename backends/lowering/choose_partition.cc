@@ -34,7 +34,7 @@ class PartitionChooser {
         options_(options),
         kernels_(*kernels),
         graph_(kernels->graph()),
-        finder_(partition, options.launch_seconds, options.families, kernels) {
+        finder_(partition, options.families, kernels) {
     for (uint32_t v = 0; v < own_; ++v) chosen_.insert(v);
   }
 
@@ -249,7 +249,7 @@ PartitionReport ReportOf(std::span<const Group> partition,
         graph->Seconds(group.nodes, group.outputs).value_or(0);
     report.greedy += graph->site(group.nodes.back()).prepare
                          ? seconds / graph->calls()
-                         : seconds + options.launch_seconds;
+                         : seconds;
   }
   report.chosen = report.cheapest = report.greedy;
   return report;

@@ -26,8 +26,6 @@ struct PartitionOptions {
   // A gain below this share of the seconds of what changes is none: so far off
   // are estimates of kernels that are cut in different ways.
   double least_gain = 0.2;
-  // What a kernel costs beside its estimate: threads that wait for the others.
-  double launch_seconds = 1e-6;
   // Of variants, that are looked for.
   unsigned families = kAllVariantFamilies;
 };

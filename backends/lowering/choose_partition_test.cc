@@ -376,8 +376,8 @@ TEST_P(ChoosePartitionTest, IsAsGoodAsTheBestPartition) {
     Exhaustive exhaustive(graph, context);
     if (exhaustive.size() < 2 || exhaustive.size() > 9) continue;
     PartitionReport report;
-    const auto chosen = ChoosePartition(
-        graph, context, {.least_gain = 0, .launch_seconds = 0}, &report);
+    const auto chosen =
+        ChoosePartition(graph, context, {.least_gain = 0}, &report);
     ASSERT_TRUE(chosen.ok()) << chosen.status();
     const double best = exhaustive.Best();
     if (best == kNever) continue;

@@ -119,11 +119,8 @@ class FusionExplainer {
     return text;
   }
 
-  // With the launch.
   std::optional<double> SecondsOf(const Group& group) {
-    const auto seconds = kernels_.Seconds(group.nodes, group.outputs);
-    if (!seconds || kernels_.site(group.nodes.back()).prepare) return seconds;
-    return *seconds + options_.partition.launch_seconds;
+    return kernels_.Seconds(group.nodes, group.outputs);
   }
 
   // A value of the run that both read.

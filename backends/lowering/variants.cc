@@ -42,11 +42,8 @@ std::optional<VariantFamily> ParseVariantFamily(std::string_view name) {
 
 class VariantFinder::Finder {
  public:
-  Finder(double launch_seconds, unsigned families, GroupGraph* kernels)
-      : launch_seconds_(launch_seconds),
-        families_(families),
-        kernels_(*kernels),
-        graph_(kernels->graph()) {}
+  Finder(unsigned families, GroupGraph* kernels)
+      : families_(families), kernels_(*kernels), graph_(kernels->graph()) {}
 
   void Start(std::span<const Group> partition) {
     for (const Group& group : partition) Add(group.nodes, group.outputs);
@@ -175,8 +172,6 @@ class VariantFinder::Finder {
         .group = std::move(group), .seconds = *seconds, .reads = {}};
     if (kernels_.site(variant.group.nodes.back()).prepare) {
       variant.seconds /= kernels_.calls();
-    } else {
-      variant.seconds += launch_seconds_;
     }
     variant.reads = ReadsOf(variant.group.nodes);
     variants_.push_back(std::move(variant));
@@ -413,7 +408,6 @@ class VariantFinder::Finder {
     return false;
   }
 
-  const double launch_seconds_;
   const unsigned families_;
   GroupGraph& kernels_;
   const Graph& graph_;
@@ -428,9 +422,8 @@ class VariantFinder::Finder {
 };
 
 VariantFinder::VariantFinder(std::span<const Group> partition,
-                             double launch_seconds, unsigned families,
-                             GroupGraph* graph)
-    : finder_(std::make_unique<Finder>(launch_seconds, families, graph)) {
+                             unsigned families, GroupGraph* graph)
+    : finder_(std::make_unique<Finder>(families, graph)) {
   finder_->Start(partition);
 }
 

@@ -17,7 +17,7 @@ namespace encore::backends {
 
 struct Variant {
   Group group;
-  // Of a run, with the launch: what the prepare plan computes is spread over
+  // Of a run: what the prepare plan computes is spread over
   // FusionContext::calls.
   double seconds = 0;
   // What its nodes read that is not theirs, and what they need to be there.
@@ -49,11 +49,10 @@ std::optional<VariantFamily> ParseVariantFamily(std::string_view name);
 // fail is computed once only. Deterministic.
 class VariantFinder {
  public:
-  // `launch_seconds`: what a kernel of the run costs beside its estimate.
   // `graph` outlives this. The first variants are the groups of `partition`, as
   // far as they have kernels. `families`: those that are looked for.
-  VariantFinder(std::span<const Group> partition, double launch_seconds,
-                unsigned families, GroupGraph* graph);
+  VariantFinder(std::span<const Group> partition, unsigned families,
+                GroupGraph* graph);
   ~VariantFinder();
 
   // More of them, near the groups of another partition.
