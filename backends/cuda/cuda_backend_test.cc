@@ -1,6 +1,8 @@
 #include "encore/backends/cuda/cuda_backend.h"
 
+#include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
@@ -162,6 +164,41 @@ TEST(CudaBackend, SplitsSumsOfFewTiles) {
   EXPECT_EQ(first("32", "16384", "f16", "cuda:h100"), "split_tensor_tiles");
   EXPECT_EQ(first("65536", "256", "f32", "cuda:h100"), "tiles");
   EXPECT_EQ(first("65536", "256", "f16", "cuda:h100"), "tensor_tiles");
+}
+
+// The least and the largest numbers that a profile may have.
+TEST(CudaBackend, AnyProfileGivesCosts) {
+  constexpr std::pair<const char*, const char*> kProfiles[] = {
+      {"least.json",
+       R"({"name": "x", "architecture": "sm_120", "multiprocessors": 1,
+           "memory_bytes": 1, "l2_bytes": 1, "shared_bytes": 1, "clock_khz": 1,
+           "memory_khz": 1, "bus_bits": 1, "lanes": 1})"},
+      {"most.json",
+       R"({"name": "x", "architecture": "sm_120", "multiprocessors": 100000,
+           "memory_bytes": 1125899906842624, "l2_bytes": 1099511627776,
+           "shared_bytes": 1073741824, "clock_khz": 100000000,
+           "memory_khz": 1000000000, "bus_bits": 1000000, "lanes": 4096})"}};
+  const auto graph = ParseGraph(
+      "graph g(%x: f16[40,4096], %y: f16[4096,64]) -> f16[40,64] {\n"
+      "  %p = dot_general(%x, %y) {contract = [1]x[0]}\n  return %p\n}");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const BuiltRegion built = BuildWhole(*graph);
+  const KernelRequest request{&built.region, {false, false}, {}};
+  for (const auto& [name, text] : kProfiles) {
+    const std::string path = testing::TempDir() + "/" + name;
+    std::ofstream(path) << text;
+    ASSERT_EQ(Cuda()->CheckOtherVariant(path), OkStatus());
+    const CompileOptions options = For("cuda:" + path);
+    const auto candidates = Cuda()->Candidates(request, options);
+    ASSERT_FALSE(candidates.empty());
+    for (const Candidate& one : candidates) {
+      EXPECT_TRUE(std::isfinite(one.seconds) && one.seconds > 0)
+          << name << " " << one.kernel;
+    }
+    const CompileRequest chosen{request, candidates[0]};
+    const auto module = Cuda()->Compile({&chosen, 1}, options, nullptr);
+    EXPECT_TRUE(module.ok()) << module.status();
+  }
 }
 
 // What has no elements, and what sums none, costs a launch.
