@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/cuda/module_file.h"
 #include "encore/backends/cuda/profile.h"
+#include "encore/backends/map_store.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
@@ -37,27 +37,6 @@ CompileOptions For(std::string target) {
   options.target = std::move(target);
   return options;
 }
-
-// A store that counts.
-class Store : public ArtifactStore {
- public:
-  std::optional<std::vector<std::byte>> Get(std::string_view kind,
-                                            std::string_view key) override {
-    const auto found = kept_.find(StrCat(kind, "\n", key));
-    if (found == kept_.end()) return std::nullopt;
-    ++found_;
-    return found->second;
-  }
-  void Put(std::string_view kind, std::string_view key,
-           std::span<const std::byte> bytes) override {
-    kept_[StrCat(kind, "\n", key)] = {bytes.begin(), bytes.end()};
-  }
-  int found() const { return found_; }
-
- private:
-  std::map<std::string, std::vector<std::byte>> kept_;
-  int found_ = 0;
-};
 
 TEST(CudaBackend, TargetsByArchitectureAndByDevice) {
   const auto cuda = Cuda();
@@ -114,7 +93,8 @@ TEST(CudaBackend, CompilesWithoutADevice) {
   const CompileOptions options = For("cuda:h100");
   const auto candidates = cuda->Candidates(request, options);
   ASSERT_FALSE(candidates.empty());
-  Store store;
+  MapStore store;
+  const MapStore::Kind& kept = store[kKernelKind];
   const std::vector<CompileRequest> requests(2, {request, candidates[0]});
   const auto module = cuda->Compile(requests, options, &store);
   ASSERT_TRUE(module.ok()) << module.status();
@@ -138,10 +118,12 @@ TEST(CudaBackend, CompilesWithoutADevice) {
     ASSERT_TRUE(resources.ok()) << resources.status();
     EXPECT_EQ(resources->count(params->launches[0].entry), 1u);
   }
-  EXPECT_EQ(store.found(), 0);
+  EXPECT_EQ(kept.gets, 1);
+  EXPECT_EQ(kept.puts, 1);
   const auto again = cuda->Compile(requests, options, &store);
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(store.found(), 1);
+  EXPECT_EQ(kept.gets, 2);
+  EXPECT_EQ(kept.puts, 1);
   EXPECT_EQ(again->artifacts[0].bytes, module->artifacts[0].bytes);
 }
 
