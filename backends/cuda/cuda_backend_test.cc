@@ -1,7 +1,8 @@
 #include "encore/backends/cuda/cuda_backend.h"
 
+#include <cmath>
 #include <cstdlib>
-#include <map>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/cuda/module_file.h"
 #include "encore/backends/cuda/profile.h"
+#include "encore/backends/map_store.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
@@ -35,27 +37,6 @@ CompileOptions For(std::string target) {
   options.target = std::move(target);
   return options;
 }
-
-// A store that counts.
-class Store : public ArtifactStore {
- public:
-  std::optional<std::vector<std::byte>> Get(std::string_view kind,
-                                            std::string_view key) override {
-    const auto found = kept_.find(StrCat(kind, "\n", key));
-    if (found == kept_.end()) return std::nullopt;
-    ++found_;
-    return found->second;
-  }
-  void Put(std::string_view kind, std::string_view key,
-           std::span<const std::byte> bytes) override {
-    kept_[StrCat(kind, "\n", key)] = {bytes.begin(), bytes.end()};
-  }
-  int found() const { return found_; }
-
- private:
-  std::map<std::string, std::vector<std::byte>> kept_;
-  int found_ = 0;
-};
 
 TEST(CudaBackend, TargetsByArchitectureAndByDevice) {
   const auto cuda = Cuda();
@@ -112,7 +93,8 @@ TEST(CudaBackend, CompilesWithoutADevice) {
   const CompileOptions options = For("cuda:h100");
   const auto candidates = cuda->Candidates(request, options);
   ASSERT_FALSE(candidates.empty());
-  Store store;
+  MapStore store;
+  const MapStore::Kind& kept = store[kKernelKind];
   const std::vector<CompileRequest> requests(2, {request, candidates[0]});
   const auto module = cuda->Compile(requests, options, &store);
   ASSERT_TRUE(module.ok()) << module.status();
@@ -136,10 +118,12 @@ TEST(CudaBackend, CompilesWithoutADevice) {
     ASSERT_TRUE(resources.ok()) << resources.status();
     EXPECT_EQ(resources->count(params->launches[0].entry), 1u);
   }
-  EXPECT_EQ(store.found(), 0);
+  EXPECT_EQ(kept.gets, 1);
+  EXPECT_EQ(kept.puts, 1);
   const auto again = cuda->Compile(requests, options, &store);
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(store.found(), 1);
+  EXPECT_EQ(kept.gets, 2);
+  EXPECT_EQ(kept.puts, 1);
   EXPECT_EQ(again->artifacts[0].bytes, module->artifacts[0].bytes);
 }
 
@@ -162,6 +146,41 @@ TEST(CudaBackend, SplitsSumsOfFewTiles) {
   EXPECT_EQ(first("32", "16384", "f16", "cuda:h100"), "split_tensor_tiles");
   EXPECT_EQ(first("65536", "256", "f32", "cuda:h100"), "tiles");
   EXPECT_EQ(first("65536", "256", "f16", "cuda:h100"), "tensor_tiles");
+}
+
+// The least and the largest numbers that a profile may have.
+TEST(CudaBackend, AnyProfileGivesCosts) {
+  constexpr std::pair<const char*, const char*> kProfiles[] = {
+      {"least.json",
+       R"({"name": "x", "architecture": "sm_120", "multiprocessors": 1,
+           "memory_bytes": 1, "l2_bytes": 1, "shared_bytes": 1, "clock_khz": 1,
+           "memory_khz": 1, "bus_bits": 1, "lanes": 1})"},
+      {"most.json",
+       R"({"name": "x", "architecture": "sm_120", "multiprocessors": 100000,
+           "memory_bytes": 1125899906842624, "l2_bytes": 1099511627776,
+           "shared_bytes": 1073741824, "clock_khz": 100000000,
+           "memory_khz": 1000000000, "bus_bits": 1000000, "lanes": 4096})"}};
+  const auto graph = ParseGraph(
+      "graph g(%x: f16[40,4096], %y: f16[4096,64]) -> f16[40,64] {\n"
+      "  %p = dot_general(%x, %y) {contract = [1]x[0]}\n  return %p\n}");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const BuiltRegion built = BuildWhole(*graph);
+  const KernelRequest request{&built.region, {false, false}, {}};
+  for (const auto& [name, text] : kProfiles) {
+    const std::string path = testing::TempDir() + "/" + name;
+    std::ofstream(path) << text;
+    ASSERT_EQ(Cuda()->CheckOtherVariant(path), OkStatus());
+    const CompileOptions options = For("cuda:" + path);
+    const auto candidates = Cuda()->Candidates(request, options);
+    ASSERT_FALSE(candidates.empty());
+    for (const Candidate& one : candidates) {
+      EXPECT_TRUE(std::isfinite(one.seconds) && one.seconds > 0)
+          << name << " " << one.kernel;
+    }
+    const CompileRequest chosen{request, candidates[0]};
+    const auto module = Cuda()->Compile({&chosen, 1}, options, nullptr);
+    EXPECT_TRUE(module.ok()) << module.status();
+  }
 }
 
 // What has no elements, and what sums none, costs a launch.

@@ -97,6 +97,11 @@ TEST(Profile, FilesAreReadOnce) {
   ASSERT_TRUE(FindProfile(path).ok());
   Written("once.json", "");
   EXPECT_TRUE(FindProfile(path).ok());
+  // What is refused once is not what is planned for later.
+  const std::string wrong = Written("refused.json", "");
+  EXPECT_FALSE(FindProfile(wrong).ok());
+  Written("refused.json", kH100);
+  EXPECT_FALSE(FindProfile(wrong).ok());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "encore/backends/conformance/bounds.h"
 #include "encore/backends/conformance/target_test.h"
+#include "encore/backends/cuda/module_file.h"
 #include "encore/backends/options.h"
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/package/package.h"
@@ -19,10 +20,14 @@
 #include "encore/runtime/replay/replayer.h"
 #include "encore/tests/gpu/on_device.h"
 #include "encore/tests/gpu/packages.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace encore::gpu {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 std::string& PackageFolder() {
   static auto* const folder = new std::string;
@@ -114,6 +119,51 @@ TEST_F(GpuPackages, ComputeWhatTheirSeedsSay) {
       EXPECT_EQ(backends::Difference(*outputs, BoundsOf(model)), std::nullopt);
     }
   }
+}
+
+// The package with its kernels said to be for that architecture and driver.
+cache::Package For(const backends::cuda::Architecture& architecture,
+                   uint32_t driver, cache::Package package) {
+  auto graph = std::make_shared<runtime::CompiledGraph>(*package.graph);
+  int modules = 0;
+  for (runtime::Blob& blob : graph->blobs) {
+    if (!blob.executable) continue;
+    auto images = backends::cuda::DecodeModule(blob.bytes);
+    if (!images.ok()) continue;
+    ++modules;
+    for (backends::cuda::ModuleImage& image : *images) {
+      image.architecture = architecture;
+      image.driver = driver;
+    }
+    blob = runtime::Blob::Copy(backends::cuda::EncodeModule(*images),
+                               /*executable=*/true);
+  }
+  EXPECT_GT(modules, 0);
+  package.graph = std::move(graph);
+  return package;
+}
+
+// By the status upon which tools compile the graph in the file instead.
+TEST_F(GpuPackages, CodeThatDoesNotFitTheDeviceIsRefused) {
+  runtime::ThreadPool threads(1);
+  const auto package = cache::ReadPackage(
+      PackagePath(folder_, Models()[0], PackageTargets(TargetHere())[0]));
+  ASSERT_TRUE(package.ok()) << package.status();
+  const auto error = [&](const cache::Package& changed) {
+    const Status status =
+        cache::LoadPackage(changed, DevicesOf, &threads).status();
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+    return Message(status);
+  };
+  constexpr backends::cuda::Architecture kOther = {99, 9, true}, kLowest = {8};
+  EXPECT_THAT(error(For(kOther, /*driver=*/13000, *package)),
+              AllOf(HasSubstr("the device is sm_"), HasSubstr("sm_999a")));
+  EXPECT_THAT(error(For(kLowest, /*driver=*/99000, *package)),
+              HasSubstr("under a driver of CUDA "));
+  // As it is, it fits.
+  const auto same = cache::LoadPackage(For(kLowest, /*driver=*/13000, *package),
+                                       DevicesOf, &threads);
+  EXPECT_TRUE(same.ok()) << same.status();
 }
 
 }  // namespace

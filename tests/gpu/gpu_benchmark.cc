@@ -34,6 +34,7 @@ namespace {
 using backends::cuda::Driver;
 
 constexpr int64_t kWorkspaceBytes = 32 << 20;
+constexpr int64_t kLeastElements = 1024, kMostElements = int64_t{1} << 32;
 
 struct Settings {
   std::string target = "cuda";
@@ -164,8 +165,9 @@ StatusOr<double> SecondsOf(const Settings& settings,
     return time.count() / times;
   };
   ENCORE_ASSIGN_OR_RETURN(const double once, measure(1));
-  return measure(
-      std::clamp(static_cast<int>(settings.seconds / once), 1, kMost));
+  // A clock may stand still.
+  const double times = settings.seconds / std::max(once, 1e-9);
+  return measure(static_cast<int>(std::clamp<double>(times, 1, kMost)));
 }
 
 double BytesOf(const runtime::CompiledGraph& graph) {
@@ -351,9 +353,11 @@ int Main(int argc, char** argv) {
   const auto seconds = TakeArgument("seconds", &arguments);
   const auto count = ParseNumber<int64_t>(elements.value_or("67108864"));
   const auto time = ParseNumber<double>(seconds.value_or("0.2"));
-  if (arguments.size() > 1 || !count || *count < 1024 || !time || *time < 0) {
-    std::cerr << "gpu_benchmark: expected --target=T, --elements=N of at least "
-                 "1024 and --seconds=S\n";
+  if (arguments.size() > 1 || !count || *count < kLeastElements ||
+      *count > kMostElements || !time || !(*time >= 0)) {
+    std::cerr << "gpu_benchmark: expected --target=T, --elements=N from "
+              << kLeastElements << " to " << kMostElements
+              << " and --seconds=S\n";
     return kExitWrongArguments;
   }
   settings.elements = *count;
