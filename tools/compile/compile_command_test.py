@@ -108,6 +108,12 @@ class CompileTest(CommandTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('as expected', done.stdout)
 
+    def write_profile(self, architecture):
+        return self.write('device.json', json.dumps({
+            'name': 'drawn', 'architecture': architecture, 'multiprocessors': 10, 'memory_bytes': 1 << 30,
+            'l2_bytes': 1 << 20, 'shared_bytes': 100000, 'clock_khz': 1000000, 'memory_khz': 1000000,
+            'bus_bits': 256, 'lanes': 128}))
+
     def test_packages_for_devices_that_are_not_here(self):
         environment = dict(os.environ, ENCORE_CUDA_DRIVER='/nowhere/libcuda.so.1')
 
@@ -116,10 +122,7 @@ class CompileTest(CommandTest):
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             return done
 
-        profile = self.write('device.json', json.dumps({
-            'name': 'drawn', 'architecture': 'sm_100a', 'multiprocessors': 10, 'memory_bytes': 1 << 30,
-            'l2_bytes': 1 << 20, 'shared_bytes': 100000, 'clock_khz': 1000000, 'memory_khz': 1000000,
-            'bus_bits': 256, 'lanes': 128}))
+        profile = self.write_profile('sm_100a')
         given = ('compile', self.model, '--no-cache', '--bind', 'N=2')
         for target, architectures in (('cuda:sm_90', ['sm_80', 'sm_90']), ('cuda:a100', ['sm_80']),
                                       ('cuda:' + profile, ['sm_100a', 'sm_80'])):
@@ -138,6 +141,18 @@ class CompileTest(CommandTest):
         encore(*given, '-o', self.output, '--target', 'cuda', '--emit', 'recording', code=2)
         text = encore(*given, '-o', '-', '--target', 'cuda:h100', '--emit', 'text').stdout
         self.assertRegex(text, r'(?m)^  \d+ launch ')
+
+    # A cache knows them by what is in them.
+    def test_profiles_that_change(self):
+        for target in (('--target', 'cuda:%s'), ('--target', 'cpu', '--placement', 'head/softmax=cuda:%s')):
+            for architecture in ('sm_100a', 'sm_90', 'sm_100a'):
+                path = self.write_profile(architecture)
+                done = self.encore('compile', self.model, '--cache', self.cache, '--bind', 'N=2', '-o', self.output,
+                                   *(word.replace('%s', path) for word in target))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                code = json.loads(self.encore('replay', 'info', self.output, '--json').stdout)['plan']['device_code']
+                self.assertIn(architecture, [row['architecture'] for row in code])
+                self.assertEqual(len({row['architecture'] for row in code}), 2)
 
     def test_targets_that_are_none(self):
         wrong = self.write('wrong.json', '{"name": "x"}')
