@@ -57,6 +57,7 @@ void SetModel(CpuInfo* info) {
   std::memcpy(vendor + 4, &d, 4);
   std::memcpy(vendor + 8, &c, 4);
   info->vendor = vendor;
+  std::erase(info->vendor, ' ');  // some pad it: "  Shanghai  "
   if (__get_cpuid(1, &a, &b, &c, &d) == 0) return;
   const unsigned family = a >> 8 & 15;
   info->family = static_cast<int>(family == 15 ? 15 + (a >> 20 & 255) : family);

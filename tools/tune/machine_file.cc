@@ -103,12 +103,24 @@ StatusOr<std::optional<cpu::MachineProfile>> ReadMachineFile(
 
 Status WriteMachineFile(const std::string& path,
                         const cpu::MachineProfile& profile) {
+  const std::string text = cpu::ToText(profile);
+  // What is written is read by each later compile.
+  const auto read = cpu::FindMachine(text);
+  if (!read.ok()) {
+    return InvalidArgumentError(
+        StrCat(path, ": not written: ", Message(read.status())));
+  }
+  if (cpu::ToText(**read) != text) {
+    return InvalidArgumentError(StrCat(
+        path,
+        ": not written: it would be read as another machine: ", Quote(text)));
+  }
   const std::filesystem::path folder =
       std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) return WriteError(folder.string(), error.value());
-  return WriteWholeFile(path, cpu::ToText(profile));
+  return WriteWholeFile(path, text);
 }
 
 StatusOr<std::string> MachineOption(const backends::CompileOptions& options) {

@@ -1,9 +1,15 @@
 #include "encore/tools/tune/machine_file.h"
 
+#include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/profile/machine_profile.h"
@@ -18,19 +24,43 @@ namespace {
 
 namespace cpu = backends::cpu;
 
+// A variable of the environment that is as it was when this goes.
+class Variable {
+ public:
+  explicit Variable(const char* name) : name_(name) {
+    if (const char* const value = std::getenv(name)) before_ = value;
+  }
+  ~Variable() { Set(before_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+  void Set(const std::optional<std::string>& value) const {
+    if (value) {
+      setenv(name_, value->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
 // A folder for kept profiles, empty at first.
 class MachineFileTest : public testing::Test {
  protected:
   MachineFileTest() : folder_(StrCat(testing::TempDir(), "/machine")) {
     std::filesystem::remove_all(folder_);
-    setenv("ENCORE_MACHINE", folder_.c_str(), 1);
+    machine_.Set(folder_);
     path_ = MachineFile(cpu::HostCpu().isa);
     here_ = cpu::AsIf(cpu::NearestClass(cpu::HostCpu(), cpu::HostCpu().isa),
                       cpu::HostCpu());
     here_.name = "here";
   }
-  ~MachineFileTest() override { unsetenv("ENCORE_MACHINE"); }
 
+  const Variable machine_{"ENCORE_MACHINE"}, config_{"XDG_CONFIG_HOME"},
+      home_{"HOME"};
   std::string folder_, path_;
   cpu::MachineProfile here_;
 };
@@ -44,15 +74,23 @@ backends::CompileOptions With(const std::string& machine) {
 TEST_F(MachineFileTest, LiesWhereTheEnvironmentSays) {
   EXPECT_EQ(MachineFile(cpu::Isa::kAvx2), folder_ + "/avx2.txt");
   EXPECT_EQ(MachineFile(cpu::Isa::kAvx512), folder_ + "/avx512.txt");
-  setenv("ENCORE_MACHINE", "off", 1);
+  machine_.Set("off");
   EXPECT_EQ(MachineFile(cpu::Isa::kAvx2), "");
-  unsetenv("ENCORE_MACHINE");
-  setenv("XDG_CONFIG_HOME", "/somewhere", 1);
+  machine_.Set(std::nullopt);
+  config_.Set("/somewhere");
   EXPECT_EQ(MachineFile(cpu::Isa::kAvx2), "/somewhere/encore/machine/avx2.txt");
-  unsetenv("XDG_CONFIG_HOME");
-  setenv("HOME", "/home/me", 1);
+  config_.Set(std::nullopt);
+  home_.Set("/home/me");
   EXPECT_EQ(MachineFile(cpu::Isa::kAvx2),
             "/home/me/.config/encore/machine/avx2.txt");
+  home_.Set(std::nullopt);
+  EXPECT_EQ(MachineFile(cpu::Isa::kAvx2), "");
+}
+
+// What somebody measured on the machine that tests run on changes none of them.
+TEST(MachineFile, TestsHaveNone) {
+  EXPECT_EQ(MachineFile(cpu::Isa::kAvx2), "");
+  EXPECT_EQ(MachineFile(cpu::Isa::kAvx512), "");
 }
 
 TEST_F(MachineFileTest, WhatIsKeptIsUsedForThisMachineAlone) {
@@ -103,6 +141,59 @@ TEST_F(MachineFileTest, AFileThatHoldsNoProfileIsAnErrorThatNamesIt) {
   EXPECT_EQ(*ReadMachineFile(path_), std::nullopt);
   std::filesystem::create_directory(path_);
   EXPECT_FALSE(MachineOption({}).ok());
+}
+
+// Else each later compile would end with an error.
+TEST_F(MachineFileTest, WhatCannotBeReadBackIsNotWritten) {
+  ASSERT_TRUE(WriteMachineFile(path_, here_).ok());
+  std::vector<cpu::MachineProfile> bad(4, here_);
+  bad[0].vendor = "  Shanghai  ";
+  bad[1].cache_bytes[0] = 0;
+  bad[2].costs = "nobodys";
+  bad[3].f32_flops = std::nan("");
+  for (const cpu::MachineProfile& profile : bad) {
+    const Status status = WriteMachineFile(path_, profile);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(Message(status).find(path_), std::string::npos) << status;
+    EXPECT_EQ(*MachineOption({}), cpu::ToText(here_));
+  }
+}
+
+// Two that measure at once, and one that was killed while it wrote.
+TEST_F(MachineFileTest, WhoReadsMeanwhileSeesAWholeProfile) {
+  cpu::MachineProfile other = here_;
+  other.name = "other";
+  ASSERT_TRUE(WriteMachineFile(path_, here_).ok());
+  const std::string good = cpu::ToText(here_);
+  const std::string dead =
+      StrCat(folder_, "/.", std::filesystem::path(path_).filename().string(),
+             ".0123456789abcdef", StagedFile::kSuffix);
+  std::ofstream(dead) << good.substr(0, good.size() / 2);
+  std::atomic<bool> failed = false;
+  const auto write = [&](const cpu::MachineProfile& profile) {
+    for (int i = 0; i < 50; ++i) {
+      if (!WriteMachineFile(path_, profile).ok()) failed = true;
+    }
+  };
+  std::thread first(write, std::cref(here_)), second(write, std::cref(other));
+  for (int i = 0; i < 500; ++i) {
+    const auto kept = ReadMachineFile(path_);
+    EXPECT_TRUE(kept.ok()) << kept.status();
+    if (!kept.ok()) continue;
+    EXPECT_TRUE(kept->has_value());
+    EXPECT_TRUE((*kept)->name == "here" || (*kept)->name == "other");
+  }
+  first.join();
+  second.join();
+  EXPECT_FALSE(failed);
+}
+
+TEST_F(MachineFileTest, AFolderThatIsClosedToWritingIsAnError) {
+  // Closed to root, too.
+  const std::string path = "/proc/avx2.txt";
+  const Status status = WriteMachineFile(path, here_);
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(Message(status).find("/proc"), std::string::npos) << status;
 }
 
 TEST_F(MachineFileTest, AFolderThatCannotBeMadeIsAnError) {
