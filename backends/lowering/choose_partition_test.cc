@@ -306,16 +306,16 @@ graph attention(%q: f32[2,6,8], %k: f32[2,5,8], %v: f32[2,5,4]) -> f32[2,6,4] {
 
 // The same over keys of which one is new, in a cache that is a result too.
 constexpr char kCachedAttention[] = R"(
-graph attention(%q: f32[2,6,8], %c: f32[2,5,8], %n: f32[2,1,8], %v: f32[2,5,4]) -> (f32[2,6,4], f32[2,5,8]) {
+graph attention(%q: f32[2,5,8], %c: f32[2,5,8], %n: f32[2,1,8], %v: f32[2,5,8]) -> (f32[2,5,8], f32[2,5,8]) {
   %i = constant() {value = i64[3] [0, 4, 0]}
   %k = dynamic_update_slice(%c, %n, %i)
   %s = dot_general(%q, %k) {contract = [2]x[2], batch = [0]x[0]}
   %m = reduce(%s) {axes = [2], combiner = max}
-  %mb = broadcast(%m) {shape = [2,6,5], axes = [0,1]}
+  %mb = broadcast(%m) {shape = [2,5,5], axes = [0,1]}
   %d = sub(%s, %mb)
   %e = exp(%d)
   %l = reduce(%e) {axes = [2]}
-  %lb = broadcast(%l) {shape = [2,6,5], axes = [0,1]}
+  %lb = broadcast(%l) {shape = [2,5,5], axes = [0,1]}
   %p = div(%e, %lb)
   %y = dot_general(%p, %v) {contract = [2]x[1], batch = [0]x[0]}
   return %y, %k
