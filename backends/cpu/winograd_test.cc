@@ -271,10 +271,11 @@ TEST(Winograd, IsNoCandidateWhereItLosesMore) {
         CandidatesFor(text, Rewrites::kReassociate),
         [&](const Candidate& c) { return c.kernel == kernel; });
   };
-  EXPECT_TRUE(has(16, kKernels[0]));
+  EXPECT_FALSE(has(2, kKernels[0]));
+  EXPECT_TRUE(has(3, kKernels[0]));
   EXPECT_FALSE(has(16, kKernels[1]));
-  EXPECT_FALSE(has(24, kKernels[1]));
-  EXPECT_TRUE(has(32, kKernels[1]));
+  EXPECT_FALSE(has(27, kKernels[1]));
+  EXPECT_TRUE(has(28, kKernels[1]));
   EXPECT_TRUE(has(2048, kKernels[1]));
 }
 

@@ -304,6 +304,23 @@ graph attention(%q: f32[2,6,8], %k: f32[2,5,8], %v: f32[2,5,4]) -> f32[2,6,4] {
   return %y
 })";
 
+// The same over keys of which one is new, in a cache that is a result too.
+constexpr char kCachedAttention[] = R"(
+graph attention(%q: f32[2,5,8], %c: f32[2,5,8], %n: f32[2,1,8], %v: f32[2,5,8]) -> (f32[2,5,8], f32[2,5,8]) {
+  %i = constant() {value = i64[3] [0, 4, 0]}
+  %k = dynamic_update_slice(%c, %n, %i)
+  %s = dot_general(%q, %k) {contract = [2]x[2], batch = [0]x[0]}
+  %m = reduce(%s) {axes = [2], combiner = max}
+  %mb = broadcast(%m) {shape = [2,5,5], axes = [0,1]}
+  %d = sub(%s, %mb)
+  %e = exp(%d)
+  %l = reduce(%e) {axes = [2]}
+  %lb = broadcast(%l) {shape = [2,5,5], axes = [0,1]}
+  %p = div(%e, %lb)
+  %y = dot_general(%p, %v) {contract = [2]x[1], batch = [0]x[0]}
+  return %y, %k
+})";
+
 // The groups of kAttention where a kernel takes a second for each input that it
 // reads, and one of both products `chain`; nothing: there is none.
 size_t CountChained(std::optional<double> chain) {
@@ -329,6 +346,21 @@ TEST(ChoosePartitionTest, ContractionsAreChainedWhereABackendHasAKernel) {
   const size_t apart = CountChained(std::nullopt);
   EXPECT_GE(apart, 3);
   EXPECT_EQ(CountChained(100.0), apart);
+}
+
+// A kernel of attention that stores the cache as well could not update it in
+// place.
+TEST(ChoosePartitionTest, WhatIsMovedAndStoredStaysBesideAChain) {
+  const StatusOr<Graph> graph = ParseGraph(kCachedAttention);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  FusionContext context = ContextOf(*graph);
+  context.seconds = [](const BuiltRegion&, KernelSite) {
+    return std::optional<double>(1);
+  };
+  const auto groups = ChoosePartition(*graph, context);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_EQ(groups->size(), 2);
+  for (const Group& group : *groups) EXPECT_EQ(group.outputs.size(), 1);
 }
 
 // Layers that read one number, where fewer kernels cost less: a layer in the

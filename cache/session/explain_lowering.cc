@@ -12,9 +12,9 @@
 
 namespace encore::cache {
 
-StatusOr<backends::LoweringReport> ExplainLowering(const Session& session,
-                                                   const Graph& graph,
-                                                   const LoadOptions& options) {
+StatusOr<backends::LoweringReport> ExplainLowering(
+    const Session& session, const Graph& graph, const LoadOptions& options,
+    std::string (*shown)(std::string_view name)) {
   const auto& report_lowering = session.options().compiler.report_lowering;
   if (!report_lowering) {
     return FailedPreconditionError("the compiler does not say what it chooses");
@@ -28,11 +28,11 @@ StatusOr<backends::LoweringReport> ExplainLowering(const Session& session,
   backends::LoweringReport report;
   report.explain = true;
   const std::vector<std::string>& origins = request.names.origins;
-  report.name = [&origins](std::string_view origin) {
+  report.name = [&origins, shown](std::string_view origin) {
     const std::optional<uint32_t> number = StencilNumber(origin);
     const bool named =
         number && *number < origins.size() && !origins[*number].empty();
-    return named ? origins[*number] : std::string(origin);
+    return shown(named ? origins[*number] : origin);
   };
   ENCORE_RETURN_IF_ERROR(report_lowering(canonical, request.options, &report));
   report.name = nullptr;

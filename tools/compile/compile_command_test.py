@@ -102,6 +102,12 @@ class CompileTest(CommandTest):
         self.assertRegex(text, r'(?m)^kernel 0 on ref, .*head/softmax')
         self.compile('--bind', 'N=2', '--explain-fusion', '--stop-after', 'decompose', code=2)
 
+    def test_names_add_no_lines_to_explanations(self):
+        model = self.write('hostile.txt', MODEL.replace('head/softmax', 'head\\n\\x1bkernel 99 on ref, 0 us: nothing'))
+        text = self.compile('--bind', 'N=2', '--explain-fusion', model=model).stderr
+        self.assertIn(r'head\x0a\x1bkernel 99', text)
+        self.assertNotRegex(text, r'(?m)^\W*kernel 99')
+
     def test_recordings_replay(self):
         self.compile('--bind', 'N=2', '--emit', 'recording')
         done = self.encore('replay', 'run', self.output, '--cache', self.cache)

@@ -184,7 +184,8 @@ Status CompileAndWrite(const CompileRequest& request,
   if (request.explain_fusion) {
     cache::LoadOptions options = load;
     options.passes = nullptr;
-    const auto lowering = ExplainLowering(session, graph, options);
+    const auto lowering =
+        ExplainLowering(session, graph, options, PrintableName);
     if (!lowering.ok()) return WithOpenShape(lowering.status(), graph);
     PrintError(FusionText(*lowering));
   }

@@ -276,8 +276,9 @@ Status LoadedModel::Explain(RunReport* report) const {
 Status LoadedModel::ExplainFusion() const {
   cache::LoadOptions options = load_options_;
   options.passes = nullptr;
-  ENCORE_ASSIGN_OR_RETURN(const backends::LoweringReport lowering,
-                          ExplainLowering(session_, *graph_, options));
+  ENCORE_ASSIGN_OR_RETURN(
+      const backends::LoweringReport lowering,
+      ExplainLowering(session_, *graph_, options, PrintableName));
   PrintError(FusionText(lowering));
   return OkStatus();
 }

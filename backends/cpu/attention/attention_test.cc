@@ -225,6 +225,31 @@ graph g(%q: f32[2,9,3,16], %k: f32[2,20,3,16], %v: f32[2,20,3,16], %seen: bool[9
 })");
 }
 
+// An epilogue that reads the row's maximum or sum as well, which the one pass
+// does not keep.
+TEST(AttentionTest, ResultsMayNeedMaximaAndSums) {
+  for (const char* also : {"%m", "%l"}) {
+    const std::string text = StrCat(R"(
+graph g(%q: f32[2,9,16], %k: f32[2,20,16], %v: f32[2,20,24]) -> f32[2,9,24] {
+  %s = dot_general(%q, %k) {contract = [2]x[2], batch = [0]x[0]}
+  %m = reduce(%s) {axes = [2], combiner = max}
+  %mb = broadcast(%m) {shape = [2,9,20], axes = [0,1]}
+  %d = sub(%s, %mb)
+  %e = exp(%d)
+  %l = reduce(%e) {axes = [2]}
+  %lb = broadcast(%l) {shape = [2,9,20], axes = [0,1]}
+  %p = div(%e, %lb)
+  %o = dot_general(%p, %v) {contract = [2]x[1], batch = [0]x[0]}
+  %a = broadcast()",
+                                    also, R"() {shape = [2,9,24], axes = [0,1]}
+  %y = add(%o, %a)
+  return %y
+})");
+    EXPECT_FALSE(IsCandidate(text)) << text;
+    CheckKernels(text);
+  }
+}
+
 TEST(AttentionTest, IsForWhatMayBeReassociated) {
   const std::string text = Attention{1, 2, 2, 64, 64, 32, 32}.ToText();
   EXPECT_FALSE(IsCandidate(text, Rewrites::kNone));

@@ -145,7 +145,8 @@ bool AttentionRegion::FindWeights(ExprId weight) {
          IsInF32(region().expr(score_).dtype);
 }
 
-// The one stage that is left, which alone the score reads.
+// The one stage that is left, which alone the score reads; the epilogue reads
+// the results alone.
 bool AttentionRegion::FindProducts() {
   while (products_ == maxima_ || products_ == sums_ || products_ == weights_) {
     ++products_;
@@ -155,19 +156,31 @@ bool AttentionRegion::FindProducts() {
   if (!IsOp(region(), product, Op::kMul)) return false;
   query_ = region().expr(product).operands[0];
   key_ = region().expr(product).operands[1];
-  const auto reads = [&](ExprId root) {
-    std::vector<uint32_t> stages;
-    const std::vector<bool> needed = Reachable(region(), {root});
-    for (uint32_t e = 0; e < needed.size(); ++e) {
-      if (!needed[e]) continue;
-      if (const auto stage = StageOf(ExprId(e))) stages.push_back(*stage);
+  for (const ExprId factor : {query_, key_, value_}) {
+    if (!ReadsOnly({factor}, std::nullopt)) return false;
+  }
+  std::vector<ExprId> stored;
+  for (size_t s = results_ + 1; s < region().stages.size(); ++s) {
+    for (const Store& store : region().stages[s].stores) {
+      stored.push_back(store.value);
+      for (const Index& index : store.indices) {
+        if (index.indirect.valid()) stored.push_back(index.indirect);
+      }
     }
-    return stages;
-  };
-  const auto is_products = [&](uint32_t stage) { return stage == products_; };
-  return reads(query_).empty() && reads(key_).empty() &&
-         reads(value_).empty() &&
-         std::ranges::all_of(reads(score_), is_products);
+  }
+  return ReadsOnly({score_}, products_) && ReadsOnly(stored, results_);
+}
+
+// Whether the expressions need results of that stage at most.
+bool AttentionRegion::ReadsOnly(const std::vector<ExprId>& roots,
+                                std::optional<size_t> stage) const {
+  const std::vector<bool> needed = Reachable(region(), roots);
+  for (uint32_t e = 0; e < needed.size(); ++e) {
+    if (!needed[e]) continue;
+    const std::optional<uint32_t> read = StageOf(ExprId(e));
+    if (read && *read != stage) return false;
+  }
+  return true;
 }
 
 bool AttentionRegion::FindVariables() {

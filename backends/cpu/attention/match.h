@@ -25,8 +25,9 @@ namespace encore::backends::cpu {
 class AttentionRegion {
  public:
   // Nothing where the region is anything else, or has extents that are 0, key
-  // or value dims of 1 element, checks of indices, or what is not computed in
-  // f32. `region` must outlive this.
+  // or value dims of 1 element, checks of indices, an epilogue that needs more
+  // than the results, or what is not computed in f32. `region` must outlive
+  // this.
   static std::optional<AttentionRegion> Find(const Region& region);
 
   const Region& region() const { return *flat_.region; }
@@ -62,6 +63,8 @@ class AttentionRegion {
   bool FindStages();
   bool FindWeights(ExprId weight);
   bool FindProducts();
+  bool ReadsOnly(const std::vector<ExprId>& roots,
+                 std::optional<size_t> stage) const;
   bool FindVariables();
   bool IsPlain() const;
   // The stage whose result the expression is, where it is that.

@@ -1,0 +1,68 @@
+#include "encore/backends/lowering/fusion_rules.h"
+
+#include <optional>
+#include <string>
+
+#include "encore/backends/lowering/group.h"
+#include "encore/backends/lowering/group_graph.h"
+#include "encore/backends/region/build.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/testing/parsed_graph.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends {
+namespace {
+
+// Of all nodes that may be in a kernel, between a product of [4,4] and another
+// one.
+bool Repeats(const std::string& between) {
+  const Graph graph = ParsedGraph(
+      "graph g(%x: f32[4,4], %v: f32[4,4], %w: f32[4,4]) -> f32[4,4] {\n"
+      "  %a = dot_general(%x, %v) {contract = [1]x[0]}\n" +
+      between +
+      "  %y = dot_general(%b, %w) {contract = [1]x[0]}\n"
+      "  return %y\n}");
+  FusionContext context;
+  NodeList nodes;
+  for (const NodeId node : Nodes(graph)) {
+    const bool has_region = HasRegion(graph, node);
+    context.sites.push_back(has_region ? std::optional(KernelSite{})
+                                       : std::nullopt);
+    if (has_region) nodes.push_back(node);
+  }
+  return RepeatsContraction(GroupGraph(graph, context), nodes);
+}
+
+TEST(FusionRulesTest, AContractionBehindAnotherRepeatsIt) {
+  EXPECT_TRUE(Repeats("  %b = tanh(%a)\n"));
+  EXPECT_TRUE(Repeats("  %c = exp(%a)\n  %b = add(%c, %x)\n"));
+  EXPECT_TRUE(Repeats("  %b = transpose(%a) {permutation = [1,0]}\n"));
+  // Through views, and where only another input was combined.
+  EXPECT_TRUE(
+      Repeats("  %c = reshape(%a) {shape = [16]}\n"
+              "  %b = reshape(%c) {shape = [4,4]}\n"));
+  EXPECT_TRUE(
+      Repeats("  %m = reduce(%x) {axes = [1]}\n"
+              "  %c = broadcast(%m) {shape = [4,4], axes = [0]}\n"
+              "  %b = add(%a, %c)\n"));
+}
+
+TEST(FusionRulesTest, CombinedRowsBetweenContractionsAreKept) {
+  EXPECT_FALSE(
+      Repeats("  %m = reduce(%a) {axes = [1], combiner = max}\n"
+              "  %c = broadcast(%m) {shape = [4,4], axes = [0]}\n"
+              "  %b = sub(%a, %c)\n"));
+  // The second is behind the combined rows, a third one behind the second.
+  EXPECT_TRUE(
+      Repeats("  %m = reduce(%a) {axes = [1]}\n"
+              "  %c = broadcast(%m) {shape = [4,4], axes = [0]}\n"
+              "  %d = dot_general(%c, %v) {contract = [1]x[0]}\n"
+              "  %b = neg(%d)\n"));
+}
+
+TEST(FusionRulesTest, ContractionsBesideOneAnotherRepeatNothing) {
+  EXPECT_FALSE(Repeats("  %b = neg(%x)\n"));
+}
+
+}  // namespace
+}  // namespace encore::backends
