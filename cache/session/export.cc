@@ -1,10 +1,11 @@
 #include "encore/cache/session/export.h"
 
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "encore/cache/key/ingredients.h"
-#include "encore/cache/package/loaded.h"
 #include "encore/cache/session/plan_maker.h"
 #include "encore/cache/session/session_request.h"
 #include "encore/ir/support/status_macros.h"
@@ -12,13 +13,10 @@
 
 namespace encore::cache {
 
-StatusOr<Package> Export(Session& session, const Graph& graph,
-                         std::span<const Package::Call> calls,
-                         const LoadOptions& options) {
-  ENCORE_ASSIGN_OR_RETURN(
-      const SessionRequest request,
-      MakeSessionRequest(graph, session.options(), options));
-  ENCORE_RETURN_IF_ERROR(request.parameters_status);
+namespace {
+
+// All but the compiled graph, the derived slots and the calls.
+Package Described(const SessionRequest& request, const LoadOptions& options) {
   Package package;
   package.ingredients = EncodeIngredients(request.ingredients);
   package.constants = request.ingredients.constants;
@@ -26,32 +24,62 @@ StatusOr<Package> Export(Session& session, const Graph& graph,
                    request.parameter_names, request.names.origins};
   package.parameters = request.parameters;
   package.files = options.files;
-  const auto load = session.Load(graph, options);
-  if (MayBeForElsewhere(load.status()) && calls.empty()) {
-    ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
-                            session.graphs().PlanOf(request));
-    package.graph = std::move(plan.graph);
-    return package;
-  }
-  if (!load.ok()) return load.status();
-  const std::shared_ptr<const Loaded>& loaded = *load;
-  const auto& executable = loaded->compiled().executable;
-  package.graph = std::shared_ptr<const runtime::CompiledGraph>(
+  return package;
+}
+
+Status AddLoaded(const Loaded& loaded, std::span<const Package::Call> calls,
+                 Package* package) {
+  const auto& executable = loaded.compiled().executable;
+  package->graph = std::shared_ptr<const runtime::CompiledGraph>(
       executable, &executable->graph());
   for (size_t i = 0; i < executable->derived().size(); ++i) {
     ENCORE_ASSIGN_OR_RETURN(runtime::Blob blob,
-                            loaded->weights()->DerivedBytes(i));
+                            loaded.weights()->DerivedBytes(i));
     // A view of the weights, which the session may drop before the package.
-    if (blob.owner == nullptr) blob.owner = loaded->weights();
-    package.derived.push_back(std::move(blob));
+    if (blob.owner == nullptr) blob.owner = loaded.weights();
+    package->derived.push_back(std::move(blob));
   }
-  ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded->NewReplayer());
+  if (calls.empty()) return OkStatus();
+  ENCORE_ASSIGN_OR_RETURN(const auto replayer, loaded.NewReplayer());
   for (const Package::Call& call : calls) {
-    package.calls.push_back(call);
+    package->calls.push_back(call);
     if (!call.outputs.empty()) continue;
-    ENCORE_ASSIGN_OR_RETURN(package.calls.back().outputs,
-                            loaded->Run(*replayer, call.inputs));
+    ENCORE_ASSIGN_OR_RETURN(package->calls.back().outputs,
+                            loaded.Run(*replayer, call.inputs));
   }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<Package> Export(Session& session, const Graph& graph,
+                         std::span<const Package::Call> calls,
+                         const LoadOptions& options) {
+  const auto load = session.Load(graph, options);
+  if (load.ok()) return Export(session, graph, **load, calls, options);
+  if (!MayBeForElsewhere(load.status()) || !calls.empty()) {
+    return load.status();
+  }
+  ENCORE_ASSIGN_OR_RETURN(
+      const SessionRequest request,
+      MakeSessionRequest(graph, session.options(), options));
+  ENCORE_RETURN_IF_ERROR(request.parameters_status);
+  Package package = Described(request, options);
+  ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan, session.graphs().PlanOf(request));
+  package.graph = std::move(plan.graph);
+  return package;
+}
+
+StatusOr<Package> Export(Session& session, const Graph& graph,
+                         const Loaded& loaded,
+                         std::span<const Package::Call> calls,
+                         const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(
+      const SessionRequest request,
+      MakeSessionRequest(graph, session.options(), options));
+  ENCORE_RETURN_IF_ERROR(request.parameters_status);
+  Package package = Described(request, options);
+  ENCORE_RETURN_IF_ERROR(AddLoaded(loaded, calls, &package));
   return package;
 }
 
@@ -60,6 +88,14 @@ Status Record(Session& session, const std::string& path, const Graph& graph,
               const LoadOptions& options) {
   ENCORE_ASSIGN_OR_RETURN(const Package package,
                           Export(session, graph, calls, options));
+  return WritePackage(package, path);
+}
+
+Status Record(Session& session, const std::string& path, const Graph& graph,
+              const Loaded& loaded, std::span<const Package::Call> calls,
+              const LoadOptions& options) {
+  ENCORE_ASSIGN_OR_RETURN(const Package package,
+                          Export(session, graph, loaded, calls, options));
   return WritePackage(package, path);
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "encore/cache/package/loaded.h"
 #include "encore/cache/package/package.h"
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/session_options.h"
@@ -20,9 +21,19 @@ StatusOr<Package> Export(Session& session, const Graph& graph,
                          std::span<const Package::Call> calls,
                          const LoadOptions& options = {});
 
-// Exports to a file.
+// The same of what session.Load gave for this graph with these options: nothing
+// is compiled and no weights are prepared again.
+StatusOr<Package> Export(Session& session, const Graph& graph,
+                         const Loaded& loaded,
+                         std::span<const Package::Call> calls,
+                         const LoadOptions& options = {});
+
+// Each exports to a file, which is as it was in case of an error.
 Status Record(Session& session, const std::string& path, const Graph& graph,
               std::span<const Package::Call> calls,
+              const LoadOptions& options = {});
+Status Record(Session& session, const std::string& path, const Graph& graph,
+              const Loaded& loaded, std::span<const Package::Call> calls,
               const LoadOptions& options = {});
 
 }  // namespace encore::cache

@@ -189,6 +189,24 @@ TEST_F(SessionTest, RecordsCalls) {
             Literal::FromValues<float>({4}, {-2, -1, 0, 1}));
 }
 
+TEST_F(SessionTest, WhatWasLoadedIsExportedAsItIs) {
+  SessionOptions options;  // without a cache, which would give them again
+  options.compiler = compiler_.compiler();
+  Session session(std::move(options), &threads_);
+  const auto loaded = session.Load(Model(3));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const auto again = Export(session, Model(3), {});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(session.statistics().weights_prepared, 2);
+  const auto package = Export(session, Model(3), **loaded, {});
+  ASSERT_TRUE(package.ok()) << package.status();
+  EXPECT_EQ(session.statistics().weights_prepared, 2);
+  EXPECT_EQ(package->key(), again->key());
+  ASSERT_EQ(package->derived.size(), 1u);
+  EXPECT_EQ(package->derived[0].bytes.data(),
+            (*loaded)->weights()->DerivedBytes(0)->bytes.data());
+}
+
 TEST_F(SessionTest, RecordsSeveralCallsAndKeepsGivenOutputs) {
   const std::string path = folder_ + "-calls.encore";
   const auto x = [](float value) {

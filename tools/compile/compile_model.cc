@@ -81,18 +81,16 @@ Status WriteGraph(const CompileRequest& request, const Graph& graph) {
   return WriteOutput(request.output, bytes);
 }
 
-Status WritePlan(const CompileRequest& request, const Graph& graph,
-                 const cache::LoadOptions& load, cache::Session& session) {
-  if (request.stop_after == kAfterLower) {
-    return SavePlan(session, request.output, graph, load);
-  }
+Status WriteLoaded(const CompileRequest& request, const Graph& graph,
+                   const cache::Loaded& loaded, const cache::LoadOptions& load,
+                   cache::Session& session) {
   std::vector<cache::Package::Call> calls;
   if (request.emit == Emit::kRecording) {
     ENCORE_ASSIGN_OR_RETURN(std::vector<Literal> inputs,
                             MakeInputs(graph, request.given, request.seed));
     calls.push_back({std::move(inputs), {}});
   }
-  return Record(session, request.output, graph, calls, load);
+  return Record(session, request.output, graph, loaded, calls, load);
 }
 
 // A compile that failed may have wanted a symbol's value: says how to give it.
@@ -164,7 +162,7 @@ Status WriteForElsewhere(const CompileRequest& request, const Graph& graph,
     return WritePlanText(request, *package.graph, package.names.origins);
   }
   if (request.stop_after == kAfterLower) {
-    return WritePlan(request, graph, load, session);
+    return SavePlan(session, request.output, graph, load);
   }
   return cache::WritePackage(package, request.output);
 }
@@ -202,7 +200,9 @@ Status CompileAndWrite(const CompileRequest& request,
   report->compile_ms = session.statistics().compile_ms;
   CountSteps(loaded.graph(), report);
   if (request.emit != Emit::kText) {
-    return WritePlan(request, graph, load, session);
+    return request.stop_after == kAfterLower
+               ? SavePlan(session, request.output, graph, load)
+               : WriteLoaded(request, graph, loaded, load, session);
   }
   return WritePlanText(request, loaded.graph(), loaded.names().origins);
 }

@@ -319,7 +319,7 @@ Status LoadedModel::Record() {
   for (const std::vector<Literal>& inputs : inputs_) {
     calls.push_back({inputs, {}});
   }
-  return cache::Record(session_, request_.record, *graph_, calls,
+  return cache::Record(session_, request_.record, *graph_, *loaded_, calls,
                        load_options_);
 }
 
