@@ -58,6 +58,11 @@ class LintTest(unittest.TestCase):
                                                                'auto b = static_cast<ptrdiff_t>(1);\nstd::string c;\n'}),
                          ['ir/a.cc:3: string is used without <string>; include it',
                           'ir/a.cc:4: ptrdiff_t is used without <cstddef>; include it'])
+        self.assertEqual(self.findings('standard', {'ir/b_test.cc': '#include "gtest/gtest.h"\nTEST(A, B) {}\n',
+                                                    'tools/c.h': '#include "CLI/CLI.hpp"\n',
+                                                    'tools/c.cc': '#include "encore/tools/c.h"\nCLI::App app;\n',
+                                                    'ir/d_test.cc': '\nTEST_F(A, B) {}\n'}),
+                         ['ir/d_test.cc:2: what gtest/gtest.h declares is used; include it'])
 
     def test_budgets(self):
         self.assertEqual(len(self.findings('budgets', {'ir/a.h': '//\n' * 251})), 1)

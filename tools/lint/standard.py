@@ -1,6 +1,6 @@
-"""Whether a file that uses a name of the standard library includes that name's header, itself or through headers of
-the tree. The usual build has precompiled headers, on which a missing include goes unseen until another configuration
-compiles the file without them.
+"""Whether a file that uses a name of the standard library, or of a library that is precompiled, includes that name's
+header, itself or through headers of the tree. Builds have precompiled headers (tools/precompiled), on which a missing
+include goes unseen until somebody compiles the file without them.
 
 Only names with one header count, and only headers that the tree includes: those of libraries may stop including them.
 """
@@ -62,6 +62,14 @@ NAMES = {
 }
 HEADER_OF = {name: header for header, names in NAMES.items() for name in names.split()}
 
+# What tells that a library's header is needed.
+LIBRARIES = {
+    'CLI/CLI.hpp': re.compile(r'\bCLI::\w'),
+    'gmock/gmock.h': re.compile(r'\bEXPECT_THAT\(|\bMOCK_METHOD\('),
+    'gtest/gtest.h': re.compile(r'^TEST(?:_F|_P)?\(', re.M),
+    'nlohmann/json.hpp': re.compile(r'\bnlohmann::\w'),
+}
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.M)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 # That of <cstddef> is written without std:: too, which not every header that brings the other names declares.
@@ -75,12 +83,12 @@ class Includes:
         self._root = root
         self._files = {}
 
-    def standard(self, path):
-        """The headers of the standard library that a file includes, itself or through headers of the tree."""
+    def others(self, path):
+        """The headers that are not the tree's which a file includes, itself or through headers of the tree."""
         found, seen, left = set(), {path}, [path]
         while left:
-            standard, own = self._of(left.pop())
-            found |= standard
+            others, own = self._of(left.pop())
+            found |= others
             left += own - seen
             seen |= own
         return found
@@ -91,7 +99,7 @@ class Includes:
                 names = INCLUDE.findall(file.read())
             own = {os.path.join(self._root, name.removeprefix('encore/'))
                    for _, name in names if name.startswith('encore/')}
-            self._files[path] = ({name for mark, name in names if mark == '<'},
+            self._files[path] = ({name for mark, name in names if mark == '<' or not name.startswith('encore/')},
                                  {path for path in own if os.path.isfile(path)})
         return self._files[path]
 
@@ -101,12 +109,16 @@ def check(root, paths):
     for path in paths:
         with open(path, encoding='utf-8') as file:
             text = COMMENT_OR_STRING.sub(lambda found: '\n' * found.group().count('\n'), file.read())
-        present = includes.standard(path)
+        present = includes.others(path)
         missing = {}
         for found in USE.finditer(text):
             name = found.group(1) or found.group(2)
             header = HEADER_OF.get(name)
             if header and header not in present:
                 missing.setdefault(header, (text[:found.start()].count('\n') + 1, name))
+        for header, use in LIBRARIES.items():
+            found = use.search(text)
+            if found and header not in present:
+                yield f'{path}:{text[:found.start()].count(chr(10)) + 1}: what {header} declares is used; include it'
         for header, (line, name) in sorted(missing.items(), key=lambda item: item[1]):
             yield f'{path}:{line}: {name} is used without <{header}>; include it'
