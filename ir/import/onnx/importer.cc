@@ -82,8 +82,7 @@ class Pass : public BodyImporter {
   Status BindHostObject(const ValueInfo& input, const TensorType& type);
   StatusOr<Shape> InputShape(const ValueInfo& input);
   StatusOr<Dim> InputDim(const ValueInfo& input, int i);
-  Status ImportNodes(const Graph& graph, std::set<std::string_view> known,
-                     Scope& scope);
+  Status ImportNodes(const Graph& graph, NameSet known, Scope& scope);
   Status ImportNode(const Node& original, Scope& scope);
   Status CheckInputTypes(const Node& node, const Scope& scope);
   // Against what the graph declares. A shape is only a hint: what the node
@@ -363,8 +362,7 @@ Status Pass::CheckOutputs(const Node& node, const Declared& declared,
   return OkStatus();
 }
 
-Status Pass::ImportNodes(const Graph& graph, std::set<std::string_view> known,
-                         Scope& scope) {
+Status Pass::ImportNodes(const Graph& graph, NameSet known, Scope& scope) {
   for (const ValueInfo& input : graph.inputs) known.insert(input.name);
   for (const Tensor& tensor : graph.initializers) known.insert(tensor.name);
   ENCORE_RETURN_IF_ERROR(CheckOrder(graph.nodes, known));
@@ -404,7 +402,9 @@ Status Pass::ImportBody(const Graph& graph, Scope& scope) {
   }
   ENCORE_RETURN_IF_ERROR(BindInitializers(graph, scope));
   const size_t before = warnings_->count();
-  Status imported = ImportNodes(graph, CapturesOf(graph), scope);
+  const auto captured = CapturesOf(graph);
+  Status imported =
+      ImportNodes(graph, NameSet(captured.begin(), captured.end()), scope);
   if (!imported.ok()) warnings_->Drop(before);
   return imported;
 }

@@ -355,14 +355,19 @@ bool FitsATable(const IndexExpr& number) {
   return constant && *constant >= -kMost && *constant <= kMost;
 }
 
+int64_t Min(int64_t a, int64_t b) { return std::min(a, b); }
+int64_t Max(int64_t a, int64_t b) { return std::max(a, b); }
+int64_t Mod(int64_t a, int64_t b) { return (a % b + b) % b; }
+
 // Which of `extent` elements, one at least, a mode repeats at a position within
-// or outside of them: the edge, the mirror image, or the other end.
-IndexExpr Repeated(std::string_view mode, const IndexExpr& at,
-                   const IndexExpr& extent) {
-  const IndexExpr last = extent - 1;
+// or outside of them: the edge, the mirror image, or the other end. Of numbers
+// (int64_t) or of what the run computes (IndexExpr).
+template <typename Index>
+Index Repeated(std::string_view mode, const Index& at, const Index& extent) {
+  const Index last = extent - 1;
   if (mode == "edge") return Max(Min(at, last), 0);
   if (mode == "wrap") return Mod(at, Max(extent, 1));
-  const IndexExpr folded = Mod(at, Max(last * 2, 1));
+  const Index folded = Mod(at, Max(last * 2, 1));
   return Min(folded, last * 2 - folded);
 }
 
@@ -398,9 +403,10 @@ StatusOr<Value> PadByRepeating(NodeContext& context, Value x,
     const IndexExpr extent = shapes->Extent(shape[d]);
     Value positions;
     if (tabled) {
+      const int64_t low = *lows[d].constant(), count = *extent.constant();
       std::vector<int64_t> table;
       for (int64_t i = 0; i < size.constant(); ++i) {
-        table.push_back(*Repeated(mode, i - lows[d], extent).constant());
+        table.push_back(Repeated(mode, i - low, count));
       }
       positions = g.Constant(Literal::Vector<int64_t>(table));
     } else {

@@ -79,7 +79,7 @@ Status CheckOpsets(const Model& model, Warnings& warnings) {
 // Names that `values` declare: none is empty, and none there twice.
 template <typename Values>
 Status CheckNames(const Values& values, std::string_view what) {
-  std::set<std::string_view> names;
+  NameSet names;
   for (const auto& value : values) {
     if (value.name.empty()) {
       return InvalidArgumentError(
@@ -122,7 +122,7 @@ class GraphChecker {
                                            "twice"));
       }
     }
-    const std::set<std::string_view> inputs = visible_;
+    const NameSet inputs = visible_;
     for (const Node& node : function_->nodes) {
       const Status checked = Check(node, &own);
       if (!checked.ok()) return Annotate(checked, NodeTitle(node));
@@ -257,7 +257,7 @@ class GraphChecker {
   // Those around a node, the innermost last.
   std::vector<const Graph*> graphs_;
   // Names that nodes may read here.
-  std::set<std::string_view> visible_;
+  NameSet visible_;
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include "encore/ir/import/onnx/format/node_order.h"
 
-#include <map>
+#include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::onnx {
@@ -9,7 +10,7 @@ namespace {
 
 // What `graph` reads from outside. Graphs nest at most kMaxGraphDepth deep.
 void CollectCaptures(const Graph& graph, std::set<std::string_view>* captured) {
-  std::set<std::string_view> own;
+  NameSet own;
   for (const ValueInfo& input : graph.inputs) own.insert(input.name);
   for (const Tensor& tensor : graph.initializers) own.insert(tensor.name);
   for (const Node& node : graph.nodes) {
@@ -38,14 +39,18 @@ std::string NodeTitle(const Node& node) {
 }
 
 std::vector<std::string_view> NamesRead(const Node& node) {
-  std::set<std::string_view> names;
+  std::vector<std::string_view> names;
   for (const std::string_view input : node.inputs) {
-    if (!input.empty()) names.insert(input);
+    if (!input.empty()) names.push_back(input);
   }
   for (const Attribute& attribute : node.attributes) {
-    if (attribute.g != nullptr) CollectCaptures(*attribute.g, &names);
+    if (attribute.g == nullptr) continue;
+    const std::set<std::string_view> captured = CapturesOf(*attribute.g);
+    names.insert(names.end(), captured.begin(), captured.end());
   }
-  return {names.begin(), names.end()};
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
 }
 
 std::set<std::string_view> CapturesOf(const Graph& graph) {
@@ -54,10 +59,9 @@ std::set<std::string_view> CapturesOf(const Graph& graph) {
   return captured;
 }
 
-Status CheckOrder(std::span<const Node> nodes,
-                  const std::set<std::string_view>& known) {
+Status CheckOrder(std::span<const Node> nodes, const NameSet& known) {
   const int count = static_cast<int>(nodes.size());
-  std::map<std::string_view, int> producer;
+  absl::flat_hash_map<std::string_view, int> producer;
   for (int i = 0; i < count; ++i) {
     for (const std::string_view output : nodes[i].outputs) {
       if (output.empty()) continue;
@@ -72,7 +76,7 @@ Status CheckOrder(std::span<const Node> nodes,
   int late = count;
   std::vector<int> missing(count);
   std::vector<std::vector<int>> users(count);
-  std::set<int> ready;
+  std::vector<int> ready;
   for (int i = 0; i < count; ++i) {
     for (const std::string_view name : NamesRead(nodes[i])) {
       if (known.contains(name)) continue;
@@ -86,13 +90,13 @@ Status CheckOrder(std::span<const Node> nodes,
       users[found->second].push_back(i);
       ++missing[i];
     }
-    if (missing[i] == 0) ready.insert(i);
+    if (missing[i] == 0) ready.push_back(i);
   }
   while (!ready.empty()) {
-    const int next = *ready.begin();
-    ready.erase(ready.begin());
+    const int next = ready.back();
+    ready.pop_back();
     for (const int user : users[next]) {
-      if (--missing[user] == 0) ready.insert(user);
+      if (--missing[user] == 0) ready.push_back(user);
     }
   }
   for (int i = 0; i < count; ++i) {

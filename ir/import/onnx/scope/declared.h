@@ -2,10 +2,10 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_SCOPE_DECLARED_H_
 #define ENCORE_IR_IMPORT_ONNX_SCOPE_DECLARED_H_
 
-#include <map>
 #include <optional>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/import/onnx/format/schema.h"
 #include "encore/ir/import/onnx/scope/element_shape.h"
@@ -46,7 +46,7 @@ class Declared {
     const Type* type;
     bool extents;
   };
-  std::map<std::string_view, Declaration> types_;
+  absl::flat_hash_map<std::string_view, Declaration> types_;
 };
 
 // The same for one declaration.

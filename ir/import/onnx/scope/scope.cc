@@ -39,7 +39,7 @@ Status Scope::Bind(std::string_view name, Bound bound) {
     bound.dims.reset();
   }
   if (bound.is_weight && read_weights_->contains(name)) bound.is_weight = false;
-  if (!names_.emplace(name, std::move(bound)).second) {
+  if (!names_.try_emplace(name, std::move(bound)).second) {
     return InvalidArgumentError(
         StrCat("the name ", Quote(name), " is given to more than one value"));
   }

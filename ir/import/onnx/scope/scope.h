@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/node_hash_map.h"
 #include "encore/ir/build/builder.h"
 #include "encore/ir/import/onnx/scope/element_shape.h"
 #include "encore/ir/import/onnx/scope/equal_dims.h"
@@ -171,7 +172,8 @@ class Scope {
   GraphBuilder* builder_;
   ReadWeights* read_weights_;
   bool is_body_;
-  std::map<std::string, Bound, std::less<>> names_;
+  // What Find gives stays where it is.
+  absl::node_hash_map<std::string, Bound> names_;
   std::set<std::string, std::less<>> mixed_;
   std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
   std::shared_ptr<std::map<ValueId, DefinedSize>> sizes_ =
