@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "encore/cache/store/entry.h"
+#include "encore/ir/support/folders.h"
+#include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/thread.h"
 
 namespace encore::cache {
@@ -16,14 +18,18 @@ namespace {
 constexpr std::string_view kPrefetchKind = "prefetch";
 
 // Other options and other targets give the same model another key, and so a
-// prefetch of its own. A path that is relative means another file elsewhere.
-Digest PrefetchName(const std::string& source,
-                    const backends::CompileOptions& options,
-                    const Target& target) {
+// prefetch of its own. A path that is relative means another file elsewhere:
+// the error is that nobody knows where this is.
+StatusOr<Digest> PrefetchName(const std::string& source,
+                              const backends::CompileOptions& options,
+                              const Target& target) {
+  std::filesystem::path path = source;
+  if (path.is_relative()) {
+    ENCORE_ASSIGN_OR_RETURN(const std::filesystem::path here, RealPath("."));
+    path = here / path;
+  }
   KeyIngredients ingredients = IngredientsOf(Stencil(), options, target);
-  std::error_code error;
-  ingredients.parts.emplace_back(
-      "source", std::filesystem::absolute(source, error).lexically_normal());
+  ingredients.parts.emplace_back("source", path.lexically_normal());
   return KeyOf(ingredients);
 }
 
@@ -46,8 +52,10 @@ void Prefetcher::Start(const std::string& source) {
   if (options_->disk == nullptr) return;
   const auto target = options_->compiler.target(options_->compile);
   if (!target.ok()) return;  // the load says so
+  const auto name = PrefetchName(source, options_->compile, *target);
+  if (!name.ok()) return;
   auto prefetch = std::make_shared<Prefetch>();
-  prefetch->name = PrefetchName(source, options_->compile, *target);
+  prefetch->name = *name;
   prefetch->key = ReadKeyEntry(*options_->disk, kPrefetchKind, prefetch->name);
   if (prefetch->key) {
     const auto recall =

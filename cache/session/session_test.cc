@@ -65,6 +65,31 @@ TEST_F(SessionTest, AnticipatesWhatTheFilesGaveLast) {
   EXPECT_EQ(session->statistics().disk_hits, 1);
 }
 
+// However the path is written; the same elsewhere is another file's.
+TEST_F(SessionTest, AnticipatesByTheWholePath) {
+  const fs::path here = fs::current_path();
+  const auto anticipate = [&](const std::string& source) {
+    const auto session = NewSession();
+    session->Anticipate(source);
+    LoadOptions options;
+    options.source = source;
+    EXPECT_TRUE(session->Load(Model(3), options).ok());
+    int prefetches = 0;
+    for (const DiskStore::Entry& entry : Disk()->List()) {
+      prefetches += entry.kind == "prefetch";
+    }
+    return prefetches;
+  };
+  for (const std::string& source :
+       {std::string("model.onnx"), std::string("./x/../model.onnx"),
+        (here / "model.onnx").string()}) {
+    EXPECT_EQ(anticipate(source), 1) << source;
+  }
+  fs::current_path(fs::path(folder_).parent_path());
+  EXPECT_EQ(anticipate("model.onnx"), 2);
+  fs::current_path(here);
+}
+
 TEST_F(SessionTest, AGuessChangesNothing) {
   EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
   // Nobody takes it; the session ends while it is under way.

@@ -18,6 +18,7 @@
 #include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/trust.h"
 #include "encore/ir/support/file_stamp.h"
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -43,13 +44,9 @@ Status MakeFolder(const std::string& path) {
 }
 
 // Makes the store's folders where they are not there.
-Status MakeFolders(const std::string& folder, const std::string& root) {
-  fs::path above;
-  for (const fs::path& part : fs::path(folder).parent_path()) {
-    above /= part;
-    // What is there already may be closed to us.
-    (void)sys::MkDir(above.c_str(), ACCESSPERMS);
-  }
+Status MakeFoldersOf(const std::string& folder, const std::string& root) {
+  // Where these cannot be made, the next cannot either.
+  (void)MakeFolders(fs::path(folder).parent_path());
   for (const std::string& path :
        {folder, root, root + "/locks", root + "/bad", root + "/staging"}) {
     ENCORE_RETURN_IF_ERROR(MakeFolder(path));
@@ -160,7 +157,7 @@ DiskStore::DiskStore(Options options, HeldFolder root)
 
 StatusOr<std::shared_ptr<DiskStore>> DiskStore::Open(Options options) {
   const std::string root = options.folder + "/v1";
-  ENCORE_RETURN_IF_ERROR(MakeFolders(options.folder, root));
+  ENCORE_RETURN_IF_ERROR(MakeFoldersOf(options.folder, root));
   ENCORE_ASSIGN_OR_RETURN(const HeldFolder folder,
                           OpenOwn(HeldFolder::Open(options.folder)));
   ENCORE_ASSIGN_OR_RETURN(HeldFolder held, OpenOwn(folder.OpenFolder("v1")));
@@ -250,7 +247,7 @@ bool DiskStore::Put(std::string_view kind, const Digest& key,
   Status status = WriteEntry(kind, path, writer, durability);
   if (status.code() == StatusCode::kNotFound) {
     // Somebody removed the store, or a part of it.
-    status = MakeFolders(options_.folder, root_);
+    status = MakeFoldersOf(options_.folder, root_);
     if (status.ok()) status = WriteEntry(kind, path, writer, durability);
   }
   if (!status.ok()) {

@@ -82,6 +82,17 @@ FolderContents WalkFolder(const std::string& path) {
   return contents;
 }
 
+Status MakeFolders(const std::string& path) {
+  std::filesystem::path above;
+  int error = 0;
+  for (const auto& part : std::filesystem::path(path)) {
+    above /= part;
+    // What is there already may be closed to us: the last of them counts.
+    error = sys::MkDir(above.c_str(), ACCESSPERMS) == 0 ? 0 : errno;
+  }
+  return error == 0 || error == EEXIST ? OkStatus() : ReadError(path, error);
+}
+
 std::string FollowLinks(const std::string& path) {
   constexpr int kMostLinks = 40;  // as the kernel has it
   std::filesystem::path resolved = path;

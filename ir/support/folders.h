@@ -32,6 +32,10 @@ struct FolderContents {
 };
 FolderContents WalkFolder(const std::string& path);
 
+// Makes a folder, and those that it lies in, where they are not there, for all
+// whom the umask lets in. What is there in its place already is not looked at.
+Status MakeFolders(const std::string& path);
+
 // The path with the links that its last part is resolved, also where they lead
 // to nothing yet: where a file of that path would be made.
 std::string FollowLinks(const std::string& path);

@@ -57,6 +57,19 @@ TEST_F(Folders, AWalkFindsWhatIsBelowAndFollowsNoLink) {
   EXPECT_TRUE(none.files.empty());
 }
 
+TEST_F(Folders, FoldersAreMadeWithThoseThatTheyLieIn) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(MakeFolders(Path("x/y/z")).ok());
+    EXPECT_TRUE(fs::is_directory(Path("x/y/z")));
+  }
+  EXPECT_TRUE(MakeFolders(Path("link/d/")).ok());
+  EXPECT_TRUE(fs::is_directory(Path("b/d")));
+  EXPECT_TRUE(MakeFolders("").ok());
+  const Status status = MakeFolders(Path("a/below"));
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_NE(Message(status).find(Path("a/below")), std::string::npos);
+}
+
 TEST_F(Folders, LinksAreFollowedToWhereAFileWouldBe) {
   fs::create_symlink("b/new", folder_ / "to_new");
   fs::create_symlink("to_new", folder_ / "twice");

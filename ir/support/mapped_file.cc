@@ -13,11 +13,16 @@
 namespace encore {
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(
     const std::string& path) {
+  return Open(path, path);
+}
+
+StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(
+    const std::string& path, const std::string& name) {
   // A pipe would have the caller wait for a writer.
   const Descriptor file(sys::OpenAt(AT_FDCWD, path.c_str(),
                                     O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
-  if (!file.is_open()) return ReadError(path, errno);
-  return OfDescriptor(file.number(), path);
+  if (!file.is_open()) return ReadError(name, errno);
+  return OfDescriptor(file.number(), name);
 }
 
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OfDescriptor(

@@ -28,6 +28,10 @@ class MappedFile {
   // message names the path.
   static StatusOr<std::shared_ptr<const MappedFile>> Open(
       const std::string& path);
+  // The same of the file at `path`, to which `name` led a moment ago: it is the
+  // file's path() from then on.
+  static StatusOr<std::shared_ptr<const MappedFile>> Open(
+      const std::string& path, const std::string& name);
   // The same of a file that is open for reading; `fd` stays the caller's.
   static StatusOr<std::shared_ptr<const MappedFile>> OfDescriptor(
       int fd, const std::string& path);

@@ -1,8 +1,8 @@
 // A process is killed (SIGKILL) before each of its calls of the system in turn,
-// cold and warm, also where every process has the same number. The next one is
-// right, and the one after it finds all that it kept; nothing is left behind.
-// Then eight at once in one store, killed at random: 30 rounds, or as many as
-// ENCORE_TORTURE_ROUNDS says.
+// cold and warm, also where every process has the same number, the one that
+// comes after it too. The next one is right, and the one after it finds all
+// that it kept; nothing is left behind. Then eight at once in one store, killed
+// at random: 30 rounds, or as many as ENCORE_TORTURE_ROUNDS says.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +10,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -20,6 +19,7 @@
 
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/faulty_system.h"
+#include "encore/tests/torture/environment.h"
 #include "encore/tests/torture/scenario.h"
 #include "gtest/gtest.h"
 
@@ -44,16 +44,24 @@ class KillingSystem final : public WatchedSystem {
   std::atomic<uint64_t> left_;
 };
 
-// Runs once, killed at call `number`. No part of this process is used, which
-// may have threads.
-[[noreturn]] void RunAndExit(const std::string& folder,
-                             const std::string& package, uint64_t number) {
+// Runs once, killed at call `number`; the exit code. No part of the process
+// that was forked is used, which may have threads.
+int RunUntilKilled(const std::string& folder, const std::string& package,
+                   uint64_t number) {
   Scenario scenario(folder, "ref");
   scenario.set_package(package);
   KillingSystem system(number);
   const ScopedSystemCalls scope(&system);
   const Scenario::Outcome outcome = scenario.Run();
-  _exit(outcome.is_wrong ? kWrong : outcome.ok() ? kRight : kFailed);
+  return outcome.is_wrong ? kWrong : outcome.ok() ? kRight : kFailed;
+}
+
+// Runs as the one that comes after a death; the exit code.
+int Heal(const std::string& folder) {
+  const std::string wrong = Scenario(folder, "ref").Heal();
+  if (wrong.empty()) return kRight;
+  std::cerr << "process " << getpid() << ": " << wrong << "\n";
+  return kWrong;
 }
 
 int Wait(pid_t child) {
@@ -62,104 +70,94 @@ int Wait(pid_t child) {
   return status;
 }
 
-class Deaths : public testing::Test {
- protected:
-  // `start` starts a process as RunAndExit has it and gives its wait status.
-  void KillAtEachCall(bool is_warm,
-                      const std::function<int(uint64_t number)>& start);
-  void ExpectHealed(const std::string& what);
-
-  const std::string folder_ = testing::TempDir() + "deaths";
-  const Scenario scenario_{folder_, "ref"};
-};
-
-void Deaths::ExpectHealed(const std::string& what) {
-  const Scenario::Outcome healed = scenario_.Run();
-  EXPECT_TRUE(healed.ok()) << what << ": " << healed.import << " "
-                           << healed.load << " " << healed.package;
-  const Scenario::Outcome recalled = scenario_.Run();
-  EXPECT_TRUE(recalled.ok()) << what;
-  EXPECT_EQ(recalled.statistics.misses, 0) << what;
-  EXPECT_TRUE(recalled.log.empty()) << what;
-  const auto left = scenario_.Leftovers();
-  EXPECT_TRUE(left.empty()) << what << ": left " << left[0];
+bool Exited(int status, int code) {
+  return WIFEXITED(status) && WEXITSTATUS(status) == code;
 }
 
-void Deaths::KillAtEachCall(bool is_warm,
-                            const std::function<int(uint64_t)>& start) {
-  uint64_t number = 0;
-  for (; !HasFailure(); ++number) {
-    scenario_.Reset();
-    if (is_warm) {
-      ASSERT_TRUE(scenario_.Run().ok());
-    }
-    const int status = start(number);
-    if (WIFEXITED(status)) {
-      EXPECT_EQ(WEXITSTATUS(status), kRight);
-      break;
-    }
-    EXPECT_EQ(WTERMSIG(status), SIGKILL);
-    ExpectHealed(StrCat("killed at call ", number));
-  }
-  std::cout << number << " deaths\n";
-}
+// Runs `body` in a process and gives its wait status.
+using Body = std::function<int()>;
+using Start = int (*)(const Body& body);
 
-int Start(const std::string& folder, uint64_t number) {
+int StartOne(const Body& body) {
   const pid_t child = fork();
-  if (child == 0) RunAndExit(folder, "m.encore", number);
+  if (child == 0) _exit(body());
   return Wait(child);
 }
 
-// By the first process of a namespace: starts the second one.
-int StartSecond(const std::string& folder, uint64_t number) {
+// By the first process of a namespace: starts the second one, and gives its
+// exit code.
+int RunSecond(const Body& body) {
   if (getpid() != 1) return kRefused;
   const pid_t child = fork();
-  if (child == 0) RunAndExit(folder, "m.encore", number);
-  if (child != 2) return kRefused;
+  if (child == 0) _exit(getpid() == 2 ? body() : kRefused);
   int status = 0;
   waitpid(child, &status, 0);
   return WIFSIGNALED(status) ? kKilled : WEXITSTATUS(status);
 }
 
-TEST_F(Deaths, AtEachCallOfAColdStart) {
-  KillAtEachCall(false, [&](uint64_t k) { return Start(folder_, k); });
+// As StartOne, in a namespace of its own, where each such process is number 2:
+// number 1 cannot be killed from within. kRefused where the system has none.
+int StartTheSecond(const Body& body) {
+  return StartOne([&] {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return kRefused;
+    if (fork() == 0) _exit(RunSecond(body));
+    int status = 0;
+    wait(&status);
+    if (Exited(status, kKilled)) raise(SIGKILL);
+    return WEXITSTATUS(status);
+  });
 }
 
-TEST_F(Deaths, AtEachCallOfAWarmStart) {
-  KillAtEachCall(true, [&](uint64_t k) { return Start(folder_, k); });
-}
+class Deaths : public testing::Test {
+ protected:
+  // All processes, those that come after a death as well, are started so.
+  void KillAtEachCall(bool is_warm, Start start);
 
-// In a namespace of its own each process is number 2; number 1 cannot be
-// killed from within.
-TEST_F(Deaths, UnderTheSameNumber) {
-  const auto start = [&](uint64_t number) {
-    const pid_t child = fork();
-    if (child == 0) {
-      if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) _exit(kRefused);
-      if (fork() == 0) _exit(StartSecond(folder_, number));
-      int status = 0;
-      wait(&status);
-      if (WEXITSTATUS(status) == kKilled) raise(SIGKILL);
-      _exit(WEXITSTATUS(status));
-    }
-    return Wait(child);
-  };
-  scenario_.Reset();
-  const int status = start(UINT64_MAX);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kRefused) {
+  const std::string folder_ = testing::TempDir() + "deaths";
+  const Scenario scenario_{folder_, "ref"};
+};
+
+void Deaths::KillAtEachCall(bool is_warm, Start start) {
+  if (Exited(start([] { return kRight; }), kRefused)) {
     GTEST_SKIP() << "the system refuses namespaces of processes (unshare)";
   }
-  KillAtEachCall(false, start);
+  const Body heal = [&] { return Heal(folder_); };
+  uint64_t number = 0;
+  for (;; ++number) {
+    scenario_.Reset();
+    if (is_warm) {
+      ASSERT_TRUE(Exited(start(heal), kRight));
+    }
+    const int status =
+        start([&] { return RunUntilKilled(folder_, "m.encore", number); });
+    if (WIFEXITED(status)) {
+      EXPECT_TRUE(Exited(status, kRight)) << status;
+      break;
+    }
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    ASSERT_TRUE(Exited(start(heal), kRight)) << "killed at call " << number;
+  }
+  EXPECT_GT(number, 100);
+  std::cout << number << " deaths\n";
+}
+
+TEST_F(Deaths, AtEachCallOfAColdStart) { KillAtEachCall(false, StartOne); }
+
+TEST_F(Deaths, AtEachCallOfAWarmStart) { KillAtEachCall(true, StartOne); }
+
+TEST_F(Deaths, OfAColdStartUnderTheSameNumber) {
+  KillAtEachCall(false, StartTheSecond);
+}
+
+TEST_F(Deaths, OfAWarmStartUnderTheSameNumber) {
+  KillAtEachCall(true, StartTheSecond);
 }
 
 TEST_F(Deaths, OfEightAtOnce) {
   constexpr int kProcesses = 8;
-  const char* const given = std::getenv("ENCORE_TORTURE_ROUNDS");
-  const int rounds = given == nullptr ? 30 : std::atoi(given);
+  const int rounds = Rounds(30);
   scenario_.Reset();
-  const uint64_t seed = std::random_device()();
-  std::cout << "seed " << seed << "\n";
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(Seed());
   int killed = 0;
   for (int round = 0; round < rounds && !HasFailure(); ++round) {
     if (round % 5 == 0) fs::remove_all(scenario_.store());
@@ -167,7 +165,9 @@ TEST_F(Deaths, OfEightAtOnce) {
     for (int i = 0; i < kProcesses; ++i) {
       const uint64_t number = random() % 400;
       const pid_t child = fork();
-      if (child == 0) RunAndExit(folder_, StrCat("m", i, ".encore"), number);
+      if (child == 0) {
+        _exit(RunUntilKilled(folder_, StrCat("m", i, ".encore"), number));
+      }
       children.push_back(child);
     }
     for (const pid_t child : children) {
@@ -188,7 +188,7 @@ TEST_F(Deaths, OfEightAtOnce) {
     again.set_package(StrCat("m", i, ".encore"));
     EXPECT_TRUE(again.Run().ok());
   }
-  ExpectHealed("eight at once");
+  EXPECT_EQ(scenario_.Heal(), "");
 }
 
 }  // namespace

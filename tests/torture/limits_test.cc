@@ -1,11 +1,14 @@
 // A disk that is full, read-only or not for programs, and processes that may
-// open few files, write short ones or have little memory: outputs are right, or
-// an error says what is missing, and all is well once there is room again. Each
-// runs in a process of its own, the disks in a namespace of their own.
+// open few files, write short ones, have little address space or stack, or
+// start no threads: outputs are right, or an error says what is missing, and
+// all is well once there is room again. Each runs in a process of its own, the
+// disks in a namespace of their own.
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +17,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "encore/ir/support/strings.h"
 #include "encore/tests/torture/scenario.h"
@@ -26,6 +32,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kRefused = 77;
+
+// What this program is told, with a target and a folder, to run a scenario
+// twice instead of the tests.
+constexpr char kRunTwice[] = "--run-twice";
+constexpr rlim_t kLeastStackKb = 256;
 
 // The sanitizers look at memory through pipes of their own.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -161,7 +172,12 @@ TEST_P(Limits, ADiskThatIsNotForPrograms) {
   });
 }
 
-TEST_P(Limits, OfTheProcess) {
+bool SetLimit(int resource, rlim_t value) {
+  const rlimit limit{value, value};
+  return setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0;
+}
+
+TEST_P(Limits, OfFiles) {
   const Scenario scenario(folder_ + "/work", GetParam());
   struct Limit {
     int resource;
@@ -174,10 +190,7 @@ TEST_P(Limits, OfTheProcess) {
       scenario.Reset();
       const int code = InProcess([&] {
         std::signal(SIGXFSZ, SIG_IGN);
-        const rlimit limit{value, value};
-        if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) {
-          return kRefused;
-        }
+        if (!SetLimit(resource, value)) return kRefused;
         // With few descriptors a model may not be read, or a library.
         const Scenario::Outcome outcome = scenario.Run();
         return outcome.is_wrong ? 1 : 0;
@@ -189,7 +202,115 @@ TEST_P(Limits, OfTheProcess) {
   }
 }
 
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+// The address space of this process.
+rlim_t MappedBytes() {
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+// A process may end where not a small object can be made any more; it is then
+// as one that was killed.
+TEST_P(Limits, OfAddressSpace) {
+  const Scenario scenario(folder_ + "/work", GetParam());
+  int right = 0, failed = 0, died = 0;
+  for (const bool warm : {false, true}) {
+    for (rlim_t room = 0; room <= 256 << 10;
+         room += room < 512 ? 32 : room / 4) {
+      scenario.Reset();
+      if (warm) {
+        ASSERT_EQ(ExpectAll("before", scenario), 0);
+      }
+      const int code = InProcess([&] {
+        if (!SetLimit(RLIMIT_AS, MappedBytes() + (room << 10))) return kRefused;
+        const Scenario::Outcome outcome = scenario.Run();
+        return outcome.is_wrong ? 1 : outcome.ok() ? 0 : 2;
+      });
+      ASSERT_TRUE(code == 0 || code == 2 || code == -1) << code;
+      ++(code == 0 ? right : code == 2 ? failed : died);
+      EXPECT_EQ(ExpectAll("without limits", scenario), 0) << room << " KiB";
+    }
+  }
+  EXPECT_GT(right, 0);
+  EXPECT_GT(failed + died, 0);
+  std::cout << "address space: " << right << " right, " << failed
+            << " with an error, " << died << " ended\n";
+}
+
+// Threads have stacks of the size that the limit says when a program starts: it
+// is started anew.
+TEST_P(Limits, OfTheStack) {
+  const Scenario scenario(folder_ + "/work", GetParam());
+  for (rlim_t kilobytes = kLeastStackKb; kilobytes <= 4096; kilobytes *= 2) {
+    scenario.Reset();
+    const int code = InProcess([&] {
+      if (!SetLimit(RLIMIT_STACK, kilobytes << 10)) return kRefused;
+      execl("/proc/self/exe", "limits_test", kRunTwice, GetParam(),
+            (folder_ + "/work").c_str(), nullptr);
+      return kRefused;
+    });
+    EXPECT_EQ(code, 0) << kilobytes << " KiB";
+  }
+}
+#endif
+
+// Makes the limit of processes hold for this one, as it does for whoever is not
+// root.
+bool BecomeLimited() {
+  if (getuid() != 0) return true;
+  if (setresuid(65534, 0, 0) != 0) return false;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, data) != 0) return false;
+  for (const int capability : {CAP_SYS_ADMIN, CAP_SYS_RESOURCE}) {
+    data[capability / 32].effective &= ~(1u << capability % 32);
+  }
+  return syscall(SYS_capset, &header, data) == 0;
+}
+
+// Whether a thread can be started.
+bool StartsThreads() {
+  try {
+    std::thread([] {}).join();
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+// No thread, and one: all is done by those that there are.
+TEST_P(Limits, OfThreads) {
+  for (const rlim_t value : {1, 2}) {
+    const int code = InProcess([&] {
+      if (!BecomeLimited() || !SetLimit(RLIMIT_NPROC, value)) return kRefused;
+      if (value == 1 && StartsThreads()) return kRefused;
+      const Scenario scenario(folder_ + "/work", GetParam(), 4);
+      scenario.Reset();
+      return ExpectAll("with few threads", scenario);
+    });
+    if (code == kRefused) {
+      GTEST_SKIP() << "the system does not limit processes (RLIMIT_NPROC)";
+    }
+    EXPECT_EQ(code, 0) << "at most " << value;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Limits, testing::Values("ref", "cpu"));
 
 }  // namespace
+
+int RunTwice(const char* target, const char* folder) {
+  return ExpectAll("started anew", Scenario(folder, target));
+}
+
 }  // namespace encore::torture
+
+int main(int argc, char** argv) {
+  if (argc == 4 && argv[1] == std::string(encore::torture::kRunTwice)) {
+    return encore::torture::RunTwice(argv[2], argv[3]);
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -18,6 +18,7 @@
 #include "encore/ir/import/onnx/test_models.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
 
 namespace encore::torture {
 namespace {
@@ -61,11 +62,12 @@ void WriteFile(const std::string& path, const void* bytes, size_t size) {
 
 }  // namespace
 
-Scenario::Scenario(std::string folder, std::string target)
+Scenario::Scenario(std::string folder, std::string target, int threads)
     : folder_(std::move(folder)),
       target_(std::move(target)),
       x_(DType::kF32, {2, kRows}),
-      expected_(DType::kF32, {2, kColumns}) {
+      expected_(DType::kF32, {2, kColumns}),
+      threads_(threads) {
   const std::vector<float> w = WeightValues();
   for (int64_t i = 0; i < 2 * kRows; ++i) {
     x_.SetDouble(i, static_cast<double>(i + 1));
@@ -80,6 +82,17 @@ Scenario::Scenario(std::string folder, std::string target)
       expected_.SetDouble(i * kColumns + j, sum);
     }
   }
+}
+
+bool CodeCannotRun(const Status& status) {
+  return (status.code() == StatusCode::kResourceExhausted ||
+          status.code() == StatusCode::kFailedPrecondition) &&
+         Message(status).find("generated code") != std::string::npos;
+}
+
+std::string ToText(const Scenario::Outcome& outcome) {
+  return StrCat(outcome.is_wrong ? "wrong; " : "", "import: ", outcome.import,
+                ", load: ", outcome.load, ", package: ", outcome.package);
 }
 
 void Scenario::Reset() const {
@@ -98,13 +111,13 @@ void Scenario::Check(const StatusOr<std::vector<Literal>>& outputs,
   outcome->is_wrong |= outputs->size() != 1 || (*outputs)[0] != expected_;
 }
 
-Status Scenario::RunPackage(const cache::SessionOptions& options,
-                            Outcome* outcome) const {
+Status Scenario::RunPackage(Outcome* outcome) const {
   ENCORE_ASSIGN_OR_RETURN(const cache::Package package,
                           cache::ReadPackage(this->package()));
   ENCORE_ASSIGN_OR_RETURN(
       const auto loaded,
-      cache::LoadPackage(package, options.compiler.devices, &threads_));
+      cache::LoadPackage(package, cache::StandardCompiler().devices,
+                         &threads_));
   Status status;
   Check(loaded->Run({&x_, 1}), &status, outcome);
   return status;
@@ -135,13 +148,19 @@ Scenario::Outcome Scenario::Go(bool with_package) const {
   const cache::Package::Call call{{x_}, {}};
   outcome.package =
       cache::Record(session, package(), model->graph, {&call, 1}, load);
-  if (outcome.package.ok()) outcome.package = RunPackage(options, &outcome);
+  if (outcome.package.ok()) outcome.package = RunPackage(&outcome);
   return outcome;
 }
 
-std::vector<std::string> Scenario::Leftovers() const {
+Scenario::Outcome Scenario::LoadPackage() const {
+  Outcome outcome;
+  outcome.package = RunPackage(&outcome);
+  return outcome;
+}
+
+std::vector<std::string> LeftoversIn(const std::string& folder) {
   std::vector<std::string> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const fs::path& path = entry.path();
     if (!entry.is_regular_file()) continue;
     if (path.extension() == ".tmp" || path.parent_path().filename() == "bad" ||
@@ -150,6 +169,36 @@ std::vector<std::string> Scenario::Leftovers() const {
     }
   }
   return found;
+}
+
+std::string Scenario::RunWithFault() const {
+  const Outcome outcome = Run();
+  if (outcome.is_wrong) return ToText(outcome);
+  if (!outcome.load.ok() && !CodeCannotRun(outcome.load)) {
+    return ToText(outcome);
+  }
+  for (const Status* status : {&outcome.import, &outcome.package}) {
+    if (!status->ok() && !CodeCannotRun(*status) &&
+        Message(*status).find(folder_) == std::string::npos) {
+      return StrCat("names no path: ", ToText(outcome));
+    }
+  }
+  return "";
+}
+
+std::string Scenario::Heal() const {
+  const Outcome healed = Run();
+  if (!healed.ok()) return StrCat("not healed: ", ToText(healed));
+  const Outcome recalled = Run();
+  if (!recalled.ok()) return StrCat("not recalled: ", ToText(recalled));
+  const cache::SessionStatistics& statistics = recalled.statistics;
+  if (statistics.misses != 0 || statistics.weights_prepared != 0) {
+    return StrCat("not kept: ", statistics.misses, " misses, ",
+                  statistics.weights_prepared, " weights prepared");
+  }
+  if (!recalled.log.empty()) return StrCat("logged: ", recalled.log[0]);
+  const std::vector<std::string> left = LeftoversIn(folder_);
+  return left.empty() ? "" : StrCat("left behind: ", left[0]);
 }
 
 }  // namespace encore::torture

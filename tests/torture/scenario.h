@@ -20,8 +20,8 @@ namespace encore::torture {
 class Scenario {
  public:
   // Keeps all that it writes in `folder`, which need not be there. `target`:
-  // the backend.
-  Scenario(std::string folder, std::string target);
+  // the backend. Runs on so many threads.
+  Scenario(std::string folder, std::string target, int threads = 1);
 
   // Writes the model and its weights, and removes all else.
   void Reset() const;
@@ -45,8 +45,17 @@ class Scenario {
   // The same without the package.
   Outcome Load() const { return Go(false); }
 
-  // What is still there of writers that are gone, and of entries set aside.
-  std::vector<std::string> Leftovers() const;
+  // Runs while something fails: outputs are right, what is wrong with a store
+  // is no error of a load, and other errors name a path of the folder or say
+  // that code cannot run. What is not so; empty where all of it is.
+  std::string RunWithFault() const;
+  // Loads the package that a run left, and runs it; nothing else.
+  Outcome LoadPackage() const;
+
+  // Runs twice after something went wrong. The first run has to be right; the
+  // second has to find all that it kept and to have nothing to say of it; then
+  // nothing may be left behind. What is not so; empty where all of it is.
+  std::string Heal() const;
 
   std::string store() const { return folder_ + "/store"; }
   std::string model() const { return folder_ + "/m.onnx"; }
@@ -57,14 +66,24 @@ class Scenario {
   Outcome Go(bool with_package) const;
   void Check(const StatusOr<std::vector<Literal>>& outputs, Status* status,
              Outcome* outcome) const;
-  Status RunPackage(const cache::SessionOptions& options,
-                    Outcome* outcome) const;
+  Status RunPackage(Outcome* outcome) const;
 
   const std::string folder_, target_;
   std::string package_ = "m.encore";
   Literal x_, expected_;
-  mutable runtime::ThreadPool threads_{1};
+  mutable runtime::ThreadPool threads_;
 };
+
+// What is still there, below a folder, of writers that are gone, and of entries
+// set aside.
+std::vector<std::string> LeftoversIn(const std::string& folder);
+
+// Whether the system gave no memory that generated code can run in: the one
+// error of its calls that is of no file.
+bool CodeCannotRun(const Status& status);
+
+// For messages.
+std::string ToText(const Scenario::Outcome& outcome);
 
 }  // namespace encore::torture
 

@@ -106,7 +106,7 @@ TEST_F(Versions, EachKeepsItsOwn) {
   for (const auto& [path, bytes] : entries) {
     EXPECT_TRUE(after.contains(path) && after.at(path) == bytes) << path;
   }
-  EXPECT_TRUE(scenario_.Leftovers().empty());
+  EXPECT_TRUE(LeftoversIn(folder_).empty());
 }
 
 // Entries of a later version: under keys of that version, of the container's
@@ -172,7 +172,7 @@ TEST_F(Versions, BothAtOnce) {
     graphs += entry.kind == cache::kGraphKind;
   }
   EXPECT_EQ(graphs, 2);
-  EXPECT_TRUE(scenario_.Leftovers().empty());
+  EXPECT_TRUE(LeftoversIn(folder_).empty());
 }
 
 // What collecting removes is what was not used for longest, whoever wrote it.

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks what the compiler does not: format, size budgets, includes, layers and what writes to a terminal.
 
-  lint.py --check budgets|folders|format|functions|headers|includes|layers|output|standard [--cache DIR] ROOT
+  lint.py --check budgets|folders|format|functions|headers|includes|layers|output|standard|system [--cache DIR] ROOT
 
 headers: what x.h declares is defined in x.cc or x_<part>.cc beside it; a header of free functions with a file each is an
-interface and needs no source (headers.py). standard: names of the standard library have their headers (standard.py).
+interface and needs no source (headers.py). standard: names of the standard library have their headers (standard.py). system: what is
+on the way through files calls the operating system by one layer (system.py).
 
 Sources are the C++ files below ROOT's layers; generated trees do not count. Prints one
 line a finding, FILE:LINE: text, with the remedy last; exits with 1 where there are any.
@@ -20,6 +21,7 @@ import functions
 import headers
 import standard
 import syntax
+import system
 
 LAYERS = ('ir', 'opt', 'runtime', 'backends', 'cache', 'tools', 'tests')
 
@@ -118,6 +120,10 @@ def check_standard(root):
     return standard.check(root, list(sources(root)))
 
 
+def check_system(root):
+    return system.check(root, list(sources(root)))
+
+
 def check_layers(root):
     """Includes go one way; the package groups, which the build enforces, say the same; and no target is visible
     to everyone but what is meant to be (the tool, and targets that name it with a reason)."""
@@ -156,7 +162,8 @@ def check_output(root):
 
 
 CHECKS = {'format': check_format, 'budgets': check_budgets, 'folders': check_folders, 'includes': check_includes,
-          'layers': check_layers, 'output': check_output, 'standard': check_standard}
+          'layers': check_layers, 'output': check_output, 'standard': check_standard,
+          'system': check_system}
 # These are asked of the parsed tree.
 SYNTAX_CHECKS = {'functions': functions.check, 'headers': headers.check}
 

@@ -216,6 +216,28 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.findings('output', {'tools/a.cc': 'Printf("x");  // as std::printf(\n'
                                                                 'std::snprintf(a, n, "x");\n'}), [])
 
+    def test_system(self):
+        layer = {'ir/support/system_calls.def': 'ENCORE_SYSTEM_CALL(int, OpenAt, openat, (int f), (f), -1, EIO)\n'
+                                                'ENCORE_SYSTEM_CALL(void*, MMap, mmap,\n    (int f), (f), nullptr)\n'}
+        wrong = {'openat': 'int fd = openat(1);', 'mmap': 'return ::mmap(1);', 'getcwd': 'if (std::getcwd(a)) {}',
+                 'absolute': 'fs::absolute(p);', 'exists': 'std::filesystem::exists(p);', 'ifstream': 'std::ifstream file(p);',
+                 'steady_clock': 'std::chrono::steady_clock::now();', 'read': 'read(fd, a, 1);'}
+        for name, line in wrong.items():
+            for path in ('cache/store/a.cc', 'ir/import/onnx/a.h', 'ir/support/a.cc', 'backends/cpu/elf/a.cc', 'backends/a.cc'):
+                self.assertEqual(self.findings('system', {**layer, path: '\n' + line + '\n'}),
+                                 [f'{path}:2: {name} is no call of ir/support/system_calls.h; make it by sys::'])
+        right = ('sys::OpenAt(1);', '// openat(1)', 'f("mmap(1)");', 'file.read(1);', 'file->read(1);', 'own::read(1);',
+                 'const auto read = [](int) {};\nread(1);', 'void F(const Reader& read) { read(1); }', 'fs::path p = q.parent_path();',
+                 'Status read(int a) {\n}\nread(1);', 'bool mmapped(1);', 'std::chrono::seconds(1);')
+        for line in right:
+            self.assertEqual(self.findings('system', {**layer, 'cache/a.cc': line + '\n'}), [], line)
+        # Elsewhere, and where it is named with its reason.
+        for path in ('opt/a.cc', 'tools/a.cc', 'cache/a_test.cc', 'cache/testing/a.cc', 'ir/support/system_calls.cc',
+                     'backends/lowering/a.cc'):
+            self.assertEqual(self.findings('system', {**layer, path: 'openat(1);\n'}), [])
+        self.assertEqual(self.findings('system', {**layer, 'cache/session/session.cc': 'std::chrono::steady_clock::now();\n'}), [])
+        self.assertEqual(len(self.findings('system', {**layer, 'cache/session/session.cc': 'openat(1);\n'})), 1)
+
     def test_format(self):
         self.assertEqual(self.findings('format', {'ir/a.cc': 'int  x;\n'}),
                          ['ir/a.cc:1:4: not formatted; run clang-format-19 -i on the file'])

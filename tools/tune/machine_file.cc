@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "encore/backends/backends.h"
 #include "encore/backends/cpu/target.h"
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
@@ -117,9 +117,7 @@ Status WriteMachineFile(const std::string& path,
   }
   const std::filesystem::path folder =
       std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) return WriteError(folder.string(), error.value());
+  ENCORE_RETURN_IF_ERROR(MakeFolders(folder));
   return WriteWholeFile(path, text);
 }
 

@@ -96,6 +96,11 @@ StatusOr<std::string> ExternalFile(const Tensor& tensor,
   return *full;
 }
 
+std::string ExternalName(const Tensor& tensor, const std::string& folder) {
+  return (std::filesystem::path(folder) / LocationOf(tensor))
+      .lexically_normal();
+}
+
 std::vector<std::string> ExternalFiles(const Model& model,
                                        const std::string& folder) {
   Collector collector(folder);

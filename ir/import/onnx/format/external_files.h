@@ -16,6 +16,10 @@ namespace encore::onnx {
 StatusOr<std::string> ExternalFile(const Tensor& tensor,
                                    const std::string& folder);
 
+// What a model in `folder` calls that file: a path to it by links, if there are
+// any.
+std::string ExternalName(const Tensor& tensor, const std::string& folder);
+
 // The paths of all such files of a model, in its graph, subgraphs and
 // functions: sorted, each once. What is no valid path is left out. Cost:
 // O(model).

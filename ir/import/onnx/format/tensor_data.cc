@@ -59,15 +59,23 @@ size_t SixBitBytes(int64_t count) {
   return static_cast<size_t>(count / 4 * 3 + count % 4);
 }
 
-StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const std::string& path,
+// The file that a tensor lies in, opened once for all that lie in it, also
+// where it is a link that leads elsewhere a moment later.
+StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const Tensor& tensor,
                                                      const DataSource& source) {
-  if (source.known == nullptr) return MappedFile::Open(path);
+  const std::string name = ExternalName(tensor, source.folder);
+  const auto open = [&]() -> StatusOr<std::shared_ptr<const MappedFile>> {
+    ENCORE_ASSIGN_OR_RETURN(const std::string path,
+                            ExternalFile(tensor, source.folder));
+    return MappedFile::Open(path, name);
+  };
+  if (source.known == nullptr) return open();
   auto& files = source.known->files;
-  if (const auto known = files.find(path); known != files.end()) {
+  if (const auto known = files.find(name); known != files.end()) {
     return known->second;
   }
-  ENCORE_ASSIGN_OR_RETURN(auto file, MappedFile::Open(path));
-  return files.emplace(path, std::move(file)).first->second;
+  ENCORE_ASSIGN_OR_RETURN(auto file, open());
+  return files.emplace(name, std::move(file)).first->second;
 }
 
 StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
@@ -82,9 +90,8 @@ StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,
             "external data: the entry length is not a number");
     }
   }
-  ENCORE_ASSIGN_OR_RETURN(const std::string path,
-                          ExternalFile(tensor, source.folder));
-  ENCORE_ASSIGN_OR_RETURN(const auto file, OpenOnce(path, source));
+  ENCORE_ASSIGN_OR_RETURN(const auto file, OpenOnce(tensor, source));
+  const std::string& path = file->path();
   const auto size = static_cast<int64_t>(file->bytes().size());
   if (!offset || *offset < 0 || *offset > size) {
     return InvalidArgumentError(StrCat("external data: the offset leaves ",
