@@ -1,6 +1,7 @@
 #include "encore/backends/compile.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@
 #include "encore/ir/support/status_macros.h"
 #include "encore/opt/passes/pipeline.h"
 #include "encore/opt/tensor/deadline.h"
+#include "encore/opt/tensor/improve_options.h"
+#include "encore/opt/tensor/kept/choice_store.h"
 #include "encore/opt/tensor/user_rules.h"
 #include "encore/runtime/plan/assign_memory.h"
 #include "encore/runtime/plan/plan_verifier.h"
@@ -46,11 +49,27 @@ struct PlacedGraph {
   bool cut_short = false;  // by the clock
 };
 
+// The part of a compile's store that rewriting sees.
+class RewriteStore : public opt::ChoiceStore {
+ public:
+  explicit RewriteStore(ArtifactStore* store) : store_(*store) {}
+  std::optional<std::vector<std::byte>> Get(std::string_view key) override {
+    return store_.Get(kRewriteKind, key);
+  }
+  void Put(std::string_view key, std::span<const std::byte> bytes) override {
+    store_.Put(kRewriteKind, key, bytes);
+  }
+
+ private:
+  ArtifactStore& store_;
+};
+
 // What is compiled depends on the stencil alone, and every node's origin is its
 // stencil number.
 StatusOr<PlacedGraph> RunPassesOn(const Graph& graph, const Stencil& stencil,
                                   const CompileOptions& options,
                                   std::span<const Backend* const> backends,
+                                  ArtifactStore* store,
                                   opt::PassObserver* passes) {
   if (stencil.unkeyable.has_value()) {
     return InvalidArgumentError(*stencil.unkeyable);
@@ -69,6 +88,11 @@ StatusOr<PlacedGraph> RunPassesOn(const Graph& graph, const Stencil& stencil,
   pass_options.rewrite.deadline = deadline ? &*deadline : nullptr;
   const GraphCosts costs(placement, options);
   pass_options.rewrite.costs = &costs;
+  opt::ImproveReport report;  // for `passes`
+  pass_options.rewrite.report = &report;
+  pass_options.rewrite.report_costs = false;
+  std::optional<RewriteStore> kept;
+  if (store != nullptr) pass_options.rewrite.kept = &kept.emplace(store);
   ENCORE_ASSIGN_OR_RETURN(
       Graph lowered,
       opt::RunPasses(opt::PassesAfterKey(), read, pass_options, passes));
@@ -94,7 +118,8 @@ Status ReportLowering(const Graph& graph, const CompileOptions& options,
   const Stencil stencil = MakeStencil(graph);
   ENCORE_ASSIGN_OR_RETURN(
       const PlacedGraph placed,
-      RunPassesOn(graph, stencil, options, backends, /*passes=*/nullptr));
+      RunPassesOn(graph, stencil, options, backends, /*store=*/nullptr,
+                  /*passes=*/nullptr));
   const auto lower = [&](LoweringReport* told) {
     KernelTable table(placed.placement, options, placed.graph.symbols());
     return MakeScope(placed.graph, {}, placed.placement, options, &table, told)
@@ -119,7 +144,7 @@ StatusOr<runtime::CompiledGraph> Compile(
   const Stencil stencil = MakeStencil(graph);
   ENCORE_ASSIGN_OR_RETURN(
       const PlacedGraph placed,
-      RunPassesOn(graph, stencil, options, backends, passes));
+      RunPassesOn(graph, stencil, options, backends, store, passes));
   if (placed.cut_short && store != nullptr) store->CutShort();
   const Placement& placement = placed.placement;
   const Graph& lowered = placed.graph;

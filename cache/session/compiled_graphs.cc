@@ -150,6 +150,8 @@ StatusOr<CompiledPtr> CompiledGraphs::Compile(const SessionRequest& request,
     statistics_.compile_ms += time.count();
     statistics_.kernels_found += plan->kernels.found;
     statistics_.kernels_made += plan->kernels.made;
+    statistics_.rewrites_found += plan->rewrites.found;
+    statistics_.rewrites_made += plan->rewrites.made;
   }
   auto compiled = maker_->Load(*plan, request, FoundIn::kCompiled);
   if (MayBeForElsewhere(compiled.status())) {

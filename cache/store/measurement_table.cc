@@ -49,11 +49,11 @@ StatusOr<MeasurementTable> MeasurementTable::Decode(std::string_view bytes) {
 
 std::optional<std::vector<std::byte>> RecordingStore::Get(
     std::string_view kind, std::string_view key) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++passed_[std::string(kind)].asked;
+  }
   if (kind != kMeasurementKind) {
-    if (kind == backends::kKernelKind) {
-      const std::lock_guard lock(mutex_);
-      ++kernels_asked_;
-    }
     return store_ == nullptr ? std::nullopt : store_->Get(kind, key);
   }
   {
@@ -71,9 +71,9 @@ std::optional<std::vector<std::byte>> RecordingStore::Get(
 void RecordingStore::Put(std::string_view kind, std::string_view key,
                          std::span<const std::byte> bytes) {
   if (store_ != nullptr) store_->Put(kind, key, bytes);
-  if (kind == backends::kKernelKind) {
+  {
     const std::lock_guard lock(mutex_);
-    ++kernels_made_;
+    ++passed_[std::string(kind)].made;
   }
   if (kind != kMeasurementKind) return;
   const auto measurement = backends::DecodeMeasurement(bytes);
@@ -109,9 +109,12 @@ int64_t RecordingStore::changed() const {
   return changed_;
 }
 
-KernelCounts RecordingStore::kernels() const {
+ArtifactCounts RecordingStore::counts(std::string_view kind) const {
   const std::lock_guard lock(mutex_);
-  return {.found = kernels_asked_ - kernels_made_, .made = kernels_made_};
+  const auto found = passed_.find(kind);
+  if (found == passed_.end()) return {};
+  const Passed& passed = found->second;
+  return {.found = passed.asked - passed.made, .made = passed.made};
 }
 
 std::optional<std::vector<std::byte>> RecordedStore::Get(std::string_view kind,

@@ -35,13 +35,15 @@ struct MeasurementTable {
   static StatusOr<MeasurementTable> Decode(std::string_view bytes);
 };
 
-struct KernelCounts {
+// Of artifacts of a kind that were asked for: those that were put, since they
+// were not there or of no use, and the others.
+struct ArtifactCounts {
   int64_t found = 0, made = 0;
 };
 
 // An ArtifactStore that records the measurements that pass through it, and
-// counts kernels. A measurement that is put is found again also where there is
-// no store behind it. Thread-safe.
+// counts artifacts. A measurement that is put is found again also where there
+// is no store behind it. Thread-safe.
 class RecordingStore : public backends::ArtifactStore {
  public:
   // `store` may be null.
@@ -60,16 +62,18 @@ class RecordingStore : public backends::ArtifactStore {
   // than what is taken without.
   int64_t measured() const;
   int64_t changed() const;
-  // Kernels that were asked for: those that were put, since they were not there
-  // or of no use, and the others.
-  KernelCounts kernels() const;
+  ArtifactCounts counts(std::string_view kind) const;
   bool cut_short() const;
 
  private:
   backends::ArtifactStore* const store_;
   mutable std::mutex mutex_;
   MeasurementTable table_;
-  int64_t measured_ = 0, changed_ = 0, kernels_asked_ = 0, kernels_made_ = 0;
+  int64_t measured_ = 0, changed_ = 0;
+  struct Passed {
+    int64_t asked = 0, made = 0;
+  };
+  std::map<std::string, Passed, std::less<>> passed_;  // by kind
   bool cut_short_ = false;
 };
 
