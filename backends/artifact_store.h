@@ -20,7 +20,8 @@ inline constexpr std::string_view kKernelKind = "kernel";
 inline constexpr std::string_view kRewriteKind = "rewrite";
 
 // Thread-safe. Failures are "not there": no compile fails for lack of a store.
-// Measurements alone change what is compiled (measurement.h).
+// Measurements, of kernels and of plans, alone change what is compiled
+// (measurement.h).
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;

@@ -1,11 +1,14 @@
 #include "encore/cache/session/plan_maker.h"
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "encore/backends/backend.h"
+#include "encore/backends/measurement.h"
 #include "encore/cache/store/artifact_store.h"
 #include "encore/cache/store/entry.h"
 #include "encore/ir/graph/stencil.h"
@@ -102,6 +105,15 @@ StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
     options_->log(StrCat("tune: ", store.measured(), " kernels measured, ",
                          store.changed(), " of them changed, ",
                          plan.measurements.gaps(), " left to measure"));
+    if (const auto plans = store.plan()) {
+      const size_t best =
+          backends::BestOf(*plans, backends::CallsPerLoad(request.options));
+      options_->log(StrCat(
+          "tune: ", plans->timings.size() - 1, " other plans timed whole, ",
+          best == 0 ? "none taken"
+                    : StrCat("the one called ",
+                             Quote(plans->timings[best].kernel), " taken")));
+    }
   }
   return plan;
 }
