@@ -15,9 +15,13 @@ namespace encore::backends {
 // Kernels of a backend that are compiled already (backends/cpu/kernel_spec.h).
 // They are code: a store has none that this user's compilers did not put there.
 inline constexpr std::string_view kKernelKind = "kernel";
+// What rules led to in a graph, whatever the machine
+// (opt/tensor/kept/kept_choices.h).
+inline constexpr std::string_view kRewriteKind = "rewrite";
 
 // Thread-safe. Failures are "not there": no compile fails for lack of a store.
-// Measurements alone change what is compiled (measurement.h).
+// Measurements, of kernels and of plans, alone change what is compiled
+// (measurement.h).
 class ArtifactStore {
  public:
   virtual ~ArtifactStore() = default;

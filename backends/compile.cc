@@ -1,6 +1,7 @@
 #include "encore/backends/compile.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,10 +14,14 @@
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/placement.h"
 #include "encore/backends/lowering/scope.h"
+#include "encore/backends/plan_choice.h"
+#include "encore/backends/plan_forms.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/opt/passes/pipeline.h"
 #include "encore/opt/tensor/deadline.h"
+#include "encore/opt/tensor/improve_options.h"
+#include "encore/opt/tensor/kept/choice_store.h"
 #include "encore/opt/tensor/user_rules.h"
 #include "encore/runtime/plan/assign_memory.h"
 #include "encore/runtime/plan/plan_verifier.h"
@@ -39,28 +44,39 @@ opt::RewriteLevel RewriteLevelOf(Rewrites rewrites) {
 
 namespace {
 
-// A canonical graph after its passes, and where its nodes go.
-struct PlacedGraph {
-  Placement placement;
+// A canonical graph after its passes.
+struct LoweredGraph {
   Graph graph;
   bool cut_short = false;  // by the clock
 };
 
+// The part of a compile's store that rewriting sees.
+class RewriteStore : public opt::ChoiceStore {
+ public:
+  explicit RewriteStore(ArtifactStore* store) : store_(*store) {}
+  std::optional<std::vector<std::byte>> Get(std::string_view key) override {
+    return store_.Get(kRewriteKind, key);
+  }
+  void Put(std::string_view key, std::span<const std::byte> bytes) override {
+    store_.Put(kRewriteKind, key, bytes);
+  }
+
+ private:
+  ArtifactStore& store_;
+};
+
 // What is compiled depends on the stencil alone, and every node's origin is its
 // stencil number.
-StatusOr<PlacedGraph> RunPassesOn(const Graph& graph, const Stencil& stencil,
-                                  const CompileOptions& options,
-                                  std::span<const Backend* const> backends,
-                                  opt::PassObserver* passes) {
-  if (stencil.unkeyable.has_value()) {
-    return InvalidArgumentError(*stencil.unkeyable);
-  }
-  ENCORE_ASSIGN_OR_RETURN(Placement placement,
-                          ResolvePlacement(graph, stencil, options, backends));
+StatusOr<LoweredGraph> RunPassesOn(const Stencil& stencil,
+                                   const Placement& placement,
+                                   const CompileOptions& options,
+                                   opt::RewriteLevel level,
+                                   ArtifactStore* store,
+                                   opt::PassObserver* passes) {
   ENCORE_ASSIGN_OR_RETURN(const Graph read,
                           ReadStencil(stencil.bytes, stencil.constants));
   opt::PassOptions pass_options;
-  pass_options.rewrite.level = RewriteLevelOf(options.rewrites);
+  pass_options.rewrite.level = level;
   ENCORE_ASSIGN_OR_RETURN(const std::vector<opt::TextRule> user_rules,
                           opt::ParseUserRules(options.user_rules));
   pass_options.rewrite.user_rules = user_rules;
@@ -69,11 +85,53 @@ StatusOr<PlacedGraph> RunPassesOn(const Graph& graph, const Stencil& stencil,
   pass_options.rewrite.deadline = deadline ? &*deadline : nullptr;
   const GraphCosts costs(placement, options);
   pass_options.rewrite.costs = &costs;
+  opt::ImproveReport report;  // for `passes`
+  pass_options.rewrite.report = &report;
+  pass_options.rewrite.report_costs = false;
+  std::optional<RewriteStore> kept;
+  if (store != nullptr) pass_options.rewrite.kept = &kept.emplace(store);
   ENCORE_ASSIGN_OR_RETURN(
       Graph lowered,
       opt::RunPasses(opt::PassesAfterKey(), read, pass_options, passes));
-  return PlacedGraph{std::move(placement), std::move(lowered),
-                     deadline && deadline->cut_short()};
+  return LoweredGraph{std::move(lowered), deadline && deadline->cut_short()};
+}
+
+// Where the nodes of a graph with a stencil go.
+StatusOr<Placement> PlacementOf(const Graph& graph, const Stencil& stencil,
+                                const CompileOptions& options,
+                                std::span<const Backend* const> backends) {
+  if (stencil.unkeyable.has_value()) {
+    return InvalidArgumentError(*stencil.unkeyable);
+  }
+  return ResolvePlacement(graph, stencil, options, backends);
+}
+
+// The compiled graph of a lowered one.
+StatusOr<runtime::CompiledGraph> LowerAs(const PlanForm& form,
+                                         const Graph& lowered,
+                                         const Placement& placement,
+                                         const CompileOptions& options,
+                                         ArtifactStore* store) {
+  KernelTable table(placement, options, lowered.symbols());
+  ENCORE_ASSIGN_OR_RETURN(
+      const Scope scope,
+      MakeScope(lowered, {}, placement, options, &table, /*report=*/nullptr,
+                {.least_gain = form.least_gain}));
+  table.Choose(store);
+  runtime::CompiledGraph compiled;
+  ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
+  ENCORE_RETURN_IF_ERROR(
+      EmitSteps(scope, placement, options.ports, table, &compiled));
+  runtime::MemoryOptions memory;
+  for (const Backend* backend : placement.backends) {  // as compiled.devices
+    memory.queued.push_back(backend->has_queues());
+  }
+  ENCORE_RETURN_IF_ERROR(runtime::AssignMemory(&compiled, memory).status());
+  if (const Status status = runtime::VerifyPlan(compiled); !status.ok()) {
+    return InternalError(
+        Message(status));  // lowering's fault, not the caller's
+  }
+  return compiled;
 }
 
 // What the caller's graph calls a node of the canonical one.
@@ -92,12 +150,15 @@ Status ReportLowering(const Graph& graph, const CompileOptions& options,
                       LoweringReport* report) {
   using Clock = std::chrono::steady_clock;
   const Stencil stencil = MakeStencil(graph);
+  ENCORE_ASSIGN_OR_RETURN(const Placement placement,
+                          PlacementOf(graph, stencil, options, backends));
   ENCORE_ASSIGN_OR_RETURN(
-      const PlacedGraph placed,
-      RunPassesOn(graph, stencil, options, backends, /*passes=*/nullptr));
+      const LoweredGraph lowered,
+      RunPassesOn(stencil, placement, options, RewriteLevelOf(options.rewrites),
+                  /*store=*/nullptr, /*passes=*/nullptr));
   const auto lower = [&](LoweringReport* told) {
-    KernelTable table(placed.placement, options, placed.graph.symbols());
-    return MakeScope(placed.graph, {}, placed.placement, options, &table, told)
+    KernelTable table(placement, options, lowered.graph.symbols());
+    return MakeScope(lowered.graph, {}, placement, options, &table, told)
         .status();
   };
   const Clock::time_point begin = Clock::now();
@@ -117,29 +178,31 @@ StatusOr<runtime::CompiledGraph> Compile(
     std::span<const Backend* const> backends, ArtifactStore* store,
     opt::PassObserver* passes) {
   const Stencil stencil = MakeStencil(graph);
-  ENCORE_ASSIGN_OR_RETURN(
-      const PlacedGraph placed,
-      RunPassesOn(graph, stencil, options, backends, passes));
-  if (placed.cut_short && store != nullptr) store->CutShort();
-  const Placement& placement = placed.placement;
-  const Graph& lowered = placed.graph;
-  KernelTable table(placement, options, lowered.symbols());
-  ENCORE_ASSIGN_OR_RETURN(const Scope scope,
-                          MakeScope(lowered, {}, placement, options, &table));
-  table.Choose(store);
-  runtime::CompiledGraph compiled;
-  ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
-  ENCORE_RETURN_IF_ERROR(
-      EmitSteps(scope, placement, options.ports, table, &compiled));
-  runtime::MemoryOptions memory;
-  for (const Backend* backend : placement.backends) {  // as compiled.devices
-    memory.queued.push_back(backend->has_queues());
-  }
-  ENCORE_RETURN_IF_ERROR(runtime::AssignMemory(&compiled, memory).status());
-  if (const Status status = runtime::VerifyPlan(compiled); !status.ok()) {
-    return InternalError(
-        Message(status));  // lowering's fault, not the caller's
-  }
+  ENCORE_ASSIGN_OR_RETURN(const Placement placement,
+                          PlacementOf(graph, stencil, options, backends));
+  bool cut_short = false;
+  const MakePlan make =
+      [&](const PlanForm& form,
+          double tune_seconds) -> StatusOr<runtime::CompiledGraph> {
+    CompileOptions own = options;
+    own.tune_seconds = tune_seconds;
+    if (form.optimizer != options.optimizer) own.optimizer = form.optimizer;
+    ENCORE_ASSIGN_OR_RETURN(
+        const LoweredGraph lowered,
+        RunPassesOn(
+            stencil, placement, options,
+            RewriteLevelOf(form.rewritten ? options.rewrites : Rewrites::kNone),
+            store, std::exchange(passes, nullptr)));
+    cut_short |= lowered.cut_short;
+    return LowerAs(form, lowered.graph, placement, own, store);
+  };
+  auto compiled = HasPlanForms(graph, options, placement.backends)
+                      ? ChoosePlan(graph, stencil.bytes, placement.backends,
+                                   options, make, store)
+                      : make({.optimizer = options.optimizer,
+                              .least_gain = PlanForms()[0].least_gain},
+                             options.tune_seconds);
+  if (cut_short && store != nullptr) store->CutShort();
   return compiled;
 }
 

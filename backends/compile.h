@@ -34,15 +34,15 @@ namespace encore::backends {
 // Nodes go to the backend that options.target names, but for those that
 // options.placement puts elsewhere; Copy steps join them. Deterministic, given
 // the measurements that are in `store` (measurement.h), where no tune_seconds
-// are spent on others. `store` and `passes`, which is told of each pass, may be
-// null. InvalidArgument names the node,
-// where an op has no kernel, a dtype is not computed by its backend, or sizes
-// are symbolic where they may not be; the entry of a placement that is of
-// another form or whose name the graph does not have; why a graph has no
-// stencil (a custom op without digest). NotFound names the backends where one
-// is not there. Rules of the user's are parsed (opt/tensor/user_rules.h); that
-// somebody has tried them, as a session does (cache/session/checked_rules.h),
-// is the caller's business.
+// are spent on others. `store` and `passes`, which is told of each pass, with a
+// report of what rewriting did (PassOptions::rewrite), may be null.
+// InvalidArgument names the node, where an op has no kernel, a dtype is not
+// computed by its backend, or sizes are symbolic where they may not be; the
+// entry of a placement that is of another form or whose name the graph does not
+// have; why a graph has no stencil (a custom op without digest). NotFound names
+// the backends where one is not there. Rules of the user's are parsed
+// (opt/tensor/user_rules.h); that somebody has tried them, as a session does
+// (cache/session/checked_rules.h), is the caller's business.
 StatusOr<runtime::CompiledGraph> Compile(
     const Graph& graph, const CompileOptions& options,
     std::span<const Backend* const> backends, ArtifactStore* store = nullptr,

@@ -22,6 +22,9 @@ namespace encore::backends {
 
 // The kind that measurements have in an ArtifactStore.
 inline constexpr std::string_view kMeasurementKind = "measurement";
+// The kind of those of whole plans (plan_tuner.h), whose timings are called as
+// the forms of plans are (plan_forms.h).
+inline constexpr std::string_view kPlanMeasurementKind = "plan";
 
 struct Measurement {
   struct Timing {

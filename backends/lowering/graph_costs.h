@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "encore/backends/lowering/placement.h"
@@ -30,6 +31,9 @@ class GraphCosts : public opt::Costs {
   std::optional<double> NodeSeconds(
       const opt::CostedNode& node) const override {
     return roofline_.NodeSeconds(node);
+  }
+  std::optional<std::string> NodeIdentity() const override {
+    return roofline_.NodeIdentity();
   }
   // REQUIRES origins that are stencil numbers. Costs what fusion does.
   std::optional<opt::GraphCost> CostOf(const Graph& graph) const override;

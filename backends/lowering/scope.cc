@@ -150,14 +150,15 @@ StatusOr<ScopeKernel> MakeKernel(const Graph& graph, const Group& group,
 StatusOr<std::vector<Group>> PartitionOf(const Graph& graph,
                                          const FusionContext& context,
                                          const CompileOptions& options,
+                                         const PartitionOptions& partition,
                                          PartitionReport* report) {
   if (options.optimizer == Optimizer::kEGraph) {
-    return ChoosePartition(graph, context, {}, report);
+    return ChoosePartition(graph, context, partition, report);
   }
   GroupGraph groups(graph, context);
-  std::vector<Group> partition = GreedyPartition(&groups);
-  if (report != nullptr) *report = ReportOf(partition, {}, &groups);
-  return partition;
+  std::vector<Group> greedy = GreedyPartition(&groups);
+  if (report != nullptr) *report = ReportOf(greedy, partition, &groups);
+  return greedy;
 }
 
 std::string Explain(const Graph& graph, const FusionContext& context,
@@ -190,14 +191,15 @@ std::vector<LayoutReport::Change> ChangesIn(const Scope& scope,
 
 // Makes the kernels of `scope`; `report` may be null.
 Status CutAndLayOut(const FusionContext& context, const Placement& placement,
-                    const CompileOptions& options, KernelTable* table,
+                    const CompileOptions& options,
+                    const PartitionOptions& partition, KernelTable* table,
                     LoweringReport* report, Scope* scope) {
   const Graph& graph = *scope->graph;
   const bool tells = report != nullptr;
   ScopeReport told;
-  ENCORE_ASSIGN_OR_RETURN(
-      const std::vector<Group> groups,
-      PartitionOf(graph, context, options, tells ? &told.partition : nullptr));
+  ENCORE_ASSIGN_OR_RETURN(const std::vector<Group> groups,
+                          PartitionOf(graph, context, options, partition,
+                                      tells ? &told.partition : nullptr));
   for (const Group& group : groups) {
     ENCORE_ASSIGN_OR_RETURN(
         ScopeKernel kernel,
@@ -363,7 +365,8 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                           const std::vector<bool>& known_arguments,
                           const Placement& placement,
                           const CompileOptions& options, KernelTable* table,
-                          LoweringReport* report) {
+                          LoweringReport* report,
+                          const PartitionOptions& partition) {
   for (const Backend* backend : placement.backends) {
     ENCORE_RETURN_IF_ERROR(CheckNoSymbolicSizes(graph, *backend));
   }
@@ -385,7 +388,7 @@ StatusOr<Scope> MakeScope(const Graph& graph,
       const PlaceInReport place(graph, node, scope.bodies[node].size(), report);
       ENCORE_ASSIGN_OR_RETURN(
           Scope inner, MakeScope(body, BodyWeights(graph, node, scope.weights),
-                                 placement, options, table, report));
+                                 placement, options, table, report, partition));
       scope.bodies[node].push_back(std::move(inner));
     }
     if (!graph.bodies(node).empty() || graph.info(node).has(kNonFlatValues))
@@ -403,8 +406,8 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                           site.backend);
   };
   context.calls = CallsPerLoad(options);
-  ENCORE_RETURN_IF_ERROR(
-      CutAndLayOut(context, placement, options, table, report, &scope));
+  ENCORE_RETURN_IF_ERROR(CutAndLayOut(context, placement, options, partition,
+                                      table, report, &scope));
   ENCORE_RETURN_IF_ERROR(AddKernels(placement, table, &scope));
   return scope;
 }

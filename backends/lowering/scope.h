@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "encore/backends/lowering/choose_partition.h"
 #include "encore/backends/lowering/kernels.h"
 #include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/lowering/placement.h"
@@ -53,7 +54,8 @@ StatusOr<Scope> MakeScope(const Graph& graph,
                           const std::vector<bool>& known_arguments,
                           const Placement& placement,
                           const CompileOptions& options, KernelTable* table,
-                          LoweringReport* report = nullptr);
+                          LoweringReport* report = nullptr,
+                          const PartitionOptions& partition = {});
 
 }  // namespace encore::backends
 

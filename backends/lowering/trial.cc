@@ -1,51 +1,23 @@
 #include "encore/backends/lowering/trial.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "encore/backends/kernel_binary.h"
+#include "encore/backends/lowering/made_up_data.h"
 #include "encore/backends/region/layout.h"
 #include "encore/backends/region/place.h"
 #include "encore/ir/support/status_macros.h"
-#include "encore/ir/types/dtype.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends {
 namespace {
 
-// Data repeat after so many elements.
-constexpr int64_t kPeriod = 4093;
-
-// The data of an input.
-// Floats in [-1, 1), small integers: indices stay within what they index.
-Literal Period(DType dtype, uint64_t seed) {
-  Literal values(dtype, {kPeriod});
-  uint64_t state = seed;
-  for (int64_t i = 0; i < kPeriod; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const auto bits = static_cast<int64_t>(state >> 33);
-    if (IsFloat(dtype)) {
-      values.SetDouble(i, static_cast<double>(bits) * 0x1p-30 - 1);
-    } else {
-      values.SetInt(i, bits >> 20 & (dtype == DType::kBool ? 1 : 3));
-    }
-  }
-  return values;
-}
-
 Literal DataOf(const Operand& operand, uint64_t seed) {
-  Literal data(operand.dtype, MemoryDimsOf(operand));
-  const Literal period = Period(operand.dtype, seed);
-  const std::span<std::byte> to = data.mutable_bytes();
-  const std::span<const std::byte> from = period.bytes();
-  for (size_t at = 0; at < to.size(); at += from.size()) {
-    std::memcpy(to.data() + at, from.data(),
-                std::min(from.size(), to.size() - at));
-  }
+  Literal data = MadeUpData(operand.dtype, MemoryDimsOf(operand), seed);
   std::vector<int64_t> dims;
   for (const Dim& dim : operand.dims) dims.push_back(dim.constant());
-  Place(operand.dtype, std::move(dims), operand.layout, to.data())
+  Place(operand.dtype, std::move(dims), operand.layout,
+        data.mutable_bytes().data())
       .ClearPadding();
   return data;
 }

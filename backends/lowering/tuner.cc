@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/backends/lowering/paired_times.h"
 #include "encore/backends/lowering/trial.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/types/dtype.h"
@@ -22,10 +23,8 @@ using Clock = Tuner::Clock;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr int64_t kMostBytes = int64_t{1} << 30;
-// Each half of the launches has at least the first number of them, and ends
-// with the second number or after this time.
-constexpr int kLeastLaunches = 4, kMostLaunches = 60;
-constexpr std::chrono::milliseconds kHalf{30};
+constexpr PairedTurns kTurns = {
+    .least = 4, .most = 60, .half = std::chrono::milliseconds(30)};
 
 // The bytes of all tensors; nothing where they are too many.
 std::optional<int64_t> BytesOf(const Region& region) {
@@ -80,45 +79,6 @@ StatusOr<bool> Agree(const Trial& a, const Trial& b, const Region& region) {
   return true;
 }
 
-// One half of the launches: the least seconds of both; nothing where the
-// deadline comes first.
-StatusOr<std::optional<std::pair<double, double>>> TimeHalf(
-    const Trial& incumbent, const Trial& other, Clock::time_point deadline) {
-  const Clock::time_point start = Clock::now();
-  std::pair<double, double> least = {kInfinite, kInfinite};
-  for (int i = 0; i < kMostLaunches; ++i) {
-    const Clock::time_point now = Clock::now();
-    if (i >= kLeastLaunches && now - start > kHalf) break;
-    if (now >= deadline) return std::nullopt;
-    ENCORE_ASSIGN_OR_RETURN(const double a, incumbent.Time());
-    ENCORE_ASSIGN_OR_RETURN(const double b, other.Time());
-    least = {std::min(least.first, a), std::min(least.second, b)};
-  }
-  return least;
-}
-
-// Seconds of `other`, and those of the incumbent where they are less than what
-// is known of it.
-StatusOr<std::optional<double>> TimeAgainst(const Trial& incumbent,
-                                            const Trial& other,
-                                            Clock::time_point deadline,
-                                            double* incumbent_seconds) {
-  double seconds = 0;
-  for (int half = 0; half < 2; ++half) {
-    ENCORE_ASSIGN_OR_RETURN(const auto least,
-                            TimeHalf(incumbent, other, deadline));
-    if (!least) return std::nullopt;
-    *incumbent_seconds = std::min(*incumbent_seconds, least->first);
-    seconds = std::max(seconds, least->second);
-  }
-  return seconds;
-}
-
-int ThreadsOf(const CompileOptions& options) {
-  if (options.threads > 0) return static_cast<int>(options.threads);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
 }  // namespace
 
 Clock::time_point Tuner::Deadline(double seconds) {
@@ -129,8 +89,15 @@ Clock::time_point Tuner::Deadline(double seconds) {
                    std::chrono::duration<double>(seconds));
 }
 
+int PlannedThreads(const CompileOptions& options) {
+  const int64_t threads = options.threads > 0
+                              ? options.threads
+                              : int64_t{std::thread::hardware_concurrency()};
+  return static_cast<int>(std::clamp<int64_t>(threads, 1, 1024));
+}
+
 Tuner::Tuner(const CompileOptions& options)
-    : options_(options), threads_(std::min(ThreadsOf(options), 1024)) {}
+    : options_(options), threads_(PlannedThreads(options)) {}
 
 std::optional<Measurement> Tuner::Measure(const Backend& backend,
                                           const KernelRequest& request,
@@ -156,8 +123,9 @@ std::optional<Measurement> Tuner::Measure(const Backend& backend,
     if (!trial.ok()) continue;
     const auto agree = Agree(*incumbent, *trial, region);
     if (!agree.ok() || !*agree) continue;
-    const auto seconds = TimeAgainst(*incumbent, *trial, deadline,
-                                     &measurement.timings[0].seconds);
+    const auto seconds = TimeInPairs([&] { return incumbent->Time(); },
+                                     [&] { return trial->Time(); }, kTurns,
+                                     deadline, &measurement.timings[0].seconds);
     if (!seconds.ok()) continue;
     if (!seconds->has_value()) return std::nullopt;
     measurement.timings[i].seconds = **seconds;

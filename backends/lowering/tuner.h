@@ -14,6 +14,9 @@
 
 namespace encore::backends {
 
+// The threads that `options` plan for: the machine's where they do not say.
+int PlannedThreads(const CompileOptions& options);
+
 class Tuner {
  public:
   using Clock = std::chrono::steady_clock;

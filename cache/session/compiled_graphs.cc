@@ -150,6 +150,8 @@ StatusOr<CompiledPtr> CompiledGraphs::Compile(const SessionRequest& request,
     statistics_.compile_ms += time.count();
     statistics_.kernels_found += plan->kernels.found;
     statistics_.kernels_made += plan->kernels.made;
+    statistics_.rewrites_found += plan->rewrites.found;
+    statistics_.rewrites_made += plan->rewrites.made;
   }
   auto compiled = maker_->Load(*plan, request, FoundIn::kCompiled);
   if (MayBeForElsewhere(compiled.status())) {
@@ -203,8 +205,19 @@ CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
                      FoundIn::kDisk)};
 }
 
+bool CompiledGraphs::KnowsMore(const SessionRequest& request,
+                               const MeasurementTable& table) const {
+  const auto container = options_->disk->Peek(kGraphKind, request.key);
+  if (container == nullptr || !CheckEntry(*container, request.ingredients).ok())
+    return false;
+  const auto there = ReadEntryMeasurements(*container);
+  return there.ok() && there->measured() > table.measured();
+}
+
 void CompiledGraphs::ToDisk(const SessionRequest& request,
                             const MeasuredPlan& plan) const {
+  // Who waited in vain for another process may be done after it.
+  if (KnowsMore(request, plan.measurements)) return;
   options_->disk->Put(
       kGraphKind, request.key,
       MakeEntry(request.ingredients, *plan.graph, plan.measurements));

@@ -29,6 +29,7 @@
 #include "encore/cache/session/prepared_weights.h"
 #include "encore/cache/session/session_options.h"
 #include "encore/cache/session/session_request.h"
+#include "encore/cache/store/measurement_table.h"
 #include "encore/cache/store/memory_store.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
@@ -86,6 +87,11 @@ class CompiledGraphs {
   // Compiled before and for another machine; nothing where it is not held.
   std::optional<MeasuredPlan> FromElsewhere(const SessionRequest& request);
   Found FromDisk(const SessionRequest& request, const std::string& source);
+  // Whether the entry on disk, sound and of the request, was compiled with more
+  // measurements.
+  bool KnowsMore(const SessionRequest& request,
+                 const MeasurementTable& table) const;
+  // In place of an entry that knows no more.
   void ToDisk(const SessionRequest& request, const MeasuredPlan& plan) const;
 
   const SessionOptions* options_;

@@ -1,13 +1,21 @@
 #include "encore/cache/session/plan_maker.h"
 
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "encore/backends/backend.h"
+#include "encore/backends/measurement.h"
 #include "encore/cache/store/artifact_store.h"
 #include "encore/cache/store/entry.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/improve_options.h"
 
 namespace encore::cache {
 namespace {
@@ -34,6 +42,39 @@ StatusOr<Graph> CanonicalGraph(const SessionRequest& request) {
              Message(graph.status()), "); run again"));
 }
 
+// Whether rewriting ended at a limit on work, for the log; what runs on is told
+// to another observer, which may be null.
+class LimitWatch : public opt::PassObserver {
+ public:
+  explicit LimitWatch(opt::PassObserver* other) : other_(other) {}
+
+  bool verify() const override { return other_ != nullptr && other_->verify(); }
+  void Ran(const opt::PassRun& run) override {
+    if (other_ != nullptr) other_->Ran(run);
+    const opt::ImproveReport* const report = run.options.rewrite.report;
+    if (report != nullptr && !report->stops.empty()) stops_ = report->stops;
+  }
+
+  // Empty where all e-graphs were saturated, or ended by the clock.
+  std::string Text() const {
+    int all = 0, limited = 0;
+    std::string limits;
+    for (const auto& [stop, count] : stops_) {
+      all += count;
+      if (stop == "saturated" || stop == "time") continue;
+      StrAppend(&limits, limits.empty() ? "" : ", ", stop, " ", count);
+      limited += count;
+    }
+    if (limited == 0) return "";
+    return StrCat("rewriting ended at a limit on work in ", limited, " of ",
+                  all, " e-graphs (", limits, "): more might be found");
+  }
+
+ private:
+  opt::PassObserver* const other_;
+  std::map<std::string, int, std::less<>> stops_;
+};
+
 }  // namespace
 
 PlanMaker::PlanMaker(const SessionOptions* options,
@@ -46,10 +87,14 @@ PlanMaker::PlanMaker(const SessionOptions* options,
 
 StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
   RecordingStore store(artifacts_.get());
-  ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
-                          CompileWith(request, request.options, &store));
+  LimitWatch watch(request.passes);
+  ENCORE_ASSIGN_OR_RETURN(
+      MeasuredPlan plan, CompileWith(request, request.options, &store, &watch));
   plan.measurements = store.table();
-  plan.kernels = store.kernels();
+  plan.kernels = store.counts(backends::kKernelKind);
+  plan.rewrites = store.counts(backends::kRewriteKind);
+  const std::string limits = watch.Text();
+  if (!limits.empty() && options_->log) options_->log(limits);
   plan.cut_short = store.cut_short();
   if (plan.cut_short && options_->log) {
     options_->log(StrCat("the search for a better graph ended after ",
@@ -60,6 +105,15 @@ StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
     options_->log(StrCat("tune: ", store.measured(), " kernels measured, ",
                          store.changed(), " of them changed, ",
                          plan.measurements.gaps(), " left to measure"));
+    if (const auto plans = store.plan()) {
+      const size_t best =
+          backends::BestOf(*plans, backends::CallsPerLoad(request.options));
+      options_->log(StrCat(
+          "tune: ", plans->timings.size() - 1, " other plans timed whole, ",
+          best == 0 ? "none taken"
+                    : StrCat("the one called ",
+                             Quote(plans->timings[best].kernel), " taken")));
+    }
   }
   return plan;
 }
@@ -70,19 +124,19 @@ StatusOr<MeasuredPlan> PlanMaker::CompileRecorded(
   backends::CompileOptions options = request.options;
   options.tune_seconds = 0;
   options.max_seconds = 0;
-  ENCORE_ASSIGN_OR_RETURN(MeasuredPlan plan,
-                          CompileWith(request, options, &store));
+  ENCORE_ASSIGN_OR_RETURN(
+      MeasuredPlan plan, CompileWith(request, options, &store, request.passes));
   plan.measurements = measurements;
   return plan;
 }
 
 StatusOr<MeasuredPlan> PlanMaker::CompileWith(
     const SessionRequest& request, const backends::CompileOptions& options,
-    backends::ArtifactStore* store) const {
+    backends::ArtifactStore* store, opt::PassObserver* passes) const {
   ENCORE_ASSIGN_OR_RETURN(const Graph canonical, CanonicalGraph(request));
   ENCORE_ASSIGN_OR_RETURN(
       runtime::CompiledGraph graph,
-      options_->compiler.compile(canonical, options, store, request.passes));
+      options_->compiler.compile(canonical, options, store, passes));
   return MeasuredPlan{
       .graph = std::make_shared<const runtime::CompiledGraph>(std::move(graph)),
       .measurements = {}};

@@ -17,6 +17,7 @@
 #include "encore/cache/store/container.h"
 #include "encore/cache/store/measurement_table.h"
 #include "encore/ir/support/status.h"
+#include "encore/opt/passes/pipeline.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/plan/compiled_graph.h"
 #include "encore/runtime/replay/executable.h"
@@ -27,8 +28,8 @@ namespace encore::cache {
 struct MeasuredPlan {
   std::shared_ptr<const runtime::CompiledGraph> graph;
   MeasurementTable measurements;
-  KernelCounts kernels = {};  // of its compile
-  bool cut_short = false;     // by the clock, so that it is not to be kept
+  ArtifactCounts kernels = {}, rewrites = {};  // of its compile
+  bool cut_short = false;  // by the clock, so that it is not to be kept
 };
 
 // An entry, read and on its devices.
@@ -65,7 +66,8 @@ class PlanMaker {
  private:
   StatusOr<MeasuredPlan> CompileWith(const SessionRequest& request,
                                      const backends::CompileOptions& options,
-                                     backends::ArtifactStore* store) const;
+                                     backends::ArtifactStore* store,
+                                     opt::PassObserver* passes) const;
   StatusOr<std::shared_ptr<const runtime::Executable>> OnDevices(
       const MeasuredPlan& plan) const;
 

@@ -67,6 +67,9 @@ struct SessionStatistics {
   int64_t uncached = 0;
   // By compiles, of the kernels that a backend keeps: found, and generated.
   int64_t kernels_found = 0, kernels_made = 0;
+  // Likewise of e-graphs: those whose choices were found, and those that were
+  // saturated and kept.
+  int64_t rewrites_found = 0, rewrites_made = 0;
   int64_t weights_restored = 0, weights_prepared = 0;
   // Of weights that were prepared: the derived slots that were found among
   // those of other graphs, and those that were made.

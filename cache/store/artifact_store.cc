@@ -10,8 +10,8 @@
 namespace encore::cache {
 namespace {
 
-// Where artifacts of a kind lie, and how they are written: kernels are many,
-// and made again in milliseconds.
+// Where artifacts of a kind lie, and how they are written: kernels and what
+// rules led to are many, and made again in milliseconds.
 struct Level {
   std::string_view kind;
   DiskStore::Durability durability;
@@ -20,6 +20,9 @@ struct Level {
 Level LevelOf(std::string_view kind) {
   if (kind == backends::kKernelKind) {
     return {"kernel", DiskStore::Durability::kWritten};
+  }
+  if (kind == backends::kRewriteKind) {
+    return {"rewrite", DiskStore::Durability::kWritten};
   }
   return {"artifact", DiskStore::Durability::kSynced};
 }

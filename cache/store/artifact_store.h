@@ -1,7 +1,8 @@
 // The backends' ArtifactStore over a disk store. Keys are joined with the
 // compiler's identity: another compiler finds none of this one's artifacts.
 //
-// Kernels are entries of the kind "kernel", others of the kind "artifact". A
+// Kernels are entries of the kind "kernel", what rules led to of the kind
+// "rewrite", others of the kind "artifact". A
 // disk store is the user's alone (trust.h), and kernels enter it here alone:
 // from a compiler in this process.
 #ifndef ENCORE_CACHE_STORE_ARTIFACT_STORE_H_

@@ -8,7 +8,14 @@
 
 namespace encore::cache {
 
-using backends::kMeasurementKind;
+namespace {
+
+bool IsMeasurement(std::string_view kind) {
+  return kind == backends::kMeasurementKind ||
+         kind == backends::kPlanMeasurementKind;
+}
+
+}  // namespace
 
 int64_t MeasurementTable::gaps() const {
   return std::count_if(rows.begin(), rows.end(),
@@ -49,11 +56,11 @@ StatusOr<MeasurementTable> MeasurementTable::Decode(std::string_view bytes) {
 
 std::optional<std::vector<std::byte>> RecordingStore::Get(
     std::string_view kind, std::string_view key) {
-  if (kind != kMeasurementKind) {
-    if (kind == backends::kKernelKind) {
-      const std::lock_guard lock(mutex_);
-      ++kernels_asked_;
-    }
+  {
+    const std::lock_guard lock(mutex_);
+    ++passed_[std::string(kind)].asked;
+  }
+  if (!IsMeasurement(kind)) {
     return store_ == nullptr ? std::nullopt : store_->Get(kind, key);
   }
   {
@@ -71,17 +78,23 @@ std::optional<std::vector<std::byte>> RecordingStore::Get(
 void RecordingStore::Put(std::string_view kind, std::string_view key,
                          std::span<const std::byte> bytes) {
   if (store_ != nullptr) store_->Put(kind, key, bytes);
-  if (kind == backends::kKernelKind) {
+  {
     const std::lock_guard lock(mutex_);
-    ++kernels_made_;
+    ++passed_[std::string(kind)].made;
   }
-  if (kind != kMeasurementKind) return;
+  if (!IsMeasurement(kind)) return;
   const auto measurement = backends::DecodeMeasurement(bytes);
   const std::lock_guard lock(mutex_);
   table_.rows[std::string(key)].emplace(bytes.begin(), bytes.end());
+  if (!measurement) return;
+  const bool changed =
+      backends::BestOf(*measurement, backends::CallsPerLoad({})) > 0;
+  if (kind == backends::kPlanMeasurementKind) {
+    plan_ = *measurement;
+    return;
+  }
   ++measured_;
-  changed_ += measurement &&
-              backends::BestOf(*measurement, backends::CallsPerLoad({})) > 0;
+  changed_ += changed;
 }
 
 void RecordingStore::CutShort() {
@@ -104,19 +117,27 @@ int64_t RecordingStore::measured() const {
   return measured_;
 }
 
+std::optional<backends::Measurement> RecordingStore::plan() const {
+  const std::lock_guard lock(mutex_);
+  return plan_;
+}
+
 int64_t RecordingStore::changed() const {
   const std::lock_guard lock(mutex_);
   return changed_;
 }
 
-KernelCounts RecordingStore::kernels() const {
+ArtifactCounts RecordingStore::counts(std::string_view kind) const {
   const std::lock_guard lock(mutex_);
-  return {.found = kernels_asked_ - kernels_made_, .made = kernels_made_};
+  const auto found = passed_.find(kind);
+  if (found == passed_.end()) return {};
+  const Passed& passed = found->second;
+  return {.found = passed.asked - passed.made, .made = passed.made};
 }
 
 std::optional<std::vector<std::byte>> RecordedStore::Get(std::string_view kind,
                                                          std::string_view key) {
-  if (kind != kMeasurementKind) {
+  if (!IsMeasurement(kind)) {
     return store_ == nullptr ? std::nullopt : store_->Get(kind, key);
   }
   const auto row = table_.rows.find(key);
@@ -125,7 +146,7 @@ std::optional<std::vector<std::byte>> RecordedStore::Get(std::string_view kind,
 
 void RecordedStore::Put(std::string_view kind, std::string_view key,
                         std::span<const std::byte> bytes) {
-  if (kind != kMeasurementKind && store_ != nullptr) {
+  if (!IsMeasurement(kind) && store_ != nullptr) {
     store_->Put(kind, key, bytes);
   }
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "encore/backends/artifact_store.h"
+#include "encore/backends/measurement.h"
 #include "encore/ir/support/status.h"
 
 namespace encore::cache {
@@ -26,8 +27,11 @@ struct MeasurementTable {
   // By key; nothing where the measurement was not there.
   std::map<std::string, std::optional<Bytes>, std::less<>> rows;
 
-  // How many rows have no measurement.
+  // How many rows have no measurement, and how many have one.
   int64_t gaps() const;
+  int64_t measured() const {
+    return static_cast<int64_t>(rows.size()) - gaps();
+  }
 
   // Empty for a table without rows. The same bytes for equal tables.
   std::string Encode() const;
@@ -35,13 +39,15 @@ struct MeasurementTable {
   static StatusOr<MeasurementTable> Decode(std::string_view bytes);
 };
 
-struct KernelCounts {
+// Of artifacts of a kind that were asked for: those that were put, since they
+// were not there or of no use, and the others.
+struct ArtifactCounts {
   int64_t found = 0, made = 0;
 };
 
 // An ArtifactStore that records the measurements that pass through it, and
-// counts kernels. A measurement that is put is found again also where there is
-// no store behind it. Thread-safe.
+// counts artifacts. A measurement that is put is found again also where there
+// is no store behind it. Thread-safe.
 class RecordingStore : public backends::ArtifactStore {
  public:
   // `store` may be null.
@@ -56,20 +62,25 @@ class RecordingStore : public backends::ArtifactStore {
 
   // What passed so far.
   MeasurementTable table() const;
-  // How many measurements were put, and how many of them chose another kernel
-  // than what is taken without.
+  // How many measurements of kernels were put, and how many of them chose
+  // another kernel than what is taken without.
   int64_t measured() const;
   int64_t changed() const;
-  // Kernels that were asked for: those that were put, since they were not there
-  // or of no use, and the others.
-  KernelCounts kernels() const;
+  // What was put of whole plans; nothing where nothing was.
+  std::optional<backends::Measurement> plan() const;
+  ArtifactCounts counts(std::string_view kind) const;
   bool cut_short() const;
 
  private:
   backends::ArtifactStore* const store_;
   mutable std::mutex mutex_;
   MeasurementTable table_;
-  int64_t measured_ = 0, changed_ = 0, kernels_asked_ = 0, kernels_made_ = 0;
+  int64_t measured_ = 0, changed_ = 0;
+  std::optional<backends::Measurement> plan_;
+  struct Passed {
+    int64_t asked = 0, made = 0;
+  };
+  std::map<std::string, Passed, std::less<>> passed_;  // by kind
   bool cut_short_ = false;
 };
 

@@ -25,6 +25,14 @@ constexpr uint32_t kNoNumber = UINT32_MAX;
 
 bool IsArgument(Op op) { return op == Op::kInput || op == Op::kParameter; }
 
+std::vector<NodeId> OwnOrder(const Graph& graph) {
+  std::vector<NodeId> order;
+  for (const NodeId node : Nodes(graph)) {
+    if (!IsArgument(graph.op(node))) order.push_back(node);
+  }
+  return order;
+}
+
 // The nodes that the outputs need, arguments apart, operands first: a node
 // comes after its operands, those in their order, and what defines its symbols.
 std::vector<NodeId> PostOrder(const Graph& graph) {
@@ -63,16 +71,20 @@ std::vector<NodeId> PostOrder(const Graph& graph) {
 
 class Writer {
  public:
-  Writer(const Graph& graph, Stencil* stencil, const KnownDigests& known)
-      : graph_(graph), stencil_(stencil), known_(known) {}
+  Writer(const Graph& graph, Stencil* stencil, const KnownDigests& known,
+         StencilOrder order)
+      : graph_(graph), stencil_(stencil), known_(known), order_(order) {}
 
   void Write() {
+    if (order_ == StencilOrder::kAsIs) {
+      for (uint32_t i = 0; i < graph_.symbols().size(); ++i) FindSymbol(i);
+    }
     Plan(graph_);
     replacements_.resize(graph_.symbols().size());
     for (size_t i = 0; i < symbols_.size(); ++i) {
       replacements_[symbols_[i]] = Dim::OfSymbol(static_cast<uint32_t>(i));
     }
-    out_.Raw(stencil::kMagic);
+    out_.Raw(stencil::MagicOf(order_ == StencilOrder::kAsIs));
     out_.Varint(symbols_.size());
     for (const uint32_t number : symbols_) {
       const Symbol& symbol = graph_.symbols()[number];
@@ -100,7 +112,8 @@ class Writer {
       for (const Dim& dim : graph.shape(argument.value).dims())
         FindSymbols(dim);
     }
-    std::vector<NodeId> order = PostOrder(graph);
+    std::vector<NodeId> order =
+        order_ == StencilOrder::kAsIs ? OwnOrder(graph) : PostOrder(graph);
     for (const NodeId node : order) {
       VisitFields(graph.attributes(node), [&](std::string_view,
                                               const auto& field, const auto&) {
@@ -115,9 +128,10 @@ class Writer {
   }
 
   void FindSymbols(const Dim& dim) {
-    ForEachSymbol(dim, [this](uint32_t symbol) {
-      if (seen_symbols_.insert(symbol).second) symbols_.push_back(symbol);
-    });
+    ForEachSymbol(dim, [this](uint32_t symbol) { FindSymbol(symbol); });
+  }
+  void FindSymbol(uint32_t symbol) {
+    if (seen_symbols_.insert(symbol).second) symbols_.push_back(symbol);
   }
 
   void WriteGraph(const Graph& graph) {
@@ -239,6 +253,7 @@ class Writer {
   const Graph& graph_;
   Stencil* stencil_;
   const KnownDigests& known_;
+  const StencilOrder order_;
   ByteWriter out_;
   std::unordered_map<const Graph*, std::vector<NodeId>> orders_;
   // Numbers of the symbols that are used, in the order of their first use.
@@ -260,15 +275,16 @@ std::optional<uint32_t> Stencil::NumberOf(const Graph& graph,
   return number;
 }
 
-Stencil MakeStencil(const Graph& graph) {
+Stencil MakeStencil(const Graph& graph, StencilOrder order) {
   Stencil stencil;
-  Writer(graph, &stencil, {}).Write();
+  Writer(graph, &stencil, {}, order).Write();
   return stencil;
 }
 
-std::string StencilBytes(const Graph& graph, const KnownDigests& known) {
+std::string StencilBytes(const Graph& graph, const KnownDigests& known,
+                         StencilOrder order) {
   Stencil stencil;
-  Writer(graph, &stencil, known).Write();
+  Writer(graph, &stencil, known, order).Write();
   return std::move(stencil.bytes);
 }
 

@@ -4,7 +4,8 @@
 // order. Names, origins, the order in which nodes were made, nodes that no
 // output needs, and parameters' data do not count; every op, attribute (floats
 // by bits), dtype, shape, symbol bound and constant does. Equal stencils are
-// the same computation; format in ir/README.md.
+// the same computation; format in ir/README.md. The bytes of a graph as it is
+// (StencilOrder::kAsIs) are for who wants that very graph back.
 //
 // Stencil numbers. Each node that counts has a number: arguments in the order
 // of the signature, then nodes in the order of the bytes, those of a node's
@@ -35,6 +36,17 @@ namespace encore {
 // Constants of more bytes than this are in the stencil as SHA-256 digests.
 inline constexpr int64_t kMaxInlineConstant = 256;
 
+// Which nodes stand in the bytes, and in which order.
+enum class StencilOrder : uint8_t {
+  // Those that outputs need, in post-order; symbols by first use. What this
+  // header says of stencils holds for it.
+  kCanonical,
+  // All, in the graph's order behind its arguments; all symbols by number. So
+  // equal bytes are graphs that everything that goes by the order of nodes
+  // treats alike. Read only by who says that it is this order.
+  kAsIs,
+};
+
 struct Stencil {
   struct Place {
     const Graph* graph;  // the graph, or a body within it
@@ -56,15 +68,18 @@ struct Stencil {
 };
 
 // Linear in the graph and the bytes of its constants.
-Stencil MakeStencil(const Graph& graph);
+Stencil MakeStencil(const Graph& graph,
+                    StencilOrder order = StencilOrder::kCanonical);
 
 // Constants whose digest is known, by the bytes that they share, dtype and
 // dims.
 using KnownDigests =
     std::map<std::tuple<const std::byte*, DType, std::vector<int64_t>>, Digest>;
 
-// MakeStencil(graph).bytes, without hashing the constants that are `known`.
-std::string StencilBytes(const Graph& graph, const KnownDigests& known);
+// MakeStencil(graph, order).bytes, without hashing the constants that are
+// `known`.
+std::string StencilBytes(const Graph& graph, const KnownDigests& known,
+                         StencilOrder order = StencilOrder::kCanonical);
 
 // SHA-256 over dtype, dims and bytes: what names a large constant.
 Digest LiteralDigest(const Literal& literal);
@@ -87,7 +102,8 @@ struct StencilNames {
 // name.
 StatusOr<Graph> ReadStencil(std::string_view bytes,
                             std::span<const Literal> constants,
-                            const StencilNames& names);
+                            const StencilNames& names,
+                            StencilOrder order = StencilOrder::kCanonical);
 
 // "#12", and back; nothing where `origin` is not of that form.
 std::string StencilOrigin(uint32_t number);

@@ -12,7 +12,10 @@
 namespace encore::stencil {
 
 // Raised whenever the same bytes would mean something else.
-inline constexpr std::string_view kMagic = "ESTN\x02";
+inline constexpr std::string_view kMagic = "ESTN\x02", kAsIsMagic = "ESTA\x02";
+inline constexpr std::string_view MagicOf(bool as_is) {
+  return as_is ? kAsIsMagic : kMagic;
+}
 
 // The type of an attribute field.
 enum class FieldTag : uint8_t {

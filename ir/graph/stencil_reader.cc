@@ -19,15 +19,17 @@ using stencil::LiteralForm;
 class Reader {
  public:
   Reader(std::string_view bytes, std::span<const Literal> constants,
-         const StencilNames& names)
-      : bytes_(bytes), in_(bytes), names_(names) {
+         const StencilNames& names, StencilOrder order)
+      : bytes_(bytes), in_(bytes), names_(names), order_(order) {
     for (const Literal& constant : constants) {
       constants_.emplace(LiteralDigest(constant), constant);
     }
   }
 
   StatusOr<Graph> Read() {
-    if (in_.Raw(stencil::kMagic.size()) != stencil::kMagic) {
+    const std::string_view magic =
+        stencil::MagicOf(order_ == StencilOrder::kAsIs);
+    if (in_.Raw(magic.size()) != magic) {
       return InvalidArgumentError(
           "stencil: not a stencil, or of an unsupported version");
     }
@@ -47,7 +49,7 @@ class Reader {
       return InvalidArgumentError("stencil: bytes after the end");
     // Nodes that no output needs, dims in another form, defaults written out:
     // the same graph has one stencil, and one key.
-    if (StencilBytes(graph, known_) != bytes_) {
+    if (StencilBytes(graph, known_, order_) != bytes_) {
       return InvalidArgumentError("stencil: not in canonical form");
     }
     return graph;
@@ -264,6 +266,7 @@ class Reader {
   const std::string_view bytes_;
   ByteReader in_;
   const StencilNames names_;
+  const StencilOrder order_;
   std::map<Digest, Literal> constants_;
   KnownDigests known_;
   std::vector<std::string_view> texts_;
@@ -280,8 +283,8 @@ StatusOr<Graph> ReadStencil(std::string_view bytes,
 
 StatusOr<Graph> ReadStencil(std::string_view bytes,
                             std::span<const Literal> constants,
-                            const StencilNames& names) {
-  return Reader(bytes, constants, names).Read();
+                            const StencilNames& names, StencilOrder order) {
+  return Reader(bytes, constants, names, order).Read();
 }
 
 }  // namespace encore

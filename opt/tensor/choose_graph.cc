@@ -1,7 +1,9 @@
 #include "encore/opt/tensor/choose_graph.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -26,24 +28,21 @@ constexpr double kMostWeightBytes = 1.1;
 // graph's own stay.
 constexpr double kPreference = 1e-12;
 
-// Nodes of rules that must not be chosen.
-struct Forbidden {
-  bool weights = false;            // what follows from weights only
-  double larger_than = kInfinity;  // bytes; other values
-};
-
-// What alone speaks against a choice that is faster.
-enum class Objection : uint8_t { kNone, kWeights, kMemory };
+// What is to be said of a graph that is to take the place of another.
+enum class Verdict : uint8_t { kTaken, kSlower, kWeights, kMemory };
 
 // Seconds of a node of the e-graph; infinite for what must not be chosen.
 class NodeCosts {
  public:
+  // `largest`: bytes of the largest value of the graph.
   NodeCosts(const TensorProgram& program, const TensorEGraph& tensors,
-            const Costs& costs, const Forbidden& forbidden = {})
+            const Costs& costs, const Forbidden& forbidden = {},
+            double largest = kInfinity)
       : own_(program.OwnNumbers()),
         tensors_(tensors),
         costs_(costs),
-        forbidden_(forbidden) {}
+        forbidden_(forbidden),
+        largest_(largest) {}
 
   double operator()(eg::NodeId node) const {
     if (tensors_.op(node).kind != TensorOp::Kind::kOp) return 0;
@@ -86,8 +85,8 @@ class NodeCosts {
   bool IsForbidden(eg::ClassId c, const TensorType& type) const {
     return tensors_.fact(c).weight_only
                ? forbidden_.weights
-               : TypicalBytes(type, tensors_.symbols()) >
-                     forbidden_.larger_than;
+               : forbidden_.larger &&
+                     TypicalBytes(type, tensors_.symbols()) > largest_;
   }
   // Inference leaves nothing to the call.
   bool HoldsForAllSizes(eg::NodeId node) const {
@@ -99,6 +98,7 @@ class NodeCosts {
   const TensorEGraph& tensors_;
   const Costs& costs_;
   const Forbidden forbidden_;
+  const double largest_;
 };
 
 // The graph's own choice: of each class its first node, whose operands' classes
@@ -140,37 +140,25 @@ double LargestValue(const Graph& graph) {
   return most;
 }
 
-// The graph of the choice's result where it is taken; else what keeps it.
-StatusOr<Objection> Take(const ChoiceRequest& request, Graph to,
-                         Choice* choice) {
-  const extract::Result& result = choice->result;
-  if (!result.feasible ||
-      result.cost >= request.own_seconds * (1 - kLeastGainOfNodes)) {
-    return Objection::kNone;
-  }
-  auto graph =
-      RebuildChoice(request, choice->dag, result.choice, std::move(to));
-  if (!graph.ok()) return Objection::kNone;
-  const auto before = request.costs.CostOf(request.from);
-  const auto after = request.costs.CostOf(*graph);
+Verdict Judge(const Terms& terms, const std::optional<GraphCost>& before,
+              const Graph& graph) {
+  const auto after = terms.costs.CostOf(graph);
   if (!before || !after ||
       after->seconds > before->seconds * (1 - kLeastGain)) {
-    return Objection::kNone;
+    return Verdict::kSlower;
   }
-  if (WeightBytes(*graph, request.shared) >
-      WeightBytes(request.from, request.shared) * kMostWeightBytes) {
-    return Objection::kWeights;
+  if (WeightBytes(graph, terms.shared) >
+      WeightBytes(terms.from, terms.shared) * kMostWeightBytes) {
+    return Verdict::kWeights;
   }
-  if (!request.fits(*before, *after)) return Objection::kMemory;
-  graph->set_name(request.from.name());
-  choice->graph = *std::move(graph);
-  return Objection::kNone;
+  return terms.fits(*before, *after) ? Verdict::kTaken : Verdict::kMemory;
 }
 
 StatusOr<Choice> Extract(const ChoiceRequest& request,
                          const Forbidden& forbidden) {
-  const NodeCosts costs(request.program, request.tensors, request.costs,
-                        forbidden);
+  const NodeCosts costs(
+      request.program, request.tensors, request.terms.costs, forbidden,
+      forbidden.larger ? LargestValue(request.terms.from) : kInfinity);
   Choice choice{
       .dag = eg::MakeDagProblem(
           request.tensors.graph(), request.program.Roots(),
@@ -200,27 +188,61 @@ double OwnSeconds(const TensorProgram& program, const TensorEGraph& tensors,
   return total;
 }
 
-StatusOr<Choice> ChooseGraph(const ChoiceRequest& request, const Graph& to) {
+StatusOr<Candidate> TakeBest(const Terms& terms,
+                             const CandidateOf& candidate_of) {
   Forbidden forbidden;
+  std::optional<GraphCost> before;
   std::optional<double> bound;
-  while (true) {
-    ENCORE_ASSIGN_OR_RETURN(Choice choice, Extract(request, forbidden));
-    if (choice.own.empty()) return choice;
-    // With less to choose from, no choice is below what none was before.
-    if (!bound) bound = choice.result.lower_bound;
-    choice.bound = bound;
-    ENCORE_ASSIGN_OR_RETURN(const Objection objection,
-                            Take(request, to.NewBody(""), &choice));
+  for (bool first = true;; first = false) {
+    ENCORE_ASSIGN_OR_RETURN(Candidate candidate, candidate_of(forbidden));
+    if (first) bound = candidate.bound;
+    candidate.bound = bound;
+    if (!candidate.graph) return candidate;
+    if (first) before = terms.costs.CostOf(terms.from);
+    const Verdict verdict = Judge(terms, before, *candidate.graph);
     // Each forbids once.
-    if (objection == Objection::kWeights && !forbidden.weights) {
+    if (verdict == Verdict::kWeights && !forbidden.weights) {
       forbidden.weights = true;
-    } else if (objection == Objection::kMemory &&
-               forbidden.larger_than == kInfinity) {
-      forbidden.larger_than = LargestValue(request.from);
+    } else if (verdict == Verdict::kMemory && !forbidden.larger) {
+      forbidden.larger = true;
     } else {
-      return choice;
+      if (verdict != Verdict::kTaken) candidate.graph.reset();
+      if (candidate.graph) candidate.graph->set_name(terms.from.name());
+      return candidate;
     }
   }
+}
+
+StatusOr<Choice> ChooseGraph(const ChoiceRequest& request, const Graph& to) {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Choice> choice;  // of the last candidate
+  Clock::duration time{0};
+  const auto candidate_of =
+      [&](const Forbidden& forbidden) -> StatusOr<Candidate> {
+    const Clock::time_point begin = Clock::now();
+    ENCORE_ASSIGN_OR_RETURN(choice, Extract(request, forbidden));
+    Candidate candidate;
+    if (!choice->own.empty()) {
+      const extract::Result& result = choice->result;
+      candidate.bound = result.lower_bound;
+      if (result.feasible) candidate.cost = result.cost;
+      if (result.feasible &&
+          result.cost < request.own_seconds * (1 - kLeastGainOfNodes)) {
+        auto graph =
+            RebuildChoice(request, choice->dag, result.choice, to.NewBody(""));
+        if (graph.ok()) candidate.graph = *std::move(graph);
+      }
+    }
+    time += Clock::now() - begin;
+    if (request.told) request.told(forbidden, candidate);
+    return candidate;
+  };
+  ENCORE_ASSIGN_OR_RETURN(Candidate best,
+                          TakeBest(request.terms, candidate_of));
+  choice->bound = best.bound;
+  choice->graph = std::move(best.graph);
+  choice->extract_seconds = std::chrono::duration<double>(time).count();
+  return *std::move(choice);
 }
 
 StatusOr<Graph> RebuildChoice(const ChoiceRequest& request,

@@ -1,6 +1,9 @@
 #include "encore/opt/tensor/costs.h"
 
 #include <algorithm>
+#include <bit>
+
+#include "encore/ir/support/bytes.h"
 
 namespace encore::opt {
 namespace {
@@ -180,6 +183,20 @@ std::optional<GraphCost> Costs::CostOf(const Graph& graph) const {
 }
 
 uint64_t Costs::PlaceOf(std::string_view) const { return 0; }
+
+std::optional<std::string> Costs::NodeIdentity() const { return std::nullopt; }
+
+std::optional<std::string> RooflineCosts::NodeIdentity() const {
+  ByteWriter out;
+  out.String("roofline");
+  for (const double rate :
+       {machine_.bytes_per_second, machine_.contraction_flops_per_second,
+        machine_.flops_per_second, machine_.launch_seconds,
+        machine_.runs_per_load}) {
+    out.Fixed64(std::bit_cast<uint64_t>(rate));
+  }
+  return out.Take();
+}
 
 double TypicalBytes(const TensorType& type, std::span<const Symbol> symbols) {
   return Bytes(type, TypicalSizes(symbols));

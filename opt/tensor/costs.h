@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,11 @@ class Costs {
   // likely to be fused with; nothing where no kernel computes it. At least 0.
   virtual std::optional<double> NodeSeconds(const CostedNode& node) const = 0;
 
+  // What NodeSeconds depends on beside the node: equal only for costs that give
+  // equal seconds. Nothing, as by default, where that cannot be said; nothing
+  // that was chosen by them is then kept.
+  virtual std::optional<std::string> NodeIdentity() const;
+
   // Nothing where a part has no kernel. By default the seconds of its live
   // nodes, bodies counted once.
   virtual std::optional<GraphCost> CostOf(const Graph& graph) const;
@@ -81,6 +87,7 @@ class RooflineCosts : public Costs {
  public:
   explicit RooflineCosts(Roofline machine = {}) : machine_(machine) {}
   std::optional<double> NodeSeconds(const CostedNode& node) const override;
+  std::optional<std::string> NodeIdentity() const override;
 
  private:
   Roofline machine_;

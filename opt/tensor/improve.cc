@@ -1,6 +1,7 @@
 #include "encore/opt/tensor/improve.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -15,6 +16,8 @@
 #include "encore/opt/tensor/choose_graph.h"
 #include "encore/opt/tensor/coded/apply_coded_rules.h"
 #include "encore/opt/tensor/deadline.h"
+#include "encore/opt/tensor/kept/choice_keeper.h"
+#include "encore/opt/tensor/kept/kept_choices.h"
 #include "encore/opt/tensor/parts/improve_parts.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/saturate.h"
@@ -26,6 +29,7 @@ namespace encore::opt {
 namespace {
 
 namespace eg = ::encore::egraph;
+using Clock = std::chrono::steady_clock;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // What the values that live at once may grow by. A large graph has its parts
@@ -39,6 +43,7 @@ class Improver {
         costs_(options.costs != nullptr ? *options.costs : roofline_),
         floats_(options.level == RewriteLevel::kFast ? RoundedFloats::kAll
                                                      : RoundedFloats::kWide),
+        keeper_(options, costs_),
         coded_([&](RuleTag tag,
                    std::string_view name) { return MayUse(tag, name); },
                floats_) {
@@ -96,10 +101,12 @@ class Improver {
   void Finish(const Graph& before, const Graph* after) {
     if (options_.report == nullptr) return;
     ImproveReport& report = *options_.report;
-    report.cost_before = costs_.GraphSeconds(before).value_or(kInfinity);
-    report.cost_after = after == nullptr
-                            ? report.cost_before
-                            : costs_.GraphSeconds(*after).value_or(kInfinity);
+    if (options_.report_costs) {
+      report.cost_before = costs_.GraphSeconds(before).value_or(kInfinity);
+      report.cost_after = after == nullptr
+                              ? report.cost_before
+                              : costs_.GraphSeconds(*after).value_or(kInfinity);
+    }
     report.improved = after != nullptr;
     report.parts = parts_.parts();
     report.distinct_parts = parts_.kinds();
@@ -138,21 +145,55 @@ class Improver {
     const Context& context;
     double own_cost = 0;  // of all nodes, before any are shown to be equal
     eg::RuleBook book{};
+    SaturationFigures figures{};
   };
 
-  // In one e-graph.
+  // In one e-graph, or as it was found in one before.
   StatusOr<Improved> AsWhole(const Graph& from, Graph to,
                              const BodiesOf& bodies, const Context& context) {
+    std::optional<ChoicesOfGraph> kept = keeper_.Open(from);
+    if (kept) {
+      const Terms terms = TermsOf(from, context);
+      ENCORE_ASSIGN_OR_RETURN(auto recalled, kept->Recall(terms, to));
+      if (recalled) {
+        if (options_.report != nullptr) ++options_.report->recalled;
+        Report(recalled->figures);
+        return Improved{
+            .graph = std::move(recalled->best.graph),
+            .own_choice = recalled->own_seconds,
+            .best_choice = recalled->best.cost.value_or(recalled->own_seconds),
+            .bound = recalled->best.bound};
+      }
+    }
+    ENCORE_ASSIGN_OR_RETURN(Improved improved,
+                            InEGraph(from, std::move(to), bodies, context,
+                                     kept ? &*kept : nullptr));
+    const bool cut_short =
+        options_.deadline != nullptr && options_.deadline->cut_short();
+    if (kept && !cut_short && !faulty_) kept->Keep();
+    return improved;
+  }
+
+  // In one e-graph. `kept`, which may be null, is told what is found.
+  StatusOr<Improved> InEGraph(const Graph& from, Graph to,
+                              const BodiesOf& bodies, const Context& context,
+                              ChoicesOfGraph* kept) {
     TensorEGraph tensors(
         from.symbols(),
         options_.observer != nullptr && options_.observer->wants_reasons());
     const TensorProgram program(from, &tensors);
     Saturated saturated{from,   tensors, program,
                         bodies, context, OwnSeconds(program, tensors, costs_)};
+    const Clock::time_point begin = Clock::now();
     const bool changed = Saturate(&saturated);
+    AddTime(begin, &ImproveReport::saturate_seconds);
+    Report(saturated.figures);
+    if (kept != nullptr) {
+      kept->Saturated(saturated.own_cost, saturated.figures, changed);
+    }
     const bool watched = options_.observer != nullptr && !faulty_;
     if (changed || context.improved_bodies || watched) {
-      return Choose(saturated, std::move(to));
+      return Choose(saturated, std::move(to), kept);
     }
     return Improved{.graph = std::nullopt,
                     .own_choice = saturated.own_cost,
@@ -164,15 +205,15 @@ class Improver {
   bool Saturate(Saturated* saturated) {
     TensorEGraph& tensors = saturated->tensors;
     const TensorProgram& program = saturated->program;
-    ImproveReport* const report = options_.report;
-    if (report != nullptr) report->nodes += program.free_nodes();
+    SaturationFigures& figures = saturated->figures;
+    figures.nodes = program.free_nodes();
     // A rule of the book needs two nodes.
     const int fewest = rules_.size() > book_rules_ ? 1 : 2;
     if (program.free_nodes() < fewest || (rules_.empty() && coded_.empty()))
       return false;
     Deadline* const deadline = options_.deadline;
     if (deadline != nullptr && deadline->Passed()) {
-      if (report != nullptr) report->stop = eg::ToString(eg::StopReason::kTime);
+      figures.stop = eg::StopReason::kTime;
       return false;
     }
     eg::EGraph& graph = tensors.graph();
@@ -189,8 +230,12 @@ class Improver {
     }
     const Saturation saturation = Run(saturated, own, users);
     if (graph.version() != version) coded_.After(&tensors);
-    Report(graph, saturation);
     const eg::StopReason stop = saturation.stop;
+    figures = {.nodes = figures.nodes,
+               .enodes = graph.num_enodes(),
+               .classes = graph.num_classes(),
+               .iterations = saturation.iterations,
+               .stop = stop};
     if (stop == eg::StopReason::kTime && deadline != nullptr) {
       deadline->CutShort();
     }
@@ -223,15 +268,23 @@ class Improver {
                           .seconds = seconds});
   }
 
-  void Report(const eg::EGraph& graph, const Saturation& saturation) {
+  void Report(const SaturationFigures& figures) {
     if (options_.report == nullptr) return;
     ImproveReport& report = *options_.report;
-    report.enodes += graph.num_enodes();
-    report.classes += graph.num_classes();
-    report.iterations = std::max(report.iterations, saturation.iterations);
-    if (report.stop.empty() || saturation.stop != eg::StopReason::kSaturated) {
-      report.stop = eg::ToString(saturation.stop);
+    report.nodes += static_cast<int>(figures.nodes);
+    report.enodes += figures.enodes;
+    report.classes += figures.classes;
+    report.iterations = std::max<size_t>(report.iterations, figures.iterations);
+    if (figures.stop == eg::StopReason::kNone) return;
+    ++report.stops[std::string(eg::ToString(figures.stop))];
+    if (report.stop.empty() || figures.stop != eg::StopReason::kSaturated) {
+      report.stop = eg::ToString(figures.stop);
     }
+  }
+  void AddTime(Clock::time_point begin, double ImproveReport::* seconds) const {
+    if (options_.report == nullptr) return;
+    const std::chrono::duration<double> time = Clock::now() - begin;
+    options_.report->*seconds += time.count();
   }
 
   bool Fault(const Status& status) {
@@ -254,30 +307,45 @@ class Improver {
     return more <= *whole_live_bytes_ * kMoreLiveBytesOfParts;
   }
 
-  StatusOr<Improved> Choose(const Saturated& saturated, Graph to) {
+  Terms TermsOf(const Graph& from, const Context& context) {
+    return {
+        .from = from,
+        .costs = costs_,
+        .shared = context.shared,
+        .fits = [this, &context](const GraphCost& was, const GraphCost& is) {
+          return Fits(context, was, is);
+        }};
+  }
+
+  StatusOr<Improved> Choose(const Saturated& saturated, Graph to,
+                            ChoicesOfGraph* kept) {
     const double before = saturated.own_cost;
     Improved improved{.graph = std::nullopt,
                       .own_choice = before,
                       .best_choice = before,
                       .bound = std::nullopt};
+    const Terms terms = TermsOf(saturated.from, saturated.context);
     const ChoiceRequest request{
-        .from = saturated.from,
+        .terms = terms,
         .tensors = saturated.tensors,
         .program = saturated.program,
         .bodies = saturated.bodies,
-        .costs = costs_,
         .own_seconds = saturated.own_cost,
-        .shared = saturated.context.shared,
-        .fits =
-            [&](const GraphCost& was, const GraphCost& is) {
-              return Fits(saturated.context, was, is);
-            },
         .weights = Allows(options_.level, RuleTag::kReassociating)
                        ? WeightArithmetic::kWide
                        : WeightArithmetic::kOwnType,
         .work = options_.limits.extraction_work,
-        .deadline = options_.deadline};
+        .deadline = options_.deadline,
+        .told = [&](const Forbidden& forbidden, const Candidate& candidate) {
+          if (kept != nullptr) kept->Add(forbidden, candidate);
+        }};
+    const Clock::time_point begin = Clock::now();
     ENCORE_ASSIGN_OR_RETURN(Choice choice, ChooseGraph(request, to));
+    AddTime(begin, &ImproveReport::judge_seconds);
+    if (options_.report != nullptr) {
+      options_.report->extract_seconds += choice.extract_seconds;
+      options_.report->judge_seconds -= choice.extract_seconds;
+    }
     if (choice.own.empty()) return improved;
     improved.bound = choice.bound;
     if (choice.result.feasible) improved.best_choice = choice.result.cost;
@@ -298,6 +366,7 @@ class Improver {
   const RooflineCosts roofline_;
   const Costs& costs_;
   const RoundedFloats floats_;
+  const ChoiceKeeper keeper_;
   CodedRuleSet coded_;
   std::vector<TextRule> rules_;  // of the book first
   size_t book_rules_ = 0;
@@ -319,19 +388,6 @@ class Improver {
 };
 
 }  // namespace
-
-bool Allows(RewriteLevel level, RuleTag tag) {
-  switch (tag) {
-    case RuleTag::kExact:
-    case RuleTag::kDefinition:
-      return level >= RewriteLevel::kExact;
-    case RuleTag::kReassociating:
-      return level >= RewriteLevel::kReassociate;
-    case RuleTag::kFiniteMath:
-      return level >= RewriteLevel::kFast;
-  }
-  return false;
-}
 
 StatusOr<std::optional<Graph>> Improve(const Graph& graph,
                                        const ImproveOptions& options) {

@@ -91,6 +91,7 @@ const char* AboutKind(std::string_view kind) {
   static constexpr std::pair<std::string_view, const char*> kAbout[] = {
       {"graph", "compiled graphs"},
       {"kernel", "compiled kernels, to be linked into any graph"},
+      {"rewrite", "what rules led to, to be priced for any machine"},
       {"weights", "prepared weights"},
       {"artifact", "measurements, rules that were checked"},
       {"memo", "digests of weights, files that were verified"},

@@ -56,9 +56,11 @@ void AddFlags(CLI::App& app, Flags* flags) {
                  "compiled graph without weights")
       ->check(CLI::IsMember(StopNames()));
   flags->report.passes.AddFlags(app);
-  app.add_flag("--explain", request.explain,
-               "say whether the cache had it and, if not, what differs from "
-               "the nearest entry");
+  app.add_flag(
+      "--explain", request.explain,
+      "say whether the cache had it, and what differs from the nearest "
+      "entry, where the file goes to standard output too: on standard "
+      "error");
   app.add_flag("--explain-fusion", request.explain_fusion, kExplainFusionHelp);
   app.add_option("--bind", flags->bindings, "NAME=VALUE for a symbolic dim");
   app.add_flag("--strict", request.strict, kStrictHelp);

@@ -154,6 +154,8 @@ Status WriteForElsewhere(const CompileRequest& request, const Graph& graph,
   ENCORE_ASSIGN_OR_RETURN(const cache::Package package,
                           Export(session, graph, {}, load));
   report->found_in = cache::FoundIn::kCompiled;
+  ENCORE_ASSIGN_OR_RETURN(report->explanation,
+                          ExplainCompiled(session, graph, load));
   report->compile_ms = session.statistics().compile_ms;
   report->key = package.key().ToHex();
   report->elsewhere = Message(why);
@@ -175,10 +177,6 @@ Status CompileAndWrite(const CompileRequest& request,
   cache::LoadOptions load;
   load.files = model.files;
   load.passes = &report->passes;
-  if (request.explain) {
-    ENCORE_ASSIGN_OR_RETURN(report->explanation,
-                            ExplainMiss(session, graph, load));
-  }
   if (request.explain_fusion) {
     cache::LoadOptions options = load;
     options.passes = nullptr;
@@ -196,6 +194,10 @@ Status CompileAndWrite(const CompileRequest& request,
   if (!load_result.ok()) return WithOpenShape(load_result.status(), graph);
   const cache::Loaded& loaded = **load_result;
   report->found_in = loaded.found_in();
+  if (loaded.found_in() == cache::FoundIn::kCompiled) {
+    ENCORE_ASSIGN_OR_RETURN(report->explanation,
+                            ExplainCompiled(session, graph, load));
+  }
   report->key = loaded.compiled().key.ToHex();
   report->compile_ms = session.statistics().compile_ms;
   CountSteps(loaded.graph(), report);

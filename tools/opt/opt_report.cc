@@ -74,6 +74,10 @@ Json RewriteJson(const opt::ImproveReport& report) {
   json["classes"] = report.classes;
   json["iterations"] = report.iterations;
   json["stop"] = report.stop;
+  json["stops"] = report.stops;
+  json["ms"] = {{"saturate", report.saturate_seconds * 1e3},
+                {"extract", report.extract_seconds * 1e3},
+                {"judge", report.judge_seconds * 1e3}};
   json["parts"] = report.parts;
   json["distinct_parts"] = report.distinct_parts;
   json["improved"] = report.improved;

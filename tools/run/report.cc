@@ -45,6 +45,8 @@ Json ToJson(const RunReport& report) {
   json["why"] = report.why ? Json(*report.why) : Json(nullptr);
   json["kernels"] = {{"found", report.kernels_found},
                      {"made", report.kernels_made}};
+  json["rewrites"] = {{"found", report.rewrites_found},
+                      {"made", report.rewrites_made}};
   json["weight_parts"] = {{"found", report.parts_found},
                           {"made", report.parts_made}};
   json["load_ms"] = report.load_ms;
@@ -92,8 +94,9 @@ std::string ToText(const RunReport& report) {
               report.why ? StrCat("the nearest entry and this differ in ",
                                   PrintableName(*report.why))
                          : "the cache has no other entry",
-              "; kernels ", report.kernels_found, " found, ",
-              report.kernels_made, " made; parts of weights ",
+              "; rewrites ", report.rewrites_found, " found, ",
+              report.rewrites_made, " made; kernels ", report.kernels_found,
+              " found, ", report.kernels_made, " made; parts of weights ",
               report.parts_found, " found, ", report.parts_made, " made\n");
   }
   if (report.latency) {

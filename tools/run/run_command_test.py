@@ -14,7 +14,7 @@ TOOL = os.path.abspath(sys.argv.pop(1))
 
 X = [1.0, 2.0, 3.0, -4.0, 0.5, 2.0]
 FIELDS = ['model', 'target', 'cache', 'import_ms', 'passes_ms', 'optimize_ms', 'compile_ms', 'why', 'kernels',
-          'weight_parts', 'load_ms', 'runs', 'latency_us', 'steps', 'arena_bytes', 'peak_rss_bytes', 'host_kernels',
+          'rewrites', 'weight_parts', 'load_ms', 'runs', 'latency_us', 'steps', 'arena_bytes', 'peak_rss_bytes', 'host_kernels',
           'device_kernels', 'outputs']
 OUTPUT_FIELDS = ['name', 'dtype', 'shape', 'max_abs_err', 'max_rel_err', 'ok']
 
@@ -317,6 +317,24 @@ graph join(%x: f32[4,8], %z: f32[4,8]) -> f32[4,16] {
         self.assertRegex(text, r'compiled: the nearest entry and this differ in .*rewrites.*; kernels \d+ found')
         self.assertIsNone(self.report(self.model, target='cpu')['why'])
 
+    def test_a_miss_says_which_ingredient_differs(self):
+        rules = self.write('own.rules', '// --x = x\nrule own exact { neg(neg(%x)) -> %x }\n')
+        other = self.write('other.onnx', files.conv_norm(0))
+        self.report(self.model, '--threads', '2', target='cpu')
+        for cause, flags in (
+                ('target.threads', ['--threads', '3']), ('option.rewrites', ['--rewrites', 'exact']),
+                ('option.optimizer', ['--optimizer', 'greedy']), ('option.expect_calls', ['--expect-calls', '7']),
+                ('option.memory', ['--memory', '5']), ('option.cpu_kernels', ['--cpu-kernels', 'generated']),
+                ('option.user_rules', ['--rules-file', rules]), ('option.deterministic', ['--deterministic'])):
+            flags = [*(['--threads', '2'] if '--threads' not in flags else []), *flags]
+            report = self.report(self.model, *flags, target='cpu')
+            self.assertEqual(report['cache'], 'miss', cause)
+            self.assertIn(cause, report['why'])
+            self.assertIn(cause, report['why'].split(':')[0], report['why'])
+        # Another graph under the options of the first.
+        why = self.report(other, '--threads', '2', target='cpu')['why']
+        self.assertTrue(why.startswith('graph: '), why)
+
     def test_other_weights_share_what_was_compiled(self):
         self.report(self.model)
         other = self.write('other.onnx', files.affine().replace(b'\x00\x00\x20\xc1', b'\x00\x00\x21\xc1'))
@@ -455,7 +473,8 @@ graph join(%x: f32[4,8], %z: f32[4,8]) -> f32[4,16] {
             self.assertEqual([name for name in os.listdir(self.folder) if 'out.x' in name], [])
 
     def test_tuning_says_what_it_does(self):
-        result = self.run_tool(self.model, '--tune', '0.1')
+        self.assertIn('tune_seconds: nothing depends on it', self.run_tool(self.model, '--tune', '0.1').stderr)
+        result = self.run_tool(self.model, '--tune', '0.1', target='cpu')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, r'tune: \d+ kernels measured')
 

@@ -127,6 +127,8 @@ Status LoadedModel::Load(RunReport* report) {
   report->found_in = loaded_->found_in();
   report->kernels_found = after.kernels_found - before.kernels_found;
   report->kernels_made = after.kernels_made - before.kernels_made;
+  report->rewrites_found = after.rewrites_found - before.rewrites_found;
+  report->rewrites_made = after.rewrites_made - before.rewrites_made;
   report->parts_found = after.parts_found - before.parts_found;
   report->parts_made = after.parts_made - before.parts_made;
   Describe(report);

@@ -60,6 +60,7 @@ struct RunReport {
   // that the cache had, and those that were made.
   std::optional<std::string> why;
   int64_t kernels_found = 0, kernels_made = 0;
+  int64_t rewrites_found = 0, rewrites_made = 0;
   int64_t parts_found = 0, parts_made = 0;
   int64_t runs = 0;
   std::optional<Latency> latency;
