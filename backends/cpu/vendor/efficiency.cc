@@ -18,9 +18,27 @@ struct Row {
 constexpr Row kRowsOfTable[] = {
 #define ENCORE_VENDOR_COSTS(machine, shape, efficiency, gigabytes, us) \
   {machine, ShapeClass::shape, {efficiency, (gigabytes) * 1e9, (us) * 1e-6}},
+#define ENCORE_VENDOR_TURNING(machine, gigabytes)
 #include "encore/backends/cpu/vendor/efficiency.def"
+#undef ENCORE_VENDOR_TURNING
 #undef ENCORE_VENDOR_COSTS
 };
+
+struct Turning {
+  std::string_view machine;
+  double bytes_per_second;
+};
+
+constexpr Turning kTurnings[] = {
+#define ENCORE_VENDOR_COSTS(machine, shape, efficiency, gigabytes, us)
+#define ENCORE_VENDOR_TURNING(machine, gigabytes) {machine, (gigabytes) * 1e9},
+#include "encore/backends/cpu/vendor/efficiency.def"
+#undef ENCORE_VENDOR_TURNING
+#undef ENCORE_VENDOR_COSTS
+};
+
+// Rows from which on the library copies a second factor that lies turned.
+constexpr int64_t kLeastTurningRows = 16;
 
 constexpr std::string_view kNames[kShapeClasses] = {"kVector",
                                                     "kThin",
@@ -42,6 +60,14 @@ constexpr std::string_view kNames[kShapeClasses] = {"kVector",
 int64_t PaddedTo(Isa isa, bool matmul) {
   if (isa == Isa::kAvx512) return 16;
   return matmul ? 24 : 8;
+}
+
+double TurningRate(const MachineProfile& machine) {
+  for (const Turning& row : kTurnings) {
+    if (row.machine == machine.costs) return row.bytes_per_second;
+  }
+  ENCORE_CHECK(false) << "no costs of " << machine.costs;
+  return 0;
 }
 
 double Elements(const VendorTensor& tensor) {
@@ -105,6 +131,20 @@ double MovedBytes(const VendorProgram& program, bool pack) {
                           (pack ? 0 : Elements(program.weights)));
 }
 
+double TurnedBytes(const VendorProgram& program, bool pack) {
+  if (program.kind != VendorProgram::Kind::kMatmul || pack) return 0;
+  const VendorTensor& factor = program.weights;
+  const size_t rank = factor.dims.size();
+  const bool in_rows = program.split == rank - 2;
+  const int64_t rows = in_rows ? program.piece : program.result.dims[rank - 2];
+  if (factor.strides[rank - 1] == 1 || factor.dims[rank - 1] == 1 ||
+      rows < kLeastTurningRows) {
+    return 0;
+  }
+  const double copies = in_rows ? static_cast<double>(program.pieces()) : 1;
+  return copies * sizeof(float) * Elements(factor);
+}
+
 const VendorCosts* FindVendorCosts(const MachineProfile& machine,
                                    ShapeClass shape) {
   for (const Row& row : kRowsOfTable) {
@@ -121,6 +161,7 @@ double VendorSeconds(const MachineProfile& machine,
   return VendorFlops(machine.isa, program) /
              (machine.f32_flops * costs->efficiency) +
          MovedBytes(program, pack) / costs->bytes_per_second +
+         TurnedBytes(program, pack) / TurningRate(machine) +
          static_cast<double>(program.pieces()) * costs->piece_seconds;
 }
 
