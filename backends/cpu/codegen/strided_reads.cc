@@ -26,10 +26,6 @@ StridedReads::StridedReads(std::vector<Step> steps, int64_t width) {
   run_lines_ = CeilDiv(run, kLineBytes);
 }
 
-double StridedReads::UnforeseenRuns() const {
-  return apart_.empty() || apart_.front().bytes < kPageBytes ? 0 : runs_;
-}
-
 double StridedReads::LinesPerSet(int64_t way_bytes) const {
   // Runs begin at multiples of what all steps are multiples of.
   int64_t grid = way_bytes;

@@ -3,9 +3,8 @@
 //
 // Steps of a power of two elements bring all lines to few sets: a cache of w
 // ways has room for w lines of each set, so that much less than its size may
-// not stay in it, and where lines lie on a page each, no prefetcher foresees
-// them. Sets are counted by the addresses in one block of memory that is mapped
-// as one, as huge pages are.
+// not stay in it. Sets are counted by the addresses in one block of memory that
+// is mapped as one, as huge pages are.
 //
 // Source: J. Hennessy, D. Patterson, Computer Architecture, appendix B (sets
 // and conflict misses).
@@ -30,9 +29,8 @@ class StridedReads {
 
   // Different lines, the first byte at the beginning of one.
   double lines() const { return runs_ * static_cast<double>(run_lines_); }
-  // Runs of neighbouring lines that no prefetcher foresees: all of them, where
-  // each is on pages of its own.
-  double UnforeseenRuns() const;
+  // Runs of neighbouring lines that these are.
+  double runs() const { return runs_; }
   // Lines in each set that any are in, of a cache whose ways have `way_bytes`,
   // a power of two.
   double LinesPerSet(int64_t way_bytes) const;

@@ -46,7 +46,7 @@ TEST(StridedReads, MapsOfAPowerOfTwoFillFewSets) {
   // 1,024 channels of 128 x 128 points of f32, 32 of them at a time.
   const StridedReads reads({{128 * 128 * 4, 1024}}, 128);
   EXPECT_EQ(reads.lines(), 2048);
-  EXPECT_EQ(reads.UnforeseenRuns(), 1024);
+  EXPECT_EQ(reads.runs(), 1024);
   EXPECT_EQ(reads.LinesPerSet(4096), 1024);
   EXPECT_EQ(reads.LinesPerSet(64 << 10), 1024);
   // Of 56 x 56 they lie in all sets.
@@ -58,7 +58,7 @@ TEST(StridedReads, LoopsWhosePointsShareLinesAreOneRun) {
   // A window of 3 x 3 in lines of 64 points.
   const StridedReads reads({{4, 3}, {256, 3}}, 256);
   EXPECT_EQ(reads.lines(), 13);
-  EXPECT_EQ(reads.UnforeseenRuns(), 0);
+  EXPECT_EQ(reads.runs(), 1);
   // The order of the loops and the signs of the steps do not matter.
   EXPECT_EQ(StridedReads({{-256, 3}, {4, 3}}, 256).lines(), 13);
 }

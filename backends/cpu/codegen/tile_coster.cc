@@ -25,8 +25,9 @@ constexpr double kSecondWays = kSecondCacheBytes / kSecondWayBytes;
 constexpr int64_t kMostDenseStep = 2;
 // What inputs up to this size are read from is the third level.
 constexpr int64_t kThirdCacheBytes = 8 << 20;
-// What a run of lines that no prefetcher foresees takes to come from each
-// level, in cycles; other lines come in time. From memory it is more where the
+// What a run of lines takes to come from each level, in cycles, where no
+// prefetcher foresees it: a step of the sum leads to another page. Other lines
+// come in time. From memory it is more where the
 // lines beside it that come with it are pushed out before they are used.
 enum Level : uint8_t { kFirst, kSecond, kThird, kMemory, kLostMemory };
 constexpr double kRunCycles[] = {0, 4, 15, 50, 180};
@@ -258,13 +259,16 @@ double TileCoster::FarCycles(size_t stage, const FlatAccess& access,
   const int64_t step = std::abs(access.address.Coefficient(along)) * bytes;
   std::vector<StridedReads::Step> steps = {{rows.bytes * bytes, rows.extent}};
   double points = 1;
+  bool foreseen = true;
   for (const uint32_t r : flat_.reduced[stage]) {
-    steps.push_back({access.address.Coefficient(r) * bytes, flat_.extents[r]});
+    const int64_t apart = access.address.Coefficient(r) * bytes;
+    foreseen &= std::abs(apart) < kPageBytes || flat_.extents[r] == 1;
+    steps.push_back({apart, flat_.extents[r]});
     points *= static_cast<double>(flat_.extents[r]);
   }
+  if (foreseen) return 0;
   steps.push_back({step, width});
-  const double runs = StridedReads(steps, bytes).UnforeseenRuns();
-  if (runs == 0) return 0;
+  const double runs = StridedReads(steps, bytes).runs();
   // What passes before a tile reads the lines again: of a core's share of the
   // columns.
   steps.back().extent = std::clamp<int64_t>(

@@ -115,15 +115,21 @@ ShapeClass ClassOf(const VendorProgram& program, bool pack) {
 
 double VendorFlops(Isa isa, const VendorProgram& program) {
   const bool matmul = program.kind == VendorProgram::Kind::kMatmul;
+  const int64_t block = PaddedTo(isa, matmul);
+  const auto padded = [block](int64_t extent) {
+    return static_cast<double>(RoundUp(extent, block)) /
+           static_cast<double>(extent);
+  };
   const double depth = matmul
                            ? static_cast<double>(program.source.dims.back())
                            : Elements(program.weights) /
                                  static_cast<double>(program.weights.dims[0]);
   const std::vector<int64_t>& dims = program.result.dims;
-  const int64_t extent = matmul ? dims.back() : dims[1];
-  const int64_t computed = RoundUp(extent, PaddedTo(isa, matmul));
-  return 2 * Elements(program.result) * depth * static_cast<double>(computed) /
-         static_cast<double>(extent);
+  const double flops = 2 * Elements(program.result) * depth;
+  if (matmul) return flops * padded(dims.back());
+  const int64_t channels = program.weights.dims[1];
+  if (program.groups == 1 || channels == 1) return flops * padded(dims[1]);
+  return flops * padded(dims[1] / program.groups) * padded(channels);
 }
 
 double MovedBytes(const VendorProgram& program, bool pack) {

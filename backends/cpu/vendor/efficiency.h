@@ -8,10 +8,12 @@
 // where peak is the machine's, and the others are the machine class's for the
 // problem's shape class. Flops are what the library computes, which pads the
 // columns (channels of a convolution's result, the last dim of a product's) to
-// its blocks. Bytes are those of the tensors, which it brings into its own
-// layout, but for packed weights. Turned bytes are those of a second factor
-// that is no weight and lies with its rows along the sum: each piece with rows
-// enough to use it several times brings what it needs of it into panels first.
+// its blocks; of a convolution in groups of several channels those of each
+// group, of source and result. Bytes are those of the tensors, which it brings
+// into its own layout, but for packed weights. Turned bytes are those of a
+// second factor that is no weight and lies with its rows along the sum: each
+// piece with rows enough to use it several times brings what it needs of it
+// into panels first.
 //
 // The table is efficiency.def; how it was measured is written there. Costs
 // depend on the machine's profile, the table and the problem alone.
