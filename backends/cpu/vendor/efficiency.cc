@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/backends/cpu/codegen/strided_reads.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/integers.h"
@@ -18,25 +19,29 @@ struct Row {
 constexpr Row kRowsOfTable[] = {
 #define ENCORE_VENDOR_COSTS(machine, shape, efficiency, gigabytes, us) \
   {machine, ShapeClass::shape, {efficiency, (gigabytes) * 1e9, (us) * 1e-6}},
-#define ENCORE_VENDOR_TURNING(machine, gigabytes)
+#define ENCORE_VENDOR_SECOND_FACTORS(machine, gigabytes, crowded)
 #include "encore/backends/cpu/vendor/efficiency.def"
-#undef ENCORE_VENDOR_TURNING
+#undef ENCORE_VENDOR_SECOND_FACTORS
 #undef ENCORE_VENDOR_COSTS
 };
 
-struct Turning {
+struct SecondFactors {
   std::string_view machine;
-  double bytes_per_second;
+  double turned_bytes_per_second;
+  double crowded;  // what sums take beyond, as a share
 };
 
-constexpr Turning kTurnings[] = {
+constexpr SecondFactors kSecondFactors[] = {
 #define ENCORE_VENDOR_COSTS(machine, shape, efficiency, gigabytes, us)
-#define ENCORE_VENDOR_TURNING(machine, gigabytes) {machine, (gigabytes) * 1e9},
+#define ENCORE_VENDOR_SECOND_FACTORS(machine, gigabytes, crowded) \
+  {machine, (gigabytes) * 1e9, crowded},
 #include "encore/backends/cpu/vendor/efficiency.def"
-#undef ENCORE_VENDOR_TURNING
+#undef ENCORE_VENDOR_SECOND_FACTORS
 #undef ENCORE_VENDOR_COSTS
 };
 
+// Rows of a second factor that are used together.
+constexpr int64_t kDepthBlock = 64;
 // Rows from which on the library copies a second factor that lies turned.
 constexpr int64_t kLeastTurningRows = 16;
 
@@ -62,12 +67,12 @@ int64_t PaddedTo(Isa isa, bool matmul) {
   return matmul ? 24 : 8;
 }
 
-double TurningRate(const MachineProfile& machine) {
-  for (const Turning& row : kTurnings) {
-    if (row.machine == machine.costs) return row.bytes_per_second;
+const SecondFactors& SecondFactorsOf(const MachineProfile& machine) {
+  for (const SecondFactors& row : kSecondFactors) {
+    if (row.machine == machine.costs) return row;
   }
   ENCORE_CHECK(false) << "no costs of " << machine.costs;
-  return 0;
+  return kSecondFactors[0];
 }
 
 double Elements(const VendorTensor& tensor) {
@@ -151,6 +156,17 @@ double TurnedBytes(const VendorProgram& program, bool pack) {
   return copies * sizeof(float) * Elements(factor);
 }
 
+bool IsCrowded(const VendorProgram& program, bool pack) {
+  if (program.kind != VendorProgram::Kind::kMatmul || pack) return false;
+  const VendorTensor& factor = program.weights;
+  const size_t rank = factor.dims.size();
+  if (factor.strides[rank - 1] != 1) return false;
+  const int64_t row = factor.strides[rank - 2] * int64_t{sizeof(float)};
+  const int64_t depth = std::min(factor.dims[rank - 2], kDepthBlock);
+  const StridedReads reads({{row, depth}}, kLineBytes);
+  return reads.LinesPerSet(kFirstWayBytes) > kFirstCacheBytes / kFirstWayBytes;
+}
+
 const VendorCosts* FindVendorCosts(const MachineProfile& machine,
                                    ShapeClass shape) {
   for (const Row& row : kRowsOfTable) {
@@ -164,10 +180,12 @@ double VendorSeconds(const MachineProfile& machine,
   const VendorCosts* const costs =
       FindVendorCosts(machine, ClassOf(program, pack));
   ENCORE_CHECK(costs != nullptr) << "no costs of " << machine.costs;
-  return VendorFlops(machine.isa, program) /
+  const SecondFactors& second = SecondFactorsOf(machine);
+  const double crowded = IsCrowded(program, pack) ? 1 + second.crowded : 1;
+  return crowded * VendorFlops(machine.isa, program) /
              (machine.f32_flops * costs->efficiency) +
          MovedBytes(program, pack) / costs->bytes_per_second +
-         TurnedBytes(program, pack) / TurningRate(machine) +
+         TurnedBytes(program, pack) / second.turned_bytes_per_second +
          static_cast<double>(program.pieces()) * costs->piece_seconds;
 }
 

@@ -58,6 +58,7 @@ ShapeClass ClassOf(const VendorProgram& program, bool pack);
 double VendorFlops(Isa isa, const VendorProgram& program);
 double MovedBytes(const VendorProgram& program, bool pack);
 double TurnedBytes(const VendorProgram& program, bool pack);
+bool IsCrowded(const VendorProgram& program, bool pack);
 struct VendorCosts {
   double efficiency;
   double bytes_per_second;
