@@ -82,6 +82,36 @@ ENCORE_PRODUCTS(I8Avx512, ENCORE_VNNI, __m512i, _mm512_set1_epi32(1),
                 _mm512_dpbusd_epi32(sum, a, b))
 #undef ENCORE_PRODUCTS
 
+#endif
+
+#if defined(__x86_64__)
+
+void Multiply(Isa isa, Product product, int64_t rounds) {
+  switch (product) {
+    case Product::kF32:
+      return isa == Isa::kAvx512 ? F32Avx512(rounds) : F32Avx2(rounds);
+    case Product::kF64:
+      return isa == Isa::kAvx512 ? F64Avx512(rounds) : F64Avx2(rounds);
+    case Product::kBf16:
+      return Bf16Avx512(rounds);
+    case Product::kI8:
+      return I8Avx512(rounds);
+  }
+}
+
+bool HasBf16() { return __builtin_cpu_supports("avx512bf16"); }
+bool HasI8() { return __builtin_cpu_supports("avx512vnni"); }
+
+#else  // No machine without these instruction sets has one of ours.
+
+void Multiply(Isa, Product, int64_t) {}
+bool HasBf16() { return false; }
+bool HasI8() { return false; }
+
+#endif
+
+#if defined(__x86_64__)
+
 // Does `body` with the vector at `at` of whole groups of eight; `half` elements
 // further on are those of the other half.
 #define ENCORE_EACH_VECTOR(name, target, lanes, body)                 \
@@ -114,19 +144,6 @@ ENCORE_EACH_VECTOR(StreamAvx512, ENCORE_AVX512, 16,
                    _mm512_stream_ps(at + half, _mm512_load_ps(at)))
 #undef ENCORE_EACH_VECTOR
 
-void Multiply(Isa isa, Product product, int64_t rounds) {
-  switch (product) {
-    case Product::kF32:
-      return isa == Isa::kAvx512 ? F32Avx512(rounds) : F32Avx2(rounds);
-    case Product::kF64:
-      return isa == Isa::kAvx512 ? F64Avx512(rounds) : F64Avx2(rounds);
-    case Product::kBf16:
-      return Bf16Avx512(rounds);
-    case Product::kI8:
-      return I8Avx512(rounds);
-  }
-}
-
 void Move(Isa isa, Traffic traffic, float* data, int64_t elements,
           int64_t half) {
   const bool wide = isa == Isa::kAvx512;
@@ -142,15 +159,9 @@ void Move(Isa isa, Traffic traffic, float* data, int64_t elements,
   }
 }
 
-bool HasBf16() { return __builtin_cpu_supports("avx512bf16"); }
-bool HasI8() { return __builtin_cpu_supports("avx512vnni"); }
+#else
 
-#else  // No machine without these instruction sets has one of ours.
-
-void Multiply(Isa, Product, int64_t) {}
 void Move(Isa, Traffic, float*, int64_t, int64_t) {}
-bool HasBf16() { return false; }
-bool HasI8() { return false; }
 
 #endif
 
