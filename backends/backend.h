@@ -75,6 +75,10 @@ inline double CallSeconds(const Candidate& candidate,
          MemorySeconds(static_cast<double>(candidate.memory_bytes), options);
 }
 
+// Candidates that are estimated to take longer than the cheapest by this factor
+// are not measured, and need not be offered.
+inline constexpr double kWorthTiming = 4;
+
 // The code of one kernel of a compiled module; KernelBinaryOf
 // (kernel_binary.h) makes a runtime::KernelBinary of it.
 struct KernelCode {
@@ -167,7 +171,8 @@ class Backend {
   // the cheapest by estimate and the one to take where nothing is measured.
   // Empty where there is none: fusion then tries smaller regions. A region of
   // one node whose dtypes are all in dtypes() always has one, in whatever
-  // layouts it is. That the others compile is known only once it was tried.
+  // layouts it is. Each compiles, unless a library that the target names cannot
+  // be loaded.
   virtual std::vector<Candidate> Candidates(
       const KernelRequest& request, const CompileOptions& options) const = 0;
 

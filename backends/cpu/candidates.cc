@@ -1,7 +1,6 @@
 #include "encore/backends/cpu/candidates.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -59,8 +58,8 @@ std::optional<VendorMatch> FindVendor(const KernelRequest& request) {
 
 // Whether the library computes this, or should but cannot be loaded: compiling
 // then says why. A plan without it would be kept under the key of one with it.
-bool VendorComputes(VendorMatch* match) {
-  switch (CompleteVendor(match->pack, &match->program).code()) {
+bool VendorComputes(const VendorMatch& match) {
+  switch (CheckVendor(match.pack, match.program).code()) {
     case StatusCode::kOk:
     case StatusCode::kFailedPrecondition:
     case StatusCode::kResourceExhausted:
@@ -70,8 +69,10 @@ bool VendorComputes(VendorMatch* match) {
   }
 }
 
-void AddVendor(const KernelRequest& request, const Estimates& estimates,
-               std::vector<Candidate>* candidates) {
+// The vendor's kernel, unless the library, which is loaded for it, has none, or
+// it is too dear to be worth that.
+void AddVendor(const KernelRequest& request, const CompileOptions& options,
+               const Estimates& estimates, std::vector<Candidate>* candidates) {
   const std::optional<VendorMatch> match = FindVendor(request);
   if (!match) return;
   Candidate candidate;
@@ -79,6 +80,11 @@ void AddVendor(const KernelRequest& request, const Estimates& estimates,
   candidate.seconds = estimates.Vendor(match->program, match->pack);
   candidate.load_seconds = VendorLoadSeconds(match->program);
   if (match->pack) candidate.memory_bytes = BytesNeeded(match->program.weights);
+  const double seconds = CallSeconds(candidate, options);
+  for (const Candidate& other : *candidates) {
+    if (seconds > kWorthTiming * CallSeconds(other, options)) return;
+  }
+  if (!VendorComputes(*match)) return;
   candidates->push_back(std::move(candidate));
 }
 
@@ -121,9 +127,8 @@ void AddAttention(const KernelRequest& request, const CompileOptions& options,
 }
 
 // Puts what a call pays least for first; of equal ones what came first stays
-// so. A vendor's kernel that cannot be had goes last.
-void Order(const KernelRequest& request, const CompileOptions& options,
-           std::vector<Candidate>* candidates) {
+// so.
+void Order(const CompileOptions& options, std::vector<Candidate>* candidates) {
   std::vector<Candidate> ordered;
   for (Candidate& candidate : *candidates) {
     const auto at = std::ranges::upper_bound(
@@ -132,10 +137,6 @@ void Order(const KernelRequest& request, const CompileOptions& options,
     ordered.insert(at, std::move(candidate));
   }
   *candidates = std::move(ordered);
-  if (candidates->front().kernel != kVendor) return;
-  std::optional<VendorMatch> match = FindVendor(request);
-  if (VendorComputes(&*match)) return;
-  std::ranges::rotate(*candidates, candidates->begin() + 1);
 }
 
 // Sizes to plan for; none that would make different strides look alike.
@@ -212,20 +213,18 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
   if (request.region->symbols > 0) return Symbolic(request, isa, estimates);
   const std::optional<FlatRegion> flat = FlattenRequest(request);
   if (!flat) return {};
-  std::vector<Candidate> vendor;
-  if (options.cpu_kernels != CpuKernels::kGenerated && MayUseVendor(options)) {
-    AddVendor(request, estimates, &vendor);
+  const bool vendor =
+      options.cpu_kernels != CpuKernels::kGenerated && MayUseVendor(options);
+  std::vector<Candidate> candidates;
+  if (vendor && options.cpu_kernels == CpuKernels::kVendor) {
+    AddVendor(request, options, estimates, &candidates);
+    if (!candidates.empty()) return candidates;
   }
-  if (options.cpu_kernels == CpuKernels::kVendor && !vendor.empty()) {
-    std::optional<VendorMatch> match = FindVendor(request);
-    if (VendorComputes(&*match)) return vendor;
-    vendor.clear();
-  }
-  std::vector<Candidate> candidates = Generated(request, *flat, isa, estimates);
+  candidates = Generated(request, *flat, isa, estimates);
   AddWinograd(request, options, estimates, &candidates);
   AddAttention(request, options, estimates, &candidates);
-  std::ranges::move(vendor, std::back_inserter(candidates));
-  Order(request, options, &candidates);
+  if (vendor) AddVendor(request, options, estimates, &candidates);
+  Order(options, &candidates);
   return candidates;
 }
 

@@ -24,7 +24,7 @@ inline constexpr std::string_view kInterpreter = "interpreter";
 
 // By what a call is estimated to pay (CallSeconds), the one to take first; none
 // for a region that the CPU does not compute. The vendor's library is loaded
-// where its kernel comes first, which it does only if it can be had.
+// where its kernel may be worth it, and asked whether it has it.
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options);
 

@@ -29,11 +29,14 @@ inline constexpr double kPieceFlops = 5e5;
 
 // What one kernel may fill, in bytes: of a core's first-level data cache,
 // beside what else it reads; of its second level; of a thread's stack. And a
-// page.
+// page; a line of the caches; all lines of the two levels that one way has.
 inline constexpr int64_t kFirstCacheBytes = 24 << 10;
 inline constexpr int64_t kSecondCacheBytes = 512 << 10;
 inline constexpr int64_t kMaxStackBytes = 64 << 10;
 inline constexpr int64_t kPageBytes = 4096;
+inline constexpr int64_t kLineBytes = 64;
+inline constexpr int64_t kFirstWayBytes = 4096;
+inline constexpr int64_t kSecondWayBytes = 64 << 10;
 
 }  // namespace encore::backends::cpu
 

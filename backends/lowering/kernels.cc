@@ -14,10 +14,6 @@
 namespace encore::backends {
 namespace {
 
-// Candidates that are estimated to take longer than the cheapest by this factor
-// are not measured.
-constexpr double kWorthTiming = 4;
-
 constexpr size_t kMostAnswerBytes = 64 << 20;
 
 bool IsOf(const Measurement& measurement,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
@@ -74,7 +75,12 @@ void CountCycles(const AttentionRegion& a, AttentionSchedule* schedule) {
                column_vectors = vectors(s.columns);
   const double rows = Count(s.chunk_rows);
   schedule->product_cycles =
-      rows * (key_vectors * Count(s.depth) + column_vectors * Count(s.keys));
+      Count(s.depth) * PointCycles(s.chunk_rows,
+                                   CeilDiv<int64_t>(s.keys, s.lanes), s.rows,
+                                   s.key_vectors) +
+      Count(s.keys) * PointCycles(s.chunk_rows,
+                                  CeilDiv<int64_t>(s.columns, s.lanes), s.rows,
+                                  s.column_vectors);
   const double scores =
       rows * key_vectors *
       (VectorCycles(flat, a.score(), keys, s.lanes) + kSoftmaxCycles);

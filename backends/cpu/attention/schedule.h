@@ -49,8 +49,8 @@ struct AttentionSchedule {
   int64_t keys = 1, all_rows = 1, depth = 1, columns = 1;
   int64_t partitions = 1;
   int threads = 1;  // that the work is cut for
-  // Estimates of the largest unit on one core: vector multiply-adds of its
-  // products, and what is computed of other vectors.
+  // Estimates of the largest unit on one core: its products in register tiles,
+  // and what is computed of other vectors.
   double product_cycles = 0, vector_cycles = 0;
 
   int64_t units() const { return heads * chunks; }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include "encore/backends/cpu/codegen/lane_memory.h"
+#include "encore/backends/cpu/codegen/strided_reads.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/ops/functions.h"
 #include "encore/ir/support/integers.h"
@@ -16,10 +16,9 @@ constexpr int64_t kMaxPartitions = 32;
 // The block that an index is in, and the place there.
 constexpr double kBlockCycles = 2;
 constexpr int kLeastLanes = 4;
-// Of a first-level cache of data: bytes of a way, of a line, ways that one
-// access may fill, and what a line that is not there takes.
-constexpr int64_t kWayBytes = 4096, kLineBytes = 64;
-constexpr int kSharedWays = 4;
+// Ways of a first-level cache that one access may fill, and what a line that is
+// not there takes.
+constexpr double kSharedWays = 4;
 constexpr double kMissCycles = 20;
 
 int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
@@ -157,11 +156,10 @@ class Coster {
   }
 
   // Whether lanes so many bytes apart push each other's lines out of the
-  // first-level cache before their neighbours are used: lines a multiple of
-  // kWayBytes apart share a set, which other accesses use too.
+  // first-level cache before their neighbours are used.
   bool Collide(int64_t bytes) const {
-    const int64_t apart = std::gcd(std::abs(bytes), kWayBytes);
-    return lanes_ > kSharedWays * (kWayBytes / std::max(apart, kLineBytes));
+    const StridedReads reads({{bytes, lanes_}}, /*width=*/1);
+    return reads.LinesPerSet(kFirstWayBytes) > kSharedWays;
   }
 
   const FlatRegion& flat_;

@@ -7,6 +7,7 @@
 
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/machine.h"
+#include "encore/backends/region/layout.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/types/dim.h"
@@ -16,6 +17,20 @@ namespace {
 
 // Vectors of a tile at most, but for wide ones.
 constexpr int kUsualVectors = 4;
+// Lines of a set that one input may fill, of the first and second level of
+// cache.
+constexpr double kFirstWays = kFirstCacheBytes / kFirstWayBytes;
+constexpr double kSecondWays = kSecondCacheBytes / kSecondWayBytes;
+// Elements between neighbours that are read as vectors.
+constexpr int64_t kMostDenseStep = 2;
+// What inputs up to this size are read from is the third level.
+constexpr int64_t kThirdCacheBytes = 8 << 20;
+// What a run of lines takes to come from each level, in cycles, where no
+// prefetcher foresees it: a step of the sum leads to another page. Other lines
+// come in time. From memory it is more where the
+// lines beside it that come with it are pushed out before they are used.
+enum Level : uint8_t { kFirst, kSecond, kThird, kMemory, kLostMemory };
+constexpr double kRunCycles[] = {0, 4, 15, 50, 180};
 
 int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
 
@@ -82,12 +97,13 @@ bool IsSum(const Region& region, const Stage& stage) {
 }
 
 TileCoster::TileCoster(const FlatRegion& flat, const std::vector<bool>& weights,
-                       Isa isa)
+                       Isa isa, std::optional<uint32_t> staged)
     : flat_(flat),
       region_(*flat.region),
       weights_(weights),
       read_by_maps_(ReadByMaps(*flat.region)),
       isa_(isa),
+      staged_(staged),
       lanes_(VectorBits(isa) / 32) {
   for (const Stage& stage : region_.stages) {
     if (IsSum(region_, stage) && ComputeBits(stage.accumulate) == 64) {
@@ -200,6 +216,10 @@ int TileCoster::CanPack(uint32_t input, uint32_t v) const {
   return PanelDim(region_, input, v);
 }
 
+bool TileCoster::IsPacked(const Access& load, uint32_t v) const {
+  return load.source == Access::Source::kInput && CanPack(load.number, v) >= 0;
+}
+
 bool TileCoster::PacksAlong(uint32_t v) const {
   for (uint32_t i = 0; i < region_.inputs.size(); ++i) {
     if (CanPack(i, v) >= 0) return true;
@@ -208,29 +228,105 @@ bool TileCoster::PacksAlong(uint32_t v) const {
 }
 
 double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
-                                uint32_t v, bool along,
-                                double page_share) const {
+                                uint32_t v, bool along) const {
   // Most range checks leave the inner loop.
   double cycles = access.checked ? 0.2 * access.dynamic.size() : 0.0;
   for (const DynamicIndex& dynamic : access.dynamic) {
     if (dynamic.divisor > 1) cycles += 10;
   }
-  if (!along) return (access.checked ? 3 : 0.4) + cycles;
+  if (!along) return (access.checked ? 3 : kRowLoadCycles) + cycles;
   if (access.DynamicIn(v)) cycles += 1.5;
   const int64_t step = access.address.Coefficient(v);
-  if (load != nullptr && load->source == Access::Source::kInput &&
-      CanPack(load->number, v) >= 0) {
-    return cycles + 0.6;
+  if (load != nullptr && IsPacked(*load, v)) {
+    return cycles + kVectorLoadCycles;
   }
-  if (step == 1) return cycles + 0.6 + page_share * PageCycles(access);
+  if (step == 1) return cycles + kVectorLoadCycles;
   if (step == 2 || step == 0) return cycles + 3;
   // Element by element, each on a page of its own where the steps are long.
   const bool pages = std::abs(step) * int64_t{sizeof(float)} >= kPageBytes;
   return cycles + (pages ? 4 : 1.2) * lanes_;
 }
 
-double TileCoster::Body(const TileSchedule& plan,
-                        const std::vector<bool>& needed) const {
+double TileCoster::FarCycles(size_t stage, const FlatAccess& access,
+                             const Access& load, uint32_t along, int64_t width,
+                             StridedReads::Step rows, int64_t passes) const {
+  if (load.source != Access::Source::kInput || load.number == staged_ ||
+      access.padded || IsPacked(load, along)) {
+    return 0;
+  }
+  const Operand& input = region_.inputs[load.number];
+  const int64_t bytes = std::max(BitWidth(input.dtype) / 8, 1);
+  const int64_t step = std::abs(access.address.Coefficient(along)) * bytes;
+  std::vector<StridedReads::Step> steps = {{rows.bytes * bytes, rows.extent}};
+  double points = 1;
+  bool foreseen = true;
+  for (const uint32_t r : flat_.reduced[stage]) {
+    const int64_t apart = access.address.Coefficient(r) * bytes;
+    foreseen &= std::abs(apart) < kPageBytes || flat_.extents[r] == 1;
+    steps.push_back({apart, flat_.extents[r]});
+    points *= static_cast<double>(flat_.extents[r]);
+  }
+  if (foreseen) return 0;
+  steps.push_back({step, width});
+  const double runs = StridedReads(steps, bytes).runs();
+  // What passes before a tile reads the lines again: of a core's share of the
+  // columns.
+  steps.back().extent = std::clamp<int64_t>(
+      kSecondCacheBytes / 4 / (static_cast<int64_t>(points) * bytes), width,
+      std::max<int64_t>(flat_.extents[along], width));
+  const StridedReads between(steps, bytes);
+  const bool first = between.LinesPerSet(kFirstWayBytes) <= kFirstWays;
+  const bool second = between.LinesPerSet(kSecondWayBytes) <= kSecondWays;
+  const int64_t size =
+      MemoryBytes(input.dtype, input.dims, input.layout).constant();
+  const Level at = size <= kSecondCacheBytes  ? kSecond
+                   : size <= kThirdCacheBytes ? kThird
+                   : second                   ? kMemory
+                                              : kLostMemory;
+  const Level again = first ? kFirst : second ? kSecond : std::min(at, kThird);
+  // Of the first pass, what the neighbouring tile has not read.
+  const double fresh =
+      std::min(1.0, static_cast<double>(step * width) / kLineBytes);
+  const auto all = static_cast<double>(passes);
+  return runs * (fresh * kRunCycles[at] + (all - fresh) * kRunCycles[again]) /
+         (all * points);
+}
+
+double TileCoster::FarCycles(const TileSchedule& plan, size_t stage,
+                             const FlatAccess& access,
+                             const Access& load) const {
+  const uint32_t v = plan.vector_variable, m = plan.row_variable;
+  const auto step = [&](uint32_t x) { return access.address.Coefficient(x); };
+  const auto tiles = [&](uint32_t x, int64_t size) {
+    return CeilDiv<int64_t>(std::max<int64_t>(flat_.extents[x], 1), size);
+  };
+  if (step(v) == 0) {
+    if (v == m || step(m) == 0) return 0;
+    // Columns are cut into pieces that stay in the second level (Partition).
+    double tile_bytes = sizeof(float) * static_cast<double>(plan.block());
+    for (const uint32_t r : flat_.reduced[stage]) {
+      tile_bytes *= static_cast<double>(flat_.extents[r]);
+    }
+    int64_t passes = tiles(v, plan.block());
+    if (static_cast<double>(passes) * tile_bytes > kSecondCacheBytes) {
+      passes = static_cast<int64_t>(
+          std::max(kSecondCacheBytes / 4 / tile_bytes, 1.0));
+    }
+    return FarCycles(stage, access, load, m, plan.rows, {0, 1}, passes);
+  }
+  // Others are read element by element.
+  if (std::abs(step(v)) > kMostDenseStep) return 0;
+  const bool in_rows = v != m && (step(m) != 0 || access.DynamicIn(m));
+  return FarCycles(stage, access, load, v, plan.block(),
+                   {step(m), in_rows ? plan.rows : 1},
+                   in_rows || v == m ? 1 : tiles(m, plan.rows));
+}
+
+double TileCoster::Body(const TileSchedule& plan, size_t stage) const {
+  const Stage& info = region_.stages[stage];
+  std::vector<ExprId> roots = {info.value};
+  for (const Store& store : info.stores) roots.push_back(store.value);
+  const std::vector<bool> needed = Reachable(region_, roots);
   const uint32_t v = plan.vector_variable, m = plan.row_variable;
   double cycles = 0;
   for (size_t e = 0; e < needed.size(); ++e) {
@@ -240,15 +336,15 @@ double TileCoster::Body(const TileSchedule& plan,
       cycles += plan.rows * plan.vectors * OpCycles(expr.op, lanes_);
     } else if (expr.kind == Expr::Kind::kLoad) {
       const FlatAccess& access = flat_.loads[expr.number];
+      const Access& load = region_.accesses[expr.number];
       const auto uses = [&access](uint32_t x) {
         return access.address.Coefficient(x) != 0 || access.DynamicIn(x);
       };
+      const bool in_rows = uses(m) && v != m;
       const double count =
-          (uses(v) ? plan.vectors : 1) * (uses(m) && v != m ? plan.rows : 1);
-      const double page_share =
-          std::min(1.0, static_cast<double>(kUsualVectors) / plan.vectors);
-      cycles += count * AccessCycles(access, &region_.accesses[expr.number], v,
-                                     uses(v), page_share);
+          (uses(v) ? plan.vectors : 1) * (in_rows ? plan.rows : 1);
+      cycles += count * AccessCycles(access, &load, v, uses(v));
+      cycles += FarCycles(plan, stage, access, load);
     }
   }
   return cycles;
@@ -264,19 +360,17 @@ double TileCoster::Cost(const TileSchedule& plan) const {
   for (const uint32_t o : flat_.outer) {
     if (o != v && o != m) tiles *= static_cast<double>(flat_.extents[o]);
   }
-  // Four sums at least hide the latency of one.
-  double cycles = 30;
+  double cycles = kTileCycles;
   for (size_t s = 0; s < region_.stages.size(); ++s) {
     double points = 1;
     for (const uint32_t r : flat_.reduced[s]) {
       points *= static_cast<double>(flat_.extents[r]);
     }
-    const Stage& stage = region_.stages[s];
-    std::vector<ExprId> roots = {stage.value};
-    for (const Store& store : stage.stores) roots.push_back(store.value);
-    double body = Body(plan, Reachable(region_, roots));
-    if (stage.kind == Stage::Kind::kReduce) body = std::max(body, 4.0);
-    cycles += points * (body + 1);
+    double body = Body(plan, s);
+    if (region_.stages[s].kind == Stage::Kind::kReduce) {
+      body = std::max(body, kLeastPointCycles);
+    }
+    cycles += points * (body + kLoopCycles);
     for (const FlatAccess& store : flat_.stores[s]) {
       cycles += plan.rows * plan.vectors *
                 (AccessCycles(store, nullptr, v, true) + 1);
@@ -285,20 +379,10 @@ double TileCoster::Cost(const TileSchedule& plan) const {
   return tiles * cycles;
 }
 
-// A load whose every step is on another page waits for the translation and gets
-// no help from the prefetcher.
-double TileCoster::PageCycles(const FlatAccess& access) const {
-  for (const auto& [variable, coefficient] : access.address.terms) {
-    if (variable >= region_.outer &&
-        std::abs(coefficient) * int64_t{sizeof(float)} >= kPageBytes) {
-      return 1.5;
-    }
-  }
-  return 0;
-}
-
-double TileCoster::StageCycles(ExprId value, uint32_t v) const {
+double TileCoster::StageCycles(size_t stage, ExprId value, uint32_t v,
+                               int64_t block) const {
   const std::vector<bool> needed = Reachable(region_, {value});
+  const auto vectors = static_cast<double>(CeilDiv<int64_t>(block, lanes_));
   double cycles = 1.5;
   for (size_t e = 0; e < needed.size(); ++e) {
     if (!needed[e]) continue;
@@ -309,6 +393,10 @@ double TileCoster::StageCycles(ExprId value, uint32_t v) const {
     const bool along =
         access.address.Coefficient(v) != 0 || access.DynamicIn(v);
     cycles += AccessCycles(access, nullptr, v, along);
+    if (std::abs(access.address.Coefficient(v)) > kMostDenseStep) continue;
+    cycles += FarCycles(stage, access, region_.accesses[expr.number], v, block,
+                        {0, 1}, /*passes=*/1) /
+              vectors;
   }
   return cycles;
 }

@@ -2,9 +2,12 @@
 #ifndef ENCORE_BACKENDS_CPU_CODEGEN_TILE_COSTER_H_
 #define ENCORE_BACKENDS_CPU_CODEGEN_TILE_COSTER_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "encore/backends/cpu/codegen/strided_reads.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/region/flat/flat_region.h"
@@ -16,8 +19,10 @@ bool IsSum(const Region& region, const Stage& stage);
 
 class TileCoster {
  public:
-  // `weights`: inputs that may be packed. All are used as long as this is.
-  TileCoster(const FlatRegion& flat, const std::vector<bool>& weights, Isa isa);
+  // `weights`: inputs that may be packed; all are used as long as this is.
+  // `staged`: an input that is had in scratch memory, panel by panel.
+  TileCoster(const FlatRegion& flat, const std::vector<bool>& weights, Isa isa,
+             std::optional<uint32_t> staged = {});
 
   int lanes() const { return lanes_; }
 
@@ -27,8 +32,10 @@ class TileCoster {
 
   // Of the whole region with that tile and these variables.
   double Cost(const TileSchedule& plan) const;
-  // Of staging one vector of `value` along `v`.
-  double StageCycles(ExprId value, uint32_t v) const;
+  // Of staging one vector of a factor of the sum `stage` along `v`, of `block`
+  // neighbours that are staged at once.
+  double StageCycles(size_t stage, ExprId value, uint32_t v,
+                     int64_t block) const;
 
  private:
   void Panels(TileSchedule* plan) const;
@@ -39,19 +46,31 @@ class TileCoster {
   std::vector<uint32_t> LoopOrder() const;
   // The dim of the input that can be packed along `v`; -1: none.
   int CanPack(uint32_t input, uint32_t v) const;
-  // Whether an input is packed along `v`.
+  // Whether what is loaded, any input, is packed along `v`.
+  bool IsPacked(const Access& load, uint32_t v) const;
   bool PacksAlong(uint32_t v) const;
-  // `page_share`: of PageCycles, what falls to one vector.
+  // Of a vector, once its lines are in the first level of cache.
   double AccessCycles(const FlatAccess& access, const Access* load, uint32_t v,
-                      bool along, double page_share = 1) const;
-  double PageCycles(const FlatAccess& access) const;
-  double Body(const TileSchedule& plan, const std::vector<bool>& needed) const;
+                      bool along) const;
+  // What the lines of an input take that are not in the first level of cache,
+  // per point of the reduced variables of `stage`: where the input is read
+  // along `along` for `width` points, at as many places as `rows` says, and by
+  // `passes` tiles one after the other.
+  double FarCycles(size_t stage, const FlatAccess& access, const Access& load,
+                   uint32_t along, int64_t width, StridedReads::Step rows,
+                   int64_t passes) const;
+  // The same of what a tile reads.
+  double FarCycles(const TileSchedule& plan, size_t stage,
+                   const FlatAccess& access, const Access& load) const;
+  // Of one point of the stage's sum, or of what it maps.
+  double Body(const TileSchedule& plan, size_t stage) const;
 
   const FlatRegion& flat_;
   const Region& region_;
   const std::vector<bool>& weights_;
   const std::vector<bool> read_by_maps_;
   Isa isa_;
+  std::optional<uint32_t> staged_;
   int lanes_;
 };
 

@@ -129,8 +129,9 @@ void PlanStaged(const FlatRegion& flat, const TileCoster& original,
                 std::optional<TileSchedule>* best) {
   const std::optional<FlatRegion> staged = Flatten(staging.region);
   if (!staged) return;
+  const auto number = static_cast<uint32_t>(weights.size());
   weights.push_back(false);
-  const TileCoster coster(*staged, weights, isa);
+  const TileCoster coster(*staged, weights, isa, number);
   const uint32_t v = staging.vector_variable;
   const std::vector<uint32_t> points = OriginalVariables(flat, *staged, v);
   for (const uint32_t m : staged->outer) {
@@ -146,7 +147,8 @@ void PlanStaged(const FlatRegion& flat, const TileCoster& original,
     plan.cycles +=
         static_cast<double>(plan.other_points * plan.chunks * plan.row_chunks *
                             staging.reduced_points * pieces) *
-        original.StageCycles(staging.value, points.back());
+        original.StageCycles(staging.stage, staging.value, points.back(),
+                             plan.block());
     const bool aligned = points.size() == 1;
     plan.stage_pitch = plan.block() + (aligned ? 0 : plan.lanes);
     plan.stage_bytes =
@@ -184,6 +186,26 @@ void SetUnits(const FlatRegion& flat, TileSchedule* schedule) {
     schedule->row_tiles =
         CeilDiv<int64_t>(flat.extents[schedule->row_variable], schedule->rows);
   }
+}
+
+double PointCycles(int rows, int vectors) {
+  const double sums = rows * vectors;
+  return std::max(kLeastPointCycles,
+                  sums + kVectorLoadCycles * vectors + kRowLoadCycles * rows) +
+         kLoopCycles;
+}
+
+double PointCycles(int64_t rows, int64_t vectors, int tile_rows,
+                   int tile_vectors) {
+  const auto columns = [&](int of_rows) {
+    const auto left = static_cast<int>(vectors % tile_vectors);
+    return static_cast<double>(vectors / tile_vectors) *
+               PointCycles(of_rows, tile_vectors) +
+           (left > 0 ? PointCycles(of_rows, left) : 0);
+  };
+  const auto left = static_cast<int>(rows % tile_rows);
+  return static_cast<double>(rows / tile_rows) * columns(tile_rows) +
+         (left > 0 ? columns(left) : 0);
 }
 
 int64_t WantedPartitions(double cycles, int64_t most) {

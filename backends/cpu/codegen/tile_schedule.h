@@ -68,6 +68,21 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
 // their points, and the tiles of rows.
 void SetUnits(const FlatRegion& flat, TileSchedule* schedule);
 
+// What a register tile takes for one reduced point: a cycle for each of its
+// multiply-adds, four at least, since four sums hide the latency of one; and
+// beside them the loads of a vector of each column, of a value of each row, and
+// the loop.
+inline constexpr double kLeastPointCycles = 4;
+inline constexpr double kVectorLoadCycles = 0.6, kRowLoadCycles = 0.4;
+inline constexpr double kLoopCycles = 1;
+// A tile beside its points: its sums are zeroed, loops begin.
+inline constexpr double kTileCycles = 30;
+double PointCycles(int rows, int vectors);
+// The same of so many rows by so many vectors in tiles of that shape, smaller
+// ones at the ends.
+double PointCycles(int64_t rows, int64_t vectors, int tile_rows,
+                   int tile_vectors);
+
 // How many partitions, `most` at the most, so many cycles are worth.
 int64_t WantedPartitions(double cycles, int64_t most);
 inline constexpr int64_t kMaxTilePartitions = 64;

@@ -1,20 +1,26 @@
 #include "encore/backends/cpu/fit/drawn_kernels.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <random>
 #include <string_view>
 #include <utility>
 
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-// Multiply-adds of a kernel, and elements of a tensor, at most.
+// Multiply-adds of a kernel, and elements of a tensor.
 constexpr double kMostWork = 1.5e9;
 constexpr int64_t kMostElements = int64_t{1} << 23;
 constexpr double kLeastWork = 2e4;
+// Of a convolution on a large map.
+constexpr double kMostWorkOfMap = 6e9;
+constexpr int64_t kMostElementsOfMap = int64_t{1} << 24;
+constexpr int64_t kLeastElementsOfMap = int64_t{1} << 20;
 
 class Drawer {
  public:
@@ -29,6 +35,8 @@ class Drawer {
       case 3:
       case 5:
         return Convolution();
+      case 2:
+        return MapConvolution();
       case 6:
         return Reduction();
       default:
@@ -94,9 +102,25 @@ class Drawer {
   }
 
   struct Conv {
-    int64_t images, channels, rows, height, width, window_height, window_width,
-        stride, groups;
-    bool weights;
+    int64_t images = 1, channels = 1, rows = 1, height = 1, width = 1;
+    int64_t window_height = 1, window_width = 1, stride = 1, groups = 1;
+
+    int64_t top() const { return window_height / 2; }
+    int64_t left() const { return window_width / 2; }
+    int64_t points() const {
+      const int64_t lines = (height + 2 * top() - window_height) / stride + 1;
+      const int64_t columns = (width + 2 * left() - window_width) / stride + 1;
+      return images * lines * columns;
+    }
+    // Of the larger one of source and result.
+    int64_t elements() const {
+      return std::max(images * channels * height * width, points() * rows);
+    }
+    double work() const {
+      return static_cast<double>(points() * rows) *
+             static_cast<double>(channels / groups * window_height *
+                                 window_width);
+    }
   };
 
   Conv DrawConvolution() {
@@ -114,44 +138,61 @@ class Drawer {
     }
     c.stride = c.height > 1 && Chance(25) ? 2 : 1;
     c.groups = 1;
-    if (Chance(20) && c.window_width > 1) c.groups = c.rows = c.channels;
-    c.weights = true;
+    if (Chance(20) && c.window_width > 1) {
+      c.groups = c.rows = c.channels;
+    } else if (Chance(10)) {
+      c.groups = Of<int64_t>({2, 3, 4, 8, 32});
+      c.channels = RoundUp(c.channels, c.groups);
+      c.rows = RoundUp(c.rows, c.groups);
+    }
     return c;
   }
 
   DrawnKernel Convolution() {
     for (;;) {
       const Conv c = DrawConvolution();
-      const int64_t top = c.window_height / 2, left = c.window_width / 2;
-      const int64_t out_height =
-          (c.height + 2 * top - c.window_height) / c.stride + 1;
-      const int64_t out_width =
-          (c.width + 2 * left - c.window_width) / c.stride + 1;
-      const int64_t points = c.images * out_height * out_width;
-      const double work = static_cast<double>(points * c.rows) *
-                          static_cast<double>(c.channels / c.groups) *
-                          static_cast<double>(c.window_height * c.window_width);
-      if (work > kMostWork || work < kLeastWork ||
-          c.images * c.channels * c.height * c.width > kMostElements ||
-          points * c.rows > kMostElements) {
+      if (c.work() > kMostWork || c.work() < kLeastWork ||
+          c.elements() > kMostElements) {
         continue;
       }
-      const std::string_view end = Chance(70) ? "abs" : "logistic";
-      return {
-          "convolution",
-          StrCat("convolution ", c.images, " x ", c.channels, "-", c.rows, " ",
-                 c.height, "x", c.width, " ", c.window_height, "x",
-                 c.window_width, " stride ", c.stride, " groups ", c.groups),
-          StrCat("graph g(%x: f32[", c.images, ",", c.channels, ",", c.height,
-                 ",", c.width, "], %w: param f32[", c.rows, ",",
-                 c.channels / c.groups, ",", c.window_height, ",",
-                 c.window_width, "]) {\n  %d = convolution(%x, %w) ",
-                 "{strides = [", c.stride, ",", c.stride, "], padding_low = [",
-                 top, ",", left, "], padding_high = [", top, ",", left,
-                 "], lhs_dilation = [1,1], rhs_dilation = [1,1], ",
-                 "feature_groups = ", c.groups, "}\n  %y = ", end,
-                 "(%d)\n  return %y\n}")};
+      return OfConvolution("convolution", c);
     }
+  }
+
+  // Whose channels lie pages apart, often a power of two of them.
+  DrawnKernel MapConvolution() {
+    for (;;) {
+      Conv c;
+      c.channels = Size(16, 2048);
+      c.rows = Size(8, 1024);
+      c.height = Chance(60) ? Of<int64_t>({32, 64, 128, 256}) : Size(24, 320);
+      c.width = Chance(80) ? c.height : Size(24, 320);
+      c.window_height = c.window_width = Of<int64_t>({1, 1, 3});
+      if (Chance(20)) c.stride = 2;
+      if (c.work() > kMostWorkOfMap || c.elements() > kMostElementsOfMap ||
+          c.elements() < kLeastElementsOfMap) {
+        continue;
+      }
+      return OfConvolution("map", c);
+    }
+  }
+
+  DrawnKernel OfConvolution(std::string kind, const Conv& c) {
+    const std::string_view end = Chance(70) ? "abs" : "logistic";
+    return {
+        std::move(kind),
+        StrCat("convolution ", c.images, " x ", c.channels, "-", c.rows, " ",
+               c.height, "x", c.width, " ", c.window_height, "x",
+               c.window_width, " stride ", c.stride, " groups ", c.groups),
+        StrCat("graph g(%x: f32[", c.images, ",", c.channels, ",", c.height,
+               ",", c.width, "], %w: param f32[", c.rows, ",",
+               c.channels / c.groups, ",", c.window_height, ",", c.window_width,
+               "]) {\n  %d = convolution(%x, %w) ", "{strides = [", c.stride,
+               ",", c.stride, "], padding_low = [", c.top(), ",", c.left(),
+               "], padding_high = [", c.top(), ",", c.left(),
+               "], lhs_dilation = [1,1], rhs_dilation = [1,1], ",
+               "feature_groups = ", c.groups, "}\n  %y = ", end,
+               "(%d)\n  return %y\n}")};
   }
 
   DrawnKernel Reduction() {

@@ -1,5 +1,6 @@
-// Kernels drawn at random, for judging estimates: products, convolutions,
-// reductions and elementwise kernels of shapes that models have.
+// Kernels drawn at random, for judging estimates: products, convolutions, those
+// on large maps apart, reductions and elementwise kernels of shapes that models
+// have.
 #ifndef ENCORE_BACKENDS_CPU_FIT_DRAWN_KERNELS_H_
 #define ENCORE_BACKENDS_CPU_FIT_DRAWN_KERNELS_H_
 
@@ -10,13 +11,14 @@
 namespace encore::backends::cpu {
 
 struct DrawnKernel {
-  std::string kind;  // "product", "convolution", "reduction", "elementwise"
-  std::string name;  // kind and shape in short
+  // "product", "convolution", "map", "reduction", "elementwise"
+  std::string kind;
+  std::string name;  // operator and shape in short
   std::string text;  // a graph that is one region
 };
 
-// `count` kernels, the same for the same seed; half of them products and
-// convolutions of f32.
+// `count` kernels, the same for the same seed; three quarters of them products
+// and convolutions of f32.
 std::vector<DrawnKernel> DrawKernels(int count, uint64_t seed);
 
 }  // namespace encore::backends::cpu

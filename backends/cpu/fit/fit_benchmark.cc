@@ -4,7 +4,9 @@
 //
 //   bazel run //backends/cpu/fit:fit_benchmark -- KERNELS THREADS SEED
 //       [FILE.csv]   measurements go to this file, or come from it if it is
-//       there
+//                    there
+//       [RATIO]      candidates that are estimated to take over RATIO times the
+//                    least, 12, are not measured
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +37,7 @@
 namespace encore::backends::cpu {
 namespace {
 
-constexpr double kMostRatio = 12;
+constexpr double kMostRatio = 12;  // where none is given
 constexpr double kBudgetSeconds = 0.025;
 constexpr double kTolerated = 1.30;
 
@@ -121,7 +123,7 @@ std::string Features(const KernelProblem& problem, Isa isa, int threads) {
 
 std::vector<Judged> Judge(int count, uint64_t seed,
                           const CompileOptions& options,
-                          const std::string& path,
+                          const std::string& path, double most_ratio,
                           runtime::ThreadPool* threads) {
   const Measurements known = ReadMeasurements(path);
   std::FILE* const out = path.empty() ? nullptr : std::fopen(path.c_str(), "w");
@@ -130,7 +132,7 @@ std::vector<Judged> Judge(int count, uint64_t seed,
     const KernelProblem problem(kernel);
     Judged judged;
     if (known.empty()) {
-      auto measured = MeasureCandidates(problem, options, kMostRatio,
+      auto measured = MeasureCandidates(problem, options, most_ratio,
                                         kBudgetSeconds, threads);
       ENCORE_CHECK_OK(measured.status()) << kernel.name;
       judged.candidates = *std::move(measured);
@@ -206,18 +208,20 @@ void PrintWorst(std::vector<Judged> all) {
   }
 }
 
-void Run(int count, int thread_count, uint64_t seed, const std::string& path) {
+void Run(int count, int thread_count, uint64_t seed, const std::string& path,
+         double most_ratio) {
   runtime::ThreadPool threads(thread_count);
   CompileOptions options;
   options.threads = thread_count;
-  const std::vector<Judged> all = Judge(count, seed, options, path, &threads);
+  const std::vector<Judged> all =
+      Judge(count, seed, options, path, most_ratio, &threads);
   std::printf("machine %s, %d threads, seed %llu\n\n",
               MachineOf(options).name.c_str(), thread_count,
               static_cast<unsigned long long>(seed));
   std::printf("| kernels | count | mean excess | within 30 %% |\n");
   std::printf("|---|---|---|---|\n");
   for (const char* kind :
-       {"product", "convolution", "reduction", "elementwise", ""}) {
+       {"product", "convolution", "map", "reduction", "elementwise", ""}) {
     PrintSummary(kind, all);
   }
   PrintWorst(all);
@@ -228,12 +232,14 @@ void Run(int count, int thread_count, uint64_t seed, const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr,
-                 "usage: fit_benchmark KERNELS THREADS SEED [FILE.csv]\n");
+    std::fprintf(
+        stderr,
+        "usage: fit_benchmark KERNELS THREADS SEED [FILE.csv [RATIO]]\n");
     return 2;
   }
   encore::backends::cpu::Run(
       std::atoi(argv[1]), std::max(1, std::atoi(argv[2])),
-      static_cast<uint64_t>(std::atoll(argv[3])), argc > 4 ? argv[4] : "");
+      static_cast<uint64_t>(std::atoll(argv[3])), argc > 4 ? argv[4] : "",
+      argc > 5 ? std::atof(argv[5]) : encore::backends::cpu::kMostRatio);
   return 0;
 }

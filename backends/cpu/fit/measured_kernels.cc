@@ -56,12 +56,10 @@ StatusOr<std::vector<MeasuredCandidate>> MeasureCandidates(
   std::vector<Trial> trials;
   for (Candidate& candidate : candidates) {
     if (!measured.empty() && candidate.seconds > most_ratio * least) continue;
-    auto trial =
-        Trial::Make(backend, {problem.request, candidate}, options, &bench);
-    // That those behind the first compile is known only once it was tried.
-    if (!trial.ok() && !measured.empty()) continue;
-    ENCORE_RETURN_IF_ERROR(trial.status());
-    trials.push_back(*std::move(trial));
+    ENCORE_ASSIGN_OR_RETURN(
+        Trial trial,
+        Trial::Make(backend, {problem.request, candidate}, options, &bench));
+    trials.push_back(std::move(trial));
     measured.push_back(
         {std::move(candidate), std::numeric_limits<double>::infinity()});
   }

@@ -36,8 +36,8 @@ struct MeasuredCandidate {
 
 // Each candidate but those that are estimated to take over `most_ratio` times
 // the least, launched in turns until all together took `budget_seconds`, five
-// times at least; those that do not compile are left out. The first is the one
-// that is chosen by estimate. Errors of compiling it and of launching.
+// times at least. The first is the one that is chosen by estimate. Errors of
+// compiling and of launching.
 StatusOr<std::vector<MeasuredCandidate>> MeasureCandidates(
     const KernelProblem& problem, const CompileOptions& options,
     double most_ratio, double budget_seconds, runtime::ThreadPool* threads);

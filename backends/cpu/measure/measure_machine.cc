@@ -1,7 +1,6 @@
 #include "encore/backends/cpu/measure/measure_machine.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -84,23 +83,16 @@ void KeepBest(const MachineProfile& run, MachineProfile* best) {
 MachineProfile Run(const MachineProfile& frame, runtime::ThreadPool* one,
                    runtime::ThreadPool* all) {
   MachineProfile run = frame;
-  run.f32_flops = MultiplyAddRate(frame.isa, /*f64=*/false);
-  run.f64_flops = MultiplyAddRate(frame.isa, /*f64=*/true);
-  const int64_t l3 = frame.cache(MemoryLevel::kL3);
-  // Buffers of a level fit it with room to spare, but not the level above.
-  const std::array<int64_t, kMemoryLevels> bytes = {
-      frame.cache(MemoryLevel::kL1) / 2, frame.cache(MemoryLevel::kL2) / 2,
-      std::max(l3 / 3, 2 * frame.cache(MemoryLevel::kL2)),
-      std::max(4 * l3, kLeastMemoryBytes)};
+  run.f32_flops = ProductRate(frame.isa, Product::kF32, one);
+  run.f64_flops = ProductRate(frame.isa, Product::kF64, one);
+  const auto rate = [&](MemoryLevel level, runtime::ThreadPool* threads) {
+    return TrafficRate(frame.isa, Traffic::kUpdate,
+                       LevelBytes(frame, level, threads->size()), threads);
+  };
   for (int i = 0; i < kMemoryLevels; ++i) {
     MachineProfile::Bandwidth& rates = run.bandwidth[i];
-    // The last level and memory are shared.
-    const int64_t each =
-        i < static_cast<int>(MemoryLevel::kL3)
-            ? bytes[i]
-            : std::max<int64_t>(bytes[i] / all->size(), int64_t{1} << 20);
-    rates.one = CopyRate(frame.isa, bytes[i], one);
-    rates.all = std::max(rates.one, CopyRate(frame.isa, each, all));
+    rates.one = rate(static_cast<MemoryLevel>(i), one);
+    rates.all = std::max(rates.one, rate(static_cast<MemoryLevel>(i), all));
   }
   // Beside what a step of a replay costs whatever the machine.
   const double dispatch = DispatchSeconds(one);
@@ -140,15 +132,8 @@ MachineProfile Coarse(const MachineProfile& measured,
   return coarse;
 }
 
-StatusOr<MachineProfile> MeasureMachine(
-    const MachineProfile* kept, int threads,
-    const std::function<void(std::string_view)>& log) {
+MachineProfile HostFrame(int threads) {
   const CpuInfo& cpu = HostCpu();
-  if (cpu.isa == Isa::kNone) {
-    return FailedPreconditionError(
-        "this machine has neither AVX2 nor AVX-512: nothing is compiled for "
-        "it, so there is nothing to measure");
-  }
   MachineProfile frame = AsIf(NearestClass(cpu, cpu.isa), cpu);
   frame.name = StrCat("measured-", Name(cpu.isa));
   frame.isa = cpu.isa;
@@ -158,6 +143,36 @@ StatusOr<MachineProfile> MeasureMachine(
                          std::min(cpu.l3_bytes, kMostLastCacheBytes)};
   }
   frame.cores = threads;
+  return frame;
+}
+
+int64_t LevelBytes(const MachineProfile& frame, MemoryLevel level,
+                   int threads) {
+  const auto shared = [&](int64_t bytes) {
+    return std::max<int64_t>(bytes / threads, int64_t{1} << 20);
+  };
+  const int64_t last = frame.cache(MemoryLevel::kL3);
+  switch (level) {
+    case MemoryLevel::kL1:
+    case MemoryLevel::kL2:
+      return frame.cache(level) / 2;
+    case MemoryLevel::kL3:
+      return shared(std::max(last / 3, 2 * frame.cache(MemoryLevel::kL2)));
+    case MemoryLevel::kMemory:
+      return shared(std::max(4 * last, kLeastMemoryBytes));
+  }
+  return 0;
+}
+
+StatusOr<MachineProfile> MeasureMachine(
+    const MachineProfile* kept, int threads,
+    const std::function<void(std::string_view)>& log) {
+  if (HostCpu().isa == Isa::kNone) {
+    return FailedPreconditionError(
+        "this machine has neither AVX2 nor AVX-512: nothing is compiled for "
+        "it, so there is nothing to measure");
+  }
+  const MachineProfile frame = HostFrame(threads);
   runtime::ThreadPool one(1), all(threads);
   MachineProfile best = Run(frame, &one, &all);
   MachineProfile coarse = Coarse(best, kept);

@@ -2,6 +2,7 @@
 #ifndef ENCORE_BACKENDS_CPU_MEASURE_MEASURE_MACHINE_H_
 #define ENCORE_BACKENDS_CPU_MEASURE_MEASURE_MACHINE_H_
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -9,6 +10,15 @@
 #include "encore/ir/support/status.h"
 
 namespace encore::backends::cpu {
+
+// The nearest class as a frame for this machine: its CPU, its caches, `threads`
+// cores. REQUIRES that code is generated for it.
+MachineProfile HostFrame(int threads);
+
+// Bytes that each of so many threads works on where a level is measured: they
+// fit it with room to spare, those of all threads together where it is shared,
+// but not the level above.
+int64_t LevelBytes(const MachineProfile& frame, MemoryLevel level, int threads);
 
 // Measures until two runs in a row give the same profile, each number the best
 // of all runs so far and on a coarse scale; in a few seconds on a quiet

@@ -61,10 +61,10 @@ TEST(MeasureMachine, RatesAreThoseOfSomeMachine) {
   double f32 = 0, f64 = 0, near = 0, far = 0;
   runtime::ThreadPool one(1);
   for (int i = 0; i < 5; ++i) {
-    f32 = std::max(f32, MultiplyAddRate(isa, /*f64=*/false));
-    f64 = std::max(f64, MultiplyAddRate(isa, /*f64=*/true));
-    near = std::max(near, CopyRate(isa, 16 << 10, &one));
-    far = std::max(far, CopyRate(isa, 256 << 20, &one));
+    f32 = std::max(f32, ProductRate(isa, Product::kF32, &one));
+    f64 = std::max(f64, ProductRate(isa, Product::kF64, &one));
+    near = std::max(near, TrafficRate(isa, Traffic::kUpdate, 16 << 10, &one));
+    far = std::max(far, TrafficRate(isa, Traffic::kUpdate, 256 << 20, &one));
   }
   // A core has between a vector multiply-add every other cycle and four a
   // cycle, at some GHz.
@@ -72,9 +72,33 @@ TEST(MeasureMachine, RatesAreThoseOfSomeMachine) {
   EXPECT_LT(f32, 4e12);
   EXPECT_GT(f32, 1.3 * f64);
   EXPECT_GT(near, far);
+  for (const Product product : kProducts) {
+    if (!Has(isa, product)) continue;
+    // Four narrow products take no longer than a wide one.
+    EXPECT_GT(ProductRate(isa, product, &one), f64 / 4) << Name(product);
+  }
+  for (const Traffic traffic :
+       {Traffic::kRead, Traffic::kCopy, Traffic::kStream}) {
+    EXPECT_GT(TrafficRate(isa, traffic, 256 << 20, &one), far / 8);
+  }
   const double dispatch = DispatchSeconds(&one);
   EXPECT_GT(dispatch, 0);
   EXPECT_LT(dispatch, 1e-4);
+}
+
+TEST(MeasureMachine, BuffersFitTheirLevelAndNotTheOneAbove) {
+  const MachineProfile frame = HostFrame(2);
+  for (int i = 0; i < kMemoryLevels; ++i) {
+    const auto level = static_cast<MemoryLevel>(i);
+    for (const int threads : {1, 2, 64}) {
+      const int64_t bytes = LevelBytes(frame, level, threads);
+      if (level != MemoryLevel::kMemory) EXPECT_LT(bytes, frame.cache(level));
+      if (i > 0) {
+        EXPECT_GE(bytes * threads, frame.cache(static_cast<MemoryLevel>(i - 1)))
+            << i << " " << threads;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ namespace {
 constexpr double kSeconds = 300e-6;
 constexpr int kMeasurements = 12;
 constexpr int64_t kVectorsPerLoop = 8;
+constexpr int kSums = 12;
 
 // The most that `work(n)`, which does n times the same, does in a second.
 template <typename Work>
@@ -41,70 +42,143 @@ double BestRate(bool alone, const Work& work) {
   return best;
 }
 
-// The values that loops leave behind, so that they are computed.
-volatile double sink;
-
 #if defined(__x86_64__)
 
 #define ENCORE_AVX2 __attribute__((target("avx2,fma")))
 #define ENCORE_AVX512 __attribute__((target("avx512f")))
+#define ENCORE_BF16 __attribute__((target("avx512f,avx512bf16")))
+#define ENCORE_VNNI __attribute__((target("avx512f,avx512vnni")))
 
-// `rounds` times twelve independent multiply-adds: more than any of these cores
-// has in flight.
-#define ENCORE_MULTIPLY_ADDS(name, target, Vector, set, fma, first) \
-  target double name(int64_t rounds) {                              \
-    Vector sums[12];                                                \
-    for (Vector & sum : sums) sum = set(0.5);                       \
-    const Vector a = set(0.999), b = set(1e-3);                     \
-    for (int64_t i = 0; i < rounds; ++i) {                          \
-      for (Vector & sum : sums) sum = fma(sum, a, b);               \
-    }                                                               \
-    Vector total = sums[0];                                         \
-    for (int s = 1; s < 12; ++s) total = fma(sums[s], a, total);    \
-    return first;                                                   \
+// `rounds` times twelve independent instructions, more than any of these cores
+// has in flight. `next` is of `sum` and operands `a` and `b`.
+#define ENCORE_PRODUCTS(name, target, Vector, first, one, other, next) \
+  target void name(int64_t rounds) {                                   \
+    Vector sums[kSums];                                                \
+    for (Vector & sum : sums) sum = first;                             \
+    const auto a = one, b = other;                                     \
+    for (int64_t i = 0; i < rounds; ++i) {                             \
+      for (Vector & sum : sums) sum = next;                            \
+    }                                                                  \
+    for (const Vector& sum : sums) asm volatile("" : : "x"(sum));      \
   }
-ENCORE_MULTIPLY_ADDS(F32Avx2, ENCORE_AVX2, __m256, _mm256_set1_ps,
-                     _mm256_fmadd_ps, _mm256_cvtss_f32(total))
-ENCORE_MULTIPLY_ADDS(F64Avx2, ENCORE_AVX2, __m256d, _mm256_set1_pd,
-                     _mm256_fmadd_pd, _mm256_cvtsd_f64(total))
-ENCORE_MULTIPLY_ADDS(F32Avx512, ENCORE_AVX512, __m512, _mm512_set1_ps,
-                     _mm512_fmadd_ps, _mm512_cvtss_f32(total))
-ENCORE_MULTIPLY_ADDS(F64Avx512, ENCORE_AVX512, __m512d, _mm512_set1_pd,
-                     _mm512_fmadd_pd, _mm512_cvtsd_f64(total))
-#undef ENCORE_MULTIPLY_ADDS
+ENCORE_PRODUCTS(F32Avx2, ENCORE_AVX2, __m256, _mm256_set1_ps(0.5),
+                _mm256_set1_ps(0.999), _mm256_set1_ps(1e-3),
+                _mm256_fmadd_ps(sum, a, b))
+ENCORE_PRODUCTS(F64Avx2, ENCORE_AVX2, __m256d, _mm256_set1_pd(0.5),
+                _mm256_set1_pd(0.999), _mm256_set1_pd(1e-3),
+                _mm256_fmadd_pd(sum, a, b))
+ENCORE_PRODUCTS(F32Avx512, ENCORE_AVX512, __m512, _mm512_set1_ps(0.5),
+                _mm512_set1_ps(0.999), _mm512_set1_ps(1e-3),
+                _mm512_fmadd_ps(sum, a, b))
+ENCORE_PRODUCTS(F64Avx512, ENCORE_AVX512, __m512d, _mm512_set1_pd(0.5),
+                _mm512_set1_pd(0.999), _mm512_set1_pd(1e-3),
+                _mm512_fmadd_pd(sum, a, b))
+ENCORE_PRODUCTS(Bf16Avx512, ENCORE_BF16, __m512, _mm512_set1_ps(0.5),
+                (__m512bh)_mm512_set1_epi32(0x3f803f80),
+                (__m512bh)_mm512_set1_epi32(0x3f803f80),
+                _mm512_dpbf16_ps(sum, a, b))
+ENCORE_PRODUCTS(I8Avx512, ENCORE_VNNI, __m512i, _mm512_set1_epi32(1),
+                _mm512_set1_epi8(1), _mm512_set1_epi8(1),
+                _mm512_dpbusd_epi32(sum, a, b))
+#undef ENCORE_PRODUCTS
 
-// Adds to each element of whole groups of eight vectors.
-#define ENCORE_ADD_TO_EACH(name, target, Vector, set, load, store, add, lanes) \
-  target void name(float* data, int64_t elements) {                            \
-    const Vector one = set(1e-3f);                                             \
-    for (int64_t i = 0; i < elements; i += kVectorsPerLoop * (lanes)) {        \
-      for (int64_t v = 0; v < kVectorsPerLoop; ++v) {                          \
-        float* const at = data + i + v * (lanes);                              \
-        store(at, add(load(at), one));                                         \
-      }                                                                        \
-    }                                                                          \
+#endif
+
+#if defined(__x86_64__)
+
+void Multiply(Isa isa, Product product, int64_t rounds) {
+  switch (product) {
+    case Product::kF32:
+      return isa == Isa::kAvx512 ? F32Avx512(rounds) : F32Avx2(rounds);
+    case Product::kF64:
+      return isa == Isa::kAvx512 ? F64Avx512(rounds) : F64Avx2(rounds);
+    case Product::kBf16:
+      return Bf16Avx512(rounds);
+    case Product::kI8:
+      return I8Avx512(rounds);
   }
-ENCORE_ADD_TO_EACH(AddAvx2, ENCORE_AVX2, __m256, _mm256_set1_ps, _mm256_load_ps,
-                   _mm256_store_ps, _mm256_add_ps, 8)
-ENCORE_ADD_TO_EACH(AddAvx512, ENCORE_AVX512, __m512, _mm512_set1_ps,
-                   _mm512_load_ps, _mm512_store_ps, _mm512_add_ps, 16)
-#undef ENCORE_ADD_TO_EACH
-
-double MultiplyAdds(Isa isa, bool f64, int64_t rounds) {
-  if (isa == Isa::kAvx512) return f64 ? F64Avx512(rounds) : F32Avx512(rounds);
-  return f64 ? F64Avx2(rounds) : F32Avx2(rounds);
 }
 
-void AddToEach(Isa isa, float* data, int64_t elements) {
-  (isa == Isa::kAvx512 ? AddAvx512 : AddAvx2)(data, elements);
-}
+bool HasBf16() { return __builtin_cpu_supports("avx512bf16"); }
+bool HasI8() { return __builtin_cpu_supports("avx512vnni"); }
 
 #else  // No machine without these instruction sets has one of ours.
 
-double MultiplyAdds(Isa, bool, int64_t) { return 0; }
-void AddToEach(Isa, float*, int64_t) {}
+void Multiply(Isa, Product, int64_t) {}
+bool HasBf16() { return false; }
+bool HasI8() { return false; }
 
 #endif
+
+#if defined(__x86_64__)
+
+// Does `body` with the vector at `at` of whole groups of eight; `half` elements
+// further on are those of the other half.
+#define ENCORE_EACH_VECTOR(name, target, lanes, body)                 \
+  target void name(float* data, int64_t elements, int64_t half) {     \
+    for (int64_t i = 0; i < elements; i += kVectorsPerLoop * lanes) { \
+      for (int64_t v = 0; v < kVectorsPerLoop; ++v) {                 \
+        float* const at = data + i + v * lanes;                       \
+        body;                                                         \
+      }                                                               \
+    }                                                                 \
+    static_cast<void>(half);                                          \
+  }
+ENCORE_EACH_VECTOR(ReadAvx2, ENCORE_AVX2, 8,
+                   asm volatile("" : : "x"(_mm256_load_ps(at))))
+ENCORE_EACH_VECTOR(ReadAvx512, ENCORE_AVX512, 16,
+                   asm volatile("" : : "x"(_mm512_load_ps(at))))
+ENCORE_EACH_VECTOR(UpdateAvx2, ENCORE_AVX2, 8,
+                   _mm256_store_ps(at, _mm256_add_ps(_mm256_load_ps(at),
+                                                     _mm256_set1_ps(1e-3f))))
+ENCORE_EACH_VECTOR(UpdateAvx512, ENCORE_AVX512, 16,
+                   _mm512_store_ps(at, _mm512_add_ps(_mm512_load_ps(at),
+                                                     _mm512_set1_ps(1e-3f))))
+ENCORE_EACH_VECTOR(CopyAvx2, ENCORE_AVX2, 8,
+                   _mm256_store_ps(at + half, _mm256_load_ps(at)))
+ENCORE_EACH_VECTOR(CopyAvx512, ENCORE_AVX512, 16,
+                   _mm512_store_ps(at + half, _mm512_load_ps(at)))
+ENCORE_EACH_VECTOR(StreamAvx2, ENCORE_AVX2, 8,
+                   _mm256_stream_ps(at + half, _mm256_load_ps(at)))
+ENCORE_EACH_VECTOR(StreamAvx512, ENCORE_AVX512, 16,
+                   _mm512_stream_ps(at + half, _mm512_load_ps(at)))
+#undef ENCORE_EACH_VECTOR
+
+void Move(Isa isa, Traffic traffic, float* data, int64_t elements,
+          int64_t half) {
+  const bool wide = isa == Isa::kAvx512;
+  switch (traffic) {
+    case Traffic::kRead:
+      return (wide ? ReadAvx512 : ReadAvx2)(data, elements, half);
+    case Traffic::kUpdate:
+      return (wide ? UpdateAvx512 : UpdateAvx2)(data, elements, half);
+    case Traffic::kCopy:
+      return (wide ? CopyAvx512 : CopyAvx2)(data, elements, half);
+    case Traffic::kStream:
+      return (wide ? StreamAvx512 : StreamAvx2)(data, elements, half);
+  }
+}
+
+#else
+
+void Move(Isa, Traffic, float*, int64_t, int64_t) {}
+
+#endif
+
+// Elements of a vector's operands: each gives a multiply-add.
+int64_t ProductsPerVector(Isa isa, Product product) {
+  switch (product) {
+    case Product::kF32:
+      return VectorBits(isa) / 32;
+    case Product::kF64:
+      return VectorBits(isa) / 64;
+    case Product::kBf16:
+      return VectorBits(isa) / 16;
+    case Product::kI8:
+      return VectorBits(isa) / 8;
+  }
+  return 0;
+}
 
 struct Free {
   void operator()(void* data) const { std::free(data); }
@@ -133,26 +207,58 @@ double WorkSeconds(bool alone) {
          1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double MultiplyAddRate(Isa isa, bool f64) {
-  const int lanes = VectorBits(isa) / (f64 ? 64 : 32);
-  return 2.0 * 12 * lanes * BestRate(/*alone=*/true, [&](int64_t rounds) {
-           sink = MultiplyAdds(isa, f64, rounds);
+std::string_view Name(Product product) {
+  switch (product) {
+    case Product::kF32:
+      return "f32";
+    case Product::kF64:
+      return "f64";
+    case Product::kBf16:
+      return "bf16";
+    case Product::kI8:
+      return "i8";
+  }
+  return "";
+}
+
+bool Has(Isa isa, Product product) {
+  if (isa == Isa::kNone || isa > HostCpu().isa) return false;
+  if (product == Product::kBf16) return isa == Isa::kAvx512 && HasBf16();
+  if (product == Product::kI8) return isa == Isa::kAvx512 && HasI8();
+  return true;
+}
+
+double ProductRate(Isa isa, Product product, runtime::ThreadPool* threads) {
+  ENCORE_CHECK(Has(isa, product)) << Name(isa) << " " << Name(product);
+  const int count = threads->size();
+  const runtime::ThreadPool::Caller caller(*threads);
+  return 2.0 * kSums *
+         static_cast<double>(ProductsPerVector(isa, product) * count) *
+         BestRate(/*alone=*/count == 1, [&](int64_t rounds) {
+           threads->ParallelFor(
+               count, [&](int64_t) { Multiply(isa, product, rounds); });
          });
 }
 
-double CopyRate(Isa isa, int64_t bytes, runtime::ThreadPool* threads) {
+double TrafficRate(Isa isa, Traffic traffic, int64_t bytes,
+                   runtime::ThreadPool* threads) {
+  const bool halves = traffic == Traffic::kCopy || traffic == Traffic::kStream;
   const int64_t group = kVectorsPerLoop * VectorBits(isa) / 32;
-  const int64_t elements =
-      bytes / static_cast<int64_t>(sizeof(float)) / group * group;
+  const int64_t all = bytes / static_cast<int64_t>(sizeof(float));
+  const int64_t elements = (halves ? all / 2 : all) / group * group;
+  const int64_t moved = traffic == Traffic::kRead ? elements : 2 * elements;
   const int count = threads->size();
   std::vector<Buffer> buffers;
-  for (int i = 0; i < count; ++i) buffers.push_back(NewBuffer(elements));
+  for (int i = 0; i < count; ++i) {
+    buffers.push_back(NewBuffer(halves ? 2 * elements : elements));
+  }
   const runtime::ThreadPool::Caller caller(*threads);
-  return 2.0 * sizeof(float) * static_cast<double>(elements * count) *
+  return sizeof(float) * static_cast<double>(moved * count) *
          BestRate(/*alone=*/count == 1, [&](int64_t passes) {
            threads->ParallelFor(count, [&](int64_t i) {
+             float* const data = buffers[static_cast<size_t>(i)].get();
              for (int64_t pass = 0; pass < passes; ++pass) {
-               AddToEach(isa, buffers[static_cast<size_t>(i)].get(), elements);
+               Move(isa, traffic, data, elements, elements);
              }
            });
          });
@@ -162,7 +268,7 @@ double DispatchSeconds(runtime::ThreadPool* threads) {
   const runtime::ThreadPool::Caller caller(*threads);
   return 1 / BestRate(threads->size() == 1, [&](int64_t calls) {
            for (int64_t i = 0; i < calls; ++i) {
-             threads->ParallelFor(threads->size(), [](int64_t p) { sink = p; });
+             threads->ParallelFor(threads->size(), [](int64_t) {});
            }
          });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/backends/cpu/codegen/strided_reads.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/integers.h"
@@ -18,9 +19,31 @@ struct Row {
 constexpr Row kRowsOfTable[] = {
 #define ENCORE_VENDOR_COSTS(machine, shape, efficiency, gigabytes, us) \
   {machine, ShapeClass::shape, {efficiency, (gigabytes) * 1e9, (us) * 1e-6}},
+#define ENCORE_VENDOR_SECOND_FACTORS(machine, gigabytes, crowded)
 #include "encore/backends/cpu/vendor/efficiency.def"
+#undef ENCORE_VENDOR_SECOND_FACTORS
 #undef ENCORE_VENDOR_COSTS
 };
+
+struct SecondFactors {
+  std::string_view machine;
+  double turned_bytes_per_second;
+  double crowded;  // what sums take beyond, as a share
+};
+
+constexpr SecondFactors kSecondFactors[] = {
+#define ENCORE_VENDOR_COSTS(machine, shape, efficiency, gigabytes, us)
+#define ENCORE_VENDOR_SECOND_FACTORS(machine, gigabytes, crowded) \
+  {machine, (gigabytes) * 1e9, crowded},
+#include "encore/backends/cpu/vendor/efficiency.def"
+#undef ENCORE_VENDOR_SECOND_FACTORS
+#undef ENCORE_VENDOR_COSTS
+};
+
+// Rows of a second factor that are used together.
+constexpr int64_t kDepthBlock = 64;
+// Rows from which on the library copies a second factor that lies turned.
+constexpr int64_t kLeastTurningRows = 16;
 
 constexpr std::string_view kNames[kShapeClasses] = {"kVector",
                                                     "kThin",
@@ -42,6 +65,14 @@ constexpr std::string_view kNames[kShapeClasses] = {"kVector",
 int64_t PaddedTo(Isa isa, bool matmul) {
   if (isa == Isa::kAvx512) return 16;
   return matmul ? 24 : 8;
+}
+
+const SecondFactors& SecondFactorsOf(const MachineProfile& machine) {
+  for (const SecondFactors& row : kSecondFactors) {
+    if (row.machine == machine.costs) return row;
+  }
+  ENCORE_CHECK(false) << "no costs of " << machine.costs;
+  return kSecondFactors[0];
 }
 
 double Elements(const VendorTensor& tensor) {
@@ -89,20 +120,51 @@ ShapeClass ClassOf(const VendorProgram& program, bool pack) {
 
 double VendorFlops(Isa isa, const VendorProgram& program) {
   const bool matmul = program.kind == VendorProgram::Kind::kMatmul;
+  const int64_t block = PaddedTo(isa, matmul);
+  const auto padded = [block](int64_t extent) {
+    return static_cast<double>(RoundUp(extent, block)) /
+           static_cast<double>(extent);
+  };
   const double depth = matmul
                            ? static_cast<double>(program.source.dims.back())
                            : Elements(program.weights) /
                                  static_cast<double>(program.weights.dims[0]);
   const std::vector<int64_t>& dims = program.result.dims;
-  const int64_t extent = matmul ? dims.back() : dims[1];
-  const int64_t computed = RoundUp(extent, PaddedTo(isa, matmul));
-  return 2 * Elements(program.result) * depth * static_cast<double>(computed) /
-         static_cast<double>(extent);
+  const double flops = 2 * Elements(program.result) * depth;
+  if (matmul) return flops * padded(dims.back());
+  const int64_t channels = program.weights.dims[1];
+  if (program.groups == 1 || channels == 1) return flops * padded(dims[1]);
+  return flops * padded(dims[1] / program.groups) * padded(channels);
 }
 
 double MovedBytes(const VendorProgram& program, bool pack) {
   return sizeof(float) * (Elements(program.source) + Elements(program.result) +
                           (pack ? 0 : Elements(program.weights)));
+}
+
+double TurnedBytes(const VendorProgram& program, bool pack) {
+  if (program.kind != VendorProgram::Kind::kMatmul || pack) return 0;
+  const VendorTensor& factor = program.weights;
+  const size_t rank = factor.dims.size();
+  const bool in_rows = program.split == rank - 2;
+  const int64_t rows = in_rows ? program.piece : program.result.dims[rank - 2];
+  if (factor.strides[rank - 1] == 1 || factor.dims[rank - 1] == 1 ||
+      rows < kLeastTurningRows) {
+    return 0;
+  }
+  const double copies = in_rows ? static_cast<double>(program.pieces()) : 1;
+  return copies * sizeof(float) * Elements(factor);
+}
+
+bool IsCrowded(const VendorProgram& program, bool pack) {
+  if (program.kind != VendorProgram::Kind::kMatmul || pack) return false;
+  const VendorTensor& factor = program.weights;
+  const size_t rank = factor.dims.size();
+  if (factor.strides[rank - 1] != 1) return false;
+  const int64_t row = factor.strides[rank - 2] * int64_t{sizeof(float)};
+  const int64_t depth = std::min(factor.dims[rank - 2], kDepthBlock);
+  const StridedReads reads({{row, depth}}, kLineBytes);
+  return reads.LinesPerSet(kFirstWayBytes) > kFirstCacheBytes / kFirstWayBytes;
 }
 
 const VendorCosts* FindVendorCosts(const MachineProfile& machine,
@@ -118,9 +180,12 @@ double VendorSeconds(const MachineProfile& machine,
   const VendorCosts* const costs =
       FindVendorCosts(machine, ClassOf(program, pack));
   ENCORE_CHECK(costs != nullptr) << "no costs of " << machine.costs;
-  return VendorFlops(machine.isa, program) /
+  const SecondFactors& second = SecondFactorsOf(machine);
+  const double crowded = IsCrowded(program, pack) ? 1 + second.crowded : 1;
+  return crowded * VendorFlops(machine.isa, program) /
              (machine.f32_flops * costs->efficiency) +
          MovedBytes(program, pack) / costs->bytes_per_second +
+         TurnedBytes(program, pack) / second.turned_bytes_per_second +
          static_cast<double>(program.pieces()) * costs->piece_seconds;
 }
 

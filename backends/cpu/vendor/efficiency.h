@@ -3,12 +3,17 @@
 // A launch on one thread takes
 //
 //   flops / (peak * efficiency)  +  bytes / bandwidth  +  pieces * piece
+//       +  turned bytes / turning
 //
 // where peak is the machine's, and the others are the machine class's for the
 // problem's shape class. Flops are what the library computes, which pads the
 // columns (channels of a convolution's result, the last dim of a product's) to
-// its blocks. Bytes are those of the tensors, which it brings into its own
-// layout, but for packed weights.
+// its blocks; of a convolution in groups of several channels those of each
+// group, of source and result. Bytes are those of the tensors, which it brings
+// into its own layout, but for packed weights. Turned bytes are those of a
+// second factor that is no weight and lies with its rows along the sum: each
+// piece with rows enough to use it several times brings what it needs of it
+// into panels first.
 //
 // The table is efficiency.def; how it was measured is written there. Costs
 // depend on the machine's profile, the table and the problem alone.
@@ -52,6 +57,8 @@ ShapeClass ClassOf(const VendorProgram& program, bool pack);
 // The parts of the formula above.
 double VendorFlops(Isa isa, const VendorProgram& program);
 double MovedBytes(const VendorProgram& program, bool pack);
+double TurnedBytes(const VendorProgram& program, bool pack);
+bool IsCrowded(const VendorProgram& program, bool pack);
 struct VendorCosts {
   double efficiency;
   double bytes_per_second;

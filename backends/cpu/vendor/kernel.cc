@@ -55,8 +55,8 @@ struct Needs {
   int64_t scratch_bytes = 0;
 };
 
-// The primitives of the process that are alive, by what they compute, and what
-// those that were ever asked for need.
+// The primitives of the process that are alive, by what they compute; what
+// those that were ever asked for need, and which of them there are.
 class Plans {
  public:
   StatusOr<Needs> Ask(const VendorProgram& program, bool pack) {
@@ -74,6 +74,17 @@ class Plans {
     };
     const std::lock_guard<std::mutex> lock(mutex_);
     return needs_.emplace(key, needs()).first->second;
+  }
+
+  Status Check(const VendorProgram& program, bool pack) {
+    const std::vector<std::byte> key = PlanKey(program, pack);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = checks_.find(key);
+    if (known != checks_.end()) return known->second;
+    ENCORE_ASSIGN_OR_RETURN(const VendorLibrary* const library,
+                            LoadVendorLibrary());
+    return checks_.emplace(key, VendorPlan::Check(*library, program, pack))
+        .first->second;
   }
 
   StatusOr<std::shared_ptr<const VendorPlan>> Get(const VendorProgram& program,
@@ -103,6 +114,7 @@ class Plans {
   std::mutex mutex_;
   std::map<std::vector<std::byte>, std::weak_ptr<const VendorPlan>> plans_;
   std::map<std::vector<std::byte>, StatusOr<Needs>> needs_;
+  std::map<std::vector<std::byte>, Status> checks_;
   int64_t made_ = 0;
 };
 
@@ -295,6 +307,10 @@ Status CompleteVendor(bool pack, VendorProgram* program) {
   program->packed_layout = needs.packed_layout;
   program->scratch_bytes = ScratchBytes(*program, needs.scratch_bytes);
   return OkStatus();
+}
+
+Status CheckVendor(bool pack, const VendorProgram& program) {
+  return ThePlans().Check(program, pack);
 }
 
 VendorCounts CountVendorPrimitives() { return ThePlans().Count(); }

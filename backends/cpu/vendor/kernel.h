@@ -38,6 +38,10 @@ StatusOr<std::unique_ptr<runtime::Kernel>> LoadVendor(
 // long as making the primitives, which it does; then a lookup.
 Status CompleteVendor(bool pack, VendorProgram* program);
 
+// Whether CompleteVendor would, without making primitives: its errors. Cost: a
+// description of each primitive, some ten microseconds, the first time.
+Status CheckVendor(bool pack, const VendorProgram& program);
+
 // Sets of primitives that this process has made so far, and how many are alive.
 struct VendorCounts {
   int64_t made = 0;

@@ -101,7 +101,8 @@ class VendorPlan::Builder {
         attributes_(plan->library_),
         source_layout_(plan->library_) {}
 
-  Status Run() {
+  // Makes the primitives; or only asks whether the library has them.
+  Status Run(bool make) {
     ENCORE_RETURN_IF_ERROR(
         Check(library_.primitive_attr_create(attributes_.out()), "attributes"));
     ENCORE_RETURN_IF_ERROR(
@@ -111,9 +112,11 @@ class VendorPlan::Builder {
     const int64_t pieces = program_.pieces(), piece = program_.piece;
     const int64_t extent = program_.result.dims[program_.split];
     const int64_t last = extent - (pieces - 1) * piece;
-    ENCORE_RETURN_IF_ERROR(AddShape(pieces == 1 ? last : piece));
-    if (pieces > 1 && last != piece) ENCORE_RETURN_IF_ERROR(AddShape(last));
-    SetSteps(pieces);
+    ENCORE_RETURN_IF_ERROR(AddShape(pieces == 1 ? last : piece, make));
+    if (pieces > 1 && last != piece) {
+      ENCORE_RETURN_IF_ERROR(AddShape(last, make));
+    }
+    if (make) SetSteps(pieces);
     return OkStatus();
   }
 
@@ -156,28 +159,49 @@ class VendorPlan::Builder {
            program_.split == 1 && program_.groups == 1;
   }
 
-  Status AddShape(int64_t extent) {
-    Shape& shape = plan_.shapes_.emplace_back();
-    shape.extent = extent;
+  // A piece of some extent as the library sees it.
+  struct Described {
+    const VendorLibrary& library;
+    OwnedLayout source{library}, weights{library}, result{library};  // plain
+    OwnedDescription description{library};
+  };
+
+  Status Describe(int64_t extent, Described* piece) const {
     const PieceDims dims = DimsOf(program_, extent);
-    OwnedLayout source(library_), weights(library_), result(library_);
     ENCORE_RETURN_IF_ERROR(
-        Strided(dims.source, program_.source.strides, &source));
-    ENCORE_RETURN_IF_ERROR(PlainWeights(dims, false, &weights));
+        Strided(dims.source, program_.source.strides, &piece->source));
+    ENCORE_RETURN_IF_ERROR(PlainWeights(dims, false, &piece->weights));
     ENCORE_RETURN_IF_ERROR(
-        Strided(dims.result, program_.result.strides, &result));
-    OwnedDescription description(library_);
+        Strided(dims.result, program_.result.strides, &piece->result));
     ENCORE_RETURN_IF_ERROR(
         program_.kind == VendorProgram::Kind::kMatmul
-            ? DescribeMatmul(source, weights, result, dims, &description)
-            : DescribeConvolution(dims, &description));
+            ? DescribeMatmul(piece->source, piece->weights, piece->result, dims,
+                             &piece->description)
+            : DescribeConvolution(dims, &piece->description));
     const char* implementation = "";
-    library_.primitive_desc_query(description.get(), dnnl_query_impl_info_str,
-                                  0, &implementation);
+    library_.primitive_desc_query(piece->description.get(),
+                                  dnnl_query_impl_info_str, 0, &implementation);
     if (std::string_view(implementation).substr(0, 3) == "ref") {
       return UnimplementedError("oneDNN has reference code only for this");
     }
-    return MakeSteps(&source, &weights, &result, &description, &shape);
+    return OkStatus();
+  }
+
+  Status AddShape(int64_t extent, bool make) {
+    Described piece{library_};
+    ENCORE_RETURN_IF_ERROR(Describe(extent, &piece));
+    if (make) {
+      Shape& shape = plan_.shapes_.emplace_back();
+      shape.extent = extent;
+      return MakeSteps(&piece, &shape);
+    }
+    // Other pieces get the source in the layout that the first one wants.
+    if (!shared_source() || source_layout_.get() != nullptr) return OkStatus();
+    return Check(library_.memory_desc_clone(
+                     source_layout_.out(),
+                     library_.primitive_desc_query_md(piece.description.get(),
+                                                      dnnl_query_src_md, 0)),
+                 "layout");
   }
 
   Status DescribeMatmul(const OwnedLayout& source, const OwnedLayout& weights,
@@ -221,26 +245,26 @@ class VendorPlan::Builder {
     return MakeReorder(library_, from, to);
   }
 
-  Status MakeSteps(OwnedLayout* source, OwnedLayout* weights,
-                   OwnedLayout* result, OwnedDescription* description,
-                   Shape* shape) {
+  Status MakeSteps(Described* piece, Shape* shape) {
     const auto layout = [&](dnnl_query_t what) {
-      return library_.primitive_desc_query_md(description->get(), what, 0);
+      return library_.primitive_desc_query_md(piece->description.get(), what,
+                                              0);
     };
     const_dnnl_memory_desc_t from = layout(dnnl_query_src_md);
     const_dnnl_memory_desc_t by = layout(dnnl_query_weights_md);
     const_dnnl_memory_desc_t to = layout(dnnl_query_dst_md);
     const_dnnl_memory_desc_t pad = layout(dnnl_query_scratchpad_md);
-    if (!library_.memory_desc_equal(from, source->get())) {
+    if (!library_.memory_desc_equal(from, piece->source.get())) {
       if (!shared_source()) {
-        ENCORE_ASSIGN_OR_RETURN(shape->source, Reorder(source->get(), from));
+        ENCORE_ASSIGN_OR_RETURN(shape->source,
+                                Reorder(piece->source.get(), from));
         shape->source_bytes = AlignedSize(library_.memory_desc_get_size(from));
       } else if (source_layout_.get() == nullptr) {
-        ENCORE_RETURN_IF_ERROR(ShareSource(source->get(), from));
+        ENCORE_RETURN_IF_ERROR(ShareSource(piece->source.get(), from));
       }
     }
-    if (!library_.memory_desc_equal(to, result->get())) {
-      ENCORE_ASSIGN_OR_RETURN(shape->result, Reorder(to, result->get()));
+    if (!library_.memory_desc_equal(to, piece->result.get())) {
+      ENCORE_ASSIGN_OR_RETURN(shape->result, Reorder(to, piece->result.get()));
       shape->result_bytes = AlignedSize(library_.memory_desc_get_size(to));
     }
     shape->workspace_bytes = AlignedSize(library_.memory_desc_get_size(pad));
@@ -249,7 +273,7 @@ class VendorPlan::Builder {
       ENCORE_RETURN_IF_ERROR(AddToDigest(by));
       ENCORE_RETURN_IF_ERROR(Check(
           library_.memory_desc_clone(&shape->packed_weights, by), "layout"));
-      shape->plain_weights = weights->Release();
+      shape->plain_weights = piece->weights.Release();
     }
     std::vector<VendorStep::Argument> arguments = {
         {DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, by}, {DNNL_ARG_DST, to}};
@@ -258,7 +282,7 @@ class VendorPlan::Builder {
     }
     ENCORE_ASSIGN_OR_RETURN(
         shape->compute,
-        VendorStep::Make(library_, description->Release(), arguments));
+        VendorStep::Make(library_, piece->description.Release(), arguments));
     return OkStatus();
   }
 
@@ -388,8 +412,15 @@ StatusOr<std::unique_ptr<VendorPlan>> VendorPlan::Make(
   const SingleThread single(library);
   std::unique_ptr<VendorPlan> plan(new VendorPlan(library, program));
   Builder builder(plan.get(), pack);
-  ENCORE_RETURN_IF_ERROR(builder.Run());
+  ENCORE_RETURN_IF_ERROR(builder.Run(/*make=*/true));
   return plan;
+}
+
+Status VendorPlan::Check(const VendorLibrary& library,
+                         const VendorProgram& program, bool pack) {
+  const SingleThread single(library);
+  VendorPlan plan(library, program);
+  return Builder(&plan, pack).Run(/*make=*/false);
 }
 
 VendorPlan::~VendorPlan() {

@@ -24,6 +24,9 @@ class VendorPlan {
   // code for it.
   static StatusOr<std::unique_ptr<VendorPlan>> Make(
       const VendorLibrary& library, const VendorProgram& program, bool pack);
+  // Whether Make would, without making anything: Unimplemented likewise.
+  static Status Check(const VendorLibrary& library,
+                      const VendorProgram& program, bool pack);
 
   int64_t packed_bytes() const { return packed_bytes_; }
   uint64_t packed_layout() const { return packed_layout_; }

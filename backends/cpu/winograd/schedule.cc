@@ -22,8 +22,9 @@ constexpr int64_t kMostSpanVectors = 16;
 // A vector instruction of the transforms, where one of a product is a cycle:
 // these shuffle, and wait for what they have just stored.
 constexpr double kTransformCycles = 3;
-// To add a vector of a partial sum to those before, in cycles.
-constexpr double kAddCycles = 1.5;
+// To add a vector of a partial sum to those before, in cycles, and the share of
+// that to store one.
+constexpr double kAddCycles = 1.5, kStoreShare = 0.7;
 // Channels of a partial sum at least: shorter ones take longer to add up than
 // to compute.
 constexpr int64_t kLeastSumChannels = 8;
@@ -38,12 +39,6 @@ bool AllAre(const std::vector<int64_t>& list, int64_t value) {
                      [value](int64_t x) { return x == value; });
 }
 
-// Cycles of one reduced point of a register tile: its products, the vectors and
-// the scalars that it loads.
-double BodyCycles(int rows, int vectors) {
-  return std::max(4.0, rows * vectors + 0.6 * vectors + 0.4 * rows) + 1;
-}
-
 // Sets the register tile that takes least for the vectors of a span. The cycles
 // of a channel at one point of the transform, for all rows.
 double ChooseTile(const WindowedSum& sum, Isa isa, WinogradSchedule* s) {
@@ -55,14 +50,7 @@ double ChooseTile(const WindowedSum& sum, Isa isa, WinogradSchedule* s) {
     const int most =
         static_cast<int>(std::min<int64_t>(sum.rows, std::min(fitting, 14)));
     for (int r = std::max(1, most - 7); r <= most; ++r) {
-      const auto columns = [&](int rows) {
-        const auto left = static_cast<int>(usual % u);
-        return static_cast<double>(usual / u) * BodyCycles(rows, u) +
-               (left > 0 ? BodyCycles(rows, left) : 0);
-      };
-      const auto left = static_cast<int>(sum.rows % r);
-      double cycles = static_cast<double>(sum.rows / r) * columns(r);
-      if (left > 0) cycles += columns(left);
+      const double cycles = PointCycles(sum.rows, usual, r, u);
       if (cycles >= best) continue;
       best = cycles;
       s->rows = r;
@@ -103,14 +91,17 @@ Parts PartsOf(const WindowedSum& sum, const WinogradSchedule& s,
   Parts parts;
   const auto additions =
       static_cast<double>(CeilDiv(sum.channels, s.sum_channels) - 1);
+  const auto rows = static_cast<double>(sum.rows);
+  const auto tiles = static_cast<double>(
+      s.groups * CeilDiv<int64_t>(s.span_vectors, s.tile_vectors));
   parts.products =
       static_cast<double>(s.points()) *
-      (channels * tile_cycles +
-       additions * static_cast<double>(sum.rows) * vectors * kAddCycles);
+      (channels * tile_cycles + (additions + 1) * tiles * kTileCycles +
+       (additions + kStoreShare) * rows * vectors * kAddCycles);
   parts.data =
       vectors * channels * kTransformCycles * DataInstructions(s.transform);
-  parts.results = vectors * static_cast<double>(sum.rows) * kTransformCycles *
-                  ResultInstructions(s.transform);
+  parts.results =
+      vectors * rows * kTransformCycles * ResultInstructions(s.transform);
   return parts;
 }
 
