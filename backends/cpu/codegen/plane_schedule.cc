@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/codegen/plane_schedule.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -12,82 +13,157 @@
 namespace encore::backends::cpu {
 namespace {
 
-// Sums of a tile, so that window and sums stay in registers.
+constexpr int64_t kLineBytes = 64;
+// Sums of a tile of the rows that share a copy, so that window and sums stay in
+// registers.
 constexpr int kMostSums = 8;
-// What TileEmitter unrolls.
-constexpr int64_t kMostUnrolled = 150;
 
 int64_t Bytes(const FlatRegion& flat, const Planes& planes) {
   const Access& access = flat.region->accesses[planes.access];
-  return planes.elements() *
-         BitWidth(flat.region->inputs[access.number].dtype) / 8;
+  return RoundUp<int64_t>(
+      planes.elements() * BitWidth(flat.region->inputs[access.number].dtype) /
+          8,
+      kLineBytes);
 }
 
-// The tile for these variables and the rows that share a copy; nothing where
-// that is not possible.
-std::optional<TileSchedule> PlanRows(const FlatRegion& flat, uint32_t v,
-                                     uint32_t m, int lanes) {
-  TileSchedule plan;
-  plan.lanes = lanes;
-  plan.vector_variable = v;
-  plan.row_variable = m;
-  int64_t taps = 1;
-  for (const auto& reduced : flat.reduced) {
-    for (const uint32_t r : reduced) taps *= flat.extents[r];
-  }
-  const int64_t most = std::min<int64_t>(kMostSums, kMostUnrolled / taps);
-  if (most < 1) return std::nullopt;
-  plan.vectors = flat.extents[v] > lanes && most > 1 ? 2 : 1;
-  plan.rows = static_cast<int>(
-      std::clamp<int64_t>(most / plan.vectors, 1, flat.extents[m]));
-  int64_t rows = CeilDiv<int64_t>(flat.extents[m], plan.rows) * plan.rows;
-  for (;;) {
-    const std::optional<Planes> planes = MakePlanes(flat, v, m, rows, lanes);
-    if (!planes || planes->row_step == 0) return std::nullopt;
-    const int64_t bytes = Bytes(flat, *planes);
-    if (bytes <= kFirstCacheBytes ||
-        (rows == plan.rows && bytes <= kMaxStackBytes)) {
-      break;
+// A plan with the cheapest number of rows that share a copy.
+class Planner {
+ public:
+  Planner(const FlatRegion& flat, Isa isa)
+      : flat_(flat),
+        isa_(isa),
+        none_(flat.region->inputs.size()),
+        lanes_(TileCoster(flat, none_, isa).lanes()) {}
+
+  // Lanes along `v`; tiles of `m`, and copies for values of `p`.
+  std::optional<TileSchedule> Plan(uint32_t v, uint32_t m, uint32_t p) const {
+    std::optional<TileSchedule> best;
+    for (int64_t rows = flat_.extents[p];;) {
+      std::optional<TileSchedule> plan = PlanRows(v, m, p, rows);
+      if (!plan) return best;
+      if (!best || plan->cycles < best->cycles) best = *plan;
+      const int64_t fewer = CeilDiv<int64_t>(plan->plane_rows, 2);
+      rows = m == p ? RoundUp<int64_t>(fewer, plan->rows) : fewer;
+      if (rows >= plan->plane_rows) return best;
     }
-    if (rows == plan.rows) return std::nullopt;
-    rows = CeilDiv<int64_t>(rows / 2, plan.rows) * plan.rows;
   }
-  plan.plane_rows = rows;
-  return plan;
-}
 
-void Partition(const FlatRegion& flat, TileSchedule* plan) {
-  SetUnits(flat, plan);
-  plan->chunk_tiles = plan->plane_rows / plan->rows;
-  plan->row_chunks = CeilDiv<int64_t>(plan->row_tiles, plan->chunk_tiles);
-  plan->partitions =
-      std::min(WantedPartitions(plan->cycles, kMaxTilePartitions),
-               plan->other_points * plan->row_chunks);
-}
+ private:
+  // Nothing where windows cannot be copied, or `m` is not `p` and moves them.
+  std::optional<TileSchedule> PlanRows(uint32_t v, uint32_t m, uint32_t p,
+                                       int64_t rows) const {
+    std::optional<Planes> planes = MakePlanes(flat_, v, p, rows, lanes_);
+    if (!planes || planes->row_step == 0) return std::nullopt;
+    std::optional<TileSchedule> plan =
+        m == p ? TilesOfRows(v, m) : TilesOfOthers(*planes, v, m);
+    if (!plan) return plan;
+    if (m == p) {
+      const int64_t whole = RoundUp<int64_t>(rows, plan->rows);
+      planes = MakePlanes(flat_, v, p, whole, lanes_);
+      rows = whole;
+    }
+    plan->plane_variable = p;
+    plan->plane_rows = rows;
+    plan->stage_bytes = Bytes(flat_, *planes);
+    plan->cycles = TileCoster(planes->flat, none_, isa_).Cost(*plan);
+    Partition(&*plan);
+    // A load through checks and a store for each vector of the copy.
+    plan->cycles +=
+        5.0 * static_cast<double>(planes->elements() / lanes_ *
+                                  plan->other_points * plan->row_chunks);
+    if (plan->stage_bytes > kFirstCacheBytes) plan->cycles *= 1.1;
+    if (plan->stage_bytes > kSecondCacheBytes) plan->cycles *= 2;
+    return plan;
+  }
+
+  std::optional<TileSchedule> TilesOfOthers(const Planes& planes, uint32_t v,
+                                            uint32_t m) const {
+    const FlatAccess& original = flat_.loads[planes.access];
+    if (original.address.Coefficient(m) != 0 || original.DynamicIn(m)) {
+      return std::nullopt;
+    }
+    const FlatAccess& access = planes.flat.loads[planes.access];
+    TileSchedule plan = TileCoster(planes.flat, none_, isa_).Plan(v, m);
+    // What is read at constant places must be unrolled.
+    if (access.phases > 1 &&
+        Taps(access) * plan.rows * plan.vectors > kMaxUnrolledTaps) {
+      return std::nullopt;
+    }
+    return plan;
+  }
+
+  std::optional<TileSchedule> TilesOfRows(uint32_t v, uint32_t m) const {
+    TileSchedule plan;
+    plan.lanes = lanes_;
+    plan.vector_variable = v;
+    plan.row_variable = m;
+    int64_t taps = 1;
+    for (const auto& reduced : flat_.reduced) {
+      for (const uint32_t r : reduced) taps *= flat_.extents[r];
+    }
+    const int64_t most =
+        std::min<int64_t>(kMostSums, kMaxUnrolledPoints / taps);
+    if (most < 1) return std::nullopt;
+    plan.vectors = flat_.extents[v] > lanes_ && most > 1 ? 2 : 1;
+    plan.rows = static_cast<int>(
+        std::clamp<int64_t>(most / plan.vectors, 1, flat_.extents[m]));
+    return plan;
+  }
+
+  // Points of the innermost loops up to the last that moves along the phases.
+  int64_t Taps(const FlatAccess& access) const {
+    int64_t taps = 1, all = 1;
+    for (const auto& reduced : flat_.reduced) {
+      for (size_t i = reduced.size(); i-- > 0;) {
+        all *= flat_.extents[reduced[i]];
+        const int64_t step = access.phased.Coefficient(reduced[i]).typical();
+        if (step % access.phases != 0) taps = all;
+      }
+    }
+    return taps;
+  }
+
+  void Partition(TileSchedule* plan) const {
+    SetUnits(flat_, plan);
+    if (plan->plane_variable != plan->row_variable) {
+      std::erase(plan->others, plan->plane_variable);
+      plan->other_points /= flat_.extents[plan->plane_variable];
+    }
+    plan->row_chunks =
+        CeilDiv<int64_t>(flat_.extents[plan->plane_variable], plan->plane_rows);
+    plan->partitions =
+        std::min(WantedPartitions(plan->cycles, kMaxTilePartitions),
+                 plan->other_points * plan->row_chunks);
+  }
+
+  const FlatRegion& flat_;
+  const Isa isa_;
+  const std::vector<bool> none_;  // of the inputs is packed
+  const int lanes_;
+};
 
 }  // namespace
 
-void PlanPlanes(const FlatRegion& flat, const std::vector<bool>& weights,
-                Isa isa, std::optional<TileSchedule>* best) {
+void PlanPlanes(const FlatRegion& flat, Isa isa,
+                std::optional<TileSchedule>* best) {
   if (flat.outer.size() < 2) return;
   for (const int64_t extent : flat.extents) {
     if (extent == 0) return;
   }
-  const int lanes = TileCoster(flat, weights, isa).lanes();
+  const Planner planner(flat, isa);
   const uint32_t v = flat.outer.back();
-  for (const uint32_t m : flat.outer) {
-    if (m == v) continue;
-    std::optional<TileSchedule> plan = PlanRows(flat, v, m, lanes);
-    if (!plan) continue;
-    const std::optional<Planes> planes =
-        MakePlanes(flat, v, m, plan->plane_rows, lanes);
-    plan->cycles = TileCoster(planes->flat, weights, isa).Cost(*plan);
-    Partition(flat, &*plan);
-    // A load through checks and a store for each vector of the copy.
-    plan->cycles +=
-        5.0 * static_cast<double>(planes->elements() / lanes *
-                                  plan->other_points * plan->row_chunks);
-    if (!*best || plan->cycles < (*best)->cycles) *best = std::move(plan);
+  const auto consider = [&](uint32_t m, uint32_t p) {
+    std::optional<TileSchedule> plan = planner.Plan(v, m, p);
+    if (plan && (!*best || plan->cycles < (*best)->cycles)) {
+      *best = std::move(plan);
+    }
+  };
+  for (const uint32_t p : flat.outer) {
+    if (p == v) continue;
+    consider(p, p);
+    for (const uint32_t m : flat.outer) {
+      if (m != v && m != p) consider(m, p);
+    }
   }
 }
 

@@ -94,7 +94,10 @@ double VendorFlops(Isa isa, const VendorProgram& program) {
                            : Elements(program.weights) /
                                  static_cast<double>(program.weights.dims[0]);
   const std::vector<int64_t>& dims = program.result.dims;
-  const int64_t extent = matmul ? dims.back() : dims[1];
+  const int64_t channels = matmul ? 1 : program.weights.dims[1];
+  // Each group's channels are padded, but for those of one channel.
+  const int64_t groups = channels > 1 ? program.groups : 1;
+  const int64_t extent = matmul ? dims.back() : dims[1] / groups;
   const int64_t computed = RoundUp(extent, PaddedTo(isa, matmul));
   return 2 * Elements(program.result) * depth * static_cast<double>(computed) /
          static_cast<double>(extent);
