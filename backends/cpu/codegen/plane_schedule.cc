@@ -18,12 +18,10 @@ constexpr int64_t kLineBytes = 64;
 // registers.
 constexpr int kMostSums = 8;
 
-int64_t Bytes(const FlatRegion& flat, const Planes& planes) {
-  const Access& access = flat.region->accesses[planes.access];
-  return RoundUp<int64_t>(
-      planes.elements() * BitWidth(flat.region->inputs[access.number].dtype) /
-          8,
-      kLineBytes);
+int64_t Bytes(const FlatRegion& flat, uint32_t access, int64_t elements) {
+  const Operand& input =
+      flat.region->inputs[flat.region->accesses[access].number];
+  return RoundUp<int64_t>(elements * BitWidth(input.dtype) / 8, kLineBytes);
 }
 
 // A plan with the cheapest number of rows that share a copy.
@@ -35,47 +33,56 @@ class Planner {
         none_(flat.region->inputs.size()),
         lanes_(TileCoster(flat, none_, isa).lanes()) {}
 
-  // Lanes along `v`; tiles of `m`, and copies for values of `p`.
-  std::optional<TileSchedule> Plan(uint32_t v, uint32_t m, uint32_t p) const {
+  // The best with lanes along `v` and copies for values of `p`; nothing where
+  // windows cannot be copied so.
+  std::optional<TileSchedule> Plan(uint32_t v, uint32_t p) const {
+    const std::optional<Planes> all =
+        MakePlanes(flat_, v, p, flat_.extents[p], lanes_);
+    if (!all || all->row_step == 0) return std::nullopt;
+    const std::optional<Planes> one = MakePlanes(flat_, v, p, 1, lanes_);
     std::optional<TileSchedule> best;
-    for (int64_t rows = flat_.extents[p];;) {
-      std::optional<TileSchedule> plan = PlanRows(v, m, p, rows);
-      if (!plan) return best;
-      if (!best || plan->cycles < best->cycles) best = *plan;
-      const int64_t fewer = CeilDiv<int64_t>(plan->plane_rows, 2);
-      rows = m == p ? RoundUp<int64_t>(fewer, plan->rows) : fewer;
-      if (rows >= plan->plane_rows) return best;
+    for (const uint32_t m : flat_.outer) {
+      if (m == v) continue;
+      const std::optional<TileSchedule> plan =
+          m == p ? TilesOfRows(*all, v, m) : TilesOfOthers(*all, v, m);
+      if (!plan) continue;
+      const int64_t step = m == p ? plan->rows : 1;
+      for (int64_t rows = flat_.extents[p];;) {
+        rows = RoundUp<int64_t>(rows, step);
+        TileSchedule cut = *plan;
+        Cut(*one, *all, p, rows, &cut);
+        if (!best || cut.cycles < best->cycles) best = std::move(cut);
+        if (rows == step) break;
+        rows = CeilDiv<int64_t>(rows, 2);
+      }
     }
+    return best;
   }
 
  private:
-  // Nothing where windows cannot be copied, or `m` is not `p` and moves them.
-  std::optional<TileSchedule> PlanRows(uint32_t v, uint32_t m, uint32_t p,
-                                       int64_t rows) const {
-    std::optional<Planes> planes = MakePlanes(flat_, v, p, rows, lanes_);
-    if (!planes || planes->row_step == 0) return std::nullopt;
-    std::optional<TileSchedule> plan =
-        m == p ? TilesOfRows(v, m) : TilesOfOthers(*planes, v, m);
-    if (!plan) return plan;
-    if (m == p) {
-      const int64_t whole = RoundUp<int64_t>(rows, plan->rows);
-      planes = MakePlanes(flat_, v, p, whole, lanes_);
-      rows = whole;
-    }
+  // Sets how many values of `p` share a copy, and what follows; `one`, `all`:
+  // the copies for one and for all.
+  void Cut(const Planes& one, const Planes& all, uint32_t p, int64_t rows,
+           TileSchedule* plan) const {
+    const int64_t extent = flat_.extents[p];
+    // Each row adds the same lines.
+    const int64_t more = extent > 1
+                             ? (all.elements() - one.elements()) / (extent - 1)
+                             : all.row_step;
+    const int64_t elements = one.elements() + more * (rows - 1);
     plan->plane_variable = p;
     plan->plane_rows = rows;
-    plan->stage_bytes = Bytes(flat_, *planes);
-    plan->cycles = TileCoster(planes->flat, none_, isa_).Cost(*plan);
-    Partition(&*plan);
+    plan->stage_bytes = Bytes(flat_, all.access, elements);
+    Partition(plan);
     // A load through checks and a store for each vector of the copy.
     plan->cycles +=
-        5.0 * static_cast<double>(planes->elements() / lanes_ *
-                                  plan->other_points * plan->row_chunks);
+        5.0 * static_cast<double>(elements / lanes_ * plan->other_points *
+                                  plan->row_chunks);
     if (plan->stage_bytes > kFirstCacheBytes) plan->cycles *= 1.1;
     if (plan->stage_bytes > kSecondCacheBytes) plan->cycles *= 2;
-    return plan;
   }
 
+  // Tiles of a variable that does not move the windows.
   std::optional<TileSchedule> TilesOfOthers(const Planes& planes, uint32_t v,
                                             uint32_t m) const {
     const FlatAccess& original = flat_.loads[planes.access];
@@ -92,7 +99,9 @@ class Planner {
     return plan;
   }
 
-  std::optional<TileSchedule> TilesOfRows(uint32_t v, uint32_t m) const {
+  // Tiles of the rows that share a copy.
+  std::optional<TileSchedule> TilesOfRows(const Planes& planes, uint32_t v,
+                                          uint32_t m) const {
     TileSchedule plan;
     plan.lanes = lanes_;
     plan.vector_variable = v;
@@ -107,6 +116,7 @@ class Planner {
     plan.vectors = flat_.extents[v] > lanes_ && most > 1 ? 2 : 1;
     plan.rows = static_cast<int>(
         std::clamp<int64_t>(most / plan.vectors, 1, flat_.extents[m]));
+    plan.cycles = TileCoster(planes.flat, none_, isa_).Cost(plan);
     return plan;
   }
 
@@ -152,17 +162,11 @@ void PlanPlanes(const FlatRegion& flat, Isa isa,
   }
   const Planner planner(flat, isa);
   const uint32_t v = flat.outer.back();
-  const auto consider = [&](uint32_t m, uint32_t p) {
-    std::optional<TileSchedule> plan = planner.Plan(v, m, p);
-    if (plan && (!*best || plan->cycles < (*best)->cycles)) {
-      *best = std::move(plan);
-    }
-  };
   for (const uint32_t p : flat.outer) {
     if (p == v) continue;
-    consider(p, p);
-    for (const uint32_t m : flat.outer) {
-      if (m != v && m != p) consider(m, p);
+    std::optional<TileSchedule> plan = planner.Plan(v, p);
+    if (plan && (!*best || plan->cycles < (*best)->cycles)) {
+      *best = std::move(plan);
     }
   }
 }

@@ -13,7 +13,8 @@
 namespace encore::backends::cpu {
 namespace {
 
-// Of a vector of values: more than it takes to store and load it.
+// Of a vector of values, one operation of which takes as long: more than it
+// takes to store and load it.
 constexpr double kLeastCycles = 8;
 constexpr int kUsualLanes = 16;
 
@@ -149,7 +150,14 @@ class Keeper {
 }  // namespace
 
 std::optional<Region> KeepRepeated(const Region& region) {
-  if (!region.checks.empty() || region.symbols > 0) return std::nullopt;
+  const bool costly = std::ranges::any_of(region.exprs, [](const Expr& expr) {
+    return expr.kind == Expr::Kind::kOp &&
+           OpCycles(expr.op, kUsualLanes) >= kLeastCycles;
+  });
+  if (!costly || region.stages.size() < 2 || !region.checks.empty() ||
+      region.symbols > 0) {
+    return std::nullopt;
+  }
   return Keeper(region).Run();
 }
 

@@ -11,6 +11,7 @@
 #include "encore/backends/cpu/loops/stages.h"
 #include "encore/backends/cpu/loops/windows.h"
 #include "encore/backends/cpu/machine.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/types/dim.h"
 
@@ -60,6 +61,20 @@ bool HasBuffers(const Region& region) {
   });
 }
 
+// Whether something in the region may be decided by a range of a variable, and
+// is not the business of tiles, which compute sums.
+bool MayBeCut(const Region& region) {
+  const bool sums = std::ranges::any_of(region.stages, [](const Stage& stage) {
+    return stage.kind == Stage::Kind::kReduce &&
+           stage.combiner == RegionCombiner::kSum;
+  });
+  return !sums && (std::ranges::any_of(region.accesses, &Access::checked) ||
+                   std::ranges::any_of(region.exprs, [](const Expr& expr) {
+                     return expr.kind == Expr::Kind::kOp &&
+                            expr.op == Op::kCompare;
+                   }));
+}
+
 // Each nest cut along one variable after the other, where that takes less.
 void SplitNests(Isa isa, LoopPlan* plan) {
   uint32_t outer = 0;
@@ -106,7 +121,9 @@ LoopPlan PlanLoops(const Region& region, Isa isa) {
   if (!stages.empty() && stages.size() <= kMostNests) {
     TakeCheaper(PlanOf(std::move(stages), isa), &plan, kStraightWorth);
   }
-  if (!HasBuffers(*plan[0].flat.region)) SplitNests(isa, &plan);
+  if (MayBeCut(region) && !HasBuffers(*plan[0].flat.region)) {
+    SplitNests(isa, &plan);
+  }
   if (plan.size() == 1) return plan;
   const int64_t partitions =
       LoopPartitions(std::max(CyclesOf(plan), bytes / kBytesPerCycle));
