@@ -91,9 +91,9 @@ class Planner {
     }
     const FlatAccess& access = planes.flat.loads[planes.access];
     TileSchedule plan = TileCoster(planes.flat, none_, isa_).Plan(v, m);
-    // What is read at constant places must be unrolled.
-    if (access.phases > 1 &&
-        Taps(access) * plan.rows * plan.vectors > kMaxUnrolledTaps) {
+    // What is read at constant places must be unrolled, and the innermost loop
+    // is slow where it is not.
+    if (Taps(access) * plan.rows * plan.vectors > kMaxUnrolledTaps) {
       return std::nullopt;
     }
     return plan;
@@ -120,14 +120,15 @@ class Planner {
     return plan;
   }
 
-  // Points of the innermost loops up to the last that moves along the phases.
+  // Points of the innermost loop, and of those around it up to the last that
+  // moves along the phases.
   int64_t Taps(const FlatAccess& access) const {
     int64_t taps = 1, all = 1;
     for (const auto& reduced : flat_.reduced) {
       for (size_t i = reduced.size(); i-- > 0;) {
         all *= flat_.extents[reduced[i]];
         const int64_t step = access.phased.Coefficient(reduced[i]).typical();
-        if (step % access.phases != 0) taps = all;
+        if (i + 1 == reduced.size() || step % access.phases != 0) taps = all;
       }
     }
     return taps;
