@@ -51,7 +51,14 @@ class Planner {
         rows = RoundUp<int64_t>(rows, step);
         TileSchedule cut = *plan;
         Cut(*one, *all, p, rows, &cut);
-        if (!best || cut.cycles < best->cycles) best = std::move(cut);
+        // Rows that share a copy read each of its elements few times: as many
+        // of them as keep it in the first cache, where one tile does.
+        const bool small = cut.stage_bytes <= kFirstCacheBytes ||
+                           (rows == step && cut.stage_bytes <= kMaxStackBytes);
+        if ((m != p || small) && (!best || cut.cycles < best->cycles)) {
+          best = std::move(cut);
+        }
+        if (m == p && small) break;
         if (rows == step) break;
         rows = CeilDiv<int64_t>(rows, 2);
       }
@@ -78,7 +85,9 @@ class Planner {
     plan->cycles +=
         5.0 * static_cast<double>(elements / lanes_ * plan->other_points *
                                   plan->row_chunks);
-    if (plan->stage_bytes > kFirstCacheBytes) plan->cycles *= 1.1;
+    if (plan->row_variable != p && plan->stage_bytes > kFirstCacheBytes) {
+      plan->cycles *= 1.1;
+    }
     if (plan->stage_bytes > kSecondCacheBytes) plan->cycles *= 2;
   }
 
