@@ -156,11 +156,10 @@ std::vector<Candidate> Symbolic(const KernelRequest& request, Isa isa,
                           .inputs = {},
                           .outputs = {}});
   };
-  if (const auto flat = FlattenLoops(request)) {
+  if (auto loops = LoopsOf(request, isa)) {
     // How many threads there is work for is known at the launch only.
-    Schedule schedule = MakeSchedule(*flat, isa);
-    schedule.partitions = 1;
-    add(kLoops, estimates.Loops(schedule));
+    (*loops)[0].schedule.partitions = 1;
+    add(kLoops, estimates.Loops(*loops));
   }
   add(kInterpreter,
       estimates.Interpreted(
@@ -188,7 +187,7 @@ std::vector<Candidate> Generated(const KernelRequest& request,
   }
   Candidate& loops = candidates.emplace_back();
   loops.kernel = kLoops;
-  loops.seconds = estimates.Loops(MakeSchedule(*FlattenLoops(request), isa));
+  loops.seconds = estimates.Loops(*LoopsOf(request, isa));
   return candidates;
 }
 
@@ -199,9 +198,14 @@ std::optional<FlatRegion> FlattenRequest(const KernelRequest& request) {
   return FlattenSymbolic(*request.region, PlannedSizes(request.symbols));
 }
 
-std::optional<FlatRegion> FlattenLoops(const KernelRequest& request) {
-  if (request.region->symbols > 0) return FlattenRequest(request);
-  return Flatten(*request.region, /*repeats=*/true);
+std::optional<LoopPlan> LoopsOf(const KernelRequest& request, Isa isa) {
+  if (request.region->symbols == 0) return PlanLoops(*request.region, isa);
+  std::optional<FlatRegion> flat = FlattenRequest(request);
+  if (!flat) return std::nullopt;
+  LoopPlan plan(1);
+  plan[0].schedule = MakeSchedule(*flat, isa);
+  plan[0].flat = *std::move(flat);
+  return plan;
 }
 
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,

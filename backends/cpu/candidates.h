@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "encore/backends/backend.h"
+#include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/loops/plan.h"
 #include "encore/backends/options.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
@@ -31,8 +33,8 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 // The form that kTiles and in-place pairs are read off; of a region whose sizes
 // are data-dependent, for typical sizes. Nothing where it has none.
 std::optional<FlatRegion> FlattenRequest(const KernelRequest& request);
-// The form that kLoops is generated from.
-std::optional<FlatRegion> FlattenLoops(const KernelRequest& request);
+// What kLoops is generated from; nothing where FlattenRequest has none.
+std::optional<LoopPlan> LoopsOf(const KernelRequest& request, Isa isa);
 
 }  // namespace encore::backends::cpu
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/profile/costs.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
@@ -81,10 +82,13 @@ double Estimates::Launch(double seconds, int64_t partitions) const {
          std::max(seconds / parallel, MovedSeconds(parallel));
 }
 
-double Estimates::Loops(const Schedule& schedule) const {
-  return Launch(schedule.compute_cycles *
-                    CycleSeconds(TemplateOf(schedule, products_), machine_),
-                schedule.partitions);
+double Estimates::Loops(const LoopPlan& plan) const {
+  double seconds = 0;
+  for (const LoopNest& nest : plan) {
+    seconds += nest.schedule.compute_cycles *
+               CycleSeconds(TemplateOf(nest.schedule, products_), machine_);
+  }
+  return Launch(seconds, plan[0].schedule.partitions);
 }
 
 double Estimates::Tiles(const TileSchedule& schedule) const {

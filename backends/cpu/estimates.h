@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "encore/backends/cpu/attention/schedule.h"
-#include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
+#include "encore/backends/cpu/loops/plan.h"
 #include "encore/backends/cpu/profile/machine_profile.h"
 #include "encore/backends/cpu/vendor/program.h"
 #include "encore/backends/cpu/winograd/schedule.h"
@@ -26,7 +26,7 @@ class Estimates {
   // A region of data-dependent sizes is as if it moved no bytes.
   Estimates(const Region& region, const MachineProfile& machine, int threads);
 
-  double Loops(const Schedule& schedule) const;
+  double Loops(const LoopPlan& plan) const;
   double Tiles(const TileSchedule& schedule) const;
   double Winograd(const WindowedSum& sum,
                   const WinogradSchedule& schedule) const;

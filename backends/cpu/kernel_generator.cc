@@ -9,11 +9,11 @@
 #include "encore/backends/cpu/candidates.h"
 #include "encore/backends/cpu/codegen/plane_tiles.h"
 #include "encore/backends/cpu/codegen/region_codegen.h"
-#include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/staged_codegen.h"
 #include "encore/backends/cpu/codegen/tile_codegen.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/kernel_params.h"
+#include "encore/backends/cpu/loops/plan.h"
 #include "encore/backends/cpu/vendor/kernel.h"
 #include "encore/backends/cpu/vendor/match.h"
 #include "encore/backends/cpu/vendor/program.h"
@@ -50,8 +50,8 @@ class Generator {
       if (!tile) return InternalError("a region without tiles");
       ENCORE_ASSIGN_OR_RETURN(generated, AddTiles(*flat, *tile));
     } else {
-      const std::optional<FlatRegion> loops = FlattenLoops(spec_.kernel);
-      generated = Loops(*loops);
+      const std::optional<LoopPlan> loops = LoopsOf(spec_.kernel, spec_.isa);
+      generated = GenerateLoops(*loops, kRelocatableName, bits());
     }
     kernel_.scratch = generated.scratch_bytes;
     kernel_.in_place = InPlacePairs(*flat);
@@ -62,9 +62,9 @@ class Generator {
  private:
   int bits() const { return VectorBits(spec_.isa); }
 
-  GeneratedKernel Loops(const FlatRegion& flat) const {
-    return GenerateRegion(flat, MakeSchedule(flat, spec_.isa), kRelocatableName,
-                          bits());
+  GeneratedKernel Loops(const Region& region) const {
+    return GenerateLoops(PlanLoops(region, spec_.isa), kRelocatableName,
+                         bits());
   }
 
   StatusOr<GeneratedKernel> AddTiles(const FlatRegion& flat,
@@ -92,9 +92,7 @@ class Generator {
       packed.input = panel.input;
       const Region region =
           PackRegion(*spec_.kernel.region, panel, &packed.bytes);
-      const std::optional<FlatRegion> flat = Flatten(region);
-      if (!flat) return InternalError("a panel that cannot be packed");
-      packed.code = AddFunction(Loops(*flat));
+      packed.code = AddFunction(Loops(region));
       kernel_.packed.push_back(std::move(packed));
     }
     return OkStatus();
@@ -131,9 +129,7 @@ class Generator {
     if (!match) return InternalError("a region without a vendor's kernel");
     VendorProgram& program = match->program;
     if (match->epilogue) {
-      const std::optional<FlatRegion> flat = Flatten(*match->epilogue);
-      if (!flat) return InternalError("the epilogue does not flatten");
-      const GeneratedKernel generated = Loops(*flat);
+      const GeneratedKernel generated = Loops(*match->epilogue);
       kernel_.code = AddFunction(generated);
       program.epilogue = ParamsOf(generated);
       program.epilogue_scratch = generated.scratch_bytes.constant();

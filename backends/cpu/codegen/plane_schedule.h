@@ -3,7 +3,6 @@
 #define ENCORE_BACKENDS_CPU_CODEGEN_PLANE_SCHEDULE_H_
 
 #include <optional>
-#include <vector>
 
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/cpu_features.h"
@@ -11,10 +10,11 @@
 
 namespace encore::backends::cpu {
 
-// Puts a kernel with planes in place of `best` where it costs less. `weights`:
-// inputs that may be packed.
-void PlanPlanes(const FlatRegion& flat, const std::vector<bool>& weights,
-                Isa isa, std::optional<TileSchedule>* best);
+// Puts a kernel with planes in place of `best` where it costs less. Its tiles
+// are of the rows that share a copy, which each read their own part of it, or
+// of another variable, such as the results of a group, which all read the same.
+void PlanPlanes(const FlatRegion& flat, Isa isa,
+                std::optional<TileSchedule>* best);
 
 }  // namespace encore::backends::cpu
 

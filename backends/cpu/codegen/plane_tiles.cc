@@ -33,7 +33,8 @@ class PlaneGenerator {
   // Copies what the rows from `first` on read.
   void Copy(const Value& first);
   void CopyDim(size_t dim, const Value& element);
-  void EmitRows(const Value& first, const Value& end);
+  // All tiles of the row variable from `first` on, or a chunk up to `end`.
+  void EmitRows(const Value& first, const Value& end, bool chunk);
   void EmitColumns(const Value& row, int rows);
 
   const FlatRegion& flat_;
@@ -55,16 +56,27 @@ void PlaneGenerator::EmitUnit(const Value& unit) {
     SetOriginal(original_, copied_, flat_, s_.others[i], digits[i]);
   }
   const Value first = b_.Mul(digits.back(), s_.plane_rows);
+  const Value end = b_.Add(first, s_.plane_rows);
   Copy(first);
   const Elem elem = MemoryElem(dtype_);
   e_.SetBase(planes_.access, b_.Gep(copy_, elem,
                                     b_.Sub(IrBuilder::I64(0),
                                            b_.Mul(first, planes_.row_step))));
-  EmitRows(first, b_.Add(first, s_.plane_rows));
+  const int64_t extent = flat_.extents[s_.plane_variable];
+  if (s_.plane_variable == s_.row_variable) {
+    return EmitRows(first, end, s_.row_chunks > 1);
+  }
+  const Value last = s_.row_chunks > 1
+                         ? b_.Intrinsic("smin", {end, IrBuilder::I64(extent)})
+                         : IrBuilder::I64(extent);
+  b_.Loop(first, last, 1, [&](const Value& i) {
+    e_.SetVariable(s_.plane_variable, i);
+    EmitRows(IrBuilder::I64(0), last, false);
+  });
 }
 
 void PlaneGenerator::Copy(const Value& first) {
-  original_.SetVariable(s_.row_variable, first);
+  original_.SetVariable(s_.plane_variable, first);
   original_.SetLanes(kNoVariable, {});
   CopyDim(0, IrBuilder::I64(0));
 }
@@ -88,19 +100,19 @@ void PlaneGenerator::CopyDim(size_t dim, const Value& element) {
           });
 }
 
-void PlaneGenerator::EmitRows(const Value& first, const Value& end) {
+void PlaneGenerator::EmitRows(const Value& first, const Value& end,
+                              bool chunk) {
   const int64_t extent = flat_.extents[s_.row_variable];
   const int64_t full = extent / s_.rows * s_.rows;
-  const Value last = s_.row_chunks > 1
-                         ? b_.Intrinsic("smin", {end, IrBuilder::I64(full)})
-                         : IrBuilder::I64(full);
+  const Value last = chunk ? b_.Intrinsic("smin", {end, IrBuilder::I64(full)})
+                           : IrBuilder::I64(full);
   b_.Loop(first, last, s_.rows,
           [&](const Value& row) { EmitColumns(row, s_.rows); });
   if (full == extent) return;
   const auto rest = [&] {
     EmitColumns(IrBuilder::I64(full), static_cast<int>(extent - full));
   };
-  if (s_.row_chunks == 1) return rest();
+  if (!chunk) return rest();
   b_.If(b_.Compare("sgt", end, IrBuilder::I64(full)), rest);
 }
 
@@ -120,10 +132,14 @@ void PlaneGenerator::EmitColumns(const Value& row, int rows) {
 
 GeneratedKernel PlaneGenerator::Generate(std::string_view name,
                                          int vector_bits) {
-  copy_ = b_.NewArray({MemoryElem(dtype_), 1}, planes_.elements());
+  int64_t scratch_bytes = 0;
+  copy_ = PartitionMemory(b_, *flat_.region, s_.stage_bytes, s_.partitions,
+                          &scratch_bytes);
   PartitionLoop(b_, s_.other_points * s_.row_chunks, s_.partitions,
                 [&](const Value& unit) { EmitUnit(unit); });
-  return FinishKernel(b_, name, s_.partitions, vector_bits);
+  GeneratedKernel kernel = FinishKernel(b_, name, s_.partitions, vector_bits);
+  kernel.scratch_bytes = scratch_bytes;
+  return kernel;
 }
 
 }  // namespace
@@ -132,7 +148,7 @@ GeneratedKernel GeneratePlaneTiles(const FlatRegion& flat,
                                    const TileSchedule& schedule,
                                    std::string_view name, int vector_bits) {
   const std::optional<Planes> planes =
-      MakePlanes(flat, schedule.vector_variable, schedule.row_variable,
+      MakePlanes(flat, schedule.vector_variable, schedule.plane_variable,
                  schedule.plane_rows, schedule.lanes);
   ENCORE_CHECK(planes.has_value());
   const std::optional<FlatRegion> copied = Flatten(planes->region);

@@ -1,9 +1,12 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "encore/backends/cpu/codegen/math.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/region/affine.h"
 #include "encore/ir/types/float_formats.h"
 
 namespace encore::backends::cpu {
@@ -124,8 +127,32 @@ Value Fold(IrBuilder& b, RegionCombiner combiner, DType dtype, Value vector) {
                  b.Extract(vector, 1));
 }
 
+bool ComputesAlong(const FlatRegion& flat, size_t stage) {
+  const Region& region = *flat.region;
+  if (stage + 1 == region.stages.size()) return false;
+  const Stage& map = region.stages[stage];
+  const Stage& next = region.stages[stage + 1];
+  if (map.kind != Stage::Kind::kMap || !map.value.valid() ||
+      !map.stores.empty() || next.kind != Stage::Kind::kReduce ||
+      next.combiner > RegionCombiner::kOr || !next.loops.empty() ||
+      map.loops != next.reduced || map.loops.empty() ||
+      flat.loops[stage] != flat.reduced[stage + 1]) {
+    return false;
+  }
+  const Expr& value = region.expr(next.value);
+  if (value.kind != Expr::Kind::kLoad) return false;
+  const Access& access = region.accesses[value.number];
+  return access.source == Access::Source::kStage && access.number == stage &&
+         !access.checked &&
+         std::ranges::equal(access.indices, map.loops, {},
+                            [](const Index& index) {
+                              return PureVariable(index).value_or(UINT32_MAX);
+                            });
+}
+
 Reduction::Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
-                     int vector_variable, int lanes)
+                     int vector_variable, int lanes,
+                     std::optional<size_t> along)
     : e_(e),
       b_(e.builder()),
       flat_(flat),
@@ -133,11 +160,18 @@ Reduction::Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
       reduced_(flat.reduced[stage]),
       value_dtype_(flat.region->expr(stage_.value).dtype),
       variable_(vector_variable),
-      lanes_(lanes) {}
+      lanes_(lanes),
+      along_(along) {}
 
 Value Reduction::Accumulated() {
-  return ConvertDType(b_, value_dtype_, stage_.accumulate,
-                      e_.EvalLanes(stage_.value));
+  Value value;
+  if (along_) {
+    value = e_.EvalLanes(flat_.region->stages[*along_].value);
+    e_.StoreResult(*along_, 0, value);
+  } else {
+    value = e_.EvalLanes(stage_.value);
+  }
+  return ConvertDType(b_, value_dtype_, stage_.accumulate, value);
 }
 
 Value Reduction::Simple(RegionCombiner combiner, const Element& element) {

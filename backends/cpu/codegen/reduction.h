@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/ir_builder.h"
@@ -39,14 +40,19 @@ Value FromAccumulated(IrBuilder& b, const Stage& stage, const Value& value);
 // fixed tree.
 Value Fold(IrBuilder& b, RegionCombiner combiner, DType dtype, Value vector);
 
+// Whether map stage `stage` keeps for each point what the next one, a
+// reduction over these points, combines.
+bool ComputesAlong(const FlatRegion& flat, size_t stage);
+
 // One reduction stage at one point of its loops.
 class Reduction {
  public:
   // `vector_variable`: the last reduced variable, where that runs along `lanes`
   // lanes; else kNoVariable, and all lanes of the current mode reduce on their
-  // own.
+  // own. `along`: a map stage (ComputesAlong) whose values are computed and
+  // kept in the same loop.
   Reduction(RegionEmitter& e, const FlatRegion& flat, size_t stage,
-            int vector_variable, int lanes);
+            int vector_variable, int lanes, std::optional<size_t> along = {});
 
   // The components of the result, in the stage's dtype.
   std::vector<Value> Emit();
@@ -71,6 +77,7 @@ class Reduction {
   DType value_dtype_;
   int variable_;
   int lanes_;
+  std::optional<size_t> along_;
 };
 
 }  // namespace encore::backends::cpu

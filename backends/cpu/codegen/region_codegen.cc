@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "encore/backends/cpu/codegen/crossed_codegen.h"
 #include "encore/backends/cpu/codegen/padding.h"
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/codegen/units.h"
 #include "encore/backends/cpu/helpers.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/support/integers.h"
@@ -30,13 +34,17 @@ Size WholeLines(const Size& bytes) {
 
 class RegionGenerator {
  public:
-  RegionGenerator(const FlatRegion& flat, const Schedule& schedule)
-      : flat_(flat),
-        region_(*flat.region),
-        schedule_(schedule),
-        e_(flat, schedule.lanes, b_) {}
+  RegionGenerator(const RegionNest& nest, IrBuilder& b)
+      : flat_(*nest.flat),
+        region_(*flat_.region),
+        schedule_(*nest.schedule),
+        b_(b),
+        e_(flat_, schedule_.lanes, b_) {}
 
-  GeneratedKernel Generate(std::string_view name, int vector_bits);
+  // All points of this call's partition.
+  void Emit();
+  // The kernel of the regions of `b`, of which this is the last one.
+  GeneratedKernel Finish(std::string_view name, int vector_bits);
 
  private:
   bool along_outer() const { return schedule_.vector_variable != kNoVariable; }
@@ -47,10 +55,11 @@ class RegionGenerator {
   void Begin();
   void MakeBuffers();
   void EmitUnits();
-  void EmitUnit(const Value& unit);
   void EmitRow(const Value& chunk);
   void KeepChecked();
   void EmitStages();
+  // Whether the map stage is computed in the loop of the next one.
+  bool IsAlongNext(size_t s) const;
   void EmitStage(size_t s);
   void EmitMap(size_t s);
   void EmitReduce(size_t s);
@@ -59,7 +68,7 @@ class RegionGenerator {
   const FlatRegion& flat_;
   const Region& region_;
   const Schedule& schedule_;
-  IrBuilder b_;
+  IrBuilder& b_;
   RegionEmitter e_;
   Size scratch_ = 0;  // bytes of a partition
   // How many units of work there are, and chunks in a row.
@@ -136,28 +145,26 @@ void RegionGenerator::Begin() {
 void RegionGenerator::EmitUnits() {
   Value begin = IrBuilder::I64(0), end = units_;
   if (flat_.is_symbolic() || schedule_.partitions > 1) {
-    begin = b_.Binary("udiv", b_.Mul(partition_, units_), partitions_);
-    end = b_.Binary("udiv", b_.Mul(b_.Add(partition_, 1), units_), partitions_);
+    std::tie(begin, end) = UnitsOf(b_, units_, partition_, partitions_);
   }
-  b_.Loop(begin, end, 1, [&](const Value& unit) { EmitUnit(unit); });
-}
-
-void RegionGenerator::EmitUnit(const Value& unit) {
-  Value rest = unit, chunk = IrBuilder::I64(0);
-  const auto split = [&](const Value& divisor) {
-    if (rest.name[0] != '%') return IrBuilder::I64(0);  // the only unit
-    const Value part = b_.Binary("urem", rest, divisor);
-    rest = b_.Binary("udiv", rest, divisor);
-    return part;
-  };
-  if (chunked()) chunk = split(chunks_);
-  for (size_t i = schedule_.rows.size(); i-- > 0;) {
-    const uint32_t variable = schedule_.rows[i];
-    const bool last = i == 0;
-    e_.SetVariable(variable,
-                   last ? rest : split(e_.SizeValue(flat_.extents[variable])));
+  if (schedule_.crossing) {
+    return ForEachUnit(b_, begin, end, CrossedExtents(flat_, schedule_),
+                       [&](const std::vector<Value>& digits) {
+                         EmitCrossed(e_, flat_, schedule_, digits,
+                                     [this] { EmitStages(); });
+                       });
   }
-  EmitRow(chunk);
+  std::vector<Value> extents;
+  for (const uint32_t v : schedule_.rows) {
+    extents.push_back(e_.SizeValue(flat_.extents[v]));
+  }
+  if (chunked()) extents.push_back(chunks_);
+  ForEachUnit(b_, begin, end, extents, [&](const std::vector<Value>& digits) {
+    for (size_t i = 0; i < schedule_.rows.size(); ++i) {
+      e_.SetVariable(schedule_.rows[i], digits[i]);
+    }
+    EmitRow(chunked() ? digits.back() : IrBuilder::I64(0));
+  });
 }
 
 // What is checked once a row, where each row has every point.
@@ -211,7 +218,15 @@ void RegionGenerator::EmitRow(const Value& chunk) {
 }
 
 void RegionGenerator::EmitStages() {
-  for (size_t s = 0; s < region_.stages.size(); ++s) EmitStage(s);
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    if (!IsAlongNext(s)) EmitStage(s);
+  }
+}
+
+bool RegionGenerator::IsAlongNext(size_t s) const {
+  return ComputesAlong(flat_, s) &&
+         (along_outer() ||
+          schedule_.stage_variables[s] == schedule_.stage_variables[s + 1]);
 }
 
 void RegionGenerator::EmitStage(size_t s) {
@@ -248,8 +263,10 @@ void RegionGenerator::EmitReduce(size_t s) {
                           static_cast<int>(loops.back()) == variable;
   Loops(e_, flat_, loops, along_loop ? variable : kNoVariable, schedule_.lanes,
         [&] {
+          std::optional<size_t> along;
+          if (s > 0 && IsAlongNext(s - 1)) along = s - 1;
           Reduction reduction(e_, flat_, s, along_loop ? kNoVariable : variable,
-                              schedule_.lanes);
+                              schedule_.lanes, along);
           const std::vector<Value> results = reduction.Emit();
           for (size_t c = 0; c < results.size(); ++c) {
             e_.StoreResult(s, static_cast<int>(c), results[c]);
@@ -275,11 +292,14 @@ void RegionGenerator::EmitScan(size_t s) {
   });
 }
 
-GeneratedKernel RegionGenerator::Generate(std::string_view name,
-                                          int vector_bits) {
+void RegionGenerator::Emit() {
   Begin();
   MakeBuffers();
   EmitUnits();
+}
+
+GeneratedKernel RegionGenerator::Finish(std::string_view name,
+                                        int vector_bits) {
   EmitPadding(e_, region_, schedule_.lanes, partition_, partitions_);
   GeneratedKernel kernel =
       FinishKernel(b_, name, schedule_.partitions, vector_bits);
@@ -304,9 +324,15 @@ GeneratedKernel FinishKernel(IrBuilder& b, std::string_view name,
   return kernel;
 }
 
-GeneratedKernel GenerateRegion(const FlatRegion& flat, const Schedule& schedule,
+GeneratedKernel GenerateRegion(std::span<const RegionNest> nests,
                                std::string_view name, int vector_bits) {
-  return RegionGenerator(flat, schedule).Generate(name, vector_bits);
+  IrBuilder b;
+  for (const RegionNest& nest : nests.first(nests.size() - 1)) {
+    RegionGenerator(nest, b).Emit();
+  }
+  RegionGenerator last(nests.back(), b);
+  last.Emit();
+  return last.Finish(name, vector_bits);
 }
 
 }  // namespace encore::backends::cpu

@@ -7,6 +7,7 @@
 #define ENCORE_BACKENDS_CPU_CODEGEN_REGION_CODEGEN_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,8 +31,16 @@ struct GeneratedKernel {
 GeneratedKernel FinishKernel(IrBuilder& b, std::string_view name,
                              int64_t partitions, int vector_bits);
 
-// The function `name` (a KernelFunction) for `flat`, which may be symbolic.
-GeneratedKernel GenerateRegion(const FlatRegion& flat, const Schedule& schedule,
+struct RegionNest {
+  const FlatRegion* flat = nullptr;  // may be symbolic where it is the only one
+  const Schedule* schedule = nullptr;
+};
+
+// The function `name` (a KernelFunction) that computes regions of the same
+// operands, one after the other. Their schedules have one number of partitions,
+// of which each computes its share of every region. REQUIRES that only a single
+// one has stages whose results are buffers.
+GeneratedKernel GenerateRegion(std::span<const RegionNest> nests,
                                std::string_view name, int vector_bits);
 
 }  // namespace encore::backends::cpu

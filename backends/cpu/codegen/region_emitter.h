@@ -52,6 +52,9 @@ class RegionEmitter {
   // are the same at all points of it: those that none of `moving` changes.
   // REQUIRES scalar code, and that each of these points is there.
   void KeepChecked(const std::vector<uint32_t>& moving);
+  // The expression has that value from here on; an invalid one: what it has at
+  // the current point.
+  void Keep(ExprId id, const Value& value) { kept_[id.value()] = value; }
   // Executes store `number` of stage `stage`.
   void EmitStore(size_t stage, size_t number);
 

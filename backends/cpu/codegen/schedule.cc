@@ -1,7 +1,13 @@
 #include "encore/backends/cpu/codegen/schedule.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <utility>
 
 #include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/strided_reads.h"
@@ -20,6 +26,10 @@ constexpr int kLeastLanes = 4;
 // not there takes.
 constexpr double kSharedWays = 4;
 constexpr double kMissCycles = 20;
+// What a row takes beside its vectors: its place and its addresses.
+constexpr double kRowCycles = 4;
+// A shuffle of two vectors.
+constexpr double kShuffleCycles = 0.6;
 
 int64_t Product(const FlatRegion& flat, const std::vector<uint32_t>& list) {
   int64_t product = 1;
@@ -43,12 +53,16 @@ class Coster {
     }
   }
 
-  // Cycles of one evaluation of a stage's body with `v` along the lanes.
-  double Body(size_t s, int v) const {
+  // Whether the stage evaluates the expression.
+  bool Needs(size_t s, ExprId id) const { return needed_[s][id.value()]; }
+
+  // Cycles of one evaluation of a stage's body with `v` along the lanes, where
+  // `known` are there already.
+  double Body(size_t s, int v, std::span<const ExprId> known = {}) const {
     const Region& region = *flat_.region;
     double cycles = 1;
-    for (size_t e = 0; e < needed_[s].size(); ++e) {
-      if (!needed_[s][e]) continue;
+    for (uint32_t e = 0; e < needed_[s].size(); ++e) {
+      if (!needed_[s][e] || std::ranges::count(known, ExprId(e)) > 0) continue;
       const Expr& expr = region.exprs[e];
       if (expr.kind == Expr::Kind::kChecked) cycles += 1;
       if (expr.kind == Expr::Kind::kOp) {
@@ -167,6 +181,118 @@ class Coster {
   std::vector<std::vector<bool>> needed_;
 };
 
+// A map in blocks of the points of two outer variables, for all choices of the
+// two. REQUIRES a coster of the region.
+class CrossingPlanner {
+ public:
+  CrossingPlanner(const FlatRegion& flat, const Coster& coster, int lanes)
+      : flat_(flat), coster_(coster), lanes_(lanes) {}
+
+  // Where that takes less than `schedule`, in its place.
+  void Improve(Schedule* schedule) const {
+    if (!Fits()) return;
+    for (const uint32_t v : flat_.outer) {
+      if (!coster_.CanVectorize(0, v)) continue;
+      for (const uint32_t w : flat_.outer) {
+        if (v == w) continue;
+        std::vector<ExprId> loads = Crossed(v, w);
+        if (loads.empty()) continue;
+        const double cycles = Cost(v, w, loads);
+        if (cycles >= schedule->cycles) continue;
+        schedule->cycles = cycles;
+        schedule->vector_variable = static_cast<int>(v);
+        schedule->crossing = Crossing{w, std::move(loads), Loops(v, w)};
+      }
+    }
+  }
+
+ private:
+  double Extent(uint32_t v) const {
+    return static_cast<double>(int64_t{flat_.extents[v]});
+  }
+  double Vectors(uint32_t v) const {
+    return static_cast<double>(CeilDiv<int64_t>(flat_.extents[v], lanes_));
+  }
+
+  bool Fits() const {
+    const Region& region = *flat_.region;
+    return !flat_.is_symbolic() && region.checks.empty() && lanes_ > 1 &&
+           region.stages.size() == 1 &&
+           region.stages[0].kind == Stage::Kind::kMap &&
+           region.stages[0].loops.empty() && !region.stages[0].value.valid() &&
+           std::ranges::none_of(flat_.extents,
+                                [](const Size& e) { return e == 0; });
+  }
+
+  // The loads that have neighbours along `w`, and neither those nor the same
+  // element along `v`.
+  std::vector<ExprId> Crossed(uint32_t v, uint32_t w) const {
+    std::vector<ExprId> loads;
+    const std::vector<Expr>& exprs = flat_.region->exprs;
+    for (uint32_t e = 0; e < exprs.size(); ++e) {
+      if (exprs[e].kind != Expr::Kind::kLoad || IsPacked(exprs[e].dtype) ||
+          exprs[e].dtype == DType::kBool || !coster_.Needs(0, ExprId(e))) {
+        continue;
+      }
+      const FlatAccess& load = flat_.loads[exprs[e].number];
+      const Size step = load.address.Coefficient(v);
+      if (load.dynamic.empty() && load.repeats.empty() &&
+          load.address.Coefficient(w) == 1 && !(step == 0) && !(step == 1)) {
+        loads.push_back(ExprId(e));
+      }
+    }
+    return loads;
+  }
+
+  // A load for each point along `v`, the rounds of shuffles of each block, and
+  // all else for each point along `w`.
+  double Cost(uint32_t v, uint32_t w, const std::vector<ExprId>& loads) const {
+    const double share = std::min(1.0, Extent(v) / lanes_);
+    const double shuffles = kShuffleCycles * share * lanes_ *
+                            (std::bit_width(static_cast<unsigned>(lanes_)) - 1);
+    const double crossed =
+        static_cast<double>(loads.size()) *
+        (Extent(v) * Vectors(w) + Vectors(v) * Vectors(w) * shuffles);
+    const double points =
+        Extent(w) * Vectors(v) * coster_.Body(0, static_cast<int>(v), loads);
+    const double others = static_cast<double>(Product(flat_, flat_.outer)) /
+                          Extent(v) / Extent(w);
+    return others * (crossed + points);
+  }
+
+  // Those that move least are innermost: a line of the cache, and then a page,
+  // is used by blocks that follow one another.
+  std::vector<Crossing::Loop> Loops(uint32_t v, uint32_t w) const {
+    std::vector<Crossing::Loop> loops;
+    for (const uint32_t u : flat_.outer) {
+      const int64_t step = u == v   ? lanes_
+                           : u == w ? int64_t{Crossing::kBlocks} * lanes_
+                                    : 1;
+      if (flat_.extents[u] > step) loops.push_back({u, step});
+    }
+    std::ranges::sort(loops, std::greater(), [&](const Crossing::Loop& loop) {
+      return std::pair(Moved(loop), -int64_t{loop.variable});
+    });
+    return loops;
+  }
+
+  // The least that an iteration moves any access that it moves, in elements.
+  int64_t Moved(const Crossing::Loop& loop) const {
+    int64_t least = INT64_MAX;
+    const auto visit = [&](const FlatAccess& access) {
+      const int64_t step = access.address.Coefficient(loop.variable);
+      if (step != 0) least = std::min(least, std::abs(step) * loop.step);
+    };
+    std::ranges::for_each(flat_.loads, visit);
+    std::ranges::for_each(flat_.stores[0], visit);
+    return least;
+  }
+
+  const FlatRegion& flat_;
+  const Coster& coster_;
+  int lanes_;
+};
+
 // Whether an outer variable may run along the lanes of every stage: what stages
 // read of each other must not depend on it.
 bool CanRunAlongLanes(const FlatRegion& flat, uint32_t v) {
@@ -203,9 +329,13 @@ int Lanes(const Region& region, Isa isa) {
 }
 
 void Partition(const FlatRegion& flat, Schedule* schedule) {
-  const int64_t wanted = std::clamp<int64_t>(
-      static_cast<int64_t>(schedule->cycles / kGrainCycles), 1, kMaxPartitions);
-  if (schedule->vector_variable != kNoVariable) {
+  const int64_t wanted = LoopPartitions(schedule->cycles);
+  if (schedule->crossing) {
+    schedule->row_count = 1;
+    for (const auto& [variable, step] : schedule->crossing->loops) {
+      schedule->row_count *= CeilDiv<int64_t>(flat.extents[variable], step);
+    }
+  } else if (schedule->vector_variable != kNoVariable) {
     const int64_t extent = flat.extents[schedule->vector_variable].typical();
     const int64_t lanes = schedule->lanes;
     schedule->chunk_extent = extent;
@@ -242,6 +372,11 @@ double OpCycles(Op op, int lanes) {
   }
 }
 
+int64_t LoopPartitions(double cycles) {
+  return std::clamp<int64_t>(static_cast<int64_t>(cycles / kGrainCycles), 1,
+                             kMaxPartitions);
+}
+
 Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
   const Region& region = *flat.region;
   const int lanes = Lanes(region, isa);
@@ -262,7 +397,8 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
     const double instances =
         outer / std::max(static_cast<double>(extent), 1.0) *
         static_cast<double>(CeilDiv<int64_t>(extent, lanes));
-    double cycles = 10 * outer / std::max(static_cast<double>(extent), 1.0);
+    double cycles =
+        kRowCycles * outer / std::max(static_cast<double>(extent), 1.0);
     for (size_t s = 0; s < region.stages.size(); ++s) {
       cycles += instances * static_cast<double>(coster.Points(s)) *
                 coster.Body(s, static_cast<int>(v));
@@ -272,6 +408,7 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
       schedule.vector_variable = static_cast<int>(v);
     }
   }
+  CrossingPlanner(flat, coster, lanes).Improve(&schedule);
   for (const uint32_t v : flat.outer) {
     if (static_cast<int>(v) == schedule.vector_variable) continue;
     schedule.rows.push_back(v);

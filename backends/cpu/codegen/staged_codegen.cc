@@ -93,22 +93,8 @@ class StagedGenerator {
 };
 
 void StagedGenerator::MakeScratch() {
-  if (s_.stage_bytes <= kMaxStackBytes) {
-    scratch_ = b_.NewArray({Elem::kI8, 1}, s_.stage_bytes);
-  } else {
-    const Region& region = *flat_.region;
-    const int64_t slot = region.inputs.size() + region.outputs.size();
-    const Value base =
-        b_.Load({Elem::kPtr, 1},
-                b_.Gep(IrBuilder::Parameter("buffers", Elem::kPtr), Elem::kPtr,
-                       IrBuilder::I64(slot)),
-                8);
-    const Value partition = IrBuilder::Parameter("partition", Elem::kI64);
-    scratch_ = b_.Gep(base, Elem::kI8,
-                      s_.partitions > 1 ? b_.Mul(partition, s_.stage_bytes)
-                                        : IrBuilder::I64(0));
-    scratch_bytes_ = s_.stage_bytes * s_.partitions;
-  }
+  scratch_ = PartitionMemory(b_, *flat_.region, s_.stage_bytes, s_.partitions,
+                             &scratch_bytes_);
   e_.SetInput(staging_.region.inputs.size() - 1, scratch_);
 }
 

@@ -6,14 +6,12 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/staging.h"
+#include "encore/backends/cpu/machine.h"
 #include "encore/ir/ops/functions.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
 namespace {
-
-// Small windows are unrolled whole: their range checks become constants.
-constexpr int64_t kMaxUnrolledPoints = 150;
 
 // Tiles of fewer rows have little code.
 constexpr int kLeastRows = 3;
@@ -98,20 +96,32 @@ void TileEmitter::AddValues(const Tile& tile, size_t stage,
 }
 
 void TileEmitter::Reduce(const std::vector<uint32_t>& reduced, size_t first,
-                         bool unroll, const std::function<void()>& body) {
+                         size_t unrolled, const std::function<void()>& body) {
   if (first == reduced.size()) return body();
   const uint32_t variable = reduced[first];
   const auto point = [&](const Value& i) {
     e_.SetVariable(variable, i);
-    Reduce(reduced, first + 1, unroll, body);
+    Reduce(reduced, first + 1, unrolled, body);
   };
-  if (!unroll) {
+  if (first < unrolled) {
     return b_.Loop(IrBuilder::I64(0), IrBuilder::I64(flat_.extents[variable]),
                    1, point);
   }
   for (int64_t i = 0; i < flat_.extents[variable]; ++i) {
     point(IrBuilder::I64(i));
   }
+}
+
+size_t TileEmitter::FirstUnrolled(const Tile& tile,
+                                  const std::vector<uint32_t>& reduced) const {
+  const bool copied = s_.plane_rows > 0;
+  const int64_t most = copied ? kMaxUnrolledTaps : kMaxUnrolledPoints;
+  int64_t points = int64_t{tile.rows} * tile.vectors;
+  size_t first = reduced.size();
+  while (first > 0 && points * flat_.extents[reduced[first - 1]] <= most) {
+    points *= flat_.extents[reduced[--first]];
+  }
+  return copied || first == 0 ? first : reduced.size();
 }
 
 void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
@@ -124,10 +134,8 @@ void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
   }
   e_.SetLanes(kNoVariable, {});
   const std::vector<uint32_t> reduced = ReductionOrder(flat_, stage);
-  int64_t points = 1;
-  for (const uint32_t v : reduced) points *= flat_.extents[v];
-  const bool unroll = points * tile.rows * tile.vectors <= kMaxUnrolledPoints;
-  Reduce(reduced, 0, unroll, [&] { AddValues(tile, stage, sums); });
+  Reduce(reduced, 0, FirstUnrolled(tile, reduced),
+         [&] { AddValues(tile, stage, sums); });
   for (const Value& sum : sums) {
     results_[stage].push_back(
         ConvertDType(b_, info.accumulate, info.dtype, b_.Get(sum, type)));
@@ -268,6 +276,22 @@ void SetOriginal(RegionEmitter& e, const FlatRegion& original,
   for (const uint32_t v : parts) extents.push_back(original.extents[v]);
   const std::vector<Value> digits = Digits(e.builder(), value, extents);
   for (size_t i = 0; i < parts.size(); ++i) e.SetVariable(parts[i], digits[i]);
+}
+
+Value PartitionMemory(IrBuilder& b, const Region& region, int64_t bytes,
+                      int64_t partitions, int64_t* scratch_bytes) {
+  *scratch_bytes = 0;
+  if (bytes <= kMaxStackBytes) return b.NewArray({Elem::kI8, 1}, bytes);
+  *scratch_bytes = bytes * partitions;
+  const size_t slot = region.inputs.size() + region.outputs.size();
+  const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
+  const Value base = b.Load(
+      {Elem::kPtr, 1},
+      b.Gep(buffers, Elem::kPtr, IrBuilder::I64(static_cast<int64_t>(slot))),
+      8);
+  const Value partition = IrBuilder::Parameter("partition", Elem::kI64);
+  return b.Gep(base, Elem::kI8,
+               partitions > 1 ? b.Mul(partition, bytes) : IrBuilder::I64(0));
 }
 
 void PartitionLoop(IrBuilder& b, int64_t units, int64_t partitions,

@@ -47,9 +47,12 @@ class TileEmitter {
   void Place(const Tile& tile, int r, int u);
   // The vector `u` of a row.
   void PlaceVector(const Tile& tile, int u);
-  // `body` for every point of reduced[first…].
-  void Reduce(const std::vector<uint32_t>& reduced, size_t first, bool unroll,
-              const std::function<void()>& body);
+  // `body` for every point of reduced[first…]; those from `unrolled` on are
+  // unrolled.
+  void Reduce(const std::vector<uint32_t>& reduced, size_t first,
+              size_t unrolled, const std::function<void()>& body);
+  size_t FirstUnrolled(const Tile& tile,
+                       const std::vector<uint32_t>& reduced) const;
   // Adds the stage's value at each point of the tile to its sum.
   void AddValues(const Tile& tile, size_t stage,
                  const std::vector<Value>& sums);
@@ -79,6 +82,11 @@ std::vector<Value> UnitDigits(IrBuilder& b, const Value& unit,
 void SetOriginal(RegionEmitter& e, const FlatRegion& original,
                  const FlatRegion& merged, uint32_t variable,
                  const Value& value);
+
+// `bytes` for this call alone: on the stack, or of the launch's scratch, which
+// then is to have `*scratch_bytes`.
+Value PartitionMemory(IrBuilder& b, const Region& region, int64_t bytes,
+                      int64_t partitions, int64_t* scratch_bytes);
 
 // `body` for each unit of this call's partition.
 void PartitionLoop(IrBuilder& b, int64_t units, int64_t partitions,

@@ -232,7 +232,7 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
   for (const Staging& staging : MakeStagings(flat)) {
     PlanStaged(flat, coster, staging, weights, isa, &best);
   }
-  PlanPlanes(flat, weights, isa, &best);
+  PlanPlanes(flat, isa, &best);
   if (!best) return best;
   best->compute_cycles = best->cycles;
   best->cycles = std::max(best->cycles, memory_cycles);

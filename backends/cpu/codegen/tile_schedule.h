@@ -48,15 +48,25 @@ struct TileSchedule {
   std::vector<Panel> panels;
   // Where there is one, the variables above are those of its region.
   std::optional<Staging> staging;
-  int64_t row_chunks = 1;   // of a staged kernel
+  int64_t row_chunks = 1;   // of a staged kernel; of planes, chunks of rows
   int64_t chunk_tiles = 0;  // tiles of rows in each
   int64_t stage_pitch = 0;  // elements between reduced points in scratch
-  int64_t stage_bytes = 0;  // scratch of a partition
-  // Rows of results that share a copy of their windows (planes.h); 0: none.
+  int64_t stage_bytes = 0;  // scratch of a partition, whole lines
+  // Values of `plane_variable`, the row variable or another one, whose points
+  // share a copy of their windows (planes.h); 0: none. The copy is in scratch
+  // where stage_bytes are set, else on the stack.
   int64_t plane_rows = 0;
+  uint32_t plane_variable = 0;
 
   int64_t block() const { return int64_t{lanes} * vectors; }
 };
+
+// Values that are added to sums without a loop between: small windows are
+// unrolled whole, their range checks become constants.
+inline constexpr int64_t kMaxUnrolledPoints = 150;
+// The same of the innermost loops over windows in copies, which are unrolled
+// where outer ones are not.
+inline constexpr int64_t kMaxUnrolledTaps = 320;
 
 // The best tile; nothing where the region is not a sum per outer point followed
 // by elementwise work. `weights`: inputs that may be packed.

@@ -23,6 +23,7 @@
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/fit/drawn_kernels.h"
 #include "encore/backends/cpu/fit/measured_kernels.h"
+#include "encore/backends/cpu/loops/plan.h"
 #include "encore/backends/cpu/target.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/match.h"
@@ -83,12 +84,16 @@ std::string ScheduleText(const KernelProblem& problem, Isa isa) {
 // What the schedules of a kernel look like and count, tab-separated.
 std::string Features(const KernelProblem& problem, Isa isa, int threads) {
   const auto flat = FlattenRequest(problem.request);
-  const auto loops = FlattenLoops(problem.request);
+  const auto loops = LoopsOf(problem.request, isa);
   std::string text;
   if (loops) {
-    const Schedule s = MakeSchedule(*loops, isa);
-    StrAppend(&text, "loops=", s.compute_cycles, " moved=", loops->moved_bytes,
-              " parts=", s.partitions, " lanes_v=", s.vector_variable);
+    double cycles = 0;
+    for (const LoopNest& nest : *loops) cycles += nest.schedule.compute_cycles;
+    const LoopNest& first = loops->front();
+    StrAppend(&text, "loops=", cycles, " nests=", loops->size(),
+              " moved=", flat->moved_bytes,
+              " parts=", first.schedule.partitions,
+              " lanes_v=", first.schedule.vector_variable);
   }
   const auto tile = flat ? MakeTileSchedule(*flat, problem.request.weights, isa)
                          : std::nullopt;

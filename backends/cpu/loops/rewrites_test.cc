@@ -1,0 +1,258 @@
+// Rewritten regions against the regions that they are made of, both as the
+// region interpreter computes them.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/cpu/loops/keep.h"
+#include "encore/backends/cpu/loops/split.h"
+#include "encore/backends/cpu/loops/stages.h"
+#include "encore/backends/cpu/loops/windows.h"
+#include "encore/backends/region/flat/flat_region.h"
+#include "encore/backends/region/interpreter.h"
+#include "encore/backends/region/region.h"
+#include "encore/backends/region/text.h"
+#include "encore/backends/region/verify.h"
+#include "encore/backends/region/whole_region.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/testing/random_data.h"
+#include "encore/ir/text/parser.h"
+#include "encore/ir/types/dim.h"
+#include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Region RegionOf(const std::string& text) {
+  const StatusOr<Graph> graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return BuildWhole(*graph).region;
+}
+
+TensorType TypeOf(const Operand& operand) {
+  return {operand.dtype, Shape(operand.dims)};
+}
+
+// What the regions, one after the other, make of the only output.
+Bytes Compute(const std::vector<Region>& regions) {
+  std::vector<Literal> inputs;
+  std::vector<Buffer> in;
+  for (const Operand& input : regions[0].inputs) {
+    inputs.push_back(
+        RandomData(TypeOf(input), static_cast<uint32_t>(3 + inputs.size())));
+  }
+  for (Literal& input : inputs) {
+    in.push_back({const_cast<std::byte*>(input.bytes().data()),
+                  static_cast<int64_t>(input.bytes().size())});
+  }
+  const Operand& output = regions[0].outputs[0];
+  Bytes out(
+      Literal(output.dtype, Shape(output.dims).ConstantDims()).bytes().size(),
+      std::byte{0x5a});
+  const Buffer buffer = {out.data(), static_cast<int64_t>(out.size())};
+  for (const Region& region : regions) {
+    EXPECT_TRUE(VerifyRegion(region).ok())
+        << VerifyRegion(region) << ToText(region);
+    const Status status = Interpret(region, {}, in, {&buffer, 1});
+    EXPECT_TRUE(status.ok()) << status << ToText(region);
+  }
+  return out;
+}
+
+// All parts of the region, cut along each of its outer variables in turn.
+std::vector<Region> SplitAlongAll(const Region& region) {
+  std::vector<Region> parts = {region};
+  for (uint32_t v = 0; v < region.outer; ++v) {
+    std::vector<Region> next;
+    for (const Region& part : parts) {
+      std::vector<Region> cut = SplitAlong(part, v);
+      if (cut.empty()) cut = {part};
+      next.insert(next.end(), cut.begin(), cut.end());
+    }
+    parts = std::move(next);
+  }
+  return parts;
+}
+
+TEST(SplitAlong, LeavesNoChecks) {
+  struct Row {
+    const char* text;
+    size_t parts;
+  };
+  for (const Row& row :
+       {Row{"graph g(%a: f32[3,2,5], %b: f32[3,4,5], %c: f32[3,1,5]) -> "
+            "f32[3,7,5] {\n  %d = concat(%a, %b, %c) {axis = 1}\n  %y = "
+            "neg(%d)\n  return %y\n}",
+            3},
+        {"graph g(%a: i8[3], %b: i8[9]) -> i8[12] {\n  %d = concat(%a, %b) "
+         "{axis = 0}\n  %y = neg(%d)\n  return %y\n}",
+         2},
+        {"graph g(%x: f32[4,5], %v: f32[]) -> f32[7,9] {\n  %y = pad(%x, %v) "
+         "{low = [1,0], high = [2,4], interior = [0,0]}\n  return %y\n}",
+         4},
+        // Computed operands, which are selected by their position.
+        {"graph g(%a: f32[6,3], %b: f32[6,5]) -> f32[6,8] {\n  %n = neg(%a)\n"
+         "  %m = exp(%b)\n  %d = concat(%n, %m) {axis = 1}\n  %y = neg(%d)\n"
+         "  return %y\n}",
+         2},
+        {"graph g(%a: f32[6,3], %b: f32[6,5]) -> f32[6,8] {\n  %c = concat(%a, "
+         "%b) {axis = 1}\n  %y = reverse(%c) {axes = [1]}\n  return %y\n}",
+         2}}) {
+    SCOPED_TRACE(row.text);
+    const Region region = RegionOf(row.text);
+    const std::vector<Region> parts = SplitAlongAll(region);
+    EXPECT_EQ(parts.size(), row.parts);
+    for (const Region& part : parts) {
+      const std::optional<FlatRegion> flat = Flatten(part);
+      ASSERT_TRUE(flat.has_value());
+      for (const FlatAccess& load : flat->loads) {
+        EXPECT_FALSE(load.checked) << ToText(part);
+      }
+      for (const Expr& expr : part.exprs) {
+        EXPECT_FALSE(expr.kind == Expr::Kind::kOp && expr.op == Op::kSelect)
+            << ToText(part);
+      }
+    }
+    EXPECT_EQ(Compute(parts), Compute({region}));
+  }
+}
+
+// Windows that reach into the padding are in parts of their own.
+TEST(SplitAlong, KeepsChecksWhereTheyDiffer) {
+  const Region region = RegionOf(
+      "graph g(%x: f32[1,2,9,11]) -> f32[1,2,9,11] {\n  %y = "
+      "reduce_window(%x) {combiner = max, window = [1,1,3,5], strides = "
+      "[1,1,1,1], padding_low = [0,0,1,2], padding_high = [0,0,1,2], dilations "
+      "= [1,1,1,1]}\n  return %y\n}");
+  const std::vector<Region> parts = SplitAlongAll(region);
+  EXPECT_EQ(parts.size(), 9u);
+  Region inside = parts[4];
+  EXPECT_EQ(inside.extents[inside.outer - 1], Dim(7)) << ToText(inside);
+  const std::optional<FlatRegion> flat = Flatten(inside);
+  ASSERT_TRUE(flat.has_value());
+  for (const FlatAccess& load : flat->loads) EXPECT_FALSE(load.checked);
+  EXPECT_EQ(Compute(parts), Compute({region}));
+}
+
+TEST(SplitAlong, NothingWhereNothingIsDecided) {
+  const Region region = RegionOf(
+      "graph g(%x: f32[4,5]) -> f32[5,4] {\n  %y = transpose(%x) {permutation "
+      "= [1,0]}\n  return %y\n}");
+  for (uint32_t v = 0; v < region.outer; ++v) {
+    EXPECT_TRUE(SplitAlong(region, v).empty());
+  }
+}
+
+TEST(SeparateStages, OfAConcatenation) {
+  for (const auto& [a, b, y, axis, outer] :
+       {std::tuple{"[3,5]", "[4,5]", "[7,5]", 0, 2},
+        {"[3,2,5]", "[3,1,5]", "[3,3,5]", 1, 3},
+        {"[6,3]", "[6,5]", "[6,8]", 1, 2}}) {
+    const Region region = RegionOf(
+        StrCat("graph g(%a: f32", a, ", %b: f32", b, ") -> f32", y,
+               " {\n  %n = neg(%a)\n  %y = concat(%n, %b) {axis = ", axis,
+               "}\n  return %y\n}"));
+    const std::vector<Region> stages = SeparateStages(region);
+    ASSERT_EQ(stages.size(), 2u) << ToText(region);
+    EXPECT_EQ(stages[0].outer, static_cast<uint32_t>(outer));
+    EXPECT_EQ(Compute(stages), Compute({region}));
+  }
+}
+
+// Updates that write what the copy before them wrote.
+TEST(SeparateStages, NotWhereOrderCounts) {
+  EXPECT_TRUE(
+      SeparateStages(
+          RegionOf("graph g(%x: f32[9,4], %i: i64[3,1], %u: f32[3,4]) -> "
+                   "f32[9,4] {\n  %y = scatter(%x, %i, %u) "
+                   "{update_window_dims = [1], inserted_window_dims = [0], "
+                   "scatter_dims_to_operand_dims = [0], index_vector_dim = "
+                   "1}\n  return %y\n}"))
+          .empty());
+}
+
+TEST(SeparateWindows, OneDimAfterTheOther) {
+  for (const char* combiner : {"max", "min"}) {
+    for (const char* dtype : {"f32", "bf16", "i8"}) {
+      for (const auto& [window, stride, dilation, pad] :
+           {std::tuple{3, 1, 1, 1}, {5, 2, 1, 0}, {7, 3, 1, 3}, {3, 2, 2, 2}}) {
+        const int reach = (window - 1) * dilation + 1;
+        const int high = (23 + 2 * pad - reach) / stride + 1;
+        const int wide = (31 + 2 * pad - reach) / stride + 1;
+        const auto both = [](int n) { return StrCat("[1,1,", n, ",", n, "]"); };
+        const std::string padding = StrCat("[0,0,", pad, ",", pad, "]");
+        const Region region = RegionOf(StrCat(
+            "graph g(%x: ", dtype, "[2,3,23,31]) -> ", dtype, "[2,3,", high,
+            ",", wide, "] {\n  %y = reduce_window(%x) {combiner = ", combiner,
+            ", window = ", both(window), ", strides = ", both(stride),
+            ", padding_low = ", padding, ", padding_high = ", padding,
+            ", dilations = ", both(dilation), "}\n  return %y\n}"));
+        SCOPED_TRACE(ToText(region));
+        const std::optional<Region> separate = SeparateWindows(region);
+        ASSERT_TRUE(separate.has_value());
+        EXPECT_EQ(separate->stages.size(), region.stages.size() + 1);
+        EXPECT_EQ(Compute({*separate}), Compute({region}));
+      }
+    }
+  }
+}
+
+TEST(SeparateWindows, NotSumsNorSingleLines) {
+  for (const auto& [combiner, window] :
+       {std::pair{"sum", "[1,1,3,3]"}, {"max", "[1,1,1,3]"}}) {
+    EXPECT_FALSE(SeparateWindows(RegionOf(StrCat(
+        "graph g(%x: f32[2,3,9,9]) -> f32[2,3,", window[5] == '3' ? 7 : 9,
+        ",7] {\n  %y = reduce_window(%x) {combiner = ", combiner,
+        ", window = ", window,
+        ", strides = [1,1,1,1], padding_low = [0,0,0,0], padding_high = "
+        "[0,0,0,0], dilations = [1,1,1,1]}\n  return %y\n}"))));
+  }
+}
+
+std::string Softmax(const char* dims, int axis, int kept) {
+  return StrCat("graph g(%x: f32", dims, ") -> f32", dims,
+                " {\n  %m = reduce(%x) {combiner = max, axes = [", axis,
+                "]}\n  %b = broadcast(%m) {shape = ", dims, ", axes = [", kept,
+                "]}\n  %d = sub(%x, %b)\n  %e = exp(%d)\n  %s = reduce(%e) "
+                "{combiner = sum, axes = [",
+                axis, "]}\n  %t = broadcast(%s) {shape = ", dims, ", axes = [",
+                kept, "]}\n  %y = div(%e, %t)\n  return %y\n}");
+}
+
+TEST(KeepRepeated, ExponentialsOfASoftmax) {
+  for (const int axis : {0, 1}) {
+    const Region region = RegionOf(Softmax("[5,19]", axis, 1 - axis));
+    const std::optional<Region> kept = KeepRepeated(region);
+    ASSERT_TRUE(kept.has_value()) << ToText(region);
+    EXPECT_EQ(kept->stages.size(), region.stages.size() + 1);
+    int exponentials = 0;
+    for (const Expr& expr : kept->exprs) {
+      exponentials += expr.kind == Expr::Kind::kOp && expr.op == Op::kExp;
+    }
+    EXPECT_EQ(exponentials, 1);
+    EXPECT_EQ(Compute({*kept}), Compute({region}));
+    EXPECT_FALSE(KeepRepeated(*kept).has_value());
+  }
+}
+
+// A difference costs less than to keep it.
+TEST(KeepRepeated, NothingCheap) {
+  EXPECT_FALSE(KeepRepeated(RegionOf(
+      "graph g(%x: f32[5,19]) -> f32[5,19] {\n  %m = reduce(%x) {combiner = "
+      "max, axes = [1]}\n  %b = broadcast(%m) {shape = [5,19], axes = [0]}\n  "
+      "%d = sub(%x, %b)\n  %s = reduce(%d) {combiner = sum, axes = [1]}\n  %t "
+      "= broadcast(%s) {shape = [5,19], axes = [0]}\n  %y = div(%d, %t)\n  "
+      "return %y\n}")));
+}
+
+}  // namespace
+}  // namespace encore::backends::cpu

@@ -1,0 +1,182 @@
+// Generated loops against the bounds of conformance/bounds.h, where they move
+// more than they compute: every candidate of the region of each graph below, on
+// one thread and on two.
+#include <cmath>
+#include <string>
+#include <tuple>
+
+#include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/kernel_check.h"
+#include "encore/backends/cpu/loops/plan.h"
+#include "encore/backends/region/region.h"
+#include "encore/backends/region/whole_region.h"
+#include "encore/ir/graph/graph.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/text/parser.h"
+#include "encore/ir/types/literal.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cpu {
+namespace {
+
+// Dims and their permutation; whether loads are then crossed.
+struct Moved {
+  const char *from, *to, *permutation;
+  bool crossed;
+};
+
+constexpr Moved kMoved[] = {{"[33,17]", "[17,33]", "[1,0]", true},
+                            {"[64,64]", "[64,64]", "[1,0]", true},
+                            {"[100,7]", "[7,100]", "[1,0]", true},
+                            {"[7,100]", "[100,7]", "[1,0]", true},
+                            {"[3,40,37]", "[3,37,40]", "[0,2,1]", true},
+                            {"[11,20,70]", "[70,20,11]", "[2,1,0]", true},
+                            {"[5,6,70,9]", "[9,70,5,6]", "[3,2,0,1]", true},
+                            {"[24,6,18]", "[6,24,18]", "[1,0,2]", false}};
+
+std::string Transpose(const Moved& moved, const char* dtype) {
+  return StrCat("graph g(%x: ", dtype, moved.from, ") -> ", dtype, moved.to,
+                " {\n  %y = transpose(%x) {permutation = ", moved.permutation,
+                "}\n  return %y\n}");
+}
+
+TEST(Loops, TransposesOfAllDTypes) {
+  for (const Moved& moved : kMoved) {
+    for (const char* dtype : {"f32", "f64", "f16", "bf16", "i8", "i64"}) {
+      CheckKernels(Transpose(moved, dtype));
+    }
+  }
+}
+
+TEST(Loops, TransposesAreInBlocks) {
+  for (const Moved& moved : kMoved) {
+    for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+      const StatusOr<Graph> graph = ParseGraph(Transpose(moved, "f32"));
+      ASSERT_TRUE(graph.ok()) << graph.status();
+      const Region region = BuildWhole(*graph).region;
+      const LoopPlan plan = PlanLoops(region, isa);
+      EXPECT_EQ(plan[0].schedule.crossing.has_value(), moved.crossed)
+          << moved.from << moved.permutation;
+    }
+  }
+}
+
+// Beside operands that are not crossed, are broadcast, or have gaps.
+TEST(Loops, TransposedOperands) {
+  CheckKernels(
+      "graph g(%x: f32[40,37], %z: f32[37,40], %b: f32[37]) -> f32[37,40] {\n"
+      "  %t = transpose(%x) {permutation = [1,0]}\n  %s = add(%t, %z)\n"
+      "  %c = broadcast(%b) {shape = [37,40], axes = [0]}\n"
+      "  %y = mul(%s, %c)\n  return %y\n}");
+  CheckKernels(
+      "graph g(%x: f32[40,37], %z: bf16[40,37]) -> f32[37,40] {\n"
+      "  %a = cast(%z) {dtype = f32}\n  %s = add(%x, %a)\n"
+      "  %y = transpose(%s) {permutation = [1,0]}\n  return %y\n}");
+  CheckKernels(
+      "graph g(%x: f32[50,90]) -> f32[30,20] {\n  %s = slice(%x) {starts = "
+      "[5,7], limits = [25,37], strides = [1,1]}\n"
+      "  %y = transpose(%s) {permutation = [1,0]}\n  return %y\n}");
+}
+
+TEST(Loops, Concatenations) {
+  for (const char* dtype : {"f32", "i8", "f64"}) {
+    for (const auto& [a, b, c, y, axis] :
+         {std::tuple{"[3,20]", "[9,20]", "[1,20]", "[13,20]", 0},
+          {"[6,3]", "[6,70]", "[6,16]", "[6,89]", 1},
+          {"[2,3,5]", "[2,4,5]", "[2,17,5]", "[2,24,5]", 1},
+          {"[2,7,1]", "[2,7,2]", "[2,7,5]", "[2,7,8]", 2}}) {
+      CheckKernels(StrCat("graph g(%a: ", dtype, a, ", %b: ", dtype, b,
+                          ", %c: ", dtype, c, ") -> ", dtype, y,
+                          " {\n  %y = concat(%a, %b, %c) {axis = ", axis,
+                          "}\n  return %y\n}"));
+    }
+  }
+  CheckKernels(
+      "graph g(%a: f32[6,30], %b: f32[6,50]) -> f32[6,80] {\n  %n = neg(%a)\n"
+      "  %m = exp(%b)\n  %c = concat(%n, %m) {axis = 1}\n  %y = tanh(%c)\n  "
+      "return %y\n}");
+}
+
+TEST(Loops, PartsWithoutChecks) {
+  CheckKernels(
+      "graph g(%x: f32[20,37], %v: f32[]) -> f32[23,45] {\n  %y = pad(%x, %v) "
+      "{low = [1,5], high = [2,3], interior = [0,0]}\n  return %y\n}");
+  CheckKernels(
+      "graph g(%x: f32[2,9,80], %v: f32[]) -> f32[2,9,80] {\n  %y = pad(%x, "
+      "%v) {low = [0,-2,3], high = [0,2,-3], interior = [0,0,0]}\n  return "
+      "%y\n}");
+}
+
+TEST(Loops, ExtremesOverWindows) {
+  for (const char* dtype : {"f32", "f64", "f16", "i8"}) {
+    for (const auto& [window, stride, dilation, pad] :
+         {std::tuple{3, 1, 1, 1}, {5, 2, 1, 0}, {7, 3, 1, 3}, {3, 2, 2, 2}}) {
+      const int reach = (window - 1) * dilation + 1;
+      const int high = (19 + 2 * pad - reach) / stride + 1;
+      const int wide = (70 + 2 * pad - reach) / stride + 1;
+      const auto both = [](int n) { return StrCat("[1,1,", n, ",", n, "]"); };
+      const std::string padding = StrCat("[0,0,", pad, ",", pad, "]");
+      CheckKernels(StrCat(
+          "graph g(%x: ", dtype, "[2,3,19,70]) -> ", dtype, "[2,3,", high, ",",
+          wide, "] {\n  %y = reduce_window(%x) {combiner = max, window = ",
+          both(window), ", strides = ", both(stride),
+          ", padding_low = ", padding, ", padding_high = ", padding,
+          ", dilations = ", both(dilation), "}\n  return %y\n}"));
+    }
+  }
+}
+
+TEST(Loops, NanInAWindowStays) {
+  Literal x(DType::kF32, {1, 1, 12, 40});
+  for (int64_t i = 0; i < 480; ++i) x.SetDouble(i, i == 205 ? NAN : -i);
+  CheckKernels(
+      "graph g(%x: f32[1,1,12,40]) -> f32[1,1,4,18] {\n  %y = "
+      "reduce_window(%x) {combiner = max, window = [1,1,5,5], strides = "
+      "[1,1,2,2], padding_low = [0,0,0,0], padding_high = [0,0,0,0], dilations "
+      "= [1,1,1,1]}\n  return %y\n}",
+      {x});
+}
+
+TEST(Loops, Softmax) {
+  for (const char* dtype : {"f32", "f16", "f64"}) {
+    for (const auto& [dims, axis, kept] :
+         {std::tuple{"[9,19]", 1, 0}, {"[3,1000]", 1, 0}, {"[21,40]", 0, 1}}) {
+      CheckKernels(StrCat(
+          "graph g(%x: ", dtype, dims, ") -> ", dtype, dims,
+          " {\n  %m = reduce(%x) {combiner = max, axes = [", axis,
+          "]}\n  %b = broadcast(%m) {shape = ", dims, ", axes = [", kept,
+          "]}\n  %d = sub(%x, %b)\n  %e = exp(%d)\n  %s = reduce(%e) {combiner "
+          "= sum, axes = [",
+          axis, "]}\n  %t = broadcast(%s) {shape = ", dims, ", axes = [", kept,
+          "]}\n  %y = div(%e, %t)\n  return %y\n}"));
+    }
+  }
+}
+
+// Sums over groups of few channels, of which results share what they read.
+TEST(Loops, GroupedConvolutions) {
+  for (const auto& [c, o, groups, window, stride, dilation] :
+       {std::tuple{16, 6, 2, 9, 1, 1},
+        {16, 20, 4, 5, 2, 1},
+        {8, 16, 4, 7, 2, 3},
+        {6, 33, 3, 5, 1, 2},
+        {4, 40, 2, 3, 3, 1}}) {
+    const int pad = (window - 1) * dilation / 2;
+    const int high = (15 + 2 * pad - (window - 1) * dilation - 1) / stride + 1;
+    const int wide = (75 + 2 * pad - (window - 1) * dilation - 1) / stride + 1;
+    const auto both = [](int n) { return StrCat("[", n, ",", n, "]"); };
+    CheckKernels(
+        StrCat("graph g(%x: f32[2,", c, ",15,75], %w: param f32[", o, ",",
+               c / groups, ",", window, ",", window, "], %b: f32[", o,
+               "]) -> f32[2,", o, ",", high, ",", wide,
+               "] {\n  %c = convolution(%x, %w) {strides = ", both(stride),
+               ", padding_low = ", both(pad), ", padding_high = ", both(pad),
+               ", lhs_dilation = [1,1], rhs_dilation = ", both(dilation),
+               ", feature_groups = ", groups,
+               "}\n  %d = broadcast(%b) {shape = [2,", o, ",", high, ",", wide,
+               "], axes = [1]}\n  %y = add(%c, %d)\n  return %y\n}"));
+  }
+}
+
+}  // namespace
+}  // namespace encore::backends::cpu
