@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cpu/attention/match.h"
 #include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/cpu_backend.h"
 #include "encore/backends/cpu/kernel_check.h"
+#include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"

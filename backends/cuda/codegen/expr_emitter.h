@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cuda/codegen/dependences.h"
 #include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/region/flat/dependences.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cuda {

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "encore/backends/cuda/codegen/dependences.h"
+#include "encore/backends/region/flat/dependences.h"
 
 namespace encore::backends::cuda {
 namespace {
