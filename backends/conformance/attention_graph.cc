@@ -43,6 +43,27 @@ std::string AttentionGraph::ToPrimitives() const {
   return Print(*primitives);
 }
 
+std::vector<AttentionGraph> DrawnAttentions(int count, int64_t most_queries) {
+  std::vector<AttentionGraph> drawn;
+  std::mt19937_64 random(5);
+  const auto draw = [&random](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % (high - low + 1));
+  };
+  for (int i = 0; i < count; ++i) {
+    AttentionGraph& a = drawn.emplace_back();
+    a.batch = draw(1, 2);
+    a.heads = a.kv_heads = draw(1, 3);
+    a.queries = draw(1, most_queries);
+    a.keys = draw(2, 90);
+    a.depth = draw(1, 70);
+    a.columns = draw(2, 70);
+    if (i % 3 == 1) a.mask = StrCat("[", a.batch, ",1,1,", a.keys, "]");
+    if (i % 3 == 2) a.mask = StrCat("[1,1,", a.queries, ",", a.keys, "]");
+    if (i % 2 == 1) a.attributes = ", causal = true";
+  }
+  return drawn;
+}
+
 std::vector<Literal> ArgumentsWithHiddenKeys(const Graph& graph, int64_t keys) {
   std::vector<Literal> arguments = Zeros(graph);
   std::mt19937_64 random(3);

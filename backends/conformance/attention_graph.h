@@ -25,6 +25,11 @@ struct AttentionGraph {
   std::string ToPrimitives() const;
 };
 
+// So many of drawn sizes, with up to `most_queries` queries: without a mask,
+// with one of the keys and with one of the scores in turn, every other one
+// causal.
+std::vector<AttentionGraph> DrawnAttentions(int count, int64_t most_queries);
+
 // With what is before and behind it in models: heads side by side in memory, a
 // bias of the keys, a select, a residual. In primitives.
 inline constexpr std::string_view kAttentionAsItLies = R"(

@@ -67,19 +67,7 @@ TEST(AttentionTest, IsWithinBounds) {
 }
 
 TEST(AttentionTest, RandomShapesAreWithinBounds) {
-  std::mt19937_64 random(5);
-  const auto draw = [&random](int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % (high - low + 1));
-  };
-  for (int i = 0; i < 16; ++i) {
-    Attention a{draw(1, 2),  draw(1, 3),  1,  draw(1, 20), draw(2, 90),
-                draw(1, 70), draw(2, 70), "", ""};
-    a.kv_heads = a.heads;
-    if (i % 3 == 1) a.mask = StrCat("[", a.batch, ",1,1,", a.keys, "]");
-    if (i % 3 == 2) a.mask = StrCat("[1,1,", a.queries, ",", a.keys, "]");
-    if (i % 2 == 1) a.attributes = ", causal = true";
-    Check(a);
-  }
+  for (const Attention& attention : DrawnAttentions(16, 20)) Check(attention);
 }
 
 TEST(AttentionTest, MasksHeadsAndCapsAreWithinBounds) {
