@@ -2,12 +2,14 @@
 // on tensor cores, and what it moves.
 #include <cstdint>
 #include <iostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "encore/backends/compile.h"
 #include "encore/backends/conformance/attention_graph.h"
 #include "encore/backends/cuda/candidates.h"
 #include "encore/backends/cuda/testing/batched_backend.h"
@@ -232,6 +234,41 @@ TEST(AttentionTest, IsChosen) {
             kTensorAttention);
   large.depth = 300;  // longer than a block keeps
   EXPECT_EQ(first(large, Rewrites::kReassociate, Precision::kF32), kLoops);
+}
+
+// Notes what it is asked to compile.
+class NotingBackend : public BatchedBackend {
+ public:
+  StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
+                                   const CompileOptions& options,
+                                   ArtifactStore* store) const override {
+    for (const CompileRequest& request : requests) {
+      kernels_.push_back(request.candidate.kernel);
+    }
+    return BatchedBackend::Compile(requests, options, store);
+  }
+  const std::vector<std::string>& kernels() const { return kernels_; }
+
+ private:
+  mutable std::vector<std::string> kernels_;
+};
+
+// A graph's attention becomes one kernel where that is estimated to take less.
+TEST(AttentionTest, IsOneKernelOfAGraph) {
+  for (const auto& [precision, kernel] :
+       {std::pair(Precision::kF32, kAttention),
+        std::pair(Precision::kTF32, kTensorAttention)}) {
+    const Attention large{4, 12, 12, 512, 512, 64, 64, "[4,1,1,512]"};
+    const NotingBackend cuda;
+    const Backend* const backends[] = {&cuda};
+    CompileOptions options;
+    options.target = "cuda";
+    options.precision = precision;
+    const auto compiled =
+        backends::Compile(ParsedGraph(large.ToText()), options, backends);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_EQ(cuda.kernels(), std::vector{std::string(kernel)});
+  }
 }
 
 }  // namespace
