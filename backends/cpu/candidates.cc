@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "encore/backends/cpu/attention/match.h"
 #include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/schedule.h"
@@ -17,6 +16,7 @@
 #include "encore/backends/cpu/vendor/match.h"
 #include "encore/backends/cpu/vendor/sum_region.h"
 #include "encore/backends/cpu/winograd/schedule.h"
+#include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/work.h"
 
 namespace encore::backends::cpu {

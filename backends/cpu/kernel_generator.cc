@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "encore/backends/cpu/attention/codegen.h"
-#include "encore/backends/cpu/attention/match.h"
 #include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/candidates.h"
 #include "encore/backends/cpu/codegen/plane_tiles.h"
@@ -21,6 +20,7 @@
 #include "encore/backends/cpu/winograd/codegen.h"
 #include "encore/backends/cpu/winograd/schedule.h"
 #include "encore/backends/cpu/winograd/weights.h"
+#include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/flat/in_place.h"
 #include "encore/ir/support/status_macros.h"

@@ -2,13 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "encore/backends/cuda/codegen/atomics.h"
+#include "encore/backends/cuda/codegen/attention_plan.h"
+#include "encore/backends/cuda/codegen/row_loads.h"
 #include "encore/backends/cuda/codegen/tile_plan.h"
 #include "encore/backends/cuda/codegen/transpose.h"
 #include "encore/backends/cuda/profile.h"
+#include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/flat/flat_region.h"
+#include "encore/backends/region/online.h"
 #include "encore/backends/region/work.h"
 
 namespace encore::backends::cuda {
@@ -21,9 +29,11 @@ std::vector<int64_t> PlannedSizes(std::span<const Symbol> symbols) {
   return sizes;
 }
 
-std::optional<FlatRegion> FlattenRequest(const KernelRequest& request) {
-  if (request.region->symbols == 0) return Flatten(*request.region);
-  return FlattenSymbolic(*request.region, PlannedSizes(request.symbols));
+// `region` has the symbols of the request's.
+std::optional<FlatRegion> FlattenRequest(const KernelRequest& request,
+                                         const Region& region) {
+  if (region.symbols == 0) return Flatten(region);
+  return FlattenSymbolic(region, PlannedSizes(request.symbols));
 }
 
 // Shares of a multiprocessor's f32 rate that sums of products are expected to
@@ -92,6 +102,120 @@ double TileSeconds(const FlatRegion& flat, const TilePlan& tile,
   return seconds;
 }
 
+// Of the region that `attention` is; nothing where there is no such kernel.
+std::optional<AttentionPlan> AttentionOf(const AttentionRegion& attention,
+                                         std::string_view kernel,
+                                         const CompileOptions& options) {
+  const int64_t multiprocessors = ProfileOf(options).multiprocessors;
+  if (kernel == kAttention) {
+    return MakeAttentionPlan(attention, multiprocessors);
+  }
+  if (kernel == kTensorAttention) {
+    return MakeTensorAttentionPlan(attention, TensorDType(options.precision),
+                                   multiprocessors);
+  }
+  return std::nullopt;
+}
+
+// Attention in one pass where it is allowed.
+std::optional<AttentionRegion> FindAttention(const Region& region,
+                                             const CompileOptions& options) {
+  if (options.rewrites < Rewrites::kReassociate) return std::nullopt;
+  return AttentionRegion::Find(region);
+}
+
+// Of attention, beside what memory takes and what scores are made of. Weights
+// of several terms are multiplied as often; what pieces keep is written and
+// read once more.
+double AttentionSeconds(const AttentionRegion& attention,
+                        const AttentionPlan& plan, const Work& work,
+                        const DeviceProfile& profile) {
+  const auto points = [](int64_t a, int64_t b) {
+    return static_cast<double>(a) * static_cast<double>(b);
+  };
+  const auto blocks = static_cast<double>(plan.blocks(attention));
+  const double busy = std::min(1.0, blocks / profile.multiprocessors);
+  const double steps =
+      std::ceil(static_cast<double>(attention.keys()) / plan.keys);
+  const double products = blocks / plan.pieces * plan.rows * steps * plan.keys *
+                          (plan.depth + points(plan.terms, plan.columns));
+  const double efficiency = plan.tensor ? kTensorEfficiency : kTileEfficiency;
+  Work others = work;
+  others.flops = std::max(0.0, work.flops - work.contraction_flops);
+  double seconds = LaunchSeconds(profile, others) +
+                   2 * products / (profile.flops() * efficiency * busy);
+  if (plan.pieces > 1) {
+    Work parts;
+    parts.written_bytes =
+        points(attention.head_count() * plan.pieces, attention.row_count()) *
+        static_cast<double>(attention.columns() + 2) *
+        static_cast<double>(sizeof(float));
+    parts.read_bytes = parts.written_bytes;
+    seconds += LaunchSeconds(profile, parts);
+  }
+  return seconds;
+}
+
+// A store that waits for the one before, to the same element.
+constexpr double kStoreSeconds = 3e-7;
+
+bool MayBeAtomic(const FlatRegion& flat, const CompileOptions& options) {
+  switch (OrderOf(flat)) {
+    case StoreOrder::kExact:
+      return true;
+    case StoreOrder::kRounded:
+      return options.rewrites == Rewrites::kFast && !options.deterministic;
+    case StoreOrder::kFree:
+    case StoreOrder::kFixed:
+      return false;
+  }
+  return false;
+}
+
+// Rates of the cache that all multiprocessors share over those of memory.
+constexpr double kCacheSpeed = 3;
+
+// Of what loops read again, where rows do not stay in their lanes: from the
+// cache.
+double AgainSeconds(const KernelRequest& request, const FlatRegion& flat,
+                    const DeviceProfile& profile) {
+  const KernelPlan plan = MakePlan(flat);
+  if (plan.launches.size() == 1 && plan.launches[0].steps > 0) return 0;
+  const Region& region = *flat.region;
+  std::vector<int> stages(region.inputs.size());
+  for (uint32_t s = 0; s < region.stages.size(); ++s) {
+    std::vector<bool> reads(region.inputs.size());
+    for (const uint32_t e : FindRowLoads(flat, std::span(&s, 1), {}).inputs) {
+      reads[region.access(ExprId(e)).number] = true;
+    }
+    for (size_t i = 0; i < reads.size(); ++i) stages[i] += reads[i] ? 1 : 0;
+  }
+  const std::vector<int64_t> sizes = PlannedSizes(request.symbols);
+  double bytes = 0;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (stages[i] < 2) continue;
+    double of_input = BitWidth(region.inputs[i].dtype) / 8.0;
+    for (const Dim& dim : region.inputs[i].dims) {
+      of_input *= static_cast<double>(dim.Evaluate(sizes).value_or(0));
+    }
+    bytes += (stages[i] - 1) * of_input;
+  }
+  return bytes / (kCacheSpeed * profile.bandwidth);
+}
+
+// The region with reductions that read one another as one; nothing where that
+// is not allowed, or rows stay in their lanes as they are.
+std::optional<Region> OnlineRegion(const KernelRequest& request,
+                                   const FlatRegion& flat,
+                                   const CompileOptions& options) {
+  if (options.rewrites < Rewrites::kReassociate) return std::nullopt;
+  const KernelPlan plan = MakePlan(flat);
+  if (plan.launches.size() == 1 && plan.launches[0].steps > 0) {
+    return std::nullopt;
+  }
+  return WithOnlineReductions(*request.region);
+}
+
 bool AnyString(const Region& region) {
   const auto is_string = [](const auto& of) { return IsString(of.dtype); };
   return std::ranges::any_of(region.inputs, is_string) ||
@@ -103,7 +227,8 @@ bool AnyString(const Region& region) {
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options) {
   if (AnyString(*request.region)) return {};
-  const std::optional<FlatRegion> flat = FlattenRequest(request);
+  const std::optional<FlatRegion> flat =
+      FlattenRequest(request, *request.region);
   if (!flat) return {};
   const Work work =
       EstimateWork(*request.region, PlannedSizes(request.symbols));
@@ -123,6 +248,12 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
     const std::optional<TilePlan> tile = TilesOf(*flat, name, options);
     if (tile) add(name, TileSeconds(*flat, *tile, work, profile));
   }
+  if (const auto attention = FindAttention(*request.region, options)) {
+    for (const std::string_view name : {kAttention, kTensorAttention}) {
+      const auto plan = AttentionOf(*attention, name, options);
+      if (plan) add(name, AttentionSeconds(*attention, *plan, work, profile));
+    }
+  }
   // Each element that is loaded against the order costs a sector.
   Work strided = work;
   if (FindTranspose(*flat)) {
@@ -130,8 +261,22 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
     strided.read_bytes *= kStridedCost;
   }
   const double products = work.contraction_flops / profile.flops();
-  add(kLoops,
-      LaunchSeconds(profile, strided) + products * (1 / kLoopEfficiency - 1));
+  if (MayBeAtomic(*flat, options)) {
+    // What is there first is a launch of its own.
+    add(kAtomicLoops,
+        LaunchSeconds(profile, work) + LaunchSeconds(profile, {}));
+  }
+  if (const auto online = OnlineRegion(request, *flat, options)) {
+    const auto of_online = FlattenRequest(request, *online);
+    if (of_online) {
+      add(kOnlineLoops, LaunchSeconds(profile, work) +
+                            AgainSeconds(request, *of_online, profile));
+    }
+  }
+  add(kLoops, LaunchSeconds(profile, strided) +
+                  AgainSeconds(request, *flat, profile) +
+                  products * (1 / kLoopEfficiency - 1) +
+                  (SerialIterations(*flat) - 1) * kStoreSeconds);
   std::ranges::sort(candidates, {}, [](const Candidate& candidate) {
     return std::pair(candidate.seconds, candidate.kernel);
   });
@@ -142,13 +287,32 @@ std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
                                                  std::string_view kernel,
                                                  const CompileOptions& options,
                                                  const PlanLimits& limits) {
-  const std::optional<FlatRegion> flat = FlattenRequest(request);
+  const std::optional<FlatRegion> flat =
+      FlattenRequest(request, *request.region);
   if (!flat) return std::nullopt;
+  if (kernel == kOnlineLoops) {
+    const auto online = OnlineRegion(request, *flat, options);
+    if (!online) return std::nullopt;
+    const auto of_online = FlattenRequest(request, *online);
+    if (!of_online) return std::nullopt;
+    return GenerateKernel(*of_online, limits);
+  }
   if (kernel == kLoops) return GenerateKernel(*flat, limits);
+  if (kernel == kAtomicLoops) {
+    if (!MayBeAtomic(*flat, options)) return std::nullopt;
+    return GenerateAtomics(*flat, limits);
+  }
   if (kernel == kTranspose) {
     const std::optional<TransposePlan> transpose = FindTranspose(*flat);
     if (!transpose) return std::nullopt;
     return GenerateTranspose(*flat, *transpose);
+  }
+  if (kernel == kAttention || kernel == kTensorAttention) {
+    const auto attention = FindAttention(*request.region, options);
+    if (!attention) return std::nullopt;
+    const auto plan = AttentionOf(*attention, kernel, options);
+    if (!plan) return std::nullopt;
+    return GenerateAttention(*attention, *plan);
   }
   const std::optional<TilePlan> tile = TilesOf(*flat, kernel, options);
   if (!tile) return std::nullopt;

@@ -24,6 +24,20 @@ inline constexpr std::string_view kTensorTiles = "tensor_tiles";
 inline constexpr std::string_view kSplitTiles = "split_tiles";
 inline constexpr std::string_view kSplitTensorTiles = "split_tensor_tiles";
 
+// Attention in one pass over the keys, where sums may be computed in another
+// order; and on tensor cores.
+inline constexpr std::string_view kAttention = "attention";
+inline constexpr std::string_view kTensorAttention = "tensor_attention";
+
+// Loops with reductions that read one another as one (../region/online.h),
+// where they would read rows again.
+inline constexpr std::string_view kOnlineLoops = "online_loops";
+
+// Loops with stores that threads make in any order (scatter): where that gives
+// equal bits, and under `--rewrites fast` where floats are summed, the bits of
+// which then differ from launch to launch.
+inline constexpr std::string_view kAtomicLoops = "atomic_loops";
+
 // By estimated cost; none for a region with strings, or with sizes that outgrow
 // what Dims can say.
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,

@@ -37,7 +37,7 @@ struct Compiled {
 struct Way {
   std::string_view name;
   PlanLimits limits;
-  std::string_view kernel = kLoops;
+  std::vector<std::string_view> kernels = {kLoops};
 };
 std::vector<Way> Ways() {
   PlanLimits threads, warps, blocks, scratch, split;
@@ -48,6 +48,8 @@ std::vector<Way> Ways() {
   warps.warp_work = 0;
   warps.block_work = int64_t{1} << 40;
   blocks.warp_work = blocks.block_work = 0;
+  // With several points of a team.
+  warps.teams = blocks.teams = 0;
   scratch = blocks;
   scratch.shared_bytes = 0;
   split.few_points = int64_t{1} << 40;
@@ -55,9 +57,9 @@ std::vector<Way> Ways() {
   split.warp_work = 4;
   split.block_work = 16;
   split.piece_work = 2;
-  return {{"as made", {}, ""},
-          {"tiles", {}, kTiles},
-          {"tensor tiles", {}, kTensorTiles},
+  return {{"as made", {}, {}},
+          {"templates", {}, {kTiles, kAttention, kAtomicLoops, kOnlineLoops}},
+          {"tensor cores", {}, {kTensorTiles, kTensorAttention}},
           {"threads", threads},
           {"warps", warps},
           {"blocks", blocks},
@@ -155,7 +157,7 @@ class OpCases {
       options_.optimizer =
           one->graphs.empty() ? Optimizer::kEGraph : Optimizer::kGreedy;
       cuda_.set_limits(way.limits);
-      cuda_.set_preferred(way.kernel);
+      cuda_.set_preferred(way.kernels);
       StatusOr<runtime::CompiledGraph> graph =
           Compile(one->c.graph, options_, backends);
       ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << Print(one->c.graph);
@@ -165,8 +167,12 @@ class OpCases {
 
   void NoteMachineCode(const Compiled& one) {
     const Backend* const backends[] = {&machine_};
-    for (const std::string_view kernel : {kLoops, kTiles, kTensorTiles}) {
-      machine_.set_preferred(kernel);
+    const std::vector<std::string_view> choices[] = {
+        {kLoops},
+        {kTiles, kAttention, kAtomicLoops, kOnlineLoops},
+        {kTensorTiles, kTensorAttention}};
+    for (const auto& kernels : choices) {
+      machine_.set_preferred(kernels);
       const auto graph = Compile(one.c.graph, options_, backends);
       ASSERT_TRUE(graph.ok()) << graph.status();
     }

@@ -1,7 +1,9 @@
 // Generated kernels on sizes that their schedules are for: results within the
 // bounds, and what they move and execute, counted by the PTX interpreter.
-#include <iostream>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/cuda/candidates.h"
@@ -11,17 +13,6 @@
 
 namespace encore::backends::cuda {
 namespace {
-
-KernelResult RunAndPrint(const KernelCase& c) {
-  const auto result = RunCase(c);
-  EXPECT_TRUE(result.ok()) << result.status() << "\n" << c.text;
-  if (!result.ok()) return {};
-  std::cout << result->kernel << ": " << result->launches.size()
-            << " launches, " << result->moved_bytes() / result->least_bytes
-            << " of the least bytes, sectors " << result->sector_waste()
-            << ", bank conflicts " << result->bank_conflicts() << "\n";
-  return *result;
-}
 
 // A graph's text with T for a dtype.
 std::string Of(std::string text, std::string_view dtype) {
@@ -119,6 +110,19 @@ TEST(Products, LargestTiles) {
             0u);
   EXPECT_EQ(tiles.bank_conflicts(), 0u);
   EXPECT_EQ(tensor.bank_conflicts(), 0u);
+}
+
+// A factor that does not change along what is summed is no row of groups.
+TEST(Products, OfWhatIsTheSameAlongTheSum) {
+  constexpr char kText[] =
+      R"(graph g(%x: f16[64,8], %y: f16[64,72]) -> f16[64,64] {
+  %s = slice(%x) {starts = [0,0], limits = [64,1], strides = [1,1]}
+  %f = reshape(%s) {shape = [64]}
+  %b = broadcast(%f) {shape = [64,72], axes = [0]}
+  %p = dot_general(%b, %y) {contract = [1]x[1]}
+  return %p
+})";
+  RunAndPrint({kText, kTensorTiles});
 }
 
 // f32 products that may be rounded to fewer bits: exact where these suffice.
@@ -226,6 +230,79 @@ TEST(Rows, MoveEachElementOnce) {
   }
 }
 
+// Teams of several rows read a norm's scale and bias once: of a warp and of a
+// block, with rows of a team that the last team lacks.
+TEST(Rows, ReadWhatTheyShareOnce) {
+  struct {
+    const char* size;
+    const char* last;
+  } const kSizes[] = {
+      {"[203,256]", "[256]"}, {"[33,4096]", "[4096]"}, {"[35,5003]", "[5003]"}};
+  PlanLimits limits;
+  limits.teams = 0;
+  for (const auto& [size, last] : kSizes) {
+    for (const char* dtype : {"f32", "f16"}) {
+      const std::string text =
+          Of(StrCat("graph g(%x: T", size, ", %s: T", last, ", %b: T", last,
+                    ") -> T", size,
+                    " {\n  %y = layer_norm(%x, %s, %b) {axis = 1}\n  return "
+                    "%y\n}"),
+             dtype);
+      const KernelResult result =
+          RunAndPrint({.text = text, .kernel = kLoops, .limits = limits});
+      EXPECT_LE(result.moved_bytes(), 1.05 * result.least_bytes);
+      EXPECT_EQ(result.bank_conflicts(), 0u);
+    }
+  }
+}
+
+// A scatter of 90 rows, nearly all of which meet others or lie outside.
+std::string Scatter(std::string_view update, std::string_view dtype) {
+  return Of(
+      StrCat("graph g(%x: T[7,5], %i: i64[90,1], %u: T[90,5]) -> T[7,5] {\n"
+             "  %y = scatter(%x, %i, %u) {update_window_dims = [1], "
+             "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+             "index_vector_dim = 1, update = ",
+             update, "}\n  return %y\n}"),
+      dtype);
+}
+
+// Updates that meet, by many threads at once and whatever their order: where
+// any order gives the same bits, and where floats may round otherwise.
+TEST(Scatters, AtomicUpdates) {
+  for (const char* update : {"add", "mul", "max", "min"}) {
+    for (const char* dtype :
+         {"f32", "f64", "f16", "bf16", "i16", "u16", "i32", "u32", "i64"}) {
+      const std::string text = Scatter(update, dtype);
+      const bool is_integer = *dtype == 'i' || *dtype == 'u';
+      const std::string_view combines(update);
+      const bool selects = combines == "max" || combines == "min";
+      KernelCase c{.text = text, .kernel = kAtomicLoops};
+      EXPECT_EQ(RunCase(c).ok(), is_integer || selects) << text;
+      c.rewrites = Rewrites::kFast;
+      for (uint64_t seed = 0; seed < 4; ++seed) {
+        c.seed = seed;
+        const KernelResult result = RunAndPrint(c);
+        EXPECT_EQ(result.launches.size(), 2u);
+        EXPECT_GT(result.instructions(ptx::InstructionClass::kAtomic), 0u);
+      }
+    }
+  }
+}
+
+// The last one counts, or there is no atomic of so few bits.
+TEST(Scatters, StayInOrder) {
+  for (const auto& [update, dtype] :
+       {std::pair("set", "f32"), std::pair("add", "i8"),
+        std::pair("add", "f8e4m3"), std::pair("max", "i4")}) {
+    const std::string text = Scatter(update, dtype);
+    const auto result = RunCase(
+        {.text = text, .kernel = kAtomicLoops, .rewrites = Rewrites::kFast});
+    EXPECT_FALSE(result.ok()) << text;
+    EXPECT_EQ(RunAndPrint({text, kLoops}).kernel, kLoops);
+  }
+}
+
 // What is read along another dim than it is written.
 TEST(Transposes, ByWayOfSharedMemory) {
   for (const char* dtype : {"f32", "f16", "f64", "i8"}) {
@@ -269,6 +346,44 @@ TEST(Reductions, SeveralTeamsOfAPoint) {
                    "softmax(%x) {axis = 1}\n  return %y\n}",
                    kLoops});
   EXPECT_GT(softmax.launches.size(), 3u);
+}
+
+// Rows that are too long to keep: one pass for all that is reduced, one for the
+// results.
+TEST(Rows, LongOnesAreReadTwice) {
+  for (const char* graph :
+       {"graph g(%x: T[1,80000]) -> T[1,80000] {\n  %y = softmax(%x) {axis = "
+        "1}\n  return %y\n}",
+        "graph g(%x: T[3,20000], %s: T[20000], %b: T[20000]) -> T[3,20000] {\n "
+        " %y = layer_norm(%x, %s, %b) {axis = 1}\n  return %y\n}"}) {
+    for (const char* dtype : {"f32", "f16"}) {
+      const std::string text = Of(graph, dtype);
+      const KernelResult result = RunAndPrint({text, ""});
+      EXPECT_EQ(result.kernel, kOnlineLoops);
+      // Three accesses where two must be, and what a warp reads as one: the
+      // row's own sums.
+      EXPECT_LE(result.moved_bytes() * result.sector_waste(),
+                2.05 * result.least_bytes);
+      EXPECT_EQ(result.bank_conflicts(), 0u);
+    }
+  }
+}
+
+// Long scans of few rows: pieces that begin with what is before them.
+TEST(Scans, SeveralBlocksOfARow) {
+  for (const char* attributes :
+       {"", ", exclusive = true", ", reverse = true", ", combiner = max",
+        ", combiner = product, exclusive = true"}) {
+    for (const char* dtype : {"f32", "i32"}) {
+      const std::string text =
+          Of(StrCat("graph g(%x: T[2,50021]) -> T[2,50021] {\n  %y = "
+                    "cumulative(%x) {axis = 1",
+                    attributes, "}\n  return %y\n}"),
+             dtype);
+      const KernelResult result = RunAndPrint({text, kLoops});
+      EXPECT_EQ(result.launches.size(), 3u);
+    }
+  }
 }
 
 // Elementwise graphs: what each thread reads and writes at once.

@@ -1,55 +1,28 @@
 // Attention in one pass against the bounds of conformance/bounds.h, and where
 // it is a candidate.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cpu/attention/match.h"
+#include "encore/backends/conformance/attention_graph.h"
 #include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/cpu_backend.h"
 #include "encore/backends/cpu/kernel_check.h"
+#include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
-#include "encore/ir/text/printer.h"
-#include "encore/ir/transform/decompose.h"
 #include "encore/ir/types/literal.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {
 namespace {
 
-// softmax(scale * Q K^T + mask) V of [batch, heads, length, width].
-struct Attention {
-  int64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 2, depth = 1,
-          columns = 2;
-  std::string mask = "";        // dims, where there is one
-  std::string attributes = "";  // besides the scale
-  std::string dtype = "f32";
-
-  std::string Type(int64_t h, int64_t length, int64_t width) const {
-    return StrCat(dtype, "[", batch, ",", h, ",", length, ",", width, "]");
-  }
-  // In primitives.
-  std::string ToText() const {
-    const std::string text =
-        StrCat("graph g(%q: ", Type(heads, queries, depth),
-               ", %k: ", Type(kv_heads, keys, depth),
-               ", %v: ", Type(kv_heads, keys, columns),
-               mask.empty() ? "" : StrCat(", %m: ", dtype, mask), ") -> ",
-               Type(heads, queries, columns), " {\n  %y = attention(%q, %k, %v",
-               mask.empty() ? "" : ", %m", ") {scale = 0.3", attributes,
-               "}\n  return %y\n}");
-    const StatusOr<Graph> primitives = DecomposeAll(ParsedGraph(text));
-    EXPECT_TRUE(primitives.ok()) << primitives.status();
-    return primitives.ok() ? Print(*primitives) : "";
-  }
-};
+using Attention = AttentionGraph;
 
 std::vector<Candidate> CandidatesFor(const std::string& text,
                                      Rewrites rewrites) {
@@ -72,7 +45,7 @@ bool IsCandidate(const std::string& text,
 
 // Every candidate within the bounds, this one among them.
 void Check(const Attention& attention, std::vector<Literal> arguments = {}) {
-  const std::string text = attention.ToText();
+  const std::string text = attention.ToPrimitives();
   EXPECT_TRUE(IsCandidate(text)) << text;
   CheckKernels(text, std::move(arguments));
 }
@@ -94,19 +67,7 @@ TEST(AttentionTest, IsWithinBounds) {
 }
 
 TEST(AttentionTest, RandomShapesAreWithinBounds) {
-  std::mt19937_64 random(5);
-  const auto draw = [&random](int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % (high - low + 1));
-  };
-  for (int i = 0; i < 16; ++i) {
-    Attention a{draw(1, 2),  draw(1, 3),  1,  draw(1, 20), draw(2, 90),
-                draw(1, 70), draw(2, 70), "", ""};
-    a.kv_heads = a.heads;
-    if (i % 3 == 1) a.mask = StrCat("[", a.batch, ",1,1,", a.keys, "]");
-    if (i % 3 == 2) a.mask = StrCat("[1,1,", a.queries, ",", a.keys, "]");
-    if (i % 2 == 1) a.attributes = ", causal = true";
-    Check(a);
-  }
+  for (const Attention& attention : DrawnAttentions(16, 20)) Check(attention);
 }
 
 TEST(AttentionTest, MasksHeadsAndCapsAreWithinBounds) {
@@ -151,78 +112,20 @@ TEST(AttentionTest, SquaresAreWithinBounds) {
 TEST(AttentionTest, RowsWithoutAKeyAreNaN) {
   for (const int64_t keys : {19, 300}) {
     Attention masked{1, 1, 1, 8, keys, 200, 32, StrCat("[1,1,8,", keys, "]")};
-    const Graph graph = ParsedGraph(masked.ToText());
-    std::vector<Literal> arguments;
-    std::mt19937_64 random(3);
-    for (const Graph::Argument& argument : graph.arguments()) {
-      const TensorType& type = graph.type(argument.value);
-      Literal& data =
-          arguments.emplace_back(type.dtype, type.shape.ConstantDims());
-      for (int64_t i = 0; i < data.element_count(); ++i) {
-        data.SetDouble(i, static_cast<double>(random() >> 40) * 0x1p-23 - 1);
-      }
-    }
-    // Row by row: no key, one, all behind the first, all before the last, some.
-    for (int64_t i = 0; i < 8; ++i) {
-      for (int64_t j = 0; j < keys; ++j) {
-        const bool seen = i == 1   ? j == keys / 2
-                          : i == 2 ? j == keys - 1
-                          : i == 3 ? j == 0
-                          : i == 4 ? j > keys / 2
-                          : i == 5 ? j < keys / 2
-                          : i == 6 ? j % 3 == 0
-                                   : i != 0;
-        arguments[3].SetDouble(i * keys + j, seen ? 0 : -INFINITY);
-      }
-    }
-    Check(masked, arguments);
+    const Graph graph = ParsedGraph(masked.ToPrimitives());
+    Check(masked, ArgumentsWithHiddenKeys(graph, keys));
   }
 }
 
 // What is infinite or NaN makes NaN of its row, and of no other.
 TEST(AttentionTest, InfinitiesAndNaNStayInTheirRows) {
   Attention attention{1, 1, 1, 5, 300, 200, 32, "[1,1,5,300]"};
-  const Graph graph = ParsedGraph(attention.ToText());
-  std::vector<Literal> arguments;
-  for (const Graph::Argument& argument : graph.arguments()) {
-    const TensorType& type = graph.type(argument.value);
-    arguments.emplace_back(type.dtype, type.shape.ConstantDims());
-  }
-  arguments[3].SetDouble(1 * 300 + 7, INFINITY);
-  arguments[3].SetDouble(2 * 300 + 299, INFINITY);
-  arguments[3].SetDouble(3 * 300 + 150, NAN);
-  arguments[2].SetDouble(20, 3);
-  Check(attention, arguments);
+  const Graph graph = ParsedGraph(attention.ToPrimitives());
+  Check(attention, ArgumentsWithInfinities(graph));
 }
 
-// With what is before and behind it in models: heads side by side in memory,
-// a bias of the keys, a select, a residual.
 TEST(AttentionTest, IsReadAndWrittenAsItLies) {
-  CheckKernels(R"(
-graph g(%q: f32[2,9,3,16], %k: f32[2,20,3,16], %v: f32[2,20,3,16], %seen: bool[9,20], %r: f32[2,9,3,16]) -> f32[2,9,3,16] {
-  %qt = transpose(%q) {permutation = [0,2,1,3]}
-  %kt = transpose(%k) {permutation = [0,2,3,1]}
-  %vt = transpose(%v) {permutation = [0,2,1,3]}
-  %s = dot_general(%qt, %kt) {contract = [3]x[2], batch = [0,1]x[0,1]}
-  %c = constant() {value = f32[] 0.25}
-  %cb = broadcast(%c) {shape = [2,3,9,20], axes = []}
-  %t = mul(%s, %cb)
-  %n = constant() {value = f32[] -3.0e38}
-  %nb = broadcast(%n) {shape = [2,3,9,20], axes = []}
-  %sb = broadcast(%seen) {shape = [2,3,9,20], axes = [2,3]}
-  %u = select(%sb, %t, %nb)
-  %m = reduce(%u) {axes = [3], combiner = max}
-  %mb = broadcast(%m) {shape = [2,3,9,20], axes = [0,1,2]}
-  %d = sub(%u, %mb)
-  %e = exp(%d)
-  %l = reduce(%e) {axes = [3]}
-  %lb = broadcast(%l) {shape = [2,3,9,20], axes = [0,1,2]}
-  %p = div(%e, %lb)
-  %o = dot_general(%p, %vt) {contract = [3]x[2], batch = [0,1]x[0,1]}
-  %ot = transpose(%o) {permutation = [0,2,1,3]}
-  %y = add(%ot, %r)
-  return %y
-})");
+  CheckKernels(std::string(kAttentionAsItLies));
 }
 
 // An epilogue that reads the row's maximum or sum as well, which the one pass
@@ -251,7 +154,7 @@ graph g(%q: f32[2,9,16], %k: f32[2,20,16], %v: f32[2,20,24]) -> f32[2,9,24] {
 }
 
 TEST(AttentionTest, IsForWhatMayBeReassociated) {
-  const std::string text = Attention{1, 2, 2, 64, 64, 32, 32}.ToText();
+  const std::string text = Attention{1, 2, 2, 64, 64, 32, 32}.ToPrimitives();
   EXPECT_FALSE(IsCandidate(text, Rewrites::kNone));
   EXPECT_FALSE(IsCandidate(text, Rewrites::kExact));
   EXPECT_TRUE(IsCandidate(text, Rewrites::kReassociate));
@@ -261,14 +164,15 @@ TEST(AttentionTest, IsForWhatMayBeReassociated) {
 TEST(AttentionTest, IsForF32AndSeveralKeys) {
   Attention other{1, 2, 2, 64, 64, 32, 32};
   other.dtype = "f64";
-  EXPECT_FALSE(IsCandidate(other.ToText()));
-  EXPECT_FALSE(IsCandidate(Attention{1, 2, 2, 64, 1, 32, 32}.ToText()));
-  EXPECT_FALSE(IsCandidate(Attention{1, 2, 2, 64, 0, 32, 32}.ToText()));
-  EXPECT_FALSE(IsCandidate(Attention{1, 2, 2, 0, 64, 32, 32}.ToText()));
+  EXPECT_FALSE(IsCandidate(other.ToPrimitives()));
+  EXPECT_FALSE(IsCandidate(Attention{1, 2, 2, 64, 1, 32, 32}.ToPrimitives()));
+  EXPECT_FALSE(IsCandidate(Attention{1, 2, 2, 64, 0, 32, 32}.ToPrimitives()));
+  EXPECT_FALSE(IsCandidate(Attention{1, 2, 2, 0, 64, 32, 32}.ToPrimitives()));
 }
 
 TEST(AttentionTest, HasTheSameBitsForAnyThreads) {
-  const Graph graph = ParsedGraph(Attention{2, 2, 2, 50, 300, 64, 64}.ToText());
+  const Graph graph =
+      ParsedGraph(Attention{2, 2, 2, 50, 300, 64, 64}.ToPrimitives());
   const BuiltRegion built = BuildWhole(graph);
   std::vector<Bytes> inputs;
   std::mt19937_64 random(11);

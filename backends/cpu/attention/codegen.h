@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-#include "encore/backends/cpu/attention/match.h"
 #include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/codegen/region_codegen.h"
+#include "encore/backends/region/flat/attention_region.h"
 
 namespace encore::backends::cpu {
 

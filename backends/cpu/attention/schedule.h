@@ -22,8 +22,8 @@
 #include <string>
 #include <string_view>
 
-#include "encore/backends/cpu/attention/match.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "encore/backends/cpu/attention/match.h"
 #include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
+#include "encore/backends/region/flat/attention_region.h"
 
 namespace encore::backends::cpu {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "encore/backends/cuda/codegen/atomics.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/size_code.h"
 #include "encore/ir/support/check.h"
@@ -194,11 +195,17 @@ void ExprEmitter::EmitStore(uint32_t stage, size_t number) {
   StrAppend(&out_, "{\nconst ", context_.index_type(), " at = ", place.address,
             ";\n");
   std::string value = NameOf(store.value);
+  if (store.update != Update::kSet && context_.atomic) {
+    StrAppend(&out_,
+              AtomicCode(store.update, dtype, StrCat("out", store.output), "at",
+                         value),
+              "}\n}\n");
+    return;
+  }
   if (store.update != Update::kSet) {
-    constexpr Op kOps[] = {Op::kSelect, Op::kAdd, Op::kMul, Op::kMax, Op::kMin};
     const std::string held = StrCat(IsPacked(dtype) ? "staged_" : "ld_", dtype,
                                     "(out", store.output, ", at)");
-    value = BinaryCode(kOps[static_cast<int>(store.update)], dtype, held,
+    value = BinaryCode(OpOf(store.update), dtype, held,
                        StrCat("(", CType(dtype), ")", value));
   }
   StrAppend(&out_, "st_", dtype, "(out", store.output, ", at, (", CType(dtype),

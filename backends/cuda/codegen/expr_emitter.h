@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cuda/codegen/dependences.h"
 #include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/region/flat/dependences.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cuda {
@@ -25,6 +25,8 @@ struct EmitContext {
   const FlatRegion* flat = nullptr;
   const KernelPlan* plan = nullptr;
   bool wide = false;  // indices are i64, else i32
+  // Whether stores that combine with what is there are atomic.
+  bool atomic = false;
 
   std::string_view index_type() const { return wide ? "i64" : "i32"; }
   // The same without a sign, for divisions.
@@ -80,6 +82,8 @@ class ExprEmitter {
   // row, in arrays c<k>, that have been declared: the first to declare one
   // fills it.
   void KeepLoads(std::vector<uint32_t> loads) { kept_ = std::move(loads); }
+  // Of these the arrays have been filled.
+  void SetFilled(std::vector<uint32_t> loads) { filled_ = std::move(loads); }
   // Whether what is declared from here on is in steps of the row.
   void set_in_row(bool in_row) { in_row_ = in_row; }
 

@@ -29,7 +29,7 @@ void LaunchEmitter::Barrier() {
   if (launch_.team == Team::kBlock) out_ += "__syncthreads();\n";
 }
 
-void LaunchEmitter::EmitPoint() {
+void LaunchEmitter::EmitTeam() {
   const std::string_view type = context_.index_type();
   switch (launch_.team) {
     case Team::kThread:
@@ -46,17 +46,68 @@ void LaunchEmitter::EmitPoint() {
                 ")blockIdx.x;\nconst int lane = threadIdx.x;\n");
       break;
   }
-  if (HasLanes()) {
+}
+
+void LaunchEmitter::EmitPoint() {
+  const std::string_view type = context_.index_type();
+  if (HasLanes() && launch_.points_of_team == 1) {
     const int pieces = launch_.pieces();
     StrAppend(&out_, "const ", type, " point = team / ", pieces,
               ", piece = team % ", pieces, ";\n");
   }
-  if (launch_.team != Team::kBlock) {
+  if (launch_.points_of_team > 1) {
+    const int points = launch_.points_of_team;
+    StrAppend(&out_, "#pragma unroll 1\nfor (int n = 0; n < ", points,
+              "; ++n) {\nconst ", type, " point = team * ", points,
+              " + n;\nif (point >= ", exprs_.Count(launch_.points),
+              ") break;\n");
+  } else if (launch_.team != Team::kBlock) {
     StrAppend(&out_, "if (point >= ", exprs_.Count(launch_.points),
               ") return;\n");
   }
   exprs_.DeclareVariables(launch_.points, "point");
   EmitRow();
+}
+
+// Warps of a block read it by way of shared memory.
+void LaunchEmitter::EmitShared() {
+  const std::string_view type = context_.index_type();
+  const std::string count = exprs_.Count(launch_.row);
+  std::vector<bool> needed(region_.exprs.size());
+  for (const uint32_t e : launch_.shared) needed[e] = true;
+  if (launch_.team == Team::kWarp) {
+    for (const uint32_t e : launch_.shared) {
+      StrAppend(&out_, "__shared__ ", CType(region_.exprs[e].dtype), " h", e,
+                "[", count, "];\n");
+    }
+    StrAppend(&out_, "for (", type, " t = threadIdx.x; t < ", count,
+              "; t += ", launch_.threads, ") {\n");
+    exprs_.DeclareVariables(launch_.row, "t");
+    exprs_.OpenScope(launch_.row);
+    exprs_.Declare(needed);
+    for (const uint32_t e : launch_.shared) {
+      StrAppend(&out_, "h", e, "[t] = ", exprs_.NameOf(ExprId(e)), ";\n");
+    }
+    exprs_.CloseScope();
+    out_ += "}\n__syncthreads();\n";
+  }
+  StrAppend(&out_, "#pragma unroll\nfor (int i = 0; i < ", launch_.steps,
+            "; ++i) {\nconst ", type, " l = lane + i * ", launch_.lanes(),
+            ";\nif (l >= ", count, ") continue;\n");
+  if (launch_.team == Team::kWarp) {
+    for (const uint32_t e : launch_.shared) {
+      StrAppend(&out_, "c", e, "[i] = h", e, "[l];\n");
+    }
+    exprs_.SetFilled(launch_.shared);
+  } else {
+    exprs_.DeclareVariables(launch_.row, "l");
+    exprs_.OpenScope(launch_.row);
+    exprs_.set_in_row(true);
+    exprs_.Declare(needed);
+    exprs_.set_in_row(false);
+    exprs_.CloseScope();
+  }
+  out_ += "}\n";
 }
 
 void LaunchEmitter::EmitRow() {
@@ -147,6 +198,14 @@ void LaunchEmitter::Emit() {
     EmitVectors();
     return;
   }
+  EmitTeam();
+  const std::vector<uint32_t> kept = LoadsOfRow();
+  for (const uint32_t e : kept) {
+    StrAppend(&out_, CType(region_.exprs[e].dtype), " c", e, "[", launch_.steps,
+              "];\n");
+  }
+  exprs_.KeepLoads(kept);
+  if (!launch_.shared.empty()) EmitShared();
   EmitPoint();
   exprs_.OpenScope(launch_.points);
   EmitArrays();
@@ -159,16 +218,11 @@ void LaunchEmitter::Emit() {
                 DimCode(flat_.result_sizes[s].dim()), ";\n");
     }
   }
-  const std::vector<uint32_t> kept = LoadsOfRow();
-  for (const uint32_t e : kept) {
-    StrAppend(&out_, CType(region_.exprs[e].dtype), " c", e, "[", launch_.steps,
-              "];\n");
-  }
-  exprs_.KeepLoads(kept);
   for (size_t i = 0; i < launch_.stages.size(); ++i) {
     EmitStage(launch_.stages[i], i + 1 == launch_.stages.size());
   }
   exprs_.CloseScope();
+  if (launch_.points_of_team > 1) out_ += "}\n";
 }
 
 void LaunchEmitter::EmitStage(const StagePlan& stage, bool last) {
@@ -191,6 +245,12 @@ void LaunchEmitter::EmitStage(const StagePlan& stage, bool last) {
   if (!last && !own) Barrier();
 }
 
+std::string LaunchEmitter::PieceSize(std::string_view count) const {
+  const int round = launch_.pieces() * launch_.lanes();
+  return StrCat("((", count, " + ", round - 1, ") / ", round, " * ",
+                launch_.lanes(), ")");
+}
+
 void LaunchEmitter::OpenShared(const StagePlan& stage,
                                std::span<const uint32_t> variables,
                                std::string_view counter,
@@ -208,11 +268,9 @@ void LaunchEmitter::OpenShared(const StagePlan& stage,
     std::string begin = "lane", end = count;
     if (launch_.pieces() > 1) {
       // Of this piece.
-      const int round = launch_.pieces() * launch_.lanes();
-      const std::string each = StrCat("((", count, " + ", round - 1, ") / ",
-                                      round, " * ", launch_.lanes(), ")");
+      const std::string each = PieceSize(count);
       StrAppend(&begin, " + piece * ", each);
-      end = StrCat("min(", count, ", (piece + 1) * ", each, ")");
+      end = StrCat("Min(", count, ", (piece + 1) * ", each, ")");
     }
     StrAppend(&out_, "for (", type, " ", counter, " = ", begin, "; ", counter,
               " < ", end, "; ", counter, " += ", launch_.lanes(), ") {\n");
@@ -232,7 +290,9 @@ std::vector<uint32_t> LaunchEmitter::LoadsOfRow() const {
   std::vector<uint32_t> loads;
   for (uint32_t e = 0; e < users.size(); ++e) {
     const Expr& expr = region_.exprs[e];
-    if (users[e] < 2 || expr.kind != Expr::Kind::kLoad ||
+    const bool shared =
+        std::ranges::find(launch_.shared, e) != launch_.shared.end();
+    if ((users[e] < 2 && !shared) || expr.kind != Expr::Kind::kLoad ||
         region_.accesses[expr.number].source != Access::Source::kInput) {
       continue;
     }

@@ -23,7 +23,10 @@ class LaunchEmitter {
   void Emit();
 
  private:
+  void EmitTeam();
   void EmitPoint();
+  // Loads what all points of the block read.
+  void EmitShared();
   void EmitRow();
   // All of a launch whose threads have several points each.
   void EmitVectors();
@@ -36,6 +39,8 @@ class LaunchEmitter {
   void EmitMerge(const StagePlan& stage, const CombinerCode& combiner);
   void KeepResult(const StagePlan& stage, const CombinerCode& combiner);
   void EmitScan(const StagePlan& stage);
+  // Points of a piece, of `count` in all: a multiple of the lanes.
+  std::string PieceSize(std::string_view count) const;
   void EmitSharedScan(const StagePlan& stage, const CombinerCode& combiner);
   // The combination of all reduced points, as `acc`.
   void EmitReduction(const StagePlan& stage, const CombinerCode& combiner);

@@ -6,7 +6,8 @@ namespace encore::backends::cuda {
 
 void LaunchEmitter::EmitReduction(const StagePlan& stage,
                                   const CombinerCode& combiner) {
-  const std::vector<uint32_t>& reduced = flat_.reduced[stage.stage];
+  const std::vector<uint32_t>& reduced =
+      stage.totals ? flat_.loops[stage.stage] : flat_.reduced[stage.stage];
   const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
   const ExprId value = region_.stages[stage.stage].value;
   const std::string_view type = context_.index_type();
@@ -92,6 +93,10 @@ void LaunchEmitter::EmitMerge(const StagePlan& stage,
 void LaunchEmitter::EmitScan(const StagePlan& stage) {
   const CombinerCode combiner = CombinerOf(region_, stage.stage);
   const Stage& of = region_.stages[stage.stage];
+  if (stage.totals) {
+    EmitPieces(stage, combiner);
+    return;
+  }
   if (HasLanes() && !flat_.loops[stage.stage].empty()) {
     EmitSharedScan(stage, combiner);
     return;
@@ -122,12 +127,23 @@ void LaunchEmitter::EmitSharedScan(const StagePlan& stage,
   if (block) {
     StrAppend(&out_, "__shared__ ", combiner.type, " partial[33];\n");
   }
-  StrAppend(&out_, combiner.type, " carry = ", combiner.identity, ";\nfor (",
-            type, " base = 0; base < ", extent, "; base += ", lanes, ") {\n",
-            "const ", type, " l = base + lane;\n", combiner.type,
+  StrAppend(&out_, combiner.type, " carry = ", combiner.identity, ";\nconst ",
+            type, " each = ", stage.pieces > 1 ? PieceSize(extent) : extent,
+            ", begin = ", stage.pieces > 1 ? "piece * each" : "0",
+            ", end = begin + each < ", extent, " ? begin + each : ", extent,
+            ";\n");
+  if (stage.pieces > 1) {
+    StrAppend(&out_,
+              "for (int part = lane % 32; part < piece; part += 32) "
+              "carry.Merge(parts",
+              stage.stage, "[(i64)point * ", stage.pieces,
+              " + part]);\ncarry = WarpReduce(carry, lane % 32);\n");
+  }
+  StrAppend(&out_, "for (", type, " base = begin; base < end; base += ", lanes,
+            ") {\n", "const ", type, " l = base + lane;\n", combiner.type,
             " acc = ", combiner.identity, ";\n{\nconst ", type, " v", v,
-            " = l - ", of.exclusive ? 1 : 0, ";\nif (l < ", extent, " && v", v,
-            " >= 0) {\n");
+            " = l - ", of.exclusive ? 1 : 0, ";\nif (l < end && v", v,
+            " >= begin) {\n");
   const uint32_t variables[] = {v};
   exprs_.OpenScope(variables);
   exprs_.Declare(needed);
@@ -144,8 +160,8 @@ void LaunchEmitter::EmitSharedScan(const StagePlan& stage,
               " all = FromLane(acc, 31);\n");
   }
   StrAppend(&out_, combiner.type, " with = carry;\nwith.Merge(acc);\n",
-            "carry.Merge(all);\n{\nconst ", type, " v", v, " = l;\nif (l < ",
-            extent, ") {\n");
+            "carry.Merge(all);\n{\nconst ", type, " v", v,
+            " = l;\nif (l < end) {\n");
   exprs_.OpenScope(variables);
   Keep(stage.stage, 0, combiner.Result("with", 0, "1"));
   exprs_.CloseScope();

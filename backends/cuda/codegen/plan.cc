@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <utility>
 
+#include "encore/backends/cuda/codegen/row_loads.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/unordered_loops.h"
 
@@ -37,24 +40,12 @@ std::optional<int64_t> BufferBytes(const FlatRegion& flat, uint32_t s) {
   return int64_t{size} * ComponentCount(stage.combiner) * CTypeBytes(dtype);
 }
 
-// The loads that a stage makes.
-std::vector<uint32_t> Loads(const FlatRegion& flat, uint32_t s) {
-  const Stage& stage = flat.region->stages[s];
-  std::vector<ExprId> roots = {stage.value};
-  for (const Store& store : stage.stores) {
-    roots.push_back(store.value);
-    for (const Index& index : store.indices) roots.push_back(index.indirect);
-  }
-  const std::vector<bool> needed = Reachable(*flat.region, roots);
-  std::vector<uint32_t> loads;
-  for (size_t e = 0; e < needed.size(); ++e) {
-    const Expr& expr = flat.region->exprs[e];
-    if (needed[e] && expr.kind == Expr::Kind::kLoad) {
-      loads.push_back(expr.number);
-    }
-  }
-  return loads;
-}
+// Warps that do what a block does, where teams are warps; points that a team
+// has at most.
+constexpr int64_t kWarpsOfTeam = 8;
+constexpr int64_t kMostPoints = 32;
+// Threads of a block whose lanes have registers enough for a row.
+constexpr int kSmallBlock = 256;
 
 // Whether neighbours in an inner variable, rather than in an outer one, lie
 // side by side in what the region's reductions read.
@@ -62,10 +53,8 @@ bool ReducesAlongMemory(const FlatRegion& flat) {
   double inner = 0, outer = 0;
   for (uint32_t s = 0; s < flat.region->stages.size(); ++s) {
     if (flat.region->stages[s].kind == Stage::Kind::kMap) continue;
-    for (const uint32_t load : Loads(flat, s)) {
-      if (flat.region->accesses[load].source != Access::Source::kInput) {
-        continue;
-      }
+    for (const uint32_t e : FindRowLoads(flat, std::span(&s, 1), {}).inputs) {
+      const uint32_t load = flat.region->exprs[e].number;
       double bytes = 1;
       for (const auto& [v, coefficient] : flat.loads[load].address.terms) {
         bytes *= static_cast<double>(flat.extents[v].typical());
@@ -83,10 +72,12 @@ bool ReducesAlongMemory(const FlatRegion& flat) {
 
 class Planner {
  public:
-  Planner(const FlatRegion& flat, const PlanLimits& limits)
-      : flat_(flat), limits_(limits) {
+  Planner(const FlatRegion& flat, const PlanLimits& limits, bool atomic)
+      : flat_(flat), limits_(limits), splits_(atomic) {
     for (uint32_t s = 0; s < flat.region->stages.size(); ++s) {
-      unordered_.push_back(UnorderedLoops(flat, s));
+      unordered_.push_back(atomic && !flat.region->stages[s].stores.empty()
+                               ? flat.loops[s]
+                               : UnorderedLoops(flat, s));
     }
   }
 
@@ -106,6 +97,7 @@ class Planner {
   }
 
   bool WantsSplitting() const {
+    if (splits_) return true;
     if (Typical(flat_, flat_.outer) >= limits_.few_points) return false;
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       const Variables& shared =
@@ -156,7 +148,36 @@ class Planner {
       shared += all;
       plan_.results[s] = Storage::kShared;
     }
+    ShareLoads(&launch);
     plan_.launches.push_back(std::move(launch));
+  }
+
+  // Gives teams several points where rows read the same (a norm's scale) and
+  // there are more points than a device has teams for.
+  void ShareLoads(LaunchPlan* launch) const {
+    if (launch->steps == 0) return;
+    int64_t kept = 0;  // elements of each step
+    std::vector<uint32_t> in_row;
+    for (const StagePlan& stage : launch->stages) {
+      const Storage storage = plan_.results[stage.stage];
+      if (storage > Storage::kLane) return;
+      kept += storage == Storage::kLane;
+      if (stage.in_row) in_row.push_back(stage.stage);
+    }
+    RowLoads loads = FindRowLoads(flat_, in_row, launch->row);
+    kept += static_cast<int64_t>(loads.inputs.size());
+    const int64_t most = launch->threads > kSmallBlock
+                             ? limits_.large_block_lane_elements
+                             : limits_.lane_elements;
+    if (loads.shared.empty() || kept * launch->steps > most) return;
+    const bool warps = launch->team == Team::kWarp;
+    const int64_t teams =
+        std::max<int64_t>(limits_.teams * (warps ? kWarpsOfTeam : 1), 1);
+    const int64_t points = Typical(flat_, flat_.outer) / teams;
+    if (points < 2) return;
+    launch->points_of_team = static_cast<int>(std::min(points, kMostPoints));
+    launch->shared = std::move(loads.shared);
+    if (warps) launch->threads = kSmallBlock;
   }
 
   // What the lanes of a stage share, if that is all that the stage goes
@@ -207,11 +228,10 @@ class Planner {
       return false;
     }
     for (uint32_t reader = 0; reader < launch.stages.size(); ++reader) {
-      for (const uint32_t load : Loads(flat_, reader)) {
-        const Access& access = flat_.region->accesses[load];
-        if (access.source != Access::Source::kStage || access.number != s) {
-          continue;
-        }
+      for (const uint32_t e :
+           FindRowLoads(flat_, std::span(&reader, 1), {}).results) {
+        const uint32_t load = flat_.region->exprs[e].number;
+        if (flat_.region->accesses[load].number != s) continue;
         const Affine& address = flat_.loads[load].address;
         if (!launch.stages[reader].in_row ||
             !flat_.loads[load].dynamic.empty() || !(address.offset == 0) ||
@@ -305,13 +325,21 @@ class Planner {
     StagePlan plan = Shared(s, loops, launch);
     const int64_t most =
         limits_.teams / std::max<int64_t>(1, Typical(flat_, launch.points));
-    if (plan.shares_reduction && loops.empty()) {
+    const bool scans = stage.kind == Stage::Kind::kScan && launch.lanes() > 1;
+    if ((plan.shares_reduction && loops.empty()) || scans) {
       plan.pieces = static_cast<int>(std::clamp<int64_t>(
-          reduced / limits_.piece_work, 1, std::max<int64_t>(most, 1)));
+          work / limits_.piece_work, 1, std::max<int64_t>(most, 1)));
+    }
+    if (scans && plan.pieces > 1) {
+      StagePlan totals = plan;
+      totals.totals = totals.shares_reduction = true;
+      launch.stages = {totals};
+      plan_.launches.push_back(launch);
+      launch.stages.clear();
     }
     launch.stages.push_back(plan);
     plan_.launches.push_back(launch);
-    if (plan.pieces == 1) return;
+    if (plan.pieces == 1 || scans) return;
     plan.merges = true;
     launch.stages = {plan};
     launch.team = Team::kWarp;
@@ -321,6 +349,7 @@ class Planner {
 
   const FlatRegion& flat_;
   const PlanLimits& limits_;
+  const bool splits_;
   std::vector<Variables> unordered_;  // by stage
   KernelPlan plan_;
 };
@@ -328,7 +357,11 @@ class Planner {
 }  // namespace
 
 KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits) {
-  return Planner(flat, limits).Plan();
+  return Planner(flat, limits, /*atomic=*/false).Plan();
+}
+
+KernelPlan MakeAtomicPlan(const FlatRegion& flat, const PlanLimits& limits) {
+  return Planner(flat, limits, /*atomic=*/true).Plan();
 }
 
 }  // namespace encore::backends::cuda

@@ -38,10 +38,12 @@ struct StagePlan {
   bool shares_reduction = false;
   // Whether lanes go through the launch's row in its steps.
   bool in_row = false;
-  // Above 1: what is reduced is cut into so many pieces, each a team's, whose
-  // results a second launch merges, always in the same order.
+  // Above 1: what is reduced, or scanned, is cut into so many pieces, each a
+  // team's. Their results a second launch merges, always in the same order; of
+  // a scan it begins each piece with those of the pieces before.
   int pieces = 1;
-  bool merges = false;  // the second launch
+  bool merges = false;  // the second launch of a reduction
+  bool totals = false;  // the first launch of a scan
 };
 
 struct LaunchPlan {
@@ -54,6 +56,11 @@ struct LaunchPlan {
   // in its registers. `steps` is how many points those are at most; 0: no row.
   std::vector<uint32_t> row;
   int steps = 0;
+  // Above 1: so many points are one team's, one after the other. Loads of
+  // `shared` (expressions), which differ along the row but not from point to
+  // point, are made once for all points of a block.
+  int points_of_team = 1;
+  std::vector<uint32_t> shared = {};
   // Of a launch of threads: each has as many points as vectors are wide.
   std::optional<VectorPlan> vectors = std::nullopt;
 
@@ -66,7 +73,7 @@ struct LaunchPlan {
     return stages.size() == 1 && !stages[0].merges ? stages[0].pieces : 1;
   }
   int points_of_block() const {
-    return teams_of_block() * (vectors ? vectors->width : 1);
+    return teams_of_block() * (vectors ? vectors->width : points_of_team);
   }
 };
 
@@ -97,9 +104,18 @@ struct PlanLimits {
   // for.
   int64_t piece_work = 4096;
   int64_t teams = 512;
+  // Elements that a lane keeps of rows where its team has several points, of
+  // blocks of up to 256 threads, and of larger ones.
+  int64_t lane_elements = 64;
+  int64_t large_block_lane_elements = 24;
 };
 
 KernelPlan MakePlan(const FlatRegion& flat, const PlanLimits& limits = {});
+
+// A launch for each stage, with loops of stores that combine with what is there
+// as points: they are atomic (atomics.h).
+KernelPlan MakeAtomicPlan(const FlatRegion& flat,
+                          const PlanLimits& limits = {});
 
 }  // namespace encore::backends::cuda
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/attention_emitter.h"
 #include "encore/backends/cuda/codegen/combiner_code.h"
 #include "encore/backends/cuda/codegen/expr_emitter.h"
 #include "encore/backends/cuda/codegen/launch_emitter.h"
@@ -84,17 +85,26 @@ bool IsNarrow(const FlatRegion& flat) {
              });
 }
 
+// What of the templates that are not loops a kernel is made by: one, or none.
+struct Template {
+  const TilePlan* tile = nullptr;
+  const TransposePlan* transpose = nullptr;
+  const AttentionRegion* attention = nullptr;
+  const AttentionPlan* attention_plan = nullptr;
+  bool atomic = false;  // of loops: with atomic stores
+};
+
 class KernelGenerator {
  public:
-  // By tiles where `tile` or `transpose` is not null.
-  KernelGenerator(const FlatRegion& flat, KernelPlan plan, const TilePlan* tile,
-                  const TransposePlan* transpose = nullptr)
+  KernelGenerator(const FlatRegion& flat, KernelPlan plan, const Template& by)
       : flat_(flat),
         region_(*flat.region),
         plan_(std::move(plan)),
-        tile_(tile),
-        transpose_(transpose) {
-    context_ = {&flat_, &plan_, !IsNarrow(flat)};
+        tile_(by.tile),
+        transpose_(by.transpose),
+        attention_(by.attention),
+        attention_plan_(by.attention_plan) {
+    context_ = {&flat_, &plan_, !IsNarrow(flat), by.atomic};
   }
 
   std::optional<GeneratedKernel> Generate() {
@@ -117,6 +127,7 @@ class KernelGenerator {
     }
     if (tile_ != nullptr) AddTiles(signature + scratch);
     if (transpose_ != nullptr) AddTranspose(signature + scratch);
+    if (attention_ != nullptr) AddAttention(signature + scratch);
     for (uint32_t o = 0; o < region_.outputs.size(); ++o) {
       const Operand& output = region_.outputs[o];
       if (!IsPacked(output.dtype)) continue;
@@ -139,9 +150,11 @@ class KernelGenerator {
   }
 
  private:
-  static std::string Head(int threads) {
+  // With `most_registers`, of as many as a thread may have, whatever others
+  // then lack: a compiler that saves some for other blocks spills.
+  static std::string Head(int threads, bool most_registers = false) {
     return StrCat("extern \"C\" __global__ void __launch_bounds__(", threads,
-                  ") ", kEntryPlaceholder, "(");
+                  most_registers ? ", 1" : "", ") ", kEntryPlaceholder, "(");
   }
 
   // The parameters, and the opening of the body.
@@ -164,9 +177,12 @@ class KernelGenerator {
   }
 
   bool IsSplit() const { return tile_ != nullptr && tile_->pieces > 1; }
+  bool IsSplitAttention() const {
+    return attention_ != nullptr && attention_plan_->pieces > 1;
+  }
 
   bool NeedsScratch() const {
-    return IsSplit() ||
+    return IsSplit() || IsSplitAttention() ||
            std::ranges::find(plan_.results, Storage::kScratch) !=
                plan_.results.end() ||
            std::ranges::any_of(region_.outputs, [](const Operand& output) {
@@ -200,6 +216,10 @@ class KernelGenerator {
     }
     for (const LaunchPlan& launch : plan_.launches) {
       if (launch.pieces() == 1) continue;
+      // The second launch of a scan has those of the first.
+      const StagePlan& stage = launch.stages[0];
+      const bool scans = region_.stages[stage.stage].kind == Stage::Kind::kScan;
+      if (scans && !stage.totals) continue;
       const uint32_t s = launch.stages[0].stage;
       const std::string type = CombinerOf(region_, s).type;
       StrAppend(&code, type, "* const parts", s, " = (", type, "*)(",
@@ -213,6 +233,12 @@ class KernelGenerator {
       StrAppend(&code, combiner.value, "* const parts = (", combiner.value,
                 "*)(", Place(Points(flat_.outer) * Dim(tile_->pieces * bytes)),
                 ");\n");
+    }
+    if (IsSplitAttention()) {
+      const int64_t bytes =
+          AttentionEmitter::PartElements(*attention_, *attention_plan_) *
+          int64_t{sizeof(float)};
+      StrAppend(&code, "f32* const parts = (f32*)(", Place(Dim(bytes)), ");\n");
     }
     for (size_t o = 0; o < region_.outputs.size(); ++o) {
       if (!IsPacked(region_.outputs[o].dtype)) continue;
@@ -260,6 +286,22 @@ class KernelGenerator {
         threads);
   }
 
+  void AddAttention(const std::string& begin) {
+    const AttentionPlan& plan = *attention_plan_;
+    std::string text =
+        StrCat(Head(plan.threads(), /*most_registers=*/true), begin);
+    AttentionEmitter(context_, *attention_, plan, &text).Emit();
+    const int64_t heads = attention_->head_count();
+    Add(text + "}\n", {Dim(plan.blocks(*attention_)), 1, 1}, plan.threads());
+    if (!IsSplitAttention()) return;
+    constexpr int kThreads = AttentionEmitter::kMergeThreads;
+    text = StrCat(Head(kThreads), begin);
+    AttentionEmitter(context_, *attention_, plan, &text).EmitMerge();
+    const Dim points =
+        Dim(heads) * Dim(attention_->row_count()) * Dim(attention_->columns());
+    Add(text + "}\n", {BlocksFor(points, kThreads), 1, 1}, kThreads);
+  }
+
   // A launch that does `statement` for each i below `count`.
   void AddHelper(const std::string& begin, const Dim& count,
                  const std::string& statement) {
@@ -282,34 +324,61 @@ class KernelGenerator {
   KernelPlan plan_;
   const TilePlan* tile_;
   const TransposePlan* transpose_;
+  const AttentionRegion* attention_;
+  const AttentionPlan* attention_plan_;
   EmitContext context_;
   GeneratedKernel kernel_;
   Dim scratch_ = 0;
   bool valid_ = true;
 };
 
+// Of a template that keeps what stages make in registers.
+KernelPlan InRegisters(const Region& region) {
+  KernelPlan plan;
+  for (const Stage& stage : region.stages) {
+    plan.results.push_back(stage.value.valid() ? Storage::kRegister
+                                               : Storage::kNone);
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
                                               const PlanLimits& limits) {
-  return KernelGenerator(flat, MakePlan(flat, limits), nullptr).Generate();
+  return KernelGenerator(flat, MakePlan(flat, limits), {}).Generate();
+}
+
+std::optional<GeneratedKernel> GenerateAtomics(const FlatRegion& flat,
+                                               const PlanLimits& limits) {
+  Template by;
+  by.atomic = true;
+  return KernelGenerator(flat, MakeAtomicPlan(flat, limits), by).Generate();
 }
 
 std::optional<GeneratedKernel> GenerateTranspose(const FlatRegion& flat,
                                                  const TransposePlan& plan) {
   KernelPlan stages;
   stages.results.push_back(Storage::kNone);
-  return KernelGenerator(flat, std::move(stages), nullptr, &plan).Generate();
+  Template by;
+  by.transpose = &plan;
+  return KernelGenerator(flat, std::move(stages), by).Generate();
 }
 
 std::optional<GeneratedKernel> GenerateTiles(const FlatRegion& flat,
                                              const TilePlan& tile) {
-  KernelPlan plan;
-  for (const Stage& stage : flat.region->stages) {
-    plan.results.push_back(stage.value.valid() ? Storage::kRegister
-                                               : Storage::kNone);
-  }
-  return KernelGenerator(flat, std::move(plan), &tile).Generate();
+  Template by;
+  by.tile = &tile;
+  return KernelGenerator(flat, InRegisters(*flat.region), by).Generate();
+}
+
+std::optional<GeneratedKernel> GenerateAttention(
+    const AttentionRegion& attention, const AttentionPlan& plan) {
+  Template by;
+  by.attention = &attention;
+  by.attention_plan = &plan;
+  return KernelGenerator(attention.flat(), InRegisters(attention.region()), by)
+      .Generate();
 }
 
 }  // namespace encore::backends::cuda

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "encore/backends/cuda/codegen/attention_plan.h"
 #include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/tile_plan.h"
 #include "encore/backends/cuda/codegen/transpose.h"
 #include "encore/backends/cuda/kernel_params.h"
+#include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
@@ -31,11 +33,19 @@ struct GeneratedKernel {
 std::optional<GeneratedKernel> GenerateKernel(const FlatRegion& flat,
                                               const PlanLimits& limits = {});
 
+// The same with atomic stores. REQUIRES that their order is not fixed
+// (atomics.h).
+std::optional<GeneratedKernel> GenerateAtomics(const FlatRegion& flat,
+                                               const PlanLimits& limits = {});
+
 // The same by tiles, and with tiles that are transposed.
 std::optional<GeneratedKernel> GenerateTranspose(const FlatRegion& flat,
                                                  const TransposePlan& plan);
 std::optional<GeneratedKernel> GenerateTiles(const FlatRegion& flat,
                                              const TilePlan& tile);
+// The region of `attention` in one pass over its keys.
+std::optional<GeneratedKernel> GenerateAttention(
+    const AttentionRegion& attention, const AttentionPlan& plan);
 
 }  // namespace encore::backends::cuda
 

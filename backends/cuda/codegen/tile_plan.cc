@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "encore/backends/cuda/codegen/dependences.h"
+#include "encore/backends/region/flat/dependences.h"
 
 namespace encore::backends::cuda {
 namespace {
@@ -41,22 +41,6 @@ bool IsSumOfProducts(const FlatRegion& flat) {
   return true;
 }
 
-// How often neighbours in one of `variables` lie side by side in what `value`
-// loads.
-int Contiguous(const FlatRegion& flat, ExprId value,
-               const Variables& variables) {
-  const std::vector<bool> needed = Reachable(*flat.region, {value});
-  int count = 0;
-  for (size_t e = 0; e < needed.size(); ++e) {
-    const Expr& expr = flat.region->exprs[e];
-    if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
-    for (const uint32_t v : variables) {
-      count += flat.loads[expr.number].address.Coefficient(v) == 1;
-    }
-  }
-  return count;
-}
-
 // Whether neighbours in one of `variables` lie side by side in what is stored.
 bool Stored(const FlatRegion& flat, const Variables& variables) {
   for (const auto& stores : flat.stores) {
@@ -86,13 +70,40 @@ void Choose(const FlatRegion& flat, std::span<const TileSize> sizes,
   }
 }
 
+// Tiles along k that a piece has at least: its sum is written and read once
+// more.
+constexpr int kLeastTilesOfPiece = 4;
+constexpr double kMostPieces = 32;
+
+}  // namespace
+
+int Contiguous(const FlatRegion& flat, ExprId value,
+               const Variables& variables) {
+  const std::vector<bool> needed = Reachable(*flat.region, {value});
+  int count = 0;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const Expr& expr = flat.region->exprs[e];
+    if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
+    for (const uint32_t v : variables) {
+      count += flat.loads[expr.number].address.Coefficient(v) == 1;
+    }
+  }
+  return count;
+}
+
 bool IsTensor(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-bool InGroups(const FlatRegion& flat, const TileFactor& factor,
-              const TilePlan& plan) {
-  const Expr& value = flat.region->expr(factor.value);
+ExprId WithoutWidening(const Region& region, ExprId id) {
+  const Expr& value = region.expr(id);
+  const bool widens = value.kind == Expr::Kind::kOp && value.op == Op::kCast &&
+                      IsTensor(region.expr(value.operands[0]).dtype);
+  return widens ? value.operands[0] : id;
+}
+
+bool InGroups(const FlatRegion& flat, ExprId id, uint32_t variable) {
+  const Expr& value = flat.region->expr(id);
   if (value.kind != Expr::Kind::kLoad) return false;
   const Access& access = flat.region->accesses[value.number];
   const FlatAccess& load = flat.loads[value.number];
@@ -102,19 +113,14 @@ bool InGroups(const FlatRegion& flat, const TileFactor& factor,
   const auto whole = [](const Size& size) {
     return size.is_constant() && int64_t{size} % kGroup == 0;
   };
-  const uint32_t along = (factor.along_k ? plan.k : factor.rows).back();
-  if (!whole(load.address.offset) || !whole(flat.extents[along])) return false;
+  if (!(load.address.Coefficient(variable) == 1) ||
+      !whole(load.address.offset) || !whole(flat.extents[variable])) {
+    return false;
+  }
   return std::ranges::all_of(load.address.terms, [&](const auto& term) {
-    return term.first == along ? term.second == 1 : whole(term.second);
+    return term.first == variable || whole(term.second);
   });
 }
-
-// Tiles along k that a piece has at least: its sum is written and read once
-// more.
-constexpr int kLeastTilesOfPiece = 4;
-constexpr double kMostPieces = 32;
-
-}  // namespace
 
 std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
                                       int64_t multiprocessors) {
@@ -183,11 +189,7 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
   const Region& region = *flat.region;
   // The factors as they are before products are made of them.
   for (TileFactor* factor : {&plan->m, &plan->n}) {
-    const Expr& value = region.expr(factor->value);
-    if (value.kind == Expr::Kind::kOp && value.op == Op::kCast &&
-        IsTensor(region.expr(value.operands[0]).dtype)) {
-      factor->value = value.operands[0];
-    }
+    factor->value = WithoutWidening(region, factor->value);
   }
   const DType dtype = region.expr(plan->m.value).dtype;
   if (dtype != region.expr(plan->n.value).dtype) return std::nullopt;
@@ -199,8 +201,9 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
     return std::nullopt;
   }
   for (TileFactor* factor : {&plan->m, &plan->n}) {
+    const uint32_t along = (factor->along_k ? plan->k : factor->rows).back();
     factor->in_groups =
-        dtype == *plan->tensor && InGroups(flat, *factor, *plan);
+        dtype == *plan->tensor && InGroups(flat, factor->value, along);
   }
   Choose(flat, kTensorSizes, &*plan);
   // 64 bytes of each row.

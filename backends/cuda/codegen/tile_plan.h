@@ -60,6 +60,23 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
 std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
                                       int64_t multiprocessors);
 
+// How often neighbours in one of `variables` lie side by side in what `value`
+// loads.
+int Contiguous(const FlatRegion& flat, ExprId value,
+               const std::vector<uint32_t>& variables);
+
+// Whether `value` is an element of an input, loaded as it lies, of which groups
+// of 8 along `variable`, in which neighbours lie side by side, begin at
+// multiples of 8.
+bool InGroups(const FlatRegion& flat, ExprId value, uint32_t variable);
+
+// Whether tensor cores multiply the dtype as it is.
+bool IsTensor(DType dtype);
+
+// `value` without the cast that widens it, where that is all that it is and
+// what is cast is of such a dtype.
+ExprId WithoutWidening(const Region& region, ExprId value);
+
 // Blocks of the plan's first launch at the sizes that are planned for, 1 where
 // there is nothing to compute.
 double TypicalBlocks(const FlatRegion& flat, const TilePlan& plan);

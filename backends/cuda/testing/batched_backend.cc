@@ -64,7 +64,10 @@ StatusOr<CompiledModule> BatchedBackend::Compile(
   for (CompileRequest request : requests) {
     const auto candidates = Candidates(request.kernel, options);
     const auto found =
-        std::ranges::find(candidates, preferred_, &Candidate::kernel);
+        std::ranges::find_if(candidates, [this](const Candidate& candidate) {
+          return std::ranges::find(preferred_, candidate.kernel) !=
+                 preferred_.end();
+        });
     if (found != candidates.end()) request.candidate = *found;
     ENCORE_ASSIGN_OR_RETURN(
         module.kernels.emplace_back(),

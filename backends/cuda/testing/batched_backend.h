@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/conformance/wrapped_backend.h"
@@ -41,8 +42,10 @@ class BatchedBackend : public WrappedBackend {
   // How the kernels are planned that are noted from here on.
   void set_limits(const PlanLimits& limits) { limits_ = limits; }
 
-  // The kernel to take for regions that have it.
-  void set_preferred(std::string_view kernel) { preferred_ = kernel; }
+  // The kernels to take for regions that have one of them.
+  void set_preferred(std::vector<std::string_view> kernels) {
+    preferred_ = std::move(kernels);
+  }
 
   // Compiles what was noted since the last call. A program that the compiler or
   // the interpreter refuses is the error.
@@ -71,7 +74,7 @@ class BatchedBackend : public WrappedBackend {
                                     bool ptx_only);
 
   PlanLimits limits_;
-  std::string preferred_;
+  std::vector<std::string_view> preferred_;
   mutable std::vector<KernelProgram> noted_;
   std::map<std::string, std::shared_ptr<const ptx::LoadedModule>> modules_;
   Figures figures_;

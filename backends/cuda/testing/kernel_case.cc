@@ -1,7 +1,9 @@
 #include "encore/backends/cuda/testing/kernel_case.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <iostream>
 #include <optional>
 #include <utility>
 
@@ -19,6 +21,7 @@
 #include "encore/ir/text/parser.h"
 #include "encore/ir/transform/decompose.h"
 #include "encore/runtime/device/thread_pool.h"
+#include "gtest/gtest.h"
 
 namespace encore::backends::cuda {
 namespace {
@@ -43,14 +46,15 @@ class CaseRun {
     ENCORE_ASSIGN_OR_RETURN(const Graph graph, ParseGraph(case_.text));
     ENCORE_ASSIGN_OR_RETURN(const Graph primitives, DecomposeAll(graph));
     const BuiltRegion built = BuildWhole(primitives);
-    std::vector<Literal> arguments;
+    std::vector<Literal> arguments = case_.arguments;
     for (const auto& argument : graph.arguments()) {
+      if (!case_.arguments.empty()) break;
       arguments.push_back(
           RandomData(graph.type(argument.value),
                      static_cast<uint32_t>(arguments.size()) + 7));
     }
-    ENCORE_ASSIGN_OR_RETURN(const auto bounds,
-                            EvaluateBounds(graph, arguments));
+    ENCORE_ASSIGN_OR_RETURN(auto bounds, EvaluateBounds(graph, arguments));
+    for (Bounds& one : bounds) Widen(&one);
     ENCORE_RETURN_IF_ERROR(Compile(built.region));
     std::vector<TestBuffer> buffers;
     for (const ValueId input : built.inputs) {
@@ -84,6 +88,8 @@ class CaseRun {
         &region, std::vector<bool>(region.inputs.size()), {}};
     CompileOptions options;
     options.precision = case_.precision;
+    options.rewrites = case_.rewrites;
+    options.target = case_.target;
     const auto candidates = CandidatesOf(request, options);
     const auto found = std::ranges::find_if(candidates, [&](const auto& one) {
       return case_.kernel.empty() || one.kernel == case_.kernel;
@@ -110,6 +116,7 @@ class CaseRun {
     kernel_.emplace(modules, std::move(params), static_cast<uint32_t>(buffers),
                     0);
     if (case_.misaligned) kernel_->set_misalignment(kOff);
+    kernel_->options().seed = case_.seed;
     return OkStatus();
   }
 
@@ -126,6 +133,19 @@ class CaseRun {
     context.sizes = sizes.data();
     context.threads = &threads;
     return kernel_->LaunchCounted(context, &result_.launches);
+  }
+
+  void Widen(Bounds* bounds) const {
+    if (case_.slack == 0) return;
+    double largest = 0;
+    for (int64_t i = 0; i < bounds->expected.element_count(); ++i) {
+      largest = std::max(largest, std::abs(bounds->expected.AsDouble(i)));
+    }
+    const double by = case_.slack * largest;
+    for (int64_t i = 0; i < bounds->low.element_count(); ++i) {
+      bounds->low.SetDouble(i, bounds->low.AsDouble(i) - by);
+      bounds->high.SetDouble(i, bounds->high.AsDouble(i) + by);
+    }
   }
 
   static Status Check(const Graph& graph, ValueId output, TestBuffer& buffer,
@@ -185,5 +205,16 @@ uint64_t KernelResult::instructions(ptx::InstructionClass of) const {
 }
 
 StatusOr<KernelResult> RunCase(const KernelCase& c) { return CaseRun(c).Run(); }
+
+KernelResult RunAndPrint(const KernelCase& c) {
+  const auto result = RunCase(c);
+  EXPECT_TRUE(result.ok()) << result.status() << "\n" << c.text;
+  if (!result.ok()) return {};
+  std::cout << result->kernel << ": " << result->launches.size()
+            << " launches, " << result->moved_bytes() / result->least_bytes
+            << " of the least bytes, sectors " << result->sector_waste()
+            << ", bank conflicts " << result->bank_conflicts() << "\n";
+  return *result;
+}
 
 }  // namespace encore::backends::cuda

@@ -12,6 +12,7 @@
 #include "encore/backends/cuda/emulator/opcodes.h"
 #include "encore/backends/options.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/types/literal.h"
 
 namespace encore::backends::cuda {
 
@@ -22,6 +23,16 @@ struct KernelCase {
   PlanLimits limits = {};
   // Whether buffers begin 8 bytes behind an aligned address.
   bool misaligned = false;
+  Rewrites rewrites = Rewrites::kReassociate;
+  // What device the kernel is planned for; empty: any.
+  std::string_view target = "cuda";
+  // Of the order of blocks, warps and lanes.
+  uint64_t seed = 0;
+  // Of the graph; none: random data.
+  std::vector<Literal> arguments = {};
+  // How far beyond its bounds a result may be, over the largest of the output:
+  // of products of fewer bits.
+  double slack = 0;
 };
 
 struct KernelResult {
@@ -40,6 +51,9 @@ struct KernelResult {
 // Runs the case on random data. Internal where a result is outside of its
 // bounds (conformance/bounds.h).
 StatusOr<KernelResult> RunCase(const KernelCase& c);
+
+// The same, printed. A case that fails is a failure of the test.
+KernelResult RunAndPrint(const KernelCase& c);
 
 }  // namespace encore::backends::cuda
 

@@ -1,15 +1,15 @@
-#include "encore/backends/cpu/attention/match.h"
+#include "encore/backends/region/flat/attention_region.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/region/affine.h"
+#include "encore/backends/region/flat/dependences.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/types/dtype.h"
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 namespace {
 
 // Floats whose results are computed in f32.
@@ -203,13 +203,14 @@ bool AttentionRegion::FindVariables() {
   if (!reduced[products_].empty()) {
     depth_ = static_cast<int>(reduced[products_][0]);
   }
-  if (DependsOn(flat_, query_, key_variable_)) std::swap(query_, key_);
-  if (DependsOn(flat_, query_, key_variable_)) return false;
+  const Dependences depends(flat_);
+  if (depends.On(query_, key_variable_)) std::swap(query_, key_);
+  if (depends.On(query_, key_variable_)) return false;
   for (const uint32_t v : flat_.outer) {
-    const bool head = DependsOn(flat_, key_, v) || DependsOn(flat_, value_, v);
+    const bool head = depends.On(key_, v) || depends.On(value_, v);
     (head ? heads_ : rows_).push_back(v);
   }
   return true;
 }
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends

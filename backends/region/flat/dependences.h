@@ -1,13 +1,13 @@
 // What the expressions of a flat region depend on.
-#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_DEPENDENCES_H_
-#define ENCORE_BACKENDS_CUDA_CODEGEN_DEPENDENCES_H_
+#ifndef ENCORE_BACKENDS_REGION_FLAT_DEPENDENCES_H_
+#define ENCORE_BACKENDS_REGION_FLAT_DEPENDENCES_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "encore/backends/region/flat/flat_region.h"
 
-namespace encore::backends::cuda {
+namespace encore::backends {
 
 class Dependences {
  public:
@@ -28,6 +28,6 @@ class Dependences {
   std::vector<bool> reads_;
 };
 
-}  // namespace encore::backends::cuda
+}  // namespace encore::backends
 
-#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_DEPENDENCES_H_
+#endif  // ENCORE_BACKENDS_REGION_FLAT_DEPENDENCES_H_

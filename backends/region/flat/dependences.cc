@@ -1,6 +1,6 @@
-#include "encore/backends/cuda/codegen/dependences.h"
+#include "encore/backends/region/flat/dependences.h"
 
-namespace encore::backends::cuda {
+namespace encore::backends {
 
 void Dependences::Include(size_t expr, ExprId operand) {
   if (!operand.valid()) return;
@@ -44,4 +44,4 @@ Dependences::Dependences(const FlatRegion& flat) {
   }
 }
 
-}  // namespace encore::backends::cuda
+}  // namespace encore::backends

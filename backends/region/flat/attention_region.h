@@ -9,8 +9,8 @@
 // for every point of the outer variables. These are of two kinds: heads, which
 // keys or values depend on, and rows, which share them, whatever the graph
 // calls them: queries, heads of a group, images of a batch.
-#ifndef ENCORE_BACKENDS_CPU_ATTENTION_MATCH_H_
-#define ENCORE_BACKENDS_CPU_ATTENTION_MATCH_H_
+#ifndef ENCORE_BACKENDS_REGION_FLAT_ATTENTION_REGION_H_
+#define ENCORE_BACKENDS_REGION_FLAT_ATTENTION_REGION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
 
-namespace encore::backends::cpu {
+namespace encore::backends {
 
 class AttentionRegion {
  public:
@@ -80,6 +80,6 @@ class AttentionRegion {
   std::vector<uint32_t> heads_, rows_;
 };
 
-}  // namespace encore::backends::cpu
+}  // namespace encore::backends
 
-#endif  // ENCORE_BACKENDS_CPU_ATTENTION_MATCH_H_
+#endif  // ENCORE_BACKENDS_REGION_FLAT_ATTENTION_REGION_H_

@@ -1,0 +1,275 @@
+// Attention in one pass against the bounds of conformance/bounds.h, in f32 and
+// on tensor cores, and what it moves.
+#include <cstdint>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "encore/backends/compile.h"
+#include "encore/backends/conformance/attention_graph.h"
+#include "encore/backends/cuda/candidates.h"
+#include "encore/backends/cuda/testing/batched_backend.h"
+#include "encore/backends/cuda/testing/kernel_case.h"
+#include "encore/backends/region/whole_region.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
+#include "gtest/gtest.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+using Attention = AttentionGraph;
+
+// In one launch, in f32; of f16 and bf16 on tensor cores too.
+void Check(const Attention& attention, std::vector<Literal> arguments = {}) {
+  const std::string text = attention.ToText();
+  SCOPED_TRACE(text);
+  for (const std::string_view kernel : {kAttention, kTensorAttention}) {
+    if (kernel == kTensorAttention && attention.dtype == "f32") continue;
+    KernelCase c{.text = text, .kernel = kernel};
+    c.arguments = arguments;
+    const KernelResult result = RunAndPrint(c);
+    EXPECT_EQ(result.kernel, kernel);
+    EXPECT_EQ(result.bank_conflicts(), 0u);
+  }
+}
+
+TEST(AttentionTest, IsWithinBounds) {
+  for (const char* dtype : {"f32", "f16", "bf16"}) {
+    for (Attention attention : {
+             Attention{1, 1, 1, 1, 2, 1, 2}, Attention{1, 2, 2, 5, 7, 8, 8},
+             Attention{2, 3, 3, 13, 17, 16, 16},
+             Attention{1, 2, 2, 9, 33, 40, 24},     // Q K^T and V differ
+             Attention{1, 1, 1, 70, 65, 64, 80},    // nothing divides anything
+             Attention{1, 1, 1, 26, 70, 96, 256},   // few rows of a block
+             Attention{1, 1, 1, 40, 40, 256, 128},  // the same
+             Attention{1, 1, 1, 17, 33, 20, 300},   // several blocks of a row
+         }) {
+      attention.dtype = dtype;
+      Check(attention);
+    }
+  }
+}
+
+TEST(AttentionTest, RandomShapesAreWithinBounds) {
+  for (Attention& attention : DrawnAttentions(12, 40)) {
+    Check(attention);
+    attention.dtype = "f16";
+    attention.mask = "";
+    if (attention.keys % 3 == 0) Check(attention);
+  }
+}
+
+TEST(AttentionTest, MasksHeadsAndCapsAreWithinBounds) {
+  const Attention plain{2, 4, 4, 6, 19, 12, 20};
+  for (const char* mask : {"[2,4,6,19]", "[2,1,6,19]", "[2,1,1,19]"}) {
+    Attention masked = plain;
+    masked.mask = mask;
+    masked.attributes = ", causal = true, softcap = 2.0";
+    Check(masked);
+  }
+  for (const int64_t kv_heads : {1, 2}) {
+    Attention grouped = plain;
+    grouped.kv_heads = kv_heads;
+    Check(grouped);
+    grouped.mask = "[2,1,1,19]";
+    grouped.queries = 1;  // one token after others
+    Check(grouped);
+    grouped.dtype = "f16";
+    Check(grouped);
+  }
+}
+
+// Rows without a key are NaN, as a softmax of them is; the rows beside these,
+// and those whose first steps or pieces have no key, are not.
+TEST(AttentionTest, RowsWithoutAKeyAreNaN) {
+  for (const char* dtype : {"f32", "f16"}) {
+    Attention masked{1, 1, 1, 8, 300, 40, 32, "[1,1,8,300]"};
+    masked.dtype = dtype;
+    const std::string text = masked.ToText();
+    const std::vector<Literal> arguments =
+        ArgumentsWithHiddenKeys(ParsedGraph(text), 300);
+    Check(masked, arguments);
+    const Attention infinite{1, 1, 1, 5, 300, 40, 32, "[1,1,5,300]"};
+    Check(infinite, ArgumentsWithInfinities(ParsedGraph(infinite.ToText())));
+  }
+}
+
+TEST(AttentionTest, IsReadAndWrittenAsItLies) {
+  RunAndPrint({.text = kAttentionAsItLies, .kernel = kAttention});
+}
+
+// Few tiles and many keys: several blocks share them, and what they keep is
+// merged in one order. A token after others, heads of a group.
+TEST(AttentionTest, SeveralBlocksOfARow) {
+  for (const char* dtype : {"f32", "f16"}) {
+    Attention one{1, 8, 2, 1, 700, 64, 64};
+    one.dtype = dtype;
+    one.mask = "[1,1,1,700]";
+    for (const std::string_view kernel : {kAttention, kTensorAttention}) {
+      if (kernel == kTensorAttention && one.dtype == "f32") continue;
+      const std::string text = one.ToText();
+      const KernelResult result = RunAndPrint({.text = text, .kernel = kernel});
+      EXPECT_EQ(result.launches.size(), 2u);
+      EXPECT_LE(result.moved_bytes(), 1.25 * result.least_bytes);
+    }
+  }
+}
+
+// f32 factors that may be rounded to fewer bits.
+TEST(AttentionTest, Precision) {
+  for (const auto& [depth, columns] :
+       {std::pair(64, 64), std::pair(40, 128), std::pair(256, 256)}) {
+    const std::string text =
+        Attention{1, 2, 2, 40, 75, depth, columns}.ToText();
+    for (const auto& [precision, slack] :
+         {std::pair(Precision::kTF32, 0x1p-8),
+          std::pair(Precision::kF16, 0x1p-8),
+          std::pair(Precision::kBF16, 0x1p-5)}) {
+      const KernelResult result = RunAndPrint({.text = text,
+                                               .kernel = kTensorAttention,
+                                               .precision = precision,
+                                               .slack = slack});
+      EXPECT_GT(result.instructions(ptx::InstructionClass::kMatrix), 0u);
+      EXPECT_EQ(result.bank_conflicts(), 0u);
+    }
+    EXPECT_FALSE(RunCase({.text = text, .kernel = kTensorAttention}).ok());
+  }
+}
+
+// f16 is copied in groups of 16 bytes while products are computed, where it
+// lies so.
+TEST(AttentionTest, CopiesGroups) {
+  Attention plain{1, 2, 2, 70, 100, 64, 64};
+  plain.dtype = "f16";
+  const std::string text = plain.ToText();
+  for (const bool misaligned : {false, true}) {
+    const KernelResult result = RunAndPrint(
+        {.text = text, .kernel = kTensorAttention, .misaligned = misaligned});
+    EXPECT_EQ(result.bank_conflicts(), 0u);
+    EXPECT_EQ(result.instructions(ptx::InstructionClass::kMatrix) > 0, true);
+    if (!misaligned) EXPECT_LE(result.sector_waste(), 1.01);
+  }
+}
+
+// Scores are not written: what moves is queries, results, and, for each tile of
+// rows, keys and values.
+TEST(AttentionTest, MovesKeysOnceForATile) {
+  const std::string text = Attention{1, 56, 56, 128, 64, 64, 64}.ToText();
+  const KernelResult result =
+      RunAndPrint({.text = text, .kernel = kAttention, .target = "cuda:a100"});
+  EXPECT_EQ(result.launches.size(), 1u);
+  // Two tiles of 64 rows: keys and values, a third of what must move, twice.
+  EXPECT_LE(result.moved_bytes(), 1.34 * result.least_bytes);
+  EXPECT_LE(result.sector_waste(), 1.01);
+}
+
+// No kernel of any width spills, or asks for more than a block may have.
+TEST(AttentionTest, MachineCodeDoesNotSpill) {
+  constexpr Architecture kArchitectures[] = {
+      {8, 0}, {9, 0, true}, {10, 0, true}};
+  BatchedBackend cuda;
+  CompileOptions options;
+  options.target = "cuda";
+  for (const auto& [width, dtype, precision] :
+       {std::tuple(64, "f32", Precision::kTF32),
+        std::tuple(128, "f32", Precision::kBF16),
+        std::tuple(256, "f32", Precision::kTF32),
+        std::tuple(64, "f16", Precision::kF32),
+        std::tuple(256, "bf16", Precision::kF32)}) {
+    options.precision = precision;
+    Attention attention{1, 200, 200, 64, 100, width, width, "[1,1,64,100]"};
+    attention.dtype = dtype;
+    const Graph graph = ParsedGraph(attention.ToPrimitives());
+    const BuiltRegion built = BuildWhole(graph);
+    const KernelRequest request{
+        &built.region, std::vector<bool>(built.inputs.size()), {}};
+    for (const std::string_view kernel : {kAttention, kTensorAttention}) {
+      cuda.set_preferred({kernel});
+      const auto candidates = CandidatesOf(request, options);
+      const CompileRequest one{request, candidates.front()};
+      const auto compiled = cuda.Compile({&one, 1}, options, nullptr);
+      ASSERT_TRUE(compiled.ok()) << compiled.status();
+      const Status checked = cuda.CheckMachineCode(kArchitectures);
+      EXPECT_TRUE(checked.ok())
+          << kernel << " of " << dtype << ", " << width << ": " << checked;
+    }
+  }
+  const BatchedBackend::Figures& figures = cuda.figures();
+  std::cout << figures.functions << " functions, at most "
+            << figures.most_registers << " registers, "
+            << figures.most_frame_bytes << " bytes of a frame, "
+            << figures.most_shared_bytes << " bytes of shared memory\n";
+  EXPECT_EQ(figures.most_frame_bytes, 0u);
+  EXPECT_LE(figures.most_shared_bytes, 48u * 1024 + 1024);
+}
+
+// By estimate, where products count, and not where there may be no reordering.
+TEST(AttentionTest, IsChosen) {
+  const auto first = [](const Attention& attention, Rewrites rewrites,
+                        Precision precision) {
+    const Graph graph = ParsedGraph(attention.ToPrimitives());
+    const BuiltRegion built = BuildWhole(graph);
+    CompileOptions options;
+    options.target = "cuda:h100";
+    options.rewrites = rewrites;
+    options.precision = precision;
+    return CandidatesOf(
+               {&built.region, std::vector<bool>(built.inputs.size()), {}},
+               options)
+        .front()
+        .kernel;
+  };
+  Attention large{4, 12, 12, 512, 512, 64, 64};
+  EXPECT_EQ(first(large, Rewrites::kReassociate, Precision::kF32), kAttention);
+  EXPECT_EQ(first(large, Rewrites::kReassociate, Precision::kTF32),
+            kTensorAttention);
+  EXPECT_EQ(first(large, Rewrites::kExact, Precision::kF32), kLoops);
+  large.dtype = "f16";
+  EXPECT_EQ(first(large, Rewrites::kReassociate, Precision::kF32),
+            kTensorAttention);
+  large.depth = 300;  // longer than a block keeps
+  EXPECT_EQ(first(large, Rewrites::kReassociate, Precision::kF32), kLoops);
+}
+
+// Notes what it is asked to compile.
+class NotingBackend : public BatchedBackend {
+ public:
+  StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
+                                   const CompileOptions& options,
+                                   ArtifactStore* store) const override {
+    for (const CompileRequest& request : requests) {
+      kernels_.push_back(request.candidate.kernel);
+    }
+    return BatchedBackend::Compile(requests, options, store);
+  }
+  const std::vector<std::string>& kernels() const { return kernels_; }
+
+ private:
+  mutable std::vector<std::string> kernels_;
+};
+
+// A graph's attention becomes one kernel where that is estimated to take less.
+TEST(AttentionTest, IsOneKernelOfAGraph) {
+  for (const auto& [precision, kernel] :
+       {std::pair(Precision::kF32, kAttention),
+        std::pair(Precision::kTF32, kTensorAttention)}) {
+    const Attention large{4, 12, 12, 512, 512, 64, 64, "[4,1,1,512]"};
+    const NotingBackend cuda;
+    const Backend* const backends[] = {&cuda};
+    CompileOptions options;
+    options.target = "cuda";
+    options.precision = precision;
+    const auto compiled =
+        backends::Compile(ParsedGraph(large.ToText()), options, backends);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_EQ(cuda.kernels(), std::vector{std::string(kernel)});
+  }
+}
+
+}  // namespace
+}  // namespace encore::backends::cuda
