@@ -26,7 +26,7 @@ class Ref : public Backend {
 
   bool Uses(std::string_view option) const override {
     return option != "precision" && option != "cpu_kernels" &&
-           option != "machine";
+           option != "cuda_kernels" && option != "machine";
   }
 
   std::span<const DType> dtypes() const override {

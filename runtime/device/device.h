@@ -109,6 +109,10 @@ class Kernel {
   // the host; scratch memory comes as a write slot. A fault is returned, and
   // the written buffers are then undefined.
   virtual Status Launch(const LaunchContext& context) const = 0;
+  // What a person should know of how it was loaded: which release of a library
+  // computes it, or what stands in for that, and why. Empty where it is as it
+  // was compiled.
+  virtual std::string_view note() const { return {}; }
 };
 
 struct LoadRequest {

@@ -148,6 +148,12 @@ void CudaQueue::StartOperation() {
   recorder_->operations.push_back({recorder_->nodes.size(), records_});
 }
 
+StatusOr<CUstream> CudaQueue::StartLibrary() {
+  if (replaces()) return WantsAnother();
+  StartOperation();
+  return stream_;
+}
+
 Status CudaQueue::EndOperation() {
   if (replaces() && next_replaced_ != replaced_.size()) return WantsAnother();
   return OkStatus();

@@ -100,6 +100,10 @@ class CudaQueue : public runtime::Queue {
   Status Launch(const FunctionLaunch& launch, void** arguments);
   Status EndOperation();
   Status Copy(const MemoryCopy& copy);
+  // In place of these for what a library enqueues by itself: the stream that it
+  // is to go to. Unimplemented where it would change what was recorded, as its
+  // nodes are not known.
+  StatusOr<CUstream> StartLibrary();
 
   FaultRecords& records() { return *records_; }
   const std::shared_ptr<const Context>& context() const { return context_; }
