@@ -61,6 +61,14 @@ class Queue {
   // at this call. The event is of a device that Device::WaitsFor accepts.
   virtual Status Wait(const Event& event) = 0;
 
+  // What work takes by the device's own clock: StopTimer waits for the work
+  // that was enqueued since StartTimer and returns nanoseconds. Nothing where
+  // the device has no clock.
+  virtual Status StartTimer() { return OkStatus(); }
+  virtual StatusOr<std::optional<int64_t>> StopTimer() {
+    return std::optional<int64_t>();
+  }
+
   // A number for what is enqueued from here on, which a fault is reported with.
   void set_tag(uint32_t tag) { tag_ = tag; }
   uint32_t tag() const { return tag_; }
