@@ -216,16 +216,18 @@ class Benchmark {
     };
     const auto least =
         [&](const std::function<Status(int)>& call) -> StatusOr<double> {
-      constexpr int kRounds = 50, kCalls = 16;
+      using Clock = std::chrono::steady_clock;
+      constexpr int kCalls = 16;
+      const std::chrono::duration<double> most(settings_.seconds);
       double best = 1;
-      for (int round = 0; round < kRounds; ++round) {
-        const auto begin = std::chrono::steady_clock::now();
+      const auto start = Clock::now();
+      do {
+        const auto begin = Clock::now();
         for (int i = 0; i < kCalls; ++i) ENCORE_RETURN_IF_ERROR(call(i));
-        const std::chrono::duration<double> time =
-            std::chrono::steady_clock::now() - begin;
+        const std::chrono::duration<double> time = Clock::now() - begin;
         best = std::min(best, time.count() / kCalls);
         ENCORE_RETURN_IF_ERROR(wait());
-      }
+      } while (Clock::now() - start < most);
       return best;
     };
     const auto enqueue = [&](int) {
