@@ -11,6 +11,8 @@ constexpr std::array<std::string_view, 4> kRewrites = {"none", "exact",
                                                        "reassociate", "fast"};
 constexpr std::array<std::string_view, 3> kCpuKernels = {"auto", "generated",
                                                          "vendor"};
+constexpr std::array<std::string_view, 3> kCudaKernels = {"generated",
+                                                          "library", "all"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"egraph", "greedy"};
 constexpr std::array<std::string_view, 2> kPorts = {"host", "device"};
 
@@ -27,6 +29,10 @@ std::span<const std::string_view> ValueNames<Rewrites>() {
 template <>
 std::span<const std::string_view> ValueNames<CpuKernels>() {
   return kCpuKernels;
+}
+template <>
+std::span<const std::string_view> ValueNames<CudaKernels>() {
+  return kCudaKernels;
 }
 template <>
 std::span<const std::string_view> ValueNames<Optimizer>() {

@@ -22,6 +22,9 @@ enum class Rewrites : uint8_t { kNone, kExact, kReassociate, kFast };
 // convolutions: those that cost least, generated ones only, or a vendor's
 // wherever it has one.
 enum class CpuKernels : uint8_t { kAuto, kGenerated, kVendor };
+// The same of the cuda backend: generated ones only, a library's wherever its
+// interface has one, or whichever costs less.
+enum class CudaKernels : uint8_t { kGenerated, kLibrary, kAll };
 // How kernels are cut and laid out: by extraction over the whole graph, or
 // greedily and row-major. The rewrites before it are those of `rewrites` either
 // way.
@@ -42,6 +45,8 @@ template <>
 std::span<const std::string_view> ValueNames<Rewrites>();
 template <>
 std::span<const std::string_view> ValueNames<CpuKernels>();
+template <>
+std::span<const std::string_view> ValueNames<CudaKernels>();
 template <>
 std::span<const std::string_view> ValueNames<Optimizer>();
 template <>

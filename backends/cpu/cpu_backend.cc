@@ -34,7 +34,8 @@ class Cpu : public Backend {
   }
   // Everything is computed in the graph's dtypes.
   bool Uses(std::string_view option) const override {
-    return option != "precision" && option != "ports";
+    return option != "precision" && option != "ports" &&
+           option != "cuda_kernels";
   }
   Status Check(const CompileOptions& options) const override {
     return CheckMachine(options);

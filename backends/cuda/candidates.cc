@@ -13,6 +13,7 @@
 #include "encore/backends/cuda/codegen/row_loads.h"
 #include "encore/backends/cuda/codegen/tile_plan.h"
 #include "encore/backends/cuda/codegen/transpose.h"
+#include "encore/backends/cuda/library/match.h"
 #include "encore/backends/cuda/profile.h"
 #include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/flat/flat_region.h"
@@ -42,6 +43,9 @@ std::optional<FlatRegion> FlattenRequest(const KernelRequest& request,
 constexpr double kLoopEfficiency = 0.05;
 constexpr double kTileEfficiency = 0.6;
 constexpr double kTensorEfficiency = 3;
+// The same of cuBLASLt, without and with tensor cores.
+constexpr double kLibraryEfficiency = 0.8;
+constexpr double kLibraryTensorEfficiency = 8;
 constexpr double kStridedCost = 2;
 
 // What f32 products may be rounded to before tensor cores take them, f32 for
@@ -216,10 +220,87 @@ std::optional<Region> OnlineRegion(const KernelRequest& request,
   return WithOnlineReductions(*request.region);
 }
 
+// Of cuBLASLt, which cuts what is reduced into pieces by itself where there is
+// little else to cut.
+double LibrarySeconds(const FlatRegion& flat, const LibraryRecipe& recipe,
+                      const Work& work, const DeviceProfile& profile) {
+  const bool plain = recipe.compute == LibraryRecipe::Compute::kF64 ||
+                     (recipe.compute == LibraryRecipe::Compute::kF32 &&
+                      recipe.a.dtype == DType::kF32);
+  const double efficiency =
+      plain ? kLibraryEfficiency : kLibraryTensorEfficiency;
+  const std::optional<TilePlan> tile = MakeTilePlan(flat);
+  const auto split = SplitTilePlan(flat, *tile, profile.multiprocessors);
+  const double blocks = TypicalBlocks(flat, split ? *split : *tile);
+  const double busy = std::min(1.0, blocks / profile.multiprocessors);
+  const double products = work.contraction_flops / profile.flops();
+  return LaunchSeconds(profile, work) +
+         products * (1 / (efficiency * busy) - 1);
+}
+
 bool AnyString(const Region& region) {
   const auto is_string = [](const auto& of) { return IsString(of.dtype); };
   return std::ranges::any_of(region.inputs, is_string) ||
          std::ranges::any_of(region.outputs, is_string);
+}
+
+void Order(std::vector<Candidate>* candidates) {
+  std::ranges::sort(*candidates, {}, [](const Candidate& candidate) {
+    return std::pair(candidate.seconds, candidate.kernel);
+  });
+}
+
+// Those that are generated, by estimated cost.
+std::vector<Candidate> Generated(const KernelRequest& request,
+                                 const FlatRegion& flat, const Work& work,
+                                 const CompileOptions& options) {
+  const DeviceProfile profile = ProfileOf(options);
+  std::vector<Candidate> candidates;
+  const auto add = [&](std::string_view name, double seconds) {
+    // What sizes come to is known once they are written down.
+    if (flat.is_symbolic() && !GenerateCandidate(request, name, options)) {
+      return;
+    }
+    Candidate& candidate = candidates.emplace_back();
+    candidate.kernel = name;
+    candidate.seconds = seconds;
+  };
+  for (const std::string_view name :
+       {kTiles, kTensorTiles, kSplitTiles, kSplitTensorTiles}) {
+    const std::optional<TilePlan> tile = TilesOf(flat, name, options);
+    if (tile) add(name, TileSeconds(flat, *tile, work, profile));
+  }
+  if (const auto attention = FindAttention(*request.region, options)) {
+    for (const std::string_view name : {kAttention, kTensorAttention}) {
+      const auto plan = AttentionOf(*attention, name, options);
+      if (plan) add(name, AttentionSeconds(*attention, *plan, work, profile));
+    }
+  }
+  // Each element that is loaded against the order costs a sector.
+  Work strided = work;
+  if (FindTranspose(flat)) {
+    add(kTranspose, LaunchSeconds(profile, work));
+    strided.read_bytes *= kStridedCost;
+  }
+  const double products = work.contraction_flops / profile.flops();
+  if (MayBeAtomic(flat, options)) {
+    // What is there first is a launch of its own.
+    add(kAtomicLoops,
+        LaunchSeconds(profile, work) + LaunchSeconds(profile, {}));
+  }
+  if (const auto online = OnlineRegion(request, flat, options)) {
+    const auto of_online = FlattenRequest(request, *online);
+    if (of_online) {
+      add(kOnlineLoops, LaunchSeconds(profile, work) +
+                            AgainSeconds(request, *of_online, profile));
+    }
+  }
+  add(kLoops, LaunchSeconds(profile, strided) +
+                  AgainSeconds(request, flat, profile) +
+                  products * (1 / kLoopEfficiency - 1) +
+                  (SerialIterations(flat) - 1) * kStoreSeconds);
+  Order(&candidates);
+  return candidates;
 }
 
 }  // namespace
@@ -232,55 +313,28 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
   if (!flat) return {};
   const Work work =
       EstimateWork(*request.region, PlannedSizes(request.symbols));
-  const DeviceProfile profile = ProfileOf(options);
-  std::vector<Candidate> candidates;
-  const auto add = [&](std::string_view name, double seconds) {
-    // What sizes come to is known once they are written down.
-    if (flat->is_symbolic() && !GenerateCandidate(request, name, options)) {
-      return;
-    }
-    Candidate& candidate = candidates.emplace_back();
-    candidate.kernel = name;
-    candidate.seconds = seconds;
-  };
-  for (const std::string_view name :
-       {kTiles, kTensorTiles, kSplitTiles, kSplitTensorTiles}) {
-    const std::optional<TilePlan> tile = TilesOf(*flat, name, options);
-    if (tile) add(name, TileSeconds(*flat, *tile, work, profile));
-  }
-  if (const auto attention = FindAttention(*request.region, options)) {
-    for (const std::string_view name : {kAttention, kTensorAttention}) {
-      const auto plan = AttentionOf(*attention, name, options);
-      if (plan) add(name, AttentionSeconds(*attention, *plan, work, profile));
-    }
-  }
-  // Each element that is loaded against the order costs a sector.
-  Work strided = work;
-  if (FindTranspose(*flat)) {
-    add(kTranspose, LaunchSeconds(profile, work));
-    strided.read_bytes *= kStridedCost;
-  }
-  const double products = work.contraction_flops / profile.flops();
-  if (MayBeAtomic(*flat, options)) {
-    // What is there first is a launch of its own.
-    add(kAtomicLoops,
-        LaunchSeconds(profile, work) + LaunchSeconds(profile, {}));
-  }
-  if (const auto online = OnlineRegion(request, *flat, options)) {
-    const auto of_online = FlattenRequest(request, *online);
-    if (of_online) {
-      add(kOnlineLoops, LaunchSeconds(profile, work) +
-                            AgainSeconds(request, *of_online, profile));
-    }
-  }
-  add(kLoops, LaunchSeconds(profile, strided) +
-                  AgainSeconds(request, *flat, profile) +
-                  products * (1 / kLoopEfficiency - 1) +
-                  (SerialIterations(*flat) - 1) * kStoreSeconds);
-  std::ranges::sort(candidates, {}, [](const Candidate& candidate) {
-    return std::pair(candidate.seconds, candidate.kernel);
-  });
+  std::vector<Candidate> candidates = Generated(request, *flat, work, options);
+  if (options.cuda_kernels == CudaKernels::kGenerated) return candidates;
+  const auto recipe = MatchLibrary(*flat, options);
+  if (!recipe) return candidates;
+  if (options.cuda_kernels == CudaKernels::kLibrary) candidates.clear();
+  Candidate& candidate = candidates.emplace_back();
+  candidate.kernel = kCublasLtKernel;
+  candidate.seconds = LibrarySeconds(*flat, *recipe, work, ProfileOf(options));
+  Order(&candidates);
   return candidates;
+}
+
+std::optional<LibraryCandidate> FindLibraryCandidate(
+    const KernelRequest& request, const CompileOptions& options) {
+  const std::optional<FlatRegion> flat = FlattenRequest(request);
+  if (!flat) return std::nullopt;
+  std::optional<LibraryRecipe> recipe = MatchLibrary(*flat, options);
+  if (!recipe) return std::nullopt;
+  const Work work =
+      EstimateWork(*request.region, PlannedSizes(request.symbols));
+  return LibraryCandidate{*std::move(recipe),
+                          Generated(request, *flat, work, options).front()};
 }
 
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,

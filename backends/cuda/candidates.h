@@ -9,6 +9,7 @@
 #include "encore/backends/backend.h"
 #include "encore/backends/cuda/codegen/plan.h"
 #include "encore/backends/cuda/codegen/region_kernel.h"
+#include "encore/backends/cuda/library/recipe.h"
 #include "encore/backends/options.h"
 
 namespace encore::backends::cuda {
@@ -23,6 +24,8 @@ inline constexpr std::string_view kTensorTiles = "tensor_tiles";
 // The same where there are few tiles: several blocks share what one sums.
 inline constexpr std::string_view kSplitTiles = "split_tiles";
 inline constexpr std::string_view kSplitTensorTiles = "split_tensor_tiles";
+// cuBLASLt's (library/recipe.h), with the best generated one beside it.
+inline constexpr std::string_view kCublasLtKernel = "cublaslt";
 
 // Attention in one pass over the keys, where sums may be computed in another
 // order; and on tensor cores.
@@ -43,7 +46,16 @@ inline constexpr std::string_view kAtomicLoops = "atomic_loops";
 std::vector<Candidate> CandidatesOf(const KernelRequest& request,
                                     const CompileOptions& options);
 
-// The code of a candidate. Nothing where it is none of the region's.
+// The recipe of a candidate called kCublasLtKernel, and the candidate that is
+// generated beside it. Nothing where the region has none.
+struct LibraryCandidate {
+  LibraryRecipe recipe;
+  Candidate generated;
+};
+std::optional<LibraryCandidate> FindLibraryCandidate(
+    const KernelRequest& request, const CompileOptions& options);
+
+// The code of a generated candidate. Nothing where it is none of the region's.
 std::optional<GeneratedKernel> GenerateCandidate(const KernelRequest& request,
                                                  std::string_view kernel,
                                                  const CompileOptions& options,

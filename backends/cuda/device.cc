@@ -10,6 +10,9 @@
 
 #include "encore/backends/absent.h"
 #include "encore/backends/cuda/driver/types.h"
+#include "encore/backends/cuda/library/cublaslt.h"
+#include "encore/backends/cuda/library/library_kernel.h"
+#include "encore/backends/cuda/library/recipe.h"
 #include "encore/backends/cuda/module_file.h"
 #include "encore/backends/cuda/runtime/context.h"
 #include "encore/backends/cuda/runtime/kernel.h"
@@ -17,6 +20,7 @@
 #include "encore/backends/cuda/runtime/recording.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends::cuda {
 namespace {
@@ -32,11 +36,12 @@ DevicePointer Address(const void* data) {
 class CudaDevice : public runtime::Device {
  public:
   CudaDevice(std::shared_ptr<const Context> context, const DeviceLimits& limits,
-             std::string backend)
+             std::string backend, DeviceOptions options)
       : context_(std::move(context)),
         limits_(limits),
         backend_(std::move(backend)),
-        direct_(std::make_shared<DirectQueue>()) {}
+        options_(std::move(options)),
+        direct_(std::make_shared<DirectQueue>(context_)) {}
 
   std::string_view backend() const override { return backend_; }
   bool runs_on_host() const override { return false; }
@@ -78,17 +83,28 @@ class CudaDevice : public runtime::Device {
   void DeallocatePinned(void* data, int64_t bytes) override;
 
  private:
+  StatusOr<void*> AllocateByCaller(int64_t bytes);
   // In `queue`, or in one of the device's own and done on return.
   Status Copy(const MemoryCopy& copy, Queue* queue);
+  // The handle of the library, made at the first use.
+  StatusOr<std::shared_ptr<const CublasLtHandle>> CublasLtOf();
+  StatusOr<std::unique_ptr<runtime::Kernel>> LoadWithRecipe(
+      const runtime::KernelBinary& binary,
+      std::shared_ptr<const LoadedModule> module);
 
   const std::shared_ptr<const Context> context_;
   const DeviceLimits limits_;
   const std::string backend_;
+  const DeviceOptions options_;
   const std::shared_ptr<DirectQueue> direct_;
+  std::mutex mutex_;
+  // While a kernel has it.
+  std::weak_ptr<const CublasLtHandle> cublaslt_;
 };
 
 StatusOr<void*> CudaDevice::Allocate(int64_t bytes) {
   const Context::Scope scope(*context_);
+  if (options_.allocate) return AllocateByCaller(std::max<int64_t>(bytes, 1));
   DevicePointer data = 0;
   const Result result = context_->api().cuMemAlloc(
       &data, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
@@ -97,8 +113,21 @@ StatusOr<void*> CudaDevice::Allocate(int64_t bytes) {
   return reinterpret_cast<void*>(data);
 }
 
+StatusOr<void*> CudaDevice::AllocateByCaller(int64_t bytes) {
+  ENCORE_ASSIGN_OR_RETURN(void* const data, options_.allocate(bytes));
+  if (Address(data) % runtime::kAlignment == 0) return data;
+  options_.deallocate(data, bytes);
+  return InvalidArgumentError(StrCat("the allocator of device ", backend_,
+                                     " gave memory that is not aligned to ",
+                                     runtime::kAlignment));
+}
+
 void CudaDevice::Deallocate(void* data, int64_t bytes) {
   const Context::Scope scope(*context_);
+  if (options_.deallocate) {
+    options_.deallocate(data, std::max<int64_t>(bytes, 1));
+    return;
+  }
   (void)context_->api().cuMemFree(Address(data));
 }
 
@@ -120,12 +149,7 @@ void CudaDevice::DeallocatePinned(void* data, int64_t bytes) {
 
 Status CudaDevice::Copy(const MemoryCopy& copy, Queue* queue) {
   if (queue != nullptr) return static_cast<CudaQueue*>(queue)->Copy(copy);
-  const std::lock_guard lock(direct_->mutex);
-  if (direct_->queue == nullptr) {
-    ENCORE_ASSIGN_OR_RETURN(direct_->queue, CudaQueue::New(context_));
-  }
-  ENCORE_RETURN_IF_ERROR(direct_->queue->Copy(copy));
-  return direct_->queue->Synchronize();
+  return direct_->Run([&](CudaQueue& own) { return own.Copy(copy); });
 }
 
 Status CudaDevice::CopyFromHost(void* dst, const void* src, int64_t bytes,
@@ -179,11 +203,43 @@ StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> CudaDevice::Load(
       ENCORE_ASSIGN_OR_RETURN(
           module, LoadedModule::Load(context_, limits_, request.artifact));
     }
-    ENCORE_ASSIGN_OR_RETURN(
-        auto kernel, NewKernel(*request.binary, module, limits_, direct_));
-    kernels.push_back(std::move(kernel));
+    const runtime::KernelBinary& binary = *request.binary;
+    auto kernel = HasRecipe(binary.params)
+                      ? LoadWithRecipe(binary, module)
+                      : NewKernel(binary, module, limits_, direct_);
+    if (!kernel.ok()) return kernel.status();
+    kernels.push_back(*std::move(kernel));
   }
   return kernels;
+}
+
+StatusOr<std::shared_ptr<const CublasLtHandle>> CudaDevice::CublasLtOf() {
+  if (options_.cublaslt.empty()) {
+    return FailedPreconditionError(
+        StrCat("device ", backend_, " has no libraries"));
+  }
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const CublasLtHandle> handle = cublaslt_.lock();
+  if (handle != nullptr) return handle;
+  ENCORE_ASSIGN_OR_RETURN(handle,
+                          CublasLtHandle::New(context_, options_.cublaslt));
+  cublaslt_ = handle;
+  return handle;
+}
+
+StatusOr<std::unique_ptr<runtime::Kernel>> CudaDevice::LoadWithRecipe(
+    const runtime::KernelBinary& binary,
+    std::shared_ptr<const LoadedModule> module) {
+  ENCORE_ASSIGN_OR_RETURN(
+      LibraryParams params,
+      DecodeLibraryParams(binary.params, binary.reads, binary.writes));
+  runtime::KernelBinary generated = binary;
+  generated.params = params.params;
+  generated.writes = params.generated_writes;
+  ENCORE_ASSIGN_OR_RETURN(
+      auto kernel, NewKernel(generated, std::move(module), limits_, direct_));
+  return NewLibraryKernel(std::move(params), binary, std::move(kernel),
+                          {CublasLtOf(), limits_.architecture, direct_});
 }
 
 StatusOr<int> Attribute(const Driver& driver, DeviceAttribute attribute,
@@ -199,12 +255,17 @@ StatusOr<int> Attribute(const Driver& driver, DeviceAttribute attribute,
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
   ENCORE_ASSIGN_OR_RETURN(auto driver, Driver::Load(DriverLibrary()));
-  return NewDevice(std::move(driver), ordinal, "cuda");
+  return NewDevice(std::move(driver), ordinal, "cuda",
+                   {.cublaslt = CublasLtLibrary()});
 }
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
-    std::shared_ptr<const Driver> driver, uint32_t ordinal,
-    std::string backend) {
+    std::shared_ptr<const Driver> driver, uint32_t ordinal, std::string backend,
+    DeviceOptions options) {
+  if ((options.allocate == nullptr) != (options.deallocate == nullptr)) {
+    return InvalidArgumentError(
+        "an allocator needs both halves: allocate and deallocate");
+  }
   const auto count = static_cast<uint32_t>(driver->device_count());
   if (ordinal >= count) return NoDevice(backend, ordinal, count);
   DeviceHandle device = 0;
@@ -228,9 +289,10 @@ StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
         "; sm_", kLeastArchitecture, " or later is needed"));
   }
   ENCORE_ASSIGN_OR_RETURN(
-      auto context, Context::New(std::move(driver), static_cast<int>(ordinal)));
+      auto context, Context::New(std::move(driver), static_cast<int>(ordinal),
+                                 options.context));
   return std::make_unique<CudaDevice>(std::move(context), limits,
-                                      std::move(backend));
+                                      std::move(backend), std::move(options));
 }
 
 StatusOr<std::unique_ptr<runtime::Queue>> QueueOf(runtime::Device& device,

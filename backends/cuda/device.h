@@ -11,6 +11,7 @@
 #define ENCORE_BACKENDS_CUDA_DEVICE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,10 +27,29 @@ namespace encore::backends::cuda {
 // too old or the device is; both say what would help.
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal);
 
-// Of another driver; `backend` is the device's name.
+// What a device is made of, beside its driver.
+struct DeviceOptions {
+  // cuBLASLt's shared library, opened when a program with a recipe
+  // (library/recipe.h) is loaded: a path, or a name that the dynamic linker
+  // looks for. Empty: none, and such programs run their generated kernels.
+  std::string cublaslt = {};
+  // A context of the caller's, of the device, that outlives this; null: the
+  // primary one, which programs that use the runtime API have, PyTorch's among
+  // them. Libraries know that one alone.
+  CUcontext context = nullptr;
+  // Where device memory is from, both or neither: bytes >= 1, addresses that
+  // are multiples of runtime::kAlignment, ResourceExhausted where there is no
+  // more; what is given back is used by no work any more. They are called with
+  // the context current, by any thread. Empty: the driver's own.
+  std::function<StatusOr<void*>(int64_t bytes)> allocate = nullptr;
+  std::function<void(void* data, int64_t bytes)> deallocate = nullptr;
+};
+
+// Of another driver; `backend` is the device's name. InvalidArgument for an
+// allocator of which only one half is there.
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
-    std::shared_ptr<const Driver> driver, uint32_t ordinal,
-    std::string backend);
+    std::shared_ptr<const Driver> driver, uint32_t ordinal, std::string backend,
+    DeviceOptions options = {});
 
 // A queue of `device`, one of the above, that is the caller's `stream`, of the
 // same context, which outlives it: replays enqueued there come after what is in

@@ -1,5 +1,6 @@
 #include "encore/backends/cuda/module_builder.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -11,9 +12,11 @@
 #include "encore/backends/cuda/codegen/device_compiler.h"
 #include "encore/backends/cuda/codegen/region_kernel.h"
 #include "encore/backends/cuda/kernel_params.h"
+#include "encore/backends/cuda/library/recipe.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends::cuda {
 namespace {
@@ -87,12 +90,52 @@ StatusOr<std::vector<std::vector<std::byte>>> FilesOf(
   return files;
 }
 
+// The generated kernel beside the recipe, as that has it.
+StatusOr<CompiledKernel> AddLibraryKernel(const CompileRequest& request,
+                                          const CompileOptions& options,
+                                          const PlanLimits& limits,
+                                          KernelProgram* program) {
+  const auto found = FindLibraryCandidate(request.kernel, options);
+  if (!found) {
+    return InternalError(StrCat("no cuda kernel called ",
+                                request.candidate.kernel, " for the region"));
+  }
+  CompileRequest beside = request;
+  beside.candidate = found->generated;
+  ENCORE_ASSIGN_OR_RETURN(CompiledKernel kernel,
+                          AddKernel(beside, options, limits, program));
+  const LibraryRecipe& recipe = found->recipe;
+  const int64_t generated = kernel.scratch.constant();
+  kernel.code.params = Encode(
+      LibraryParams{.recipe = recipe,
+                    .generated = found->generated.kernel,
+                    .generated_writes = recipe.d.buffer + 1 + (generated > 0),
+                    .params = std::move(kernel.code.params)});
+  if (recipe.workspace_bytes > 0) {
+    kernel.scratch =
+        Dim(std::max(generated, recipe.workspace_bytes + kWorkspaceAlignment -
+                                    runtime::kAlignment));
+  }
+  // The library reads factors while it writes.
+  std::erase_if(kernel.in_place, [&](const auto& pair) {
+    return !recipe.c || pair.read != recipe.c->buffer ||
+           pair.read == recipe.a.buffer || pair.read == recipe.b.buffer ||
+           recipe.c->offset != recipe.d.offset ||
+           recipe.c->pitch != recipe.d.pitch ||
+           recipe.c->batch_stride != recipe.d.batch_stride;
+  });
+  return kernel;
+}
+
 }  // namespace
 
 StatusOr<CompiledKernel> AddKernel(const CompileRequest& request,
                                    const CompileOptions& options,
                                    const PlanLimits& limits,
                                    KernelProgram* program) {
+  if (request.candidate.kernel == kCublasLtKernel) {
+    return AddLibraryKernel(request, options, limits, program);
+  }
   std::optional<GeneratedKernel> generated = GenerateCandidate(
       request.kernel, request.candidate.kernel, options, limits);
   if (!generated) {

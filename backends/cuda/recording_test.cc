@@ -21,6 +21,7 @@
 #include "encore/runtime/plan/assign_memory.h"
 #include "encore/runtime/plan/compiled_graph.h"
 #include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/profiler.h"
 #include "encore/runtime/replay/replayer.h"
 #include "encore/runtime/replay/weights.h"
 #include "encore/runtime/testing/test_device.h"
@@ -303,6 +304,36 @@ TEST_F(Recordings, FaultsNameTheirStep) {
   EXPECT_EQ(caller->Synchronize().code(), StatusCode::kOutOfRange);
   EXPECT_EQ(other->Synchronize().code(), StatusCode::kOutOfRange);
   EXPECT_EQ(other->failed_origin(), 42u);
+}
+
+// A microsecond for each piece of work, as the driver in the place of NVIDIA's
+// counts.
+TEST_F(Recordings, ProfilesHaveTheTimesOfTheDevice) {
+  const auto replayer = Load(TwoBranches(false));
+  ASSERT_TRUE(replayer->BindInput(0, Values(16, 1), 64).ok());
+  ASSERT_TRUE(replayer->BindInput(1, Values(16, 5), 64).ok());
+  runtime::Profiler profiler;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(replayer->Replay(&profiler).ok());
+  const auto totals = profiler.Totals();
+  int64_t timed = 0;
+  for (const runtime::Profiler::StepTotal& total : totals) {
+    if (total.device_ns < 0) continue;
+    ++timed;
+    EXPECT_EQ(total.device_ns, 3 * 1000) << total.step;
+  }
+  EXPECT_EQ(timed, 6);
+  EXPECT_EQ(replayer->recordings().recorded, 0);
+
+  const auto queue = *device_->NewQueue();
+  float* const from = Values(16, 1);
+  float* const to = Values(16, 2);
+  ASSERT_TRUE(queue->StartTimer().ok());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(device_->CopyWithin(to, from, 64, queue.get()).ok());
+  }
+  const auto time = queue->StopTimer();
+  ASSERT_TRUE(time.ok()) << time.status();
+  EXPECT_EQ(*time, 5 * 1000);
 }
 
 }  // namespace

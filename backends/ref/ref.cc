@@ -26,7 +26,8 @@ class Ref : public Backend {
 
   bool Uses(std::string_view option) const override {
     return option != "precision" && option != "cpu_kernels" &&
-           option != "machine" && option != "tune_seconds";
+           option != "cuda_kernels" && option != "machine" &&
+           option != "tune_seconds";
   }
 
   std::span<const DType> dtypes() const override {

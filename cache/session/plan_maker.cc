@@ -146,7 +146,11 @@ StatusOr<std::shared_ptr<const runtime::Executable>> PlanMaker::OnDevices(
     const MeasuredPlan& plan) const {
   ENCORE_ASSIGN_OR_RETURN(auto devices,
                           options_->compiler.devices(*plan.graph));
-  return runtime::Executable::Load(plan.graph, std::move(devices), threads_);
+  ENCORE_ASSIGN_OR_RETURN(
+      auto executable,
+      runtime::Executable::Load(plan.graph, std::move(devices), threads_));
+  for (const std::string& note : executable->Notes()) options_->log(note);
+  return executable;
 }
 
 StatusOr<RecalledPlan> PlanMaker::Recall(

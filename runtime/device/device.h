@@ -61,6 +61,14 @@ class Queue {
   // at this call. The event is of a device that Device::WaitsFor accepts.
   virtual Status Wait(const Event& event) = 0;
 
+  // What work takes by the device's own clock: StopTimer waits for the work
+  // that was enqueued since StartTimer and returns nanoseconds. Nothing where
+  // the device has no clock.
+  virtual Status StartTimer() { return OkStatus(); }
+  virtual StatusOr<std::optional<int64_t>> StopTimer() {
+    return std::optional<int64_t>();
+  }
+
   // A number for what is enqueued from here on, which a fault is reported with.
   void set_tag(uint32_t tag) { tag_ = tag; }
   uint32_t tag() const { return tag_; }
@@ -109,6 +117,10 @@ class Kernel {
   // the host; scratch memory comes as a write slot. A fault is returned, and
   // the written buffers are then undefined.
   virtual Status Launch(const LaunchContext& context) const = 0;
+  // What a person should know of how it was loaded: which release of a library
+  // computes it, or what stands in for that, and why. Empty where it is as it
+  // was compiled.
+  virtual std::string_view note() const { return {}; }
 };
 
 struct LoadRequest {

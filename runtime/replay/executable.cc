@@ -1,6 +1,7 @@
 #include "encore/runtime/replay/executable.h"
 
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "encore/ir/support/status_macros.h"
@@ -102,6 +103,18 @@ StatusOr<std::shared_ptr<const Executable>> Executable::Load(
         std::make_unique<ReplayCode>(flatten(loaded.prepare));
   }
   return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+std::vector<std::string> Executable::Notes() const {
+  std::map<std::string_view, int64_t> counts;
+  for (const auto& kernel : kernels_) {
+    if (!kernel->note().empty()) ++counts[kernel->note()];
+  }
+  std::vector<std::string> lines;
+  for (const auto& [note, count] : counts) {
+    lines.push_back(StrCat(count, " of ", kernels_.size(), " kernels: ", note));
+  }
+  return lines;
 }
 
 ReplayCode Executable::PrepareOf(const CompiledGraph& variant) const {

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/ir/support/status.h"
@@ -46,6 +48,13 @@ class Executable {
   // Slots of role kConstant and, beside them, where their bytes are.
   std::span<const SlotId> constants() const { return constants_; }
   void* constant_address(size_t i) const { return constant_addresses_[i]; }
+  // Kernel::note of a kernel binary of the graph.
+  std::string_view note(KernelBinaryId binary) const {
+    return kernels_[binary.value()]->note();
+  }
+  // The notes of all kernels, each once, in the order of the alphabet: "3 of 7
+  // kernels: note".
+  std::vector<std::string> Notes() const;
   // The device of a pool; null for host memory.
   Device* pool_device(PoolId pool) const;
 

@@ -257,7 +257,10 @@ Status Frame::Loop(Profiler* profiler) {
     }
     const ReplayOp& op = code_.ops[next];
     int64_t begin = 0;
-    if constexpr (kProfiled) begin = profiler->Now();
+    if constexpr (kProfiled) {
+      ENCORE_RETURN_IF_ERROR(StartTimer(op));
+      begin = profiler->Now();
+    }
     ++next;
     if (op.code == Code::kLaunch) {
       context.buffers = table_.data() + op.a;
@@ -284,11 +287,15 @@ Status Frame::Loop(Profiler* profiler) {
     if constexpr (kProfiled) {
       const bool waits = op.code == Code::kWait || op.code == Code::kHostWait;
       if (op.code > Code::kMoveObject && !waits) continue;
+      int64_t device_ns = -1;
       // One step at a time, so that each is measured by itself.
-      if (!waits && op.queue != 0) ENCORE_RETURN_IF_ERROR(Synchronize());
+      if (!waits && op.queue != 0) {
+        ENCORE_ASSIGN_OR_RETURN(device_ns, StopTimer(op));
+        ENCORE_RETURN_IF_ERROR(Synchronize());
+      }
       const ReplayCode::StepRef& at = code_.steps[op.step];
-      profiler->Add({at.plan, at.step, op.queue, waits}, begin,
-                    profiler->Now());
+      profiler->Add({at.plan, at.step, op.queue, waits}, begin, profiler->Now(),
+                    device_ns);
     }
   }
 }

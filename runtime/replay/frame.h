@@ -118,6 +118,10 @@ class Frame {
   Status StartLoop(const ReplayOp& op);
   void SetElements(const ReplayCode::Loop& loop, int64_t trip);
   Status Select(const ReplayOp& op, uint32_t* next);
+  // Around what goes through a queue, under a profiler; nanoseconds by the
+  // device's clock, -1 where it has none.
+  Status StartTimer(const ReplayOp& op);
+  StatusOr<int64_t> StopTimer(const ReplayOp& op);
   Status Fault(uint32_t step, const Status& status);
   // Of work in a queue: `step` is where it was seen, UINT32_MAX at none.
   Status QueueFault(uint32_t step, const Status& status);

@@ -41,6 +41,18 @@ StatusOr<bool> Frame::EnqueueDirectly(DeviceId id, Queue& caller) {
   return recordings_.RunIn(caller, values());
 }
 
+Status Frame::StartTimer(const ReplayOp& op) {
+  if (op.queue == 0 || op.code > Code::kMoveObject) return OkStatus();
+  const Status status = queues_.queue(op.queue)->StartTimer();
+  return status.ok() ? status : QueueFault(op.step, status);
+}
+
+StatusOr<int64_t> Frame::StopTimer(const ReplayOp& op) {
+  const auto time = queues_.queue(op.queue)->StopTimer();
+  if (!time.ok()) return QueueFault(op.step, time.status());
+  return time->value_or(-1);
+}
+
 Status Frame::QueueFault(uint32_t step, const Status& status) {
   const std::optional<Queue::Fault> fault = queues_.fault();
   if (fault) {

@@ -32,12 +32,15 @@ class Profiler {
   struct Record : Work {
     uint32_t replay = 0;               // counts the replays under this profiler
     int64_t begin_ns = 0, end_ns = 0;  // since the profiler was made
+    int64_t device_ns = -1;            // by the device's clock; -1: it has none
   };
   // All executions of one step, without waits.
   struct StepTotal {
     PlanId plan;
     uint32_t step = 0;
     int64_t runs = 0, total_ns = 0, min_ns = 0, max_ns = 0;
+    // Of runs that a device timed; -1: none of them was.
+    int64_t device_ns = -1;
   };
 
   explicit Profiler(size_t most_records = size_t{1} << 16);
@@ -49,12 +52,13 @@ class Profiler {
         .count();
   }
   void StartReplay() { ++replays_; }
-  void Add(const Work& work, int64_t begin_ns, int64_t end_ns) {
+  void Add(const Work& work, int64_t begin_ns, int64_t end_ns,
+           int64_t device_ns = -1) {
     if (records_.size() == records_.capacity()) {
       ++dropped_;
       return;
     }
-    records_.push_back({work, replays_ - 1, begin_ns, end_ns});
+    records_.push_back({work, replays_ - 1, begin_ns, end_ns, device_ns});
   }
 
   std::span<const Record> records() const { return records_; }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,9 +15,12 @@
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/package/package.h"
 #include "encore/cache/package/package_loader.h"
+#include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/ir/testing/random_graph.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/plan/compiled_graph.h"
+#include "encore/runtime/replay/executable.h"
 #include "encore/runtime/replay/replayer.h"
 #include "encore/tests/gpu/on_device.h"
 #include "encore/tests/gpu/packages.h"
@@ -87,6 +91,52 @@ TEST(GpuRecordings, InputsElsewhere) {
     }
     EXPECT_GE(replayer.recordings().recorded, 1);
     ASSERT_EQ(replayer.Synchronize(), OkStatus());
+  }
+}
+
+// Products by recipe (--cuda-kernels library): by cuBLASLt where it is there,
+// which the output says, replayed, recorded, and with an input at addresses
+// that the recipe's algorithm takes and one that it does not.
+TEST(GpuLibraries, ProductsByRecipe) {
+  backends::CompileOptions options;
+  options.target = TargetHere();
+  options.cuda_kernels = backends::CudaKernels::kLibrary;
+  for (const char* const dtype : {"f32", "f16", "bf16", "f64"}) {
+    SCOPED_TRACE(dtype);
+    const auto d = [&](const char* shape) { return StrCat(dtype, shape); };
+    const Graph graph = ParsedGraph(
+        StrCat("graph g(%x: ", d("[48,200]"), ", %w: ", d("[72,200]"), ") -> ",
+               d("[48,72]"),
+               " {\n  %p = dot_general(%x, %w) {contract = [1]x[1]}\n"
+               "  return %p\n}"));
+    std::vector<Literal> arguments = RandomArguments(graph, 1);
+    auto here = OnDevice::New(graph, arguments, options);
+    ASSERT_TRUE(here.ok()) << here.status();
+    runtime::Replayer& replayer = (*here)->replayer();
+    const auto notes = replayer.executable().Notes();
+    ASSERT_EQ(notes.size(), 1u);
+    std::cout << dtype << ": " << notes[0] << "\n";
+    const auto w = DeviceMemory::New((*here)->device(), arguments[1]);
+    ASSERT_TRUE(w.ok()) << w.status();
+    ASSERT_EQ(replayer.BindInput(1, (*w)->data(), (*w)->bytes()), OkStatus());
+    const auto bytes = static_cast<int64_t>(arguments[0].bytes().size());
+    const auto room = DeviceMemory::New((*here)->device(), bytes + 4096);
+    ASSERT_TRUE(room.ok()) << room.status();
+    for (const int64_t offset : {0, 0, 0, 512, 8, 8, 16}) {
+      auto* const x = static_cast<std::byte*>((*room)->data()) + offset;
+      arguments[0] = RandomArguments(graph, static_cast<uint64_t>(offset))[0];
+      ASSERT_EQ((*here)->device().CopyFromHost(x, arguments[0].bytes().data(),
+                                               bytes, nullptr),
+                OkStatus());
+      ASSERT_EQ(replayer.BindInput(0, x, bytes), OkStatus());
+      ASSERT_EQ(replayer.Replay(), OkStatus());
+      const auto output = replayer.CopyOutput(0);
+      ASSERT_TRUE(output.ok()) << output.status();
+      const auto bounds = backends::EvaluateBounds(graph, arguments);
+      ASSERT_TRUE(bounds.ok()) << bounds.status();
+      EXPECT_EQ(backends::Difference({&*output, 1}, *bounds), std::nullopt)
+          << "offset " << offset;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // What kernels on a GPU reach: of the bandwidth of a copy where memory bounds
-// them, and beside cuBLASLt where products do. README.md says how to run it.
+// them, and beside cuBLASLt where products do; and what a replay costs the
+// host. README.md says how to run it.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -13,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cuda/driver/driver.h"
-#include "encore/backends/cuda/driver/types.h"
 #include "encore/backends/options.h"
 #include "encore/ir/support/parse_number.h"
 #include "encore/ir/support/status.h"
@@ -24,16 +23,15 @@
 #include "encore/ir/testing/random_graph.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/plan/compiled_graph.h"
-#include "encore/tests/gpu/cublaslt.h"
+#include "encore/runtime/replay/executable.h"
+#include "encore/runtime/replay/replayer.h"
+#include "encore/tests/gpu/benchmark_cases.h"
 #include "encore/tests/gpu/device_under_test.h"
 #include "encore/tests/gpu/on_device.h"
 
 namespace encore::gpu {
 namespace {
 
-using backends::cuda::Driver;
-
-constexpr int64_t kWorkspaceBytes = 32 << 20;
 constexpr int64_t kLeastElements = 1024, kMostElements = int64_t{1} << 32;
 
 struct Settings {
@@ -41,113 +39,6 @@ struct Settings {
   int64_t elements = int64_t{1} << 26;  // of the largest tensor of a kernel
   double seconds = 0.2;                 // that a kernel is measured for
 };
-
-// A kernel and, of a product, the same for cuBLASLt, without addresses.
-struct Case {
-  std::string name;
-  std::string text;
-  backends::Precision precision = backends::Precision::kF32;
-  std::optional<Product> product = std::nullopt;
-};
-
-// Fills in "$r", "$c" and "$t": rows, columns, dtype.
-std::string Filled(std::string text, int64_t rows, int64_t columns,
-                   std::string_view dtype) {
-  const auto fill = [&](std::string_view name, const std::string& value) {
-    for (size_t at; (at = text.find(name)) != std::string::npos;) {
-      text.replace(at, name.size(), value);
-    }
-  };
-  fill("$r", StrCat(rows));
-  fill("$c", StrCat(columns));
-  fill("$t", std::string(dtype));
-  return text;
-}
-
-std::vector<Case> MemoryBound(const Settings& settings) {
-  constexpr std::string_view kTexts[][2] = {
-      {"elementwise",
-       "graph g(%x: $t[$r,$c], %y: $t[$r,$c]) -> $t[$r,$c] {\n"
-       "  %s = add(%x, %y)\n  %r = relu(%s)\n  return %r\n}"},
-      {"bias, tanh",
-       "graph g(%x: $t[$r,$c], %b: $t[$c]) -> $t[$r,$c] {\n"
-       "  %c = broadcast(%b) {shape = [$r,$c], axes = [1]}\n"
-       "  %s = add(%x, %c)\n  %t = tanh(%s)\n  return %t\n}"},
-      {"softmax",
-       "graph g(%x: $t[$r,$c]) -> $t[$r,$c] {\n"
-       "  %y = softmax(%x) {axis = 1}\n  return %y\n}"},
-      {"layer_norm",
-       "graph g(%x: $t[$r,$c], %s: $t[$c], %b: $t[$c]) -> $t[$r,$c] {\n"
-       "  %y = layer_norm(%x, %s, %b) {axis = 1}\n  return %y\n}"},
-      {"sum of rows",
-       "graph g(%x: $t[$r,$c]) -> $t[$r] {\n"
-       "  %y = reduce(%x) {axes = [1], combiner = sum}\n  return %y\n}"},
-      {"sum of all",
-       "graph g(%x: $t[$r,$c]) -> $t[] {\n"
-       "  %y = reduce(%x) {axes = [0,1], combiner = sum}\n  return %y\n}"},
-      {"transpose",
-       "graph g(%x: $t[$r,$c]) -> $t[$c,$r] {\n"
-       "  %y = transpose(%x) {permutation = [1,0]}\n  return %y\n}"},
-  };
-  const int64_t columns = std::min<int64_t>(4096, settings.elements / 4);
-  std::vector<Case> cases;
-  for (const std::string_view dtype : {"f32", "f16"}) {
-    for (const auto& [name, text] : kTexts) {
-      cases.push_back({StrCat(name, ", ", dtype),
-                       Filled(std::string(text), settings.elements / columns,
-                              columns, dtype)});
-    }
-  }
-  return cases;
-}
-
-Case ProductCase(int64_t m, int64_t n, int64_t k, DType dtype, bool tf32) {
-  Case c;
-  c.name = StrCat(m, " x ", n, " x ", k, ", ", tf32 ? "tf32" : Name(dtype));
-  c.text = StrCat("graph g(%x: ", dtype, "[", m, ",", k, "], %y: ", dtype, "[",
-                  k, ",", n, "]) -> ", dtype, "[", m, ",", n,
-                  "] {\n  %p = dot_general(%x, %y) {contract = [1]x[0]}\n"
-                  "  return %p\n}");
-  if (tf32) c.precision = backends::Precision::kTF32;
-  c.product = Product{.m = m, .n = n, .k = k, .dtype = dtype, .tf32 = tf32};
-  return c;
-}
-
-// A convolution of 3 x 3 beside the product of the same size.
-Case ConvolutionCase(int64_t samples, int64_t channels, int64_t side) {
-  Case c;
-  const std::string image =
-      StrCat("f16[", samples, ",", channels, ",", side, ",", side, "]");
-  c.name = StrCat("convolution of ", channels, " channels, ", side, " x ", side,
-                  ", f16");
-  c.text = StrCat(
-      "graph g(%x: ", image, ", %w: f16[", channels, ",", channels,
-      ",3,3]) -> ", image,
-      " {\n  %y = convolution(%x, %w) {strides = [1,1], padding_low = [1,1], "
-      "padding_high = [1,1], lhs_dilation = [1,1], rhs_dilation = [1,1]}\n"
-      "  return %y\n}");
-  c.product = Product{.m = samples * side * side,
-                      .n = channels,
-                      .k = channels * 9,
-                      .dtype = DType::kF16};
-  return c;
-}
-
-std::vector<Case> Products(const Settings& settings) {
-  // As large as squares of so many elements.
-  int64_t side = 64;
-  while (side < 4096 && 4 * side * side <= settings.elements) side *= 2;
-  const int64_t few = std::max<int64_t>(side / 256, 16);
-  std::vector<Case> cases;
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-    cases.push_back(ProductCase(side, side, side, dtype, false));
-    cases.push_back(ProductCase(few, side, side, dtype, false));
-  }
-  cases.push_back(ProductCase(side, side, side, DType::kF32, true));
-  cases.push_back(side > 1000 ? ConvolutionCase(32, 256, 14)
-                              : ConvolutionCase(1, 16, 6));
-  return cases;
-}
 
 // Seconds of a launch, of many that are enqueued one after the other.
 StatusOr<double> SecondsOf(const Settings& settings,
@@ -186,15 +77,21 @@ class Benchmark {
 
   Status Run() {
     std::printf("| kernel | us | GB/s | of a copy |\n|---|---|---|---|\n");
-    for (const Case& c : MemoryBound(settings_)) {
+    for (const BenchmarkCase& c : MemoryBound(settings_.elements)) {
       ENCORE_RETURN_IF_ERROR(Annotate(RunMemoryBound(c), c.name));
     }
-    OpenCublasLt();
     std::printf(
         "\n| product | us | Tflop/s | cuBLASLt's us | of cuBLASLt |\n"
         "|---|---|---|---|---|\n");
-    for (const Case& c : Products(settings_)) {
+    for (const BenchmarkCase& c : Products(settings_.elements)) {
       ENCORE_RETURN_IF_ERROR(Annotate(RunProduct(c), c.name));
+    }
+    std::printf(
+        "\n| kernels of a replay | us of the host | with another input | "
+        "recordings |\n|---|---|---|---|\n");
+    for (const int kernels : {2, 100}) {
+      ENCORE_RETURN_IF_ERROR(
+          Annotate(RunHostTime(kernels), StrCat(kernels, " kernels")));
     }
     return OkStatus();
   }
@@ -206,11 +103,10 @@ class Benchmark {
     std::unique_ptr<runtime::Queue> queue;
     std::vector<std::unique_ptr<DeviceMemory>> inputs;
   };
-  StatusOr<Ready> Prepare(const Case& c) const {
-    const Graph graph = ParsedGraph(c.text);
-    backends::CompileOptions options;
+  StatusOr<Ready> Prepare(const std::string& text,
+                          backends::CompileOptions options) const {
+    const Graph graph = ParsedGraph(text);
     options.target = settings_.target;
-    options.precision = c.precision;
     const std::vector<Literal> arguments = RandomArguments(graph, 1);
     Ready ready;
     ENCORE_ASSIGN_OR_RETURN(ready.here,
@@ -257,8 +153,8 @@ class Benchmark {
     return moved / seconds;
   }
 
-  Status RunMemoryBound(const Case& c) const {
-    ENCORE_ASSIGN_OR_RETURN(const Ready ready, Prepare(c));
+  Status RunMemoryBound(const BenchmarkCase& c) const {
+    ENCORE_ASSIGN_OR_RETURN(const Ready ready, Prepare(c.text, {}));
     ENCORE_ASSIGN_OR_RETURN(const double seconds, SecondsOfReplay(ready));
     const double bytes = BytesOf(ready.here->graph());
     ENCORE_ASSIGN_OR_RETURN(const double copied, CopyRate(ready, bytes));
@@ -267,82 +163,91 @@ class Benchmark {
     return OkStatus();
   }
 
-  // Where it is there and the device is NVIDIA's.
-  void OpenCublasLt() {
-    const Status status = [&]() -> Status {
-      if (settings_.target != "cuda") {
-        return NotFoundError(
-            StrCat("cuBLASLt does not run on ", settings_.target));
+  // Nothing where a generated kernel stands in for the library's.
+  StatusOr<std::optional<double>> SecondsOfCublasLt(const BenchmarkCase& c) {
+    backends::CompileOptions options;
+    options.precision = c.precision;
+    options.cuda_kernels = backends::CudaKernels::kLibrary;
+    ENCORE_ASSIGN_OR_RETURN(const Ready ready,
+                            Prepare(c.library_text, options));
+    const std::vector<std::string> notes =
+        ready.here->replayer().executable().Notes();
+    const bool by_library =
+        !notes.empty() && notes[0].find(": cuBLASLt ") != std::string::npos;
+    if (!by_library) {
+      if (!said_ && !notes.empty()) {
+        std::cerr << "gpu_benchmark: " << notes[0] << "\n";
       }
-      ENCORE_ASSIGN_OR_RETURN(driver_,
-                              Driver::Load(backends::cuda::DriverLibrary()));
-      const auto check = [&](backends::cuda::Result result, const char* what) {
-        return driver_->ToStatus(result, what);
-      };
-      // The context that the device has, too.
-      CUcontext context = nullptr;
-      ENCORE_RETURN_IF_ERROR(
-          check(driver_->api.cuDevicePrimaryCtxRetain(&context, 0),
-                "cuDevicePrimaryCtxRetain"));
-      ENCORE_RETURN_IF_ERROR(
-          check(driver_->api.cuCtxSetCurrent(context), "cuCtxSetCurrent"));
-      ENCORE_RETURN_IF_ERROR(
-          check(driver_->api.cuStreamCreate(&stream_, 1), "cuStreamCreate"));
-      ENCORE_ASSIGN_OR_RETURN(cublaslt_, CublasLt::Open());
-      return OkStatus();
-    }();
-    if (!status.ok()) std::cerr << "gpu_benchmark: " << status << "\n";
-  }
-
-  StatusOr<double> SecondsOfCublasLt(const Ready& ready,
-                                     Product product) const {
-    runtime::Device& device = ready.here->device();
-    const int64_t size = BitWidth(product.dtype) / 8;
-    const auto make = [&](int64_t elements) {
-      return DeviceMemory::New(device, elements * size);
-    };
-    ENCORE_ASSIGN_OR_RETURN(const auto a, make(product.m * product.k));
-    ENCORE_ASSIGN_OR_RETURN(const auto b, make(product.k * product.n));
-    ENCORE_ASSIGN_OR_RETURN(const auto d, make(product.m * product.n));
-    ENCORE_ASSIGN_OR_RETURN(const auto workspace,
-                            DeviceMemory::New(device, kWorkspaceBytes));
-    product.a = a->data();
-    product.b = b->data();
-    product.d = d->data();
-    ENCORE_ASSIGN_OR_RETURN(
-        const CublasLt::Launch launch,
-        cublaslt_->Plan(product, workspace->data(), kWorkspaceBytes));
-    return SecondsOf(
-        settings_, [&] { return launch(stream_); },
-        [&] {
-          return driver_->ToStatus(driver_->api.cuStreamSynchronize(stream_),
-                                   "cuStreamSynchronize");
-        });
-  }
-
-  Status RunProduct(const Case& c) const {
-    ENCORE_ASSIGN_OR_RETURN(const Ready ready, Prepare(c));
-    ENCORE_ASSIGN_OR_RETURN(const double seconds, SecondsOfReplay(ready));
-    const Product& product = *c.product;
-    const double flops = 2.0 * static_cast<double>(product.m) *
-                         static_cast<double>(product.n) *
-                         static_cast<double>(product.k);
-    std::printf("| %s | %.2f | %.2f ", c.name.c_str(), seconds * 1e6,
-                flops / seconds * 1e-12);
-    if (cublaslt_ == nullptr) {
-      std::printf("| | |\n");
-      return OkStatus();
+      said_ = true;
+      return std::optional<double>();
     }
-    ENCORE_ASSIGN_OR_RETURN(const double theirs,
-                            SecondsOfCublasLt(ready, product));
-    std::printf("| %.2f | %.2f |\n", theirs * 1e6, theirs / seconds);
+    ENCORE_ASSIGN_OR_RETURN(const double seconds, SecondsOfReplay(ready));
+    return std::optional(seconds);
+  }
+
+  Status RunProduct(const BenchmarkCase& c) {
+    ENCORE_ASSIGN_OR_RETURN(const Ready ready,
+                            Prepare(c.text, {.precision = c.precision}));
+    ENCORE_ASSIGN_OR_RETURN(const double seconds, SecondsOfReplay(ready));
+    std::printf("| %s | %.2f | %.2f ", c.name.c_str(), seconds * 1e6,
+                c.flops / seconds * 1e-12);
+    ENCORE_ASSIGN_OR_RETURN(const std::optional<double> theirs,
+                            SecondsOfCublasLt(c));
+    if (theirs) {
+      std::printf("| %.2f | %.2f |\n", *theirs * 1e6, *theirs / seconds);
+    } else {
+      std::printf("| | |\n");
+    }
+    return OkStatus();
+  }
+
+  // Of a call of Enqueue, in rounds that leave the device room, and of one
+  // after an input was bound that lies elsewhere.
+  Status RunHostTime(int kernels) const {
+    ENCORE_ASSIGN_OR_RETURN(const Ready ready, Prepare(ChainText(kernels), {}));
+    runtime::Replayer& replayer = ready.here->replayer();
+    const DeviceMemory& input = *ready.inputs[0];
+    ENCORE_ASSIGN_OR_RETURN(
+        const auto elsewhere,
+        DeviceMemory::New(ready.here->device(), input.bytes()));
+    const auto wait = [&]() -> Status {
+      ENCORE_RETURN_IF_ERROR(ready.queue->Synchronize());
+      return replayer.Synchronize();
+    };
+    const auto least =
+        [&](const std::function<Status(int)>& call) -> StatusOr<double> {
+      using Clock = std::chrono::steady_clock;
+      constexpr int kCalls = 16;
+      const std::chrono::duration<double> most(settings_.seconds);
+      double best = 1;
+      const auto start = Clock::now();
+      do {
+        const auto begin = Clock::now();
+        for (int i = 0; i < kCalls; ++i) ENCORE_RETURN_IF_ERROR(call(i));
+        const std::chrono::duration<double> time = Clock::now() - begin;
+        best = std::min(best, time.count() / kCalls);
+        ENCORE_RETURN_IF_ERROR(wait());
+      } while (Clock::now() - start < most);
+      return best;
+    };
+    const auto enqueue = [&](int) {
+      return replayer.Enqueue(runtime::DeviceId(0), *ready.queue);
+    };
+    ENCORE_ASSIGN_OR_RETURN(const double same, least(enqueue));
+    ENCORE_ASSIGN_OR_RETURN(
+        const double other, least([&](int i) -> Status {
+          ENCORE_RETURN_IF_ERROR(replayer.BindInput(
+              0, i % 2 == 0 ? elsewhere->data() : input.data(), input.bytes()));
+          return enqueue(i);
+        }));
+    std::printf("| %d | %.2f | %.2f | %lld |\n", kernels, same * 1e6,
+                other * 1e6,
+                static_cast<long long>(replayer.recordings().recorded));
     return OkStatus();
   }
 
   const Settings settings_;
-  std::shared_ptr<const Driver> driver_;
-  CUstream stream_ = nullptr;
-  std::unique_ptr<CublasLt> cublaslt_;
+  bool said_ = false;  // why there is no library
 };
 
 int Main(int argc, char** argv) {

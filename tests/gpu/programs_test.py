@@ -45,10 +45,10 @@ class ProgramsTest(CommandTest):
         self.run_program(TEST, EMULATED, '--write-packages=' + self.folder, code=PASSED)
         done = self.run_program(
             TEST, EMULATED, '--packages=' + self.folder,
-            '--gtest_filter=Gpu/*/Softmax:Gpu/*/Gather:Gpu/DifferentialTest.*/3:GpuRecordings.*:GpuPackages.*:'
+            '--gtest_filter=Gpu/*/Softmax:Gpu/*/Gather:Gpu/DifferentialTest.*/3:GpuRecordings.*:GpuLibraries.*:GpuPackages.*:'
             '*/ControlFlow.KernelsOfRunTimeSizes/*', code=PASSED)
         ran = int(re.search(r'\[  PASSED  \] (\d+) tests', done.stdout)[1])
-        self.assertEqual(ran, 7, done.stdout)
+        self.assertEqual(ran, 8, done.stdout)
         # It would say what is wrong.
         layers = self.path('layers.cuda_emulated.encore')
         with open(layers, 'r+b') as file:
@@ -58,9 +58,9 @@ class ProgramsTest(CommandTest):
 
     def test_what_is_measured(self):
         done = self.run_program(BENCHMARK, EMULATED, '--elements=1024', '--seconds=0', code=PASSED)
-        self.assertIn('cuBLASLt does not run on cuda_emulated', done.stderr)
+        self.assertIn('in place of cublaslt 13: device cuda_emulated has no libraries', done.stderr)
         rows = [line for line in done.stdout.splitlines() if line.startswith('| ')]
-        self.assertEqual(len(rows), 2 + 14 + 8, done.stdout)
+        self.assertEqual(len(rows), 3 + 14 + 8 + 2, done.stdout)
 
 
 if __name__ == '__main__':

@@ -243,7 +243,7 @@ filegroup(
 """
 
 _CUDA_BUILD = _LOAD + """
-# The headers alone, for tests: the driver is loaded at run time.
+# The headers alone, for tests: the library is loaded at run time.
 cc_library(
     name = "headers",
     hdrs = glob(["include/*.h"]),
@@ -304,6 +304,17 @@ def _declare_folders(existing):
             links = {
                 "include/cuda.h": "cuda/nvidia-cuda-runtime==13.0.96/nvidia/cu13/include/cuda.h",
                 "include/cudaTypedefs.h": "cuda/nvidia-cuda-runtime==13.0.96/nvidia/cu13/include/cudaTypedefs.h",
+            },
+            under_deps = True,
+        )
+    if "cublas" not in existing:
+        folder_repository(
+            name = "cublas",
+            build = _CUDA_BUILD,
+            links = {
+                "include/cublasLt.h": "cuda/nvidia-cublas==13.1.0.3/nvidia/cu13/include/cublasLt.h",
+                "include/cublas_api.h": "cuda/nvidia-cublas==13.1.0.3/nvidia/cu13/include/cublas_api.h",
+                "include/library_types.h": "cuda/nvidia-cuda-runtime==13.0.96/nvidia/cu13/include/library_types.h",
             },
             under_deps = True,
         )

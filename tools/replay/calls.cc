@@ -93,6 +93,17 @@ void ReportCall(const ReplayFlags& flags, const cache::Loaded& loaded,
 
 }  // namespace
 
+StatusOr<std::shared_ptr<const cache::Loaded>> LoadFile(
+    ReplayContext& context, const ReplayFile& file) {
+  ENCORE_ASSIGN_OR_RETURN(
+      auto loaded,
+      context.host.load(file, context.flags.load, &context.threads));
+  for (const std::string& note : loaded->compiled().executable->Notes()) {
+    PrintLog(note);
+  }
+  return loaded;
+}
+
 StatusOr<std::vector<Package::Call>> CallsOf(const ReplayContext& context,
                                              const ReplayFile& file) {
   if (!file.package.calls.empty() && context.flags.inputs.empty()) {
@@ -140,9 +151,7 @@ Status BoundReplayer::Replay(runtime::Profiler* profiler) const {
 StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file) {
   BoundReplayer bound;
   bound.path = file.path;
-  ENCORE_ASSIGN_OR_RETURN(
-      bound.loaded,
-      context.host.load(file, context.flags.load, &context.threads));
+  ENCORE_ASSIGN_OR_RETURN(bound.loaded, LoadFile(context, file));
   ENCORE_ASSIGN_OR_RETURN(const auto calls, CallsOf(context, file));
   ENCORE_ASSIGN_OR_RETURN(bound.replayer, bound.loaded->NewReplayer());
   for (const Literal& input : calls[0].inputs) {

@@ -19,6 +19,11 @@
 
 namespace encore::tools {
 
+// The file's graph on its devices, as the program loads it; what its kernels
+// have to say of how they were loaded goes to the log.
+StatusOr<std::shared_ptr<const cache::Loaded>> LoadFile(ReplayContext& context,
+                                                        const ReplayFile& file);
+
 // The recorded calls, unless --input asks for others; else one call, whose
 // missing inputs are generated. InvalidArgument where an input does not fit,
 // has an open shape, or is not the package's.

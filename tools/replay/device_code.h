@@ -18,6 +18,12 @@ Json DeviceCodeJson(const runtime::CompiledGraph& graph);
 // A line for each row.
 std::string DeviceCodeText(const Json& rows);
 
+// The recipes for libraries' kernels: a row for each backend, library, its
+// version and the generated kernel that is beside them, with how many there
+// are. Those that cannot be read are of library "unreadable". As safe.
+Json LibraryRecipesJson(const runtime::CompiledGraph& graph);
+std::string LibraryRecipesText(const Json& rows);
+
 }  // namespace encore::tools
 
 #endif  // ENCORE_TOOLS_REPLAY_DEVICE_CODE_H_

@@ -141,6 +141,7 @@ Json PlanJson(const CompiledGraph& graph) {
   json["arenas"] = ArenasJson(graph);
   json["kernel_binaries"] = KernelBinariesJson(graph);
   json["device_code"] = DeviceCodeJson(graph);
+  json["library_recipes"] = LibraryRecipesJson(graph);
   return json;
 }
 
@@ -227,6 +228,7 @@ void PrintInfo(const ReplayFile& file, const Json& json) {
              .dump(-1, ' ', false, Json::error_handler_t::replace)
              .c_str());
   Print(DeviceCodeText(plan["device_code"]));
+  Print(LibraryRecipesText(plan["library_recipes"]));
 }
 
 }  // namespace

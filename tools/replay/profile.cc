@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "encore/ir/support/staged_file.h"
@@ -59,20 +60,31 @@ Json RowJson(const StepRow& row) {
       us(row.total.total_ns) / static_cast<double>(row.total.runs);
   json["min_us"] = us(row.total.min_ns);
   json["max_us"] = us(row.total.max_ns);
+  json["device_mean_us"] =
+      row.total.device_ns < 0
+          ? Json(nullptr)
+          : Json(us(row.total.device_ns) / static_cast<double>(row.total.runs));
   json["share"] = row.share;
   return json;
 }
 
 void PrintRows(const std::vector<StepRow>& rows) {
-  Printf("  %7s %10s %10s  %-9s %-24s %s\n", "share", "mean us", "min us",
-         "plan:step", "what", "origin");
+  Printf("  %7s %10s %10s %10s  %-9s %-24s %s\n", "share", "mean us", "min us",
+         "device us", "plan:step", "what", "origin");
   for (const StepRow& row : rows) {
     const std::string place =
         StrCat(row.total.plan.value(), ":", row.total.step);
-    Printf("  %6.2f%% %10.2f %10.2f  %-9s %-24s %s\n", row.share * 100,
-           static_cast<double>(row.total.total_ns) / 1000 /
-               static_cast<double>(row.total.runs),
-           static_cast<double>(row.total.min_ns) / 1000, place.c_str(),
+    const auto mean = [&](int64_t ns) {
+      return static_cast<double>(ns) / 1000 /
+             static_cast<double>(row.total.runs);
+    };
+    char device[32] = "-";
+    if (row.total.device_ns >= 0) {
+      std::snprintf(device, sizeof(device), "%.2f", mean(row.total.device_ns));
+    }
+    Printf("  %6.2f%% %10.2f %10.2f %10s  %-9s %-24s %s\n", row.share * 100,
+           mean(row.total.total_ns),
+           static_cast<double>(row.total.min_ns) / 1000, device, place.c_str(),
            PrintableName(row.what).c_str(),
            PrintableName(StrJoin(row.origins, " ")).c_str());
   }

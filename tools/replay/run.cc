@@ -15,9 +15,7 @@ namespace encore::tools {
 StatusOr<int> ReplayRun(ReplayContext& context, const std::string& path) {
   const auto begin = std::chrono::steady_clock::now();
   ENCORE_ASSIGN_OR_RETURN(const ReplayFile file, OpenReplayFile(path));
-  ENCORE_ASSIGN_OR_RETURN(
-      const auto loaded,
-      context.host.load(file, context.flags.load, &context.threads));
+  ENCORE_ASSIGN_OR_RETURN(const auto loaded, LoadFile(context, file));
   const double load_ms = std::chrono::duration<double, std::milli>(
                              std::chrono::steady_clock::now() - begin)
                              .count();

@@ -48,9 +48,7 @@ Status CheckPlan(const ReplayFile& file) {
 // Replays a recording's calls.
 Status CheckCalls(ReplayContext& context, const ReplayFile& file,
                   Findings* findings) {
-  ENCORE_ASSIGN_OR_RETURN(
-      const auto loaded,
-      context.host.load(file, context.flags.load, &context.threads));
+  ENCORE_ASSIGN_OR_RETURN(const auto loaded, LoadFile(context, file));
   ENCORE_ASSIGN_OR_RETURN(CallsReport report, MakeCalls(context.flags, *loaded,
                                                         file.package.calls));
   findings->calls = std::move(report.calls);

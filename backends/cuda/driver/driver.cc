@@ -12,7 +12,7 @@ namespace encore::backends::cuda {
 namespace {
 
 // Every form of functions.def is in a driver of this CUDA.
-constexpr int kLeastVersion = 12030;
+constexpr int kLeastVersion = 12080;
 
 constexpr char kRemedy[] =
     "; install NVIDIA's driver, or ENCORE_CUDA_DRIVER says where its library "

@@ -47,7 +47,7 @@ TEST(Driver, AnyFunctionMayBeMissing) {
     const std::string message =                                                \
         LoadError(kSmallDriver, "no " #name, StatusCode::kFailedPrecondition); \
     EXPECT_NE(message.find(#name), std::string::npos) << message;              \
-    EXPECT_NE(message.find("12.3 or later"), std::string::npos) << message;    \
+    EXPECT_NE(message.find("12.8 or later"), std::string::npos) << message;    \
   }
 #include "encore/backends/cuda/driver/functions.def"
 #undef ENCORE_CUDA_FUNCTION

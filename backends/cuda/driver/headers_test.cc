@@ -5,58 +5,22 @@
 #include "cuda.h"
 #include "cudaTypedefs.h"
 #include "encore/backends/cuda/driver/driver.h"
+#include "encore/backends/cuda/driver/testing/same_types.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cuda {
+
+// Field by field below.
+template <>
+inline constexpr bool
+    kSameStructure<KernelNodeParams, CUDA_KERNEL_NODE_PARAMS_v2> = true;
+template <>
+inline constexpr bool kSameStructure<MemcpyNodeParams, CUDA_MEMCPY3D_v2> = true;
+template <>
+inline constexpr bool
+    kSameStructure<GraphUpdateResult, CUgraphExecUpdateResultInfo_v1> = true;
+
 namespace {
-
-// Whether a caller who has the one type may call a function that has the other:
-// integers and enumerations of the same size, the same handles, pointers to
-// such.
-template <typename Ours, typename Theirs>
-constexpr bool IsSame() {
-  if constexpr (std::is_same_v<Ours, Theirs>) {
-    return true;
-  } else if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {
-    using A = std::remove_pointer_t<Ours>;
-    using B = std::remove_pointer_t<Theirs>;
-    return std::is_const_v<A> == std::is_const_v<B> &&
-           IsSame<std::remove_const_t<A>, std::remove_const_t<B>>();
-  } else if constexpr (std::is_enum_v<Theirs>) {
-    return (std::is_enum_v<Ours> || std::is_integral_v<Ours>) &&
-           sizeof(Ours) == sizeof(Theirs);
-  } else {
-    return std::is_integral_v<Ours> && std::is_integral_v<Theirs> &&
-           sizeof(Ours) == sizeof(Theirs) &&
-           std::is_signed_v<Ours> == std::is_signed_v<Theirs>;
-  }
-}
-template <>
-constexpr bool IsSame<KernelNodeParams, CUDA_KERNEL_NODE_PARAMS_v2>() {
-  return true;  // field by field below
-}
-template <>
-constexpr bool IsSame<MemcpyNodeParams, CUDA_MEMCPY3D_v2>() {
-  return true;
-}
-template <>
-constexpr bool IsSame<GraphUpdateResult, CUgraphExecUpdateResultInfo_v1>() {
-  return true;
-}
-
-template <typename Ours, typename Theirs>
-struct SameFunction : std::false_type {};
-template <typename R, typename... A, typename S, typename... B>
-struct SameFunction<R (*)(A...), S (*)(B...)> {
-  static constexpr bool Compare() {
-    if constexpr (sizeof...(A) == sizeof...(B)) {
-      return IsSame<R, S>() && (IsSame<A, B>() && ...);
-    } else {
-      return false;
-    }
-  }
-  static constexpr bool value = Compare();
-};
 
 // Each row has the form that cudaTypedefs.h knows under its version, and that
 // is the one that a program gets which is compiled with cuda.h.
@@ -100,6 +64,7 @@ ENCORE_ERROR(kJitCompilerNotFound, ERROR_JIT_COMPILER_NOT_FOUND);
 ENCORE_ERROR(kUnsupportedPtxVersion, ERROR_UNSUPPORTED_PTX_VERSION);
 ENCORE_ERROR(kInvalidHandle, ERROR_INVALID_HANDLE);
 ENCORE_ERROR(kNotFound, ERROR_NOT_FOUND);
+ENCORE_ERROR(kNotReady, ERROR_NOT_READY);
 ENCORE_ERROR(kIllegalAddress, ERROR_ILLEGAL_ADDRESS);
 ENCORE_ERROR(kLaunchOutOfResources, ERROR_LAUNCH_OUT_OF_RESOURCES);
 ENCORE_ERROR(kLaunchTimeout, ERROR_LAUNCH_TIMEOUT);
@@ -147,6 +112,7 @@ ENCORE_SAME(CaptureStatus::kInvalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 ENCORE_SAME(MemoryType::kHost, CU_MEMORYTYPE_HOST);
 ENCORE_SAME(MemoryType::kDevice, CU_MEMORYTYPE_DEVICE);
 ENCORE_SAME(kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
+ENCORE_SAME(kEventTiming, CU_EVENT_DEFAULT);
 ENCORE_SAME(kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
 ENCORE_SAME(kHostAllocPortable, CU_MEMHOSTALLOC_PORTABLE);
 ENCORE_SAME(kHostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);

@@ -54,6 +54,7 @@ enum class Result : uint32_t {
   kUnsupportedPtxVersion = 222,
   kInvalidHandle = 400,
   kNotFound = 500,
+  kNotReady = 600,
   kIllegalAddress = 700,
   kLaunchOutOfResources = 701,
   kLaunchTimeout = 702,
@@ -110,7 +111,7 @@ enum class CaptureStatus : uint32_t {
 enum class MemoryType : uint32_t { kHost = 1, kDevice = 2 };
 
 inline constexpr unsigned int kStreamNonBlocking = 1;
-inline constexpr unsigned int kEventDisableTiming = 2;
+inline constexpr unsigned int kEventTiming = 0, kEventDisableTiming = 2;
 inline constexpr unsigned int kHostAllocPortable = 1;
 inline constexpr unsigned int kHostAllocDeviceMap = 2;
 

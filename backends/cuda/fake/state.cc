@@ -127,6 +127,7 @@ Result FakeState::RunLaunch(CUcontext context, const LaunchWork& launch) {
 void FakeState::Perform(CUcontext context, const Operation& operation) {
   if (std::holds_alternative<std::monostate>(operation)) return;
   if (context->lost != Result::kSuccess) return;
+  ++clock_;
   Result result = works_.Next();
   if (result != Result::kSuccess) {
     fault_ = "asked to fail";

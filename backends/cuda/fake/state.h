@@ -94,6 +94,9 @@ struct CUstream_st {
 };
 struct CUevent_st {
   CUcontext context = nullptr;
+  bool timed = false;
+  // By the clock of the work, once what was recorded is done.
+  std::shared_ptr<int64_t> time;
   encore::backends::cuda::fake::TaskPtr task;
   std::shared_ptr<encore::backends::cuda::fake::Capture> capture;
   std::vector<CUgraphNode> nodes;
@@ -172,6 +175,8 @@ class FakeState {
   Owned<CUgraphExec_st> executables_;
   std::string fault_;  // what the emulator said of the last kernel it refused
   uint64_t captures_ = 0;
+  // Microseconds: each piece of work takes one.
+  int64_t clock_ = 0;
   bool initialized_ = false;
 };
 

@@ -131,6 +131,7 @@ Result FakeState::cuEventCreate(CUevent* event, unsigned int flags) {
   }
   auto made = std::make_unique<CUevent_st>();
   made->context = context;
+  made->timed = (flags & kEventDisableTiming) == 0;
   *event = made.get();
   events_.emplace(made.get(), std::move(made));
   return Result::kSuccess;
@@ -151,7 +152,27 @@ Result FakeState::cuEventRecord(CUevent event, CUstream stream) {
   if (event->context != stream->context) return Result::kInvalidHandle;
   event->capture = stream->capture;
   event->nodes = stream->dependencies;
+  event->time = nullptr;
+  if (event->timed && stream->capture == nullptr) {
+    event->time = std::make_shared<int64_t>();
+    stream->last = work_.Add({stream->last},
+                             [this, time = event->time] { *time = clock_; });
+  }
   event->task = stream->capture == nullptr ? stream->last : nullptr;
+  return Result::kSuccess;
+}
+
+Result FakeState::cuEventElapsedTime(float* milliseconds, CUevent begin,
+                                     CUevent end) {
+  if (!IsLive(events_, begin) || !IsLive(events_, end) || !begin->timed ||
+      !end->timed || begin->time == nullptr || end->time == nullptr) {
+    return Result::kInvalidHandle;
+  }
+  for (const CUevent event : {begin, end}) {
+    if (event->context->lost != Result::kSuccess) return event->context->lost;
+    if (event->task != nullptr && !event->task->done) return Result::kNotReady;
+  }
+  *milliseconds = static_cast<float>(*end->time - *begin->time) * 1e-3f;
   return Result::kSuccess;
 }
 

@@ -28,8 +28,10 @@ bool IsLost(Result result) {
 }  // namespace
 
 StatusOr<std::shared_ptr<const Context>> Context::New(
-    std::shared_ptr<const Driver> driver, int ordinal) {
+    std::shared_ptr<const Driver> driver, int ordinal, CUcontext callers) {
   std::shared_ptr<Context> context(new Context(std::move(driver), ordinal));
+  context->handle_ = callers;
+  if (callers != nullptr) return context;
   const DriverTable& api = context->api();
   DeviceHandle device = 0;
   ENCORE_RETURN_IF_ERROR(
@@ -39,11 +41,12 @@ StatusOr<std::shared_ptr<const Context>> Context::New(
       context->ToStatus(api.cuDevicePrimaryCtxRetain(&handle, device),
                         "cuDevicePrimaryCtxRetain"));
   context->handle_ = handle;
+  context->retained_ = true;
   return context;
 }
 
 Context::~Context() {
-  if (handle_ != nullptr) (void)api().cuDevicePrimaryCtxRelease(ordinal_);
+  if (retained_) (void)api().cuDevicePrimaryCtxRelease(ordinal_);
 }
 
 Context::Scope::Scope(const Context& context) : api_(context.api()) {

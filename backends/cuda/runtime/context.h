@@ -1,5 +1,6 @@
 // Context: a device's primary context, which others in the process may use too,
-// and the driver that it is of. What is made in it keeps it alive. Thread-safe.
+// or one of the caller's, and the driver that it is of. What is made in it
+// keeps the primary one alive. Thread-safe.
 #ifndef ENCORE_BACKENDS_CUDA_RUNTIME_CONTEXT_H_
 #define ENCORE_BACKENDS_CUDA_RUNTIME_CONTEXT_H_
 
@@ -15,9 +16,11 @@ namespace encore::backends::cuda {
 
 class Context {
  public:
-  // Of device `ordinal` of `driver`; REQUIRES that there is one.
+  // Of device `ordinal` of `driver`; REQUIRES that there is one. `callers`, of
+  // that device, outlives all that is made in it; null: the primary one.
   static StatusOr<std::shared_ptr<const Context>> New(
-      std::shared_ptr<const Driver> driver, int ordinal);
+      std::shared_ptr<const Driver> driver, int ordinal,
+      CUcontext callers = nullptr);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -53,6 +56,7 @@ class Context {
   const std::shared_ptr<const Driver> driver_;
   const int ordinal_;
   CUcontext handle_ = nullptr;
+  bool retained_ = false;
 };
 
 }  // namespace encore::backends::cuda

@@ -74,7 +74,6 @@ class CudaKernel : public runtime::Kernel {
                       int most) const;
   Status LaunchIn(CudaQueue& queue,
                   const runtime::LaunchContext& context) const;
-  Status LaunchDirectly(const runtime::LaunchContext& context) const;
 
   const std::shared_ptr<const LoadedModule> module_;
   const std::shared_ptr<const KernelParams> params_;
@@ -121,8 +120,12 @@ Status CudaKernel::AskForShared(const KernelParams::Launch& launch,
 }
 
 Status CudaKernel::Launch(const runtime::LaunchContext& context) const {
-  if (context.queue == nullptr) return LaunchDirectly(context);
-  return LaunchIn(static_cast<CudaQueue&>(*context.queue), context);
+  if (context.queue != nullptr) {
+    return LaunchIn(static_cast<CudaQueue&>(*context.queue), context);
+  }
+  return direct_->Run(
+      [&](CudaQueue& queue) { return LaunchIn(queue, context); },
+      context.failed_origin);
 }
 
 Status CudaKernel::LaunchIn(CudaQueue& queue,
@@ -154,23 +157,6 @@ Status CudaKernel::LaunchIn(CudaQueue& queue,
         arguments.data()));
   }
   return queue.EndOperation();
-}
-
-Status CudaKernel::LaunchDirectly(const runtime::LaunchContext& context) const {
-  const std::lock_guard lock(direct_->mutex);
-  if (direct_->queue == nullptr) {
-    ENCORE_ASSIGN_OR_RETURN(direct_->queue, CudaQueue::New(module_->context()));
-  }
-  CudaQueue& queue = *direct_->queue;
-  Status status = LaunchIn(queue, context);
-  const Status done = queue.Synchronize();
-  if (status.ok()) status = done;
-  if (queue.fault() && context.failed_origin != nullptr) {
-    *context.failed_origin = queue.fault()->origin;
-  }
-  // A fault is this launch's alone.
-  if (!done.ok()) direct_->queue = nullptr;
-  return status;
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/cuda/driver/types.h"
@@ -14,6 +16,7 @@
 #include "encore/backends/cuda/runtime/context.h"
 #include "encore/backends/cuda/runtime/queue.h"
 #include "encore/ir/support/status.h"
+#include "encore/ir/support/status_macros.h"
 #include "encore/runtime/device/device.h"
 
 namespace encore::backends::cuda {
@@ -50,10 +53,34 @@ class LoadedModule {
   CUmodule module_ = nullptr;
 };
 
-// What launches without a queue go through, one at a time.
-struct DirectQueue {
-  std::mutex mutex;
-  std::unique_ptr<CudaQueue> queue;  // made at the first use
+// What launches and copies without a queue go through, one at a time.
+class DirectQueue {
+ public:
+  explicit DirectQueue(std::shared_ptr<const Context> context)
+      : context_(std::move(context)) {}
+
+  // Calls enqueue(CudaQueue&) and waits. A fault is this call's alone; where a
+  // kernel said so, *failed_origin, unless that is null, is what failed.
+  template <typename Enqueue>
+  Status Run(const Enqueue& enqueue, uint32_t* failed_origin = nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (queue_ == nullptr) {
+      ENCORE_ASSIGN_OR_RETURN(queue_, CudaQueue::New(context_));
+    }
+    Status status = enqueue(*queue_);
+    const Status done = queue_->Synchronize();
+    if (status.ok()) status = done;
+    if (queue_->fault() && failed_origin != nullptr) {
+      *failed_origin = queue_->fault()->origin;
+    }
+    if (!done.ok()) queue_ = nullptr;
+    return status;
+  }
+
+ private:
+  const std::shared_ptr<const Context> context_;
+  std::mutex mutex_;
+  std::unique_ptr<CudaQueue> queue_;  // made at the first use
 };
 
 // A kernel of `binary`, in `module`.

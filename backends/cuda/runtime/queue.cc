@@ -1,6 +1,7 @@
 #include "encore/backends/cuda/runtime/queue.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "encore/ir/support/check.h"
@@ -73,9 +74,39 @@ StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::New(
 }
 
 CudaQueue::~CudaQueue() {
-  if (!owns_stream_) return;
   const Context::Scope scope(*context_);
+  for (const CUevent event : {timer_begin_, timer_end_}) {
+    if (event != nullptr) (void)context_->api().cuEventDestroy(event);
+  }
+  if (!owns_stream_) return;
   (void)context_->api().cuStreamDestroy(stream_);
+}
+
+Status CudaQueue::StartTimer() {
+  ENCORE_CHECK(!replaces());
+  const Context::Scope scope(*context_);
+  for (CUevent* const event : {&timer_begin_, &timer_end_}) {
+    if (*event != nullptr) continue;
+    ENCORE_RETURN_IF_ERROR(context_->ToStatus(
+        context_->api().cuEventCreate(event, kEventTiming), "cuEventCreate"));
+  }
+  return context_->ToStatus(
+      context_->api().cuEventRecord(timer_begin_, stream_), "cuEventRecord");
+}
+
+StatusOr<std::optional<int64_t>> CudaQueue::StopTimer() {
+  const Context::Scope scope(*context_);
+  const DriverTable& api = context_->api();
+  ENCORE_RETURN_IF_ERROR(context_->ToStatus(
+      api.cuEventRecord(timer_end_, stream_), "cuEventRecord"));
+  ENCORE_RETURN_IF_ERROR(context_->ToStatus(api.cuEventSynchronize(timer_end_),
+                                            "cuEventSynchronize"));
+  float milliseconds = 0;
+  ENCORE_RETURN_IF_ERROR(context_->ToStatus(
+      api.cuEventElapsedTime(&milliseconds, timer_begin_, timer_end_),
+      "cuEventElapsedTime"));
+  return std::optional<int64_t>(
+      std::llround(static_cast<double>(milliseconds) * 1e6));
 }
 
 Status CudaQueue::FindFault() {
@@ -146,6 +177,12 @@ void CudaQueue::StartOperation() {
   busy_ = true;
   if (recorder_ == nullptr) return;
   recorder_->operations.push_back({recorder_->nodes.size(), records_});
+}
+
+StatusOr<CUstream> CudaQueue::StartLibrary() {
+  if (replaces()) return WantsAnother();
+  StartOperation();
+  return stream_;
 }
 
 Status CudaQueue::EndOperation() {

@@ -90,6 +90,8 @@ class CudaQueue : public runtime::Queue {
   Status Synchronize() override;
   Status Record(runtime::Event& event) override;
   Status Wait(const runtime::Event& event) override;
+  Status StartTimer() override;
+  StatusOr<std::optional<int64_t>> StopTimer() override;
   std::optional<Fault> fault() const override { return fault_; }
 
   // One launch of the runtime's is a call of StartOperation, Launch for each of
@@ -100,6 +102,10 @@ class CudaQueue : public runtime::Queue {
   Status Launch(const FunctionLaunch& launch, void** arguments);
   Status EndOperation();
   Status Copy(const MemoryCopy& copy);
+  // In place of these for what a library enqueues by itself: the stream that it
+  // is to go to. Unimplemented where it would change what was recorded, as its
+  // nodes are not known.
+  StatusOr<CUstream> StartLibrary();
 
   FaultRecords& records() { return *records_; }
   const std::shared_ptr<const Context>& context() const { return context_; }
@@ -136,6 +142,8 @@ class CudaQueue : public runtime::Queue {
   Status found_;
   std::optional<Fault> fault_;
   std::shared_ptr<Recorder> recorder_;
+  // Of the timer, made at its first use.
+  CUevent timer_begin_ = nullptr, timer_end_ = nullptr;
   CUgraphExec executable_ = nullptr;
   std::span<const CUgraphNode> replaced_;
   size_t next_replaced_ = 0;

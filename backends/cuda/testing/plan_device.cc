@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cuda/device.h"
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/cuda/module_file.h"
 #include "encore/ir/ops/op.h"
@@ -157,9 +156,9 @@ StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> PlanDevice::Load(
 
 StatusOr<std::unique_ptr<runtime::Device>> NewPlanDevice(
     std::shared_ptr<const Driver> driver, uint32_t ordinal,
-    const std::string& backend) {
-  ENCORE_ASSIGN_OR_RETURN(auto device,
-                          NewDevice(std::move(driver), ordinal, backend));
+    const std::string& backend, DeviceOptions options) {
+  ENCORE_ASSIGN_OR_RETURN(auto device, NewDevice(std::move(driver), ordinal,
+                                                 backend, std::move(options)));
   return std::make_unique<PlanDevice>(std::move(device));
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "encore/backends/cuda/device.h"
 #include "encore/backends/cuda/driver/driver.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/device/device.h"
@@ -21,7 +22,7 @@ namespace encore::backends::cuda {
 // node 7).
 StatusOr<std::unique_ptr<runtime::Device>> NewPlanDevice(
     std::shared_ptr<const Driver> driver, uint32_t ordinal,
-    const std::string& backend);
+    const std::string& backend, DeviceOptions options = {});
 
 }  // namespace encore::backends::cuda
 
