@@ -153,6 +153,7 @@ TEST(FindRulesTest, GoesOnWhereItWas) {
 }
 
 // A seeded slice of all that three operators of 20 kinds give.
+constexpr size_t kMissingOfSlice = 35;
 TEST(FindRulesTest, ASliceOfThreeOperators) {
   FindOptions options;
   options.one_of = 20;
@@ -162,7 +163,8 @@ TEST(FindRulesTest, ASliceOfThreeOperators) {
   EXPECT_TRUE(found->complete);
   EXPECT_GT(found->pairs, 3000u);
   EXPECT_GT(found->looked_at, 100u);
-  EXPECT_LT(found->missing.size(), found->looked_at);
+  // Fewer where the book gets better; more where it gets worse.
+  EXPECT_LE(found->missing.size(), kMissingOfSlice);
 }
 
 // Of few random inputs the first element is often not the largest.
