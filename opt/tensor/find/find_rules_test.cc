@@ -99,7 +99,7 @@ TEST(FindRulesTest, FindsWhatIsTakenOut) {
     std::string_view rule, text;
   };
   for (const auto& [rule, text] :
-       {Case{"add_negated", "add[x, neg[y]] = sub[x, y]\n"},
+       {Case{"transpose_of_broadcast", "transpose[rows[v]] = columns[v]\n"},
         Case{"broadcast_after", "neg[rows[v]] = rows[neg[v]]\n"}}) {
     EXPECT_EQ(TextOf(*with).find(text), std::string::npos) << rule;
     const auto without = FindRules(Small(), BookWithout(rule));
