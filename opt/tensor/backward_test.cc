@@ -159,7 +159,7 @@ TEST(BackwardTest, ProgramsComeBack) {
             << 100 * tally.gap / wanted << " %\n"
             << tally.not_back;
   EXPECT_GE(tally.rules.size(), 60);
-  EXPECT_GE(tally.back, wanted * 97 / 100) << tally.not_back;
+  EXPECT_EQ(tally.back, tally.programs) << tally.not_back;
   EXPECT_LE(tally.gap / wanted, kMostGap);
 }
 

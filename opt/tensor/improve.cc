@@ -32,9 +32,25 @@ namespace eg = ::encore::egraph;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// What the values that live at once may grow by. A large graph has its parts
-// improved twice, each time by what its share of the graph's own allows.
+// What the values that live at once, with inputs and outputs, may grow by. A
+// large graph has its parts improved twice, each time by what its share of the
+// graph's own allows.
 constexpr double kMoreLiveBytes = 0.05, kMoreLiveBytesOfParts = 0.025;
+
+// Of what lives beside the values between kernels: inputs and outputs.
+double BytesOfSignature(const Graph& graph) {
+  double bytes = 0;
+  const auto add = [&](ValueId value) {
+    const TensorType& type = graph.type(value);
+    if (type.kind != ValueKind::kTensor) return;
+    bytes += TypicalBytes(type, graph.symbols());
+  };
+  for (const Graph::Argument& argument : graph.arguments()) {
+    if (!argument.is_parameter) add(argument.value);
+  }
+  for (const Graph::Output& output : graph.outputs()) add(output.value);
+  return bytes;
+}
 
 class Improver {
  public:
@@ -298,7 +314,10 @@ class Improver {
   bool Fits(const Context& context, const GraphCost& before,
             const GraphCost& after) {
     const double more = after.live_bytes - before.live_bytes;
-    if (!context.is_part) return more <= before.live_bytes * kMoreLiveBytes;
+    if (!context.is_part) {
+      return more <=
+             (before.live_bytes + BytesOfSignature(*whole_)) * kMoreLiveBytes;
+    }
     if (more <= before.live_bytes * kMoreLiveBytesOfParts) return true;
     if (!whole_live_bytes_) {
       const auto whole = costs_.CostOf(*whole_);

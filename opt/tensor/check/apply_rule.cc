@@ -14,6 +14,7 @@
 #include "encore/opt/egraph/match/rule.h"
 #include "encore/opt/egraph/run/dag_cost.h"
 #include "encore/opt/egraph/run/runner.h"
+#include "encore/opt/tensor/coded/apply_coded_rules.h"
 #include "encore/opt/tensor/rule_compiler.h"
 #include "encore/opt/tensor/tensor_egraph.h"
 #include "encore/opt/tensor/tensor_program.h"
@@ -80,6 +81,19 @@ RuleApplication Faulty(std::string fault) {
   return {.fired = true, .fault = std::move(fault), .after = std::nullopt};
 }
 
+// Of a rule that fired, after that many matches.
+RuleApplication Applied(const Graph& graph, const TensorProgram& program,
+                        const TensorEGraph& tensors, size_t matches) {
+  std::string open = OpenSizes(graph, program, tensors);
+  if (!open.empty()) return Faulty(std::move(open));
+  auto after = GraphAfter(graph, program, tensors);
+  if (!after.ok()) return Faulty(Message(after.status()));
+  return {.fired = true,
+          .fault = "",
+          .after = *std::move(after),
+          .matches = matches};
+}
+
 // Lets one match through: where the first call of a match gives nothing, the
 // rest of its actions is skipped.
 void ApplyOnly(size_t match, eg::Rule* rule) {
@@ -126,13 +140,24 @@ StatusOr<RuleApplication> ApplyRule(const TextRule& rule, const Graph& graph,
         StrCat(step.matches, " applications made ", count.nodes, " nodes"));
   }
   if (count.applications == 0) return application;
-  std::string open = OpenSizes(graph, program, tensors);
-  if (!open.empty()) return Faulty(std::move(open));
-  auto after = GraphAfter(graph, program, tensors);
-  if (!after.ok()) return Faulty(Message(after.status()));
-  application.fired = true;
-  application.after = *std::move(after);
-  return application;
+  return Applied(graph, program, tensors, step.matches);
+}
+
+RuleApplication ApplyCodedRule(std::string_view name, const Graph& graph) {
+  TensorEGraph tensors(graph.symbols());
+  const TensorProgram program(graph, &tensors);
+  eg::RuleBook book;
+  CodedRuleSet coded(
+      [&](RuleTag, std::string_view rule) { return rule == name; },
+      RoundedFloats::kAll);
+  coded.Before(&tensors, &book);
+  coded.After(&tensors);
+  size_t applications = 0;
+  for (const auto& [rule, count] : coded.counts()) {
+    applications += count.applications;
+  }
+  if (applications == 0) return RuleApplication();
+  return Applied(graph, program, tensors, applications);
 }
 
 }  // namespace encore::opt

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
@@ -34,6 +35,10 @@ struct RuleApplication {
 // which say that the rule cannot be used at all.
 StatusOr<RuleApplication> ApplyRule(const TextRule& rule, const Graph& graph,
                                     std::optional<size_t> match = {});
+
+// The same of a rule that is code (coded/coded_rules.h), wherever it applies;
+// how many nodes it may make is not looked at.
+RuleApplication ApplyCodedRule(std::string_view name, const Graph& graph);
 
 }  // namespace encore::opt
 

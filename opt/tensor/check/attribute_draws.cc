@@ -129,6 +129,8 @@ std::optional<AttributeDraw> AttributeDraws::New(const WantedNode& wanted) {
       return DrawProduct(shape);
     case Op::kConvolution:
       return DrawConvolution(shape);
+    case Op::kReduceWindow:
+      return DrawWindow(shape);
     case Op::kGather:
       return DrawGather(shape);
     default:
@@ -387,66 +389,8 @@ void AttributeDraws::DrawFactor(
   draw->sources.push_back(source);
 }
 
-// Of points in one of three.
-std::optional<AttributeDraw> AttributeDraws::DrawConvolution(
-    const Shape& shape) {
-  if (shape.rank() < 3) return std::nullopt;
-  const bool halves =
-      shape[1].is_constant() && shape[1].constant() % 2 == 0 && Chance(40);
-  ConvolutionAttrs attrs;
-  attrs.feature_groups = halves ? 2 : 1;
-  attrs.batch_groups = !halves && shape[1].is_constant() &&
-                               shape[1].constant() % 2 == 0 && Chance(20)
-                           ? 2
-                           : 1;
-  const int64_t channels = 1 + Below(2);
-  Shape image(
-      {shape[0] * attrs.batch_groups, Dim(channels * attrs.feature_groups)});
-  Shape kernel({shape[1], Dim(channels)});
-  Ints image_source = {0, -1}, kernel_source = {1, -1};
-  const bool points = !Chance(67);
-  for (int i = 2; i < shape.rank(); ++i) {
-    const bool strided =
-        !points && shape[i].is_constant() && shape[i] != Dim(0) && Chance(20);
-    const int64_t stride = strided ? 2 : 1;
-    const int64_t dilation = !points && Chance(20) ? 2 : 1;
-    const int64_t taps = points ? 1 : 1 + Below(3);
-    const int64_t span = (taps - 1) * dilation;
-    attrs.strides.push_back(stride);
-    attrs.lhs_dilation.push_back(1);
-    attrs.rhs_dilation.push_back(dilation);
-    attrs.padding_low.push_back(Below(span / 2 + 1));
-    attrs.padding_high.push_back(Below(span / 2 + 1));
-    image.mutable_dims().push_back((shape[i] - 1) * stride + 1 + span -
-                                   attrs.padding_low.back() -
-                                   attrs.padding_high.back());
-    kernel.mutable_dims().push_back(taps);
-    image_source.push_back(-1);
-    kernel_source.push_back(-1);
-  }
-  AttributeDraw draw{.attributes = attrs, .operands = {image, kernel}};
-  if (attrs.batch_groups == 1) draw.sources = {image_source, kernel_source};
-  return draw;
-}
-
-// A stride passes over a point more of the image, or a tap less.
-AttributeDraw AttributeDraws::OtherConvolution(AttributeDraw draw) {
-  const auto& attrs = draw.attributes.Get<ConvolutionAttrs>();
-  Shape& image = draw.operands[0];
-  Shape& kernel = draw.operands[1];
-  for (int i = 2; i < image.rank(); ++i) {
-    if (attrs.strides[i - 2] == 1 || attrs.rhs_dilation[i - 2] != 1) continue;
-    if (kernel[i] != Dim(1) && Chance(50)) {
-      kernel[i] = kernel[i] - 1;
-    } else {
-      image[i] = image[i] + 1;
-    }
-    break;
-  }
-  return draw;
-}
-
-// Slices along one axis at scalar indices.
+// Slices along one axis at scalar indices, or at the places of two axes that
+// vectors of indices say.
 AttributeDraw AttributeDraws::DrawGather(const Shape& shape) {
   const int rank = shape.rank();
   const auto count = static_cast<int>(Below(std::min(rank, 2) + 1));
@@ -468,6 +412,13 @@ AttributeDraw AttributeDraws::DrawGather(const Shape& shape) {
   attrs.slice_sizes.insert(attrs.slice_sizes.begin() + axis, Dim(1));
   attrs.collapsed_slice_dims = attrs.start_index_map = {axis};
   attrs.index_vector_dim = count;
+  if (Chance(25)) {
+    operand.mutable_dims().insert(operand.dims().begin() + axis, Dim(3));
+    attrs.slice_sizes.insert(attrs.slice_sizes.begin() + axis, Dim(1));
+    attrs.collapsed_slice_dims.push_back(axis + 1);
+    attrs.start_index_map.insert(attrs.start_index_map.begin(), axis + 1);
+    indices.mutable_dims().push_back(2);
+  }
   return {.attributes = attrs, .operands = {operand, indices}};
 }
 

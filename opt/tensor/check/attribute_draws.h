@@ -44,8 +44,7 @@ class AttributeDraws {
   Shape RandomShape(int64_t rank);
 
   // Nothing where there are none that fit, or for an operator that is not
-  // known here (those of structs that only composites, windows and scatters
-  // have).
+  // known here (those of structs that only composites and scatters have).
   std::optional<AttributeDraw> New(const WantedNode& wanted);
   // A reduction of what is there already; nothing where no axes fit.
   std::optional<AttributeDraw> NewReduction(const Shape& operand,
@@ -81,6 +80,7 @@ class AttributeDraws {
                   DotGeneralAttrs* attrs, AttributeDraw* draw);
   std::optional<AttributeDraw> DrawConvolution(const Shape& shape);
   AttributeDraw OtherConvolution(AttributeDraw draw);
+  AttributeDraw DrawWindow(const Shape& shape);
   AttributeDraw DrawGather(const Shape& shape);
 
   Choices& choices_;

@@ -24,9 +24,10 @@ constexpr DType kDTypes[] = {DType::kF32, DType::kF32, DType::kI32,
 // That some dtypes and no others have reciprocals of.
 constexpr double kNumbers[] = {1, 3, -0.7, 6, 1.4142135623730951, 1e-30, 0};
 // Attribute functions that look at numbers.
-constexpr std::string_view kOfNumbers[] = {"at_least",           "positive",
-                                           "product_of_numbers", "reciprocal",
-                                           "sum_of_numbers",     "total"};
+constexpr std::string_view kOfNumbers[] = {
+    "at_least",   "positive",       "product_of_numbers",
+    "reciprocal", "sum_of_numbers", "total",
+    "value_of"};
 // How often attributes are drawn that are to be given ones.
 constexpr int kDrawsOfGivenAttributes = 16;
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,9 +19,11 @@
 #include "encore/ir/support/strings.h"
 #include "encore/opt/tensor/check/choices.h"
 #include "encore/opt/tensor/check/compare_sides.h"
+#include "encore/opt/tensor/coded/coded_rules.h"
 #include "encore/opt/tensor/costs.h"
 #include "encore/opt/tensor/find/derivable.h"
 #include "encore/opt/tensor/find/instances.h"
+#include "encore/opt/tensor/improve.h"
 #include "encore/opt/tensor/rule_printer.h"
 
 namespace encore::opt {
@@ -40,7 +43,7 @@ std::string HeadOf(const FindOptions& options,
   const std::string what = StrCat(
       options.operators, " ", options.kinds, " ", options.inputs, " ",
       options.seed, " ", options.one_of, " ", kBatch, " ", PrintRules(rules));
-  return StrCat("encore rules find 1 ", Sha256Of(what).ToHex(), "\n");
+  return StrCat("encore rules find 2 ", Sha256Of(what).ToHex(), "\n");
 }
 
 // "add[0, 1] = add[1, 0]": what texts have in common that differ in the names
@@ -71,7 +74,9 @@ class Finder {
         rules_(rules),
         expressions_(expressions),
         state_(state),
-        head_(HeadOf(options, rules)) {}
+        head_(HeadOf(options, rules)) {
+    for (const TextRule& rule : rules) names_.insert(rule.name);
+  }
 
   StatusOr<FoundRules> Run(
       const std::function<bool(size_t done, size_t all)>& go_on) && {
@@ -123,8 +128,16 @@ class Finder {
     if (!graph) return;
     const std::vector<bool> derivable = Derivable(*graph, rules_);
     for (size_t i = 0; i < pairs.size(); ++i) {
-      if (!derivable[i] && HoldsElsewhere(pairs[i])) AddMissing(pairs[i]);
+      if (derivable[i] || DerivableAlone(pairs[i])) continue;
+      if (HoldsElsewhere(pairs[i])) AddMissing(pairs[i]);
     }
+  }
+
+  // Where no other pair has a part in its sums.
+  bool DerivableAlone(const Pair& pair) const {
+    const auto graph = expressions_.GraphOf({pair.made, pair.representative},
+                                            kFindExtents, DType::kF32, true);
+    return graph && Derivable(*graph, rules_)[0];
   }
 
   // In floats, and at other extents.
@@ -150,10 +163,23 @@ class Finder {
     return compared;
   }
 
-  double SecondsOf(uint32_t expression) const {
+  // Of the cheapest graph that the rules make of it.
+  double SecondsOf(uint32_t expression) {
+    const auto [it, fresh] = seconds_.try_emplace(expression, 0);
+    if (!fresh) return it->second;
     const auto graph =
         expressions_.GraphOf({expression}, kLargeExtents, DType::kF32, true);
-    return graph ? RooflineCosts().GraphSeconds(*graph).value_or(0) : 0;
+    if (!graph) return 0;
+    ImproveOptions options;
+    options.level = RewriteLevel::kFast;
+    options.filter = [this](std::string_view rule) {
+      return names_.contains(rule) || FindCodedRule(rule) != nullptr;
+    };
+    const auto improved = Improve(*graph, options);
+    const bool better = improved.ok() && improved->has_value();
+    it->second =
+        RooflineCosts().GraphSeconds(better ? **improved : *graph).value_or(0);
+    return it->second;
   }
 
   void AddMissing(const Pair& pair) {
@@ -230,7 +256,9 @@ class Finder {
   const Expressions& expressions_;
   const std::string& state_;
   const std::string head_;
-  std::set<std::string> forms_;  // of what was found
+  std::set<std::string, std::less<>> names_;  // of the rules
+  std::map<uint32_t, double> seconds_;        // by expression
+  std::set<std::string> forms_;               // of what was found
   std::vector<Pair> pairs_;
   FoundRules found_;
 };

@@ -26,13 +26,14 @@ struct FoundRules {
   size_t expressions = 0, pairs = 0;  // all pairs
   size_t looked_at = 0;               // so far
   bool complete = false;
-  // The smallest first, of these the largest gains; none is an instance of
-  // another (instances.h).
+  // The smallest first, of these the largest gains, between what the rules make
+  // of both sides; none is an instance of another (instances.h).
   std::vector<MissingRule> missing;
 };
 
 // Pairs that differ in what inputs are called, or of what shape these are, are
-// one. `rules`: the book, or others that compile, which outlive the call.
+// one. `rules`: the book's, or some of them, which outlive the call; rules that
+// are code are used beside them.
 // `state`: a file that keeps what was found, every few seconds and at the end,
 // and from which another call goes on; empty for none. `go_on`, which may be
 // null, is asked before each batch, told how many pairs are done and how many

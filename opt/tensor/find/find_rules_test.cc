@@ -99,7 +99,7 @@ TEST(FindRulesTest, FindsWhatIsTakenOut) {
     std::string_view rule, text;
   };
   for (const auto& [rule, text] :
-       {Case{"add_negated", "add[x, neg[y]] = sub[x, y]\n"},
+       {Case{"transpose_of_broadcast", "transpose[rows[v]] = columns[v]\n"},
         Case{"broadcast_after", "neg[rows[v]] = rows[neg[v]]\n"}}) {
     EXPECT_EQ(TextOf(*with).find(text), std::string::npos) << rule;
     const auto without = FindRules(Small(), BookWithout(rule));
@@ -153,6 +153,7 @@ TEST(FindRulesTest, GoesOnWhereItWas) {
 }
 
 // A seeded slice of all that three operators of 20 kinds give.
+constexpr size_t kMissingOfSlice = 35;
 TEST(FindRulesTest, ASliceOfThreeOperators) {
   FindOptions options;
   options.one_of = 20;
@@ -162,7 +163,8 @@ TEST(FindRulesTest, ASliceOfThreeOperators) {
   EXPECT_TRUE(found->complete);
   EXPECT_GT(found->pairs, 3000u);
   EXPECT_GT(found->looked_at, 100u);
-  EXPECT_LT(found->missing.size(), found->looked_at);
+  // Fewer where the book gets better; more where it gets worse.
+  EXPECT_LE(found->missing.size(), kMissingOfSlice);
 }
 
 // Of few random inputs the first element is often not the largest.

@@ -9,7 +9,9 @@ namespace encore::opt {
 struct MissingRule {
   std::string from, to;  // the costlier and the cheaper side
   int operators = 0;     // of both
-  double gain = 0;       // share of the costlier side's seconds, in [0, 1]
+  // Share of the costlier side's seconds, in [0, 1], where rules have made both
+  // as cheap as they can.
+  double gain = 0;
 };
 
 }  // namespace encore::opt

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/types/dim.h"
 #include "encore/ir/types/shape.h"
+#include "encore/opt/tensor/functions/labels.h"
 
 namespace encore::opt {
 namespace {
@@ -81,7 +83,83 @@ bool Enlarge(const FunctionCall& call, std::span<Attributes> results) {
   return larger;
 }
 
+// convolution(transpose(x) {p}, w) {c}, of p, c, w, where images and channels
+// stay where they are: the transpose of w, and the convolution of x, of which p
+// is the transpose.
+bool TransposeOfImage(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const auto rank = static_cast<size_t>(call.shape(2).rank());
+  if (p == nullptr || c == nullptr || rank < 2 ||
+      p->permutation.size() != rank || c->strides.size() + 2 != rank ||
+      !AreAxes(p->permutation, rank) || p->permutation[0] != 0 ||
+      p->permutation[1] != 1) {
+    return false;
+  }
+  TransposeAttrs back{.permutation = std::vector<int64_t>(rank)};
+  ConvolutionAttrs before = *c;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto to = static_cast<size_t>(p->permutation[i]);
+    back.permutation[to] = static_cast<int64_t>(i);
+    if (i < 2) continue;
+    before.strides[to - 2] = c->strides[i - 2];
+    before.padding_low[to - 2] = c->padding_low[i - 2];
+    before.padding_high[to - 2] = c->padding_high[i - 2];
+    before.lhs_dilation[to - 2] = c->lhs_dilation[i - 2];
+    before.rhs_dilation[to - 2] = c->rhs_dilation[i - 2];
+  }
+  results[0] = std::move(back);
+  results[1] = std::move(before);
+  return true;
+}
+
+// reduce_window's attributes, before or behind a transpose.
+bool MoveWindows(const FunctionCall& call, bool before,
+                 std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const w = call.attrs<ReduceWindowAttrs>(1);
+  if (p == nullptr || w == nullptr ||
+      p->permutation.size() != w->window.size() ||
+      !AreAxes(p->permutation, w->window.size())) {
+    return false;
+  }
+  ReduceWindowAttrs moved = *w;
+  for (size_t i = 0; i < w->window.size(); ++i) {
+    const auto axis = static_cast<size_t>(p->permutation[i]);
+    const size_t from = before ? i : axis, to = before ? axis : i;
+    moved.window[to] = w->window[from];
+    moved.strides[to] = w->strides[from];
+    moved.padding_low[to] = w->padding_low[from];
+    moved.padding_high[to] = w->padding_high[from];
+    moved.dilations[to] = w->dilations[from];
+  }
+  results[0] = std::move(moved);
+  return true;
+}
+
+// reduce_window(transpose(x) {p}) {w}: the windows of x.
+bool WindowsBeforeTranspose(const FunctionCall& call,
+                            std::span<Attributes> results) {
+  return MoveWindows(call, true, results);
+}
+
+// transpose(reduce_window(x) {w}) {p}: the windows of the transpose.
+bool WindowsAfterTranspose(const FunctionCall& call,
+                           std::span<Attributes> results) {
+  return MoveWindows(call, false, results);
+}
+
 constexpr AttributeFunction kFunctions[] = {
+    {"windows_before_transpose", "aa", 1,
+     "Of a transpose and the windows behind it: those before.",
+     WindowsBeforeTranspose},
+    {"windows_after_transpose", "aa", 1,
+     "Of a transpose and the windows before it: those behind.",
+     WindowsAfterTranspose},
+    {"transpose_of_image", "aat", 2,
+     "Of a transpose of the places of an image, and its convolution: the "
+     "transpose of the kernel, and the convolution before.",
+     TransposeOfImage},
     {"ungrouped", "a", 0, "A convolution in one group.", Ungrouped},
     {"pointwise_matrix", "at", 1,
      "A reshape to a matrix of the kernel of a convolution of single points.",

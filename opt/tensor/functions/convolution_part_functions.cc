@@ -197,13 +197,55 @@ bool SliceSpatial(const SlicedDim& slice, int64_t image, int64_t taps,
   return true;
 }
 
-// The extent that the convolution gives a spatial dim, where there is an image.
+// How far the kernel can move along a spatial dim, where there is an image.
+Dim RoomAlong(const ConvolutionAttrs& c, const Shape& x, const Shape& w,
+              int axis) {
+  const size_t i = static_cast<size_t>(axis) - 2;
+  return (x[axis] - 1) * c.lhs_dilation[i] + c.padding_low[i] +
+         c.padding_high[i] - (w[axis] - 1) * c.rhs_dilation[i];
+}
+
+// The extent that the convolution gives the dim.
 Dim SpatialExtent(const ConvolutionAttrs& c, const Shape& x, const Shape& w,
                   int axis) {
-  const size_t i = static_cast<size_t>(axis) - 2;
-  const Dim room = (x[axis] - 1) * c.lhs_dilation[i] + c.padding_low[i] +
-                   c.padding_high[i] - (w[axis] - 1) * c.rhs_dilation[i];
-  return (c.strides[i] == 1 ? room : FloorDiv(room, c.strides[i])) + 1;
+  const int64_t stride = c.strides[static_cast<size_t>(axis) - 2];
+  const Dim room = RoomAlong(c, x, w, axis);
+  return (stride == 1 ? room : FloorDiv(room, stride)) + 1;
+}
+
+// convolution(reverse(x) {v}, w) {c}, of v, c, x, w: the reverse of w, the
+// convolution, and the reverse of its result. Strides must end where the image
+// does.
+bool ReverseOfImage(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const v = call.attrs<AxesAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (v == nullptr || !HasRank(c, x, w) || c->batch_groups != 1 ||
+      std::ranges::any_of(v->axes, [&](int64_t axis) {
+        return axis < 0 || axis >= x.rank();
+      })) {
+    return false;
+  }
+  AxesAttrs of_w, after;
+  ConvolutionAttrs mirrored = *c;
+  for (const int64_t axis : v->axes) {
+    if (axis == 1 && c->feature_groups != 1) return false;
+    if (axis != 1) after.axes.push_back(axis);
+    if (axis != 0) of_w.axes.push_back(axis);
+    if (axis < 2) continue;
+    const auto i = static_cast<size_t>(axis) - 2;
+    const Dim room = RoomAlong(*c, x, w, static_cast<int>(axis));
+    if (c->strides[i] != 1 && (!room.is_constant() || room.constant() < 0 ||
+                               room.constant() % c->strides[i] != 0)) {
+      return false;
+    }
+    std::swap(mirrored.padding_low[i], mirrored.padding_high[i]);
+  }
+  results[0] = std::move(of_w);
+  results[1] = std::move(mirrored);
+  results[2] = std::move(after);
+  return true;
 }
 
 // slice(convolution(x, w) {c}) {s}, of c, s, x, w: the slices of x and w, and
@@ -322,6 +364,10 @@ constexpr AttributeFunction kFunctions[] = {
      "What is added along the channels of an image: the sum of the kernel over "
      "its places, the product, and its broadcast to the result.",
      TermOfImage},
+    {"reverse_of_image", "aatt", 3,
+     "Of a reverse, and the convolution of what is reversed: the reverse of "
+     "the kernel, the convolution, and the reverse of the result.",
+     ReverseOfImage},
     {"slice_convolution", "aatt", 3,
      "A slice of a convolution as slices of image and kernel, and the "
      "convolution.",

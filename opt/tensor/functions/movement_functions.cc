@@ -110,6 +110,18 @@ bool AxisBeforeTranspose(const FunctionCall& call,
   return true;
 }
 
+// transpose(concat(a, b) {c}) {p}: the axis behind.
+bool AxisAfterTranspose(const FunctionCall& call,
+                        std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const c = call.attrs<AxisAttrs>(1);
+  if (p == nullptr || c == nullptr) return false;
+  const auto at = std::ranges::find(p->permutation, c->axis);
+  if (at == p->permutation.end()) return false;
+  results[0] = AxisAttrs{.axis = at - p->permutation.begin()};
+  return true;
+}
+
 // reduce(transpose(x) {p}) {r} = transpose(reduce(x) {…}) {…}.
 bool ReduceBeforeTranspose(const FunctionCall& call,
                            std::span<Attributes> results) {
@@ -320,6 +332,8 @@ constexpr AttributeFunction kFunctions[] = {
      SliceBeforeTranspose},
     {"axis_before_transpose", "aa", 1, "A concat's axis under a transpose.",
      AxisBeforeTranspose},
+    {"axis_after_transpose", "aa", 1, "… behind the transpose.",
+     AxisAfterTranspose},
     {"reduce_before_transpose", "aa", 2,
      "The reduction, and the transpose of what it leaves.",
      ReduceBeforeTranspose},

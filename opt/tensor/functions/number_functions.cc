@@ -5,16 +5,39 @@
 #include <cstdint>
 #include <optional>
 
+#include "encore/ir/build/builder.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/ops/attributes.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/types/dtype.h"
 #include "encore/ir/types/float_formats.h"
 #include "encore/ir/types/literal.h"
+#include "encore/ir/types/shape.h"
 
 namespace encore::opt {
 namespace {
 
 bool Integer(const FunctionCall& call, std::span<Attributes>) {
   return IsInteger(call.dtype(0));
+}
+
+// cast(cast(x) {a}) {b}, of x, a, b, that construction makes one cast or none.
+bool IsOneCast(const FunctionCall& call, std::span<Attributes>) {
+  if (call.attrs<CastAttrs>(1) == nullptr ||
+      call.attrs<CastAttrs>(2) == nullptr) {
+    return false;
+  }
+  GraphBuilder g("casts");
+  const Value x = g.Input("x", {call.dtype(0), Shape(), ValueKind::kTensor});
+  Value y = x;
+  for (const int i : {1, 2}) {
+    const auto results =
+        g.Node(Op::kCast, {&y, 1}, *call.arguments[i].attributes);
+    if (!g.status().ok()) return false;
+    y = results[0];
+  }
+  const Graph& graph = g.graph();
+  return y.id() == x.id() || graph.operand(graph.producer(y.id()), 0) == x.id();
 }
 
 bool Boolean(const FunctionCall& call, std::span<Attributes>) {
@@ -172,6 +195,8 @@ bool OppositeComparison(const FunctionCall& call,
 
 constexpr AttributeFunction kFunctions[] = {
     {"integer", "t", 0, "The elements are integers.", Integer},
+    {"one_cast", "taa", 0,
+     "Of a tensor and two casts: the first keeps every value.", IsOneCast},
     {"boolean", "t", 0, "The elements are booleans.", Boolean},
     {"positive", "t", 0, "Each element is one finite float above 0.", Positive},
     {"total", "t", 0, "The elements are integers, or one float, no NaN.",

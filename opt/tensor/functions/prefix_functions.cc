@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/types/dim.h"
@@ -171,6 +172,64 @@ bool ReversesAxis(const FunctionCall& call, std::span<Attributes>) {
   return v != nullptr && c != nullptr && Has(v->axes, c->axis);
 }
 
+bool KeepsAxis(const FunctionCall& call, std::span<Attributes>) {
+  const auto* const v = call.attrs<AxesAttrs>(0);
+  const auto* const c = call.attrs<AxisAttrs>(1);
+  return v != nullptr && c != nullptr && !Has(v->axes, c->axis);
+}
+
+// dot_general(reverse(a) {v}, b) {d}, or with b reversed, of d, v, a, b: the
+// labels, and those of what is reversed.
+std::optional<LabelledProduct> LabelReversed(const FunctionCall& call, bool rhs,
+                                             Labels* reversed) {
+  const auto* const v = call.attrs<AxesAttrs>(1);
+  int next = 0;
+  auto product = LabelOperands(call.attrs<DotGeneralAttrs>(0), call.shape(2),
+                               call.shape(3), &next);
+  if (v == nullptr || !product) return std::nullopt;
+  const Labels& own = rhs ? product->rhs : product->lhs;
+  if (!AreAxes(v->axes, own.size())) return std::nullopt;
+  for (const int64_t axis : v->axes) reversed->push_back(own[axis]);
+  return product;
+}
+
+// Where nothing is reversed that is summed: the reverse of the other operand's
+// batch dims, and that of the product.
+template <bool kRhs>
+bool ReverseAfterProduct(const FunctionCall& call,
+                         std::span<Attributes> results) {
+  Labels reversed;
+  const auto product = LabelReversed(call, kRhs, &reversed);
+  if (!product || std::ranges::any_of(reversed, [&](int label) {
+        return Contains(product->contracted, label);
+      })) {
+    return false;
+  }
+  results[0] = AxesAttrs{
+      .axes = PositionsOf(kRhs ? product->lhs : product->rhs, reversed)};
+  results[1] = AxesAttrs{.axes = PositionsOf(product->result, reversed)};
+  return true;
+}
+
+// Where something is: the reverse of what is not summed of the same operand,
+// and that of what is of the other one.
+template <bool kRhs>
+bool ReverseAcrossProduct(const FunctionCall& call,
+                          std::span<Attributes> results) {
+  Labels reversed;
+  const auto product = LabelReversed(call, kRhs, &reversed);
+  if (!product) return false;
+  Labels summed, others;
+  for (const int label : reversed) {
+    (Contains(product->contracted, label) ? summed : others).push_back(label);
+  }
+  results[0] = AxesAttrs{
+      .axes = PositionsOf(kRhs ? product->rhs : product->lhs, others)};
+  results[1] = AxesAttrs{
+      .axes = PositionsOf(kRhs ? product->lhs : product->rhs, summed)};
+  return !summed.empty();
+}
+
 constexpr AttributeFunction kFunctions[] = {
     {"prefix_sum", "a", 0, "The cumulative operator is a sum.", PrefixSum},
     {"without_itself", "a", 1, "Prefix sums without the element itself.",
@@ -196,6 +255,21 @@ constexpr AttributeFunction kFunctions[] = {
     {"reverse_after_reduction", "aa", 1,
      "Of a reverse, and the reduction behind it: the reverse of the rest.",
      ReverseAfterReduction},
+    {"reverse_after_lhs", "aatt", 2,
+     "Of a product with a reversed along what is not summed: the reverse of b, "
+     "and that of the product.",
+     ReverseAfterProduct<false>},
+    {"reverse_after_rhs", "aatt", 2, "… with b reversed: of a, likewise.",
+     ReverseAfterProduct<true>},
+    {"reverse_across_lhs", "aatt", 2,
+     "Of a product with a reversed along what is summed: the reverse of the "
+     "other dims of a, and that of b.",
+     ReverseAcrossProduct<false>},
+    {"reverse_across_rhs", "aatt", 2,
+     "… with b reversed: that of b, and that of a.",
+     ReverseAcrossProduct<true>},
+    {"keeps_axis", "aa", 0, "A concat's axis is not among a reverse's.",
+     KeepsAxis},
     {"reverses_axis", "aa", 0, "A concat's axis is among a reverse's.",
      ReversesAxis},
 };
