@@ -327,7 +327,8 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
 
 std::optional<LibraryCandidate> FindLibraryCandidate(
     const KernelRequest& request, const CompileOptions& options) {
-  const std::optional<FlatRegion> flat = FlattenRequest(request);
+  const std::optional<FlatRegion> flat =
+      FlattenRequest(request, *request.region);
   if (!flat) return std::nullopt;
   std::optional<LibraryRecipe> recipe = MatchLibrary(*flat, options);
   if (!recipe) return std::nullopt;

@@ -13,7 +13,9 @@
 #ifndef ENCORE_IR_IMPORT_ONNX_SCOPE_SCOPE_H_
 #define ENCORE_IR_IMPORT_ONNX_SCOPE_SCOPE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "absl/container/node_hash_map.h"
+#include "absl/hash/hash.h"
 #include "encore/ir/build/builder.h"
 #include "encore/ir/import/onnx/scope/element_shape.h"
 #include "encore/ir/import/onnx/scope/equal_dims.h"
@@ -172,8 +175,14 @@ class Scope {
   GraphBuilder* builder_;
   ReadWeights* read_weights_;
   bool is_body_;
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const {
+      return absl::Hash<std::string_view>()(name);
+    }
+  };
   // What Find gives stays where it is.
-  absl::node_hash_map<std::string, Bound> names_;
+  absl::node_hash_map<std::string, Bound, NameHash, std::equal_to<>> names_;
   std::set<std::string, std::less<>> mixed_;
   std::shared_ptr<ElementShapes> elements_ = std::make_shared<ElementShapes>();
   std::shared_ptr<std::map<ValueId, DefinedSize>> sizes_ =
