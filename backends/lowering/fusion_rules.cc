@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "encore/ir/support/strings.h"
@@ -188,6 +189,33 @@ bool RepeatsContraction(const GroupGraph& groups, const NodeList& nodes) {
     behind.emplace(node, most);
   }
   return false;
+}
+
+bool StoresBeforeContraction(const GroupGraph& groups, const NodeList& nodes,
+                             std::span<const ValueId> outputs) {
+  const Graph& graph = groups.graph();
+  std::set<NodeId> behind, before;
+  const auto makers_of = [&](NodeId node, auto visit) {
+    for (const ValueId operand : graph.operands(node)) {
+      const NodeId maker = graph.producer(groups.BehindViews(operand));
+      if (Contains(nodes, maker)) visit(maker);
+      const NodeId view = graph.producer(operand);
+      if (view != maker && Contains(nodes, view)) visit(view);
+    }
+  };
+  for (const NodeId node : nodes) {  // ascending: makers come first
+    bool is_behind = graph.info(node).has(kContraction);
+    makers_of(node, [&](NodeId maker) { is_behind |= behind.contains(maker); });
+    if (is_behind) behind.insert(node);
+  }
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    if (!graph.info(*it).has(kContraction) && !before.contains(*it)) continue;
+    makers_of(*it, [&](NodeId maker) { before.insert(maker); });
+  }
+  return std::ranges::any_of(outputs, [&](ValueId output) {
+    const NodeId maker = graph.producer(output);
+    return before.contains(maker) && !behind.contains(maker);
+  });
 }
 
 bool MayChain(const GroupGraph& groups, const NodeList& first,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "encore/backends/lowering/group_graph.h"
@@ -62,6 +63,12 @@ bool MayChain(const GroupGraph& graph, const NodeList& first,
 // computes with nothing combined in between, so that it would be computed again
 // for each product.
 bool RepeatsContraction(const GroupGraph& graph, const NodeList& nodes);
+
+// Whether an output is computed before a contraction of the nodes, and not
+// behind one: a kernel of both would store it from within its products, and
+// could not update it in place.
+bool StoresBeforeContraction(const GroupGraph& graph, const NodeList& nodes,
+                             std::span<const ValueId> outputs);
 
 // Whether nodes only move elements, and read each once.
 bool OnlyMoves(const Graph& graph, const NodeList& nodes);

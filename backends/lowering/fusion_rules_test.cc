@@ -13,6 +13,18 @@
 namespace encore::backends {
 namespace {
 
+// The nodes that may be in a kernel, and a context in which they may.
+NodeList AllNodes(const Graph& graph, FusionContext* context) {
+  NodeList nodes;
+  for (const NodeId node : Nodes(graph)) {
+    const bool has_region = HasRegion(graph, node);
+    context->sites.push_back(has_region ? std::optional(KernelSite{})
+                                        : std::nullopt);
+    if (has_region) nodes.push_back(node);
+  }
+  return nodes;
+}
+
 // Of all nodes that may be in a kernel, between a product of [4,4] and another
 // one.
 bool Repeats(const std::string& between) {
@@ -23,13 +35,7 @@ bool Repeats(const std::string& between) {
       "  %y = dot_general(%b, %w) {contract = [1]x[0]}\n"
       "  return %y\n}");
   FusionContext context;
-  NodeList nodes;
-  for (const NodeId node : Nodes(graph)) {
-    const bool has_region = HasRegion(graph, node);
-    context.sites.push_back(has_region ? std::optional(KernelSite{})
-                                       : std::nullopt);
-    if (has_region) nodes.push_back(node);
-  }
+  const NodeList nodes = AllNodes(graph, &context);
   return RepeatsContraction(GroupGraph(graph, context), nodes);
 }
 
@@ -62,6 +68,35 @@ TEST(FusionRulesTest, CombinedRowsBetweenContractionsAreKept) {
 
 TEST(FusionRulesTest, ContractionsBesideOneAnotherRepeatNothing) {
   EXPECT_FALSE(Repeats("  %b = neg(%x)\n"));
+}
+
+// Of a product with what `before` makes of an input, that and the product's
+// outputs.
+bool Stores(const std::string& before, const std::string& stored) {
+  const Graph graph = ParsedGraph(
+      "graph g(%x: f32[4,4], %w: f32[4,4]) -> f32[4,4], f32[4,4] {\n" + before +
+      "  %y = dot_general(%b, %w) {contract = [1]x[0]}\n"
+      "  %z = neg(%y)\n"
+      "  return %" +
+      stored + ", %z\n}");
+  FusionContext context;
+  const NodeList nodes = AllNodes(graph, &context);
+  const GroupGraph groups(graph, context);
+  return StoresBeforeContraction(groups, nodes, groups.OutputsOf(nodes));
+}
+
+TEST(FusionRulesTest, WhatAContractionReadsIsNotStoredByIt) {
+  const std::string moved =
+      "  %a = reverse(%x) {axes = [0]}\n"
+      "  %b = transpose(%a) {permutation = [1,0]}\n";
+  EXPECT_TRUE(Stores(moved, "a"));
+  EXPECT_TRUE(Stores(moved, "b"));
+  EXPECT_TRUE(
+      Stores("  %a = reverse(%x) {axes = [0]}\n"
+             "  %c = reshape(%a) {shape = [16]}\n"
+             "  %b = reshape(%c) {shape = [4,4]}\n",
+             "a"));
+  EXPECT_FALSE(Stores(moved, "y"));
 }
 
 }  // namespace

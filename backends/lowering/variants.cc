@@ -154,7 +154,10 @@ class VariantFinder::Finder {
 
   // Of `nodes` what `outputs` need, unless they are not one kernel.
   void Add(const NodeList& nodes, std::vector<ValueId> outputs) {
-    if (outputs.empty() || RepeatsContraction(kernels_, nodes)) return;
+    if (outputs.empty() || RepeatsContraction(kernels_, nodes) ||
+        StoresBeforeContraction(kernels_, nodes, outputs)) {
+      return;
+    }
     Group group{NodesFor(graph_, nodes, outputs), std::move(outputs)};
     if (group.nodes.size() > kMostGroupNodes ||
         !AreAtOnePlace(kernels_, group.nodes)) {

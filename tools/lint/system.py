@@ -16,6 +16,7 @@ BESIDE = re.compile(r'(_test|_fuzz|_benchmark)\.cc$|_test_fixture\.h$|/testing/|
 MAY_CALL = {
     'ir/support/system_calls.cc': ({'*'}, 'the layer itself'),
     'backends/compile.cc': ({'steady_clock'}, 'the time that --max-seconds leaves'),
+    'backends/plan_tuner.h': ({'steady_clock'}, 'what plans take, and the time that --tune leaves'),
     'backends/cpu/codegen/compiler.cc': ({'directory_iterator', 'exists', 'read_symlink'}, 'where the shared library with LLVM lies'),
     'ir/support/library_places.cc': ({'exists', 'read_symlink'}, 'where shared libraries lie'),
     'cache/session/compiled_graphs.cc': ({'steady_clock'}, 'statistics'),

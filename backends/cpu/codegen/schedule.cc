@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "encore/backends/cpu/codegen/lane_memory.h"
-#include "encore/backends/cpu/codegen/strided_reads.h"
 #include "encore/backends/cpu/machine.h"
+#include "encore/backends/cpu/profile/strided_reads.h"
 #include "encore/ir/ops/functions.h"
 #include "encore/ir/support/integers.h"
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/strided_reads.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/profile/strided_reads.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cpu {

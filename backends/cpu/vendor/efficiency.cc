@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "encore/backends/cpu/codegen/strided_reads.h"
 #include "encore/backends/cpu/machine.h"
+#include "encore/backends/cpu/profile/strided_reads.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/integers.h"
 

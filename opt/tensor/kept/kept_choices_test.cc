@@ -61,7 +61,8 @@ class MachineCosts : public RandomCosts {
   std::optional<GraphCost> CostOf(const Graph& graph) const override {
     auto cost = machine_.CostOf(graph);
     // On some of them whatever is faster needs more memory, and is not taken.
-    if (cost && machine_number_ % 2 == 1) cost->live_bytes = 1 / cost->seconds;
+    if (cost && machine_number_ % 2 == 1)
+      cost->live_bytes = 1e12 / cost->seconds;
     return cost;
   }
 

@@ -8,8 +8,8 @@
 //
 // Source: J. Hennessy, D. Patterson, Computer Architecture, appendix B (sets
 // and conflict misses).
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_STRIDED_READS_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_STRIDED_READS_H_
+#ifndef ENCORE_BACKENDS_CPU_PROFILE_STRIDED_READS_H_
+#define ENCORE_BACKENDS_CPU_PROFILE_STRIDED_READS_H_
 
 #include <cstdint>
 #include <vector>
@@ -43,4 +43,4 @@ class StridedReads {
 
 }  // namespace encore::backends::cpu
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_STRIDED_READS_H_
+#endif  // ENCORE_BACKENDS_CPU_PROFILE_STRIDED_READS_H_

@@ -1,4 +1,4 @@
-#include "encore/backends/cpu/codegen/strided_reads.h"
+#include "encore/backends/cpu/profile/strided_reads.h"
 
 #include <algorithm>
 #include <cstdlib>
