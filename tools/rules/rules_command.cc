@@ -149,8 +149,13 @@ StatusOr<int> Find(Flags& flags) {
 
 void AddFindFlags(CLI::App& sub, Flags* flags) {
   sub.add_option("--operators", flags->find.operators,
-                 "of an expression, at most")
+                 "of a program, at most")
       ->check(CLI::Range(1, 4))
+      ->capture_default_str();
+  sub.add_option("--results", flags->find.results,
+                 "of a program: 1, what is equal and not derived; 2, what is "
+                 "cheaper where two results share work, and not reached")
+      ->check(CLI::Range(1, 2))
       ->capture_default_str();
   sub.add_option("--kinds", flags->find.kinds,
                  "of operators, the first ones of the list")

@@ -42,6 +42,15 @@ graph left(%x: f32[], %y: f32[]) -> f32[] {
 )");
 }
 
+// Only where the second side says what the operands are is the slice of a part;
+// the right side's use of the first does not keep it from that.
+TEST(CheckRuleTest, DrawsFromEachSide) {
+  const RuleVerdict verdict = Check(
+      "rule r exact { %p = concat(%x, %y) {c}, %q = concat(slice(%x) {s}, %y) "
+      "{c} -> %q = slice(%p) {t} where t = slice_into_second(c, s, %x, %p) }");
+  EXPECT_TRUE(verdict.failure.has_value());
+}
+
 TEST(CheckRuleTest, RefusesWhatIsNotComplete) {
   const RuleVerdict verdict =
       Check("rule one exact { div(%x, %x) -> %y where is(%y, 1) }");

@@ -62,7 +62,9 @@ class Instantiator {
       const size_t k = (first + i) % sides;
       const uint32_t term = rule_.left[k].term;
       const auto value =
-          i > 0 && IsKnown(term) ? FromKnown(term) : Make(term, dtype, shape);
+          i > 0 && IsKnown(term)
+              ? FromKnown(term)
+              : Make(term, dtype, i > 0 ? OfAnotherSide(term, shape) : shape);
       if (!value) return std::nullopt;
       const std::string& name = rule_.left[k].name;
       if (!name.empty()) variables_.emplace(name, *value);
@@ -143,6 +145,21 @@ class Instantiator {
     return value;
   }
 
+  // A shape for a side after the first: that one's, but where it reduces what
+  // is there already, which may be along other axes.
+  Shape OfAnotherSide(uint32_t number, const Shape& shape) {
+    const RuleTerm& term = rule_.terms[number];
+    const auto reduced = term.variable.empty() && term.op == Op::kReduce
+                             ? ShapeOf(term.operands[0])
+                             : std::nullopt;
+    if (!reduced || choices_.Chance(50)) return shape;
+    Shape left;
+    for (int i = 0; i < reduced->rank(); ++i) {
+      if (choices_.Chance(50)) left.mutable_dims().push_back((*reduced)[i]);
+    }
+    return left;
+  }
+
   // Where it follows from what is there already.
   std::optional<Shape> ShapeOf(uint32_t number) const {
     const RuleTerm* term = &rule_.terms[number];
@@ -154,13 +171,22 @@ class Instantiator {
     return known->second.shape();
   }
 
+  // Whether a left side has another in it; that right sides have says nothing.
   bool SidesHaveSides() const {
-    return std::ranges::any_of(rule_.terms, [this](const RuleTerm& term) {
-      return !term.variable.empty() &&
-             std::ranges::any_of(rule_.left, [&term](const RuleSide& side) {
-               return side.name == term.variable;
-             });
-    });
+    std::vector<uint32_t> work;
+    for (const RuleSide& side : rule_.left) work.push_back(side.term);
+    while (!work.empty()) {
+      const RuleTerm& term = rule_.terms[work.back()];
+      work.pop_back();
+      work.insert(work.end(), term.operands.begin(), term.operands.end());
+      if (!term.variable.empty() &&
+          std::ranges::any_of(rule_.left, [&term](const RuleSide& side) {
+            return side.name == term.variable;
+          })) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // Whether other sides have said what its variables are.

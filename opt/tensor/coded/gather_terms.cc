@@ -94,6 +94,13 @@ class Gatherer {
             BitWidth(type->dtype) >= 32);
   }
 
+  // A sign before a term, or before terms.
+  bool IsNegated(eg::NodeId node) const {
+    const TensorOp& op = tensors_.op(node);
+    return op_ == Op::kAdd && op.kind == TensorOp::Kind::kOp &&
+           op.op == Op::kNeg;
+  }
+
   // Sums that are no term of another.
   std::vector<eg::NodeId> Roots() const {
     std::map<eg::ClassId, bool> inner;
@@ -127,7 +134,9 @@ class Gatherer {
       const Term term = stack.back();
       stack.pop_back();
       const eg::NodeId node = nodes_.at(term.c);
-      if (IsInner(node) && uses_.at(term.c) == 1) {
+      if (uses_.at(term.c) == 1 && IsNegated(node)) {
+        stack.push_back({tensors_.operands(node)[0], !term.negative});
+      } else if (IsInner(node) && uses_.at(term.c) == 1) {
         push(node, term.negative);
       } else {
         terms.push_back(term);

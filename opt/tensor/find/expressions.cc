@@ -154,12 +154,14 @@ class Expressions::Enumerator {
     const auto it = by_value_.find(FingerprintOf(values));
     if (it == by_value_.end()) {
       // The last level's are built upon by nobody.
+      made.zero = IsZero(values);
       if (level < options_.operators) return Represent(made, std::move(values));
       by_value_.emplace(FingerprintOf(values), Append(made));
       return CheckSize();
     }
     const Pair pair{.made = Append(made), .representative = it->second};
-    if (seen_.insert(result_.Form(pair)).second) {
+    if (options_.results > 1 ||
+        seen_.insert(result_.Form({pair.made, pair.representative})).second) {
       result_.pairs_.push_back(pair);
     } else {
       result_.all_.pop_back();
@@ -185,7 +187,7 @@ class Expressions::Enumerator {
   Status Represent(const Expression& expression, Values values) {
     const uint32_t number = Append(expression);
     by_value_.emplace(FingerprintOf(values), number);
-    if (IsZero(values)) return CheckSize();
+    if (expression.zero) return CheckSize();
     values_.emplace(number, std::move(values));
     representatives_.push_back(number);
     return CheckSize();
@@ -247,16 +249,19 @@ void AppendText(const Expressions& all, uint32_t number,
 
 }  // namespace
 
-std::string Expressions::Text(uint32_t expression) const {
+std::string Expressions::Text(const std::vector<uint32_t>& program) const {
   std::string text;
-  AppendText(
-      *this, expression,
-      [](uint32_t input) { return std::string(FindInputs()[input].name); },
-      &text);
-  return text;
+  for (const uint32_t result : program) {
+    if (!text.empty()) text += ", ";
+    AppendText(
+        *this, result,
+        [](uint32_t input) { return std::string(FindInputs()[input].name); },
+        &text);
+  }
+  return program.size() == 1 ? text : StrCat("results[", text, "]");
 }
 
-std::string Expressions::Form(const Pair& pair) const {
+std::string Expressions::Form(const std::vector<uint32_t>& program) const {
   std::map<uint32_t, size_t> numbers;
   const auto name = [&](uint32_t input) {
     const auto [it, fresh] = numbers.try_emplace(input, numbers.size());
@@ -264,9 +269,10 @@ std::string Expressions::Form(const Pair& pair) const {
                   FindInputs()[input].shape(kFindExtents).ToString());
   };
   std::string text;
-  AppendText(*this, pair.made, name, &text);
-  text += " = ";
-  AppendText(*this, pair.representative, name, &text);
+  for (const uint32_t result : program) {
+    if (!text.empty()) text += " = ";
+    AppendText(*this, result, name, &text);
+  }
   return text;
 }
 

@@ -26,7 +26,8 @@
 namespace encore::opt {
 
 struct FindOptions {
-  int operators = 3;  // of an expression, at most
+  int operators = 3;  // of a program, at most
+  int results = 1;    // of a program: 1 or 2
   int kinds = 20;     // of FindOperators(), the first ones
   int inputs = 4;     // of FindInputs(), the first ones
   uint64_t seed = 1;  // of inputs and polynomials
@@ -39,6 +40,7 @@ class Expressions {
   struct Expression {
     int16_t op = -1;  // among FindOperators(); -1: an input
     int16_t operators = 0;
+    bool zero = false;          // everywhere; said of representatives
     uint32_t operands[2] = {};  // of an input: its number
   };
   // Of equal values: one that is no representative, and the one that is.
@@ -52,14 +54,15 @@ class Expressions {
 
   const Expression& operator[](uint32_t i) const { return all_[i]; }
   size_t size() const { return all_.size(); }
-  // Each pair once, whatever its inputs are called.
+  // Of programs of one result, each pair once, whatever its inputs are called;
+  // of two results, all.
   const std::vector<Pair>& pairs() const { return pairs_; }
 
-  // "add(x, transpose(w))"
-  std::string Text(uint32_t expression) const;
-  // "add(1, transpose(2)) = …", inputs numbered as they come: what pairs that
-  // differ in the names of inputs have in common.
-  std::string Form(const Pair& pair) const;
+  // "add[x, transpose[w]]"; of two results "results[…, …]".
+  std::string Text(const std::vector<uint32_t>& program) const;
+  // "add[0:…, transpose[1:…]] = …", inputs numbered as they come: what programs
+  // that differ in the names of inputs have in common.
+  std::string Form(const std::vector<uint32_t>& program) const;
 
   // A graph of these expressions' values, in order, at these extents; nothing
   // where one has no meaning there.

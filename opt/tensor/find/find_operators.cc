@@ -76,6 +76,20 @@ Found Tail(Shapes operands, const Extents&) {
   return attrs;
 }
 
+// A half along an axis of even extent.
+template <int kAxis, bool kSecond>
+Found Half(Shapes operands, const Extents&) {
+  const Shape& x = operands[0];
+  if (x.rank() <= kAxis) return std::nullopt;
+  const int64_t extent = x[kAxis].constant();
+  if (extent % 2 != 0) return std::nullopt;
+  SliceAttrs attrs{.limits = x.dims()};
+  attrs.starts.assign(x.rank(), Dim(0));
+  attrs.strides.assign(x.rank(), 1);
+  (kSecond ? attrs.starts : attrs.limits)[kAxis] = Dim(extent / 2);
+  return attrs;
+}
+
 template <int kAxis>
 Found Reversed(Shapes operands, const Extents&) {
   if (operands[0].rank() <= kAxis) return std::nullopt;
@@ -108,6 +122,10 @@ constexpr FindOperator kOperators[] = {
     {"max(0)", Op::kReduce, 1, false, Reduced<Combiner::kMax, 0>},
     {"flatten", Op::kReshape, 1, false, Flattened},
     {"sin", Op::kSin, 1, true, NoFields},
+    {"first(0)", Op::kSlice, 1, false, Half<0, false>},
+    {"second(0)", Op::kSlice, 1, false, Half<0, true>},
+    {"first(1)", Op::kSlice, 1, false, Half<1, false>},
+    {"second(1)", Op::kSlice, 1, false, Half<1, true>},
 };
 
 Shape Matrix(const Extents& extents) { return Shape({extents.a, extents.b}); }

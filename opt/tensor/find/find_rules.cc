@@ -1,9 +1,9 @@
 #include "encore/opt/tensor/find/find_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -12,9 +12,6 @@
 #include <tuple>
 #include <utility>
 
-#include "encore/ir/support/mapped_file.h"
-#include "encore/ir/support/sha256.h"
-#include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/opt/tensor/check/choices.h"
@@ -22,9 +19,10 @@
 #include "encore/opt/tensor/coded/coded_rules.h"
 #include "encore/opt/tensor/costs.h"
 #include "encore/opt/tensor/find/derivable.h"
+#include "encore/opt/tensor/find/find_state.h"
 #include "encore/opt/tensor/find/instances.h"
+#include "encore/opt/tensor/find/shared_programs.h"
 #include "encore/opt/tensor/improve.h"
-#include "encore/opt/tensor/rule_printer.h"
 
 namespace encore::opt {
 namespace {
@@ -35,16 +33,13 @@ constexpr Extents kLargeExtents = {128, 512};
 constexpr int kFloatTrials = 20;
 constexpr auto kWriteEvery = std::chrono::seconds(5);
 
-using Pair = Expressions::Pair;
+// Two programs of the same values, in order.
+struct Identity {
+  std::vector<uint32_t> left, right;
+};
 
-// What a state file is about, on its first line.
-std::string HeadOf(const FindOptions& options,
-                   std::span<const TextRule> rules) {
-  const std::string what = StrCat(
-      options.operators, " ", options.kinds, " ", options.inputs, " ",
-      options.seed, " ", options.one_of, " ", kBatch, " ", PrintRules(rules));
-  return StrCat("encore rules find 2 ", Sha256Of(what).ToHex(), "\n");
-}
+// What the costs say are equal may differ by rounding.
+constexpr double kSameSeconds = 1.001;
 
 // "add[0, 1] = add[1, 0]": what texts have in common that differ in the names
 // of inputs, which are a letter each.
@@ -73,31 +68,41 @@ class Finder {
       : options_(options),
         rules_(rules),
         expressions_(expressions),
-        state_(state),
-        head_(HeadOf(options, rules)) {
+        state_(options, rules, kBatch, state) {
     for (const TextRule& rule : rules) names_.insert(rule.name);
   }
 
   StatusOr<FoundRules> Run(
       const std::function<bool(size_t done, size_t all)>& go_on) && {
     found_.expressions = expressions_.size();
-    found_.pairs = expressions_.pairs().size();
-    TakePairs();
+    TakeIdentities();
     size_t done = 0;
-    ENCORE_ASSIGN_OR_RETURN(done, ReadState());
+    ENCORE_ASSIGN_OR_RETURN(FindState::Content content,
+                            state_.Read(identities_.size()));
+    done = content.done;
+    found_.missing = std::move(content.missing);
+    for (const MissingRule& rule : found_.missing) {
+      forms_.insert(FormOf(rule));
+    }
     auto written = std::chrono::steady_clock::now();
-    while (done < pairs_.size() && (!go_on || go_on(done, pairs_.size()))) {
-      const size_t count = std::min(kBatch, pairs_.size() - done);
-      Batch(std::span(pairs_).subspan(done, count));
+    while (done < identities_.size() &&
+           (!go_on || go_on(done, identities_.size()))) {
+      const size_t count = std::min(kBatch, identities_.size() - done);
+      const auto batch = std::span(identities_).subspan(done, count);
+      if (options_.results == 1) {
+        Batch(batch);
+      } else {
+        for (const Identity& identity : batch) LookAtShared(identity);
+      }
       done += count;
       const auto now = std::chrono::steady_clock::now();
       if (now - written < kWriteEvery) continue;
-      ENCORE_RETURN_IF_ERROR(WriteState(done));
+      ENCORE_RETURN_IF_ERROR(state_.Write(done, found_.missing));
       written = std::chrono::steady_clock::now();
     }
-    ENCORE_RETURN_IF_ERROR(WriteState(done));
+    ENCORE_RETURN_IF_ERROR(state_.Write(done, found_.missing));
     found_.looked_at = done;
-    found_.complete = done == pairs_.size();
+    found_.complete = done == identities_.size();
     std::ranges::sort(found_.missing, [](const auto& a, const auto& b) {
       return std::tuple(a.operators, -a.gain, a.from, a.to) <
              std::tuple(b.operators, -b.gain, b.from, b.to);
@@ -107,68 +112,119 @@ class Finder {
   }
 
  private:
-  // A slice of all pairs, by seed.
-  void TakePairs() {
+  // A slice of all, by seed.
+  void TakeIdentities() {
+    std::vector<Identity> all;
+    if (options_.results == 1) {
+      for (const Expressions::Pair& pair : expressions_.pairs()) {
+        all.push_back({.left = {pair.made}, .right = {pair.representative}});
+      }
+    } else {
+      const auto seconds = [&](std::array<uint32_t, 2> program) {
+        return GraphSeconds({program[0], program[1]});
+      };
+      for (const SharedProgram& program :
+           SharedPrograms(expressions_, options_.operators, seconds)) {
+        all.push_back({.left = {program.apart[0], program.apart[1]},
+                       .right = {program.shared[0], program.shared[1]}});
+      }
+    }
+    found_.pairs = all.size();
     const auto one_of = static_cast<uint64_t>(std::max(options_.one_of, 1));
-    for (size_t i = 0; i < expressions_.pairs().size(); ++i) {
+    for (size_t i = 0; i < all.size(); ++i) {
       Choices choices(options_.seed * 0x9e3779b97f4a7c15 + i);
       if (choices.Below(static_cast<int64_t>(one_of)) != 0) continue;
-      pairs_.push_back(expressions_.pairs()[i]);
+      identities_.push_back(std::move(all[i]));
     }
   }
 
-  void Batch(std::span<const Pair> pairs) {
+  void Batch(std::span<const Identity> identities) {
     std::vector<uint32_t> sides;
-    for (const Pair& pair : pairs) {
-      sides.push_back(pair.made);
-      sides.push_back(pair.representative);
+    for (const Identity& identity : identities) {
+      sides.push_back(identity.left[0]);
+      sides.push_back(identity.right[0]);
     }
     const auto graph =
         expressions_.GraphOf(sides, kFindExtents, DType::kF32, true);
     if (!graph) return;
     const std::vector<bool> derivable = Derivable(*graph, rules_);
-    for (size_t i = 0; i < pairs.size(); ++i) {
-      if (derivable[i] || DerivableAlone(pairs[i])) continue;
-      if (HoldsElsewhere(pairs[i])) AddMissing(pairs[i]);
+    for (size_t i = 0; i < identities.size(); ++i) {
+      if (derivable[i] || DerivableAlone(identities[i])) continue;
+      if (HoldsElsewhere(identities[i])) AddMissing(identities[i]);
     }
   }
 
-  // Where no other pair has a part in its sums.
-  bool DerivableAlone(const Pair& pair) const {
-    const auto graph = expressions_.GraphOf({pair.made, pair.representative},
-                                            kFindExtents, DType::kF32, true);
-    return graph && Derivable(*graph, rules_)[0];
+  // Two results that share more as the right side has them, and that the rules
+  // know to be the same: missing where they do not get there from the left
+  // side alone. Where a result by itself is not derivable, a search of one
+  // result says so.
+  void LookAtShared(const Identity& identity) {
+    const double from = ImprovedSeconds(identity.left);
+    const double to = GraphSeconds(identity.right).value_or(from);
+    if (from <= to * kSameSeconds) return;
+    if (DerivableAlone(identity) && HoldsElsewhere(identity)) {
+      AddMissing(identity);
+    }
+  }
+
+  // Where no other identity has a part in its sums.
+  bool DerivableAlone(const Identity& identity) const {
+    std::vector<uint32_t> sides;
+    for (size_t i = 0; i < identity.left.size(); ++i) {
+      sides.push_back(identity.left[i]);
+      sides.push_back(identity.right[i]);
+    }
+    const auto graph =
+        expressions_.GraphOf(sides, kFindExtents, DType::kF32, true);
+    if (!graph) return false;
+    const std::vector<bool> derivable = Derivable(*graph, rules_);
+    return std::ranges::find(derivable, false) == derivable.end();
   }
 
   // In floats, and at other extents.
-  bool HoldsElsewhere(const Pair& pair) const {
-    const auto made =
-        expressions_.GraphOf({pair.made}, kOtherExtents, DType::kF32, false);
-    const auto representative = expressions_.GraphOf(
-        {pair.representative}, kOtherExtents, DType::kF32, false);
-    if (!made || !representative ||
-        !(made->shape(made->outputs()[0].value) ==
-          representative->shape(representative->outputs()[0].value))) {
+  bool HoldsElsewhere(const Identity& identity) const {
+    for (size_t i = 0; i < identity.left.size(); ++i) {
+      if (!HoldsElsewhere(identity.left[i], identity.right[i])) return false;
+    }
+    return true;
+  }
+
+  bool HoldsElsewhere(uint32_t left, uint32_t right) const {
+    const auto a =
+        expressions_.GraphOf({left}, kOtherExtents, DType::kF32, false);
+    const auto b =
+        expressions_.GraphOf({right}, kOtherExtents, DType::kF32, false);
+    if (!a || !b ||
+        !(a->shape(a->outputs()[0].value) == b->shape(b->outputs()[0].value))) {
       return false;
     }
-    bool compared = false;
+    bool compared = left == right;
     for (int trial = 0; trial < kFloatTrials; ++trial) {
       Choices choices(options_.seed + static_cast<uint64_t>(trial));
       const auto result =
-          CompareSides(*made, *representative, RuleTag::kFiniteMath,
-                       DrawArguments(*made, RuleTag::kFiniteMath, &choices));
+          CompareSides(*a, *b, RuleTag::kFiniteMath,
+                       DrawArguments(*a, RuleTag::kFiniteMath, &choices));
       if (!result.ok() || !result->difference.empty()) return false;
       compared |= result->compared;
     }
     return compared;
   }
 
+  // As it stands.
+  std::optional<double> GraphSeconds(
+      const std::vector<uint32_t>& program) const {
+    const auto graph =
+        expressions_.GraphOf(program, kLargeExtents, DType::kF32, true);
+    if (!graph) return std::nullopt;
+    return RooflineCosts().GraphSeconds(*graph);
+  }
+
   // Of the cheapest graph that the rules make of it.
-  double SecondsOf(uint32_t expression) {
-    const auto [it, fresh] = seconds_.try_emplace(expression, 0);
+  double ImprovedSeconds(const std::vector<uint32_t>& program) {
+    const auto [it, fresh] = improved_seconds_.try_emplace(program, 0);
     if (!fresh) return it->second;
     const auto graph =
-        expressions_.GraphOf({expression}, kLargeExtents, DType::kF32, true);
+        expressions_.GraphOf(program, kLargeExtents, DType::kF32, true);
     if (!graph) return 0;
     ImproveOptions options;
     options.level = RewriteLevel::kFast;
@@ -182,12 +238,16 @@ class Finder {
     return it->second;
   }
 
-  void AddMissing(const Pair& pair) {
-    double from = SecondsOf(pair.made), to = SecondsOf(pair.representative);
-    MissingRule rule{.from = expressions_.Text(pair.made),
-                     .to = expressions_.Text(pair.representative),
-                     .operators = expressions_[pair.made].operators +
-                                  expressions_[pair.representative].operators};
+  void AddMissing(const Identity& identity) {
+    double from = ImprovedSeconds(identity.left);
+    double to = ImprovedSeconds(identity.right);
+    MissingRule rule{.from = expressions_.Text(identity.left),
+                     .to = expressions_.Text(identity.right)};
+    for (const auto& side : {identity.left, identity.right}) {
+      for (const uint32_t result : side) {
+        rule.operators += expressions_[result].operators;
+      }
+    }
     if (from < to) {
       std::swap(from, to);
       std::swap(rule.from, rule.to);
@@ -197,69 +257,14 @@ class Finder {
     found_.missing.push_back(std::move(rule));
   }
 
-  // --- The file: its head, how many pairs are done, a line each missing rule.
-
-  Status WriteState(size_t done) const {
-    if (state_.empty()) return OkStatus();
-    std::string text = StrCat(head_, done, "\n");
-    for (const MissingRule& rule : found_.missing) {
-      StrAppend(&text, rule.operators, "\t", rule.gain, "\t", rule.from, "\t",
-                rule.to, "\n");
-    }
-    return WriteWholeFile(state_, std::string_view(text));
-  }
-
-  // How many pairs are done.
-  StatusOr<size_t> ReadState() {
-    if (state_.empty() || !std::filesystem::exists(state_)) return size_t{0};
-    ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(state_));
-    std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
-                          file->bytes().size());
-    const auto wrong = [&] {
-      return InvalidArgumentError(
-          StrCat(state_,
-                 ": not the state of this search (other options, or another "
-                 "rule book); remove it, or name another file"));
-    };
-    if (!text.starts_with(head_)) return wrong();
-    text.remove_prefix(head_.size());
-    const auto done = ParseInt64(NextPiece(&text, '\n'));
-    if (!done || *done < 0 || static_cast<size_t>(*done) > pairs_.size()) {
-      return wrong();
-    }
-    while (!text.empty()) {
-      std::string_view line = NextPiece(&text, '\n');
-      const auto operators = ParseInt64(NextPiece(&line, '\t'));
-      const auto gain = ParseDouble(NextPiece(&line, '\t'));
-      if (!operators || !gain) return wrong();
-      MissingRule rule;
-      rule.operators = static_cast<int>(*operators);
-      rule.gain = *gain;
-      rule.from = NextPiece(&line, '\t');
-      rule.to = line;
-      forms_.insert(FormOf(rule));
-      found_.missing.push_back(std::move(rule));
-    }
-    return static_cast<size_t>(*done);
-  }
-
-  // What stands before the separator, which is taken too.
-  static std::string_view NextPiece(std::string_view* text, char separator) {
-    const size_t end = text->find(separator);
-    const std::string_view piece = text->substr(0, end);
-    text->remove_prefix(end == std::string_view::npos ? text->size() : end + 1);
-    return piece;
-  }
-
   const FindOptions& options_;
   const std::span<const TextRule> rules_;
   const Expressions& expressions_;
-  const std::string& state_;
-  const std::string head_;
-  std::set<std::string, std::less<>> names_;  // of the rules
-  std::map<uint32_t, double> seconds_;        // by expression
-  std::set<std::string> forms_;               // of what was found
-  std::vector<Pair> pairs_;
+  const FindState state_;
+  std::set<std::string, std::less<>> names_;                  // of the rules
+  std::map<std::vector<uint32_t>, double> improved_seconds_;  // by program
+  std::set<std::string> forms_;  // of what was found
+  std::vector<Identity> identities_;
   FoundRules found_;
 };
 

@@ -58,7 +58,7 @@ TEST(ExpressionsTest, OneForEachValue) {
   ASSERT_GE(more->pairs().size(), 1u);
   for (const Expressions::Pair& pair : more->pairs()) {
     EXPECT_EQ((*more)[pair.made].operators, 2);
-    EXPECT_NE(more->Text(pair.made), more->Text(pair.representative));
+    EXPECT_NE(more->Text({pair.made}), more->Text({pair.representative}));
   }
 }
 
@@ -103,6 +103,37 @@ TEST(FindRulesTest, FindsWhatIsTakenOut) {
         Case{"broadcast_after", "neg[rows[v]] = rows[neg[v]]\n"}}) {
     EXPECT_EQ(TextOf(*with).find(text), std::string::npos) << rule;
     const auto without = FindRules(Small(), BookWithout(rule));
+    ASSERT_TRUE(without.ok()) << without.status();
+    EXPECT_NE(TextOf(*without).find(text), std::string::npos)
+        << rule << "\n"
+        << TextOf(*without);
+  }
+}
+
+// What two results can share: known to be the same, reached by a rule over
+// both.
+TEST(FindRulesTest, FindsWhatTwoResultsShare) {
+  FindOptions options = Small();
+  options.results = 2;
+  options.kinds = 16;
+  const auto with = FindRules(options, AllRules());
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_TRUE(with->complete);
+  struct Case {
+    std::string_view rule, text;
+  };
+  for (const auto& [rule, text] :
+       {Case{"reduction_of_slice",
+             "results[sum(1)[x], sum(1)[tail(0)[x]]] = "
+             "results[sum(1)[x], tail(0)[sum(1)[x]]]\n"},
+        Case{"slice_after",
+             "results[exp[x], exp[tail(1)[x]]] = "
+             "results[exp[x], tail(1)[exp[x]]]\n"},
+        Case{"concat_of_slice_first",
+             "results[concat(0)[x, y], concat(0)[tail(0)[x], y]] = "
+             "results[concat(0)[x, y], tail(0)[concat(0)[x, y]]]\n"}}) {
+    EXPECT_EQ(TextOf(*with).find(text), std::string::npos) << rule;
+    const auto without = FindRules(options, BookWithout(rule));
     ASSERT_TRUE(without.ok()) << without.status();
     EXPECT_NE(TextOf(*without).find(text), std::string::npos)
         << rule << "\n"

@@ -97,6 +97,26 @@ bool SliceBeforeTranspose(const FunctionCall& call,
   return true;
 }
 
+// transpose(slice(x) {s}) {p} = slice(transpose(x) {p}) {…}.
+bool SliceAfterTranspose(const FunctionCall& call,
+                         std::span<Attributes> results) {
+  const auto* const p = call.attrs<TransposeAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  if (p == nullptr || s == nullptr ||
+      p->permutation.size() != s->starts.size() ||
+      !AreAxes(p->permutation, s->starts.size())) {
+    return false;
+  }
+  SliceAttrs after;
+  for (const int64_t axis : p->permutation) {
+    after.starts.push_back(s->starts[axis]);
+    after.limits.push_back(s->limits[axis]);
+    after.strides.push_back(s->strides[axis]);
+  }
+  results[0] = after;
+  return true;
+}
+
 // concat(transpose(a) {p}, transpose(b) {p}) {c}: the axis before.
 bool AxisBeforeTranspose(const FunctionCall& call,
                          std::span<Attributes> results) {
@@ -228,6 +248,57 @@ bool SlicesOfBoth(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
+// Of c, s and x: whether the slice is of all of x but along the concat's axis,
+// and unstrided there.
+bool SlicesAxisOnly(const FunctionCall& call, const AxisAttrs& c,
+                    const SliceAttrs& s) {
+  const Shape& x = call.shape(2);
+  if (!HasAxis(call, c, s) ||
+      s.starts.size() != static_cast<size_t>(x.rank())) {
+    return false;
+  }
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (s.strides[axis] != 1) return false;
+    if (axis != c.axis &&
+        !(s.starts[axis] == Dim(0) && s.limits[axis] == x[axis])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// concat(slice(x) {s}, y) {c}, of c, s, x, concat(x, y) {c}: the slice of that.
+bool SliceFromFirst(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<AxisAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  const Shape& x = call.shape(2);
+  if (c == nullptr || s == nullptr || !SlicesAxisOnly(call, *c, *s) ||
+      !(s->limits[c->axis] == x[static_cast<int>(c->axis)])) {
+    return false;
+  }
+  SliceAttrs after = *s;
+  after.limits = call.shape(3).dims();
+  results[0] = after;
+  return true;
+}
+
+// concat(x, slice(y) {s}) {c}, of c, s, y, concat(x, y) {c}: likewise.
+bool SliceIntoSecond(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<AxisAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  const Shape& y = call.shape(2);
+  if (c == nullptr || s == nullptr || !SlicesAxisOnly(call, *c, *s) ||
+      !(s->starts[c->axis] == Dim(0))) {
+    return false;
+  }
+  SliceAttrs after = *s;
+  after.limits = call.shape(3).dims();
+  after.limits[c->axis] = after.limits[c->axis] -
+                          (y[static_cast<int>(c->axis)] - s->limits[c->axis]);
+  results[0] = after;
+  return true;
+}
+
 // concat(slice(x) {s}, slice(x) {t}) {c} where t begins where s ends.
 bool JoinSlices(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const s = call.attrs<SliceAttrs>(0);
@@ -330,6 +401,9 @@ constexpr AttributeFunction kFunctions[] = {
      ComposeSlices},
     {"slice_before_transpose", "aa", 1, "Of a transpose and the slice of it.",
      SliceBeforeTranspose},
+    {"slice_after_transpose", "aa", 1,
+     "Of a transpose and the slice of what is transposed: the slice behind it.",
+     SliceAfterTranspose},
     {"axis_before_transpose", "aa", 1, "A concat's axis under a transpose.",
      AxisBeforeTranspose},
     {"axis_after_transpose", "aa", 1, "… behind the transpose.",
@@ -348,6 +422,12 @@ constexpr AttributeFunction kFunctions[] = {
     {"slices_of_both", "aatt", 2,
      "A slice of a concat that reads both tensors as slices of these.",
      SlicesOfBoth},
+    {"slice_from_first", "aatt", 1,
+     "Of a concat whose first operand is sliced, the slice, that operand, and "
+     "the whole: its slice.",
+     SliceFromFirst},
+    {"slice_into_second", "aatt", 1, "… whose second operand is sliced.",
+     SliceIntoSecond},
     {"join_slices", "aaa", 1, "Two slices side by side as one.", JoinSlices},
     {"transpose_before_broadcast", "aa", 2,
      "The transpose of what is broadcast, and the broadcast.",

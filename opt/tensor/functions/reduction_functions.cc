@@ -160,6 +160,54 @@ bool SliceBeforeReduction(const FunctionCall& call,
   return true;
 }
 
+// reduce(slice(x) {s}) {r}, of r, s, x: the slice of reduce(x) {r}, where all
+// that is reduced is in the slice.
+bool SliceAfterReduction(const FunctionCall& call,
+                         std::span<Attributes> results) {
+  const auto* const r = call.attrs<ReduceAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
+  const Shape& x = call.shape(2);
+  if (r == nullptr || s == nullptr || !AreAxes(r->axes, x.rank()) ||
+      s->starts.size() != static_cast<size_t>(x.rank())) {
+    return false;
+  }
+  SliceAttrs after;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (Reduces(*r, axis)) {
+      if (!(s->starts[axis] == Dim(0)) || !(s->limits[axis] == x[axis]) ||
+          s->strides[axis] != 1) {
+        return false;
+      }
+      continue;
+    }
+    after.starts.push_back(s->starts[axis]);
+    after.limits.push_back(s->limits[axis]);
+    after.strides.push_back(s->strides[axis]);
+  }
+  results[0] = after;
+  return true;
+}
+
+// reduce(x) {q} = reduce(reduce(x) {r}) {…}, of r, q, x.
+bool RestOfReduction(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const r = call.attrs<ReduceAttrs>(0);
+  const auto* const q = call.attrs<ReduceAttrs>(1);
+  const int rank = call.shape(2).rank();
+  if (r == nullptr || q == nullptr || r->combiner != q->combiner ||
+      !AreAxes(r->axes, rank) || !AreAxes(q->axes, rank) || r->axes.empty() ||
+      !std::ranges::all_of(r->axes,
+                           [&](int64_t axis) { return Reduces(*q, axis); })) {
+    return false;
+  }
+  ReduceAttrs rest{.combiner = r->combiner, .axes = {}};
+  for (const int64_t axis : q->axes) {
+    if (!Reduces(*r, axis)) rest.axes.push_back(AxisAfter(*r, axis));
+  }
+  if (rest.axes.empty()) return false;
+  results[0] = rest;
+  return true;
+}
+
 // slice(broadcast(x) {b}) {s}, of b, s, x and the result: the slice of x, and
 // its broadcast.
 bool SliceBeforeBroadcast(const FunctionCall& call,
@@ -312,6 +360,14 @@ constexpr AttributeFunction kFunctions[] = {
     {"slice_before_reduction", "aat", 1,
      "Of a reduction, the slice of it, and what is reduced: that one's slice.",
      SliceBeforeReduction},
+    {"slice_after_reduction", "aat", 1,
+     "Of a reduction, the slice of what it reduces, and that unsliced: the "
+     "slice of the reduction.",
+     SliceAfterReduction},
+    {"rest_of_reduction", "aat", 1,
+     "Of a reduction, one along more axes, and what both reduce: the second of "
+     "what the first leaves.",
+     RestOfReduction},
     {"slice_before_broadcast", "aatt", 2,
      "The slice of what is broadcast, and its broadcast to the result.",
      SliceBeforeBroadcast},
