@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/testing/child_process.h"
 #include "encore/tests/torture/scenario.h"
 #include "gtest/gtest.h"
 
@@ -48,14 +49,7 @@ constexpr rlim_t kFewestDescriptors = 3;
 // Runs `body` in a child process and gives its exit code, -1 where it was
 // killed. What `body` says goes to the log.
 int InProcess(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const int code = body();
-    std::fflush(stdout);
-    _exit(code);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
+  const int status = WaitForChild(StartChild(body));
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
