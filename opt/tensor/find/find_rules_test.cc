@@ -152,9 +152,10 @@ TEST(FindRulesTest, GoesOnWhereItWas) {
   EXPECT_FALSE(FindRules(options, AllRules(), state).ok());
 }
 
-// Identities that the book does not derive of a slice, one in 20 by the seed, of
-// the expressions that three operators of 20 kinds give. More are a direction
-// that the book lost; where it derives more of them, this number goes down.
+// Identities that the book does not derive of a slice, one in 20 by the seed,
+// of the expressions that three operators of 20 kinds give. More are a
+// direction that the book lost; where it derives more of them, this number goes
+// down.
 constexpr size_t kMissingOfSlice = 35;
 TEST(FindRulesTest, ASliceOfThreeOperators) {
   FindOptions options;
