@@ -60,6 +60,22 @@ TEST(FaultTrials, EachFaultOfEachKindComesWhateverIsDrawn) {
   }
 }
 
+// Calls that a process makes once, in its first run, come in no trial.
+TEST(FaultTrials, WhatIsCalledOnceInAProcessIsNotTried) {
+  bool first = true;
+  const std::string wrong = RunTrials({.restore = [] {},
+                                       .run =
+                                           [&] {
+                                             if (first) (void)AskAmongMany(3);
+                                             first = false;
+                                             (void)sys::Access("/", R_OK);
+                                             return std::string();
+                                           },
+                                       .heal = [] { return std::string(); },
+                                       .one_in = 10'000});
+  EXPECT_EQ(wrong, "");
+}
+
 // What cannot be let fail is said, and not passed over.
 TEST(FaultTrials, AFaultThatNeverComesIsSaid) {
   int runs = 0;
@@ -67,7 +83,7 @@ TEST(FaultTrials, AFaultThatNeverComesIsSaid) {
       RunTrials({.restore = [] {},
                  .run =
                      [&] {
-                       (void)AskAmongMany(runs++ == 0 ? 500 : -1);
+                       (void)AskAmongMany(runs++ < 2 ? 500 : -1);
                        return std::string();
                      },
                  .heal = [] { return std::string(); },
