@@ -83,7 +83,7 @@ const runtime::Step* MakerOf(const runtime::CompiledGraph& graph,
 
 std::shared_ptr<const Loaded> Loaded::WithNames(Names names) const {
   return std::make_shared<const Loaded>(compiled_, weights_, std::move(names),
-                                        found_in_, threads_);
+                                        found_in_, threads_, weights_digest_);
 }
 
 StatusOr<std::unique_ptr<runtime::Replayer>> Loaded::NewReplayer() const {

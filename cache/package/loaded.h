@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,12 +53,14 @@ class Loaded {
   };
 
   Loaded(CompiledPtr compiled, std::shared_ptr<const runtime::Weights> weights,
-         Names names, FoundIn found_in, runtime::ThreadPool* threads)
+         Names names, FoundIn found_in, runtime::ThreadPool* threads,
+         std::optional<Digest> weights_digest = std::nullopt)
       : compiled_(std::move(compiled)),
         weights_(std::move(weights)),
         names_(std::move(names)),
         found_in_(found_in),
-        threads_(threads) {}
+        threads_(threads),
+        weights_digest_(std::move(weights_digest)) {}
 
   // The same compiled graph and weights under other names.
   std::shared_ptr<const Loaded> WithNames(Names names) const;
@@ -84,6 +87,11 @@ class Loaded {
   const std::shared_ptr<const runtime::Weights>& weights() const {
     return weights_;
   }
+  // SHA-256 of the parameters that the weights were prepared from, as
+  // cache/session/weight_identity.h has it, where who loaded knew it.
+  const std::optional<Digest>& weights_digest() const {
+    return weights_digest_;
+  }
   const Names& names() const { return names_; }
   // Where this load found the compiled graph.
   FoundIn found_in() const { return found_in_; }
@@ -94,6 +102,7 @@ class Loaded {
   const Names names_;
   const FoundIn found_in_;
   runtime::ThreadPool* const threads_;
+  const std::optional<Digest> weights_digest_;
 };
 
 }  // namespace encore::cache

@@ -205,22 +205,18 @@ CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
                      FoundIn::kDisk)};
 }
 
-bool CompiledGraphs::KnowsMore(const SessionRequest& request,
-                               const MeasurementTable& table) const {
-  const auto container = options_->disk->Peek(kGraphKind, request.key);
-  if (container == nullptr || !CheckEntry(*container, request.ingredients).ok())
-    return false;
-  const auto there = ReadEntryMeasurements(*container);
-  return there.ok() && there->measured() > table.measured();
-}
-
 void CompiledGraphs::ToDisk(const SessionRequest& request,
                             const MeasuredPlan& plan) const {
   // Who waited in vain for another process may be done after it.
-  if (KnowsMore(request, plan.measurements)) return;
-  options_->disk->Put(
+  const auto knows_more = [&](const Container& entry) {
+    if (!CheckEntry(entry, request.ingredients).ok()) return false;
+    const auto there = ReadEntryMeasurements(entry);
+    return there.ok() && there->measured() > plan.measurements.measured();
+  };
+  options_->disk->PutUnless(
       kGraphKind, request.key,
-      MakeEntry(request.ingredients, *plan.graph, plan.measurements));
+      MakeEntry(request.ingredients, *plan.graph, plan.measurements),
+      knows_more);
 }
 
 StatusOr<MeasuredPlan> CompiledGraphs::PlanOf(const SessionRequest& request) {

@@ -87,11 +87,7 @@ class CompiledGraphs {
   // Compiled before and for another machine; nothing where it is not held.
   std::optional<MeasuredPlan> FromElsewhere(const SessionRequest& request);
   Found FromDisk(const SessionRequest& request, const std::string& source);
-  // Whether the entry on disk, sound and of the request, was compiled with more
-  // measurements.
-  bool KnowsMore(const SessionRequest& request,
-                 const MeasurementTable& table) const;
-  // In place of an entry that knows no more.
+  // In place of an entry that was not compiled with more measurements.
   void ToDisk(const SessionRequest& request, const MeasuredPlan& plan) const;
 
   const SessionOptions* options_;

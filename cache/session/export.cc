@@ -6,9 +6,14 @@
 #include <utility>
 
 #include "encore/cache/key/ingredients.h"
+#include "encore/cache/key/key.h"
 #include "encore/cache/session/plan_maker.h"
 #include "encore/cache/session/session_request.h"
+#include "encore/cache/session/weight_identity.h"
+#include "encore/cache/store/disk_store.h"
+#include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/ir/support/strings.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::cache {
@@ -25,6 +30,28 @@ Package Described(const SessionRequest& request, const LoadOptions& options) {
   package.parameters = request.parameters;
   package.files = options.files;
   return package;
+}
+
+// Whether `loaded` is what a load for `request` gives, under whatever names:
+// the package would otherwise have a plan beside the constants of another
+// graph, or prepared weights beside those of others.
+Status CheckIsOf(const SessionRequest& request, const Loaded& loaded,
+                 const MappedFiles& files, DiskStore* store) {
+  const auto difference =
+      Explain(loaded.compiled().ingredients, request.ingredients);
+  if (difference) {
+    return InvalidArgumentError(
+        StrCat("export: what was loaded is of another graph than the one that "
+               "is given, or of other options: ",
+               *difference));
+  }
+  if (!loaded.weights_digest() ||
+      WeightIdentity(request.parameters, files, store).digest() ==
+          *loaded.weights_digest()) {
+    return OkStatus();
+  }
+  return InvalidArgumentError(
+      "export: what was loaded has other weights than the graph that is given");
 }
 
 Status AddLoaded(const Loaded& loaded, std::span<const Package::Call> calls,
@@ -78,6 +105,8 @@ StatusOr<Package> Export(Session& session, const Graph& graph,
       const SessionRequest request,
       MakeSessionRequest(graph, session.options(), options));
   ENCORE_RETURN_IF_ERROR(request.parameters_status);
+  ENCORE_RETURN_IF_ERROR(
+      CheckIsOf(request, loaded, options.files, session.options().disk.get()));
   Package package = Described(request, options);
   ENCORE_RETURN_IF_ERROR(AddLoaded(loaded, calls, &package));
   return package;

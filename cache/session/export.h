@@ -22,7 +22,10 @@ StatusOr<Package> Export(Session& session, const Graph& graph,
                          const LoadOptions& options = {});
 
 // The same of what session.Load gave for this graph with these options: nothing
-// is compiled and no weights are prepared again.
+// is compiled and no weights are prepared again. InvalidArgument, saying what
+// differs, for what was loaded for another graph or with other options, and, as
+// far as the session knows weights by their digest, with other weights
+// (Loaded::weights_digest).
 StatusOr<Package> Export(Session& session, const Graph& graph,
                          const Loaded& loaded,
                          std::span<const Package::Call> calls,

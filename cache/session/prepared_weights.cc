@@ -226,6 +226,7 @@ StatusOr<PreparedWeights> GetWeights(
     return prepared;
   }
   WeightIdentity identity(parameters, options.files, store);
+  prepared.digest = identity.digest();
   const Digest entry = Sha256Of(StrCat(key.ToHex(), identity.digest().ToHex()));
   prepared.weights = RestoreFrom(*store, entry, executable, blobs, options);
   if (prepared.weights != nullptr) {

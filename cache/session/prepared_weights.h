@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "encore/cache/store/disk_store.h"
@@ -39,6 +40,8 @@ struct WeightOptions {
 
 struct PreparedWeights {
   std::shared_ptr<const runtime::Weights> weights;
+  // Of the parameters (WeightIdentity), where the store was asked.
+  std::optional<Digest> digest;
   // From the entry of this graph and these weights.
   bool restored = false;
   // Otherwise the derived slots that other entries had, and those that the

@@ -56,7 +56,8 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
                  keep ? options_.disk.get() : nullptr, threads_));
   graphs_.Count(prepared);
   auto loaded = std::make_shared<const Loaded>(
-      compiled, std::move(prepared.weights), request.names, found_in, threads_);
+      compiled, std::move(prepared.weights), request.names, found_in, threads_,
+      prepared.digest);
   const std::chrono::duration<double, std::milli> time =
       std::chrono::steady_clock::now() - begin;
   graphs_.AddLoadTime(time.count());

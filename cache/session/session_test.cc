@@ -232,6 +232,39 @@ TEST_F(SessionTest, WhatWasLoadedIsExportedAsItIs) {
             (*loaded)->weights()->DerivedBytes(0)->bytes.data());
 }
 
+// Whose plan, constants or prepared weights would be packed beside another's.
+TEST_F(SessionTest, WhatWasLoadedForAnotherGraphIsNotExported) {
+  const auto session = NewSession();
+  const auto loaded = session->Load(Model(3));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  // Names are the caller's.
+  EXPECT_TRUE(Export(*session, Model(3, 4, "other"), **loaded, {}).ok());
+
+  const Status larger = Export(*session, Model(3, 8), **loaded, {}).status();
+  EXPECT_EQ(larger.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(larger).find("of another graph"), std::string::npos)
+      << larger;
+  EXPECT_NE(Message(larger).find("f32[8]"), std::string::npos) << larger;
+
+  const Status heavier = Export(*session, Model(4), **loaded, {}).status();
+  EXPECT_EQ(heavier.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(heavier).find("other weights"), std::string::npos)
+      << heavier;
+
+  SessionOptions options;
+  options.compiler = compiler_.compiler();
+  options.compiler.target = [](const auto&) -> StatusOr<Target> {
+    return Target{{"test", "2"}};
+  };
+  Session elsewhere(std::move(options), &threads_);
+  const std::string path = folder_ + "-none.encore";
+  const Status foreign = Record(elsewhere, path, Model(3), **loaded, {});
+  EXPECT_EQ(foreign.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(Message(foreign).find("\"1\" and \"2\""), std::string::npos)
+      << foreign;
+  EXPECT_FALSE(fs::exists(path));
+}
+
 TEST_F(SessionTest, RecordsSeveralCallsAndKeepsGivenOutputs) {
   const std::string path = folder_ + "-calls.encore";
   const auto x = [](float value) {

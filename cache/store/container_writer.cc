@@ -150,7 +150,10 @@ Status WriteFile(const ContainerWriter& writer, const std::string& path,
         return sink.Append(piece);
       }));
   ENCORE_RETURN_IF_ERROR(sink.Flush());
-  if (options.check) ENCORE_RETURN_IF_ERROR(options.check());
+  if (options.check) {
+    ENCORE_RETURN_IF_ERROR(file.Sync());
+    ENCORE_RETURN_IF_ERROR(options.check());
+  }
   return file.Commit();
 }
 

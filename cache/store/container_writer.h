@@ -56,8 +56,8 @@ struct WriteOptions {
   // StagedFile::Options.
   std::string staging_folder = {};
   bool synced = true;
-  // Where given, is asked when all is written: its error keeps the file from
-  // its place.
+  // Where given, is asked when all is written and synced, right before the
+  // file takes its place: its error keeps it from that.
   std::function<Status()> check = nullptr;
 };
 

@@ -33,6 +33,9 @@ constexpr std::string_view kSuffix = ".encore";
 constexpr std::string_view kUsedSuffix = ".used";
 // Quarantined entries beyond these go.
 constexpr size_t kMaxBad = 16;
+// Who puts an entry has its place locked for a look at the one that is there,
+// a sync and a rename.
+constexpr std::chrono::milliseconds kMaxWaitForPlace{1000};
 // Uses closer together than this are not written down.
 constexpr int64_t kUseGranularityNs = 60'000'000'000;
 
@@ -231,25 +234,66 @@ bool DiskStore::Contains(std::string_view kind, const Digest& key) const {
 
 Status DiskStore::WriteEntry(std::string_view kind, const std::string& path,
                              const ContainerWriter& writer,
-                             Durability durability) const {
+                             const WriteOptions& options) const {
   ENCORE_RETURN_IF_ERROR(MakeFolder(StrCat(root_, "/", kind)));
   ENCORE_RETURN_IF_ERROR(MakeFolder(fs::path(path).parent_path()));
-  return WriteFile(writer, path,
-                   {.staging_folder = root_ + "/staging",
-                    .synced = durability == Durability::kSynced});
+  return WriteFile(writer, path, options);
 }
 
 bool DiskStore::Put(std::string_view kind, const Digest& key,
                     ContainerWriter writer, Durability durability) {
+  return Write(kind, key, std::move(writer), durability, nullptr);
+}
+
+bool DiskStore::PutUnless(std::string_view kind, const Digest& key,
+                          ContainerWriter writer, const Keeps& keeps) {
+  // Held until the entry is in its place.
+  std::unique_ptr<FileLock> lock;
+  const auto check = [&]() -> Status {
+    lock.reset();
+    ENCORE_ASSIGN_OR_RETURN(lock, LockPlace(kind, key));
+    const auto there = Peek(kind, key);
+    if (there == nullptr || !keeps(*there)) return OkStatus();
+    return MakeStatus(StatusCode::kAlreadyExists, AddressOf(kind, key));
+  };
+  return Write(kind, key, std::move(writer), Durability::kSynced, check);
+}
+
+StatusOr<std::unique_ptr<FileLock>> DiskStore::LockPlace(std::string_view kind,
+                                                         const Digest& key) {
+  const std::string path = StrCat(root_, "/locks/", kind, "-", key.ToHex());
+  constexpr std::chrono::milliseconds kPause(2);
+  for (auto waited = 0 * kPause; waited < kMaxWaitForPlace; waited += kPause) {
+    auto lock = FileLock::Try(path);
+    if (!lock.ok()) {
+      if (lock.status().code() == StatusCode::kNotFound) return lock.status();
+      LogOnce("lock", StrCat("cannot lock ", Message(lock.status())));
+      return nullptr;
+    }
+    if (*lock != nullptr) return lock;
+    std::this_thread::sleep_for(kPause);
+  }
+  return MakeStatus(StatusCode::kUnavailable,
+                    StrCat(path, ": others have had it locked for ",
+                           kMaxWaitForPlace.count(), " ms"));
+}
+
+bool DiskStore::Write(std::string_view kind, const Digest& key,
+                      ContainerWriter writer, Durability durability,
+                      const std::function<Status()>& check) {
   if (writer.size() > options_.max_bytes) return false;
   writer.AddOwned(SectionType::kAddress, AddressOf(kind, key));
   const std::string path = PathOf(kind, key);
-  Status status = WriteEntry(kind, path, writer, durability);
+  const WriteOptions options = {.staging_folder = root_ + "/staging",
+                                .synced = durability == Durability::kSynced,
+                                .check = check};
+  Status status = WriteEntry(kind, path, writer, options);
   if (status.code() == StatusCode::kNotFound) {
     // Somebody removed the store, or a part of it.
     status = MakeFoldersOf(options_.folder, root_);
-    if (status.ok()) status = WriteEntry(kind, path, writer, durability);
+    if (status.ok()) status = WriteEntry(kind, path, writer, options);
   }
+  if (status.code() == StatusCode::kAlreadyExists) return false;
   if (!status.ok()) {
     LogOnce("write",
             StrCat("going on without writing the cache: ", Message(status)));

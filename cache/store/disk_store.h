@@ -78,6 +78,13 @@ class DiskStore {
   // was moved to another key's place is damage. False where it could not.
   bool Put(std::string_view kind, const Digest& key, ContainerWriter writer,
            Durability durability = Durability::kSynced);
+  // As Put, unless `keeps` the entry that is there, where one is that can be
+  // opened: it stays then. Between the look and the replacement nobody else, in
+  // whatever process, replaces it by PutUnless, but where the file system has
+  // no locks. False too where others had that place locked for a second.
+  using Keeps = std::function<bool(const Container& there)>;
+  bool PutUnless(std::string_view kind, const Digest& key,
+                 ContainerWriter writer, const Keeps& keeps);
   // Takes an entry that turned out bad, as `why` says, out of the way, and says
   // so. One that merely cannot be read now (Unavailable, PermissionDenied,
   // ResourceExhausted) is as good as it was, and stays.
@@ -127,8 +134,16 @@ class DiskStore {
   std::string PathOf(std::string_view kind, const Digest& key) const;
   StatusOr<std::shared_ptr<const Container>> OpenEntry(std::string_view kind,
                                                        const Digest& key) const;
+  // Says nothing where `check`, asked before an entry is in its place, gives
+  // AlreadyExists.
+  bool Write(std::string_view kind, const Digest& key, ContainerWriter writer,
+             Durability durability, const std::function<Status()>& check);
   Status WriteEntry(std::string_view kind, const std::string& path,
-                    const ContainerWriter& writer, Durability durability) const;
+                    const ContainerWriter& writer,
+                    const WriteOptions& options) const;
+  // The lock of an entry's place; null where locks do not work here.
+  StatusOr<std::unique_ptr<FileLock>> LockPlace(std::string_view kind,
+                                                const Digest& key);
   void CannotRead(const Status& why);
   void LogOnce(std::string_view reason, std::string_view line);
   void Grow(uint64_t bytes);

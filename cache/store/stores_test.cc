@@ -2,13 +2,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/disk_store.h"
@@ -16,6 +21,9 @@
 #include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
+#include "encore/ir/support/testing/child_process.h"
+#include "encore/ir/testing/faulty_system.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
@@ -263,14 +271,11 @@ TEST_F(DiskStoreTest, TheBoundCountsWhatIsSetAsideAndBeingWritten) {
 TEST_F(DiskStoreTest, OpeningRemovesWhatAKilledWriterLeft) {
   const auto store = Open();
   const std::string staging = folder_ + "/v1/staging";
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = WaitForChild(StartChild([&] {
     const auto file = StagedFile::Create(folder_ + "/x", {.folder = staging});
     kill(getpid(), SIGKILL);
-    _exit(file.ok());
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return int{file.ok()};
+  }));
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(std::distance(fs::directory_iterator(staging), {}), 1);
   const auto living = StagedFile::Create(folder_ + "/x", {.folder = staging});
@@ -348,12 +353,85 @@ TEST_F(DiskStoreTest, SeveralProcesses) {
     }
     return log_.empty() ? 0 : 3;
   };
-  const pid_t child = fork();
-  if (child == 0) _exit(work());
+  const pid_t child = StartChild(work);
   EXPECT_EQ(work(), 0);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(WaitForChild(child), 0);
+}
+
+// Does something before the first rename, which puts an entry in its place.
+class BeforeTheFirstRename final : public WatchedSystem {
+ public:
+  explicit BeforeTheFirstRename(std::function<void()> what)
+      : what_(std::move(what)) {}
+
+ private:
+  int Before(SystemCall call) override {
+    if (call == SystemCall::kRename && !done_.exchange(true)) what_();
+    return 0;
+  }
+
+  const std::function<void()> what_;
+  std::atomic<bool> done_ = false;
+};
+
+// One that puts a short text has looked, and found nothing, when another one
+// comes with a longer text, which a short one may not replace.
+TEST_F(DiskStoreTest, NobodyComesBetweenALookAndItsReplacement) {
+  const auto first = Open(), second = Open();
+  const auto put = [&](DiskStore& store, const std::string& text) {
+    return store.PutUnless("graph", key_, Writer(text),
+                           [&](const Container& there) {
+                             return TextOf(there).size() > text.size();
+                           });
+  };
+  std::thread other;
+  std::atomic<bool> ended = false;
+  BeforeTheFirstRename system([&] {
+    other = std::thread([&] {
+      EXPECT_TRUE(put(*second, "longer"));
+      ended = true;
+    });
+    for (int i = 0; i < 100 && !ended; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  {
+    const ScopedSystemCalls scope(&system);
+    EXPECT_TRUE(put(*first, "short"));
+    other.join();
+  }
+  EXPECT_EQ(TextOf(*first->Get("graph", key_)), "longer");
+  EXPECT_FALSE(put(*first, "short"));
+  EXPECT_EQ(TextOf(*first->Get("graph", key_)), "longer");
+  EXPECT_TRUE(put(*first, "longest"));
+  EXPECT_EQ(TextOf(*first->Get("graph", key_)), "longest");
+  EXPECT_TRUE(log_.empty());
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ + "/v1/locks"), {}),
+            0);
+}
+
+// Two processes put numbers in any order, each only over smaller ones: what is
+// there never becomes smaller.
+TEST_F(DiskStoreTest, SeveralProcessesPutOnlyOverLess) {
+  const auto work = [this](int factor) {
+    const auto store = Open();
+    int last = 0;
+    for (int i = 1; i <= 200; ++i) {
+      const int mine = i * factor % 211;
+      store->PutUnless("graph", key_, Writer(StrCat(mine)),
+                       [&](const Container& there) {
+                         return std::stoi(TextOf(there)) > mine;
+                       });
+      const int there = std::stoi(TextOf(*store->Get("graph", key_)));
+      if (there < std::max(mine, last)) return 1;
+      last = there;
+    }
+    for (const std::string& line : log_) ADD_FAILURE() << line;
+    return log_.empty() ? 0 : 2;
+  };
+  const pid_t child = StartChild([&] { return work(1); });
+  EXPECT_EQ(work(2), 0);
+  EXPECT_EQ(WaitForChild(child), 0);
 }
 
 }  // namespace

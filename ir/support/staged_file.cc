@@ -182,6 +182,7 @@ StagedFile::StagedFile(StagedFile&& other) noexcept
       fd_(std::exchange(other.fd_, -1)),
       pending_(std::exchange(other.pending_, false)),
       synced_(other.synced_),
+      has_synced_(other.has_synced_),
       registered_(std::exchange(other.registered_, -1)) {}
 
 StagedFile::~StagedFile() {
@@ -228,6 +229,7 @@ StatusOr<StagedFile> StagedFile::Create(const std::string& path,
 }
 
 Status StagedFile::Write(std::span<const std::byte> bytes) {
+  has_synced_ = false;
   if (fd_ < 0) {
     fd_ = sys::OpenAt(AT_FDCWD, target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC,
                       0);
@@ -241,11 +243,18 @@ Status StagedFile::Write(std::span<const std::byte> bytes) {
   return OkStatus();
 }
 
+Status StagedFile::Sync() {
+  if (!synced_ || has_synced_ || direct()) return OkStatus();
+  if (sys::FSync(fd_) != 0) return WriteError(path_, errno);
+  has_synced_ = true;
+  return OkStatus();
+}
+
 Status StagedFile::Commit() {
   ENCORE_CHECK(pending_) << "committed twice";
   if (!direct()) {
-    if ((synced_ && sys::FSync(fd_) != 0) ||
-        sys::Rename(staging_.c_str(), target_.c_str()) != 0) {
+    ENCORE_RETURN_IF_ERROR(Sync());
+    if (sys::Rename(staging_.c_str(), target_.c_str()) != 0) {
       return WriteError(path_, errno);
     }
     pending_ = false;

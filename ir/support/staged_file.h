@@ -63,6 +63,10 @@ class StagedFile {
   // Whether the target is written to itself, so that Commit changes nothing.
   bool direct() const { return staging_ == target_; }
 
+  // Syncs what was written (Options::synced), so that Commit need not: for who
+  // has to be quick between a decision and its Commit.
+  Status Sync();
+
   // Puts the file in its place, for good: file and folder are synced, so that a
   // power cut afterwards leaves the new file and one before it the old one
   // (Options::synced).
@@ -77,6 +81,7 @@ class StagedFile {
   int fd_;  // -1: not open
   bool pending_ = true;
   bool synced_ = true;
+  bool has_synced_ = false;
   // Where RemoveStagedFiles finds this one; -1: it does not.
   int registered_;
 };

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "encore/ir/support/testing/child_process.h"
 #include "gtest/gtest.h"
 
 namespace encore {
@@ -74,18 +75,15 @@ TEST_F(StagedFileTest, OrNotAtAll) {
 // the way of another of the same id, whatever it is called.
 TEST_F(StagedFileTest, WhatAKilledWriterLeftIsInNobodysWay) {
   const auto start = [&](const char* name) {
-    const pid_t child = fork();
-    if (child == 0) {
+    const pid_t child = StartChild([&] {
       for (int i = 0; i < 3; ++i) {
         StatusOr<StagedFile> file = StagedFile::Create(Path(name));
-        if (!file.ok()) _exit(1);
+        if (!file.ok()) return 1;
         new StagedFile(*std::move(file));  // lost with the process
       }
-      raise(SIGKILL);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFSIGNALED(status));
+      return raise(SIGKILL);
+    });
+    EXPECT_TRUE(WIFSIGNALED(WaitForChild(child)));
   };
   start("a");
   start("b");

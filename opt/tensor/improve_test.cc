@@ -215,6 +215,15 @@ class CostsWithMemory : public RooflineCosts {
   }
 };
 
+int ProductsIn(const std::string& text) {
+  int count = 0;
+  for (size_t at = text.find("dot_general("); at != std::string::npos;
+       at = text.find("dot_general(", at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
 // The four products as one need it beside its parts; that alone is left, and
 // what else there is to gain is gained.
 TEST(ImproveTest, WhatTakesMoreMemoryIsNotTaken) {
@@ -230,15 +239,7 @@ graph cell(%x: f32[64,2], %"0": param f32[64,64], %"1": param f32[64,64], %"2": 
   return %a, %b, %c, %d, %6
 }
 )");
-  const auto products = [](const std::string& text) {
-    int count = 0;
-    for (size_t at = text.find("dot_general("); at != std::string::npos;
-         at = text.find("dot_general(", at + 1)) {
-      ++count;
-    }
-    return count;
-  };
-  EXPECT_EQ(products(Improved(graph)), 1);
+  EXPECT_EQ(ProductsIn(Improved(graph)), 1);
   const CostsWithMemory costs;
   ImproveOptions options;
   options.level = RewriteLevel::kReassociate;
@@ -246,8 +247,54 @@ graph cell(%x: f32[64,2], %"0": param f32[64,64], %"1": param f32[64,64], %"2": 
   const auto improved = Improve(graph, options);
   ASSERT_TRUE(improved.ok() && improved->has_value()) << improved.status();
   const std::string text = Print(**improved);
-  EXPECT_EQ(products(text), 4) << text;
+  EXPECT_EQ(ProductsIn(text), 4) << text;
   EXPECT_EQ(text.find("transpose("), std::string::npos) << text;
+}
+
+// Values take so many bytes at once, and some more where there is one product.
+class CostsOfOneProduct : public RooflineCosts {
+ public:
+  CostsOfOneProduct(double before, double more)
+      : before_(before), more_(more) {}
+  std::optional<GraphCost> CostOf(const Graph& graph) const override {
+    auto cost = RooflineCosts::CostOf(graph);
+    if (!cost) return cost;
+    const bool is_one = ProductsIn(Print(graph)) == 1;
+    cost->live_bytes = before_ + (is_one ? more_ : 0);
+    return cost;
+  }
+
+ private:
+  const double before_, more_;
+};
+
+// A twentieth of what lives at once, inputs and outputs included, may be added,
+// and no byte more.
+TEST(ImproveTest, WhatTakesATwentiethMoreMemoryIsTaken) {
+  const Graph graph = ParsedGraph(R"(
+graph cell(%x: f32[64,2], %"0": param f32[64,64], %"1": param f32[64,64], %"2": param f32[64,64], %"3": param f32[64,64]) -> (f32[64,2], f32[64,2], f32[64,2], f32[64,2]) {
+  %a = dot_general(%"0", %x) {contract = [1]x[0]}
+  %b = dot_general(%"1", %x) {contract = [1]x[0]}
+  %c = dot_general(%"2", %x) {contract = [1]x[0]}
+  %d = dot_general(%"3", %x) {contract = [1]x[0]}
+  return %a, %b, %c, %d
+}
+)");
+  constexpr double kSignature = (1 + 4) * 64 * 2 * sizeof(float);
+  const auto products = [&](double before, double more) {
+    const CostsOfOneProduct costs(before, more);
+    ImproveOptions options;
+    options.level = RewriteLevel::kReassociate;
+    options.costs = &costs;
+    const auto improved = Improve(graph, options);
+    EXPECT_TRUE(improved.ok()) << improved.status();
+    return improved->has_value() ? ProductsIn(Print(**improved)) : 4;
+  };
+  for (const double before : {0.0, 1e3, 1e5}) {
+    const double most = (before + kSignature) / 20;
+    EXPECT_EQ(products(before, most - 1), 1) << before;
+    EXPECT_EQ(products(before, most + 1), 4) << before;
+  }
 }
 
 std::string ChainOfProducts(int count) {

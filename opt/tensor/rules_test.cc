@@ -1,12 +1,15 @@
 // Every rule of the book is right, as far as trying shows; and wrong ones are
 // found.
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/opt/rules/texts.h"
+#include "encore/opt/tensor/check/apply_rule.h"
 #include "encore/opt/tensor/check/check_rule.h"
 #include "encore/opt/tensor/functions/attribute_functions.h"
 #include "encore/opt/tensor/rule_book.h"
@@ -120,6 +123,7 @@ constexpr Mutant kMutants[] = {
     {"reverse_to_second", "reassociating", "exact"},
     {"choose_by_factor", "finite_math", "reassociating"},
     {"softmax_of_shifted", "finite_math", "reassociating"},
+    {"power_of_minus_a_half", "finite_math", "reassociating"},
 };
 
 // The text of one rule, comment included.
@@ -153,6 +157,48 @@ TEST_P(MutantTest, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Book, MutantTest, testing::ValuesIn(kMutants));
+
+// A factor may be infinite, and is not seen by windows of padding alone: 0 on
+// the left, NaN on the right. A dilated kernel may have an image between its
+// places.
+TEST(RuleBookTest, AFactorGoesIntoAKernelWhereEachWindowMeetsTheImage) {
+  const auto rule = std::ranges::find(AllRules(), "factor_of_image_into_kernel",
+                                      &TextRule::name);
+  ASSERT_NE(rule, AllRules().end());
+  struct Case {
+    int low, high, dilation, image;
+    bool fires;
+  };
+  for (const Case& c : {Case{2, 2, 1, 4, true}, Case{3, 0, 1, 4, false},
+                        Case{0, 3, 1, 4, false}, Case{2, 2, 2, 2, true},
+                        Case{3, 3, 2, 1, false}, Case{5, 0, 2, 4, false}}) {
+    const int reach = 2 * c.dilation;
+    const Graph graph = ParsedGraph(
+        StrCat("graph g(%x: f32[1,2,", c.image,
+               "], %s: f32[2], %w: f32[3,2,3]) {\n"
+               "  %0 = broadcast(%s) {shape = [1, 2, ",
+               c.image,
+               "], axes = [1]}\n  %1 = mul(%x, %0)\n"
+               "  %y = convolution(%1, %w) {strides = [1], padding_low = [",
+               c.low, "], padding_high = [", c.high,
+               "], lhs_dilation = [1], rhs_dilation = [", c.dilation,
+               "]}\n  return %y\n}\n"));
+    const auto applied = ApplyRule(*rule, graph);
+    ASSERT_TRUE(applied.ok()) << applied.status();
+    EXPECT_EQ(applied->fired, c.fires) << c.low << " " << c.high;
+    // By counting: whether some window has no element of the image.
+    bool misses = false;
+    for (int begin = -c.low; begin + reach < c.image + c.high; ++begin) {
+      bool meets = false;
+      for (int place = 0; place < 3; ++place) {
+        const int at = begin + place * c.dilation;
+        meets |= at >= 0 && at < c.image;
+      }
+      misses |= !meets;
+    }
+    EXPECT_EQ(misses, !c.fires) << c.low << " " << c.high;
+  }
+}
 
 // Functions that no rule uses have no test.
 TEST(RuleBookTest, UsesEveryFunction) {

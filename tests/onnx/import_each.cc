@@ -17,6 +17,7 @@
 #include "encore/ir/import/import.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/mapped_file.h"
+#include "encore/ir/support/testing/child_process.h"
 
 namespace encore::tests {
 namespace {
@@ -62,13 +63,10 @@ int ImportEach(const std::string& folder) {
   }
   const auto* models = reinterpret_cast<const char*>((*file)->bytes().data());
   for (size_t offset, size; std::cin >> offset >> size;) {
-    const pid_t child = fork();
-    if (child == 0) {
+    const int ended = WaitForChild(StartChild([&] {
       ImportAndPrint(std::string(models + offset, size), folder);
-      _exit(0);
-    }
-    int ended = 0;
-    if (child < 0 || waitpid(child, &ended, 0) != child) return 2;
+      return 0;
+    }));
     if (ended != 0) {
       std::cout << "-1\t0\t0\tended with " << ended << std::endl;
     }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/testing/child_process.h"
 #include "encore/ir/testing/faulty_system.h"
 #include "encore/tests/torture/environment.h"
 #include "encore/tests/torture/scenario.h"
@@ -64,12 +65,6 @@ int Heal(const std::string& folder) {
   return kWrong;
 }
 
-int Wait(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
-
 bool Exited(int status, int code) {
   return WIFEXITED(status) && WEXITSTATUS(status) == code;
 }
@@ -78,20 +73,14 @@ bool Exited(int status, int code) {
 using Body = std::function<int()>;
 using Start = int (*)(const Body& body);
 
-int StartOne(const Body& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  return Wait(child);
-}
+int StartOne(const Body& body) { return WaitForChild(StartChild(body)); }
 
 // By the first process of a namespace: starts the second one, and gives its
 // exit code.
 int RunSecond(const Body& body) {
   if (getpid() != 1) return kRefused;
-  const pid_t child = fork();
-  if (child == 0) _exit(getpid() == 2 ? body() : kRefused);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status =
+      StartOne([&] { return getpid() == 2 ? body() : kRefused; });
   return WIFSIGNALED(status) ? kKilled : WEXITSTATUS(status);
 }
 
@@ -100,9 +89,7 @@ int RunSecond(const Body& body) {
 int StartTheSecond(const Body& body) {
   return StartOne([&] {
     if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return kRefused;
-    if (fork() == 0) _exit(RunSecond(body));
-    int status = 0;
-    wait(&status);
+    const int status = StartOne([&] { return RunSecond(body); });
     if (Exited(status, kKilled)) raise(SIGKILL);
     return WEXITSTATUS(status);
   });
@@ -164,14 +151,12 @@ TEST_F(Deaths, OfEightAtOnce) {
     std::vector<pid_t> children;
     for (int i = 0; i < kProcesses; ++i) {
       const uint64_t number = random() % 400;
-      const pid_t child = fork();
-      if (child == 0) {
-        _exit(RunUntilKilled(folder_, StrCat("m", i, ".encore"), number));
-      }
-      children.push_back(child);
+      children.push_back(StartChild([&, i, number] {
+        return RunUntilKilled(folder_, StrCat("m", i, ".encore"), number);
+      }));
     }
     for (const pid_t child : children) {
-      const int status = Wait(child);
+      const int status = WaitForChild(child);
       killed += WIFSIGNALED(status);
       if (WIFEXITED(status)) {
         EXPECT_EQ(WEXITSTATUS(status), kRight);

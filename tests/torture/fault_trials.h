@@ -19,15 +19,16 @@ struct FaultTrials {
   // Whether the calls of that kind go on to fail.
   bool lasting = false;
   // Of the calls that `run` makes, one in so many fails in its turn, as `seed`
-  // draws, each in every way that it can (FaultsOf).
+  // draws, each in every way that it can (FaultsOf). Of each kind of call and
+  // each of its faults there is one at least, drawn or not.
   int one_in = 1;
   uint64_t seed = 0;
 };
 
 // What is wrong after the first trial where something is: with the call and its
-// fault, `run`, `heal`, or a descriptor that stayed open. Empty where all is
-// right. Prints how many trials there were. REQUIRES that nothing else of this
-// process makes calls meanwhile.
+// fault, `run`, `heal`, or a descriptor that stayed open; or which fault never
+// came. Empty where all is right. Prints how many trials there were. REQUIRES
+// that nothing else of this process makes calls meanwhile.
 std::string RunTrials(const FaultTrials& trials);
 
 // Prints a line "fault CALL ERROR TIMES" for each fault that came in this

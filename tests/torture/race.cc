@@ -15,6 +15,7 @@
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/testing/child_process.h"
 
 namespace encore::torture {
 namespace {
@@ -93,13 +94,10 @@ RaceResult RunRace(const Race& race) {
   Shared& shared = *MapShared();
   std::vector<pid_t> readers;
   for (int i = 0; i < race.readers; ++i) {
-    const pid_t child = fork();
-    ENCORE_CHECK(child >= 0);
-    if (child == 0) {
+    readers.push_back(StartChild([&] {
       ReadUntilDone(race, shared);
-      _exit(0);
-    }
-    readers.push_back(child);
+      return 0;
+    }));
   }
   std::mt19937_64 random(race.seed);
   const int all = static_cast<int>(race.states.size()) - 1;
@@ -111,8 +109,7 @@ RaceResult RunRace(const Race& race) {
   }
   RaceResult result;
   for (const pid_t reader : readers) {
-    int status = 0;
-    ENCORE_CHECK(waitpid(reader, &status, 0) == reader);
+    const int status = WaitForChild(reader);
     result.died += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   }
   result.runs = shared.runs;

@@ -35,6 +35,10 @@ print("folders", *folders, flush=True)
 if KIND == "crash":
     pathlib.Path(flags["artifact_prefix"] + "crash-1").write_text("x")
     end(77)
+if KIND == "broken":
+    sys.exit(1)
+while KIND == "slow" and time.process_time() < 1.2:
+    pass
 time.sleep(60 if KIND == "endless" else 0.1)
 end(0)
 """
@@ -46,8 +50,16 @@ if sys.argv[1] == "info":
 if sys.argv[1] != "test":
     sys.exit(0)
 print(" ".join(sys.argv[1:]))
+if VERDICT == "FAILED TO BUILD":
+    print("ERROR: Build did NOT complete successfully")
+    print("//tests/torture:a_test    NO STATUS")
+    print("//tests/torture:b_test    FAILED TO BUILD")
+    sys.exit(1)
+if VERDICT == "BROKEN":
+    print("ERROR: error loading package 'tests/torture'")
+    sys.exit(7)
 print("//tests/torture:a_test    PASSED in 1.5s")
-print("//tests/torture:b_test    VERDICT in 1 out of 4 in 2.0s")
+print("//tests/torture:b_test   ", VERDICT, "in 1 out of 4 in 2.0s")
 sys.exit(VERDICT != "PASSED")
 """
 
@@ -74,7 +86,7 @@ class RunTest(unittest.TestCase):
         self.write(f"built/{name}", FUZZER.replace("KIND", repr(kind)))
 
     def write_bazel(self, verdict):
-        self.write("bin/bazel", BAZEL.replace("VERDICT !=", f"'{verdict}' !=").replace("VERDICT", verdict))
+        self.write("bin/bazel", BAZEL.replace("VERDICT", repr(verdict)))
 
     def start(self, *arguments, **variables):
         environment = dict(os.environ, PATH=f"{self.root / 'bin'}:{os.environ['PATH']}", **variables)
@@ -191,6 +203,40 @@ class RunTest(unittest.TestCase):
         # 3.5 s a round, as the fake has it: three rounds to 10.5.
         self.assertEqual(re.findall(r"^seed (\d+): ", output, re.M), ["5", "6", "7"])
         self.assertGreater(self.sums()["//c:parser_fuzz"]["runs"], 1)
+
+    def test_tests_that_do_not_build_take_a_slice_each(self):
+        """And those that fail before Bazel knows of any test; each round is counted."""
+        self.write_fuzzer("c/parser_fuzz")
+        for verdict, rows in (("FAILED TO BUILD", ["//tests/torture:a_test", "//tests/torture:b_test"]),
+                              ("BROKEN", ["//tests/torture/..."])):
+            shutil.rmtree(self.root / "state", ignore_errors=True)
+            self.write_bazel(verdict)
+            process = self.start("--minutes", "10", "--slice", "1", "--seed", "1")
+            code, output = self.interrupt_once(process, lambda sums: sums.get("//c:parser_fuzz", {"runs": 0})["runs"] > 2)
+            self.assertEqual(code, 1, output)
+            rounds = len(re.findall(r"^seed \d+: ", output, re.M))
+            self.assertGreater(rounds, 0)
+            sums = self.sums()
+            # A turn of the fuzz target takes some tenths of a second here, one of these tests counts for a second.
+            self.assertLessEqual(rounds, 1 + sums["//c:parser_fuzz"]["runs"])
+            self.assertEqual(set(sums), {"//c:parser_fuzz", *rows})
+            for row in rows:
+                self.assertEqual((sums[row]["findings"], sums[row]["trials"]), (rounds, 0))
+                self.assertIn(f"FAILED {row}: Bazel ended with exit code", output)
+
+    def test_what_ends_at_once_leaves_the_rest_its_time(self):
+        """A fuzz target that fails in each of its turns has no more of them than one that goes on."""
+        self.write_fuzzer("a_b_parser_fuzz", "broken")
+        self.write_fuzzer("c_parser_fuzz", "slow")
+        process = self.start("--built", self.root / "built", "--minutes", "10", "--slice", "1", "--seed", "1")
+        code, output = self.interrupt_once(process, lambda sums: sums.get("//c:parser_fuzz", {"runs": 0})["runs"] > 3)
+        self.assertEqual(code, 1, output)
+        sums = self.sums()
+        broken = sums["//a/b:parser_fuzz"]
+        self.assertGreater(broken["findings"], 0)
+        # The one that was interrupted is none.
+        self.assertIn(broken["runs"] - broken["findings"], (0, 1))
+        self.assertLessEqual(broken["runs"], sums["//c:parser_fuzz"]["runs"] + 1)
 
     def test_a_seed_that_is_none(self):
         for seed in ("-1", str(2**63), "x"):

@@ -26,6 +26,7 @@
 #include "encore/cache/store/entry.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/testing/child_process.h"
 #include "encore/tests/torture/scenario.h"
 #include "gtest/gtest.h"
 
@@ -143,8 +144,7 @@ TEST_F(Versions, BothAtOnce) {
   constexpr int kProcesses = 6, kRounds = 5;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
+    children.push_back(StartChild([&, i] {
       torture::compiler = kCompilers[i % 2];
       Scenario scenario(folder_, "ref");
       scenario.set_package(StrCat("m", i, ".encore"));
@@ -155,13 +155,11 @@ TEST_F(Versions, BothAtOnce) {
         // Once compiled, by this process or another, it is there.
         if (round > 0) wrong += outcome.statistics.misses > 0;
       }
-      _exit(wrong);
-    }
-    children.push_back(child);
+      return wrong;
+    }));
   }
   for (const pid_t child : children) {
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    const int status = WaitForChild(child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
   for (const std::string_view compiler : kCompilers) {

@@ -58,9 +58,9 @@ void AddFlags(CLI::App& app, Flags* flags) {
   flags->report.passes.AddFlags(app);
   app.add_flag(
       "--explain", request.explain,
-      "say whether the cache had it, and what differs from the nearest "
-      "entry, where the file goes to standard output too: on standard "
-      "error");
+      "where the file or --json goes to standard output, print on standard "
+      "error what is printed there otherwise: among it whether the cache had "
+      "the graph, and what differs first from the nearest entry");
   app.add_flag("--explain-fusion", request.explain_fusion, kExplainFusionHelp);
   app.add_option("--bind", flags->bindings, "NAME=VALUE for a symbolic dim");
   app.add_flag("--strict", request.strict, kStrictHelp);

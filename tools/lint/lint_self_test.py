@@ -64,6 +64,19 @@ class LintTest(unittest.TestCase):
                                                     'ir/d_test.cc': '\nTEST_F(A, B) {}\n'}),
                          ['ir/d_test.cc:2: what gtest/gtest.h declares is used; include it'])
 
+    def test_headers_of_gtest(self):
+        for use in ('EXPECT_EQ(1, 1);', 'ASSERT_TRUE(true);', 'testing::Test a;', '::testing::TempDir();', 'ADD_FAILURE();',
+                    'SCOPED_TRACE(1);', 'INSTANTIATE_TEST_SUITE_P(A, B, C());', 'TYPED_TEST(A, B) {}'):
+            self.assertEqual(self.findings('standard', {'ir/a.cc': use + '\n'}),
+                             ['ir/a.cc:1: what gtest/gtest.h declares is used; include it'], use)
+            for header in ('gtest/gtest.h', 'gmock/gmock.h'):
+                self.assertEqual(self.findings('standard', {'ir/a.cc': f'#include "{header}"\n{use}\n'}), [], use)
+        for use in ('EXPECT_THAT(1, 1);', 'EXPECT_CALL(a, B());'):
+            self.assertIn('ir/a.cc:2: what gmock/gmock.h declares is used; include it',
+                          self.findings('standard', {'ir/a.cc': f'#include "gtest/gtest.h"\n{use}\n'}), use)
+        # Names of others.
+        self.assertEqual(self.findings('standard', {'ir/a.cc': 'encore::testing::Seed();\nEXPECTED(1);\nx.FAILED();\n'}), [])
+
     def test_budgets(self):
         self.assertEqual(len(self.findings('budgets', {'ir/a.h': '//\n' * 251})), 1)
         self.assertEqual(len(self.findings('budgets', {'ir/a.cc': '//\n' * 501})), 1)

@@ -62,13 +62,17 @@ NAMES = {
 }
 HEADER_OF = {name: header for header, names in NAMES.items() for name in names.split()}
 
-# What tells that a library's header is needed.
+# What tells that a library's header is needed; that of gmock brings gtest's.
 LIBRARIES = {
     'CLI/CLI.hpp': re.compile(r'\bCLI::\w'),
-    'gmock/gmock.h': re.compile(r'\bEXPECT_THAT\(|\bMOCK_METHOD\('),
-    'gtest/gtest.h': re.compile(r'^TEST(?:_F|_P)?\(', re.M),
+    'gmock/gmock.h': re.compile(r'\b(?:(?:ASSERT|EXPECT)_THAT|EXPECT_CALL|MOCK_METHOD|ON_CALL)\('),
+    'gtest/gtest.h': re.compile(
+        r'^(?:TYPED_)?TEST(?:_F|_P|_SUITE|_SUITE_P)?\(|\b(?:INSTANTIATE|REGISTER)_(?:TYPED_)?TEST_SUITE_P\(|'
+        r'(?<![\w:])(?:::)?testing::\w|\b(?:ADD_FAILURE|ADD_FAILURE_AT|FAIL|GTEST_SKIP|SCOPED_TRACE|SUCCEED)\(|'
+        r'\b(?:ASSERT|EXPECT)_(?!THAT\()[A-Z]\w*\(', re.M),
     'nlohmann/json.hpp': re.compile(r'\bnlohmann::\w'),
 }
+BROUGHT_BY = {'gtest/gtest.h': 'gmock/gmock.h'}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.M)
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
@@ -118,7 +122,7 @@ def check(root, paths):
                 missing.setdefault(header, (text[:found.start()].count('\n') + 1, name))
         for header, use in LIBRARIES.items():
             found = use.search(text)
-            if found and header not in present:
+            if found and header not in present and BROUGHT_BY.get(header) not in present:
                 yield f'{path}:{text[:found.start()].count(chr(10)) + 1}: what {header} declares is used; include it'
         for header, (line, name) in sorted(missing.items(), key=lambda item: item[1]):
             yield f'{path}:{line}: {name} is used without <{header}>; include it'

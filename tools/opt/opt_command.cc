@@ -147,9 +147,11 @@ void AddFlags(CLI::App& app, Flags* flags) {
                  "encore extract reads; costs are seconds")
       ->type_name("FILE");
   app.add_flag("--explain", flags->explain,
-               "print how the chosen graph follows from the one before the "
-               "pass rewrite: each rule that was applied, where, the nodes "
-               "before and after");
+               "print, of the graph, each body and each kind of part, how the "
+               "choice follows from what the pass rewrite was given, also "
+               "where it was not taken: each rule that was applied, its tag, "
+               "where, the nodes before and after; on standard error where "
+               "data goes to standard output, unless --json has it");
   app.add_flag("--check", flags->check,
                "evaluate both sides of each of these steps on random inputs, "
                "and check the proof that they are part of");
@@ -465,11 +467,11 @@ Status Optimize(Flags& flags) {
   report.write_ms = MillisecondsSince(written);
   report.total_ms = MillisecondsSince(begin);
   flags.json.Write(ToJson(report));
-  if (!flags.quiet()) {
-    Print(ToText(report));
-    for (const opt::Explanation& explanation : report.explanations) {
-      if (flags.explain) Print(StrCat("\n", ToText(explanation)));
-    }
+  if (!flags.quiet()) Print(ToText(report));
+  if (flags.quiet() && flags.json.wanted()) return flags.json.status();
+  for (const opt::Explanation& explanation : report.explanations) {
+    const std::string text = StrCat("\n", ToText(explanation));
+    if (flags.explain) flags.quiet() ? PrintError(text) : Print(text);
   }
   return flags.json.status();
 }

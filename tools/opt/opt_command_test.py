@@ -212,6 +212,11 @@ class OptTest(CommandTest):
         text = self.encore('opt', model, '--explain').stdout
         self.assertIn('step 1: add_negated (exact) at head/minus', text)
         self.assertNotIn('check  ', text)
+        # Beside a graph on standard output.
+        beside = self.encore('opt', model, '--explain', '-o', '-')
+        self.assertIn('step 1: add_negated (exact) at head/minus', beside.stderr)
+        self.assertNotIn('step 1', beside.stdout)
+        self.assertNotIn('step 1', self.encore('opt', model, '--explain', '--json', '-', '-o', '/dev/null').stderr)
         text = self.encore('opt', model, '--check').stdout
         self.assertRegex(text, r'(?m)^check +1 steps hold by evaluation, \d+ lemmas')
         self.assertNotIn('step 1', text)

@@ -81,6 +81,22 @@ TEST(CheckRuleTest, ATagPromisesNoMoreThanHolds) {
   EXPECT_TRUE(rounding.right()) << rounding.ToStatus();
 }
 
+// Of what is infinite or NaN already another of them may come.
+TEST(CheckRuleTest, AReassociatingRuleLeavesFiniteWhatIs) {
+  const RuleVerdict shifted = Check(
+      "rule r reassociating { max(add(%x, %z), add(%y, %z)) -> "
+      "add(max(%x, %y), %z) where float(%x) }");
+  EXPECT_TRUE(shifted.right()) << shifted.ToStatus();
+  // x + y - min(x, y) is NaN of 5 and -inf, which the bounds do not tell.
+  const RuleVerdict lost = Check(
+      "rule r reassociating { max(%x, %y) -> sub(add(%x, %y), min(%x, %y)) "
+      "where float(%x) }");
+  ASSERT_TRUE(lost.failure.has_value());
+  EXPECT_TRUE(std::isinf(lost.failure->arguments[0].AsDouble(0)) ||
+              std::isinf(lost.failure->arguments[1].AsDouble(0)))
+      << Print(*lost.failure);
+}
+
 TEST(CheckRuleTest, ShowsTypesThatDoNotFit) {
   const RuleVerdict verdict = Check("rule r exact { reduce(%x) {r} -> %x }");
   ASSERT_TRUE(verdict.failure.has_value());

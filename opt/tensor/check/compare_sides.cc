@@ -156,8 +156,8 @@ StatusOr<SidesCompared> CompareExactly(const Graph& before, const Graph& after,
   return SidesCompared{.difference = "", .compared = true};
 }
 
-// Of one output, whose elements are rounded; `strict`: what one side has a
-// bound for is finite on the other.
+// Of one output, whose elements are rounded; `strict`: what is finite before is
+// after too, and what has a bound after is finite before.
 void CompareBounded(size_t k, const BoundedValue& expected,
                     const BoundedValue& got, bool strict,
                     SidesCompared* compared) {
@@ -172,8 +172,9 @@ void CompareBounded(size_t k, const BoundedValue& expected,
               (IsFloat(a.dtype()) &&
                std::abs(a.AsDouble(i) - b.AsDouble(i)) <= bound);
     } else if (strict && IsFloat(a.dtype())) {
-      right = (std::isinf(expected.error[i]) || std::isfinite(b.AsDouble(i))) &&
-              (std::isinf(got.error[i]) || std::isfinite(a.AsDouble(i)));
+      const bool before = std::isfinite(a.AsDouble(i));
+      const bool after = std::isfinite(b.AsDouble(i));
+      right = (!before || after) && (before || std::isinf(got.error[i]));
     }
     if (right) continue;
     compared->difference = Difference(k, i, a, b, bound);

@@ -40,8 +40,10 @@ struct SidesCompared {
 // tags exact and definition; by definition with all composites decomposed, as
 // what computes a composite is its decomposition. By the others they differ by
 // at most the sum of both sides' running error bounds (forward_error.h). Where
-// only one side has a bound, the other must be finite for a reassociating rule;
-// elements without bounds on either side are not compared. REQUIRES graphs of
+// there is none, as something is infinite or NaN, a reassociating rule has to
+// leave finite what is, and may not make a number that does not depend on it of
+// what is not; which of infinities and NaN it is counts for nothing. Other
+// elements without bounds are not compared. REQUIRES graphs of
 // one signature. Errors are the evaluator's, of `before`.
 StatusOr<SidesCompared> CompareSides(const Graph& before, const Graph& after,
                                      RuleTag tag,

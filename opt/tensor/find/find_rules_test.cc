@@ -183,7 +183,10 @@ TEST(FindRulesTest, GoesOnWhereItWas) {
   EXPECT_FALSE(FindRules(options, AllRules(), state).ok());
 }
 
-// A seeded slice of all that three operators of 20 kinds give.
+// Identities that the book does not derive of a slice, one in 20 by the seed,
+// of the expressions that three operators of 20 kinds give. More are a
+// direction that the book lost; where it derives more of them, this number goes
+// down.
 constexpr size_t kMissingOfSlice = 35;
 TEST(FindRulesTest, ASliceOfThreeOperators) {
   FindOptions options;
@@ -194,8 +197,7 @@ TEST(FindRulesTest, ASliceOfThreeOperators) {
   EXPECT_TRUE(found->complete);
   EXPECT_GT(found->pairs, 3000u);
   EXPECT_GT(found->looked_at, 100u);
-  // Fewer where the book gets better; more where it gets worse.
-  EXPECT_LE(found->missing.size(), kMissingOfSlice);
+  EXPECT_EQ(found->missing.size(), kMissingOfSlice);
 }
 
 // Of few random inputs the first element is often not the largest.

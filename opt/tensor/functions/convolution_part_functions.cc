@@ -129,15 +129,32 @@ bool PointsBefore(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
+// Whether each window has an element of the image under one of its places, as
+// far as that follows from the attributes: along each dim no end of a window
+// lies farther out than the kernel is long, and no image between two places.
+bool WindowsMeetImage(const ConvolutionAttrs& c, const Shape& x, const Shape& w,
+                      std::span<const Symbol> symbols) {
+  if (!AllAre(c.lhs_dilation, 1)) return false;
+  for (size_t i = 0; i < c.strides.size(); ++i) {
+    const int dim = static_cast<int>(i) + 2;
+    const int64_t length = (w[dim].LowerBound(symbols) - 1) * c.rhs_dilation[i];
+    if (c.padding_low[i] > length || c.padding_high[i] > length ||
+        x[dim].LowerBound(symbols) < c.rhs_dilation[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // mul(x, broadcast(s) {b}) along channels, convolved, of b, c, x, w: the
-// broadcast that scales the kernel.
+// broadcast that scales the kernel, where each window meets the image.
 bool FactorOfImage(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const b = call.attrs<BroadcastAttrs>(0);
   const auto* const c = call.attrs<ConvolutionAttrs>(1);
   const Shape& x = call.shape(2);
   const Shape& w = call.shape(3);
   if (b == nullptr || b->axes != Ints{1} || !HasRank(c, x, w) ||
-      c->batch_groups != 1) {
+      c->batch_groups != 1 || !WindowsMeetImage(*c, x, w, call.symbols)) {
     return false;
   }
   // A kernel for each channel has them in its first dim.
@@ -358,7 +375,8 @@ constexpr AttributeFunction kFunctions[] = {
      "the transpose to a kernel.",
      PointsBefore},
     {"factor_of_image", "aatt", 1,
-     "A broadcast along the channels of an image as one of the kernel.",
+     "A broadcast along the channels of an image as one of the kernel, no "
+     "window of which is beside the image.",
      FactorOfImage},
     {"term_of_image", "aatttt", 3,
      "What is added along the channels of an image: the sum of the kernel over "
