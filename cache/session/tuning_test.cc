@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "encore/backends/map_store.h"
 #include "encore/backends/measurement.h"
 #include "encore/backends/plan_forms.h"
 #include "encore/cache/session/plan_file.h"
@@ -292,6 +293,25 @@ TEST_F(TuningTest, PlansInFilesKeepTheirMeasurements) {
   for (const DiskStore::Entry& entry : session->options().disk->List()) {
     EXPECT_NE(entry.kind, kGraphKind);
   }
+}
+
+TEST(RecordingStore, CountsWhatWasFoundAndWhatWasMade) {
+  backends::MapStore kept;
+  const std::byte bytes[] = {std::byte{1}};
+  for (const char* key : {"there", "of no use"}) kept.Put("kernel", key, bytes);
+  RecordingStore store(&kept);
+  EXPECT_EQ(store.counts("kernel").found, 0);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(store.Get("kernel", "there"));
+    EXPECT_TRUE(store.Get("kernel", "of no use"));
+    store.Put("kernel", "of no use", bytes);
+    store.Get("kernel", "new");
+    store.Put("kernel", "new", bytes);
+    EXPECT_FALSE(store.Get("kernel", "given up"));
+    EXPECT_EQ(store.counts("kernel").found, 1) << round;
+    EXPECT_EQ(store.counts("kernel").made, 2) << round;
+  }
+  EXPECT_EQ(store.counts("rewrite").found, 0);
 }
 
 TEST(MeasurementTable, BytesAndBack) {
