@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "encore/cache/session/export.h"
 #include "encore/cache/session/named_entries.h"
 #include "encore/cache/session/session_test_fixture.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/runtime/testing/test_device.h"
@@ -177,7 +179,7 @@ TEST_F(SessionTest, DamagedEntriesAreNoticedAndMadeAgain) {
     const int64_t size = static_cast<int64_t>(fs::file_size(path));
     for (int64_t at = 0; at < size; at += std::max<int64_t>(1, size / 40)) {
       EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
-      Flip(path, at);
+      FlipBitOfFile(path, at * 8);
       EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7)
           << kind << " " << at;
     }

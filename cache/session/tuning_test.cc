@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +22,7 @@
 #include "encore/cache/store/disk_store.h"
 #include "encore/cache/store/entry.h"
 #include "encore/cache/store/measurement_table.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/ir/build/builder.h"
 #include "encore/ir/eval/evaluator.h"
 #include "encore/ir/support/check.h"
@@ -265,12 +265,7 @@ TEST_F(TuningTest, DamagedMeasurementsAreMadeAgain) {
     const auto size = static_cast<int64_t>(fs::file_size(path));
     for (int64_t at = 0; at < size; at += 1 + size / 9) {
       if (kind == "artifact") fs::remove(Entries("graph").at(0).path);
-      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-      file.seekg(at);
-      const char byte = static_cast<char>(file.get() ^ 8);
-      file.seekp(at);
-      file.put(byte);
-      file.close();
+      FlipBitOfFile(path, at * 8 + 3);
       Plan(*NewSession(kind == "artifact" && at > size / 2 ? 60 : 0));
       Plan(*NewSession(60));
       EXPECT_EQ(Table().gaps(), 0) << kind << " " << at;
