@@ -107,18 +107,18 @@ StatusOr<Placement> PlacementOf(const Graph& graph, const Stencil& stencil,
 }
 
 // The compiled graph of a lowered one.
-StatusOr<runtime::CompiledGraph> LowerAs(const PlanForm& form,
-                                         const Graph& lowered,
-                                         const Placement& placement,
-                                         const CompileOptions& options,
-                                         ArtifactStore* store) {
+StatusOr<MadePlan> LowerAs(const PlanForm& form, const Graph& lowered,
+                           const Placement& placement,
+                           const CompileOptions& options,
+                           ArtifactStore* store) {
   KernelTable table(placement, options, lowered.symbols());
   ENCORE_ASSIGN_OR_RETURN(
       const Scope scope,
       MakeScope(lowered, {}, placement, options, &table, /*report=*/nullptr,
                 {.least_gain = form.least_gain}));
-  table.Choose(store);
-  runtime::CompiledGraph compiled;
+  MadePlan made;
+  made.kernels_measured = table.Choose(store);
+  runtime::CompiledGraph& compiled = made.graph;
   ENCORE_RETURN_IF_ERROR(table.Compile(store, &compiled));
   ENCORE_RETURN_IF_ERROR(
       EmitSteps(scope, placement, options.ports, table, &compiled));
@@ -131,7 +131,7 @@ StatusOr<runtime::CompiledGraph> LowerAs(const PlanForm& form,
     return InternalError(
         Message(status));  // lowering's fault, not the caller's
   }
-  return compiled;
+  return made;
 }
 
 // What the caller's graph calls a node of the canonical one.
@@ -181,9 +181,8 @@ StatusOr<runtime::CompiledGraph> Compile(
   ENCORE_ASSIGN_OR_RETURN(const Placement placement,
                           PlacementOf(graph, stencil, options, backends));
   bool cut_short = false;
-  const MakePlan make =
-      [&](const PlanForm& form,
-          double tune_seconds) -> StatusOr<runtime::CompiledGraph> {
+  const MakePlan make = [&](const PlanForm& form,
+                            double tune_seconds) -> StatusOr<MadePlan> {
     CompileOptions own = options;
     own.tune_seconds = tune_seconds;
     if (form.optimizer != options.optimizer) own.optimizer = form.optimizer;
@@ -196,14 +195,15 @@ StatusOr<runtime::CompiledGraph> Compile(
     cut_short |= lowered.cut_short;
     return LowerAs(form, lowered.graph, placement, own, store);
   };
-  auto compiled = HasPlanForms(graph, options, placement.backends)
-                      ? ChoosePlan(graph, stencil.bytes, placement.backends,
-                                   options, make, store)
-                      : make({.optimizer = options.optimizer,
-                              .least_gain = PlanForms()[0].least_gain},
-                             options.tune_seconds);
+  auto made = HasPlanForms(graph, options, placement.backends)
+                  ? ChoosePlan(graph, stencil.bytes, placement.backends,
+                               options, make, store)
+                  : make({.optimizer = options.optimizer,
+                          .least_gain = PlanForms()[0].least_gain},
+                         options.tune_seconds);
   if (cut_short && store != nullptr) store->CutShort();
-  return compiled;
+  if (!made.ok()) return made.status();
+  return std::move(made->graph);
 }
 
 }  // namespace encore::backends

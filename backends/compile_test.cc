@@ -1,15 +1,21 @@
 #include "encore/backends/compile.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "encore/backends/backends.h"
+#include "encore/backends/conformance/compiled_check.h"
 #include "encore/backends/conformance/replay.h"
 #include "encore/backends/options.h"
 #include "encore/ir/eval/evaluator.h"
+#include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
+#include "encore/runtime/plan/compiled_graph.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
+#include "encore/runtime/plan/compiled_graph_text.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends {
@@ -248,6 +254,52 @@ graph norm(%x: f32[2,4], %s: param f32[4], %b: param f32[4]) -> f32[2,4] {
       Compile(ParsedGraph(kNorm), Ref(), AllBackends());
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   EXPECT_EQ(CountLaunches(*compiled), 1);
+}
+
+// Attention over keys of which one is new: the cache that they lie in is
+// updated in place, whether the product reads it as it is or transposed, as
+// models have it.
+TEST(CompileTest, ACacheIsUpdatedInPlaceBesideTheAttentionThatReadsIt) {
+  for (const char* product :
+       {"  %s = dot_general(%q, %k) {contract = [2]x[2], batch = [0]x[0]}\n",
+        "  %kt = transpose(%k) {permutation = [0,2,1]}\n"
+        "  %s = dot_general(%q, %kt) {contract = [2]x[1], batch = "
+        "[0]x[0]}\n"}) {
+    SCOPED_TRACE(product);
+    const Graph graph = ParsedGraph(StrCat(R"(
+graph attention(%q: f32[4,8,64], %c: f32[4,256,64], %n: f32[4,1,64], %v: f32[4,256,64]) -> (f32[4,8,64], f32[4,256,64]) {
+  %i = constant() {value = i64[3] [0, 100, 0]}
+  %k = dynamic_update_slice(%c, %n, %i)
+)",
+                                           product, R"(
+  %m = reduce(%s) {axes = [2], combiner = max}
+  %mb = broadcast(%m) {shape = [4,8,256], axes = [0,1]}
+  %d = sub(%s, %mb)
+  %e = exp(%d)
+  %l = reduce(%e) {axes = [2]}
+  %lb = broadcast(%l) {shape = [4,8,256], axes = [0,1]}
+  %p = div(%e, %lb)
+  %y = dot_general(%p, %v) {contract = [2]x[1], batch = [0]x[0]}
+  return %y, %k
+})"));
+    CompileOptions options;
+    options.threads = 2;
+    options.target = "cpu:avx2";
+    options.machine = "zen4-avx2";
+    const auto compiled = Compile(graph, options, AllBackends());
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    int updates = 0;
+    for (const runtime::Step& step : compiled->plan(compiled->run).steps) {
+      const auto* const launch = std::get_if<runtime::Launch>(&step.op);
+      if (launch == nullptr) continue;
+      updates += std::ranges::any_of(launch->in_place, [&](const auto& pair) {
+        return launch->reads[pair.read] == compiled->inputs[1] &&
+               launch->writes[pair.write] == compiled->outputs[1];
+      });
+    }
+    EXPECT_EQ(updates, 1) << runtime::CompiledGraphText(*compiled);
+    ExpectRight(graph, *compiled);
+  }
 }
 
 TEST(CompileTest, SymbolicSizes) {

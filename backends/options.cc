@@ -1,6 +1,8 @@
 #include "encore/backends/options.h"
 
+#include <algorithm>
 #include <array>
+#include <thread>
 
 namespace encore::backends {
 namespace {
@@ -41,6 +43,13 @@ std::span<const std::string_view> ValueNames<Optimizer>() {
 template <>
 std::span<const std::string_view> ValueNames<Ports>() {
   return kPorts;
+}
+
+int PlannedThreads(const CompileOptions& options) {
+  const int64_t threads = options.threads > 0
+                              ? options.threads
+                              : int64_t{std::thread::hardware_concurrency()};
+  return static_cast<int>(std::clamp<int64_t>(threads, 1, 1024));
 }
 
 }  // namespace encore::backends

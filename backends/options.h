@@ -88,6 +88,10 @@ struct OptionInfo {
   std::string_view help;
 };
 
+// The threads that `options` plan for: the cores that this process may use
+// where they do not say.
+int PlannedThreads(const CompileOptions& options);
+
 // visit(const OptionInfo&, field&) for each option in the order of the table.
 template <typename Options, typename Visitor>
 void VisitOptions(Options& options, Visitor&& visit) {

@@ -16,23 +16,35 @@
 
 namespace encore::backends {
 
+struct MadePlan {
+  runtime::CompiledGraph graph;
+  // False where the time for measuring kernels was over first: with more of it
+  // this may be another plan.
+  bool kernels_measured = false;
+};
+
 // Compiles the graph in a form, and measures its kernels for so many seconds.
-using MakePlan = std::function<StatusOr<runtime::CompiledGraph>(
-    const PlanForm& form, double tune_seconds)>;
+using MakePlan = std::function<StatusOr<MadePlan>(const PlanForm& form,
+                                                  double tune_seconds)>;
+
+// The most of options.tune_seconds that measuring the kernels of the first form
+// takes.
+inline constexpr double kKernelShare = 0.6;
 
 // In the form that the measurement in `store`, which may be null, says; the
-// first one where there is none. For options.tune_seconds, of which measuring
-// the kernels of the first form takes kKernelShare at most, the other forms are
-// made, and those that are other plans are replayed by turns with the first
-// one: it stays unless one of them takes 2 % less in both halves of the turns.
-// What they took is put into `store`; nothing where the time is over before all
-// were timed, or the first one does not run here. REQUIRES HasPlanForms.
-// `stencil`: its bytes. Errors are those of the form that is to be taken.
-inline constexpr double kKernelShare = 0.6;
-StatusOr<runtime::CompiledGraph> ChoosePlan(
-    const Graph& graph, std::string_view stencil,
-    std::span<const Backend* const> backends, const CompileOptions& options,
-    const MakePlan& make, ArtifactStore* store);
+// first one where there is none. Then, for what kernels leave of
+// options.tune_seconds, the other forms are made, and those that are other
+// plans are replayed by turns with the first one: it stays unless one of them
+// takes 2 % less in both halves of the turns. What they took is put into
+// `store`; nothing where the time is over before all kernels were measured and
+// all plans timed, or the first plan does not run here. With max_seconds
+// nothing is timed: what a search came to by the clock is not what the
+// measurement is kept under. REQUIRES HasPlanForms. `stencil`: its bytes.
+// Errors are those of the form that is to be taken.
+StatusOr<MadePlan> ChoosePlan(const Graph& graph, std::string_view stencil,
+                              std::span<const Backend* const> backends,
+                              const CompileOptions& options,
+                              const MakePlan& make, ArtifactStore* store);
 
 }  // namespace encore::backends
 

@@ -9,7 +9,6 @@
 
 #include "encore/backends/lowering/made_up_data.h"
 #include "encore/backends/lowering/paired_times.h"
-#include "encore/backends/lowering/tuner.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/dtype.h"
@@ -29,8 +28,16 @@ constexpr double kMostBytes = 2.0 * (1 << 30);
 constexpr PairedTurns kTurns = {
     .least = 6, .most = 200, .half = std::chrono::milliseconds(250)};
 
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+// Whether data may say how long a loop of the graph, or of its bodies, goes on.
+bool HasOpenLoops(const Graph& graph) {
+  for (int i = 0; i < graph.node_count(); ++i) {
+    const NodeId node(i);
+    if (graph.op(node) == Op::kWhile || graph.op(node) == Op::kLoop ||
+        std::ranges::any_of(graph.bodies(node), HasOpenLoops)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // A device of `backends` for each of the plan's.
@@ -92,6 +99,10 @@ class PlanTuner::Trial {
 };
 
 bool PlanTuner::CanTime(const Graph& graph) {
+  if (std::ranges::any_of(graph.symbols(), &Symbol::at_run_time) ||
+      HasOpenLoops(graph)) {
+    return false;
+  }
   double bytes = 0;
   for (const Graph::Argument& argument : graph.arguments()) {
     const TensorType& type = graph.type(argument.value);
@@ -126,19 +137,20 @@ PlanTuner::PlanTuner(const Graph& graph,
 
 PlanTuner::~PlanTuner() = default;
 
-Status PlanTuner::Add(std::shared_ptr<const runtime::CompiledGraph> plan) {
-  ENCORE_ASSIGN_OR_RETURN(auto trial, Trial::Make(std::move(plan), this));
-  trials_.push_back(std::move(trial));
+Status PlanTuner::SetIncumbent(
+    std::shared_ptr<const runtime::CompiledGraph> plan) {
+  ENCORE_ASSIGN_OR_RETURN(incumbent_, Trial::Make(std::move(plan), this));
   return OkStatus();
 }
 
-StatusOr<std::optional<double>> PlanTuner::Time(size_t i,
-                                                Clock::time_point deadline) {
+StatusOr<std::optional<double>> PlanTuner::Time(
+    std::shared_ptr<const runtime::CompiledGraph> plan,
+    Clock::time_point deadline) {
+  if (Clock::now() >= deadline) return std::optional<double>();
+  ENCORE_ASSIGN_OR_RETURN(const auto trial, Trial::Make(std::move(plan), this));
   const runtime::ThreadPool::Caller caller(threads_);
-  Trial& incumbent = *trials_[0];
-  Trial& other = *trials_[i];
-  return TimeInPairs([&] { return incumbent.Time(); },
-                     [&] { return other.Time(); }, kTurns, deadline,
+  return TimeInPairs([&] { return incumbent_->Time(); },
+                     [&] { return trial->Time(); }, kTurns, deadline,
                      &incumbent_seconds_);
 }
 

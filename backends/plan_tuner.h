@@ -29,8 +29,10 @@ class PlanTuner {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Whether data can be made up for the graph: tensors of numbers of known
-  // sizes, 2 GiB at most.
+  // Whether a run on made-up data takes what one on others does. Arguments are
+  // tensors of numbers of known sizes, 2 GiB at most. No data say how much
+  // there is to do: a loop whose trips they count, or that they end, may never
+  // end on others, and a size that is known at run time only may be any.
   static bool CanTime(const Graph& graph);
 
   // Plans of `graph` run on as many threads as `options` plan for. The backends
@@ -39,16 +41,18 @@ class PlanTuner {
             const CompileOptions& options);
   ~PlanTuner();
 
-  // Loads the plan on this machine, with weights and inputs that depend on
-  // their types alone, and runs it once; the first one is the incumbent. Errors
-  // are those of devices; a plan with an error is not among those that are
-  // timed.
-  Status Add(std::shared_ptr<const runtime::CompiledGraph> plan);
+  // Loads the plan that others are timed by turns with, on this machine, with
+  // weights and inputs that depend on their types alone, and runs it once.
+  // Errors are those of devices.
+  Status SetIncumbent(std::shared_ptr<const runtime::CompiledGraph> plan);
 
-  // Seconds of plan `i` that was added, by turns with the incumbent; what its
-  // load takes is not among them. Nothing where `deadline` comes first.
-  StatusOr<std::optional<double>> Time(size_t i, Clock::time_point deadline);
-  // The least seconds of the incumbent in all of these.
+  // Seconds of a plan that is loaded likewise, and given back when this
+  // returns; what its load takes is not among them. Nothing where `deadline`
+  // comes first. REQUIRES an incumbent.
+  StatusOr<std::optional<double>> Time(
+      std::shared_ptr<const runtime::CompiledGraph> plan,
+      Clock::time_point deadline);
+  // The least seconds of the incumbent in all of these; infinite before.
   double incumbent_seconds() const { return incumbent_seconds_; }
 
  private:
@@ -58,7 +62,7 @@ class PlanTuner {
   runtime::ThreadPool threads_;
   std::vector<runtime::Blob> parameters_;
   std::vector<Literal> inputs_;
-  std::vector<std::unique_ptr<Trial>> trials_;
+  std::unique_ptr<Trial> incumbent_;
   double incumbent_seconds_;
 };
 

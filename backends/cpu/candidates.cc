@@ -25,9 +25,9 @@ namespace {
 // Planned for where results, and so what is chosen, must not depend on it.
 constexpr int kDeterministicThreads = 2;
 
-// Threads that kernels are chosen for.
-int PlannedThreads(const CompileOptions& options) {
-  return options.deterministic ? kDeterministicThreads : ThreadsOf(options);
+int ThreadsOfChoice(const CompileOptions& options) {
+  return options.deterministic ? kDeterministicThreads
+                               : PlannedThreads(options);
 }
 
 bool AllComputed(const Region& region) {
@@ -98,7 +98,7 @@ void AddWinograd(const KernelRequest& request, const CompileOptions& options,
   const auto windows = FindWindowedSum(*sum, request.weights);
   if (!windows) return;
   for (const int outputs : {4, 2}) {
-    const WinogradName name{outputs, PlannedThreads(options)};
+    const WinogradName name{outputs, ThreadsOfChoice(options)};
     const WinogradSchedule schedule =
         MakeWinogradSchedule(*windows, name, IsaOf(options));
     if (schedule.error_ratio > kMostErrorRatio) continue;
@@ -118,7 +118,7 @@ void AddAttention(const KernelRequest& request, const CompileOptions& options,
   if (options.rewrites < Rewrites::kReassociate) return;
   const auto attention = AttentionRegion::Find(*request.region);
   if (!attention) return;
-  const AttentionName name{PlannedThreads(options)};
+  const AttentionName name{ThreadsOfChoice(options)};
   Candidate candidate;
   candidate.kernel = name.ToString();
   candidate.seconds = estimates.Attention(
@@ -213,7 +213,7 @@ std::vector<Candidate> CandidatesOf(const KernelRequest& request,
   if (!AllComputed(*request.region)) return {};
   const Isa isa = IsaOf(options);
   const Estimates estimates(*request.region, MachineOf(options),
-                            PlannedThreads(options));
+                            ThreadsOfChoice(options));
   if (request.region->symbols > 0) return Symbolic(request, isa, estimates);
   const std::optional<FlatRegion> flat = FlattenRequest(request);
   if (!flat) return {};

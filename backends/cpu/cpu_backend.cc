@@ -30,7 +30,7 @@ class Cpu : public Backend {
             {"machine", ToLine(MachineOf(options))},
             {"onednn", MayUseVendor(options) ? VendorVersion() : "none"},
             {"threads",
-             options.deterministic ? "any" : StrCat(ThreadsOf(options))}};
+             options.deterministic ? "any" : StrCat(PlannedThreads(options))}};
   }
   // Everything is computed in the graph's dtypes.
   bool Uses(std::string_view option) const override {
@@ -63,7 +63,8 @@ class Cpu : public Backend {
   StatusOr<CompiledModule> Compile(std::span<const CompileRequest> requests,
                                    const CompileOptions& options,
                                    ArtifactStore* store) const override {
-    return BuildModule(requests, IsaOf(options), ThreadsOf(options), store);
+    return BuildModule(requests, IsaOf(options), PlannedThreads(options),
+                       store);
   }
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override {

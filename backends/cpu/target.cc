@@ -1,9 +1,7 @@
 #include "encore/backends/cpu/target.h"
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
-#include <thread>
 
 #include "encore/backends/target_text.h"
 #include "encore/ir/support/status_macros.h"
@@ -60,11 +58,6 @@ CpuInfo CpuOf(const CompileOptions& options) {
     cpu.l3_bytes = named->cache(MemoryLevel::kL3);
   }
   return cpu;
-}
-
-int ThreadsOf(const CompileOptions& options) {
-  if (options.threads > 0) return static_cast<int>(options.threads);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 bool MayUseVendor(const CompileOptions& options) {

@@ -26,9 +26,6 @@ const MachineProfile& MachineOf(const CompileOptions& options);
 // named.
 CpuInfo CpuOf(const CompileOptions& options);
 
-// Threads that are given, else those of this machine.
-int ThreadsOf(const CompileOptions& options);
-
 // The vendor's library serves the machine that it runs on, and packs weights
 // for it: not for a machine that is named and is another.
 bool MayUseVendor(const CompileOptions& options);

@@ -1,6 +1,7 @@
 // Vendor kernels against the evaluator: each graph is compiled with
 // cpu_kernels = vendor, must then have a vendor program, and is replayed.
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +27,7 @@
 #include "encore/ir/text/parser.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {
@@ -268,6 +270,30 @@ TEST(Vendor, ReplaysOfSeveralThreadsAgreeBitByBit) {
   // Nobody but this thread is left: OpenMP, which keeps its threads, made none.
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   EXPECT_EQ(std::distance(begin(tasks), end(tasks)), 1);
+}
+
+// Threads that ask the library for the same and for different things get what
+// one gets that asks alone.
+TEST(Vendor, ThreadsMayCompileAtOnce) {
+  std::vector<Graph> graphs;
+  for (const int64_t k : {33, 65, 129}) {
+    graphs.push_back(*ParseGraph(Dot(17, k, 41, "  %y = neg(%d)\n")));
+  }
+  std::vector<std::vector<std::byte>> at_once(12);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < at_once.size(); ++t) {
+    threads.emplace_back([&, t] {
+      at_once[t] = runtime::SerializeCompiledGraph(
+          CompileForced(graphs[t % graphs.size()]));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t t = 0; t < at_once.size(); ++t) {
+    const runtime::CompiledGraph alone =
+        CompileForced(graphs[t % graphs.size()]);
+    EXPECT_EQ(VendorPrograms(alone), 1);
+    EXPECT_EQ(at_once[t], runtime::SerializeCompiledGraph(alone)) << t;
+  }
 }
 
 TEST(Vendor, EqualProgramsShareTheirPrimitives) {

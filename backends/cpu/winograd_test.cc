@@ -262,6 +262,63 @@ TEST(Winograd, LosesLittleMoreThanSums) {
   }
 }
 
+// Errors of both kernels beside exact sums, as multiples of those of sums of
+// terms, over two draws.
+std::vector<Errors> MeasuredRatios(int64_t channels) {
+  const Shape2D shape{1, channels, 16, 34, 34, 0, 0, 0, 0};
+  const std::string kernels[] = {std::string(kTiles), kKernels[0], kKernels[1]};
+  std::vector<Errors> all(3);
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    Problem problem(shape.ToText(), channels * 100 + seed);
+    Rectify(&problem.arguments[0]);
+    problem.inputs[0] = problem.arguments[0];
+    const std::vector<double> exact =
+        ExactSums(shape, problem.arguments[0], problem.arguments[1]);
+    for (size_t k = 0; k < all.size(); ++k) {
+      const Errors errors = ErrorsOf(Launch(problem, kernels[k]), exact);
+      all[k].rms = std::hypot(all[k].rms, errors.rms);
+      all[k].largest = std::max(all[k].largest, errors.largest);
+    }
+  }
+  return {{all[1].rms / all[0].rms, all[1].largest / all[0].largest},
+          {all[2].rms / all[0].rms, all[2].largest / all[0].largest}};
+}
+
+// The bound on what is expected of candidates holds for what is measured, up to
+// what draws differ by, on both sides of where it begins. What is refused loses
+// about as much, or more; of one or two channels less is measured than
+// expected.
+TEST(Winograd, CandidatesLoseNoMoreThanTheBound) {
+  int allowed[2] = {}, refused[2] = {};
+  for (const int64_t channels :
+       {1, 2, 3, 4, 8, 16, 24, 27, 28, 29, 32, 40, 64, 130}) {
+    const std::vector<Errors> ratios = MeasuredRatios(channels);
+    for (size_t k = 0; k < 2; ++k) {
+      const bool candidate =
+          ExpectedRatio(
+              {.channels = channels, .rows = 16, .height = 34, .width = 34},
+              OutputsOf(kKernels[k])) <= kMostErrorRatio;
+      const std::string what =
+          StrCat(kKernels[k], ", ", channels, " channels, ",
+                 candidate ? "allowed: " : "refused: ", ratios[k].rms,
+                 " of the rms, ", ratios[k].largest, " of the largest error");
+      std::cout << what << "\n";
+      ++(candidate ? allowed : refused)[k];
+      if (candidate) {
+        EXPECT_LE(ratios[k].rms, 1.05 * kMostErrorRatio) << what;
+        EXPECT_LE(ratios[k].largest, 1.1 * kMostErrorRatio) << what;
+      } else {
+        EXPECT_GT(ratios[k].rms, (channels < 3 ? 0.7 : 0.85) * kMostErrorRatio)
+            << what;
+      }
+    }
+  }
+  for (size_t k = 0; k < 2; ++k) {
+    EXPECT_GT(allowed[k], 5) << kKernels[k];
+    EXPECT_GE(refused[k], 2) << kKernels[k];
+  }
+}
+
 // Where the error is expected to be more than models are allowed, a kernel is
 // no candidate.
 TEST(Winograd, IsNoCandidateWhereItLosesMore) {

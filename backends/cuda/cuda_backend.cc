@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,11 +77,8 @@ class Cuda : public Backend {
     std::vector<Architecture> architectures = {kLowest};
     const Architecture wanted = ProfileOf(options).architecture;
     if (!(wanted == kLowest)) architectures.push_back(wanted);
-    const auto threads = options.threads > 0
-                             ? static_cast<int>(options.threads)
-                             : static_cast<int>(std::max(
-                                   1u, std::thread::hardware_concurrency()));
-    return BuildModule(requests, options, architectures, threads, store);
+    return BuildModule(requests, options, architectures,
+                       PlannedThreads(options), store);
   }
   StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
       uint32_t ordinal) const override {

@@ -304,12 +304,20 @@ graph attention(%q: f32[2,6,8], %k: f32[2,5,8], %v: f32[2,5,4]) -> f32[2,6,4] {
   return %y
 })";
 
-// The same over keys of which one is new, in a cache that is a result too.
-constexpr char kCachedAttention[] = R"(
+// The same over keys of which one is new, in a cache that is a result too: the
+// product reads it as it is, or transposed, as models write it.
+constexpr char kCache[] = R"(
 graph attention(%q: f32[2,5,8], %c: f32[2,5,8], %n: f32[2,1,8], %v: f32[2,5,8]) -> (f32[2,5,8], f32[2,5,8]) {
   %i = constant() {value = i64[3] [0, 4, 0]}
   %k = dynamic_update_slice(%c, %n, %i)
-  %s = dot_general(%q, %k) {contract = [2]x[2], batch = [0]x[0]}
+)";
+constexpr char kProduct[] =
+    "  %s = dot_general(%q, %k) {contract = [2]x[2], batch = [0]x[0]}\n";
+constexpr char kProductOfTransposed[] = R"(
+  %kt = transpose(%k) {permutation = [0,2,1]}
+  %s = dot_general(%q, %kt) {contract = [2]x[1], batch = [0]x[0]}
+)";
+constexpr char kSoftmaxAndValues[] = R"(
   %m = reduce(%s) {axes = [2], combiner = max}
   %mb = broadcast(%m) {shape = [2,5,5], axes = [0,1]}
   %d = sub(%s, %mb)
@@ -351,16 +359,32 @@ TEST(ChoosePartitionTest, ContractionsAreChainedWhereABackendHasAKernel) {
 // A kernel of attention that stores the cache as well could not update it in
 // place.
 TEST(ChoosePartitionTest, WhatIsMovedAndStoredStaysBesideAChain) {
-  const StatusOr<Graph> graph = ParseGraph(kCachedAttention);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  FusionContext context = ContextOf(*graph);
-  context.seconds = [](const BuiltRegion&, KernelSite) {
-    return std::optional<double>(1);
-  };
-  const auto groups = ChoosePartition(*graph, context);
-  ASSERT_TRUE(groups.ok()) << groups.status();
-  ASSERT_EQ(groups->size(), 2);
-  for (const Group& group : *groups) EXPECT_EQ(group.outputs.size(), 1);
+  for (const char* product : {kProduct, kProductOfTransposed}) {
+    const StatusOr<Graph> graph =
+        ParseGraph(StrCat(kCache, product, kSoftmaxAndValues));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    FusionContext context = ContextOf(*graph);
+    context.seconds = [](const BuiltRegion&, KernelSite) {
+      return std::optional<double>(1);
+    };
+    const auto groups = ChoosePartition(*graph, context);
+    ASSERT_TRUE(groups.ok()) << groups.status();
+    ASSERT_EQ(groups->size(), 2) << product;
+    for (const Group& group : *groups) {
+      EXPECT_EQ(group.outputs.size(), 1) << product;
+    }
+    // What stores the cache updates it and does nothing else.
+    const ValueId cache = graph->outputs()[1].value;
+    const auto stores = std::ranges::find_if(*groups, [&](const Group& group) {
+      return group.outputs == std::vector{cache};
+    });
+    ASSERT_NE(stores, groups->end()) << product;
+    for (const NodeId node : stores->nodes) {
+      EXPECT_TRUE(graph->op(node) == Op::kDynamicUpdateSlice ||
+                  graph->op(node) == Op::kConstant)
+          << product;
+    }
+  }
 }
 
 // Layers that read one number, where fewer kernels cost less: a layer in the

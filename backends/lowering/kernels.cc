@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "encore/backends/kernel_binary.h"
+#include "encore/backends/lowering/paired_times.h"
 #include "encore/backends/lowering/tuner.h"
 #include "encore/backends/region/codec.h"
 #include "encore/backends/region/layout.h"
@@ -163,18 +164,19 @@ std::vector<KernelTable::Entry*> KernelTable::ChooseKnown(
   return unknown;
 }
 
-void KernelTable::Choose(ArtifactStore* store) {
+bool KernelTable::Choose(ArtifactStore* store) {
   const std::vector<Entry*> unknown = ChooseKnown(store);
-  if (unknown.empty() || options_.tune_seconds <= 0) return;
+  if (unknown.empty()) return true;
+  if (options_.tune_seconds <= 0) return false;
   // By estimated share of the time; equal ones in their order.
   std::multimap<double, Entry*, std::greater<>> by_share;
   for (Entry* entry : unknown) {
     by_share.emplace(entry->candidates[0].seconds * entry->uses, entry);
   }
-  const auto deadline = Tuner::Deadline(options_.tune_seconds);
+  const auto deadline = DeadlineIn(options_.tune_seconds);
   Tuner tuner(options_);
   for (const auto& [share, entry] : by_share) {
-    if (Tuner::Clock::now() >= deadline) break;
+    if (Tuner::Clock::now() >= deadline) return false;
     const Backend& backend = *placement_.backends[entry->backend];
     const auto measured =
         tuner.Measure(backend, RequestOf(*entry), entry->candidates, deadline);
@@ -185,6 +187,7 @@ void KernelTable::Choose(ArtifactStore* store) {
     store->Put(kMeasurementKind, MeasurementKeyOf(*entry),
                std::as_bytes(std::span(bytes)));
   }
+  return Tuner::Clock::now() < deadline;
 }
 
 Status KernelTable::Compile(ArtifactStore* store,

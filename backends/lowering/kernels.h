@@ -52,8 +52,9 @@ class KernelTable {
 
   // Chooses between candidates by the measurements in `store`, which may be
   // null. For options.tune_seconds, makes those that are not there, of the
-  // kernels first that are estimated to take most of the time.
-  void Choose(ArtifactStore* store);
+  // kernels first that are estimated to take most of the time. False where that
+  // time was over before all were measured.
+  bool Choose(ArtifactStore* store);
 
   // Compiles all that was added and puts kernel binaries and blobs into
   // `graph`.

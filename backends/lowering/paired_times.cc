@@ -32,6 +32,18 @@ StatusOr<std::optional<std::pair<double, double>>> TimeHalf(
 
 }  // namespace
 
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Clock::time_point DeadlineIn(double seconds) {
+  const Clock::time_point now = Clock::now();
+  const std::chrono::duration<double> most = Clock::time_point::max() - now;
+  if (!(seconds < most.count() / 2)) return Clock::time_point::max();
+  return now + std::chrono::duration_cast<Clock::duration>(
+                   std::chrono::duration<double>(seconds));
+}
+
 StatusOr<std::optional<double>> TimeInPairs(const TimeOnce& incumbent,
                                             const TimeOnce& other,
                                             const PairedTurns& turns,

@@ -1,4 +1,5 @@
-// Two things timed by turns, so that what disturbs a machine disturbs both.
+// Times of tuning, of two things by turns: what disturbs a machine disturbs
+// both.
 #ifndef ENCORE_BACKENDS_LOWERING_PAIRED_TIMES_H_
 #define ENCORE_BACKENDS_LOWERING_PAIRED_TIMES_H_
 
@@ -10,14 +11,18 @@
 
 namespace encore::backends {
 
+double SecondsSince(std::chrono::steady_clock::time_point begin);
+// `seconds` from now, or the end of time.
+std::chrono::steady_clock::time_point DeadlineIn(double seconds);
+
 // Does it once; its seconds.
 using TimeOnce = std::function<StatusOr<double>()>;
 
 // How long each half of the turns is: at least so many, and then until there
 // were so many or the time is over.
 struct PairedTurns {
-  int least = 4, most = 60;
-  std::chrono::milliseconds half{30};
+  int least, most;
+  std::chrono::milliseconds half;
 };
 
 // The seconds of `other`: the larger of the least in either half of the turns,

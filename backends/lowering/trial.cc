@@ -4,6 +4,7 @@
 
 #include "encore/backends/kernel_binary.h"
 #include "encore/backends/lowering/made_up_data.h"
+#include "encore/backends/lowering/paired_times.h"
 #include "encore/backends/region/layout.h"
 #include "encore/backends/region/place.h"
 #include "encore/ir/support/status_macros.h"
@@ -73,10 +74,9 @@ StatusOr<Trial> Trial::Make(const Backend& backend,
 }
 
 StatusOr<double> Trial::Time() const {
-  const auto start = std::chrono::steady_clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   ENCORE_RETURN_IF_ERROR(Launch());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
+  return SecondsSince(begin);
 }
 
 StatusOr<Literal> Trial::Output(const Region& region, size_t i) const {

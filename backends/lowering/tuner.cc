@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -80,21 +79,6 @@ StatusOr<bool> Agree(const Trial& a, const Trial& b, const Region& region) {
 }
 
 }  // namespace
-
-Clock::time_point Tuner::Deadline(double seconds) {
-  const Clock::time_point now = Clock::now();
-  const std::chrono::duration<double> most = Clock::time_point::max() - now;
-  if (!(seconds < most.count() / 2)) return Clock::time_point::max();
-  return now + std::chrono::duration_cast<Clock::duration>(
-                   std::chrono::duration<double>(seconds));
-}
-
-int PlannedThreads(const CompileOptions& options) {
-  const int64_t threads = options.threads > 0
-                              ? options.threads
-                              : int64_t{std::thread::hardware_concurrency()};
-  return static_cast<int>(std::clamp<int64_t>(threads, 1, 1024));
-}
 
 Tuner::Tuner(const CompileOptions& options)
     : options_(options), threads_(PlannedThreads(options)) {}

@@ -14,15 +14,9 @@
 
 namespace encore::backends {
 
-// The threads that `options` plan for: the machine's where they do not say.
-int PlannedThreads(const CompileOptions& options);
-
 class Tuner {
  public:
   using Clock = std::chrono::steady_clock;
-
-  // `seconds` from now, or the end of time.
-  static Clock::time_point Deadline(double seconds);
 
   // Kernels run on as many threads as `options` plan for.
   explicit Tuner(const CompileOptions& options);

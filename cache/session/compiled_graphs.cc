@@ -201,8 +201,8 @@ CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
     return {};
   }
   Count(&SessionStatistics::disk_hits);
-  return {AsCompiled(request, recalled->plan, std::move(recalled->executable),
-                     FoundIn::kDisk)};
+  return {maker_->Use(request, recalled->plan, std::move(recalled->executable),
+                      FoundIn::kDisk)};
 }
 
 void CompiledGraphs::ToDisk(const SessionRequest& request,
@@ -228,7 +228,8 @@ StatusOr<MeasuredPlan> CompiledGraphs::PlanOf(const SessionRequest& request) {
         MeasurementTable::Decode((*compiled)->measurements));
     return MeasuredPlan{.graph = std::shared_ptr<const runtime::CompiledGraph>(
                             executable, &executable->graph()),
-                        .measurements = std::move(measurements)};
+                        .measurements = std::move(measurements),
+                        .cut_short = (*compiled)->cut_short};
   }
   if (!MayBeForElsewhere(compiled.status())) return compiled.status();
   if (auto elsewhere = FromElsewhere(request)) return *std::move(elsewhere);

@@ -2,7 +2,6 @@
 // made again, and what never reaches a compiled graph.
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "encore/cache/session/session_request.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/cache/store/disk_store.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
@@ -99,12 +99,7 @@ TEST_F(KeptKernels, WhatIsDamagedIsMadeAgain) {
   const auto size = static_cast<int64_t>(fs::file_size(path));
   for (int64_t at = 0; at < size; at += 1 + size / 40) {
     ForgetGraphs();
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(at);
-    const char byte = static_cast<char>(file.get() ^ 4);
-    file.seekp(at);
-    file.put(byte);
-    file.close();
+    FlipBitOfFile(path, at * 8 + 2);
     EXPECT_EQ(Plan(*NewSession(), graph), plan) << at;
     ForgetGraphs();
     Expect(graph, 2, 0);

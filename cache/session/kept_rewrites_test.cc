@@ -2,18 +2,21 @@
 // nothing, and what is compiled is to the byte what it is without.
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "encore/backends/measurement.h"
 #include "encore/backends/options.h"
+#include "encore/backends/plan_forms.h"
 #include "encore/cache/session/compiled_graphs.h"
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/session_request.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/cache/store/disk_store.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
@@ -146,12 +149,7 @@ TEST_F(KeptRewrites, WhatIsDamagedIsMadeAgain) {
   const auto size = static_cast<int64_t>(fs::file_size(path));
   for (int64_t at = 0; at < size; at += 1 + size / 10) {
     ForgetGraphs();
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(at);
-    const char byte = static_cast<char>(file.get() ^ 4);
-    file.seekp(at);
-    file.put(byte);
-    file.close();
+    FlipBitOfFile(path, at * 8 + 2);
     EXPECT_EQ(Plan(*NewSession(), graph), plan) << at;
     ForgetGraphs();
     const auto session = NewSession();
@@ -193,6 +191,44 @@ TEST_F(KeptRewrites, CheckModeSaturatesAgain) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(session->statistics().disk_hits, 1);
   EXPECT_TRUE(session->graphs().Check(*request, **found).ok());
+}
+
+// What the clock ended is neither found nor made.
+TEST_F(KeptRewrites, ASearchThatWasCutShortFindsNothing) {
+  backends::CompileOptions options;
+  options.threads = 2;
+  options.max_seconds = 1e-9;
+  Session session(StandardSessionOptions(options, folder_), &threads_);
+  Plan(session, Layers(1));
+  EXPECT_EQ(session.statistics().misses, 1);
+  EXPECT_EQ(session.statistics().rewrites_found, 0);
+  EXPECT_EQ(session.statistics().rewrites_made, 0);
+  EXPECT_TRUE(Entries().empty());
+}
+
+// Of the plan that is taken: the one that was measured to take least, here as
+// it was written, has no limit.
+TEST_F(KeptRewrites, TheLogSaysNoLimitOfAPlanThatIsNotTaken) {
+  for (const backends::PlanForm& form : backends::PlanForms()) {
+    fs::remove_all(folder_);
+    SessionOptions options = NewSession()->options();
+    options.compiler.compile = [&, compile = options.compiler.compile](
+                                   const Graph& graph, const auto& how,
+                                   auto* store, auto* passes) {
+      auto compiled = compile(graph, how, store, passes);
+      const std::string measured = backends::EncodeMeasurement(
+          {{{std::string(backends::PlanForms()[0].name), 2, 0},
+            {std::string(form.name), 1, 0}}});
+      store->Put(backends::kPlanMeasurementKind, "this graph",
+                 std::as_bytes(std::span(measured)));
+      return compiled;
+    };
+    Session session(options, &threads_);
+    Plan(session, ManyProducts());
+    EXPECT_EQ(log_.find("rewriting ended at a limit") != std::string::npos,
+              form.rewritten)
+        << form.name;
+  }
 }
 
 // Whether it ran or was kept.

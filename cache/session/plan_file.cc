@@ -50,9 +50,9 @@ StatusOr<bool> LoadPlan(Session& session, const std::string& path,
     ENCORE_ASSIGN_OR_RETURN(RecalledPlan recalled,
                             session.maker().Recall(*std::move(container)));
     session.graphs().ToMemory(
-        request,
-        AsCompiled(request, recalled.plan, std::move(recalled.executable),
-                   FoundIn::kDisk, CodeOrigin::kForeign));
+        request, session.maker().Use(request, recalled.plan,
+                                     std::move(recalled.executable),
+                                     FoundIn::kDisk, CodeOrigin::kForeign));
     return true;
   }
   ENCORE_ASSIGN_OR_RETURN(const MeasurementTable measurements,

@@ -1,6 +1,7 @@
 #include "encore/cache/session/plan_maker.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "encore/backends/backend.h"
-#include "encore/backends/measurement.h"
+#include "encore/backends/plan_forms.h"
 #include "encore/cache/store/artifact_store.h"
 #include "encore/cache/store/entry.h"
 #include "encore/ir/graph/stencil.h"
@@ -42,21 +43,26 @@ StatusOr<Graph> CanonicalGraph(const SessionRequest& request) {
              Message(graph.status()), "); run again"));
 }
 
-// Whether rewriting ended at a limit on work, for the log; what runs on is told
-// to another observer, which may be null.
-class LimitWatch : public opt::PassObserver {
+// What came of rewriting: whether it ended at a limit on work, for the log, and
+// how many e-graphs were found. What runs on is told to another observer, which
+// may be null.
+class RewriteWatch : public opt::PassObserver {
  public:
-  explicit LimitWatch(opt::PassObserver* other) : other_(other) {}
+  explicit RewriteWatch(opt::PassObserver* other) : other_(other) {}
 
   bool verify() const override { return other_ != nullptr && other_->verify(); }
   void Ran(const opt::PassRun& run) override {
     if (other_ != nullptr) other_->Ran(run);
     const opt::ImproveReport* const report = run.options.rewrite.report;
-    if (report != nullptr && !report->stops.empty()) stops_ = report->stops;
+    if (report == nullptr) return;
+    if (!report->stops.empty()) stops_ = report->stops;
+    recalled_ = report->recalled;
   }
 
+  // What was in the store and of no use is not among them.
+  int64_t recalled() const { return recalled_; }
   // Empty where all e-graphs were saturated, or ended by the clock.
-  std::string Text() const {
+  std::string Limits() const {
     int all = 0, limited = 0;
     std::string limits;
     for (const auto& [stop, count] : stops_) {
@@ -73,6 +79,7 @@ class LimitWatch : public opt::PassObserver {
  private:
   opt::PassObserver* const other_;
   std::map<std::string, int, std::less<>> stops_;
+  int64_t recalled_ = 0;
 };
 
 }  // namespace
@@ -87,14 +94,21 @@ PlanMaker::PlanMaker(const SessionOptions* options,
 
 StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
   RecordingStore store(artifacts_.get());
-  LimitWatch watch(request.passes);
+  RewriteWatch watch(request.passes);
   ENCORE_ASSIGN_OR_RETURN(
       MeasuredPlan plan, CompileWith(request, request.options, &store, &watch));
   plan.measurements = store.table();
   plan.kernels = store.counts(backends::kKernelKind);
   plan.rewrites = store.counts(backends::kRewriteKind);
-  const std::string limits = watch.Text();
-  if (!limits.empty() && options_->log) options_->log(limits);
+  plan.rewrites.found = watch.recalled();
+  const auto plans = store.plan();
+  const size_t form =
+      plans ? backends::BestForm(*plans, request.options) : size_t{0};
+  const std::string limits = watch.Limits();
+  if (!limits.empty() && backends::PlanForms()[form].rewritten &&
+      options_->log) {
+    options_->log(limits);
+  }
   plan.cut_short = store.cut_short();
   if (plan.cut_short && options_->log) {
     options_->log(StrCat("the search for a better graph ended after ",
@@ -105,14 +119,13 @@ StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
     options_->log(StrCat("tune: ", store.measured(), " kernels measured, ",
                          store.changed(), " of them changed, ",
                          plan.measurements.gaps(), " left to measure"));
-    if (const auto plans = store.plan()) {
-      const size_t best =
-          backends::BestOf(*plans, backends::CallsPerLoad(request.options));
+    if (plans) {
       options_->log(StrCat(
           "tune: ", plans->timings.size() - 1, " other plans timed whole, ",
-          best == 0 ? "none taken"
-                    : StrCat("the one called ",
-                             Quote(plans->timings[best].kernel), " taken")));
+          form == 0
+              ? "none taken"
+              : StrCat("the one called ",
+                       Quote(backends::PlanForms()[form].name), " taken")));
     }
   }
   return plan;
@@ -146,11 +159,7 @@ StatusOr<std::shared_ptr<const runtime::Executable>> PlanMaker::OnDevices(
     const MeasuredPlan& plan) const {
   ENCORE_ASSIGN_OR_RETURN(auto devices,
                           options_->compiler.devices(*plan.graph));
-  ENCORE_ASSIGN_OR_RETURN(
-      auto executable,
-      runtime::Executable::Load(plan.graph, std::move(devices), threads_));
-  for (const std::string& note : executable->Notes()) options_->log(note);
-  return executable;
+  return runtime::Executable::Load(plan.graph, std::move(devices), threads_);
 }
 
 StatusOr<RecalledPlan> PlanMaker::Recall(
@@ -177,12 +186,16 @@ StatusOr<CompiledPtr> PlanMaker::Load(const MeasuredPlan& plan,
                                       const SessionRequest& request,
                                       FoundIn found_in) const {
   ENCORE_ASSIGN_OR_RETURN(auto executable, OnDevices(plan));
-  return AsCompiled(request, plan, std::move(executable), found_in);
+  return Use(request, plan, std::move(executable), found_in);
 }
 
-CompiledPtr AsCompiled(const SessionRequest& request, const MeasuredPlan& plan,
-                       std::shared_ptr<const runtime::Executable> executable,
-                       FoundIn found_in, CodeOrigin origin) {
+CompiledPtr PlanMaker::Use(
+    const SessionRequest& request, const MeasuredPlan& plan,
+    std::shared_ptr<const runtime::Executable> executable, FoundIn found_in,
+    CodeOrigin origin) const {
+  if (options_->log) {
+    for (const std::string& note : executable->Notes()) options_->log(note);
+  }
   return std::make_shared<const Compiled>(
       Compiled{request.key, request.ingredients, plan.measurements.Encode(),
                std::move(executable), found_in, origin, plan.cut_short});

@@ -53,15 +53,23 @@ class PlanMaker {
       const SessionRequest& request,
       const MeasurementTable& measurements) const;
 
-  // Reads an entry. DataLoss for a damaged one; other codes, where it is sound
-  // and cannot be used now, are those of the devices.
+  // Reads an entry and puts it on its devices, for Use. DataLoss for a damaged
+  // one; other codes, where it is sound and cannot be used now, are those of
+  // the devices.
   StatusOr<RecalledPlan> Recall(
       std::shared_ptr<const Container> container) const;
 
-  // The plan on its devices, as what `request` asks for.
+  // The plan on its devices, as what `request` asks for; with `Use`.
   StatusOr<CompiledPtr> Load(const MeasuredPlan& plan,
                              const SessionRequest& request,
                              FoundIn found_in) const;
+
+  // `plan`, which is on its devices as `executable`, as what `request` asks
+  // for. Logs what a person should know of how it was loaded: of a plan that is
+  // not used nobody need know that.
+  CompiledPtr Use(const SessionRequest& request, const MeasuredPlan& plan,
+                  std::shared_ptr<const runtime::Executable> executable,
+                  FoundIn found_in, CodeOrigin origin = CodeOrigin::kOwn) const;
 
  private:
   StatusOr<MeasuredPlan> CompileWith(const SessionRequest& request,
@@ -75,11 +83,6 @@ class PlanMaker {
   runtime::ThreadPool* threads_;
   std::unique_ptr<backends::ArtifactStore> artifacts_;  // null: no disk store
 };
-
-// `plan`, which is on its devices as `executable`, as what `request` asks for.
-CompiledPtr AsCompiled(const SessionRequest& request, const MeasuredPlan& plan,
-                       std::shared_ptr<const runtime::Executable> executable,
-                       FoundIn found_in, CodeOrigin origin = CodeOrigin::kOwn);
 
 }  // namespace encore::cache
 

@@ -17,6 +17,7 @@
 #include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/entry.h"
 #include "encore/cache/store/trust.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
 
 namespace encore::cache {
@@ -40,7 +41,7 @@ TEST_F(SessionFaultsTest, PlansInFilesAreCompiledAgainUnlessTrusted) {
     EXPECT_EQ(session->statistics().memory_hits, 1);
     EXPECT_EQ(compiler_.compiles() - before, trust != CodeTrust::kRun);
   }
-  Flip(path, 100);
+  FlipBitOfFile(path, 800);
   for (const CodeTrust trust : {CodeTrust::kRun, CodeTrust::kCompileInstead}) {
     EXPECT_EQ(LoadPlan(*NewSession(), path, Model(3), trust).status().code(),
               StatusCode::kDataLoss);

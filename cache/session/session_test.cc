@@ -4,11 +4,22 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "encore/cache/session/explain_miss.h"
 #include "encore/cache/session/export.h"
 #include "encore/cache/session/named_entries.h"
 #include "encore/cache/session/session_test_fixture.h"
+#include "encore/cache/testing/flip_bits.h"
+#include "encore/runtime/device/device.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/testing/test_device.h"
 
 namespace encore::cache {
 namespace {
@@ -90,6 +101,58 @@ TEST_F(SessionTest, AnticipatesByTheWholePath) {
   fs::current_path(here);
 }
 
+// The test device, with something to say of each kernel.
+class NotedDevice : public runtime::TestDevice {
+ public:
+  StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> Load(
+      std::span<const runtime::LoadRequest> requests,
+      runtime::ThreadPool* threads) override {
+    auto kernels = TestDevice::Load(requests, threads);
+    if (!kernels.ok()) return kernels;
+    for (auto& kernel : *kernels) {
+      kernel = std::make_unique<NotedKernel>(std::move(kernel));
+    }
+    return kernels;
+  }
+
+ private:
+  class NotedKernel : public runtime::Kernel {
+   public:
+    explicit NotedKernel(std::unique_ptr<runtime::Kernel> kernel)
+        : kernel_(std::move(kernel)) {}
+    Status Launch(const runtime::LaunchContext& context) const override {
+      return kernel_->Launch(context);
+    }
+    std::string_view note() const override { return "noted"; }
+
+   private:
+    const std::unique_ptr<runtime::Kernel> kernel_;
+  };
+};
+
+TEST_F(SessionTest, NotesAreOfPlansThatAreUsed) {
+  SessionOptions options;
+  options.compiler = compiler_.compiler();
+  options.compiler.devices = [](const CompiledGraph&) {
+    return StatusOr<std::vector<std::shared_ptr<runtime::Device>>>(
+        {std::make_shared<NotedDevice>()});
+  };
+  options.disk = Disk();
+  options.log = Logger();
+  const auto lines = [&](const Graph& graph) {
+    log_.clear();
+    // Waits for a prefetch under way where it ends.
+    FirstAnticipated(*std::make_unique<Session>(options, &threads_), graph);
+    return log_;
+  };
+  const std::vector<std::string> once = {"2 of 2 kernels: noted"};
+  EXPECT_EQ(lines(Model(3)), once);     // compiled
+  EXPECT_EQ(lines(Model(3)), once);     // recalled ahead
+  EXPECT_EQ(lines(Model(3, 5)), once);  // another one was recalled ahead
+  options.log = nullptr;
+  EXPECT_TRUE(lines(Model(3, 5)).empty());
+}
+
 TEST_F(SessionTest, AGuessChangesNothing) {
   EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
   // Nobody takes it; the session ends while it is under way.
@@ -116,7 +179,7 @@ TEST_F(SessionTest, DamagedEntriesAreNoticedAndMadeAgain) {
     const int64_t size = static_cast<int64_t>(fs::file_size(path));
     for (int64_t at = 0; at < size; at += std::max<int64_t>(1, size / 40)) {
       EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7);
-      Flip(path, at);
+      FlipBitOfFile(path, at * 8);
       EXPECT_EQ(FirstAnticipated(*NewSession(), Model(3)), 7)
           << kind << " " << at;
     }

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -149,13 +148,6 @@ class SessionTest : public testing::Test {
       if (entry.kind == kind) return entry.path;
     }
     return "";
-  }
-  static void Flip(const std::string& path, int64_t at) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(at);
-    const char byte = static_cast<char>(file.get() ^ 1);
-    file.seekp(at);
-    file.put(byte);
   }
 
   const std::string folder_ = StrCat(testing::TempDir(), "/session");

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "encore/backends/map_store.h"
 #include "encore/backends/measurement.h"
 #include "encore/backends/plan_forms.h"
 #include "encore/cache/session/plan_file.h"
@@ -22,6 +22,7 @@
 #include "encore/cache/store/disk_store.h"
 #include "encore/cache/store/entry.h"
 #include "encore/cache/store/measurement_table.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/ir/build/builder.h"
 #include "encore/ir/eval/evaluator.h"
 #include "encore/ir/support/check.h"
@@ -264,12 +265,7 @@ TEST_F(TuningTest, DamagedMeasurementsAreMadeAgain) {
     const auto size = static_cast<int64_t>(fs::file_size(path));
     for (int64_t at = 0; at < size; at += 1 + size / 9) {
       if (kind == "artifact") fs::remove(Entries("graph").at(0).path);
-      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-      file.seekg(at);
-      const char byte = static_cast<char>(file.get() ^ 8);
-      file.seekp(at);
-      file.put(byte);
-      file.close();
+      FlipBitOfFile(path, at * 8 + 3);
       Plan(*NewSession(kind == "artifact" && at > size / 2 ? 60 : 0));
       Plan(*NewSession(60));
       EXPECT_EQ(Table().gaps(), 0) << kind << " " << at;
@@ -292,6 +288,25 @@ TEST_F(TuningTest, PlansInFilesKeepTheirMeasurements) {
   for (const DiskStore::Entry& entry : session->options().disk->List()) {
     EXPECT_NE(entry.kind, kGraphKind);
   }
+}
+
+TEST(RecordingStore, CountsWhatWasFoundAndWhatWasMade) {
+  backends::MapStore kept;
+  const std::byte bytes[] = {std::byte{1}};
+  for (const char* key : {"there", "of no use"}) kept.Put("kernel", key, bytes);
+  RecordingStore store(&kept);
+  EXPECT_EQ(store.counts("kernel").found, 0);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(store.Get("kernel", "there"));
+    EXPECT_TRUE(store.Get("kernel", "of no use"));
+    store.Put("kernel", "of no use", bytes);
+    store.Get("kernel", "new");
+    store.Put("kernel", "new", bytes);
+    EXPECT_FALSE(store.Get("kernel", "given up"));
+    EXPECT_EQ(store.counts("kernel").found, 1) << round;
+    EXPECT_EQ(store.counts("kernel").made, 2) << round;
+  }
+  EXPECT_EQ(store.counts("rewrite").found, 0);
 }
 
 TEST(MeasurementTable, BytesAndBack) {

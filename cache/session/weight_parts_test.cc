@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/cache/store/disk_store.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/ir/build/builder.h"
 #include "encore/ir/eval/evaluator.h"
 #include "encore/ir/graph/graph.h"
@@ -142,12 +142,7 @@ TEST_P(WeightPartsTest, DamagedPartsAreNotUsed) {
   const auto size = static_cast<int64_t>(fs::file_size(path));
   // In the weights, and in the list at the end.
   for (const int64_t at : {size / 2, size - 200}) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(at);
-    const char byte = static_cast<char>(file.get() ^ 1);
-    file.seekp(at);
-    file.put(byte);
-    file.close();
+    FlipBitOfFile(path, at * 8);
     EXPECT_EQ(Parts(kLonger), "0 + 3") << at;
     fs::remove_all(folder_ + "/v1/weights");
     EXPECT_EQ(Parts(kModel), "0 + 2");
@@ -183,9 +178,7 @@ TEST(WeightParts, ListsAndBack) {
               StatusCode::kDataLoss);
   }
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
-    std::string bad = bytes;
-    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
-    decode(bad).status().IgnoreError();
+    decode(WithFlippedBit(bytes, bit)).status().IgnoreError();
   }
   EXPECT_FALSE(decode(bytes + "x").ok());
 }

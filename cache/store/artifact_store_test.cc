@@ -12,6 +12,7 @@
 
 #include "encore/backends/artifact_store.h"
 #include "encore/cache/store/disk_store.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
@@ -81,9 +82,7 @@ TEST_F(ArtifactStoreTest, DamagedKernelsAreNotThere) {
   };
   int refused = 0;
   for (size_t at = 0; at < good.size(); at += 37) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 1);
-    write(bad);
+    write(WithFlippedBit(good, at * 8));
     const auto found = Open().Get(kKernel, "a");
     if (found.has_value()) EXPECT_EQ(*found, code) << at;
     refused += found.has_value() ? 0 : 1;

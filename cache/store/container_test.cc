@@ -11,6 +11,7 @@
 
 #include "encore/cache/store/container_format.h"
 #include "encore/cache/store/container_writer.h"
+#include "encore/cache/testing/flip_bits.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/strings.h"
@@ -56,9 +57,7 @@ TEST(Container, EveryFlippedBitOfASmallOneIsDetected) {
   const std::string good = *Small().ToBytes();
   ASSERT_TRUE(ReadAll(good).ok());
   for (size_t i = 0; i < good.size() * 8; ++i) {
-    std::string bad = good;
-    bad[i / 8] ^= 1 << i % 8;
-    EXPECT_FALSE(ReadAll(bad).ok()) << "bit " << i;
+    EXPECT_FALSE(ReadAll(WithFlippedBit(good, i)).ok()) << "bit " << i;
   }
 }
 
@@ -77,10 +76,8 @@ TEST(Container, RandomFlippedBitsOfALargeOneAreDetectedByTheirSection) {
   const std::string good = *writer.ToBytes();
   std::mt19937 random(1);
   for (int i = 0; i < 64; ++i) {
-    std::string bad = good;
     const size_t bit = 4096 * 8 + random() % ((good.size() - 4096) * 8);
-    bad[bit / 8] ^= 1 << bit % 8;
-    const auto container = Container::FromBytes(bad);
+    const auto container = Container::FromBytes(WithFlippedBit(good, bit));
     ASSERT_TRUE(container.ok());
     EXPECT_TRUE((*container)->Read(SectionType::kHeadline).ok());
     const Status status = (*container)->Read(SectionType::kWeights).status();

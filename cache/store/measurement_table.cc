@@ -56,12 +56,13 @@ StatusOr<MeasurementTable> MeasurementTable::Decode(std::string_view bytes) {
 
 std::optional<std::vector<std::byte>> RecordingStore::Get(
     std::string_view kind, std::string_view key) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++passed_[std::string(kind)].asked;
-  }
   if (!IsMeasurement(kind)) {
-    return store_ == nullptr ? std::nullopt : store_->Get(kind, key);
+    auto bytes = store_ == nullptr ? std::nullopt : store_->Get(kind, key);
+    if (!bytes) return bytes;
+    const std::lock_guard lock(mutex_);
+    Passed& passed = passed_[std::string(kind)];
+    if (!passed.made.contains(key)) passed.found.emplace(key);
+    return bytes;
   }
   {
     const std::lock_guard lock(mutex_);
@@ -78,13 +79,14 @@ std::optional<std::vector<std::byte>> RecordingStore::Get(
 void RecordingStore::Put(std::string_view kind, std::string_view key,
                          std::span<const std::byte> bytes) {
   if (store_ != nullptr) store_->Put(kind, key, bytes);
-  {
-    const std::lock_guard lock(mutex_);
-    ++passed_[std::string(kind)].made;
-  }
-  if (!IsMeasurement(kind)) return;
-  const auto measurement = backends::DecodeMeasurement(bytes);
   const std::lock_guard lock(mutex_);
+  if (!IsMeasurement(kind)) {
+    Passed& passed = passed_[std::string(kind)];
+    passed.found.erase(std::string(key));
+    passed.made.emplace(key);
+    return;
+  }
+  const auto measurement = backends::DecodeMeasurement(bytes);
   table_.rows[std::string(key)].emplace(bytes.begin(), bytes.end());
   if (!measurement) return;
   const bool changed =
@@ -132,7 +134,8 @@ ArtifactCounts RecordingStore::counts(std::string_view kind) const {
   const auto found = passed_.find(kind);
   if (found == passed_.end()) return {};
   const Passed& passed = found->second;
-  return {.found = passed.asked - passed.made, .made = passed.made};
+  return {.found = static_cast<int64_t>(passed.found.size()),
+          .made = static_cast<int64_t>(passed.made.size())};
 }
 
 std::optional<std::vector<std::byte>> RecordedStore::Get(std::string_view kind,

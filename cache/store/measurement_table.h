@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +40,9 @@ struct MeasurementTable {
   static StatusOr<MeasurementTable> Decode(std::string_view bytes);
 };
 
-// Of artifacts of a kind that were asked for: those that were put, since they
-// were not there or of no use, and the others.
+// Artifacts of a kind: those that were there when they were asked for and of
+// use, and those that were put. What was neither found nor put, since the clock
+// ended what makes it, is not counted.
 struct ArtifactCounts {
   int64_t found = 0, made = 0;
 };
@@ -78,7 +80,8 @@ class RecordingStore : public backends::ArtifactStore {
   int64_t measured_ = 0, changed_ = 0;
   std::optional<backends::Measurement> plan_;
   struct Passed {
-    int64_t asked = 0, made = 0;
+    // Keys; what was put is not found, however often it is asked for then.
+    std::set<std::string, std::less<>> found, made;
   };
   std::map<std::string, Passed, std::less<>> passed_;  // by kind
   bool cut_short_ = false;

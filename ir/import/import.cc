@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 
 #include "encore/ir/import/native/importer.h"
 #include "encore/ir/import/onnx/facts.h"
 #include "encore/ir/import/onnx/importer.h"
 #include "encore/ir/support/file_stamp.h"
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -23,7 +25,7 @@ struct Importer {
   std::string_view extension;
   StatusOr<Graph> (*import)(std::span<const std::byte> bytes,
                             std::shared_ptr<const void> owner,
-                            const std::string& folder,
+                            const std::vector<std::string>& folders,
                             const ImportOptions& options, MappedFiles* files);
   // Null where the format has none.
   StatusOr<std::map<std::string, std::string>> (*metadata)(
@@ -32,7 +34,8 @@ struct Importer {
   StatusOr<ModelTypes> (*types)(std::span<const std::byte> bytes);
   // Null where models are one file.
   StatusOr<std::vector<std::string>> (*data_files)(
-      std::span<const std::byte> bytes, const std::string& folder);
+      std::span<const std::byte> bytes,
+      const std::vector<std::string>& folders);
 };
 
 constexpr Importer kImporters[] = {
@@ -58,6 +61,26 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
+// A model's file, and the folders that others of it may lie in: that of the
+// path, then, where it is a link, that of the file.
+struct OpenedModel {
+  std::shared_ptr<const MappedFile> file;
+  std::vector<std::string> folders;
+};
+
+// The link is looked at once: file and folder are of one target, also where it
+// leads elsewhere a moment later.
+StatusOr<OpenedModel> OpenModel(const std::string& path) {
+  const std::string target = FollowLinks(path);
+  OpenedModel model;
+  ENCORE_ASSIGN_OR_RETURN(model.file, MappedFile::Open(target, path));
+  model.folders = {FolderOf(path)};
+  if (FolderOf(target) != model.folders[0]) {
+    model.folders.push_back(FolderOf(target));
+  }
+  return model;
+}
+
 ModelTypes TypesOf(const Graph& graph) {
   const auto type = [&](ValueId value) {
     return TensorType{graph.dtype(value), Shape(), graph.type(value).kind};
@@ -77,10 +100,10 @@ ModelTypes TypesOf(const Graph& graph) {
 // Imports; adds the files that were opened to `files` also where that fails.
 StatusOr<Graph> ImportOnce(const Importer& importer, const std::string& path,
                            const ImportOptions& options, MappedFiles* files) {
-  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  files->push_back(file);
-  StatusOr<Graph> graph =
-      importer.import(file->bytes(), file, FolderOf(path), options, files);
+  ENCORE_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(path));
+  files->push_back(model.file);
+  StatusOr<Graph> graph = importer.import(model.file->bytes(), model.file,
+                                          model.folders, options, files);
   if (!graph.ok()) return Annotate(graph.status(), path);
   return graph;
 }
@@ -157,8 +180,8 @@ StatusOr<std::vector<std::string>> ReadModelFiles(const std::string& path) {
   ENCORE_ASSIGN_OR_RETURN(const Importer* importer, ImporterOf(path));
   std::vector<std::string> files = {path};
   if (importer->data_files == nullptr) return files;
-  ENCORE_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
-  const auto data = importer->data_files(file->bytes(), FolderOf(path));
+  ENCORE_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(path));
+  const auto data = importer->data_files(model.file->bytes(), model.folders);
   if (!data.ok()) return Annotate(data.status(), path);
   files.insert(files.end(), data->begin(), data->end());
   return files;

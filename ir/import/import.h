@@ -48,9 +48,12 @@ struct ImportedModel {
   MappedFiles files;
 };
 
-// The model at `path`, in the format that its name or first bytes say. All its
-// files are as they were at one moment: where one was replaced or written to
-// meanwhile, all are read again, three times at most (FailedPrecondition).
+// The model at `path`, in the format that its name or first bytes say. External
+// data is looked for beside the path; where that is a link and they are not
+// there, beside the file that it leads to. They lie, with links followed, in
+// one of these two folders. All its files are as they were at one moment: where
+// one was replaced or written to meanwhile, all are read again, three times at
+// most (FailedPrecondition).
 StatusOr<ImportedModel> ImportModel(const std::string& path,
                                     const ImportOptions& options = {});
 // Its graph alone.

@@ -63,6 +63,27 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+constinit thread_local const ThreadPool::Caller*
+    ThreadPool::Caller::innermost_ = nullptr;
+
+ThreadPool::Caller::Caller(ThreadPool& pool)
+    : pool_(pool), outer_(innermost_), counts_(pool.size_ > 1 && [&] {
+        const Caller* around = innermost_;
+        while (around != nullptr && &around->pool_ != &pool) {
+          around = around->outer_;
+        }
+        return around == nullptr;
+      }()) {
+  innermost_ = this;
+  if (counts_) pool_.callers_.fetch_add(1, std::memory_order_relaxed);
+}
+
+ThreadPool::Caller::~Caller() {
+  ENCORE_CHECK(innermost_ == this) << "callers end in the reverse order";
+  innermost_ = outer_;
+  if (counts_) pool_.callers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void ThreadPool::Wake(int64_t helpers) {
   // Ordered with the sleeper's count-then-look: one of the two sees the other.
   signal_.fetch_add(1, std::memory_order_seq_cst);

@@ -60,22 +60,23 @@ class ThreadPool {
   }
 
   // While in scope, its thread counts as a working one and helpers expect calls
-  // soon. A replay holds one; scopes of one thread do not nest.
+  // soon. A replay holds one. Scopes of one thread nest, of one pool or of
+  // several: however many of a pool there are, the thread counts once. They end
+  // in the reverse order, on their thread.
   class Caller {
    public:
-    explicit Caller(ThreadPool& pool) : pool_(pool) {
-      if (pool_.size_ > 1)
-        pool_.callers_.fetch_add(1, std::memory_order_relaxed);
-    }
-    ~Caller() {
-      if (pool_.size_ > 1)
-        pool_.callers_.fetch_sub(1, std::memory_order_relaxed);
-    }
+    explicit Caller(ThreadPool& pool);
+    ~Caller();
     Caller(const Caller&) = delete;
     Caller& operator=(const Caller&) = delete;
 
    private:
+    // The scopes of this thread, the last one first.
+    static constinit thread_local const Caller* innermost_;
+
     ThreadPool& pool_;
+    const Caller* const outer_;
+    const bool counts_;  // no scope around it is of the same pool
   };
 
  private:

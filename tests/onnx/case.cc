@@ -41,13 +41,13 @@ StatusOr<std::vector<Literal>> ReadValues(
     const onnx::Type type = i < types.size() ? types[i] : onnx::Type();
     if (IsMap(type)) {
       ENCORE_ASSIGN_OR_RETURN(onnx::MapData map,
-                              onnx::ToMap(file->bytes(), type, {file, ""}));
+                              onnx::ToMap(file->bytes(), type, {file}));
       values.push_back(std::move(map.keys));
       values.push_back(std::move(map.values));
       continue;
     }
     ENCORE_ASSIGN_OR_RETURN(Literal value,
-                            onnx::ToValue(file->bytes(), type, {file, ""}));
+                            onnx::ToValue(file->bytes(), type, {file}));
     values.push_back(std::move(value));
   }
 }

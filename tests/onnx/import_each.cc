@@ -30,7 +30,7 @@ Status Import(const std::string& bytes, const std::string& folder) {
   ImportOptions options;
   options.strict = true;
   const auto graph =
-      onnx::Import(std::as_bytes(std::span(*owner)), owner, folder, options);
+      onnx::Import(std::as_bytes(std::span(*owner)), owner, {folder}, options);
   return graph.ok() ? Verify(*graph) : graph.status();
 }
 

@@ -224,7 +224,7 @@ StatusOr<Literal> ReadOnnxValue(const std::string& path,
   const onnx::Type wanted{KindOf(type.kind),
                           static_cast<int32_t>(onnx::ElementTypeOf(type.dtype)),
                           std::nullopt};
-  StatusOr<Literal> value = onnx::ToValue(file->bytes(), wanted, {file, ""});
+  StatusOr<Literal> value = onnx::ToValue(file->bytes(), wanted, {file});
   if (!value.ok()) return Annotate(value.status(), path);
   return value->Aligned();  // tensors lie in the file as they come
 }
@@ -243,7 +243,7 @@ StatusOr<std::vector<Literal>> ReadModelValue(const std::string& path,
   type.element_type =
       static_cast<int32_t>(onnx::ElementTypeOf(value.type.dtype));
   type.key_type = static_cast<int32_t>(onnx::ElementTypeOf(value.keys));
-  auto map = onnx::ToMap(file->bytes(), type, {file, ""});
+  auto map = onnx::ToMap(file->bytes(), type, {file});
   if (!map.ok()) return Annotate(map.status(), path);
   return std::vector<Literal>{std::move(map->keys), std::move(map->values)};
 }

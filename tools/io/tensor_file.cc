@@ -19,7 +19,7 @@ StatusOr<Literal> ReadTensor(const std::string& path) {
         DecodeNpy({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   } else if (path.ends_with(".pb")) {
     const StatusOr<onnx::Tensor> tensor = onnx::ReadTensor(bytes);
-    literal = tensor.ok() ? onnx::ToLiteral(*tensor, {file, ""})
+    literal = tensor.ok() ? onnx::ToLiteral(*tensor, {file})
                           : StatusOr<Literal>(tensor.status());
   }
   if (!literal.ok()) return Annotate(literal.status(), path);

@@ -13,7 +13,6 @@
 namespace encore::backends::cpu {
 namespace {
 
-constexpr int64_t kLineBytes = 64;
 // Sums of a tile of the rows that share a copy, so that window and sums stay in
 // registers.
 constexpr int kMostSums = 8;

@@ -23,12 +23,13 @@ constexpr double kFirstWays = kFirstCacheBytes / kFirstWayBytes;
 constexpr double kSecondWays = kSecondCacheBytes / kSecondWayBytes;
 // Elements between neighbours that are read as vectors.
 constexpr int64_t kMostDenseStep = 2;
-// What inputs up to this size are read from is the third level.
+// Inputs up to this size are read from the third level at most, larger ones
+// from memory.
 constexpr int64_t kThirdCacheBytes = 8 << 20;
-// What a run of lines takes to come from each level, in cycles, where no
-// prefetcher foresees it: a step of the sum leads to another page. Other lines
-// come in time. From memory it is more where the
-// lines beside it that come with it are pushed out before they are used.
+// Cycles until a run of lines has come from each level, where no prefetcher
+// foresees it, since a step of the sum leads to another page; other lines come
+// in time. kLostMemory: from memory, where the lines that come beside it are
+// pushed out before they are used.
 enum Level : uint8_t { kFirst, kSecond, kThird, kMemory, kLostMemory };
 constexpr double kRunCycles[] = {0, 4, 15, 50, 180};
 

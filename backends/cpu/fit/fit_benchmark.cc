@@ -3,7 +3,7 @@
 // takes beyond the best of them.
 //
 //   bazel run //backends/cpu/fit:fit_benchmark -- KERNELS THREADS SEED
-//       [FILE.csv]   measurements go to this file, or come from it if it is
+//       [FILE.tsv]   measurements go to this file, or come from it if it is
 //                    there
 //       [RATIO]      candidates that are estimated to take over RATIO times the
 //                    least, 12, are not measured
@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
   if (argc < 4) {
     std::fprintf(
         stderr,
-        "usage: fit_benchmark KERNELS THREADS SEED [FILE.csv [RATIO]]\n");
+        "usage: fit_benchmark KERNELS THREADS SEED [FILE.tsv [RATIO]]\n");
     return 2;
   }
   encore::backends::cpu::Run(

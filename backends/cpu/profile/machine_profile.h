@@ -4,7 +4,9 @@
 // A machine class is a profile with a name that is committed, in machines.txt:
 // CPUs of one vendor, family and range of models, as code for one instruction
 // set sees them. `encore tune --machine` measures a profile of the machine at
-// hand (measure.h). Both are text of one form, a line per field:
+// hand (measure.h). Of the classes zen5's are measured so; zen4's are round
+// figures, since no such machine was at hand. Both are text of one form, a line
+// per field:
 //
 //   machine NAME
 //   cpu VENDOR FAMILY FIRST_MODEL LAST_MODEL

@@ -72,19 +72,28 @@ class Plans {
       return Needs{(*plan)->packed_bytes(), (*plan)->packed_layout(),
                    (*plan)->scratch_bytes()};
     };
+    const auto found = needs();
+    if (found.status().code() == StatusCode::kResourceExhausted) return found;
     const std::lock_guard<std::mutex> lock(mutex_);
-    return needs_.emplace(key, needs()).first->second;
+    return needs_.emplace(key, found).first->second;
   }
 
+  // Not under the lock, which others need to launch what packs weights: the
+  // library may be asked by several threads at once, and says the same to all.
   Status Check(const VendorProgram& program, bool pack) {
     const std::vector<std::byte> key = PlanKey(program, pack);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto known = checks_.find(key);
-    if (known != checks_.end()) return known->second;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto known = checks_.find(key);
+      if (known != checks_.end()) return known->second;
+    }
     ENCORE_ASSIGN_OR_RETURN(const VendorLibrary* const library,
                             LoadVendorLibrary());
-    return checks_.emplace(key, VendorPlan::Check(*library, program, pack))
-        .first->second;
+    const Status checked = VendorPlan::Check(*library, program, pack);
+    // Memory may be there the next time.
+    if (checked.code() == StatusCode::kResourceExhausted) return checked;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return checks_.emplace(key, checked).first->second;
   }
 
   StatusOr<std::shared_ptr<const VendorPlan>> Get(const VendorProgram& program,

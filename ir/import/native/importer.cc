@@ -70,14 +70,14 @@ StatusOr<Graph> Apply(StatusOr<Graph> graph, const ImportOptions& options) {
 
 StatusOr<Graph> ImportText(std::span<const std::byte> bytes,
                            std::shared_ptr<const void> owner,
-                           const std::string& folder,
+                           const std::vector<std::string>& folders,
                            const ImportOptions& options, MappedFiles* files) {
   return Apply(ParseGraph(TextOf(bytes)), options);
 }
 
 StatusOr<Graph> ImportProto(std::span<const std::byte> bytes,
                             std::shared_ptr<const void> owner,
-                            const std::string& folder,
+                            const std::vector<std::string>& folders,
                             const ImportOptions& options, MappedFiles* files) {
   return Apply(FromProto(TextOf(bytes)), options);
 }

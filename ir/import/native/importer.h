@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
@@ -20,11 +21,11 @@ namespace encore::native {
 // Unimplemented for options.constants.
 StatusOr<Graph> ImportText(std::span<const std::byte> bytes,
                            std::shared_ptr<const void> owner,
-                           const std::string& folder,
+                           const std::vector<std::string>& folders,
                            const ImportOptions& options, MappedFiles* files);
 StatusOr<Graph> ImportProto(std::span<const std::byte> bytes,
                             std::shared_ptr<const void> owner,
-                            const std::string& folder,
+                            const std::vector<std::string>& folders,
                             const ImportOptions& options, MappedFiles* files);
 
 }  // namespace encore::native

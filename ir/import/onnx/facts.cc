@@ -58,10 +58,10 @@ StatusOr<std::map<std::string, std::string>> Metadata(
   return metadata;
 }
 
-StatusOr<std::vector<std::string>> DataFiles(std::span<const std::byte> bytes,
-                                             const std::string& folder) {
+StatusOr<std::vector<std::string>> DataFiles(
+    std::span<const std::byte> bytes, const std::vector<std::string>& folders) {
   ENCORE_ASSIGN_OR_RETURN(const Model model, ReadModel(bytes));
-  return ExternalFiles(model, folder);
+  return ExternalFiles(model, folders);
 }
 
 StatusOr<ModelTypes> Types(std::span<const std::byte> bytes) {

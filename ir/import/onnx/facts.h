@@ -18,9 +18,9 @@ namespace encore::onnx {
 StatusOr<std::map<std::string, std::string>> Metadata(
     std::span<const std::byte> bytes);
 
-// The paths of the model's files of external data in `folder`.
-StatusOr<std::vector<std::string>> DataFiles(std::span<const std::byte> bytes,
-                                             const std::string& folder);
+// The paths of the model's files of external data in `folders`.
+StatusOr<std::vector<std::string>> DataFiles(
+    std::span<const std::byte> bytes, const std::vector<std::string>& folders);
 
 // Types of the inputs that have no initializer, and of the outputs.
 // Unimplemented where one is of a kind, or of elements, that Encore does not

@@ -71,7 +71,7 @@ TEST(OnnxFacts, TrainingIsWarnedOf) {
     ImportOptions options;
     options.strict = strict;
     options.warnings = warnings;
-    return Import(std::as_bytes(std::span(*bytes)), bytes, "", options);
+    return Import(std::as_bytes(std::span(*bytes)), bytes, {}, options);
   };
   constexpr int kMetadataProps = 14, kTrainingInfo = 20;
   std::vector<std::string> warnings;

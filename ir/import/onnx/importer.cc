@@ -429,7 +429,7 @@ StatusOr<encore::Graph> Pass::Run() {
 
 StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner,
-                               const std::string& folder,
+                               const std::vector<std::string>& folders,
                                const ImportOptions& options,
                                MappedFiles* files) {
   ENCORE_ASSIGN_OR_RETURN(Model model, ReadModel(bytes));
@@ -439,7 +439,7 @@ StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
   ENCORE_RETURN_IF_ERROR(InlineFunctions(&model, &names));
   ENCORE_RETURN_IF_ERROR(CheckModel(model, warnings));
   ENCORE_RETURN_IF_ERROR(SplitMaps(&model, &names));
-  const DataSource source{std::move(owner), folder,
+  const DataSource source{std::move(owner), folders,
                           std::make_shared<DataSource::Known>()};
   // Each restart finds a weight that has to be a constant, and there are only
   // so many.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
@@ -16,9 +17,9 @@ namespace encore::onnx {
 // The graph of the model whose bytes `owner` keeps alive. Names of arguments
 // and outputs are the model's; a symbolic dim becomes a symbol of its name
 // (letters, digits and _ kept, others replaced by _), an unnamed one
-// <input>_<dim>. External data is looked for in `folder`; empty means that
-// there is none. Its files, as they were mapped, are added to `files` (may be
-// null).
+// <input>_<dim>. External data is looked for in `folders`, in
+// their order, and must lie in one of them. Its files, as they were mapped, are
+// added to `files` (may be null).
 //
 // InvalidArgument where the model breaks the standard, Unimplemented where
 // Encore does not know an operator, a domain, or a form of one,
@@ -26,7 +27,7 @@ namespace encore::onnx {
 // the message names the node.
 StatusOr<encore::Graph> Import(std::span<const std::byte> bytes,
                                std::shared_ptr<const void> owner,
-                               const std::string& folder,
+                               const std::vector<std::string>& folders,
                                const ImportOptions& options,
                                MappedFiles* files = nullptr);
 

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::make_shared<const std::string>(
       reinterpret_cast<const char*>(data), size);
   const auto graph =
-      encore::onnx::Import(std::as_bytes(std::span(*bytes)), bytes, "", {});
+      encore::onnx::Import(std::as_bytes(std::span(*bytes)), bytes, {}, {});
   if (graph.ok()) ENCORE_CHECK_OK(encore::Verify(*graph));
   return 0;
 }

@@ -169,7 +169,7 @@ TEST(OnnxImporter, EveryTruncationIsAnErrorOrAModel) {
                                 .bytes();
   for (size_t size = 0; size <= bytes.size(); ++size) {
     auto part = std::make_shared<const std::string>(bytes.substr(0, size));
-    const auto result = Import(std::as_bytes(std::span(*part)), part, "", {});
+    const auto result = Import(std::as_bytes(std::span(*part)), part, {}, {});
     EXPECT_EQ(result.ok(), size == bytes.size()) << size;
   }
 }
@@ -182,7 +182,7 @@ std::string ErrorOfGraph(const Proto& graph, std::string* bytes) {
                .Sub(7, graph)
                .bytes();
   auto owner = std::make_shared<const std::string>(*bytes);
-  const auto result = Import(std::as_bytes(std::span(*owner)), owner, "", {});
+  const auto result = Import(std::as_bytes(std::span(*owner)), owner, {}, {});
   return result.ok() ? "no error" : encore::Message(result.status());
 }
 

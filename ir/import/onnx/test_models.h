@@ -134,7 +134,7 @@ inline StatusOr<encore::Graph> ImportText(const ModelText& text,
   }
   for (const Proto& function : text.functions) model.Sub(25, function);
   auto bytes = std::make_shared<const std::string>(model.Sub(7, graph).bytes());
-  return Import(std::as_bytes(std::span(*bytes)), bytes, "", options);
+  return Import(std::as_bytes(std::span(*bytes)), bytes, {}, options);
 }
 
 inline std::string ErrorOf(const ModelText& text,

@@ -165,7 +165,7 @@ StatusOr<Graph> ImportCase(const OperatorCase& operator_case,
                            const std::string& op_type, bool symbolic) {
   const auto bytes = std::make_shared<const std::string>(
       ModelOf(operator_case, domain, op_type, symbolic));
-  return onnx::Import(std::as_bytes(std::span(*bytes)), bytes, "", {});
+  return onnx::Import(std::as_bytes(std::span(*bytes)), bytes, {}, {});
 }
 
 }  // namespace encore::tests

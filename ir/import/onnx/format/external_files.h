@@ -3,6 +3,7 @@
 #define ENCORE_IR_IMPORT_ONNX_FORMAT_EXTERNAL_FILES_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/ir/import/onnx/format/model.h"
@@ -10,21 +11,26 @@
 
 namespace encore::onnx {
 
-// The path of the file that a tensor with external data names. It lies in
-// `folder`, with links followed: InvalidArgument otherwise, and where `folder`
-// is empty. It need not be there.
-StatusOr<std::string> ExternalFile(const Tensor& tensor,
-                                   const std::string& folder);
+struct ExternalPath {
+  std::string real;  // without links
+  std::string name;  // what the model calls it: a path to it by links, if any
+};
 
-// What a model in `folder` calls that file: a path to it by links, if there are
-// any.
-std::string ExternalName(const Tensor& tensor, const std::string& folder);
+// The file that a tensor with external data names. It is looked for in
+// `folders`, in their order, and lies in one of them, with links followed:
+// InvalidArgument otherwise, and where there are none. It need not be there.
+StatusOr<ExternalPath> ExternalFile(const Tensor& tensor,
+                                    const std::vector<std::string>& folders);
+
+// The tensor's name for it, in no folder: equal ones are one file. REQUIRES
+// that the tensor outlives it.
+std::string_view ExternalLocation(const Tensor& tensor);
 
 // The paths of all such files of a model, in its graph, subgraphs and
 // functions: sorted, each once. What is no valid path is left out. Cost:
 // O(model).
 std::vector<std::string> ExternalFiles(const Model& model,
-                                       const std::string& folder);
+                                       const std::vector<std::string>& folders);
 
 }  // namespace encore::onnx
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <type_traits>
 
@@ -63,19 +64,20 @@ size_t SixBitBytes(int64_t count) {
 // where it is a link that leads elsewhere a moment later.
 StatusOr<std::shared_ptr<const MappedFile>> OpenOnce(const Tensor& tensor,
                                                      const DataSource& source) {
-  const std::string name = ExternalName(tensor, source.folder);
   const auto open = [&]() -> StatusOr<std::shared_ptr<const MappedFile>> {
-    ENCORE_ASSIGN_OR_RETURN(const std::string path,
-                            ExternalFile(tensor, source.folder));
-    return MappedFile::Open(path, name);
+    ENCORE_ASSIGN_OR_RETURN(const ExternalPath file,
+                            ExternalFile(tensor, source.folders));
+    return MappedFile::Open(file.real, file.name);
   };
   if (source.known == nullptr) return open();
+  const std::string location =
+      std::filesystem::path(ExternalLocation(tensor)).lexically_normal();
   auto& files = source.known->files;
-  if (const auto known = files.find(name); known != files.end()) {
+  if (const auto known = files.find(location); known != files.end()) {
     return known->second;
   }
   ENCORE_ASSIGN_OR_RETURN(auto file, open());
-  return files.emplace(name, std::move(file)).first->second;
+  return files.emplace(location, std::move(file)).first->second;
 }
 
 StatusOr<Literal> MapExternal(const Tensor& tensor, DType dtype,

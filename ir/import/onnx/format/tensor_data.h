@@ -32,14 +32,13 @@ StatusOr<Literal> FromRawData(DType dtype, std::vector<int64_t> dims,
 // What raw_data has for a tensor. REQUIRES one of numbers.
 std::string ToRawData(const Literal& literal);
 
-// Where tensor data lies: the model's own bytes, and the folder that external
-// data must stay in (empty where there is none: external data is then an
-// error).
+// Where tensor data lies: the model's own bytes, and the folders that external
+// data is looked for and must stay in (none: external data is an error).
 struct DataSource {
   std::shared_ptr<const void> owner;
-  std::string folder;
-  // What was read before: each file of external data is mapped once, each
-  // sparse tensor made dense once. May be null.
+  std::vector<std::string> folders = {};
+  // What was read before: each file of external data, by its location, is
+  // mapped once, each sparse tensor made dense once. May be null.
   struct Known {
     std::map<std::string, std::shared_ptr<const MappedFile>> files;
     std::map<const SparseLayout*, Literal> dense;
@@ -52,7 +51,7 @@ struct DataSource {
 // The tensor as a literal: raw and external data are mapped, typed fields are
 // copied, sparse tensors made dense. InvalidArgument, naming the tensor, where
 // dims and data disagree, a dim is negative, or external data is missing, too
-// short or outside the model's folder; Unimplemented where sparse tensors come
+// short or outside the model's folders; Unimplemented where sparse tensors come
 // to more than 64 MiB and 64 times what is stored of them.
 StatusOr<Literal> ToLiteral(const Tensor& tensor, const DataSource& source);
 

@@ -67,7 +67,7 @@ StatusOr<encore::Graph> ImportMaps(const MapModel& text) {
   model.Int(1, 8).Sub(8, Proto().Bytes(1, "").Int(2, 17));
   model.Sub(8, Proto().Bytes(1, "ai.onnx.ml").Int(2, 3)).Sub(7, graph);
   auto bytes = std::make_shared<const std::string>(model.bytes());
-  return Import(std::as_bytes(std::span(*bytes)), bytes, "", {});
+  return Import(std::as_bytes(std::span(*bytes)), bytes, {}, {});
 }
 
 std::string ErrorOf(const MapModel& text) {

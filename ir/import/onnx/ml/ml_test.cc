@@ -81,7 +81,7 @@ StatusOr<encore::Graph> ImportNode(std::string_view op,
   Proto model;
   model.Int(1, 8).Sub(8, Proto().Bytes(1, "ai.onnx.ml").Int(2, opset));
   auto bytes = std::make_shared<const std::string>(model.Sub(7, graph).bytes());
-  return Import(std::as_bytes(std::span(*bytes)), bytes, "", {});
+  return Import(std::as_bytes(std::span(*bytes)), bytes, {}, {});
 }
 
 // The error of a model; `changed` replaces some of the attributes.
