@@ -2,17 +2,22 @@
 // more than they compute: every candidate of the region of each graph below, on
 // one thread and on two.
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <tuple>
+#include <vector>
 
+#include "encore/backends/conformance/position_graph.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/kernel_check.h"
 #include "encore/backends/cpu/loops/plan.h"
+#include "encore/backends/region/build.h"
 #include "encore/backends/region/region.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
+#include "encore/ir/text/printer.h"
 #include "encore/ir/types/literal.h"
 #include "gtest/gtest.h"
 
@@ -176,6 +181,26 @@ TEST(Loops, GroupedConvolutions) {
                "}\n  %d = broadcast(%b) {shape = [2,", o, ",", high, ",", wide,
                "], axes = [1]}\n  %y = add(%c, %d)\n  return %y\n}"));
   }
+}
+
+// Many are cut where comparisons of positions decide, and some of these wrap
+// around.
+TEST(Loops, RandomPositions) {
+  int regions = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Graph graph = PositionGraph(seed);
+    std::vector<NodeId> nodes;
+    for (const NodeId node : Nodes(graph)) {
+      if (HasRegion(graph, node)) nodes.push_back(node);
+    }
+    if (nodes.empty() ||
+        !BuildRegion(graph, nodes, {{graph.outputs()[0].value}})) {
+      continue;
+    }
+    ++regions;
+    CheckKernels(Print(graph));
+  }
+  EXPECT_GE(regions, 45);
 }
 
 }  // namespace
