@@ -158,6 +158,44 @@ TEST(Loops, Softmax) {
   }
 }
 
+std::string SoftmaxOfRows(int64_t rows, int64_t columns) {
+  const std::string dims = StrCat("[", rows, ",", columns, "]");
+  return StrCat("graph g(%x: f32", dims, ") -> f32", dims,
+                " {\n  %m = reduce(%x) {combiner = max, axes = [1]}\n  %b = "
+                "broadcast(%m) {shape = ",
+                dims,
+                ", axes = [0]}\n  %d = sub(%x, %b)\n  %e = exp(%d)\n  "
+                "%s = reduce(%e) {combiner = sum, axes = [1]}\n  %t = "
+                "broadcast(%s) {shape = ",
+                dims, ", axes = [0]}\n  %y = div(%e, %t)\n  return %y\n}");
+}
+
+// Exponentials of a row are kept where they stay in a core's cache.
+TEST(Loops, LongRowsAreComputedAgain) {
+  struct Row {
+    int64_t rows, columns;
+    bool kept;
+  };
+  for (const Row& row : {Row{32, 1000, true},
+                         {32, 100000, true},
+                         {32, 140000, false},
+                         {32, 4000000, false},
+                         {1, 50000000, false}}) {
+    const StatusOr<Graph> graph =
+        ParseGraph(SoftmaxOfRows(row.rows, row.columns));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const Region region = BuildWhole(*graph).region;
+    for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+      const LoopPlan plan = PlanLoops(region, isa);
+      ASSERT_EQ(plan.size(), 1u);
+      EXPECT_EQ(plan[0].region != nullptr, row.kept) << row.columns;
+      EXPECT_LE(ScratchBytes(plan),
+                plan[0].schedule.partitions * (int64_t{512} << 10));
+    }
+  }
+  CheckKernels(SoftmaxOfRows(3, 140001));
+}
+
 // Sums over groups of few channels, of which results share what they read.
 TEST(Loops, GroupedConvolutions) {
   for (const auto& [c, o, groups, window, stride, dilation] :
