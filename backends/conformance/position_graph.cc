@@ -1,5 +1,6 @@
 #include "encore/backends/conformance/position_graph.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <random>
@@ -35,7 +36,9 @@ class Drawer {
 
   Graph Draw() {
     Value value = Data(Grid(), 4);
-    if (options_.reduced && Chance(35)) value = Reduced(value);
+    if (options_.reduced && Chance(35)) {
+      value = Chance(60) ? Reduced(value) : Windows(value);
+    }
     StatusOr<Graph> graph = g_.Build({{"y", value}});
     ENCORE_CHECK_OK(graph.status());
     return *std::move(graph);
@@ -259,6 +262,26 @@ class Drawer {
       if (d != axis) axes.push_back(d);
     }
     return g_.Sub(x, g_.Broadcast(reduced, shape, axes));
+  }
+
+  // Windows, with gaps, that reach beyond the ends.
+  Value Windows(Value x) {
+    ReduceWindowAttrs attrs;
+    constexpr Combiner kCombiners[] = {Combiner::kMax, Combiner::kMin,
+                                       Combiner::kMax, Combiner::kSum};
+    attrs.combiner = kCombiners[Between(0, 3)];
+    for (const Dim& dim : x.shape().dims()) {
+      const int64_t extent = dim.constant();
+      const int64_t dilation = Between(1, 3);
+      const int64_t window =
+          Between(1, std::min<int64_t>((extent - 1) / dilation + 1, 7));
+      attrs.window.push_back(window);
+      attrs.dilations.push_back(dilation);
+      attrs.strides.push_back(Between(1, 3));
+      attrs.padding_low.push_back(Between(0, window - 1));
+      attrs.padding_high.push_back(Between(0, window - 1));
+    }
+    return g_.ReduceWindow(x, attrs);
   }
 
   std::mt19937_64 random_;

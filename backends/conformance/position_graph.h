@@ -16,8 +16,8 @@
 namespace encore::backends {
 
 // Of up to three dims, in primitives, with one output: f32, and where
-// `reduced`, sums or maxima of them, of which the row may be subtracted. The
-// same for the same seed; not simplified.
+// `reduced`, sums or maxima of rows, which may be subtracted from these, or of
+// windows. The same for the same seed; not simplified.
 struct PositionGraphOptions {
   int64_t most_elements = 2000;
   bool reduced = true;

@@ -280,7 +280,9 @@ TEST(Rewrites, OfRandomPositions) {
     if (!stages.empty()) ASSERT_EQ(compute(stages), whole);
     const std::optional<Region> kept = KeepRepeated(drawn->region);
     if (kept) ASSERT_EQ(compute({*kept}), whole);
-    others += !stages.empty() || kept;
+    const std::optional<Region> windows = SeparateWindows(drawn->region);
+    if (windows) ASSERT_EQ(compute({*windows}), whole);
+    others += !stages.empty() || kept || windows;
   }
   std::cout << regions << " regions, " << cut << " cut, " << others
             << " otherwise rewritten\n";
