@@ -160,8 +160,17 @@ void VisitAccesses(FlatRegion* flat, Visitor visit) {
 // What merging a variable into the next one makes of a load.
 enum class Merged { kNever, kPlain, kRepeated };
 
-// Largest number of neighbours that read one element.
-constexpr int64_t kMaxRepeat = 16;
+// Largest number of neighbours that read one element; where it is no power of
+// two, so that vectors begin among them, each place to begin at is a shuffle,
+// and for five of them stores that are apart were measured to take no longer.
+constexpr int64_t kMaxRepeat = 16, kMaxUnevenRepeat = 3;
+
+bool IsRepeat(const Size& extent) {
+  if (!extent.is_constant()) return false;
+  const int64_t count = extent;
+  return count <= kMaxUnevenRepeat ||
+         ((count & (count - 1)) == 0 && count <= kMaxRepeat);
+}
 
 Merged MergeLoad(const FlatAccess& access, uint32_t first, uint32_t second,
                  const Size& extent) {
@@ -184,10 +193,8 @@ Merged MergeLoad(const FlatAccess& access, uint32_t first, uint32_t second,
   }
   const Size b = access.address.Coefficient(second);
   if (a == b * extent) return Merged::kPlain;
-  const int64_t count = extent.typical();
-  const bool power = extent.is_constant() && a.is_constant() &&
-                     (count & (count - 1)) == 0 && count <= kMaxRepeat;
-  return b == 0 && power ? Merged::kRepeated : Merged::kNever;
+  return b == 0 && a.is_constant() && IsRepeat(extent) ? Merged::kRepeated
+                                                       : Merged::kNever;
 }
 
 // Whether stepping `first` once is the same as stepping `second` through all of
