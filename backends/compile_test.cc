@@ -320,5 +320,34 @@ TEST(CompileTest, NamesWhatIsThere) {
   EXPECT_NE(Message(status).find("ref"), std::string::npos);
 }
 
+// Of the run plan.
+int64_t ArenaBytes(const runtime::CompiledGraph& compiled) {
+  int64_t bytes = 0;
+  for (const runtime::Slot& slot : compiled.slots) {
+    if (slot.is_arena) bytes += slot.bytes.constant();
+  }
+  return bytes;
+}
+
+// Softmax of rows beyond the caches: no kernel keeps rows of its own, nor what
+// it makes of one, where memory counts; where only time does, the exponentials
+// are stored once.
+TEST(CompileTest, LongRowsTakeNoMemoryWhereThatCounts) {
+  const Graph graph = ParsedGraph(
+      "graph g(%x: f32[32,4000000]) -> f32[32,4000000] {\n  %y = softmax(%x) "
+      "{axis = 1}\n  return %y\n}");
+  CompileOptions options;
+  options.target = "cpu:avx2";
+  options.threads = 2;
+  options.cpu_kernels = CpuKernels::kGenerated;
+  const auto compiled = Compile(graph, options, AllBackends());
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  EXPECT_LE(ArenaBytes(*compiled), int64_t{32} * 4000000 * 4 + 4096);
+  options.memory = 1000;
+  const auto small = Compile(graph, options, AllBackends());
+  ASSERT_TRUE(small.ok()) << small.status();
+  EXPECT_LE(ArenaBytes(*small), 4096);
+}
+
 }  // namespace
 }  // namespace encore::backends

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "encore/backends/cpu/attention/schedule.h"
+#include "encore/backends/cpu/attention/scratch.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
@@ -16,6 +17,7 @@
 #include "encore/backends/cpu/vendor/match.h"
 #include "encore/backends/cpu/vendor/sum_region.h"
 #include "encore/backends/cpu/winograd/schedule.h"
+#include "encore/backends/cpu/winograd/scratch.h"
 #include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/work.h"
 
@@ -106,7 +108,9 @@ void AddWinograd(const KernelRequest& request, const CompileOptions& options,
     candidate.kernel = name.ToString();
     candidate.seconds = estimates.Winograd(*windows, schedule);
     candidate.load_seconds = schedule.load_seconds(*windows);
-    candidate.memory_bytes = schedule.weights_bytes(*windows);
+    candidate.memory_bytes =
+        schedule.weights_bytes(*windows) +
+        MakeScratch(*windows, schedule).bytes * schedule.partitions;
     candidates->push_back(std::move(candidate));
   }
 }
@@ -121,8 +125,10 @@ void AddAttention(const KernelRequest& request, const CompileOptions& options,
   const AttentionName name{ThreadsOfChoice(options)};
   Candidate candidate;
   candidate.kernel = name.ToString();
-  candidate.seconds = estimates.Attention(
-      MakeAttentionSchedule(*attention, name, IsaOf(options)));
+  const AttentionSchedule schedule =
+      MakeAttentionSchedule(*attention, name, IsaOf(options));
+  candidate.seconds = estimates.Attention(schedule);
+  candidate.memory_bytes = MakeScratch(schedule).bytes * schedule.partitions;
   candidates->push_back(std::move(candidate));
 }
 
@@ -150,20 +156,18 @@ std::vector<int64_t> PlannedSizes(std::span<const Symbol> symbols) {
 std::vector<Candidate> Symbolic(const KernelRequest& request, Isa isa,
                                 const Estimates& estimates) {
   std::vector<Candidate> candidates;
-  const auto add = [&](std::string_view name, double seconds) {
-    candidates.push_back({.kernel = std::string(name),
-                          .seconds = seconds,
-                          .inputs = {},
-                          .outputs = {}});
-  };
   if (auto loops = LoopsOf(request, isa)) {
     // How many threads there is work for is known at the launch only.
     (*loops)[0].schedule.partitions = 1;
-    add(kLoops, estimates.Loops(*loops));
+    Candidate& candidate = candidates.emplace_back();
+    candidate.kernel = kLoops;
+    candidate.seconds = estimates.Loops(*loops);
+    candidate.memory_bytes = ScratchBytes(*loops);
   }
-  add(kInterpreter,
-      estimates.Interpreted(
-          EstimateWork(*request.region, PlannedSizes(request.symbols)).flops));
+  Candidate& interpreter = candidates.emplace_back();
+  interpreter.kernel = kInterpreter;
+  interpreter.seconds = estimates.Interpreted(
+      EstimateWork(*request.region, PlannedSizes(request.symbols)).flops);
   return candidates;
 }
 
@@ -182,12 +186,14 @@ std::vector<Candidate> Generated(const KernelRequest& request,
         PackRegion(*request.region, panel, &bytes);
         tiles.memory_bytes += bytes;
       }
-      tiles.memory_bytes += tile->stage_bytes * tile->partitions;
+      tiles.memory_bytes += tile->scratch_bytes();
     }
   }
   Candidate& loops = candidates.emplace_back();
+  const std::optional<LoopPlan> plan = LoopsOf(request, isa);
   loops.kernel = kLoops;
-  loops.seconds = estimates.Loops(*LoopsOf(request, isa));
+  loops.seconds = estimates.Loops(*plan);
+  loops.memory_bytes = ScratchBytes(*plan);
   return candidates;
 }
 

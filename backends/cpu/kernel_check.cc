@@ -98,17 +98,11 @@ void ExpectWithin(const Region& region, const std::vector<Bytes>& outputs,
   }
 }
 
-}  // namespace
-
-CompileOptions GeneratedOnly() {
-  CompileOptions options;
-  options.cpu_kernels = CpuKernels::kGenerated;
-  return options;
-}
-
-std::vector<Bytes> RunCandidate(const Region& region,
-                                const CompileRequest& request,
-                                std::vector<Bytes> inputs, int threads) {
+// As RunCandidate; what the kernel needs beside the region's tensors goes to
+// `memory_bytes`.
+std::vector<Bytes> Run(const Region& region, const CompileRequest& request,
+                       std::vector<Bytes> inputs, int threads,
+                       int64_t* memory_bytes) {
   std::vector<Bytes> outputs;
   for (const Operand& output : region.outputs) {
     outputs.emplace_back(Count(output) * BitWidth(output.dtype) / 8 + 64);
@@ -119,7 +113,9 @@ std::vector<Bytes> RunCandidate(const Region& region,
   if (!module.ok()) return outputs;
   const auto device = CpuBackend()->NewDevice(0);
   const CompiledKernel& kernel = module->kernels[0];
+  *memory_bytes = kernel.scratch.constant();
   for (const PackedInput& packed : kernel.packed) {
+    *memory_bytes += packed.bytes;
     Bytes panel(packed.bytes + 64);
     Launch(**device, *module, packed.code, kShapeOfPacking,
            {inputs[packed.input].data(), panel.data()}, 1);
@@ -133,6 +129,21 @@ std::vector<Bytes> RunCandidate(const Region& region,
   Launch(**device, *module, kernel.code, ShapeOfLaunch(region, kernel), buffers,
          threads);
   return outputs;
+}
+
+}  // namespace
+
+CompileOptions GeneratedOnly() {
+  CompileOptions options;
+  options.cpu_kernels = CpuKernels::kGenerated;
+  return options;
+}
+
+std::vector<Bytes> RunCandidate(const Region& region,
+                                const CompileRequest& request,
+                                std::vector<Bytes> inputs, int threads) {
+  int64_t memory_bytes = 0;
+  return Run(region, request, std::move(inputs), threads, &memory_bytes);
 }
 
 void CheckKernels(const std::string& text, std::vector<Literal> arguments) {
@@ -152,8 +163,10 @@ void CheckKernels(const std::string& text, std::vector<Literal> arguments) {
   ASSERT_FALSE(candidates.empty());
   for (const Candidate& candidate : candidates) {
     SCOPED_TRACE(candidate.kernel);
+    int64_t memory_bytes = 0;
     const auto got =
-        RunCandidate(built.region, {request, candidate}, inputs, 1);
+        Run(built.region, {request, candidate}, inputs, 1, &memory_bytes);
+    EXPECT_EQ(candidate.memory_bytes, memory_bytes);
     EXPECT_TRUE(got ==
                 RunCandidate(built.region, {request, candidate}, inputs, 2))
         << "not the same bits on two threads";

@@ -25,8 +25,8 @@ std::vector<Bytes> RunCandidate(const Region& region,
                                 std::vector<Bytes> inputs, int threads);
 
 // Every candidate of the region of the graph, on one thread and on two, against
-// the bounds of conformance/bounds.h; on random data where no arguments are
-// given.
+// the bounds of conformance/bounds.h, and the memory that it says it needs; on
+// random data where no arguments are given.
 void CheckKernels(const std::string& text, std::vector<Literal> arguments = {});
 
 }  // namespace encore::backends::cpu

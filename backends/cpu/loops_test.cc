@@ -2,17 +2,23 @@
 // more than they compute: every candidate of the region of each graph below, on
 // one thread and on two.
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "encore/backends/conformance/position_graph.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/kernel_check.h"
 #include "encore/backends/cpu/loops/plan.h"
+#include "encore/backends/region/build.h"
 #include "encore/backends/region/region.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/parser.h"
+#include "encore/ir/text/printer.h"
 #include "encore/ir/types/literal.h"
 #include "gtest/gtest.h"
 
@@ -153,6 +159,115 @@ TEST(Loops, Softmax) {
   }
 }
 
+std::string SoftmaxOfRows(int64_t rows, int64_t columns) {
+  const std::string dims = StrCat("[", rows, ",", columns, "]");
+  return StrCat("graph g(%x: f32", dims, ") -> f32", dims,
+                " {\n  %m = reduce(%x) {combiner = max, axes = [1]}\n  %b = "
+                "broadcast(%m) {shape = ",
+                dims,
+                ", axes = [0]}\n  %d = sub(%x, %b)\n  %e = exp(%d)\n  "
+                "%s = reduce(%e) {combiner = sum, axes = [1]}\n  %t = "
+                "broadcast(%s) {shape = ",
+                dims, ", axes = [0]}\n  %y = div(%e, %t)\n  return %y\n}");
+}
+
+// Exponentials of a row are kept where they stay in a core's cache.
+TEST(Loops, LongRowsAreComputedAgain) {
+  struct Row {
+    int64_t rows, columns;
+    bool kept;
+  };
+  for (const Row& row : {Row{32, 1000, true},
+                         {32, 100000, true},
+                         {32, 140000, false},
+                         {32, 4000000, false},
+                         {1, 50000000, false}}) {
+    const StatusOr<Graph> graph =
+        ParseGraph(SoftmaxOfRows(row.rows, row.columns));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const Region region = BuildWhole(*graph).region;
+    for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+      const LoopPlan plan = PlanLoops(region, isa);
+      ASSERT_EQ(plan.size(), 1u);
+      EXPECT_EQ(plan[0].region != nullptr, row.kept) << row.columns;
+      EXPECT_LE(ScratchBytes(plan),
+                plan[0].schedule.partitions * (int64_t{512} << 10));
+    }
+  }
+  CheckKernels(SoftmaxOfRows(3, 140001));
+}
+
+// Of more than lies on a thread's stack, each partition has its own.
+TEST(Loops, RowsInScratchMemory) {
+  CheckKernels(SoftmaxOfRows(7, 20001));
+  CheckKernels(
+      "graph g(%x: f32[3000,40]) -> f32[3000,40] {\n  %m = reduce(%x) "
+      "{combiner = max, axes = [0]}\n  %b = broadcast(%m) {shape = [3000,40], "
+      "axes = [1]}\n  %d = sub(%x, %b)\n  %e = exp(%d)\n  %s = reduce(%e) "
+      "{combiner = sum, axes = [0]}\n  %t = broadcast(%s) {shape = [3000,40], "
+      "axes = [1]}\n  %y = div(%e, %t)\n  return %y\n}");
+  CheckKernels(
+      "graph g(%x: f32[2,9,20001]) -> f32[2,9,20001] {\n  %y = "
+      "reduce_window(%x) {combiner = max, window = [1,3,3], strides = [1,1,1], "
+      "padding_low = [0,1,1], padding_high = [0,1,1], dilations = [1,1,1]}\n  "
+      "return %y\n}");
+  CheckKernels(
+      "graph g(%x: f32[5,200001]) -> f32[5,200001] {\n  %y = cumulative(%x) "
+      "{axis = 1, combiner = max}\n  return %y\n}");
+}
+
+// Neighbours that read one element, as in nearest resizing, beside operands
+// that have one for each; rows end within vectors, vectors begin within
+// neighbours.
+TEST(Loops, RepeatedElements) {
+  for (const char* dtype : {"f32", "f64", "bf16", "i8", "i64"}) {
+    for (const int repeat : {2, 3, 4, 5, 6, 7, 8, 9}) {
+      for (const int count : {1, 5, 43}) {
+        const std::string row = StrCat("[7,", count * repeat, "]");
+        CheckKernels(StrCat(
+            "graph g(%x: ", dtype, "[7,", count, "], %z: ", dtype, row, ") -> ",
+            dtype, row, " {\n  %b = broadcast(%x) {shape = [7,", count, ",",
+            repeat, "], axes = [0,1]}\n  %r = reshape(%b) {shape = ", row,
+            "}\n  %y = max(%r, %z)\n  return %y\n}"));
+      }
+    }
+  }
+}
+
+TEST(Loops, RowsOfRepeatedElementsAreOneLoop) {
+  for (const auto& [repeat, merged] :
+       {std::pair{2, true}, {3, true}, {4, true}, {5, false}}) {
+    const std::string row = StrCat("[7,", 43 * repeat, "]");
+    const StatusOr<Graph> graph =
+        ParseGraph(StrCat("graph g(%x: f32[7,43]) -> f32", row,
+                          " {\n  %b = broadcast(%x) {shape = [7,43,", repeat,
+                          "], axes = [0,1]}\n  %y = reshape(%b) {shape = ", row,
+                          "}\n  return %y\n}"));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const Region region = BuildWhole(*graph).region;
+    const LoopPlan plan = PlanLoops(region, Isa::kAvx512);
+    EXPECT_EQ(!plan[0].flat.loads[0].repeats.empty(), merged) << repeat;
+  }
+}
+
+// Each repeated along both dims, and of columns that are some apart.
+TEST(Loops, RepeatedElementsOfBothDims) {
+  for (const int repeat : {2, 3, 5}) {
+    const std::string dims = StrCat("[9,", repeat, ",19,", repeat, "]");
+    const std::string image = StrCat("[", 9 * repeat, ",", 19 * repeat, "]");
+    CheckKernels(StrCat("graph g(%x: f32[9,19]) -> f32", image,
+                        " {\n  %b = broadcast(%x) {shape = ", dims,
+                        ", axes = [0,2]}\n  %y = reshape(%b) {shape = ", image,
+                        "}\n  return %y\n}"));
+    CheckKernels(StrCat(
+        "graph g(%x: f32[9,40]) -> f32", image,
+        " {\n  %s = slice(%x) {starts = [0,1], limits = [9,38], strides = "
+        "[1,2]}\n  %b = broadcast(%s) {shape = ",
+        dims, ", axes = [0,2]}\n  %y = reshape(%b) {shape = ", image,
+        "}\n  return %y\n}"));
+  }
+}
+
 // Sums over groups of few channels, of which results share what they read.
 TEST(Loops, GroupedConvolutions) {
   for (const auto& [c, o, groups, window, stride, dilation] :
@@ -176,6 +291,26 @@ TEST(Loops, GroupedConvolutions) {
                "}\n  %d = broadcast(%b) {shape = [2,", o, ",", high, ",", wide,
                "], axes = [1]}\n  %y = add(%c, %d)\n  return %y\n}"));
   }
+}
+
+// Many are cut where comparisons of positions decide, and some of these wrap
+// around.
+TEST(Loops, RandomPositions) {
+  int regions = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Graph graph = PositionGraph(seed);
+    std::vector<NodeId> nodes;
+    for (const NodeId node : Nodes(graph)) {
+      if (HasRegion(graph, node)) nodes.push_back(node);
+    }
+    if (nodes.empty() ||
+        !BuildRegion(graph, nodes, {{graph.outputs()[0].value}})) {
+      continue;
+    }
+    ++regions;
+    CheckKernels(Print(graph));
+  }
+  EXPECT_GE(regions, 45);
 }
 
 }  // namespace

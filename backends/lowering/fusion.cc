@@ -98,14 +98,16 @@ class Partitioner {
     }
     std::sort(merged.begin(), merged.end());
     merged.erase(std::unique(merged.begin(), merged.end()), merged.end());
-    if (merged.size() > kMostGroupNodes || !IsConvex(merged)) return false;
+    if (merged.size() > kMostGroupNodes || !IsConvex(merged) ||
+        StoresBeforeContraction(kernels_, merged, kernels_.OutputsOf(merged))) {
+      return false;
+    }
     const std::optional<double> seconds = Seconds(merged);
     if (!seconds.has_value()) return false;
     if (!duplicate &&
         IsMoveBeforeContraction(kernels_, groups_[other], groups_[group],
                                 source_) &&
-        (*seconds > Apart(groups_[other], groups_[group]) ||
-         WritesOf(merged, groups_[other]))) {
+        *seconds > Apart(groups_[other], groups_[group])) {
       return false;
     }
     groups_[group] = merged;
@@ -156,15 +158,6 @@ class Partitioner {
 
   std::optional<double> Seconds(const NodeList& nodes) {
     return kernels_.Seconds(nodes, kernels_.OutputsOf(nodes));
-  }
-
-  // Whether the group `nodes` has to write a value of `part` for others: what
-  // is moved and stored all the same is better done by a kernel of its own,
-  // which may do it in place.
-  bool WritesOf(const NodeList& nodes, const NodeList& part) const {
-    return std::ranges::any_of(kernels_.OutputsOf(nodes), [&](ValueId output) {
-      return Contains(part, graph_.producer(output));
-    });
   }
 
   double Apart(const NodeList& from, const NodeList& into) {

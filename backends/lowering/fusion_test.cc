@@ -103,6 +103,25 @@ TEST(FusionTest, TraitsOfTheTwoOpsDecide) {
   }
 }
 
+// What is moved before a contraction and stored all the same is a kernel of its
+// own, which may do it in place; not what is stored beside it or behind.
+TEST(FusionTest, AContractionStoresNothingThatIsMovedBeforeIt) {
+  const auto groups = [](const std::string& outputs) {
+    return CountLegal(
+        "graph g(%x: f32[4,4], %w: f32[4]) {\n"
+        "  %a = reverse(%x) {axes = [0]}\n"
+        "  %b = transpose(%a) {permutation = [1,0]}\n"
+        "  %y = dot_general(%b, %w) {contract = [1]x[0]}\n"
+        "  %z = neg(%y)\n"
+        "  return " +
+        outputs + "\n}");
+  };
+  EXPECT_EQ(groups("%z"), 1u);
+  EXPECT_EQ(groups("%y, %z"), 1u);
+  EXPECT_EQ(groups("%a, %z"), 2u);
+  EXPECT_EQ(groups("%b, %z"), 2u);
+}
+
 // What was asked once is not asked again: the answers of `seconds` for the same
 // nodes are one call.
 TEST(FusionTest, EachSetOfNodesIsAskedForOnce) {

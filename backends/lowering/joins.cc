@@ -53,14 +53,7 @@ Join JoinGroups(const GroupGraph& groups, const Group& reader,
   }
   const NodeList both = Union(reading, maker.nodes);
   std::vector<ValueId> outputs = groups.OutputsOf(both);
-  const SourceOfValue source = [&groups](ValueId operand) {
-    return groups.graph().producer(groups.BehindViews(operand));
-  };
-  const auto is_of_part = [&](ValueId output) {
-    return Contains(part, graph.producer(output));
-  };
-  if (std::ranges::none_of(outputs, is_of_part) ||
-      !IsMoveBeforeContraction(groups, part, reader.nodes, source)) {
+  if (!StoresBeforeContraction(groups, both, outputs)) {
     join.whole = Group{both, std::move(outputs)};
   }
   return join;

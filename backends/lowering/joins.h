@@ -32,7 +32,7 @@ struct Join {
   // fail.
   std::optional<Group> again;
   // Both, with the outputs of both that others read; not where a contraction
-  // would have to store what is moved before it.
+  // would have to store what is moved before it (StoresBeforeContraction).
   std::optional<Group> whole;
 };
 

@@ -154,10 +154,7 @@ class VariantFinder::Finder {
 
   // Of `nodes` what `outputs` need, unless they are not one kernel.
   void Add(const NodeList& nodes, std::vector<ValueId> outputs) {
-    if (outputs.empty() || RepeatsContraction(kernels_, nodes) ||
-        StoresBeforeContraction(kernels_, nodes, outputs)) {
-      return;
-    }
+    if (outputs.empty()) return;
     Group group{NodesFor(graph_, nodes, outputs), std::move(outputs)};
     if (group.nodes.size() > kMostGroupNodes ||
         !AreAtOnePlace(kernels_, group.nodes)) {
@@ -167,6 +164,10 @@ class VariantFinder::Finder {
       if (count_[output] >= most_of_value_) return;
     }
     if (!known_.emplace(group.nodes, group.outputs).second) return;
+    if (RepeatsContraction(kernels_, group.nodes) ||
+        StoresBeforeContraction(kernels_, group.nodes, group.outputs)) {
+      return;
+    }
     const std::optional<double> seconds =
         kernels_.Seconds(group.nodes, group.outputs);
     if (!seconds) return;
@@ -327,10 +328,7 @@ class VariantFinder::Finder {
       if (maker == nullptr || !OnlyMoves(graph_, maker->nodes)) continue;
       NodeList more = Union(Union(all, views), maker->nodes);
       // What is stored all the same may be moved in place.
-      const auto is_moved = [&](ValueId output) {
-        return Contains(maker->nodes, graph_.producer(output));
-      };
-      if (std::ranges::none_of(kernels_.OutputsOf(more), is_moved)) {
+      if (!StoresBeforeContraction(kernels_, more, kernels_.OutputsOf(more))) {
         all = std::move(more);
       }
     }

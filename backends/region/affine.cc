@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends {
 
@@ -95,8 +96,13 @@ std::optional<std::pair<int64_t, int64_t>> Range(const Index& index,
         extent.constant() == 0) {
       return std::nullopt;
     }
-    const int64_t reach = term.stride.constant() * (extent.constant() - 1);
-    (reach < 0 ? low : high) += reach;
+    const auto reach =
+        CheckedMul(term.stride.constant(), extent.constant() - 1);
+    if (!reach) return std::nullopt;
+    int64_t& end = *reach < 0 ? low : high;
+    const auto moved = CheckedAdd(end, *reach);
+    if (!moved) return std::nullopt;
+    end = *moved;
   }
   return std::pair(low, high);
 }
@@ -144,7 +150,7 @@ Division Divide(const Index& index, const Dim& divisor,
     for (const Index::Term& term : remainder.terms) {
       const int64_t stride = term.stride.constant();
       const int64_t extent = extents[term.variable].constant();
-      if (stride <= 0 || by % stride != 0 || stride * extent <= by) continue;
+      if (stride <= 0 || by % stride != 0 || extent <= by / stride) continue;
       if (extent % (by / stride) == 0) {
         return {std::nullopt, Split{term.variable, by / stride}};
       }

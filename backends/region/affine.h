@@ -28,8 +28,8 @@ bool IsZero(const Index& index);
 bool Covers(const Index& index, const Dim& dim, std::span<const Dim> extents);
 
 // Bounds of an index without indirect part under `extents`, both inclusive,
-// before the division; nothing where they are not constant or the index has no
-// value at all.
+// before the division; nothing where they are not constant, leave int64, or the
+// index has no value at all.
 std::optional<std::pair<int64_t, int64_t>> Range(const Index& index,
                                                  std::span<const Dim> extents);
 

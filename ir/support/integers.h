@@ -1,4 +1,5 @@
-// Quotients and multiples that round up, and sums that saturate.
+// Quotients and multiples that round up, sums that saturate, and arithmetic
+// that says where it leaves int64.
 //
 // The operands of one call are of one signedness; the result has the wider
 // type. All are constant expressions and as fast as the formula written out.
@@ -7,6 +8,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 namespace encore {
@@ -37,6 +39,25 @@ constexpr int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+// a + b, a - b and a * b; nothing where that is no int64.
+constexpr std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+constexpr std::optional<int64_t> CheckedSub(int64_t a, int64_t b) {
+  int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference)) return std::nullopt;
+  return difference;
+}
+
+constexpr std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
 }
 
 }  // namespace encore

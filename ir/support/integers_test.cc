@@ -1,5 +1,9 @@
 #include "encore/ir/support/integers.h"
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace encore {
@@ -45,6 +49,28 @@ TEST(Integers, SaturatingAdd) {
   static_assert(SaturatingAdd(INT64_MAX, 1) == INT64_MAX);
   static_assert(SaturatingAdd(-1, INT64_MIN) == INT64_MIN);
   static_assert(SaturatingAdd(INT64_MIN, INT64_MAX) == -1);
+}
+
+// Against the same arithmetic in 128 bits, at both ends and around 0.
+TEST(Integers, CheckedArithmeticSaysWhatLeavesInt64) {
+  std::vector<int64_t> values;
+  for (const int64_t middle :
+       {INT64_MIN + 2, INT64_MIN / 2, int64_t{0}, int64_t{1} << 32,
+        INT64_MAX / 2, INT64_MAX - 2}) {
+    for (int64_t i = -2; i <= 2; ++i) values.push_back(middle + i);
+  }
+  const auto narrow = [](__int128 value) -> std::optional<int64_t> {
+    if (value < INT64_MIN || value > INT64_MAX) return std::nullopt;
+    return static_cast<int64_t>(value);
+  };
+  for (const int64_t a : values) {
+    for (const int64_t b : values) {
+      EXPECT_EQ(CheckedAdd(a, b), narrow(__int128{a} + b)) << a << " + " << b;
+      EXPECT_EQ(CheckedSub(a, b), narrow(__int128{a} - b)) << a << " - " << b;
+      EXPECT_EQ(CheckedMul(a, b), narrow(__int128{a} * b)) << a << " * " << b;
+    }
+  }
+  static_assert(CheckedAdd(INT64_MAX, 0) == INT64_MAX);
 }
 
 }  // namespace

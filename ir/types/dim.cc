@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore {
@@ -12,19 +13,6 @@ namespace {
 using Term = Dim::Term;
 using Factor = Dim::Factor;
 using Op = Dim::Op;
-
-// Arithmetic that remembers whether it left int64.
-std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) return std::nullopt;
-  return result;
-}
-
-std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
-  return result;
-}
 
 int64_t FloorDivide(int64_t a, int64_t b) {
   const int64_t quotient = a / b;

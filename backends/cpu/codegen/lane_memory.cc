@@ -37,8 +37,17 @@ bool IsShuffledStride(int64_t stride, int lanes) {
   return stride >= 2 && stride <= std::min(kMostShuffledStride, lanes);
 }
 
+bool IsShuffledRepeat(int64_t repeat, int lanes) { return 2 * repeat < lanes; }
+
 Value LaneMemory::LaneSteps(const LaneAddress& address) {
   const IrType type{Elem::kI64, lanes_};
+  if (address.phase.valid()) {
+    const Value at = b_.Binary("add", b_.Splat(address.phase, lanes_),
+                               IrBuilder::Steps(type, 1));
+    return b_.Binary(
+        "mul", b_.Binary("udiv", at, IrBuilder::Int(type, address.repeat)),
+        IrBuilder::Int(type, address.lane_stride));
+  }
   if (address.repeat == 1) return IrBuilder::Steps(type, address.lane_stride);
   return IrBuilder::Steps(type, address.lane_stride, address.repeat);
 }
@@ -74,8 +83,14 @@ Value LaneMemory::LoadVector(Elem elem, const Value& base,
   }
   if (address.repeat > 1 && address.element.lanes() == 1 &&
       address.lane_stride == 1 && !address.valid.valid()) {
-    return LoadRepeated(type, Pointer(base, elem, address),
-                        static_cast<int>(address.repeat), mask);
+    const auto repeat = static_cast<int>(address.repeat);
+    if (!address.phase.valid()) {
+      return LoadRepeated(type, Pointer(base, elem, address), repeat, mask);
+    }
+    if (!mask.valid() && IsShuffledRepeat(repeat, lanes_)) {
+      return LoadUneven(type, Pointer(base, elem, address), repeat,
+                        address.phase);
+    }
   }
   const bool even = address.repeat == 1 && address.element.lanes() == 1;
   if (even && address.lane_stride == 1) {
@@ -133,6 +148,32 @@ Value LaneMemory::LoadRepeated(IrType type, const Value& pointer, int repeat,
                                    IrBuilder::Zero(part), align)
                    : b_.Load(part, pointer, align);
   return b_.Shuffle(loaded, loaded, spread);
+}
+
+Value LaneMemory::LoadUneven(IrType type, const Value& pointer, int repeat,
+                             const Value& phase) {
+  // As many as there may be, in a whole vector; what is beyond the last lane's
+  // may not be there.
+  const int most = (repeat - 1 + lanes_ - 1) / repeat + 1;
+  const IrType part =
+      type.Lanes(static_cast<int>(std::bit_ceil(static_cast<unsigned>(most))));
+  const Value last = b_.Binary("udiv", b_.Add(phase, int64_t{lanes_} - 1),
+                               IrBuilder::I64(repeat));
+  const IrType index{Elem::kI64, part.lanes};
+  const Value mask =
+      b_.Compare("ule", IrBuilder::Steps(index, 1), b_.Splat(last, part.lanes));
+  const Value loaded = b_.MaskedLoad(part, pointer, mask, IrBuilder::Zero(part),
+                                     ElemBytes(type.elem));
+  Value result;
+  for (int begin = 0; begin < repeat; ++begin) {
+    std::vector<int> spread;
+    for (int i = 0; i < lanes_; ++i) spread.push_back((begin + i) / repeat);
+    const Value value = b_.Shuffle(loaded, loaded, spread);
+    const Value here = b_.Compare("eq", phase, IrBuilder::I64(begin));
+    result =
+        begin == 0 ? value : b_.Select(b_.Splat(here, lanes_), value, result);
+  }
+  return result;
 }
 
 Value LaneMemory::LoadScalar(Elem elem, const Value& base,

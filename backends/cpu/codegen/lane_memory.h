@@ -13,7 +13,8 @@ struct LaneAddress {
   Value element;            // i64, one lane or all
   int64_t offset = 0;       // added to it
   int64_t lane_stride = 0;  // step per lane where `element` is one lane
-  int64_t repeat = 1;       // or per so many lanes
+  int64_t repeat = 1;       // or per so many lanes,
+  Value phase;              // of which i64 lie before the first; invalid: none
   Value valid;              // i1, one lane or all; invalid: always
   bool whole = false;       // lanes that do not exist may be read
   // Bits of an element in memory; below 8 elements share a byte, the first in
@@ -28,6 +29,11 @@ struct LaneAddress {
 // picked from them, which takes less than a gather.
 inline constexpr int kMostShuffledStride = 4;
 bool IsShuffledStride(int64_t stride, int lanes);
+
+// Whether so many lanes that read one element, of which others than a whole
+// number begin a vector, are shuffled, once for each place to begin at, which
+// takes less than a gather.
+bool IsShuffledRepeat(int64_t repeat, int lanes);
 
 // What these accesses are as code: consecutive lanes, and those a small stride
 // apart, are loads of vectors, others gathers. Values are in their form in
@@ -67,6 +73,10 @@ class LaneMemory {
   // lanes / repeat neighbours, each in `repeat` lanes.
   Value LoadRepeated(IrType type, const Value& pointer, int repeat,
                      const Value& mask);
+  // The same where a vector begins behind `phase` of the first one's lanes.
+  // REQUIRES IsShuffledRepeat.
+  Value LoadUneven(IrType type, const Value& pointer, int repeat,
+                   const Value& phase);
 
   Value LoadPackedVector(const Value& base, const LaneAddress& address,
                          const Value& otherwise, const Value& mask);

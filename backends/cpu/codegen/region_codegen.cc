@@ -32,6 +32,61 @@ Size WholeLines(const Size& bytes) {
   return Size(FloorDiv(bytes.dim() + Dim(63), Dim(64)) * Dim(64), typical);
 }
 
+// Where a component of a stage's result is kept for the stages behind it.
+struct ResultBuffer {
+  size_t stage = 0;
+  int component = 0;
+  Elem elem = Elem::kF32;
+  int64_t count = 1;  // elements, at the typical sizes
+  bool on_stack = false;
+  Size offset = 0;  // from the beginning of a partition's scratch memory
+};
+struct ResultBuffers {
+  int shared = 1;  // points that lie in each element's place: lanes, or one
+  std::vector<ResultBuffer> list;
+  // Bytes of a partition: in scratch memory, and with what is on the stack.
+  Size scratch = 0, kept = 0;
+};
+
+ResultBuffers BuffersOf(const FlatRegion& flat, const Schedule& schedule) {
+  const Region& region = *flat.region;
+  ResultBuffers buffers;
+  if (schedule.vector_variable != kNoVariable) buffers.shared = schedule.lanes;
+  for (size_t s = 0; s < region.stages.size(); ++s) {
+    const Stage& stage = region.stages[s];
+    if (stage.loops.empty() || !stage.value.valid()) continue;
+    ResultBuffer buffer;
+    buffer.stage = s;
+    buffer.elem =
+        stage.dtype == DType::kBool ? Elem::kI8 : ComputeElem(stage.dtype);
+    const int components =
+        stage.kind == Stage::Kind::kReduce ? ComponentCount(stage.combiner) : 1;
+    const Size& points = flat.result_sizes[s];
+    buffer.count = std::max<int64_t>(points.typical(), 1) * buffers.shared;
+    const Size bytes = WholeLines(
+        (points.is_constant() ? Size(buffer.count) : points * buffers.shared) *
+        (ElemBits(buffer.elem) / 8));
+    for (int c = 0; c < components; ++c) {
+      const Size on_stack = buffers.kept - buffers.scratch;
+      buffer.component = c;
+      buffer.on_stack =
+          bytes.is_constant() && on_stack + bytes <= kMaxStackBytes;
+      buffer.offset = buffers.scratch;
+      if (!buffer.on_stack) buffers.scratch += bytes;
+      buffers.kept += bytes;
+      buffers.list.push_back(buffer);
+    }
+  }
+  return buffers;
+}
+
+// Calls of a launch; the most, where the caller chooses.
+int64_t PartitionsOf(const FlatRegion& flat, const Schedule& schedule,
+                     const ResultBuffers& buffers) {
+  if (!flat.is_symbolic()) return schedule.partitions;
+  return buffers.scratch == 0 ? kMostPartitions : kMostWithScratch;
+}
+
 class RegionGenerator {
  public:
   RegionGenerator(const RegionNest& nest, IrBuilder& b)
@@ -39,7 +94,8 @@ class RegionGenerator {
         region_(*flat_.region),
         schedule_(*nest.schedule),
         b_(b),
-        e_(flat_, schedule_.lanes, b_) {}
+        e_(flat_, schedule_.lanes, b_),
+        buffers_(BuffersOf(flat_, schedule_)) {}
 
   // All points of this call's partition.
   void Emit();
@@ -70,7 +126,7 @@ class RegionGenerator {
   const Schedule& schedule_;
   IrBuilder& b_;
   RegionEmitter e_;
-  Size scratch_ = 0;  // bytes of a partition
+  const ResultBuffers buffers_;
   // How many units of work there are, and chunks in a row.
   Value units_, chunks_;
   // Of symbolic regions: which partition this is, and of how many.
@@ -78,46 +134,23 @@ class RegionGenerator {
 };
 
 void RegionGenerator::MakeBuffers() {
-  const int shared = along_outer() ? schedule_.lanes : 1;
-  struct Large {
-    size_t stage;
-    int component;
-    Size offset;
-  };
-  std::vector<Large> large;
-  int64_t stack = 0;
-  for (size_t s = 0; s < region_.stages.size(); ++s) {
-    const Stage& stage = region_.stages[s];
-    if (stage.loops.empty() || !stage.value.valid()) continue;
-    const Elem elem =
-        stage.dtype == DType::kBool ? Elem::kI8 : ComputeElem(stage.dtype);
-    const int components =
-        stage.kind == Stage::Kind::kReduce ? ComponentCount(stage.combiner) : 1;
-    const Size& points = flat_.result_sizes[s];
-    const int64_t count = std::max<int64_t>(points.typical(), 1) * shared;
-    const Size bytes =
-        WholeLines((points.is_constant() ? Size(count) : points * shared) *
-                   (ElemBits(elem) / 8));
-    for (int c = 0; c < components; ++c) {
-      if (bytes.is_constant() && stack + bytes <= kMaxStackBytes) {
-        stack += bytes;
-        e_.SetResultBuffer(s, c, b_.NewArray({elem, 1}, count), shared);
-      } else {
-        large.push_back({s, c, scratch_});
-        scratch_ += bytes;
-      }
-    }
+  Value base;
+  if (!(buffers_.scratch == 0)) {
+    const Value all = IrBuilder::Parameter("buffers", Elem::kPtr);
+    const int64_t slot = region_.inputs.size() + region_.outputs.size();
+    base = b_.Load({Elem::kPtr, 1},
+                   b_.Gep(all, Elem::kPtr, IrBuilder::I64(slot)), 8);
   }
-  if (large.empty()) return;
-  const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
-  const int64_t slot = region_.inputs.size() + region_.outputs.size();
-  const Value base = b_.Load(
-      {Elem::kPtr, 1}, b_.Gep(buffers, Elem::kPtr, IrBuilder::I64(slot)), 8);
-  for (const Large& buffer : large) {
-    const Value offset = b_.Add(b_.Mul(partition_, e_.SizeValue(scratch_)),
-                                e_.SizeValue(buffer.offset));
-    e_.SetResultBuffer(buffer.stage, buffer.component,
-                       b_.Gep(base, Elem::kI8, offset), shared);
+  for (const ResultBuffer& buffer : buffers_.list) {
+    Value place;
+    if (buffer.on_stack) {
+      place = b_.NewArray({buffer.elem, 1}, buffer.count);
+    } else {
+      const Value own = b_.Mul(partition_, e_.SizeValue(buffers_.scratch));
+      const Value offset = b_.Add(own, e_.SizeValue(buffer.offset));
+      place = b_.Gep(base, Elem::kI8, offset);
+    }
+    e_.SetResultBuffer(buffer.stage, buffer.component, place, buffers_.shared);
   }
 }
 
@@ -301,18 +334,22 @@ void RegionGenerator::Emit() {
 GeneratedKernel RegionGenerator::Finish(std::string_view name,
                                         int vector_bits) {
   EmitPadding(e_, region_, schedule_.lanes, partition_, partitions_);
-  GeneratedKernel kernel =
-      FinishKernel(b_, name, schedule_.partitions, vector_bits);
+  const int64_t partitions = PartitionsOf(flat_, schedule_, buffers_);
+  GeneratedKernel kernel = FinishKernel(b_, name, partitions, vector_bits);
   if (!region_.checks.empty()) kernel.helper_version = kCheckHelperVersion;
   kernel.any_partitions = flat_.is_symbolic();
-  if (flat_.is_symbolic()) {
-    kernel.partitions = scratch_ == 0 ? kMostPartitions : kMostWithScratch;
-  }
-  kernel.scratch_bytes = (scratch_ * kernel.partitions).dim();
+  kernel.scratch_bytes = (buffers_.scratch * partitions).dim();
   return kernel;
 }
 
 }  // namespace
+
+NestMemory MemoryOf(const RegionNest& nest) {
+  const ResultBuffers buffers = BuffersOf(*nest.flat, *nest.schedule);
+  const int64_t partitions = PartitionsOf(*nest.flat, *nest.schedule, buffers);
+  return {.kept_bytes = buffers.kept.typical(),
+          .scratch_bytes = buffers.scratch.typical() * partitions};
+}
 
 GeneratedKernel FinishKernel(IrBuilder& b, std::string_view name,
                              int64_t partitions, int vector_bits) {

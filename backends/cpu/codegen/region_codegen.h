@@ -36,6 +36,13 @@ struct RegionNest {
   const Schedule* schedule = nullptr;
 };
 
+// What the stages of a nest keep for one another, at the typical sizes.
+struct NestMemory {
+  int64_t kept_bytes = 0;     // of a partition, wherever it lies
+  int64_t scratch_bytes = 0;  // of a launch: GeneratedKernel::scratch_bytes
+};
+NestMemory MemoryOf(const RegionNest& nest);
+
 // The function `name` (a KernelFunction) that computes regions of the same
 // operands, one after the other. Their schedules have one number of partitions,
 // of which each computes its share of every region. REQUIRES that only a single

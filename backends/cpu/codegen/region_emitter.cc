@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <utility>
 
@@ -122,6 +123,7 @@ void RegionEmitter::AddStep(const Value& step, LaneAddress* address) {
         b_.Binary("add", address->element, memory_.LaneSteps(*address));
     address->lane_stride = 0;
     address->repeat = 1;
+    address->phase = {};
   }
   address->element = b_.Binary("add", b_.Splat(address->element, lanes),
                                b_.Splat(step, lanes));
@@ -165,11 +167,15 @@ void RegionEmitter::AddRepeats(const FlatAccess& access, LaneAddress* address) {
     const Value element = b_.Binary("udiv", at, IrBuilder::I64(repeat.divisor));
     address->element =
         b_.Add(address->element, b_.Mul(element, repeat.coefficient));
-    // Vectors begin at multiples of their lanes, and both are powers of two.
-    if (static_cast<int>(repeat.variable) == variable_ &&
-        repeat.divisor < lanes_) {
-      address->lane_stride = repeat.coefficient;
-      address->repeat = repeat.divisor;
+    if (static_cast<int>(repeat.variable) != variable_) continue;
+    // Vectors begin at multiples of their lanes, a power of two.
+    const bool even =
+        std::has_single_bit(static_cast<uint64_t>(repeat.divisor));
+    if (even && repeat.divisor >= lanes_) continue;
+    address->lane_stride = repeat.coefficient;
+    address->repeat = repeat.divisor;
+    if (!even) {
+      address->phase = b_.Binary("urem", at, IrBuilder::I64(repeat.divisor));
     }
   }
 }

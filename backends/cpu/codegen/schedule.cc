@@ -156,7 +156,7 @@ class Coster {
     }
     if (indirect) return cycles + 1.5 * lanes_;
     if (const auto* repeat = access.RepeatOf(static_cast<uint32_t>(v))) {
-      return cycles + (repeat->coefficient == 1 ? 2.5 : 1.5 * lanes_);
+      return cycles + Repeated(*repeat);
     }
     if (coefficient == 0) return cycles + 0.5;
     if (coefficient == 1) return cycles + 1;
@@ -167,6 +167,15 @@ class Coster {
     }
     if (Collide(coefficient * bits / 8)) return cycles + kMissCycles * lanes_;
     return cycles + (bits < 32 ? 3.0 : 1.2) * lanes_;
+  }
+
+  // A load of a few neighbours, each for several lanes.
+  double Repeated(const FlatAccess::Repeat& repeat) const {
+    const double gather = 1.5 * lanes_;
+    if (repeat.coefficient != 1) return gather;
+    if (std::has_single_bit(static_cast<uint64_t>(repeat.divisor))) return 2.5;
+    if (!IsShuffledRepeat(repeat.divisor, lanes_)) return gather;
+    return 1.5 + 2 * static_cast<double>(repeat.divisor);
   }
 
   // Whether lanes so many bytes apart push each other's lines out of the

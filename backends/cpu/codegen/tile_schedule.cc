@@ -213,6 +213,10 @@ int64_t WantedPartitions(double cycles, int64_t most) {
                              most);
 }
 
+int64_t TileSchedule::scratch_bytes() const {
+  return stage_bytes <= kMaxStackBytes ? 0 : stage_bytes * partitions;
+}
+
 std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
                                              const std::vector<bool>& weights,
                                              Isa isa) {

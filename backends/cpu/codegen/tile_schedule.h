@@ -59,6 +59,8 @@ struct TileSchedule {
   uint32_t plane_variable = 0;
 
   int64_t block() const { return int64_t{lanes} * vectors; }
+  // Of a launch: what is more than lies on a thread's stack.
+  int64_t scratch_bytes() const;
 };
 
 // Values that are added to sums without a loop between: small windows are

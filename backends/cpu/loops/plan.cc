@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/loops/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -46,6 +47,21 @@ LoopPlan PlanOf(std::vector<Region> parts, Isa isa) {
     plan.push_back(NestOf(owned, *owned, isa));
   }
   return plan;
+}
+
+NestMemory MemoryOf(const LoopNest& nest) {
+  return MemoryOf(RegionNest{&nest.flat, &nest.schedule});
+}
+
+// Whether rewriting `nest` into `other` keeps no more than what stays in a
+// core's cache until it is read. Longer rows are computed, or read, again:
+// their values would come back from memory, which estimates do not count, and
+// each partition would need as much scratch memory as a row.
+bool StaysInCache(const LoopPlan& other, const LoopNest& nest) {
+  return std::ranges::all_of(other, [&](const LoopNest& rewritten) {
+    return MemoryOf(rewritten).kept_bytes <=
+           std::max(kSecondCacheBytes, MemoryOf(nest).kept_bytes);
+  });
 }
 
 // Where `other` takes less than `most` times as long.
@@ -111,11 +127,11 @@ LoopPlan PlanLoops(const Region& region, Isa isa) {
       region.extents, [](const Dim& extent) { return extent == Dim(0); });
   if (empty || !region.checks.empty()) return plan;
   const double bytes = plan[0].flat.moved_bytes;
-  if (auto separate = SeparateWindows(region)) {
-    TakeCheaper(PlanOf({*std::move(separate)}, isa), &plan);
-  }
-  if (auto kept = KeepRepeated(region)) {
-    TakeCheaper(PlanOf({*std::move(kept)}, isa), &plan);
+  for (std::optional<Region>& rewritten :
+       std::array{SeparateWindows(region), KeepRepeated(region)}) {
+    if (!rewritten) continue;
+    LoopPlan other = PlanOf({*std::move(rewritten)}, isa);
+    if (StaysInCache(other, plan[0])) TakeCheaper(std::move(other), &plan);
   }
   std::vector<Region> stages = SeparateStages(region);
   if (!stages.empty() && stages.size() <= kMostNests) {
@@ -129,6 +145,12 @@ LoopPlan PlanLoops(const Region& region, Isa isa) {
       LoopPartitions(std::max(CyclesOf(plan), bytes / kBytesPerCycle));
   for (LoopNest& nest : plan) nest.schedule.partitions = partitions;
   return plan;
+}
+
+int64_t ScratchBytes(const LoopPlan& plan) {
+  int64_t bytes = 0;  // of the only nest that has some
+  for (const LoopNest& nest : plan) bytes += MemoryOf(nest).scratch_bytes;
+  return bytes;
 }
 
 GeneratedKernel GenerateLoops(const LoopPlan& plan, std::string_view name,

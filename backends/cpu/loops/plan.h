@@ -28,10 +28,14 @@ struct LoopNest {
 using LoopPlan = std::vector<LoopNest>;
 
 // The plan with the least estimate: the region as it is, or rewritten
-// (windows.h, keep.h, stages.h, split.h). Deterministic, and the same for any
+// (windows.h, keep.h, stages.h, split.h) where what that keeps of a row stays
+// in a core's second level of cache. Deterministic, and the same for any
 // number of threads. REQUIRES constant sizes; `region` is used as long as the
 // plan is.
 LoopPlan PlanLoops(const Region& region, Isa isa);
+
+// The scratch memory of a launch, at the typical sizes.
+int64_t ScratchBytes(const LoopPlan& plan);
 
 // The function `name` (a KernelFunction) for the plan.
 GeneratedKernel GenerateLoops(const LoopPlan& plan, std::string_view name,

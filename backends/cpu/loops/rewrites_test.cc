@@ -2,16 +2,20 @@
 // region interpreter computes them.
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "encore/backends/conformance/bounds.h"
+#include "encore/backends/conformance/position_graph.h"
 #include "encore/backends/cpu/loops/keep.h"
 #include "encore/backends/cpu/loops/split.h"
 #include "encore/backends/cpu/loops/stages.h"
 #include "encore/backends/cpu/loops/windows.h"
+#include "encore/backends/region/build.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/interpreter.h"
 #include "encore/backends/region/region.h"
@@ -22,6 +26,7 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/random_data.h"
 #include "encore/ir/text/parser.h"
+#include "encore/ir/text/printer.h"
 #include "encore/ir/types/dim.h"
 #include "encore/ir/types/literal.h"
 #include "encore/ir/types/shape.h"
@@ -43,13 +48,8 @@ TensorType TypeOf(const Operand& operand) {
 }
 
 // What the regions, one after the other, make of the only output.
-Bytes Compute(const std::vector<Region>& regions) {
-  std::vector<Literal> inputs;
+Bytes Compute(const std::vector<Region>& regions, std::vector<Literal> inputs) {
   std::vector<Buffer> in;
-  for (const Operand& input : regions[0].inputs) {
-    inputs.push_back(
-        RandomData(TypeOf(input), static_cast<uint32_t>(3 + inputs.size())));
-  }
   for (Literal& input : inputs) {
     in.push_back({const_cast<std::byte*>(input.bytes().data()),
                   static_cast<int64_t>(input.bytes().size())});
@@ -66,6 +66,16 @@ Bytes Compute(const std::vector<Region>& regions) {
     EXPECT_TRUE(status.ok()) << status << ToText(region);
   }
   return out;
+}
+
+// The same of random inputs.
+Bytes Compute(const std::vector<Region>& regions) {
+  std::vector<Literal> inputs;
+  for (const Operand& input : regions[0].inputs) {
+    inputs.push_back(
+        RandomData(TypeOf(input), static_cast<uint32_t>(3 + inputs.size())));
+  }
+  return Compute(regions, std::move(inputs));
 }
 
 // All parts of the region, cut along each of its outer variables in turn.
@@ -150,6 +160,134 @@ TEST(SplitAlong, NothingWhereNothingIsDecided) {
   for (uint32_t v = 0; v < region.outer; ++v) {
     EXPECT_TRUE(SplitAlong(region, v).empty());
   }
+}
+
+// %i, an iota, lies where sums and products leave the dtype at some points.
+TEST(SplitAlong, ComparisonsOfWhatWrapsAround) {
+  struct Row {
+    const char *dtype, *term, *limit;
+    const char* op;
+  };
+  for (const Row& row :
+       {Row{"i64", "9223372036854775797", "9223372036854775802", "add"},
+        {"i64", "9223372036854775797", "-9223372036854775800", "add"},
+        {"i64", "-9223372036854775790", "9223372036854775790", "sub"},
+        {"i64", "288230376151711744", "1152921504606846976", "mul"},
+        {"i64", "-288230376151711744", "-1152921504606846976", "mul"},
+        {"i64", "4611686018427387905", "5", "mul"},
+        {"i32", "2147483630", "2147483640", "add"},
+        {"i16", "1000", "9000", "mul"},
+        {"i8", "120", "125", "add"},
+        {"u64", "18446744073709551600", "18446744073709551610", "add"},
+        {"u32", "4294967290", "7", "add"},
+        {"u8", "250", "253", "add"}}) {
+    for (const char* direction : {"ge", "lt"}) {
+      const Region region = RegionOf(StrCat(
+          "graph g(%x: f32[40], %z: f32[40]) -> f32[40] {\n  %i = iota() "
+          "{dtype = ",
+          row.dtype, ", shape = [40]}\n  %c = constant() {value = ", row.dtype,
+          "[] ", row.term,
+          "}\n  %d = broadcast(%c) {shape = [40], axes = []}\n"
+          "  %p = ",
+          row.op, "(%i, %d)\n  %l = constant() {value = ", row.dtype, "[] ",
+          row.limit,
+          "}\n  %m = broadcast(%l) {shape = [40], "
+          "axes = []}\n  %b = compare(%p, %m) {direction = ",
+          direction, "}\n  %y = select(%b, %x, %z)\n  return %y\n}"));
+      EXPECT_EQ(Compute(SplitAlongAll(region)), Compute({region}))
+          << ToText(region);
+    }
+  }
+}
+
+// Where nothing wraps around, multiples and differences are decided.
+TEST(SplitAlong, ComparisonsOfSumsAndMultiples) {
+  const Region region = RegionOf(
+      "graph g(%x: f32[40], %z: f32[40]) -> f32[40] {\n  %i = iota() {shape = "
+      "[40]}\n  %c = constant() {value = i64[] -100000000000}\n  %d = "
+      "broadcast(%c) {shape = [40], axes = []}\n  %p = mul(%i, %d)\n  %q = "
+      "sub(%p, %d)\n  %l = constant() {value = i64[] -1000000000000}\n  %m = "
+      "broadcast(%l) {shape = [40], axes = []}\n  %b = compare(%q, %m) "
+      "{direction = lt}\n  %y = select(%b, %x, %z)\n  return %y\n}");
+  const std::vector<Region> parts = SplitAlongAll(region);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].extents[0], Dim(12));
+  for (const Region& part : parts) EXPECT_EQ(part.exprs.size(), 1u);
+  EXPECT_EQ(Compute(parts), Compute({region}));
+}
+
+// A random graph of positions as one region, on data.
+struct Drawn {
+  std::string text;
+  Region region;
+  std::vector<Literal> inputs;
+  Bounds bounds;
+};
+
+std::optional<Drawn> Draw(uint64_t seed) {
+  const Graph graph = PositionGraph(seed, {.most_elements = 300});
+  std::vector<NodeId> nodes;
+  for (const NodeId node : Nodes(graph)) {
+    if (HasRegion(graph, node)) nodes.push_back(node);
+  }
+  const ValueId output = graph.outputs()[0].value;
+  if (nodes.empty()) return std::nullopt;
+  auto built = BuildRegion(graph, nodes, {{output}});
+  if (!built) return std::nullopt;
+  Drawn drawn{.text = StrCat("seed ", seed, "\n", Print(graph)),
+              .region = std::move(built->region),
+              .inputs = {},
+              .bounds = {}};
+  std::vector<Literal> arguments;
+  for (const Graph::Argument& argument : graph.arguments()) {
+    arguments.push_back(RandomData(graph.type(argument.value),
+                                   static_cast<uint32_t>(arguments.size())));
+  }
+  for (const ValueId input : built->inputs) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (graph.arguments()[i].value != input) continue;
+      drawn.inputs.push_back(arguments[i]);
+    }
+  }
+  auto bounds = EvaluateBounds(graph, arguments);
+  EXPECT_TRUE(bounds.ok()) << bounds.status() << drawn.text;
+  if (!bounds.ok()) return std::nullopt;
+  drawn.bounds = std::move((*bounds)[0]);
+  return drawn;
+}
+
+// As they are, cut and otherwise rewritten, against the evaluator.
+TEST(Rewrites, OfRandomPositions) {
+  int regions = 0, cut = 0, others = 0;
+  for (uint64_t seed = 1; seed <= 1500; ++seed) {
+    const std::optional<Drawn> drawn = Draw(seed);
+    if (!drawn) continue;
+    SCOPED_TRACE(StrCat(drawn->text, ToText(drawn->region)));
+    ++regions;
+    const auto compute = [&](const std::vector<Region>& parts) {
+      return Compute(parts, drawn->inputs);
+    };
+    const Bytes whole = compute({drawn->region});
+    const auto result = Literal::Copy(drawn->bounds.expected.dtype(),
+                                      drawn->bounds.expected.dims(), whole);
+    ASSERT_TRUE(result.ok()) << result.status();
+    const auto difference = Difference(*result, drawn->bounds);
+    ASSERT_FALSE(difference.has_value()) << *difference;
+    const std::vector<Region> parts = SplitAlongAll(drawn->region);
+    cut += parts.size() > 1;
+    ASSERT_EQ(compute(parts), whole);
+    const std::vector<Region> stages = SeparateStages(drawn->region);
+    if (!stages.empty()) ASSERT_EQ(compute(stages), whole);
+    const std::optional<Region> kept = KeepRepeated(drawn->region);
+    if (kept) ASSERT_EQ(compute({*kept}), whole);
+    const std::optional<Region> windows = SeparateWindows(drawn->region);
+    if (windows) ASSERT_EQ(compute({*windows}), whole);
+    others += !stages.empty() || kept || windows;
+  }
+  std::cout << regions << " regions, " << cut << " cut, " << others
+            << " otherwise rewritten\n";
+  EXPECT_GE(regions, 1200);
+  EXPECT_GE(cut, 400);
 }
 
 TEST(SeparateStages, OfAConcatenation) {

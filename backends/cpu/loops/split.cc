@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
@@ -14,7 +15,8 @@
 namespace encore::backends::cpu {
 namespace {
 
-using Interval = std::optional<std::pair<int64_t, int64_t>>;  // both inclusive
+using Ends = std::pair<int64_t, int64_t>;  // both inclusive
+using Interval = std::optional<Ends>;
 
 std::optional<int64_t> ConstantOf(const Expr& expr) {
   if (expr.dtype != DType::kI64) return std::nullopt;
@@ -27,7 +29,14 @@ std::optional<int64_t> ConstantOf(const Expr& expr) {
   return std::nullopt;
 }
 
-// By expression: the affine form of an i64 of variables and constants.
+// What the numerator of a position has to be below of: `dim` times `divisor`.
+std::optional<int64_t> EndOf(const Dim& dim, int64_t divisor) {
+  if (!dim.is_constant()) return std::nullopt;
+  return CheckedMul(dim.constant(), divisor);
+}
+
+// By expression: the affine form of an i64 of variables and constants, of which
+// the i64 is the remainder where it leaves int64.
 std::vector<std::optional<Index>> AffineForms(const Region& region) {
   std::vector<std::optional<Index>> forms(region.exprs.size());
   for (size_t e = 0; e < forms.size(); ++e) {
@@ -68,9 +77,8 @@ class Cuts {
       const std::vector<Dim>* dims = DimsOf(access);
       for (size_t d = 0; dims != nullptr && d < dims->size(); ++d) {
         Add(access.indices[d], 0);
-        if ((*dims)[d].is_constant()) {
-          Add(access.indices[d],
-              (*dims)[d].constant() * access.indices[d].divisor);
+        if (const auto end = EndOf((*dims)[d], access.indices[d].divisor)) {
+          Add(access.indices[d], *end);
         }
       }
     }
@@ -104,11 +112,24 @@ class Cuts {
     const auto others = Range(index, region_.extents);
     if (!others) return;
     for (const int64_t other : {others->first, others->second}) {
-      const int64_t point = stride > 0
-                                ? CeilDiv<int64_t>(limit - other, stride)
-                                : CeilDiv<int64_t>(other - limit + 1, -stride);
-      if (point > 0 && point < extent_) points_.insert(point);
+      const auto point = FirstBeyond(stride, other, limit);
+      if (point && *point > 0 && *point < extent_) points_.insert(*point);
     }
+  }
+
+  // The first point p from which on stride * p + other is not below `limit`,
+  // or, falling, is; nothing where arithmetic on the way leaves int64.
+  static std::optional<int64_t> FirstBeyond(int64_t stride, int64_t other,
+                                            int64_t limit) {
+    if (stride > 0) {
+      const auto way = CheckedSub(limit, other);
+      if (!way) return std::nullopt;
+      return CeilDiv<int64_t>(*way, stride);
+    }
+    const auto way = CheckedSub(other, limit), fall = CheckedSub(0, stride);
+    const auto past = way ? CheckedAdd(*way, 1) : std::nullopt;
+    if (!past || !fall) return std::nullopt;
+    return CeilDiv<int64_t>(*past, *fall);
   }
 
   const Region& region_;
@@ -116,6 +137,25 @@ class Cuts {
   const int64_t extent_;
   std::set<int64_t> points_;
 };
+
+Interval Between(std::optional<int64_t> low, std::optional<int64_t> high) {
+  if (!low || !high) return std::nullopt;
+  return std::pair(*low, *high);
+}
+
+// Of products of what lies between the ends.
+Interval Products(const Ends& a, const Ends& b) {
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (const int64_t x : {a.first, a.second}) {
+    for (const int64_t y : {b.first, b.second}) {
+      const auto product = CheckedMul(x, y);
+      if (!product) return std::nullopt;
+      low = std::min(low, *product);
+      high = std::max(high, *product);
+    }
+  }
+  return std::pair(low, high);
+}
 
 // The part of a region whose variable is in [begin, end).
 class Part {
@@ -129,7 +169,8 @@ class Part {
     for (IndexCheck& check : region_.checks) Move(&check.position);
   }
 
-  Region Make() {
+  // Nothing where a position's offset leaves int64.
+  std::optional<Region> Make() {
     for (const Expr& expr : original_.exprs) map_.push_back(Map(expr));
     for (Access& access : region_.accesses) {
       Rename(&access.fill);
@@ -144,18 +185,20 @@ class Part {
         for (Index& index : store.indices) Rename(&index.indirect);
       }
     }
+    if (leaves_) return std::nullopt;
     Prune(&region_);
     return std::move(region_);
   }
 
  private:
-  void Move(std::vector<Index>* indices) const {
+  void Move(std::vector<Index>* indices) {
     for (Index& index : *indices) Move(&index);
   }
-  void Move(Index* index) const {
+  void Move(Index* index) {
     for (const Index::Term& term : index->terms) {
       if (term.variable != variable_) continue;
       index->offset = index->offset + term.stride * Dim(begin_);
+      leaves_ = leaves_ || !index->offset.valid();
     }
   }
   void Rename(ExprId* id) const {
@@ -214,8 +257,8 @@ class Part {
       Index numerator = access.indices[d];
       const int64_t divisor = std::exchange(numerator.divisor, 1);
       const auto range = Range(numerator, region_.extents);
-      if (!range || !dims[d].is_constant() ||
-          (range->second >= 0 && range->first < dims[d].constant() * divisor)) {
+      const auto end = EndOf(dims[d], divisor);
+      if (!range || !end || (range->second >= 0 && range->first < *end)) {
         continue;
       }
       return access.fill.valid() ? map_[access.fill.value()]
@@ -249,9 +292,8 @@ class Part {
     return New(expr, expr.dtype == DType::kI64 ? RangeOf(expr) : Interval());
   }
 
-  static std::optional<bool> Compare(Comparison comparison,
-                                     std::pair<int64_t, int64_t> a,
-                                     std::pair<int64_t, int64_t> b) {
+  static std::optional<bool> Compare(Comparison comparison, const Ends& a,
+                                     const Ends& b) {
     if (comparison == Comparison::kGe) {
       if (a.first >= b.second) return true;
       if (a.second < b.first) return false;
@@ -263,7 +305,8 @@ class Part {
     return std::nullopt;
   }
 
-  // Of sums and multiples of what is known; positions are far from overflow.
+  // Of sums and multiples of what is known. Nothing where one may wrap around:
+  // comparisons are then as they are computed, and no range says how.
   Interval RangeOf(const Expr& expr) const {
     if (!expr.operands[1].valid()) return {};
     const Interval a = ranges_[expr.operands[0].value()];
@@ -271,15 +314,13 @@ class Part {
     if (!a || !b) return {};
     switch (expr.op) {
       case Op::kAdd:
-        return std::pair(a->first + b->first, a->second + b->second);
+        return Between(CheckedAdd(a->first, b->first),
+                       CheckedAdd(a->second, b->second));
       case Op::kSub:
-        return std::pair(a->first - b->second, a->second - b->first);
-      case Op::kMul: {
-        const auto [low, high] =
-            std::minmax({a->first * b->first, a->first * b->second,
-                         a->second * b->first, a->second * b->second});
-        return std::pair(low, high);
-      }
+        return Between(CheckedSub(a->first, b->second),
+                       CheckedSub(a->second, b->first));
+      case Op::kMul:
+        return Products(*a, *b);
       default:
         return {};
     }
@@ -288,6 +329,7 @@ class Part {
   const Region& original_;
   const uint32_t variable_;
   const int64_t begin_;
+  bool leaves_ = false;
   Region region_;
   std::vector<ExprId> map_;       // of the original's expressions
   std::vector<Interval> ranges_;  // of the part's: of i64 and bool
@@ -301,7 +343,9 @@ std::vector<Region> SplitAlong(const Region& region, uint32_t variable) {
   if (count < 2 || count > kMostParts) return {};
   std::vector<Region> parts;
   for (int64_t i = 0; i < count; ++i) {
-    parts.push_back(Part(region, variable, points[i], points[i + 1]).Make());
+    auto part = Part(region, variable, points[i], points[i + 1]).Make();
+    if (!part) return {};
+    parts.push_back(*std::move(part));
   }
   return parts;
 }
