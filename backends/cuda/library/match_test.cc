@@ -114,6 +114,72 @@ graph g(%x: f32[6,20], %w: f32[20,8], %b: f32[8], %c: f32[6,8]) -> f32[6,8] {
   }
 }
 
+// Roundings that the library does not have, or not there.
+constexpr const char* kRoundings[] = {
+    // A factor.
+    R"(
+graph g(%x: f32[6,20], %w: f32[20,8]) -> f32[6,8] {
+  %h = cast(%x) {dtype = f16}
+  %f = cast(%h) {dtype = f32}
+  %p = dot_general(%f, %w) {contract = [1]x[0]}
+  return %p
+})",
+    // Both, to a dtype of as many bits.
+    R"(
+graph g(%x: f16[6,20], %w: f16[20,8]) -> bf16[6,8] {
+  %xb = cast(%x) {dtype = bf16}
+  %wb = cast(%w) {dtype = bf16}
+  %p = dot_general(%xb, %wb) {contract = [1]x[0]}
+  return %p
+})",
+    // The sum, before a wider result.
+    R"(
+graph g(%x: f32[6,20], %w: f32[20,8]) -> f32[6,8] {
+  %p = dot_general(%x, %w) {contract = [1]x[0]}
+  %h = cast(%p) {dtype = bf16}
+  %y = cast(%h) {dtype = f32}
+  return %y
+})",
+    R"(
+graph g(%x: f16[6,20], %w: f16[20,8], %b: f32[8]) -> f32[6,8] {
+  %p = dot_general(%x, %w) {contract = [1]x[0]}
+  %f = cast(%p) {dtype = f32}
+  %d = broadcast(%b) {shape = [6,8], axes = [1]}
+  %y = add(%f, %d)
+  return %y
+})",
+    // The sum, before what is added.
+    R"(
+graph g(%x: f16[6,20], %w: f16[20,8], %b: f16[8]) -> f16[6,8] {
+  %xf = cast(%x) {dtype = f32}
+  %wf = cast(%w) {dtype = f32}
+  %p = dot_general(%xf, %wf) {contract = [1]x[0]}
+  %h = cast(%p) {dtype = f16}
+  %d = broadcast(%b) {shape = [6,8], axes = [1]}
+  %y = add(%h, %d)
+  return %y
+})",
+    // What is added.
+    R"(
+graph g(%x: f32[6,20], %w: f32[20,8], %b: f32[8]) -> f32[6,8] {
+  %p = dot_general(%x, %w) {contract = [1]x[0]}
+  %h = cast(%b) {dtype = f16}
+  %f = cast(%h) {dtype = f32}
+  %d = broadcast(%f) {shape = [6,8], axes = [1]}
+  %y = add(%p, %d)
+  return %y
+})",
+    // The result, beyond its dtype.
+    R"(
+graph g(%x: f16[6,20], %w: f16[20,8]) -> f16[6,8] {
+  %xf = cast(%x) {dtype = f32}
+  %wf = cast(%w) {dtype = f32}
+  %p = dot_general(%xf, %wf) {contract = [1]x[0]}
+  %b = cast(%p) {dtype = bf16}
+  %y = cast(%b) {dtype = f16}
+  return %y
+})"};
+
 // Only what the library does too is looked through: factors and terms of halves
 // in f32, and the result rounded at the end.
 TEST(MatchLibrary, RoundingsAreKept) {
@@ -132,69 +198,7 @@ graph g(%x: f16[6,20], %w: f16[20,8], %b: f16[8]) -> f16[6,8] {
   EXPECT_EQ(once->a.dtype, DType::kF16);
   EXPECT_EQ(once->d.dtype, DType::kF16);
   EXPECT_TRUE(once->bias.has_value());
-  for (const char* const text : {// A factor.
-                                 R"(
-graph g(%x: f32[6,20], %w: f32[20,8]) -> f32[6,8] {
-  %h = cast(%x) {dtype = f16}
-  %f = cast(%h) {dtype = f32}
-  %p = dot_general(%f, %w) {contract = [1]x[0]}
-  return %p
-})",
-                                 // Both, to a dtype of as many bits.
-                                 R"(
-graph g(%x: f16[6,20], %w: f16[20,8]) -> bf16[6,8] {
-  %xb = cast(%x) {dtype = bf16}
-  %wb = cast(%w) {dtype = bf16}
-  %p = dot_general(%xb, %wb) {contract = [1]x[0]}
-  return %p
-})",
-                                 // The sum, before a wider result.
-                                 R"(
-graph g(%x: f32[6,20], %w: f32[20,8]) -> f32[6,8] {
-  %p = dot_general(%x, %w) {contract = [1]x[0]}
-  %h = cast(%p) {dtype = bf16}
-  %y = cast(%h) {dtype = f32}
-  return %y
-})",
-                                 R"(
-graph g(%x: f16[6,20], %w: f16[20,8], %b: f32[8]) -> f32[6,8] {
-  %p = dot_general(%x, %w) {contract = [1]x[0]}
-  %f = cast(%p) {dtype = f32}
-  %d = broadcast(%b) {shape = [6,8], axes = [1]}
-  %y = add(%f, %d)
-  return %y
-})",
-                                 // The sum, before what is added.
-                                 R"(
-graph g(%x: f16[6,20], %w: f16[20,8], %b: f16[8]) -> f16[6,8] {
-  %xf = cast(%x) {dtype = f32}
-  %wf = cast(%w) {dtype = f32}
-  %p = dot_general(%xf, %wf) {contract = [1]x[0]}
-  %h = cast(%p) {dtype = f16}
-  %d = broadcast(%b) {shape = [6,8], axes = [1]}
-  %y = add(%h, %d)
-  return %y
-})",
-                                 // What is added.
-                                 R"(
-graph g(%x: f32[6,20], %w: f32[20,8], %b: f32[8]) -> f32[6,8] {
-  %p = dot_general(%x, %w) {contract = [1]x[0]}
-  %h = cast(%b) {dtype = f16}
-  %f = cast(%h) {dtype = f32}
-  %d = broadcast(%f) {shape = [6,8], axes = [1]}
-  %y = add(%p, %d)
-  return %y
-})",
-                                 // The result, beyond its dtype.
-                                 R"(
-graph g(%x: f16[6,20], %w: f16[20,8]) -> f16[6,8] {
-  %xf = cast(%x) {dtype = f32}
-  %wf = cast(%w) {dtype = f32}
-  %p = dot_general(%xf, %wf) {contract = [1]x[0]}
-  %b = cast(%p) {dtype = bf16}
-  %y = cast(%b) {dtype = f16}
-  return %y
-})"}) {
+  for (const char* const text : kRoundings) {
     EXPECT_EQ(Match(text), std::nullopt) << text;
   }
 }
