@@ -55,6 +55,31 @@ TEST(AttentionTest, IsWithinBounds) {
   }
 }
 
+// Whatever memory queries, keys, values and results take beside each other: all
+// that plans on tensor cores differ in, warps, depths and columns.
+TEST(AttentionTest, EveryTensorPlanIsWithinBounds) {
+  for (const auto& [dtype, precision, slack] :
+       {std::tuple("f16", Precision::kF32, 0.0),
+        std::tuple("f32", Precision::kTF32, 0x1p-8)}) {
+    for (const int64_t queries : {16, 32, 40}) {
+      for (const int64_t depth : {32, 64, 128, 192, 256}) {
+        for (const int64_t columns : {32, 64, 96, 128}) {
+          Attention attention{1, 1, 1, queries, 33, depth, columns};
+          attention.dtype = dtype;
+          const std::string text = attention.ToText();
+          SCOPED_TRACE(text);
+          const KernelResult result = RunAndPrint({.text = text,
+                                                   .kernel = kTensorAttention,
+                                                   .precision = precision,
+                                                   .slack = slack});
+          EXPECT_EQ(result.kernel, kTensorAttention);
+          EXPECT_EQ(result.bank_conflicts(), 0u);
+        }
+      }
+    }
+  }
+}
+
 TEST(AttentionTest, RandomShapesAreWithinBounds) {
   for (Attention& attention : DrawnAttentions(12, 40)) {
     Check(attention);

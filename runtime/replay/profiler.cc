@@ -80,15 +80,14 @@ std::vector<Profiler::StepTotal> Profiler::Totals() const {
     const int64_t ns = record.end_ns - record.begin_ns;
     auto [it, is_new] = totals.try_emplace({record.plan, record.step});
     StepTotal& total = it->second;
-    if (is_new) total = {record.plan, record.step, 0, 0, ns, ns, -1};
+    if (is_new) total = {record.plan, record.step, 0, 0, ns, ns};
     ++total.runs;
     total.total_ns += ns;
     total.min_ns = std::min(total.min_ns, ns);
     total.max_ns = std::max(total.max_ns, ns);
-    if (record.device_ns >= 0) {
-      total.device_ns =
-          std::max<int64_t>(total.device_ns, 0) + record.device_ns;
-    }
+    if (record.device_ns < 0) continue;
+    ++total.device_runs;
+    total.device_ns += record.device_ns;
   }
   std::vector<StepTotal> sorted;
   for (const auto& [key, total] : totals) sorted.push_back(total);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +40,17 @@ class Profiler {
     PlanId plan;
     uint32_t step = 0;
     int64_t runs = 0, total_ns = 0, min_ns = 0, max_ns = 0;
-    // Of runs that a device timed; -1: none of them was.
-    int64_t device_ns = -1;
+    // Of the runs that a device timed, and how many these are.
+    int64_t device_runs = 0, device_ns = 0;
+
+    // Nanoseconds of a run; by the device's clock nothing where it timed none.
+    double mean_ns() const {
+      return static_cast<double>(total_ns) / static_cast<double>(runs);
+    }
+    std::optional<double> device_mean_ns() const {
+      if (device_runs == 0) return std::nullopt;
+      return static_cast<double>(device_ns) / static_cast<double>(device_runs);
+    }
   };
 
   explicit Profiler(size_t most_records = size_t{1} << 16);

@@ -1,5 +1,6 @@
 #include "encore/runtime/replay/replayer.h"
 
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -289,6 +290,24 @@ TEST_F(ReplayerTest, ProfilesNamesAndTimes) {
   EXPECT_EQ(profiler.Totals().size(), 2u);
   const std::string trace = profiler.ChromeTrace(loaded.executable->graph());
   EXPECT_NE(trace.find("\"name\":\"launch test:add\""), std::string::npos);
+}
+
+// Means are over what they are of: a device may have timed some runs only.
+TEST(ProfilerTest, MeansOfRunsThatADeviceTimed) {
+  Profiler profiler;
+  profiler.StartReplay();
+  const Profiler::Work timed{PlanId(0), 0}, host{PlanId(0), 1};
+  profiler.Add(timed, 0, 100, 40);
+  profiler.Add(timed, 100, 400, 0);
+  profiler.Add(timed, 400, 600);
+  profiler.Add(host, 600, 700);
+  const auto totals = profiler.Totals();
+  ASSERT_EQ(totals.size(), 2u);
+  EXPECT_EQ(totals[0].mean_ns(), 200.0);
+  EXPECT_EQ(totals[0].device_runs, 2);
+  EXPECT_EQ(totals[0].device_mean_ns(), 20.0);
+  EXPECT_EQ(totals[1].mean_ns(), 100.0);
+  EXPECT_EQ(totals[1].device_mean_ns(), std::nullopt);
 }
 
 }  // namespace

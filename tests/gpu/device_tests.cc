@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -94,48 +95,111 @@ TEST(GpuRecordings, InputsElsewhere) {
   }
 }
 
+struct Product {
+  const char* name;
+  std::vector<const char*> dtypes;
+  // Of the graph, with T for a dtype. The first argument moves.
+  const char* text;
+  backends::Rewrites rewrites = backends::Rewrites::kReassociate;
+};
+
+std::vector<Product> Products() {
+  return {{"plain",
+           {"f32", "f16", "bf16", "f64"},
+           R"(
+graph g(%x: T[48,200], %w: T[72,200]) -> T[48,72] {
+  %p = dot_general(%x, %w) {contract = [1]x[1]}
+  return %p
+})"},
+          {"batches of the transposed",
+           {"f32", "f16", "bf16", "f64"},
+           R"(
+graph g(%x: T[3,40,24], %w: T[3,56,40]) -> T[3,24,56] {
+  %p = dot_general(%x, %w) {batch = [0]x[0], contract = [1]x[2]}
+  return %p
+})"},
+          {"a slice, a tensor and a bias of a slice",
+           {"f32", "f16", "bf16"},
+           R"(
+graph g(%x: T[24,72], %w: T[64,40], %c: T[24,32], %b: T[48]) -> T[24,32] {
+  %xs = slice(%x) {starts = [0,8], limits = [24,72], strides = [1,1]}
+  %ws = slice(%w) {starts = [0,8], limits = [64,40], strides = [1,1]}
+  %p = dot_general(%xs, %ws) {contract = [1]x[0]}
+  %q = add(%p, %c)
+  %bs = slice(%b) {starts = [8], limits = [40], strides = [1]}
+  %d = broadcast(%bs) {shape = [24,32], axes = [1]}
+  %y = add(%q, %d)
+  return %y
+})"},
+          {"a bias and relu",
+           {"f32", "f16", "bf16"},
+           R"(
+graph g(%x: T[24,64], %w: T[64,32], %b: T[32]) -> T[24,32] {
+  %p = dot_general(%x, %w) {contract = [1]x[0]}
+  %d = broadcast(%b) {shape = [24,32], axes = [1]}
+  %q = add(%p, %d)
+  %y = relu(%q)
+  return %y
+})",
+           backends::Rewrites::kFast}};
+}
+
+// The first argument at addresses that the recipe's algorithm takes and at one
+// that it does not: replayed, recorded, recorded again.
+void CheckAtAddresses(const Graph& graph, std::vector<Literal> arguments,
+                      OnDevice& here) {
+  runtime::Replayer& replayer = here.replayer();
+  std::vector<std::unique_ptr<DeviceMemory>> others;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    auto memory = DeviceMemory::New(here.device(), arguments[i]);
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    others.push_back(*std::move(memory));
+    ASSERT_EQ(
+        replayer.BindInput(i, others.back()->data(), others.back()->bytes()),
+        OkStatus());
+  }
+  const auto bytes = static_cast<int64_t>(arguments[0].bytes().size());
+  const auto room = DeviceMemory::New(here.device(), bytes + 4096);
+  ASSERT_TRUE(room.ok()) << room.status();
+  for (const int64_t offset : {0, 0, 0, 512, 8, 8, 16}) {
+    auto* const x = static_cast<std::byte*>((*room)->data()) + offset;
+    arguments[0] = RandomArguments(graph, static_cast<uint64_t>(offset))[0];
+    ASSERT_EQ(here.device().CopyFromHost(x, arguments[0].bytes().data(), bytes,
+                                         nullptr),
+              OkStatus());
+    ASSERT_EQ(replayer.BindInput(0, x, bytes), OkStatus());
+    ASSERT_EQ(replayer.Replay(), OkStatus());
+    const auto output = replayer.CopyOutput(0);
+    ASSERT_TRUE(output.ok()) << output.status();
+    const auto bounds = backends::EvaluateBounds(graph, arguments);
+    ASSERT_TRUE(bounds.ok()) << bounds.status();
+    EXPECT_EQ(backends::Difference({&*output, 1}, *bounds), std::nullopt)
+        << "offset " << offset;
+  }
+}
+
 // Products by recipe (--cuda-kernels library): by cuBLASLt where it is there,
-// which the output says, replayed, recorded, and with an input at addresses
-// that the recipe's algorithm takes and one that it does not.
+// which the output says.
 TEST(GpuLibraries, ProductsByRecipe) {
-  backends::CompileOptions options;
-  options.target = TargetHere();
-  options.cuda_kernels = backends::CudaKernels::kLibrary;
-  for (const char* const dtype : {"f32", "f16", "bf16", "f64"}) {
-    SCOPED_TRACE(dtype);
-    const auto d = [&](const char* shape) { return StrCat(dtype, shape); };
-    const Graph graph = ParsedGraph(
-        StrCat("graph g(%x: ", d("[48,200]"), ", %w: ", d("[72,200]"), ") -> ",
-               d("[48,72]"),
-               " {\n  %p = dot_general(%x, %w) {contract = [1]x[1]}\n"
-               "  return %p\n}"));
-    std::vector<Literal> arguments = RandomArguments(graph, 1);
-    auto here = OnDevice::New(graph, arguments, options);
-    ASSERT_TRUE(here.ok()) << here.status();
-    runtime::Replayer& replayer = (*here)->replayer();
-    const auto notes = replayer.executable().Notes();
-    ASSERT_EQ(notes.size(), 1u);
-    std::cout << dtype << ": " << notes[0] << "\n";
-    const auto w = DeviceMemory::New((*here)->device(), arguments[1]);
-    ASSERT_TRUE(w.ok()) << w.status();
-    ASSERT_EQ(replayer.BindInput(1, (*w)->data(), (*w)->bytes()), OkStatus());
-    const auto bytes = static_cast<int64_t>(arguments[0].bytes().size());
-    const auto room = DeviceMemory::New((*here)->device(), bytes + 4096);
-    ASSERT_TRUE(room.ok()) << room.status();
-    for (const int64_t offset : {0, 0, 0, 512, 8, 8, 16}) {
-      auto* const x = static_cast<std::byte*>((*room)->data()) + offset;
-      arguments[0] = RandomArguments(graph, static_cast<uint64_t>(offset))[0];
-      ASSERT_EQ((*here)->device().CopyFromHost(x, arguments[0].bytes().data(),
-                                               bytes, nullptr),
-                OkStatus());
-      ASSERT_EQ(replayer.BindInput(0, x, bytes), OkStatus());
-      ASSERT_EQ(replayer.Replay(), OkStatus());
-      const auto output = replayer.CopyOutput(0);
-      ASSERT_TRUE(output.ok()) << output.status();
-      const auto bounds = backends::EvaluateBounds(graph, arguments);
-      ASSERT_TRUE(bounds.ok()) << bounds.status();
-      EXPECT_EQ(backends::Difference({&*output, 1}, *bounds), std::nullopt)
-          << "offset " << offset;
+  for (const Product& product : Products()) {
+    for (const char* const dtype : product.dtypes) {
+      SCOPED_TRACE(StrCat(product.name, " of ", dtype));
+      std::string text = product.text;
+      for (size_t at; (at = text.find('T')) != std::string::npos;) {
+        text.replace(at, 1, dtype);
+      }
+      const Graph graph = ParsedGraph(text);
+      backends::CompileOptions options;
+      options.target = TargetHere();
+      options.cuda_kernels = backends::CudaKernels::kLibrary;
+      options.rewrites = product.rewrites;
+      const std::vector<Literal> arguments = RandomArguments(graph, 1);
+      auto here = OnDevice::New(graph, arguments, options);
+      ASSERT_TRUE(here.ok()) << here.status();
+      const auto notes = (*here)->replayer().executable().Notes();
+      ASSERT_EQ(notes.size(), 1u);
+      std::cout << product.name << " of " << dtype << ": " << notes[0] << "\n";
+      CheckAtAddresses(graph, arguments, **here);
     }
   }
 }

@@ -6,8 +6,8 @@ cuBLAS and cuDNN compute them for PyTorch.
     tests/gpu/pytorch.py --kernels
 
 Needs torch, torchvision and onnxscript (tests/benchmarks/peers has them), and for models `encore`. Weights are drawn from seeds.
-Each way gets inputs that lie on the device, waits for each call, and is measured for S seconds in turns with the others; the
-median counts. Outputs are compared with those of PyTorch in f64 on the host. What cannot run here is a row that says why.
+Each way gets inputs that lie on the device, waits for each call, and is measured for S seconds in turns with the others, Encore
+by a process in each of its turns, which recalls what the first compiled; the median counts, of Encore's that of its turns. Outputs are compared with those of PyTorch in f64 on the host. What cannot run here is a row that says why.
 `--device cpu` is for trying this program out where no GPU is: CUDA graphs are then left out, and the tables say `cpu`.
 """
 import argparse
@@ -44,23 +44,47 @@ def module_of(name, torch):
     return getattr(torchvision.models, name)(weights=None)
 
 
-def median_of_rounds(calls, seconds, wait):
-    """Median seconds of a call by name, each measured for so long, in turns."""
-    samples = {name: [] for name in calls}
+def medians_in_turns(ways, seconds):
+    """Median seconds of a call by name. A way gives the seconds of its calls in a turn of so many seconds; all have a turn in
+    each round, and what has none in one round (RuntimeError) has no more."""
+    samples, failed = {name: [] for name in ways}, {}
     for _ in range(ROUNDS):
-        for name, call in calls.items():
+        for name, turn in ways.items():
+            if name in failed:
+                continue
+            try:
+                samples[name] += turn(seconds / ROUNDS)
+            except RuntimeError as problem:
+                failed[name] = str(problem)
+    return {name: statistics.median(values) for name, values in samples.items() if name not in failed}, failed
+
+
+def turns_of(call, wait):
+    """The seconds of each call of a turn; the first is left out."""
+    def turn(seconds):
+        call()
+        wait()
+        samples, end = [], time.perf_counter() + seconds
+        while True:
+            begin = time.perf_counter()
             call()
             wait()
-            end = time.perf_counter() + seconds / ROUNDS
-            while True:
-                begin = time.perf_counter()
-                call()
-                wait()
-                now = time.perf_counter()
-                samples[name].append(now - begin)
-                if now >= end:
-                    break
-    return {name: statistics.median(values) for name, values in samples.items()}
+            now = time.perf_counter()
+            samples.append(now - begin)
+            if now >= end:
+                return samples
+    return turn
+
+
+def encore_turns(command, report):
+    """A turn is a process that reports the median of its calls."""
+    def turn(seconds):
+        done = subprocess.run(command + ['--json', report, '--seconds', str(seconds)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'exit code %d' % done.returncode)
+        with open(report, encoding='utf-8') as file:
+            return [json.load(file)['latency_us']['median'] * 1e-6]
+    return turn
 
 
 def captured(torch, call):
@@ -117,50 +141,47 @@ class Comparison:
             absent['PyTorch CUDA graph'] = 'the device is no GPU'
         return calls, absent
 
-    def encore(self, folder, module, x, expected):
-        """Seconds, and the largest error over the largest output, of `encore run`."""
+    def encore(self, folder, module, x):
+        """A way that runs `encore run` in each turn; the path of the outputs."""
         import numpy
         path = os.path.join(folder, 'model.onnx')
         self.torch.onnx.export(module, (x.cpu(),), input_names=['x'], output_names=['y'], opset_version=18, dynamo=True,
                                verbose=False, external_data=False).save(path, external_data=False)
         inputs, outputs = os.path.join(folder, 'inputs.npz'), os.path.join(folder, 'outputs.npz')
-        report = os.path.join(folder, 'report.json')
         numpy.savez(inputs, x=x.cpu().numpy())
         target = 'cuda' if self.device == 'cuda' else 'cpu'
-        command = [self.arguments.encore, 'run', path, '--target', target, '--input', inputs, '--save', outputs, '--json', report,
-                   '--seconds', str(self.arguments.seconds), '--warmup', '3', '--no-cache']
+        command = [self.arguments.encore, 'run', path, '--target', target, '--input', inputs, '--save', outputs,
+                   '--warmup', '3', '--cache', os.path.join(folder, 'cache')]
         if target == 'cuda':
             command += ['--ports', 'device', '--precision', self.arguments.precision, '--cuda-kernels',
                         self.arguments.cuda_kernels]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'exit code %d' % done.returncode)
-        with open(report, encoding='utf-8') as file:
-            latency = json.load(file)['latency_us']['median']
-        return latency * 1e-6, error_of(numpy.load(outputs)['y'], expected)
+        return encore_turns(command, os.path.join(folder, 'report.json')), outputs
 
     def model(self, name):
+        import numpy
         torch = self.torch
         module = module_of(name, torch).eval()
         x = torch.randn(MODELS[name], generator=torch.Generator().manual_seed(2))
         with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
             expected = module.double()(x.double()).numpy()
             module.float()
-            rows = {}
+            ways, unexported, outputs = {}, {}, None
             if self.arguments.encore:
                 try:
-                    seconds, error = self.encore(folder, module, x, expected)
-                    rows['Encore'] = {'us': seconds * 1e6, 'error': error}
-                except RuntimeError as problem:
-                    rows['Encore'] = {'absent': str(problem)}
+                    ways['Encore'], outputs = self.encore(folder, module, x)
+                except RuntimeError as problem:  # of the export
+                    unexported['Encore'] = str(problem)
             module.to(self.device)
             calls, absent = self.ways(module, x.to(self.device))
-            outputs = {way: call() for way, call in calls.items() if way != 'PyTorch CUDA graph'}
-            for way, seconds in median_of_rounds(calls, self.arguments.seconds, self.wait).items():
-                rows[way] = {'us': seconds * 1e6}
-                if way in outputs:
-                    rows[way]['error'] = error_of(outputs[way].float().cpu().numpy(), expected)
-            rows.update({way: {'absent': why} for way, why in absent.items()})
+            errors = {way: error_of(call().float().cpu().numpy(), expected)
+                      for way, call in calls.items() if way != 'PyTorch CUDA graph'}
+            ways.update({way: turns_of(call, self.wait) for way, call in calls.items()})
+            medians, failed = medians_in_turns(ways, self.arguments.seconds)
+            if 'Encore' in medians:
+                errors['Encore'] = error_of(numpy.load(outputs)['y'], expected)
+        rows = {way: {'us': seconds * 1e6, **({'error': errors[way]} if way in errors else {})}
+                for way, seconds in medians.items()}
+        rows.update({way: {'absent': why} for way, why in {**unexported, **failed, **absent}.items()})
         return rows
 
     def kernels(self):
@@ -184,7 +205,10 @@ class Comparison:
                         for shape in ((samples, channels, side, side), (channels, channels, 3, 3)))
                 rows['convolution of %d channels, %d x %d, %s' % (channels, side, side, form)] = (
                     lambda x=x, w=w: torch.nn.functional.conv2d(x, w, padding=1), flops)
-            seconds = median_of_rounds({name: call for name, (call, _) in rows.items()}, self.arguments.seconds, self.wait)
+            seconds, failed = medians_in_turns({name: turns_of(call, self.wait) for name, (call, _) in rows.items()},
+                                               self.arguments.seconds)
+            if failed:
+                raise RuntimeError('; '.join('%s: %s' % pair for pair in failed.items()))
         return {name: {'us': seconds[name] * 1e6, 'tflops': flops / seconds[name] * 1e-12} for name, (_, flops) in rows.items()}
 
 
@@ -229,6 +253,14 @@ def arguments_of(parser, argv):
     return arguments
 
 
+def settings_of(arguments):
+    """What was measured, beside the figures."""
+    settings = {'precision': arguments.precision, 'seconds': arguments.seconds}
+    if not arguments.kernels and arguments.device == 'cuda':
+        settings['cuda_kernels'] = arguments.cuda_kernels
+    return settings
+
+
 def main(argv):
     arguments = arguments_of(argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter), argv)
     try:
@@ -241,7 +273,7 @@ def main(argv):
         return NO_DEVICE
     comparison = Comparison(torch, arguments)
     name = torch.cuda.get_device_name() if arguments.device == 'cuda' else 'cpu'
-    results = {'device': name, 'torch': torch.__version__, 'precision': arguments.precision}
+    results = {'device': name, 'torch': torch.__version__, **settings_of(arguments)}
     if arguments.kernels:
         results['kernels'] = comparison.kernels()
         print_kernels(results['kernels'], name)

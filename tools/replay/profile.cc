@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "encore/ir/support/staged_file.h"
@@ -56,14 +57,12 @@ Json RowJson(const StepRow& row) {
   json["origins"] = row.origins;
   json["runs"] = row.total.runs;
   json["total_us"] = us(row.total.total_ns);
-  json["mean_us"] =
-      us(row.total.total_ns) / static_cast<double>(row.total.runs);
+  json["mean_us"] = row.total.mean_ns() / 1000;
   json["min_us"] = us(row.total.min_ns);
   json["max_us"] = us(row.total.max_ns);
-  json["device_mean_us"] =
-      row.total.device_ns < 0
-          ? Json(nullptr)
-          : Json(us(row.total.device_ns) / static_cast<double>(row.total.runs));
+  const std::optional<double> device = row.total.device_mean_ns();
+  json["device_runs"] = row.total.device_runs;
+  json["device_mean_us"] = device ? Json(*device / 1000) : Json(nullptr);
   json["share"] = row.share;
   return json;
 }
@@ -74,16 +73,12 @@ void PrintRows(const std::vector<StepRow>& rows) {
   for (const StepRow& row : rows) {
     const std::string place =
         StrCat(row.total.plan.value(), ":", row.total.step);
-    const auto mean = [&](int64_t ns) {
-      return static_cast<double>(ns) / 1000 /
-             static_cast<double>(row.total.runs);
-    };
     char device[32] = "-";
-    if (row.total.device_ns >= 0) {
-      std::snprintf(device, sizeof(device), "%.2f", mean(row.total.device_ns));
+    if (const auto mean = row.total.device_mean_ns()) {
+      std::snprintf(device, sizeof(device), "%.2f", *mean / 1000);
     }
     Printf("  %6.2f%% %10.2f %10.2f %10s  %-9s %-24s %s\n", row.share * 100,
-           mean(row.total.total_ns),
+           row.total.mean_ns() / 1000,
            static_cast<double>(row.total.min_ns) / 1000, device, place.c_str(),
            PrintableName(row.what).c_str(),
            PrintableName(StrJoin(row.origins, " ")).c_str());

@@ -220,6 +220,22 @@ class ReplayTest(unittest.TestCase):
         with open(trace) as file:
             self.assertGreater(len(json.load(file)['traceEvents']), 0)
 
+    # On the driver in the place of NVIDIA's a piece of work takes a microsecond, whatever the host's clock says.
+    def test_profile_has_the_devices_time(self):
+        package = self.path('emulated.encore')
+        self.expect(0, self.encore('compile', self.model, '-o', package, '--target', 'cuda:emulated', '--no-cache'))
+        flags = ('profile', package, '--repeat', '3', '--trust')
+        steps = self.json_of(self.replay(*flags, '--json'))['steps']
+        timed = [step for step in steps if step['device_runs'] > 0]
+        self.assertTrue(any(step['what'].startswith('launch') for step in timed), steps)
+        for step in timed:
+            self.assertEqual((step['device_runs'], step['runs']), (3, 3))
+            self.assertGreaterEqual(step['device_mean_us'], 1)
+            self.assertEqual(step['device_mean_us'], round(step['device_mean_us']))
+        self.assertIn('device us', self.expect(0, self.replay(*flags)).stdout)
+        column = [step['device_mean_us'] for step in self.json_of(self.replay('profile', self.package, '--json'))['steps']]
+        self.assertEqual(set(column), {None})
+
     # --- Trust, and machines that lack something.
 
     def test_replay_only_runs_code_from_an_owners_store_only(self):

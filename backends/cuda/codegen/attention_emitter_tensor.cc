@@ -11,8 +11,6 @@ constexpr int kWarpRows = 16;
 constexpr int kRowLanes = 4;
 // Of the keys, and of the columns, of a product.
 constexpr int kTile = 8;
-// Behind rows of results: four rows of four pairs are in 32 banks.
-constexpr int kStripPadding = 8;
 
 bool IsTf32(const AttentionPlan& plan) { return *plan.tensor == DType::kF32; }
 
@@ -98,13 +96,17 @@ void AttentionEmitter::EmitTensor() {
   const std::string values =
       StrCat(TileType(plan_, plan_.columns, !IsTf32(plan_)), " values[",
              plan_.keys / depth, "]");
-  StrAppend(&out_, "struct Pool {\n", TileType(plan_, plan_.rows, false),
+  StrAppend(&out_, "struct Factors {\n", TileType(plan_, plan_.rows, false),
             " queries[", plan_.depth / depth, "];\n",
             plan_.overlaps ? "" : "union {\n", keys, ";\n", values, ";\n",
             plan_.overlaps ? "" : "};\n",
-            "};\n__shared__ __align__(16) Pool pool;\nauto& queries = ",
-            "pool.queries;\nauto& keys = pool.keys;\nauto& values = "
-            "pool.values;\nRowsOf<2> rows;\nf32 acc[",
+            "};\nunion Pool {\nFactors factors;\n", "f32 strip[",
+            plan_.strip_rows(), "][", plan_.strip_pitch(),
+            "];\n};\nstatic_assert(sizeof(Pool) == ", plan_.tensor_bytes(),
+            ", \"\");\n__shared__ __align__(16) Pool pool;\n"
+            "auto& queries = pool.factors.queries;\nauto& keys = "
+            "pool.factors.keys;\nauto& values = pool.factors.values;\n"
+            "RowsOf<2> rows;\nf32 acc[",
             plan_.columns / kTile, "][4] = {};\n");
   EmitFill(TensorQuery());
   if (plan_.overlaps) {
@@ -193,11 +195,8 @@ void AttentionEmitter::EmitTensorWeights() {
 // Eight rows of each warp at a time, by way of shared memory, so that
 // neighbours in a row are stored by neighbours.
 void AttentionEmitter::EmitTensorResults() {
-  const int pitch = plan_.columns + kStripPadding;
-  const int rows = plan_.warps * kTile;
-  StrAppend(&out_, "f32 (*const strip)[", pitch, "] = (f32 (*)[", pitch,
-            "])&pool;\nstatic_assert(sizeof(f32) * ", rows * pitch,
-            " <= sizeof(pool), \"\");\n#pragma unroll 1\nfor (int r = 0; r < "
+  StrAppend(&out_,
+            "auto& strip = pool.strip;\n#pragma unroll 1\nfor (int r = 0; r < "
             "2; ++r) {\nconst f32 sum = ",
             plan_.pieces > 1 ? "1" : "r == 0 ? rows.sum[0] : rows.sum[1]",
             ";\n#pragma unroll\nfor (int j = 0; j < ", plan_.columns / kTile,
@@ -205,7 +204,7 @@ void AttentionEmitter::EmitTensorResults() {
             " + lane % 4 * 2] = make_float2((r == 0 ? acc[j][0] : acc[j][2]) / "
             "sum, (r == 0 ? acc[j][1] : acc[j][3]) / "
             "sum);\n__syncthreads();\n");
-  EmitStrip(rows, "sr / 8 * 16 + r * 8 + sr % 8");
+  EmitStrip(plan_.strip_rows(), "sr / 8 * 16 + r * 8 + sr % 8");
   out_ += "__syncthreads();\n}\n";
 }
 

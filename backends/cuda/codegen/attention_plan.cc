@@ -22,6 +22,8 @@ constexpr int kWarps = 4;
 // Rows of a warp on tensor cores.
 constexpr int kTensorRows = 16;
 constexpr int kSharedBytes = 48 * 1024;
+// Behind rows of results: four rows of four pairs are in 32 banks.
+constexpr int kStripPadding = 8;
 // Steps that a piece has at least.
 constexpr int64_t kLeastSteps = 4;
 constexpr int64_t kMostPieces = 64;
@@ -70,17 +72,6 @@ void Split(const AttentionRegion& attention, int64_t multiprocessors,
   plan->pieces = static_cast<int>(CeilDiv<int64_t>(steps, each));
 }
 
-// Bytes of shared memory on tensor cores.
-int64_t TensorBytes(const AttentionPlan& plan) {
-  const int64_t element = *plan.tensor == DType::kF32 ? 4 : 2;
-  const int64_t queries = int64_t{plan.rows} * plan.depth * element;
-  const int64_t keys = int64_t{plan.keys} * plan.depth * element;
-  const int64_t padding = element == 2 ? 8 : 0;
-  const int64_t values =
-      int64_t{plan.keys} * (plan.columns + padding) * element;
-  return queries + (plan.overlaps ? keys + values : std::max(keys, values));
-}
-
 // As many warps as shared memory has room for the rows of.
 bool ChooseTensorRows(const AttentionRegion& attention, AttentionPlan* plan) {
   const int64_t needed = CeilDiv<int64_t>(attention.row_count(), kTensorRows);
@@ -90,7 +81,8 @@ bool ChooseTensorRows(const AttentionRegion& attention, AttentionPlan* plan) {
     plan->rows = warps * kTensorRows;
     for (const bool overlaps : {true, false}) {
       plan->overlaps = overlaps;
-      if (TensorBytes(*plan) <= kSharedBytes && (overlaps || warps < kWarps)) {
+      if (plan->tensor_bytes() <= kSharedBytes &&
+          (overlaps || warps < kWarps)) {
         return true;
       }
     }
@@ -106,6 +98,22 @@ int TermsFor(DType dtype, std::optional<DType> precision) {
 }
 
 }  // namespace
+
+int AttentionPlan::strip_pitch() const { return columns + kStripPadding; }
+
+int64_t AttentionPlan::tensor_bytes() const {
+  const int64_t element = *tensor == DType::kF32 ? 4 : 2;
+  const int64_t query_bytes = int64_t{rows} * depth * element;
+  const int64_t key_bytes = int64_t{keys} * depth * element;
+  // Of a Tile of device/tensor.cuh that is transposed.
+  const int64_t padding = element == 2 ? 8 : 0;
+  const int64_t value_bytes = int64_t{keys} * (columns + padding) * element;
+  const int64_t factors =
+      query_bytes +
+      (overlaps ? key_bytes + value_bytes : std::max(key_bytes, value_bytes));
+  constexpr int64_t kResult = 4;
+  return std::max(factors, kResult * strip_rows() * strip_pitch());
+}
 
 int64_t AttentionPlan::tiles(const AttentionRegion& attention) const {
   return CeilDiv<int64_t>(attention.row_count(), rows);

@@ -50,6 +50,13 @@ struct AttentionPlan {
   bool overlaps = false;
 
   int threads() const { return 32 * warps; }
+  // Rows of results that go through shared memory at a time on tensor cores,
+  // and the elements of f32 from one to the next.
+  int strip_rows() const { return 8 * warps; }
+  int strip_pitch() const;
+  // Shared memory of a block on tensor cores: queries, keys and values, in
+  // whose place results are at the end.
+  int64_t tensor_bytes() const;
   int64_t tiles(const AttentionRegion& attention) const;
   // Blocks that share a row's columns; each computes its weights.
   int64_t column_tiles(const AttentionRegion& attention) const;

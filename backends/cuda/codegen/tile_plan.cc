@@ -96,10 +96,16 @@ bool IsTensor(DType dtype) {
 }
 
 ExprId WithoutWidening(const Region& region, ExprId id) {
-  const Expr& value = region.expr(id);
-  const bool widens = value.kind == Expr::Kind::kOp && value.op == Op::kCast &&
-                      IsTensor(region.expr(value.operands[0]).dtype);
-  return widens ? value.operands[0] : id;
+  constexpr int kLeastBits = 16;
+  const auto widens = [&](const Expr& expr) {
+    if (expr.kind != Expr::Kind::kOp || expr.op != Op::kCast) return false;
+    const DType from = region.expr(expr.operands[0]).dtype;
+    return IsFloat(from) && IsFloat(expr.dtype) &&
+           BitWidth(from) >= kLeastBits &&
+           BitWidth(expr.dtype) > BitWidth(from);
+  };
+  while (widens(region.expr(id))) id = region.expr(id).operands[0];
+  return id;
 }
 
 bool InGroups(const FlatRegion& flat, ExprId id, uint32_t variable) {
@@ -187,6 +193,10 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
   std::optional<TilePlan> plan = MakeTilePlan(flat);
   if (!plan) return std::nullopt;
   const Region& region = *flat.region;
+  // In which tensor cores sum.
+  if (region.expr(region.stages[0].value).dtype != DType::kF32) {
+    return std::nullopt;
+  }
   // The factors as they are before products are made of them.
   for (TileFactor* factor : {&plan->m, &plan->n}) {
     factor->value = WithoutWidening(region, factor->value);

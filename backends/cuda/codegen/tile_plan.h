@@ -73,8 +73,8 @@ bool InGroups(const FlatRegion& flat, ExprId value, uint32_t variable);
 // Whether tensor cores multiply the dtype as it is.
 bool IsTensor(DType dtype);
 
-// `value` without the cast that widens it, where that is all that it is and
-// what is cast is of such a dtype.
+// `value` without casts of floats to wider ones, which keep every value. Those
+// from less than 16 bits are left: they have no products of their own.
 ExprId WithoutWidening(const Region& region, ExprId value);
 
 // Blocks of the plan's first launch at the sizes that are planned for, 1 where

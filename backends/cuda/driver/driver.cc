@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -11,8 +12,15 @@
 namespace encore::backends::cuda {
 namespace {
 
-// Every form of functions.def is in a driver of this CUDA.
-constexpr int kLeastVersion = 12080;
+// Every form of functions.def is in a driver of this CUDA. The latest is that
+// of cuEventElapsedTime, which only profiles call, and which has an older form
+// too: all others are in 12.3. No driver that is left out could do more, since
+// what NVRTC makes needs one of 13.0 (module_file.h).
+constexpr int kLeastVersion = std::max({
+#define ENCORE_CUDA_FUNCTION(name, version, parameters) version,
+#include "encore/backends/cuda/driver/functions.def"
+#undef ENCORE_CUDA_FUNCTION
+});
 
 constexpr char kRemedy[] =
     "; install NVIDIA's driver, or ENCORE_CUDA_DRIVER says where its library "

@@ -187,6 +187,30 @@ TEST(WarpTest, Atomics) {
   EXPECT_EQ(device.Get<double>(in)[1], 64.0);
 }
 
+// In global memory they are zeros of their sign, read or made, in shared memory
+// numbers as others.
+TEST(WarpTest, AtomicsOfSubnormals) {
+  TestDevice device(ModuleOf(
+      "red.global.add.f32 [%rd1], 0f00400000;"
+      "red.global.add.f32 [%rd1+4], 0f3F800000;"
+      "cvta.global.u64 %rd3, %rd1; red.add.f32 [%rd3+8], 0f80800000;"));
+  // The last one is half of the least normal number after the first update.
+  const Buffer in =
+      device.Add(std::vector<uint32_t>{0, 0x80000001, 0x00c00000});
+  const Status run = device.Run("test", {1, 1, 1}, {32, 1, 1}, in, in);
+  ASSERT_TRUE(run.ok()) << run;
+  const auto out = device.Get<uint32_t>(in);
+  EXPECT_EQ(out[0], 0u);
+  EXPECT_EQ(std::bit_cast<float>(out[1]), 32.0f);
+  EXPECT_EQ(std::bit_cast<float>(out[2]), -31 * 0x1p-126f);
+  CheckWarp(
+      ".shared .align 4 .b8 sum[4]; setp.eq.u32 %p1, %r0, 0;"
+      "@%p1 st.shared.u32 [sum], 0; bar.sync 0;"
+      "red.shared.add.f32 [sum], 0f00000001; bar.sync 0;"
+      "ld.shared.u32 %r9, [sum];",
+      [](In, uint32_t) { return 32u; });
+}
+
 // Copies of 16 bytes of which n % 17 are read.
 TEST(WarpTest, AsynchronousCopiesFillWithZeros) {
   CheckWarp(

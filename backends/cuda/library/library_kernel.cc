@@ -65,7 +65,12 @@ class LibraryKernel : public runtime::Kernel {
       : recipe_(std::move(params.recipe)),
         generated_(std::move(generated)),
         direct_(std::move(direct)),
-        reads_(reads) {}
+        reads_(reads) {
+    for (const LibraryOperand& operand : OperandsOf(recipe_)) {
+      ends_.push_back(
+          {BufferOf(*operand.matrix, operand.is_written), EndOf(operand)});
+    }
+  }
 
   // Chooses the algorithm.
   Status Finalize(std::shared_ptr<const CublasLtHandle> handle,
@@ -81,8 +86,13 @@ class LibraryKernel : public runtime::Kernel {
   Status DescribeProduct(const void* bias, LtMatmulDesc* desc) const;
   Status Prefer(LtPreference* preference) const;
   StatusOr<LtAlgorithm> Choose(const std::string& key);
-  Operands OperandsOf(const runtime::LaunchContext& context) const;
+  size_t BufferOf(const Matrix& matrix, bool is_written) const {
+    return (is_written ? reads_ : 0) + matrix.buffer;
+  }
+  Operands Find(const runtime::LaunchContext& context) const;
   bool IsAligned(const Operands& operands) const;
+  Status CheckEnds(const runtime::LaunchContext& context,
+                   const Operands& operands) const;
   Status LaunchIn(CudaQueue& queue, const Operands& operands) const;
   const CublasLtTable& api() const { return handle_->library().api(); }
 
@@ -90,6 +100,12 @@ class LibraryKernel : public runtime::Kernel {
   const std::unique_ptr<runtime::Kernel> generated_;
   const std::shared_ptr<DirectQueue> direct_;
   const size_t reads_;
+  // Of the step's buffers, the bytes that an operand reaches to.
+  struct End {
+    size_t buffer;
+    int64_t bytes;
+  };
+  std::vector<End> ends_;
   std::string note_;
   std::shared_ptr<const CublasLtHandle> handle_;  // null: generated
   // The library takes what it only reads as not constant.
@@ -141,7 +157,7 @@ Status LibraryKernel::DescribeProduct(const void* bias,
   if (recipe_.bias) epilogue |= kLtEpilogueBias;
   if (epilogue == 0) return OkStatus();
   ENCORE_RETURN_IF_ERROR(set(LtDescAttribute::kEpilogue, epilogue));
-  if (!recipe_.bias || bias == nullptr) return OkStatus();
+  if (!recipe_.bias) return OkStatus();
   return set(LtDescAttribute::kBiasPointer, bias);
 }
 
@@ -173,7 +189,12 @@ Status LibraryKernel::Prefer(LtPreference* preference) const {
 StatusOr<LtAlgorithm> LibraryKernel::Choose(const std::string& key) {
   CublasLt& library = handle_->library();
   LtMatmulDesc desc;
-  ENCORE_RETURN_IF_ERROR(DescribeProduct(nullptr, &desc));
+  // The library looks at how the bias is aligned, which it is not told beside
+  // the preferences: an address that is aligned to what every launch's is, and
+  // to no more. It is not read here.
+  const auto bias = static_cast<uintptr_t>(recipe_.alignment);
+  ENCORE_RETURN_IF_ERROR(
+      DescribeProduct(reinterpret_cast<const void*>(bias), &desc));
   LtHeuristic result;
   if (const auto kept = library.Recall(key)) {
     // Another device of the same architecture may lack what the first had.
@@ -227,25 +248,48 @@ Status LibraryKernel::Finalize(std::shared_ptr<const CublasLtHandle> handle,
   return chosen.status();
 }
 
-Operands LibraryKernel::OperandsOf(
-    const runtime::LaunchContext& context) const {
-  const auto at = [&](size_t buffer, const Matrix& matrix) -> void* {
-    return static_cast<std::byte*>(context.buffers[buffer]) +
+Operands LibraryKernel::Find(const runtime::LaunchContext& context) const {
+  const auto at = [&](const Matrix& matrix, bool is_written) -> void* {
+    return static_cast<std::byte*>(
+               context.buffers[BufferOf(matrix, is_written)]) +
            matrix.offset * (BitWidth(matrix.dtype) / 8);
   };
   Operands operands;
-  operands.a = at(recipe_.a.buffer, recipe_.a);
-  operands.b = at(recipe_.b.buffer, recipe_.b);
-  operands.d = at(reads_ + recipe_.d.buffer, recipe_.d);
-  operands.c = recipe_.c ? at(recipe_.c->buffer, *recipe_.c) : operands.d;
-  if (recipe_.bias) operands.bias = at(recipe_.bias->buffer, *recipe_.bias);
+  operands.a = at(recipe_.a, false);
+  operands.b = at(recipe_.b, false);
+  operands.d = at(recipe_.d, true);
+  operands.c = recipe_.c ? at(*recipe_.c, false) : operands.d;
+  if (recipe_.bias) operands.bias = at(*recipe_.bias, false);
   if (recipe_.workspace_bytes > 0) {
     const auto scratch = reinterpret_cast<uintptr_t>(
-        context.buffers[reads_ + recipe_.d.buffer + 1]);
+        context.buffers[BufferOf(recipe_.d, true) + 1]);
     constexpr uintptr_t kMask = kWorkspaceAlignment - 1;
     operands.workspace = reinterpret_cast<void*>((scratch + kMask) & ~kMask);
   }
   return operands;
+}
+
+// A recipe that was not made for the step would read and write elsewhere.
+Status LibraryKernel::CheckEnds(const runtime::LaunchContext& context,
+                                const Operands& operands) const {
+  for (const End& end : ends_) {
+    if (end.bytes > context.sizes[end.buffer]) {
+      return InvalidArgumentError(
+          StrCat("a recipe reaches to byte ", end.bytes, " of buffer ",
+                 end.buffer, ", which has ", context.sizes[end.buffer]));
+    }
+  }
+  if (recipe_.workspace_bytes == 0) return OkStatus();
+  const size_t scratch = BufferOf(recipe_.d, true) + 1;
+  const auto* const begin =
+      static_cast<const std::byte*>(context.buffers[scratch]);
+  const int64_t room =
+      context.sizes[scratch] -
+      (static_cast<const std::byte*>(operands.workspace) - begin);
+  if (room >= recipe_.workspace_bytes) return OkStatus();
+  return InvalidArgumentError(
+      StrCat("a recipe's workspace of ", recipe_.workspace_bytes,
+             " bytes is in a buffer of ", context.sizes[scratch]));
 }
 
 bool LibraryKernel::IsAligned(const Operands& operands) const {
@@ -259,8 +303,9 @@ bool LibraryKernel::IsAligned(const Operands& operands) const {
 
 Status LibraryKernel::Launch(const runtime::LaunchContext& context) const {
   if (handle_ == nullptr) return generated_->Launch(context);
-  const Operands operands = OperandsOf(context);
+  const Operands operands = Find(context);
   if (!IsAligned(operands)) return generated_->Launch(context);
+  ENCORE_RETURN_IF_ERROR(CheckEnds(context, operands));
   if (context.queue != nullptr) {
     return LaunchIn(static_cast<CudaQueue&>(*context.queue), operands);
   }

@@ -87,6 +87,15 @@ graph g(%x: f32[6,20], %w: f32[20,8], %b: f32[8], %c: f32[6,8]) -> f32[6,8] {
   %y = add(%c, %q)
   return %y
 })"},
+    // A bias that is aligned to 16 bytes and to no more.
+    {"BiasOfASlice", R"(
+graph g(%x: f32[6,20], %w: f32[20,8], %all: f32[20]) -> f32[6,8] {
+  %p = dot_general(%x, %w) {contract = [1]x[0]}
+  %b = slice(%all) {starts = [4], limits = [12], strides = [1]}
+  %d = broadcast(%b) {shape = [6,8], axes = [1]}
+  %y = add(%p, %d)
+  return %y
+})"},
     {"BiasRelu",
      R"(
 graph g(%x: f16[6,80], %w: param f16[80,8], %b: param f16[8]) -> f16[6,8] {
@@ -277,6 +286,35 @@ TEST_F(Library, StandInsAreNamedWithTheReason) {
   EXPECT_THAT(NotesOf(other),
               ElementsAre(HasSubstr("in place of another 13: this release has "
                                     "no such library")));
+}
+
+// It is beside the step that it was compiled for, or no memory is touched.
+TEST_F(Library, RecipesReachNoFurtherThanBuffers) {
+  const Graph graph = ParsedGraph(kCases[0].text);
+  const runtime::CompiledGraph compiled = Compiled(graph, kCases[0]);
+  const std::vector<Literal> arguments = RandomArguments(graph, 1);
+  const auto error = [&](const auto& change) {
+    runtime::CompiledGraph other = compiled;
+    for (runtime::KernelBinary& binary : other.kernel_binaries) {
+      if (!HasRecipe(binary.params)) continue;
+      auto params =
+          DecodeLibraryParams(binary.params, binary.reads, binary.writes);
+      ENCORE_CHECK_OK(params.status());
+      change(&params->recipe);
+      binary.params = Encode(*params);
+    }
+    return std::string(Message(Compute(graph, other, arguments).status()));
+  };
+  EXPECT_THAT(error([](LibraryRecipe* recipe) { ++recipe->columns; }),
+              HasSubstr("a recipe reaches to byte "));
+  EXPECT_THAT(error([](LibraryRecipe* recipe) { recipe->b.offset += 4; }),
+              HasSubstr("a recipe reaches to byte "));
+  EXPECT_THAT(
+      error([](LibraryRecipe* recipe) { recipe->workspace_bytes += 1024; }),
+      HasSubstr("a recipe's workspace of "));
+  EXPECT_THAT(error([](LibraryRecipe* recipe) { recipe->d.pitch = 1; }),
+              HasSubstr("not sound: d.pitch"));
+  EXPECT_EQ(control_.calls("cublasLtMatmul"), 0);
 }
 
 // Chosen once for a recipe and an architecture, and checked for each device.

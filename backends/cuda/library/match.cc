@@ -20,10 +20,6 @@ constexpr int64_t kMostPieces = 32;
 constexpr int64_t kMostWorkspace = int64_t{32} << 20;
 constexpr int64_t kNoVariable = -1;
 
-bool IsHalf(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
 // Row-major: element (row, column) of the region's, which is element (column,
 // row) of the library's.
 class Matcher {
@@ -42,7 +38,7 @@ class Matcher {
   bool AddTerm(ExprId value);
   bool IsZero(ExprId id) const;
   bool IsSum(ExprId id) const;
-  ExprId WithoutCasts(ExprId id) const;
+  ExprId BeforeRounding(ExprId id) const;
   int64_t Extent(int64_t variable) const {
     return variable == kNoVariable ? 1 : int64_t{flat_.extents[variable]};
   }
@@ -56,6 +52,7 @@ class Matcher {
   bool OnlyVariesIn(const Affine& address,
                     std::initializer_list<int64_t> variables) const;
   int64_t AlignmentOf(const Matrix& matrix) const;
+  int64_t WorkspaceBytes() const;
 
   const FlatRegion& flat_;
   const Region& region_;
@@ -76,17 +73,6 @@ bool Matcher::FindVariables(const TilePlan& plan) {
   if (!plan.batch.empty()) batch_ = plan.batch[0];
   return std::ranges::all_of(std::initializer_list<int64_t>{m_, n_, k_, batch_},
                              [&](int64_t v) { return Extent(v) >= 1; });
-}
-
-ExprId Matcher::WithoutCasts(ExprId id) const {
-  const auto is_cast = [&](const Expr& expr) {
-    return expr.kind == Expr::Kind::kOp && expr.op == Op::kCast &&
-           IsFloat(expr.dtype) &&
-           IsFloat(region_.expr(expr.operands[0]).dtype) &&
-           BitWidth(region_.expr(expr.operands[0]).dtype) >= 16;
-  };
-  while (is_cast(region_.expr(id))) id = region_.expr(id).operands[0];
-  return id;
 }
 
 const Affine* Matcher::AddressOf(ExprId load, uint32_t* input) const {
@@ -115,7 +101,7 @@ bool Matcher::OnlyVariesIn(const Affine& address,
 // other dim is the depth.
 std::optional<Matrix> Matcher::Factor(ExprId value, int64_t row,
                                       bool is_rows) const {
-  const ExprId load = WithoutCasts(value);
+  const ExprId load = WithoutWidening(region_, value);
   Matrix matrix;
   const Affine* const address = AddressOf(load, &matrix.buffer);
   if (address == nullptr || !OnlyVariesIn(*address, {row, k_, batch_})) {
@@ -153,7 +139,7 @@ std::optional<Compute> Matcher::ComputeOf(DType dtype) const {
 }
 
 bool Matcher::IsZero(ExprId id) const {
-  const Expr& expr = region_.expr(WithoutCasts(id));
+  const Expr& expr = region_.expr(WithoutWidening(region_, id));
   return expr.kind == Expr::Kind::kConstant && expr.bits == 0;
 }
 
@@ -165,11 +151,11 @@ bool Matcher::IsSum(ExprId id) const {
 
 // What is added to the sum: a bias, or a tensor of the result's order.
 bool Matcher::AddTerm(ExprId value) {
-  const ExprId load = WithoutCasts(value);
+  const ExprId load = WithoutWidening(region_, value);
   Matrix matrix;
   const Affine* const address = AddressOf(load, &matrix.buffer);
   if (address == nullptr || region_.expr(load).dtype != recipe_.d.dtype ||
-      recipe_.compute == Compute::kF64 || Coefficient(*address, n_) != 1) {
+      Coefficient(*address, n_) != 1) {
     return false;
   }
   matrix.dtype = recipe_.d.dtype;
@@ -181,40 +167,52 @@ bool Matcher::AddTerm(ExprId value) {
   }
   matrix.pitch = Coefficient(*address, m_);
   matrix.batch_stride = Coefficient(*address, batch_);
-  if (recipe_.c || !OnlyVariesIn(*address, {m_, n_, batch_}) ||
-      matrix.pitch < Extent(n_)) {
-    return false;
-  }
+  if (recipe_.c || !OnlyVariesIn(*address, {m_, n_, batch_})) return false;
   recipe_.c = matrix;
   return true;
 }
 
+// What the library rounds to the result's dtype, as it does with all that it
+// computes in f32; `id` where nothing is rounded there.
+ExprId Matcher::BeforeRounding(ExprId id) const {
+  const Expr& expr = region_.expr(id);
+  const bool rounds = expr.kind == Expr::Kind::kOp && expr.op == Op::kCast &&
+                      expr.dtype == recipe_.d.dtype && IsHalf(expr.dtype) &&
+                      region_.expr(expr.operands[0]).dtype == DType::kF32;
+  return rounds ? expr.operands[0] : id;
+}
+
+// Behind that rounding no other one is looked through: results are those of the
+// graph, or, where all of it is in halves, of more precision.
 bool Matcher::MatchEpilogue(ExprId value) {
-  ExprId id = WithoutCasts(value);
+  if (region_.expr(value).dtype != recipe_.d.dtype) return false;
+  ExprId id = BeforeRounding(value);
   const Expr& last = region_.expr(id);
   if (last.kind == Expr::Kind::kOp && last.op == Op::kMax) {
     const bool first = IsZero(last.operands[0]);
     if (!first && !IsZero(last.operands[1])) return false;
-    if (recipe_.compute == Compute::kF64 ||
-        options_.rewrites != Rewrites::kFast) {
-      return false;
-    }
+    if (options_.rewrites != Rewrites::kFast) return false;
     recipe_.relu = true;
-    id = WithoutCasts(last.operands[first ? 1 : 0]);
+    id = BeforeRounding(last.operands[first ? 1 : 0]);
   }
+  bool tensor_is_last = false;
   while (!IsSum(id)) {
     const Expr& expr = region_.expr(id);
     if (expr.kind != Expr::Kind::kOp || expr.op != Op::kAdd) return false;
+    const bool had_bias = recipe_.bias.has_value();
     // A term is a load; what is none has the sum.
     if (AddTerm(expr.operands[1])) {
-      id = WithoutCasts(expr.operands[0]);
+      id = expr.operands[0];
     } else if (AddTerm(expr.operands[0])) {
-      id = WithoutCasts(expr.operands[1]);
+      id = expr.operands[1];
     } else {
       return false;
     }
+    tensor_is_last |= recipe_.c.has_value() && !had_bias;
   }
-  return true;
+  // The library adds the bias last.
+  return !recipe_.bias || !tensor_is_last ||
+         options_.rewrites >= Rewrites::kReassociate;
 }
 
 bool Matcher::MatchStore() {
@@ -235,17 +233,23 @@ bool Matcher::MatchStore() {
   d.offset = int64_t{flat.address.offset};
   d.pitch = Coefficient(flat.address, m_);
   d.batch_stride = Coefficient(flat.address, batch_);
-  if (Coefficient(flat.address, n_) != 1 || d.pitch < Extent(n_)) return false;
-  return (d.dtype == recipe_.a.dtype ||
-          (IsHalf(recipe_.a.dtype) && d.dtype == DType::kF32)) &&
-         MatchEpilogue(store.value);
+  if (Coefficient(flat.address, n_) != 1) return false;
+  return MatchEpilogue(store.value);
 }
 
 int64_t Matcher::AlignmentOf(const Matrix& matrix) const {
   const int64_t bytes = BitWidth(matrix.dtype) / 8;
   int64_t alignment = kAlignment;
-  while (matrix.offset * bytes % alignment != 0) alignment /= 2;
+  while (matrix.offset % alignment * bytes % alignment != 0) alignment /= 2;
   return alignment;
+}
+
+int64_t Matcher::WorkspaceBytes() const {
+  int64_t bytes = kMostPieces * static_cast<int64_t>(sizeof(float));
+  for (const int64_t size : {recipe_.rows, recipe_.columns, recipe_.batch}) {
+    bytes = size > kMostWorkspace / bytes ? kMostWorkspace : bytes * size;
+  }
+  return bytes;
 }
 
 std::optional<LibraryRecipe> Matcher::Match() {
@@ -271,16 +275,12 @@ std::optional<LibraryRecipe> Matcher::Match() {
   recipe_.a = *a;
   recipe_.b = *b;
   if (!MatchStore()) return std::nullopt;
-  for (const Matrix* const matrix : {&recipe_.a, &recipe_.b, &recipe_.d}) {
-    recipe_.alignment = std::min(recipe_.alignment, AlignmentOf(*matrix));
+  for (const LibraryOperand& operand : OperandsOf(recipe_)) {
+    recipe_.alignment =
+        std::min(recipe_.alignment, AlignmentOf(*operand.matrix));
   }
-  for (const auto* const matrix : {&recipe_.c, &recipe_.bias}) {
-    if (!*matrix) continue;
-    recipe_.alignment = std::min(recipe_.alignment, AlignmentOf(**matrix));
-  }
-  const int64_t result = recipe_.rows * recipe_.columns * recipe_.batch *
-                         static_cast<int64_t>(sizeof(float));
-  recipe_.workspace_bytes = std::min(kMostWorkspace, kMostPieces * result);
+  recipe_.workspace_bytes = WorkspaceBytes();
+  if (!UnsoundField(recipe_).empty()) return std::nullopt;
   return std::move(recipe_);
 }
 

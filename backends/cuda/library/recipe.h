@@ -76,6 +76,40 @@ struct LibraryRecipe {
 // The workspace begins at a multiple of this in the step's scratch memory.
 inline constexpr int64_t kWorkspaceAlignment = 256;
 
+// Whether it is f16 or bf16, whose products are summed in f32.
+bool IsHalf(DType dtype);
+
+// A matrix of a recipe as it lies in memory, or the bias, a matrix of one
+// column.
+struct LibraryOperand {
+  std::string_view name;  // of its field
+  const LibraryRecipe::Matrix* matrix;
+  int64_t rows, columns, batch;
+  bool is_written = false;
+};
+// Of those that the recipe has: a, b, d, c and the bias.
+std::vector<LibraryOperand> OperandsOf(const LibraryRecipe& recipe);
+
+// The bytes from the beginning of an operand's buffer to behind its last
+// element, the largest i64 where there are more.
+int64_t EndOf(const LibraryOperand& operand);
+
+// The first field with a value that no recipe of cuBLASLt has, "d.pitch"; empty
+// where all are sound:
+//
+//   1. rows, columns, depth and batch are at least 1 and fit an i32, in which
+//      the library and its kernels count.
+//   2. a and b are of one dtype, f32, f16, bf16 or f64, and computed in what
+//      that may be: f64 in kF64, halves in kF32, f32 in any other. d is of that
+//      dtype, of halves f32 too; c and the bias are of d's.
+//   3. Products of f64 have nothing behind them.
+//   4. Offsets, pitches and batch strides are not negative, pitches at least
+//      the rows, ends of operands fit an i64. d's elements lie apart. Factors
+//      alone are transposed, and the bias has neither pitch nor batch stride.
+//   5. The workspace is not negative, the alignment a power of two of at most
+//      kWorkspaceAlignment.
+std::string UnsoundField(const LibraryRecipe& recipe);
+
 // What the params of a program with a recipe hold.
 struct LibraryParams {
   LibraryRecipe recipe;
@@ -94,8 +128,9 @@ std::vector<std::byte> Encode(const LibraryParams& params);
 bool HasRecipe(std::span<const std::byte> params);
 
 // Safe on any bytes. DataLoss where they are not the params of a program with
-// so many reads and writes. `params` is not looked at, and neither is the body
-// of an unknown library.
+// so many reads and writes, or the recipe has an unsound field; the field is
+// named. `params` is not looked at, and neither is the body of an unknown
+// library.
 StatusOr<LibraryParams> DecodeLibraryParams(std::span<const std::byte> bytes,
                                             uint32_t reads, uint32_t writes);
 

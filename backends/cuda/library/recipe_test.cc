@@ -1,12 +1,20 @@
 #include "encore/backends/cuda/library/recipe.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <random>
+#include <string>
 
+#include "encore/ir/support/status.h"
+#include "encore/ir/support/strings.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cuda {
 namespace {
+
+using ::testing::EndsWith;
 
 constexpr uint32_t kReads = 5, kWrites = 2;
 
@@ -19,7 +27,7 @@ LibraryParams Sample() {
   recipe.columns = 300;
   recipe.depth = 20;
   recipe.batch = 4;
-  recipe.compute = LibraryRecipe::Compute::kTF32;
+  recipe.compute = LibraryRecipe::Compute::kF32;
   recipe.relu = true;
   recipe.a = {DType::kF16, 1, 8, 20, 140, true};
   recipe.b = {DType::kF16, 0, 0, 20, 6000, false};
@@ -49,13 +57,130 @@ TEST(LibraryRecipe, IsReadAsItWasWritten) {
   EXPECT_FALSE(HasRecipe(params.params));
 }
 
+std::string ErrorOf(const LibraryParams& params, uint32_t reads = kReads,
+                    uint32_t writes = kWrites) {
+  const Status status =
+      DecodeLibraryParams(Encode(params), reads, writes).status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss) << status;
+  return std::string(Message(status));
+}
+
 TEST(LibraryRecipe, BuffersAreThoseOfTheStep) {
-  const auto bytes = Encode(Sample());
-  EXPECT_EQ(DecodeLibraryParams(bytes, 4, kWrites).status().code(),
-            StatusCode::kDataLoss);
+  EXPECT_THAT(ErrorOf(Sample(), 4), EndsWith(": bias.buffer"));
+  EXPECT_THAT(ErrorOf(Sample(), 1), EndsWith(": a.buffer"));
+  LibraryParams params = Sample();
+  params.recipe.d.buffer = 2;
+  EXPECT_THAT(ErrorOf(params), EndsWith(": d.buffer"));
   // The workspace has no write.
-  EXPECT_EQ(DecodeLibraryParams(bytes, kReads, 1).status().code(),
-            StatusCode::kDataLoss);
+  params = Sample();
+  params.generated_writes = 1;
+  EXPECT_THAT(ErrorOf(params, kReads, 1), EndsWith(": workspace"));
+  params.generated_writes = 3;
+  EXPECT_THAT(ErrorOf(params), EndsWith(": writes"));
+}
+
+using R = LibraryRecipe;
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kInt = std::numeric_limits<int32_t>::max();
+
+// Of f64, with nothing behind the product.
+void Widen(R& r) {
+  r.compute = R::Compute::kF64;
+  r.a.dtype = r.b.dtype = r.d.dtype = DType::kF64;
+  r.relu = false;
+  r.c.reset();
+  r.bias.reset();
+}
+
+// A value for a field that no recipe has, and one beside it that some have.
+struct Change {
+  const char* field;
+  void (*unsound)(R& recipe);
+  void (*sound)(R& recipe);
+};
+
+constexpr Change kChanges[] = {
+    {"rows", [](R& r) { r.rows = 0; }, [](R& r) { r.rows = 1; }},
+    {"rows", [](R& r) { r.rows = kInt + 1; }, [](R&) {}},
+    {"columns", [](R& r) { r.columns = kMost; }, [](R& r) { r.columns = 1; }},
+    {"depth", [](R& r) { r.depth = kInt + 1; }, [](R& r) { r.depth = 3; }},
+    {"batch", [](R& r) { r.batch = kInt + 1; }, [](R& r) { r.batch = kInt; }},
+    {"compute", [](R& r) { r.compute = R::Compute::kTF32; }, [](R&) {}},
+    {"compute", [](R& r) { r.compute = R::Compute::kF64; }, Widen},
+    {"compute",
+     [](R& r) {
+       Widen(r);
+       r.compute = R::Compute::kF32;
+     },
+     Widen},
+    {"compute", [](R& r) { r.a.dtype = DType::kI32; }, [](R&) {}},
+    {"b.dtype", [](R& r) { r.b.dtype = DType::kBF16; }, [](R&) {}},
+    {"d.dtype", [](R& r) { r.d.dtype = DType::kBF16; },
+     [](R& r) { r.d.dtype = r.c->dtype = r.bias->dtype = DType::kF16; }},
+    {"c.dtype", [](R& r) { r.c->dtype = DType::kF16; }, [](R&) {}},
+    {"bias.dtype", [](R& r) { r.bias->dtype = DType::kI64; }, [](R&) {}},
+    {"relu",
+     [](R& r) {
+       Widen(r);
+       r.relu = true;
+     },
+     Widen},
+    {"c",
+     [](R& r) {
+       Widen(r);
+       r.c = r.d;
+     },
+     Widen},
+    {"bias",
+     [](R& r) {
+       Widen(r);
+       r.bias = R::Matrix{DType::kF64};
+     },
+     Widen},
+    {"a.pitch", [](R& r) { r.a.pitch = 19; }, [](R& r) { r.a.pitch = 21; }},
+    {"b.pitch", [](R& r) { r.b.pitch = 0; }, [](R& r) { r.b.pitch = kInt; }},
+    {"d.pitch", [](R& r) { r.d.pitch = 6; }, [](R&) {}},
+    {"c.pitch", [](R& r) { r.c->pitch = 6; }, [](R& r) { r.c->pitch = 9; }},
+    {"bias.pitch", [](R& r) { r.bias->pitch = 1; }, [](R&) {}},
+    {"bias.batch_stride", [](R& r) { r.bias->batch_stride = 7; }, [](R&) {}},
+    {"d.transposed", [](R& r) { r.d.transposed = true; }, [](R&) {}},
+    {"c.transposed", [](R& r) { r.c->transposed = true; }, [](R&) {}},
+    {"a.offset", [](R& r) { r.a.offset = kMost; },
+     [](R& r) { r.a.offset = kMost / 4; }},
+    {"a.offset", [](R& r) { r.a.pitch = kMost / 4; },
+     [](R& r) { r.a.pitch = kMost / 64; }},
+    {"b.offset", [](R& r) { r.b.batch_stride = kMost / 4; },
+     [](R& r) { r.b.batch_stride = 0; }},
+    {"bias.offset", [](R& r) { r.bias->offset = kMost / 4; }, [](R&) {}},
+    // Results of batches on one another, and beside one another.
+    {"d.batch_stride", [](R& r) { r.d.batch_stride = 2099; }, [](R&) {}},
+    {"d.batch_stride",
+     [](R& r) {
+       r.d.batch_stride = 7;
+       r.d.pitch = 27;
+     },
+     [](R& r) {
+       r.d.batch_stride = 7;
+       r.d.pitch = 28;
+     }},
+    {"alignment", [](R& r) { r.alignment = 0; }, [](R& r) { r.alignment = 1; }},
+    {"alignment", [](R& r) { r.alignment = 12; },
+     [](R& r) { r.alignment = 256; }},
+    {"alignment", [](R& r) { r.alignment = 512; }, [](R&) {}},
+};
+
+TEST(LibraryRecipe, UnsoundFieldsAreNamed) {
+  for (const Change& change : kChanges) {
+    LibraryParams params = Sample();
+    change.sound(params.recipe);
+    EXPECT_EQ(UnsoundField(params.recipe), "") << change.field;
+    const auto read = DecodeLibraryParams(Encode(params), kReads, kWrites);
+    EXPECT_TRUE(read.ok()) << read.status();
+    params = Sample();
+    change.unsound(params.recipe);
+    EXPECT_EQ(UnsoundField(params.recipe), change.field);
+    EXPECT_THAT(ErrorOf(params), EndsWith(StrCat(": ", change.field)));
+  }
 }
 
 // Its generated kernel is known all the same.

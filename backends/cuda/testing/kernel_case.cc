@@ -148,15 +148,16 @@ class CaseRun {
     }
   }
 
-  static Status Check(const Graph& graph, ValueId output, TestBuffer& buffer,
-                      const std::vector<Bounds>& bounds) {
+  Status Check(const Graph& graph, ValueId output, TestBuffer& buffer,
+               const std::vector<Bounds>& bounds) {
+    const TensorType& type = graph.type(output);
+    ENCORE_ASSIGN_OR_RETURN(
+        const Literal actual,
+        Literal::Copy(type.dtype, type.shape.ConstantDims(),
+                      {buffer.data(), static_cast<size_t>(buffer.size())}));
+    result_.outputs.push_back(actual);
     for (size_t i = 0; i < bounds.size(); ++i) {
       if (!(graph.outputs()[i].value == output)) continue;
-      const TensorType& type = graph.type(output);
-      ENCORE_ASSIGN_OR_RETURN(
-          const Literal actual,
-          Literal::Copy(type.dtype, type.shape.ConstantDims(),
-                        {buffer.data(), static_cast<size_t>(buffer.size())}));
       const auto difference = Difference(actual, bounds[i]);
       if (difference) return InternalError(*difference);
     }

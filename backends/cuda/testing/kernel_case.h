@@ -38,6 +38,8 @@ struct KernelCase {
 struct KernelResult {
   std::string kernel;
   std::vector<ptx::Counters> launches;
+  // In the order of the region's.
+  std::vector<Literal> outputs;
   // What the region reads and writes, each element once.
   double least_bytes = 0;
 

@@ -85,12 +85,15 @@ FN f32 Smaller(f32 x, f32 y) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(x), "f"(y));
   return result;
 }
+// As of f32 one NaN, whichever was there: with that of an operand, results would
+// depend on the order in which atomics combine.
+FN f64 OneNaN() { return __longlong_as_double(0x7ff8000000000000ll); }
 FN f64 Larger(f64 x, f64 y) {
-  if (x != x || y != y) return x + y;
+  if (x != x || y != y) return OneNaN();
   return fmax(x, y);
 }
 FN f64 Smaller(f64 x, f64 y) {
-  if (x != x || y != y) return x + y;
+  if (x != x || y != y) return OneNaN();
   return fmin(x, y);
 }
 // Of the two forms the one that does not overflow.

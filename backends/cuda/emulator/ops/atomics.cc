@@ -17,16 +17,32 @@
 namespace encore::ptx {
 namespace {
 
+// What is updated.
+struct Target {
+  Type type;
+  Space space;
+};
+
 // What memory holds afterwards; c is the third operand of cas.
-using Update = uint64_t (*)(const Instruction& i, uint64_t old, uint64_t b,
+using Update = uint64_t (*)(const Target& target, uint64_t old, uint64_t b,
                             uint64_t c);
 
+// Subnormals are zeros of their sign.
+float Flushed(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
+}
+// Global memory flushes subnormals of f32, shared memory does not.
+// Source: PTX ISA 9.0, atom and red.
+uint64_t AddF32(const Target& target, uint64_t old, uint64_t b, uint64_t) {
+  const float x = FromBits<float>(old), y = FromBits<float>(b);
+  const float sum =
+      target.space == Space::kGlobal ? Flushed(Flushed(x) + Flushed(y)) : x + y;
+  return std::isnan(sum) ? 0x7fffffff : ToBits(sum);
+}
 template <typename T>
-uint64_t Add(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t Add(const Target&, uint64_t old, uint64_t b, uint64_t) {
   if constexpr (std::is_floating_point_v<T>) {
-    const T sum = FromBits<T>(old) + FromBits<T>(b);
-    if (std::is_same_v<T, float> && std::isnan(sum)) return 0x7fffffff;
-    return ToBits(sum);
+    return ToBits(FromBits<T>(old) + FromBits<T>(b));
   } else {
     return old + b;
   }
@@ -36,7 +52,7 @@ uint16_t AddHalf(DType dtype, uint16_t a, uint16_t b) {
   return std::isnan(sum) ? 0x7fff : EncodeFloat(dtype, sum);
 }
 template <DType kDType, int kParts>
-uint64_t AddHalves(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t AddHalves(const Target&, uint64_t old, uint64_t b, uint64_t) {
   uint64_t out = 0;
   for (int shift = 0; shift < 16 * kParts; shift += 16) {
     out |= uint64_t{AddHalf(kDType, static_cast<uint16_t>(old >> shift),
@@ -46,15 +62,15 @@ uint64_t AddHalves(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
   return out;
 }
 template <typename T>
-uint64_t Least(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t Least(const Target&, uint64_t old, uint64_t b, uint64_t) {
   return ToBits(std::min(FromBits<T>(old), FromBits<T>(b)));
 }
 template <typename T>
-uint64_t Largest(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t Largest(const Target&, uint64_t old, uint64_t b, uint64_t) {
   return ToBits(std::max(FromBits<T>(old), FromBits<T>(b)));
 }
 template <DType kDType, int kParts, bool kMax>
-uint64_t HalfExtremes(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t HalfExtremes(const Target&, uint64_t old, uint64_t b, uint64_t) {
   uint64_t out = 0;
   for (int shift = 0; shift < 16 * kParts; shift += 16) {
     const auto x = static_cast<uint16_t>(old >> shift);
@@ -71,27 +87,25 @@ uint64_t HalfExtremes(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
   }
   return out;
 }
-uint64_t And(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t And(const Target&, uint64_t old, uint64_t b, uint64_t) {
   return old & b;
 }
-uint64_t Or(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t Or(const Target&, uint64_t old, uint64_t b, uint64_t) {
   return old | b;
 }
-uint64_t Xor(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t Xor(const Target&, uint64_t old, uint64_t b, uint64_t) {
   return old ^ b;
 }
-uint64_t Exchange(const Instruction&, uint64_t, uint64_t b, uint64_t) {
-  return b;
-}
-uint64_t CompareAndSwap(const Instruction& i, uint64_t old, uint64_t b,
+uint64_t Exchange(const Target&, uint64_t, uint64_t b, uint64_t) { return b; }
+uint64_t CompareAndSwap(const Target& target, uint64_t old, uint64_t b,
                         uint64_t c) {
-  const int shift = 64 - BitWidth(i.type);
+  const int shift = 64 - BitWidth(target.type);
   return old << shift == b << shift ? c : old;
 }
-uint64_t Increment(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t Increment(const Target&, uint64_t old, uint64_t b, uint64_t) {
   return old >= b ? 0 : old + 1;
 }
-uint64_t Decrement(const Instruction&, uint64_t old, uint64_t b, uint64_t) {
+uint64_t Decrement(const Target&, uint64_t old, uint64_t b, uint64_t) {
   return old == 0 || old > b ? b : old - 1;
 }
 
@@ -113,13 +127,14 @@ void Atomic(Warp& warp, const Instruction& i, uint32_t mask) {
                            AccessKind::kAtomic);
     if (at == nullptr) return;
     Acquire(warp, i, i.space, addresses[lane]);
+    const Target target{i.type, Resolve(i.space, addresses[lane]).space};
     for (uint32_t e = 0; e < i.vector; ++e) {
       uint64_t old = 0;
       std::memcpy(&old, at + e * width, width);
       const uint64_t b = warp.Source(i, address + 1 + e)[lane];
       const uint64_t c =
           three ? warp.Source(i, address + 1 + i.vector)[lane] : 0;
-      const uint64_t next = kUpdate(i, old, b, c);
+      const uint64_t next = kUpdate(target, old, b, c);
       std::memcpy(at + e * width, &next, width);
       if (returns) warp.Destination(i, e)[lane] = old;
     }
@@ -134,7 +149,7 @@ Handler SelectAdd(Type type) {
     case Type::kS64:
       return &Atomic<Add<uint64_t>>;
     case Type::kF32:
-      return &Atomic<Add<float>>;
+      return &Atomic<AddF32>;
     case Type::kF64:
       return &Atomic<Add<double>>;
     case Type::kF16:

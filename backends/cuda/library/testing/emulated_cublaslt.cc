@@ -128,6 +128,13 @@ uint64_t AddressOf(const void* data) {
   return reinterpret_cast<uint64_t>(data);
 }
 
+// What an algorithm may count on; of an address that is not said, all.
+uint64_t AlignmentOf(const void* data) {
+  constexpr uint64_t kMost = 256;
+  const uint64_t address = AddressOf(data);
+  return address == 0 ? kMost : std::min(kMost, address & (0 - address));
+}
+
 }  // namespace
 
 #define ENCORE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -288,7 +295,8 @@ ENCORE_EXPORT LtStatus cublasLtMatmulAlgoGetHeuristic(
       .columns = product.columns,
       .depth = product.depth,
       .batch = product.batch,
-      .alignment = *std::min_element(own.alignments, own.alignments + 4)};
+      .alignment = *std::min_element(own.alignments, own.alignments + 4),
+      .bias_alignment = AlignmentOf(product.bias)};
   LtHeuristic& result = results[0];
   result = {};
   Write(algorithm, &result.algo);
@@ -308,7 +316,9 @@ ENCORE_EXPORT LtStatus cublasLtMatmulAlgoCheck(LtHandle, LtMatmulDesc* desc,
   const LtStatus status = ProductOf(desc, a, b, c, d, &product);
   if (status != LtStatus::kSuccess) return status;
   const auto own = Read<EmulatedAlgorithm>(*algorithm);
-  if (!IsOf(own, product)) return LtStatus::kInvalidValue;
+  if (!IsOf(own, product) || AlignmentOf(product.bias) < own.bias_alignment) {
+    return LtStatus::kInvalidValue;
+  }
   result->workspaceSize = product.WorkspaceBytes(own.pieces);
   return LtStatus::kSuccess;
 }
@@ -334,7 +344,9 @@ ENCORE_EXPORT LtStatus cublasLtMatmul(
                        (added == 0 ? 0 : AddressOf(c));
   if (!IsOf(own, product) || factor(alpha) != 1 || (added != 0 && added != 1) ||
       all % own.alignment != 0 ||
-      (product.has_bias && product.bias == nullptr) ||
+      (product.has_bias &&
+       (product.bias == nullptr ||
+        AddressOf(product.bias) % own.bias_alignment != 0)) ||
       workspace_bytes < product.WorkspaceBytes(own.pieces) ||
       AddressOf(workspace) % 256 != 0) {
     return LtStatus::kInvalidValue;

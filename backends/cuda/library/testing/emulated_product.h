@@ -37,6 +37,7 @@ struct EmulatedAlgorithm {
   uint64_t mark = kMark;
   int64_t pieces = 1, rows = 0, columns = 0, depth = 0, batch = 0;
   uint64_t alignment = 0;
+  uint64_t bias_alignment = 0;  // that the bias had when it was chosen
 };
 
 // The product of these, which are checked as the library checks them.

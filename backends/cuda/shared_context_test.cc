@@ -51,15 +51,15 @@ TestGraph TwoNegations() {
 
 // The one whose process it is: it has the primary context, an allocator over
 // it and a stream.
-class SharedProcess : public testing::Test {
+class SharedContext : public testing::Test {
  protected:
-  SharedProcess() {
+  SharedContext() {
     Check(api().cuDevicePrimaryCtxRetain(&context_, 0));
     Check(api().cuCtxSetCurrent(context_));
     Check(api().cuStreamCreate(&stream_, kStreamNonBlocking));
     Check(api().cuCtxSetCurrent(nullptr));
   }
-  ~SharedProcess() override {
+  ~SharedContext() override {
     Check(api().cuStreamDestroy(stream_));
     Check(api().cuDevicePrimaryCtxRelease(0));
     EXPECT_EQ(fake_->leaks(), std::vector<std::string>());
@@ -109,7 +109,7 @@ class SharedProcess : public testing::Test {
   uint64_t shift_ = 0;
 };
 
-TEST_F(SharedProcess, ReplaysInTheCallersContextMemoryAndStream) {
+TEST_F(SharedContext, ReplaysInTheCallersContextMemoryAndStream) {
   fake_->FailCall("cuDevicePrimaryCtxRetain", -1, Result::kSuccess);
   {
     auto made = NewPlanDevice(driver_, 0, "test", Options());
@@ -135,7 +135,7 @@ TEST_F(SharedProcess, ReplaysInTheCallersContextMemoryAndStream) {
   EXPECT_EQ(fake_->calls("cuDevicePrimaryCtxRetain"), 0);
 }
 
-TEST_F(SharedProcess, WorkIsBehindWhatTheCallersStreamHas) {
+TEST_F(SharedContext, WorkIsBehindWhatTheCallersStreamHas) {
   const auto made = NewDevice(driver_, 0, "cuda", Options());
   ASSERT_TRUE(made.ok()) << made.status();
   const auto queue = QueueOf(**made, stream_);
@@ -154,7 +154,7 @@ TEST_F(SharedProcess, WorkIsBehindWhatTheCallersStreamHas) {
   (*made)->Deallocate(data, kBytes);
 }
 
-TEST_F(SharedProcess, TheAllocatorsAnswersAreLookedAt) {
+TEST_F(SharedContext, TheAllocatorsAnswersAreLookedAt) {
   {
     auto made = NewPlanDevice(driver_, 0, "test", Options());
     ASSERT_TRUE(made.ok()) << made.status();
