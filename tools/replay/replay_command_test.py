@@ -232,7 +232,10 @@ class ReplayTest(unittest.TestCase):
             self.assertEqual((step['device_runs'], step['runs']), (3, 3))
             self.assertGreaterEqual(step['device_mean_us'], 1)
             self.assertEqual(step['device_mean_us'], round(step['device_mean_us']))
-        self.assertIn('device us', self.expect(0, self.replay(*flags)).stdout)
+        table = self.expect(0, self.replay(*flags)).stdout
+        self.assertIn('device us', table)
+        for step in timed:
+            self.assertRegex(table, r'%% .* %.2f +%d:%d ' % (step['device_mean_us'], step['plan'], step['step']))
         column = [step['device_mean_us'] for step in self.json_of(self.replay('profile', self.package, '--json'))['steps']]
         self.assertEqual(set(column), {None})
 

@@ -189,9 +189,9 @@ Status LibraryKernel::Prefer(LtPreference* preference) const {
 StatusOr<LtAlgorithm> LibraryKernel::Choose(const std::string& key) {
   CublasLt& library = handle_->library();
   LtMatmulDesc desc;
-  // The library looks at how the bias is aligned, which it is not told beside
-  // the preferences: an address that is aligned to what every launch's is, and
-  // to no more. It is not read here.
+  // Preferences say how matrices are aligned, but not the bias, at whose
+  // address the library looks: one that is aligned to what every launch's is,
+  // and to no more. Nothing is read there.
   const auto bias = static_cast<uintptr_t>(recipe_.alignment);
   ENCORE_RETURN_IF_ERROR(
       DescribeProduct(reinterpret_cast<const void*>(bias), &desc));
