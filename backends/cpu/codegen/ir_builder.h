@@ -86,6 +86,8 @@ class IrBuilder {
   // `predicate`: "slt", "oeq", …; integers or floats by the operands' type.
   Value Compare(std::string_view predicate, const Value& a, const Value& b);
   Value Select(const Value& condition, const Value& a, const Value& b);
+  // i1: whether one of the lanes, i1, is set.
+  Value AnyLane(const Value& lanes);
   // llvm.<name>.<suffix of the first operand>.
   Value Intrinsic(std::string_view name, std::vector<Value> operands);
   Value Fma(const Value& a, const Value& b, const Value& c);

@@ -58,6 +58,13 @@ Value LaneMemory::Pointer(const Value& base, Elem elem,
                 IrBuilder::I64(address.offset));
 }
 
+Value LaneMemory::ReadablePointer(const Value& base, Elem elem,
+                                  const LaneAddress& address) {
+  const Value pointer = Pointer(base, elem, address);
+  if (!address.valid.valid()) return pointer;
+  return b_.Select(b_.AnyLane(address.valid), pointer, base);
+}
+
 Value LaneMemory::Indices(const LaneAddress& address) {
   Value index = b_.Add(b_.Splat(address.element, lanes_), address.offset);
   if (address.lane_stride != 0) {
@@ -94,12 +101,12 @@ Value LaneMemory::LoadVector(Elem elem, const Value& base,
   }
   const bool even = address.repeat == 1 && address.element.lanes() == 1;
   if (even && address.lane_stride == 1) {
-    const Value pointer = Pointer(base, elem, address);
+    const Value pointer = ReadablePointer(base, elem, address);
     if (!mask.valid()) return b_.Load(type, pointer, align);
     return b_.MaskedLoad(type, pointer, mask, otherwise, align);
   }
   if (even && IsShuffledStride(address.lane_stride, lanes_)) {
-    return LoadStrided(type, Pointer(base, elem, address),
+    return LoadStrided(type, ReadablePointer(base, elem, address),
                        static_cast<int>(address.lane_stride), mask, otherwise);
   }
   return b_.Gather(type, Pointers(base, elem, address),
