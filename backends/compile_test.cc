@@ -329,6 +329,31 @@ int64_t ArenaBytes(const runtime::CompiledGraph& compiled) {
   return bytes;
 }
 
+// What fusion kernel by kernel sees no gain of: the functions of a row and of a
+// column, each of few elements, are kernels of their own before the product.
+TEST(CompileTest, RewritesAreJudgedByTheKernelsThatAreMade) {
+  const Graph graph = ParsedGraph(R"(
+graph g(%x: f32[256], %y: f32[512]) -> f32[512,256] {
+  %0 = broadcast(%x) {shape = [512,256], axes = [1]}
+  %1 = exp(%0)
+  %2 = broadcast(%y) {shape = [512,256], axes = [0]}
+  %3 = tanh(%2)
+  %4 = mul(%1, %3)
+  return %4
+})");
+  CompileOptions options;
+  options.target = "cpu:avx2";
+  options.machine = "zen4-avx2";
+  options.threads = 2;
+  for (const auto& [optimizer, kernels] :
+       {std::pair(Optimizer::kGreedy, 1u), std::pair(Optimizer::kEGraph, 3u)}) {
+    options.optimizer = optimizer;
+    const auto compiled = Compile(graph, options, AllBackends());
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_EQ(compiled->kernel_binaries.size(), kernels);
+  }
+}
+
 // Softmax of rows beyond the caches: no kernel keeps rows of its own, nor what
 // it makes of one, where memory counts; where only time does, the exponentials
 // are stored once.

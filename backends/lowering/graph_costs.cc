@@ -93,12 +93,13 @@ double LiveBytesOf(const Scope& scope, std::span<const int64_t> sizes) {
 
 }  // namespace
 
-std::optional<opt::GraphCost> GraphCosts::CostOf(const Graph& graph) const {
-  KernelTable table(placement_, options_, graph.symbols());
-  const auto scope = MakeScope(graph, {}, placement_, options_, &table);
+std::optional<opt::GraphCost> GraphCosts::CostOf(
+    const Graph& graph, const CompileOptions& options) const {
+  KernelTable table(placement_, options, graph.symbols());
+  const auto scope = MakeScope(graph, {}, placement_, options, &table);
   if (!scope.ok()) return std::nullopt;
   return opt::GraphCost{
-      .seconds = SecondsOf(*scope, table, options_),
+      .seconds = SecondsOf(*scope, table, options),
       .live_bytes = LiveBytesOf(*scope, TypicalSizes(graph.symbols()))};
 }
 

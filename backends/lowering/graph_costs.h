@@ -14,18 +14,19 @@
 
 namespace encore::backends {
 
-// Of a whole graph: the sum of its kernels, as greedy fusion cuts them and the
-// backends estimate them, row-major; those of the prepare plan spread over
-// the expected calls, bodies once; and what of their results lives at once,
-// outputs and the prepare plan aside, of symbols as many as TypicalSizes says.
-// Of a node: by rates (RooflineCosts).
+// Of a whole graph: the sum of its kernels, as greedy fusion cuts them (CostOf)
+// or as the options want them cut (CostAsCompiled), and as the backends
+// estimate them, row-major; those of the prepare plan spread over the expected
+// calls, bodies once; and what of their results lives at once, outputs and the
+// prepare plan aside, of symbols as many as TypicalSizes says. Of a node: by
+// rates (RooflineCosts).
 //
 // `placement` outlives this. Thread-safe.
 class GraphCosts : public opt::Costs {
  public:
   GraphCosts(const Placement& placement, const CompileOptions& options)
-      : placement_(placement), options_(options) {
-    options_.optimizer = Optimizer::kGreedy;
+      : placement_(placement), options_(options), greedy_(options) {
+    greedy_.optimizer = Optimizer::kGreedy;
   }
 
   std::optional<double> NodeSeconds(
@@ -36,13 +37,23 @@ class GraphCosts : public opt::Costs {
     return roofline_.NodeIdentity();
   }
   // REQUIRES origins that are stencil numbers. Costs what fusion does.
-  std::optional<opt::GraphCost> CostOf(const Graph& graph) const override;
+  std::optional<opt::GraphCost> CostOf(const Graph& graph) const override {
+    return CostOf(graph, greedy_);
+  }
+  std::optional<opt::GraphCost> CostAsCompiled(
+      const Graph& graph) const override {
+    return CostOf(graph, options_);
+  }
   // The backend.
   uint64_t PlaceOf(std::string_view origin) const override;
 
  private:
+  std::optional<opt::GraphCost> CostOf(const Graph& graph,
+                                       const CompileOptions& options) const;
+
   const Placement& placement_;
-  CompileOptions options_;
+  const CompileOptions options_;
+  CompileOptions greedy_;
   const opt::RooflineCosts roofline_;
 };
 

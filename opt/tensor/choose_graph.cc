@@ -23,6 +23,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A gain below this share is none: estimates are not that good. Sums over nodes
 // only say what is worth to be looked at as a whole.
 constexpr double kLeastGain = 0.005, kLeastGainOfNodes = 0.0005;
+// Where the fast method of cutting kernels finds a graph at most so much
+// dearer, it is looked at as it will be compiled, and taken from this share of
+// gain on: so far off are estimates of kernels that are cut in different ways.
+constexpr double kMostLoss = 0.1, kLeastGainAsCompiled = 0.2;
 constexpr double kMostWeightBytes = 1.1;
 // What a node that a rule made costs beside its seconds, so that of equals the
 // graph's own stay.
@@ -140,18 +144,47 @@ double LargestValue(const Graph& graph) {
   return most;
 }
 
-Verdict Judge(const Terms& terms, const std::optional<GraphCost>& before,
-              const Graph& graph) {
-  const auto after = terms.costs.CostOf(graph);
-  if (!before || !after ||
-      after->seconds > before->seconds * (1 - kLeastGain)) {
-    return Verdict::kSlower;
+// What the graph costs that is to be replaced.
+class Before {
+ public:
+  explicit Before(const Terms& terms) : terms_(terms) {}
+
+  const std::optional<GraphCost>& cost() { return Of(&cost_, &Costs::CostOf); }
+  const std::optional<GraphCost>& as_compiled() {
+    return Of(&as_compiled_, &Costs::CostAsCompiled);
+  }
+
+ private:
+  using Method = std::optional<GraphCost> (Costs::*)(const Graph&) const;
+  const std::optional<GraphCost>& Of(
+      std::optional<std::optional<GraphCost>>* cost, Method method) {
+    if (!*cost) *cost = (terms_.costs.*method)(terms_.from);
+    return **cost;
+  }
+
+  const Terms& terms_;
+  std::optional<std::optional<GraphCost>> cost_, as_compiled_;
+};
+
+bool Gains(const std::optional<GraphCost>& before,
+           const std::optional<GraphCost>& after, double share) {
+  return before && after && after->seconds <= before->seconds * (1 - share);
+}
+
+Verdict Judge(const Terms& terms, const Graph& graph, Before* before) {
+  std::optional<GraphCost> was = before->cost();
+  std::optional<GraphCost> is = terms.costs.CostOf(graph);
+  if (!Gains(was, is, kLeastGain)) {
+    if (!Gains(was, is, -kMostLoss)) return Verdict::kSlower;
+    was = before->as_compiled();
+    is = terms.costs.CostAsCompiled(graph);
+    if (!Gains(was, is, kLeastGainAsCompiled)) return Verdict::kSlower;
   }
   if (WeightBytes(graph, terms.shared) >
       WeightBytes(terms.from, terms.shared) * kMostWeightBytes) {
     return Verdict::kWeights;
   }
-  return terms.fits(*before, *after) ? Verdict::kTaken : Verdict::kMemory;
+  return terms.fits(*was, *is) ? Verdict::kTaken : Verdict::kMemory;
 }
 
 StatusOr<Choice> Extract(const ChoiceRequest& request,
@@ -191,15 +224,14 @@ double OwnSeconds(const TensorProgram& program, const TensorEGraph& tensors,
 StatusOr<Candidate> TakeBest(const Terms& terms,
                              const CandidateOf& candidate_of) {
   Forbidden forbidden;
-  std::optional<GraphCost> before;
+  Before before(terms);
   std::optional<double> bound;
   for (bool first = true;; first = false) {
     ENCORE_ASSIGN_OR_RETURN(Candidate candidate, candidate_of(forbidden));
     if (first) bound = candidate.bound;
     candidate.bound = bound;
     if (!candidate.graph) return candidate;
-    if (first) before = terms.costs.CostOf(terms.from);
-    const Verdict verdict = Judge(terms, before, *candidate.graph);
+    const Verdict verdict = Judge(terms, *candidate.graph, &before);
     // Each forbids once.
     if (verdict == Verdict::kWeights && !forbidden.weights) {
       forbidden.weights = true;

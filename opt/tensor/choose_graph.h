@@ -49,12 +49,13 @@ struct Terms {
   std::function<bool(const GraphCost& before, const GraphCost& after)> fits;
 };
 
-// The first candidate, with its graph, where that is faster, reads at most 1.1
-// times the bytes of weights, and fits. Where only the weights that it makes
-// are too many, the best one that makes none; where only its values do not fit,
-// the best one that makes none larger than there were. Without a graph where
-// none is taken. The bound is the first one's: with less to choose from, no
-// choice is below what none was before.
+// The first candidate, with its graph, where that is faster (by CostOf, or
+// where that sees none of its gain by CostAsCompiled), reads at most 1.1 times
+// the bytes of weights, and fits. Where only the weights that it makes are too
+// many, the best one that makes none; where only its values do not fit, the
+// best one that makes none larger than there were. Without a graph where none
+// is taken. The bound is the first one's: with less to choose from, no choice
+// is below what none was before.
 StatusOr<Candidate> TakeBest(const Terms& terms,
                              const CandidateOf& candidate_of);
 

@@ -148,6 +148,10 @@ std::optional<double> Costs::GraphSeconds(const Graph& graph) const {
   return cost ? std::optional(cost->seconds) : std::nullopt;
 }
 
+std::optional<GraphCost> Costs::CostAsCompiled(const Graph& graph) const {
+  return CostOf(graph);
+}
+
 std::optional<GraphCost> Costs::CostOf(const Graph& graph) const {
   const std::vector<bool> live = LiveNodes(graph);
   const std::vector<bool> weights = WeightOnlyValues(graph);

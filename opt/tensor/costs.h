@@ -57,6 +57,11 @@ class Costs {
   virtual std::optional<GraphCost> CostOf(const Graph& graph) const;
   std::optional<double> GraphSeconds(const Graph& graph) const;
 
+  // The same with kernels cut as they will be, where CostOf cuts them by a
+  // faster method, which may not see that one graph can be cut better than
+  // another. By default what CostOf says.
+  virtual std::optional<GraphCost> CostAsCompiled(const Graph& graph) const;
+
   // Where a node of that origin is computed: what CostOf says of two graphs
   // that differ in origins alone is the same where their nodes' places are.
   virtual uint64_t PlaceOf(std::string_view origin) const;

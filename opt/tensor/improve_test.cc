@@ -251,6 +251,51 @@ graph cell(%x: f32[64,2], %"0": param f32[64,64], %"1": param f32[64,64], %"2": 
   EXPECT_EQ(text.find("transpose("), std::string::npos) << text;
 }
 
+// One kernel for all by the fast method; as it is compiled, some gain or none.
+class CostsOfOneKernel : public RooflineCosts {
+ public:
+  explicit CostsOfOneKernel(double fast, double compiled)
+      : fast_(fast), compiled_(compiled) {}
+  std::optional<GraphCost> CostOf(const Graph& graph) const override {
+    return GraphCost{.seconds = IsWritten(graph) ? 1 : fast_};
+  }
+  std::optional<GraphCost> CostAsCompiled(const Graph& graph) const override {
+    return GraphCost{.seconds = IsWritten(graph) ? 1 : compiled_};
+  }
+
+ private:
+  static bool IsWritten(const Graph& graph) {
+    return Print(graph).find("exp(%x)") == std::string::npos;
+  }
+  const double fast_, compiled_;
+};
+
+// What the fast method sees no gain of, or some loss, is looked at again.
+TEST(ImproveTest, AGainOfWhatIsCompiledIsTaken) {
+  const Graph graph = ParsedGraph(R"(
+graph rows(%x: f32[256]) -> f32[512,256] {
+  %0 = broadcast(%x) {shape = [512,256], axes = [1]}
+  %1 = exp(%0)
+  return %1
+}
+)");
+  const auto is_taken = [&](double fast, double compiled) {
+    const CostsOfOneKernel costs(fast, compiled);
+    ImproveOptions options;
+    options.level = RewriteLevel::kExact;
+    options.costs = &costs;
+    const auto improved = Improve(graph, options);
+    EXPECT_TRUE(improved.ok()) << improved.status();
+    return improved->has_value();
+  };
+  EXPECT_TRUE(is_taken(0.9, 1));
+  EXPECT_FALSE(is_taken(1, 1));
+  EXPECT_TRUE(is_taken(1, 0.79));
+  EXPECT_TRUE(is_taken(1.09, 0.79));
+  EXPECT_FALSE(is_taken(1, 0.81));
+  EXPECT_FALSE(is_taken(1.11, 0.79));
+}
+
 // Values take so many bytes at once, and some more where there is one product.
 class CostsOfOneProduct : public RooflineCosts {
  public:

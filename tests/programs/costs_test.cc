@@ -87,9 +87,9 @@ StatusOr<double> SecondsOf(const TextCase& pair, const Graph& graph) {
   after.rewrite.costs = &costs;
   ENCORE_ASSIGN_OR_RETURN(const Graph improved,
                           opt::RunPasses(opt::PassesAfterKey(), read, after));
-  const auto seconds = costs.GraphSeconds(improved);
-  if (!seconds) return InternalError("a part has no kernel");
-  return *seconds;
+  const auto cost = costs.CostAsCompiled(improved);
+  if (!cost) return InternalError("a part has no kernel");
+  return cost->seconds;
 }
 
 // Reasons by pair, "theme/name".
