@@ -148,8 +148,7 @@ StatusOr<int> Find(Flags& flags) {
 }
 
 void AddFindFlags(CLI::App& sub, Flags* flags) {
-  sub.add_option("--operators", flags->find.operators,
-                 "of a program, at most")
+  sub.add_option("--operators", flags->find.operators, "of a program, at most")
       ->check(CLI::Range(1, 4))
       ->capture_default_str();
   sub.add_option("--results", flags->find.results,
