@@ -198,12 +198,6 @@ Value IrBuilder::Select(const Value& condition, const Value& a,
                              a.ToString(), ", ", b.ToString()));
 }
 
-Value IrBuilder::AnyLane(const Value& lanes) {
-  if (lanes.lanes() == 1) return lanes;
-  return CallIntrinsic(StrCat("vector.reduce.or.", lanes.type.Suffix()),
-                       lanes.type.Lanes(1), {lanes});
-}
-
 Value IrBuilder::CallIntrinsic(std::string_view name, IrType type,
                                const std::vector<Value>& operands) {
   const auto list = [&operands](bool names) {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <vector>
 
+#include "encore/ir/support/strings.h"
+
 namespace encore::backends::cpu {
 namespace {
 
@@ -29,6 +31,13 @@ Value ShiftOf(IrBuilder& b, const Value& index, int bits) {
 Value ElementOf(IrBuilder& b, const Value& byte, const Value& index, int bits) {
   return b.Binary("and", b.Binary("lshr", byte, ShiftOf(b, index, bits)),
                   IrBuilder::Int(byte.type, (1 << bits) - 1));
+}
+
+// i1: whether one of the lanes, i1, is set.
+Value AnyLane(IrBuilder& b, const Value& lanes) {
+  if (lanes.lanes() == 1) return lanes;
+  return b.CallIntrinsic(StrCat("vector.reduce.or.", lanes.type.Suffix()),
+                         lanes.type.Lanes(1), {lanes});
 }
 
 }  // namespace
@@ -62,7 +71,7 @@ Value LaneMemory::ReadablePointer(const Value& base, Elem elem,
                                   const LaneAddress& address) {
   const Value pointer = Pointer(base, elem, address);
   if (!address.valid.valid()) return pointer;
-  return b_.Select(b_.AnyLane(address.valid), pointer, base);
+  return b_.Select(AnyLane(b_, address.valid), pointer, base);
 }
 
 Value LaneMemory::Indices(const LaneAddress& address) {
