@@ -27,6 +27,8 @@ constexpr double kLeastGain = 0.005, kLeastGainOfNodes = 0.0005;
 // dearer, it is looked at as it will be compiled, and taken from this share of
 // gain on: so far off are estimates of kernels that are cut in different ways.
 constexpr double kMostLoss = 0.1, kLeastGainAsCompiled = 0.2;
+// Of larger graphs that takes too long for what it finds.
+constexpr int kMostNodesAsCompiled = 64;
 constexpr double kMostWeightBytes = 1.1;
 // What a node that a rule made costs beside its seconds, so that of equals the
 // graph's own stay.
@@ -175,7 +177,10 @@ Verdict Judge(const Terms& terms, const Graph& graph, Before* before) {
   std::optional<GraphCost> was = before->cost();
   std::optional<GraphCost> is = terms.costs.CostOf(graph);
   if (!Gains(was, is, kLeastGain)) {
-    if (!Gains(was, is, -kMostLoss)) return Verdict::kSlower;
+    if (terms.from.node_count() > kMostNodesAsCompiled ||
+        !Gains(was, is, -kMostLoss)) {
+      return Verdict::kSlower;
+    }
     was = before->as_compiled();
     is = terms.costs.CostAsCompiled(graph);
     if (!Gains(was, is, kLeastGainAsCompiled)) return Verdict::kSlower;

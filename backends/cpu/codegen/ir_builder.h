@@ -86,9 +86,6 @@ class IrBuilder {
   // `predicate`: "slt", "oeq", …; integers or floats by the operands' type.
   Value Compare(std::string_view predicate, const Value& a, const Value& b);
   Value Select(const Value& condition, const Value& a, const Value& b);
-  // llvm.<name>, whose result is of that type.
-  Value CallIntrinsic(std::string_view name, IrType type,
-                      const std::vector<Value>& operands);
   // llvm.<name>.<suffix of the first operand>.
   Value Intrinsic(std::string_view name, std::vector<Value> operands);
   Value Fma(const Value& a, const Value& b, const Value& c);
@@ -159,6 +156,9 @@ class IrBuilder {
                      int vector_bits);
 
  private:
+  // llvm.<name>, whose result is of that type.
+  Value CallIntrinsic(std::string_view name, IrType type,
+                      const std::vector<Value>& operands);
   Value Emit(IrType type, const std::string& text);
   void Line(const std::string& text);
   void Declare(const std::string& declaration);

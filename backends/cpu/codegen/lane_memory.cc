@@ -4,8 +4,6 @@
 #include <bit>
 #include <vector>
 
-#include "encore/ir/support/strings.h"
-
 namespace encore::backends::cpu {
 namespace {
 
@@ -31,13 +29,6 @@ Value ShiftOf(IrBuilder& b, const Value& index, int bits) {
 Value ElementOf(IrBuilder& b, const Value& byte, const Value& index, int bits) {
   return b.Binary("and", b.Binary("lshr", byte, ShiftOf(b, index, bits)),
                   IrBuilder::Int(byte.type, (1 << bits) - 1));
-}
-
-// i1: whether one of the lanes, i1, is set.
-Value AnyLane(IrBuilder& b, const Value& lanes) {
-  if (lanes.lanes() == 1) return lanes;
-  return b.CallIntrinsic(StrCat("vector.reduce.or.", lanes.type.Suffix()),
-                         lanes.type.Lanes(1), {lanes});
 }
 
 }  // namespace
@@ -70,8 +61,8 @@ Value LaneMemory::Pointer(const Value& base, Elem elem,
 Value LaneMemory::ReadablePointer(const Value& base, Elem elem,
                                   const LaneAddress& address) {
   const Value pointer = Pointer(base, elem, address);
-  if (!address.valid.valid()) return pointer;
-  return b_.Select(AnyLane(b_, address.valid), pointer, base);
+  if (!address.valid.valid() || address.valid.lanes() > 1) return pointer;
+  return b_.Select(address.valid, pointer, base);
 }
 
 Value LaneMemory::Indices(const LaneAddress& address) {

@@ -65,10 +65,11 @@ class LaneMemory {
  private:
   // base + the address's element, of its first lane.
   Value Pointer(const Value& base, Elem elem, const LaneAddress& address);
-  // The same where the address is valid for a lane at least, else `base`. A
-  // masked load without any lane takes hundreds of nanoseconds where nothing is
-  // mapped at its address: the processor meets a fault, and then that no lane
-  // has it.
+  // The same, or `base` where the address is valid for no lane, as far as one
+  // condition for all lanes says: asking each lane takes longer than it saves.
+  // A masked load without any lane takes hundreds of nanoseconds where nothing
+  // is mapped at its address: the processor meets a fault, and then that no
+  // lane has it.
   Value ReadablePointer(const Value& base, Elem elem,
                         const LaneAddress& address);
   Value Indices(const LaneAddress& address);
