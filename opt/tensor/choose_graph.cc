@@ -27,7 +27,8 @@ constexpr double kLeastGain = 0.005, kLeastGainOfNodes = 0.0005;
 // dearer, it is looked at as it will be compiled, and taken from this share of
 // gain on: so far off are estimates of kernels that are cut in different ways.
 constexpr double kMostLoss = 0.1, kLeastGainAsCompiled = 0.2;
-// Of larger graphs that takes too long for what it finds.
+// Extraction of kernels takes time, which larger graphs, models of people,
+// would pay at each compile.
 constexpr int kMostNodesAsCompiled = 64;
 constexpr double kMostWeightBytes = 1.1;
 // What a node that a rule made costs beside its seconds, so that of equals the
@@ -151,20 +152,18 @@ class Before {
  public:
   explicit Before(const Terms& terms) : terms_(terms) {}
 
-  const std::optional<GraphCost>& cost() { return Of(&cost_, &Costs::CostOf); }
+  const std::optional<GraphCost>& cost() {
+    if (!cost_) cost_ = terms_.costs.CostOf(terms_.from);
+    return *cost_;
+  }
   const std::optional<GraphCost>& as_compiled() {
-    return Of(&as_compiled_, &Costs::CostAsCompiled);
+    if (!as_compiled_) as_compiled_ = terms_.costs.CostAsCompiled(terms_.from);
+    return *as_compiled_;
   }
 
  private:
-  using Method = std::optional<GraphCost> (Costs::*)(const Graph&) const;
-  const std::optional<GraphCost>& Of(
-      std::optional<std::optional<GraphCost>>* cost, Method method) {
-    if (!*cost) *cost = (terms_.costs.*method)(terms_.from);
-    return **cost;
-  }
-
   const Terms& terms_;
+  // Nothing: not asked for yet.
   std::optional<std::optional<GraphCost>> cost_, as_compiled_;
 };
 

@@ -296,6 +296,33 @@ graph rows(%x: f32[256]) -> f32[512,256] {
   EXPECT_FALSE(is_taken(1.11, 0.79));
 }
 
+// Of graphs with more than 64 nodes only the fast method is asked.
+TEST(ImproveTest, LargeGraphsAreNotLookedAtAsCompiled) {
+  const auto is_taken = [](int nodes) {
+    std::string text =
+        "graph rows(%x: f32[256], %z: f32[2]) -> (f32[512,256], f32[2]) {\n"
+        "  %0 = broadcast(%x) {shape = [512,256], axes = [1]}\n"
+        "  %1 = exp(%0)\n";
+    // Arguments are nodes, too.
+    for (int i = 4; i < nodes; ++i) {
+      StrAppend(&text, "  %", i, " = sin(", i == 4 ? "%z" : StrCat("%", i - 1),
+                ")\n");
+    }
+    StrAppend(&text, "  return %1, %", nodes - 1, "\n}\n");
+    const Graph graph = ParsedGraph(text);
+    EXPECT_EQ(graph.node_count(), nodes);
+    const CostsOfOneKernel costs(1, 0.5);
+    ImproveOptions options;
+    options.level = RewriteLevel::kExact;
+    options.costs = &costs;
+    const auto improved = Improve(graph, options);
+    EXPECT_TRUE(improved.ok()) << improved.status();
+    return improved->has_value();
+  };
+  EXPECT_TRUE(is_taken(64));
+  EXPECT_FALSE(is_taken(65));
+}
+
 // Values take so many bytes at once, and some more where there is one product.
 class CostsOfOneProduct : public RooflineCosts {
  public:

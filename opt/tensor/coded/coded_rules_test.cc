@@ -19,6 +19,7 @@
 #include "encore/ir/ops/attributes.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/testing/parsed_graph.h"
 #include "encore/ir/text/printer.h"
 #include "encore/ir/types/dim.h"
 #include "encore/ir/types/dtype.h"
@@ -88,6 +89,7 @@ class Drawer {
           static_cast<size_t>(Below(static_cast<int64_t>(pool.size()) - 1));
       const Op op = products ? Op::kMul : Below(3) == 0 ? Op::kSub : Op::kAdd;
       pool[at] = Node(op, {pool[at], pool[at + 1]});
+      if (!products && Below(4) == 0) pool[at] = Node(Op::kNeg, {pool[at]});
       pool.erase(pool.begin() + static_cast<ptrdiff_t>(at) + 1);
     }
     return Build(pool);
@@ -220,6 +222,28 @@ TEST(CodedRulesTest, MergeProducts) {
 
 TEST(CodedRulesTest, GatherTerms) {
   CheckOn(kGatherTerms, [](Drawer* drawer) { return drawer->Terms(false); });
+}
+
+// A sign is no end of a sum.
+TEST(CodedRulesTest, TermsBehindASignAreGathered) {
+  for (const char* y : {"  %n = neg(%s)\n  %y = sub(%a, %n)\n",
+                        "  %m = neg(%s)\n  %n = neg(%m)\n  %y = add(%a, %n)\n",
+                        "  %n = neg(%a)\n  %y = add(%n, %s)\n"}) {
+    const Graph graph =
+        ParsedGraph(StrCat("graph g(%a: i32[3], %b: i32[3]) -> i32[3] {\n"
+                           "  %s = add(%a, %b)\n",
+                           y, "  return %y\n}\n"));
+    const RuleApplication application =
+        ApplyCodedRule(kGatherTerms.name, graph);
+    EXPECT_EQ(application.fault, "");
+    ASSERT_TRUE(application.fired) << Print(graph);
+    Choices data(1);
+    const auto sides =
+        CompareSides(graph, *application.after, RuleTag::kExact,
+                     DrawArguments(graph, RuleTag::kExact, &data));
+    ASSERT_TRUE(sides.ok()) << sides.status();
+    EXPECT_EQ(sides->difference, "") << Print(*application.after);
+  }
 }
 
 TEST(CodedRulesTest, GatherFactors) {

@@ -23,8 +23,9 @@
 namespace encore::opt {
 
 struct FoundRules {
-  size_t expressions = 0, pairs = 0;  // all pairs
-  size_t looked_at = 0;               // so far
+  // All pairs; of two results, all programs that could share work.
+  size_t expressions = 0, pairs = 0;
+  size_t looked_at = 0;  // so far
   bool complete = false;
   // The smallest first, of these the largest gains, between what the rules make
   // of both sides; none is an instance of another (instances.h).

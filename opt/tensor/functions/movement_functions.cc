@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "encore/opt/tensor/functions/labels.h"
 
@@ -76,9 +77,11 @@ bool ComposeSlices(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
-// slice(transpose(x) {p}) {s} = transpose(slice(x) {…}) {p}.
-bool SliceBeforeTranspose(const FunctionCall& call,
-                          std::span<Attributes> results) {
+// Of p and s, which are of one rank: axis by axis, a slice along dim `from` as
+// one along dim `to`.
+template <typename Move>
+bool MoveSlice(const FunctionCall& call, std::span<Attributes> results,
+               const Move& move) {
   const auto* const p = call.attrs<TransposeAttrs>(0);
   const auto* const s = call.attrs<SliceAttrs>(1);
   if (p == nullptr || s == nullptr ||
@@ -86,35 +89,31 @@ bool SliceBeforeTranspose(const FunctionCall& call,
       !AreAxes(p->permutation, s->starts.size())) {
     return false;
   }
-  SliceAttrs before = *s;
+  SliceAttrs moved = *s;
   for (size_t i = 0; i < p->permutation.size(); ++i) {
-    const int64_t axis = p->permutation[i];
-    before.starts[axis] = s->starts[i];
-    before.limits[axis] = s->limits[i];
-    before.strides[axis] = s->strides[i];
+    const auto [from, to] = move(static_cast<int64_t>(i), p->permutation[i]);
+    moved.starts[to] = s->starts[from];
+    moved.limits[to] = s->limits[from];
+    moved.strides[to] = s->strides[from];
   }
-  results[0] = before;
+  results[0] = moved;
   return true;
+}
+
+// slice(transpose(x) {p}) {s} = transpose(slice(x) {…}) {p}.
+bool SliceBeforeTranspose(const FunctionCall& call,
+                          std::span<Attributes> results) {
+  return MoveSlice(call, results, [](int64_t after, int64_t before) {
+    return std::pair(after, before);
+  });
 }
 
 // transpose(slice(x) {s}) {p} = slice(transpose(x) {p}) {…}.
 bool SliceAfterTranspose(const FunctionCall& call,
                          std::span<Attributes> results) {
-  const auto* const p = call.attrs<TransposeAttrs>(0);
-  const auto* const s = call.attrs<SliceAttrs>(1);
-  if (p == nullptr || s == nullptr ||
-      p->permutation.size() != s->starts.size() ||
-      !AreAxes(p->permutation, s->starts.size())) {
-    return false;
-  }
-  SliceAttrs after;
-  for (const int64_t axis : p->permutation) {
-    after.starts.push_back(s->starts[axis]);
-    after.limits.push_back(s->limits[axis]);
-    after.strides.push_back(s->strides[axis]);
-  }
-  results[0] = after;
-  return true;
+  return MoveSlice(call, results, [](int64_t after, int64_t before) {
+    return std::pair(before, after);
+  });
 }
 
 // concat(transpose(a) {p}, transpose(b) {p}) {c}: the axis before.
@@ -248,55 +247,43 @@ bool SlicesOfBoth(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
-// Of c, s and x: whether the slice is of all of x but along the concat's axis,
-// and unstrided there.
-bool SlicesAxisOnly(const FunctionCall& call, const AxisAttrs& c,
-                    const SliceAttrs& s) {
+// Of c, s, x, which is sliced, and what is concatenated with x whole: an
+// unstrided slice of x along the concat's axis alone, as one of the whole. The
+// slice leaves out of x what is at the beginning, as the first operand may, or
+// what is at the end, as the second may.
+bool SliceOfWhole(const FunctionCall& call, bool is_first,
+                  std::span<Attributes> results) {
+  const auto* const c = call.attrs<AxisAttrs>(0);
+  const auto* const s = call.attrs<SliceAttrs>(1);
   const Shape& x = call.shape(2);
-  if (!HasAxis(call, c, s) ||
-      s.starts.size() != static_cast<size_t>(x.rank())) {
+  if (c == nullptr || s == nullptr || !HasAxis(call, *c, *s) ||
+      s->starts.size() != static_cast<size_t>(x.rank())) {
     return false;
   }
+  SliceAttrs after = *s;
+  after.limits = call.shape(3).dims();
   for (int axis = 0; axis < x.rank(); ++axis) {
-    if (s.strides[axis] != 1) return false;
-    if (axis != c.axis &&
-        !(s.starts[axis] == Dim(0) && s.limits[axis] == x[axis])) {
+    const bool begins = s->starts[axis] == Dim(0);
+    const bool ends = s->limits[axis] == x[axis];
+    const bool along = axis == c->axis;
+    if (s->strides[axis] != 1 || (!begins && !(along && is_first)) ||
+        (!ends && !(along && !is_first))) {
       return false;
     }
+    if (along) {
+      after.limits[axis] = after.limits[axis] - (x[axis] - s->limits[axis]);
+    }
   }
+  results[0] = after;
   return true;
 }
 
-// concat(slice(x) {s}, y) {c}, of c, s, x, concat(x, y) {c}: the slice of that.
 bool SliceFromFirst(const FunctionCall& call, std::span<Attributes> results) {
-  const auto* const c = call.attrs<AxisAttrs>(0);
-  const auto* const s = call.attrs<SliceAttrs>(1);
-  const Shape& x = call.shape(2);
-  if (c == nullptr || s == nullptr || !SlicesAxisOnly(call, *c, *s) ||
-      !(s->limits[c->axis] == x[static_cast<int>(c->axis)])) {
-    return false;
-  }
-  SliceAttrs after = *s;
-  after.limits = call.shape(3).dims();
-  results[0] = after;
-  return true;
+  return SliceOfWhole(call, /*is_first=*/true, results);
 }
 
-// concat(x, slice(y) {s}) {c}, of c, s, y, concat(x, y) {c}: likewise.
 bool SliceIntoSecond(const FunctionCall& call, std::span<Attributes> results) {
-  const auto* const c = call.attrs<AxisAttrs>(0);
-  const auto* const s = call.attrs<SliceAttrs>(1);
-  const Shape& y = call.shape(2);
-  if (c == nullptr || s == nullptr || !SlicesAxisOnly(call, *c, *s) ||
-      !(s->starts[c->axis] == Dim(0))) {
-    return false;
-  }
-  SliceAttrs after = *s;
-  after.limits = call.shape(3).dims();
-  after.limits[c->axis] = after.limits[c->axis] -
-                          (y[static_cast<int>(c->axis)] - s->limits[c->axis]);
-  results[0] = after;
-  return true;
+  return SliceOfWhole(call, /*is_first=*/false, results);
 }
 
 // concat(slice(x) {s}, slice(x) {t}) {c} where t begins where s ends.
