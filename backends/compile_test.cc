@@ -363,11 +363,14 @@ TEST(CompileTest, LongRowsTakeNoMemoryWhereThatCounts) {
       "{axis = 1}\n  return %y\n}");
   CompileOptions options;
   options.target = "cpu:avx2";
+  options.machine = "zen4-avx2";
   options.threads = 2;
   options.cpu_kernels = CpuKernels::kGenerated;
   const auto compiled = Compile(graph, options, AllBackends());
   ASSERT_TRUE(compiled.ok()) << compiled.status();
-  EXPECT_LE(ArenaBytes(*compiled), int64_t{32} * 4000000 * 4 + 4096);
+  constexpr int64_t kOnce = int64_t{32} * 4000000 * 4;
+  EXPECT_GE(ArenaBytes(*compiled), kOnce);
+  EXPECT_LE(ArenaBytes(*compiled), kOnce + 4096);
   options.memory = 1000;
   const auto small = Compile(graph, options, AllBackends());
   ASSERT_TRUE(small.ok()) << small.status();

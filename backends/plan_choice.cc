@@ -33,6 +33,11 @@ class DistinctPlans {
   std::set<Digest> seen_;
 };
 
+// Whether a form may do what it did not, once there is more memory.
+bool IsForNow(const Status& status) {
+  return status.code() == StatusCode::kResourceExhausted;
+}
+
 // What the first form's plan, `incumbent`, and the others took, each other one
 // behind its form's name; nothing where the time was over first. `least`
 // becomes the other one that took least.
@@ -51,12 +56,14 @@ std::optional<Measurement> MeasurePlans(
     const std::chrono::duration<double> left = deadline - Clock::now();
     if (left.count() <= 0) return std::nullopt;
     auto made = make(form, left.count() / 2);
+    if (IsForNow(made.status())) return std::nullopt;
     if (!made.ok()) continue;
     if (!made->kernels_measured) return std::nullopt;
     if (!distinct.Add(made->graph)) continue;
     const PlanPtr plan =
         std::make_shared<const runtime::CompiledGraph>(std::move(made->graph));
     const auto seconds = tuner.Time(plan, deadline);
+    if (IsForNow(seconds.status())) return std::nullopt;
     if (!seconds.ok()) continue;
     if (!seconds->has_value()) return std::nullopt;
     measurement.timings.push_back({std::string(form.name), **seconds, 0});

@@ -37,7 +37,8 @@ inline constexpr double kKernelShare = 0.6;
 // plans are replayed by turns with the first one: it stays unless one of them
 // takes 2 % less in both halves of the turns. What they took is put into
 // `store`; nothing where the time is over before all kernels were measured and
-// all plans timed, or the first plan does not run here. With max_seconds
+// all plans timed, where memory was short, or where the first plan does not run
+// here; another form that does not compile or run is left out. With max_seconds
 // nothing is timed: what a search came to by the clock is not what the
 // measurement is kept under. REQUIRES HasPlanForms. `stencil`: its bytes.
 // Errors are those of the form that is to be taken.

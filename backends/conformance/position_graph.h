@@ -15,13 +15,14 @@
 
 namespace encore::backends {
 
+struct PositionGraphOptions {
+  int64_t most_elements = 2000;  // of a tensor
+  // Whether rows or windows are reduced.
+  bool reduced = true;
+};
 // Of up to three dims, in primitives, with one output: f32, and where
 // `reduced`, sums or maxima of rows, which may be subtracted from these, or of
 // windows. The same for the same seed; not simplified.
-struct PositionGraphOptions {
-  int64_t most_elements = 2000;
-  bool reduced = true;
-};
 Graph PositionGraph(uint64_t seed, const PositionGraphOptions& options = {});
 
 }  // namespace encore::backends

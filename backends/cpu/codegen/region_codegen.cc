@@ -51,6 +51,7 @@ struct ResultBuffers {
 ResultBuffers BuffersOf(const FlatRegion& flat, const Schedule& schedule) {
   const Region& region = *flat.region;
   ResultBuffers buffers;
+  int64_t stack = 0;
   if (schedule.vector_variable != kNoVariable) buffers.shared = schedule.lanes;
   for (size_t s = 0; s < region.stages.size(); ++s) {
     const Stage& stage = region.stages[s];
@@ -67,16 +68,18 @@ ResultBuffers BuffersOf(const FlatRegion& flat, const Schedule& schedule) {
         (points.is_constant() ? Size(buffer.count) : points * buffers.shared) *
         (ElemBits(buffer.elem) / 8));
     for (int c = 0; c < components; ++c) {
-      const Size on_stack = buffers.kept - buffers.scratch;
       buffer.component = c;
-      buffer.on_stack =
-          bytes.is_constant() && on_stack + bytes <= kMaxStackBytes;
+      buffer.on_stack = bytes.is_constant() && stack + bytes <= kMaxStackBytes;
       buffer.offset = buffers.scratch;
-      if (!buffer.on_stack) buffers.scratch += bytes;
-      buffers.kept += bytes;
+      if (buffer.on_stack) {
+        stack += bytes;
+      } else {
+        buffers.scratch += bytes;
+      }
       buffers.list.push_back(buffer);
     }
   }
+  buffers.kept = buffers.scratch + Size(stack);
   return buffers;
 }
 

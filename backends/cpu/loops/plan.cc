@@ -53,14 +53,15 @@ NestMemory MemoryOf(const LoopNest& nest) {
   return MemoryOf(RegionNest{&nest.flat, &nest.schedule});
 }
 
-// Whether rewriting `nest` into `other` keeps no more than what stays in a
-// core's cache until it is read. Longer rows are computed, or read, again:
-// their values would come back from memory, which estimates do not count, and
-// each partition would need as much scratch memory as a row.
-bool StaysInCache(const LoopPlan& other, const LoopNest& nest) {
+// Whether a rewritten region keeps no more than what stays in a core's cache
+// until it is read, or than `own_bytes`, which the region keeps as it is.
+// Longer rows are computed, or read, again: their values would come back from
+// memory, which estimates do not count, and each partition would need as much
+// scratch memory as a row.
+bool StaysInCache(const LoopPlan& other, int64_t own_bytes) {
   return std::ranges::all_of(other, [&](const LoopNest& rewritten) {
     return MemoryOf(rewritten).kept_bytes <=
-           std::max(kSecondCacheBytes, MemoryOf(nest).kept_bytes);
+           std::max<int64_t>(kSecondCacheBytes, own_bytes);
   });
 }
 
@@ -127,11 +128,12 @@ LoopPlan PlanLoops(const Region& region, Isa isa) {
       region.extents, [](const Dim& extent) { return extent == Dim(0); });
   if (empty || !region.checks.empty()) return plan;
   const double bytes = plan[0].flat.moved_bytes;
+  const int64_t own_bytes = MemoryOf(plan[0]).kept_bytes;
   for (std::optional<Region>& rewritten :
        std::array{SeparateWindows(region), KeepRepeated(region)}) {
     if (!rewritten) continue;
     LoopPlan other = PlanOf({*std::move(rewritten)}, isa);
-    if (StaysInCache(other, plan[0])) TakeCheaper(std::move(other), &plan);
+    if (StaysInCache(other, own_bytes)) TakeCheaper(std::move(other), &plan);
   }
   std::vector<Region> stages = SeparateStages(region);
   if (!stages.empty() && stages.size() <= kMostNests) {

@@ -29,7 +29,8 @@ using LoopPlan = std::vector<LoopNest>;
 
 // The plan with the least estimate: the region as it is, or rewritten
 // (windows.h, keep.h, stages.h, split.h) where what that keeps of a row stays
-// in a core's second level of cache. Deterministic, and the same for any
+// in a core's second level of cache, or is no more than the region keeps as it
+// is. Deterministic, and the same for any
 // number of threads. REQUIRES constant sizes; `region` is used as long as the
 // plan is.
 LoopPlan PlanLoops(const Region& region, Isa isa);

@@ -258,7 +258,7 @@ std::optional<Drawn> Draw(uint64_t seed) {
 
 // As they are, cut and otherwise rewritten, against the evaluator.
 TEST(Rewrites, OfRandomPositions) {
-  int regions = 0, cut = 0, others = 0;
+  int regions = 0, cut = 0, in_stages = 0, keeping = 0, separated = 0;
   for (uint64_t seed = 1; seed <= 1500; ++seed) {
     const std::optional<Drawn> drawn = Draw(seed);
     if (!drawn) continue;
@@ -282,12 +282,18 @@ TEST(Rewrites, OfRandomPositions) {
     if (kept) ASSERT_EQ(compute({*kept}), whole);
     const std::optional<Region> windows = SeparateWindows(drawn->region);
     if (windows) ASSERT_EQ(compute({*windows}), whole);
-    others += !stages.empty() || kept || windows;
+    in_stages += !stages.empty();
+    keeping += kept.has_value();
+    separated += windows.has_value();
   }
-  std::cout << regions << " regions, " << cut << " cut, " << others
-            << " otherwise rewritten\n";
+  std::cout << regions << " regions, " << cut << " cut, " << in_stages
+            << " in stages, " << keeping << " that keep rows, " << separated
+            << " with windows along one dim after the other\n";
   EXPECT_GE(regions, 1200);
   EXPECT_GE(cut, 400);
+  EXPECT_GE(in_stages, 30);
+  EXPECT_GE(keeping, 30);
+  EXPECT_GE(separated, 3);
 }
 
 TEST(SeparateStages, OfAConcatenation) {

@@ -29,7 +29,7 @@ std::optional<int64_t> ConstantOf(const Expr& expr) {
   return std::nullopt;
 }
 
-// What the numerator of a position has to be below of: `dim` times `divisor`.
+// What a position's numerator has to stay below: `dim` times `divisor`.
 std::optional<int64_t> EndOf(const Dim& dim, int64_t divisor) {
   if (!dim.is_constant()) return std::nullopt;
   return CheckedMul(dim.constant(), divisor);
@@ -185,7 +185,7 @@ class Part {
         for (Index& index : store.indices) Rename(&index.indirect);
       }
     }
-    if (leaves_) return std::nullopt;
+    if (offset_overflowed_) return std::nullopt;
     Prune(&region_);
     return std::move(region_);
   }
@@ -198,7 +198,7 @@ class Part {
     for (const Index::Term& term : index->terms) {
       if (term.variable != variable_) continue;
       index->offset = index->offset + term.stride * Dim(begin_);
-      leaves_ = leaves_ || !index->offset.valid();
+      offset_overflowed_ = offset_overflowed_ || !index->offset.valid();
     }
   }
   void Rename(ExprId* id) const {
@@ -329,7 +329,7 @@ class Part {
   const Region& original_;
   const uint32_t variable_;
   const int64_t begin_;
-  bool leaves_ = false;
+  bool offset_overflowed_ = false;
   Region region_;
   std::vector<ExprId> map_;       // of the original's expressions
   std::vector<Interval> ranges_;  // of the part's: of i64 and bool

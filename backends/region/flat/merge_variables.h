@@ -7,7 +7,8 @@
 
 namespace encore::backends {
 
-// Merges them, the last of them in the place of all. With `repeats` an
+// Merges adjacent variables: the last one stands for all, the others get extent
+// 1. With `repeats` an
 // innermost one that loads do not depend on as well (FlatAccess::Repeat).
 // `planned`: whose merged variables alone are merged; null: all that can be.
 void MergeVariables(FlatRegion* flat, bool repeats, const FlatRegion* planned);
