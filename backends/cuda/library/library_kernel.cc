@@ -57,6 +57,12 @@ struct Operands {
   void* workspace = nullptr;
 };
 
+// How far behind `scratch` a workspace begins.
+int64_t BytesToAlignment(const void* scratch) {
+  const auto address = reinterpret_cast<uintptr_t>(scratch);
+  return static_cast<int64_t>(-address % uintptr_t{kWorkspaceAlignment});
+}
+
 class LibraryKernel : public runtime::Kernel {
  public:
   LibraryKernel(LibraryParams params,
@@ -81,6 +87,12 @@ class LibraryKernel : public runtime::Kernel {
   std::string_view note() const override { return note_; }
 
  private:
+  // Of the step's buffers, the bytes that an operand reaches to.
+  struct End {
+    size_t buffer;
+    int64_t bytes;
+  };
+
   Status DescribeLayout(const Matrix& matrix, int64_t rows, int64_t columns,
                         LtLayout* layout) const;
   Status DescribeProduct(const void* bias, LtMatmulDesc* desc) const;
@@ -89,10 +101,10 @@ class LibraryKernel : public runtime::Kernel {
   size_t BufferOf(const Matrix& matrix, bool is_written) const {
     return (is_written ? reads_ : 0) + matrix.buffer;
   }
-  Operands Find(const runtime::LaunchContext& context) const;
+  Status CheckEnds(const runtime::LaunchContext& context) const;
+  // REQUIRES that CheckEnds holds.
+  Operands Locate(const runtime::LaunchContext& context) const;
   bool IsAligned(const Operands& operands) const;
-  Status CheckEnds(const runtime::LaunchContext& context,
-                   const Operands& operands) const;
   Status LaunchIn(CudaQueue& queue, const Operands& operands) const;
   const CublasLtTable& api() const { return handle_->library().api(); }
 
@@ -100,11 +112,6 @@ class LibraryKernel : public runtime::Kernel {
   const std::unique_ptr<runtime::Kernel> generated_;
   const std::shared_ptr<DirectQueue> direct_;
   const size_t reads_;
-  // Of the step's buffers, the bytes that an operand reaches to.
-  struct End {
-    size_t buffer;
-    int64_t bytes;
-  };
   std::vector<End> ends_;
   std::string note_;
   std::shared_ptr<const CublasLtHandle> handle_;  // null: generated
@@ -248,7 +255,7 @@ Status LibraryKernel::Finalize(std::shared_ptr<const CublasLtHandle> handle,
   return chosen.status();
 }
 
-Operands LibraryKernel::Find(const runtime::LaunchContext& context) const {
+Operands LibraryKernel::Locate(const runtime::LaunchContext& context) const {
   const auto at = [&](const Matrix& matrix, bool is_written) -> void* {
     return static_cast<std::byte*>(
                context.buffers[BufferOf(matrix, is_written)]) +
@@ -261,17 +268,15 @@ Operands LibraryKernel::Find(const runtime::LaunchContext& context) const {
   operands.c = recipe_.c ? at(*recipe_.c, false) : operands.d;
   if (recipe_.bias) operands.bias = at(*recipe_.bias, false);
   if (recipe_.workspace_bytes > 0) {
-    const auto scratch = reinterpret_cast<uintptr_t>(
-        context.buffers[BufferOf(recipe_.d, true) + 1]);
-    constexpr uintptr_t kMask = kWorkspaceAlignment - 1;
-    operands.workspace = reinterpret_cast<void*>((scratch + kMask) & ~kMask);
+    std::byte* const scratch =
+        static_cast<std::byte*>(context.buffers[BufferOf(recipe_.d, true) + 1]);
+    operands.workspace = scratch + BytesToAlignment(scratch);
   }
   return operands;
 }
 
 // A recipe that was not made for the step would read and write elsewhere.
-Status LibraryKernel::CheckEnds(const runtime::LaunchContext& context,
-                                const Operands& operands) const {
+Status LibraryKernel::CheckEnds(const runtime::LaunchContext& context) const {
   for (const End& end : ends_) {
     if (end.bytes > context.sizes[end.buffer]) {
       return InvalidArgumentError(
@@ -281,11 +286,8 @@ Status LibraryKernel::CheckEnds(const runtime::LaunchContext& context,
   }
   if (recipe_.workspace_bytes == 0) return OkStatus();
   const size_t scratch = BufferOf(recipe_.d, true) + 1;
-  const auto* const begin =
-      static_cast<const std::byte*>(context.buffers[scratch]);
   const int64_t room =
-      context.sizes[scratch] -
-      (static_cast<const std::byte*>(operands.workspace) - begin);
+      context.sizes[scratch] - BytesToAlignment(context.buffers[scratch]);
   if (room >= recipe_.workspace_bytes) return OkStatus();
   return InvalidArgumentError(
       StrCat("a recipe's workspace of ", recipe_.workspace_bytes,
@@ -303,9 +305,9 @@ bool LibraryKernel::IsAligned(const Operands& operands) const {
 
 Status LibraryKernel::Launch(const runtime::LaunchContext& context) const {
   if (handle_ == nullptr) return generated_->Launch(context);
-  const Operands operands = Find(context);
+  ENCORE_RETURN_IF_ERROR(CheckEnds(context));
+  const Operands operands = Locate(context);
   if (!IsAligned(operands)) return generated_->Launch(context);
-  ENCORE_RETURN_IF_ERROR(CheckEnds(context, operands));
   if (context.queue != nullptr) {
     return LaunchIn(static_cast<CudaQueue&>(*context.queue), operands);
   }

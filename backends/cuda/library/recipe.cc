@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "encore/ir/support/bytes.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cuda {
@@ -20,11 +21,8 @@ using Matrix = LibraryRecipe::Matrix;
 
 // a + b * c, the largest i64 where that is less. None is negative.
 int64_t SaturatingSum(int64_t a, int64_t b, int64_t c) {
-  int64_t sum = 0;
-  return __builtin_mul_overflow(b, c, &sum) ||
-                 __builtin_add_overflow(a, sum, &sum)
-             ? std::numeric_limits<int64_t>::max()
-             : sum;
+  return SaturatingAdd(
+      a, CheckedMul(b, c).value_or(std::numeric_limits<int64_t>::max()));
 }
 
 bool IsComputedIn(DType dtype, Compute compute) {
@@ -138,7 +136,7 @@ std::string ReadBody(std::string_view bytes, uint32_t reads, uint32_t writes,
   recipe->batch = in.Size("batch");
   recipe->compute = in.ComputeOf("compute");
   recipe->relu = in.Bool("relu");
-  recipe->workspace_bytes = in.Size("workspace");
+  recipe->workspace_bytes = in.Size("workspace_bytes");
   recipe->alignment = in.Size("alignment");
   recipe->a = in.MatrixOf("a", reads);
   recipe->b = in.MatrixOf("b", reads);
@@ -148,7 +146,7 @@ std::string ReadBody(std::string_view bytes, uint32_t reads, uint32_t writes,
   in.End();
   // It is in a write behind the result.
   in.Check(recipe->workspace_bytes == 0 || recipe->d.buffer + 1 < writes,
-           "workspace");
+           "workspace_bytes");
   return in.unsound().empty() ? UnsoundField(*recipe) : in.unsound();
 }
 
@@ -224,7 +222,7 @@ std::string UnsoundField(const LibraryRecipe& recipe) {
     const std::string_view part = UnsoundPart(operand);
     if (!part.empty()) return StrCat(operand.name, ".", part);
   }
-  if (r.workspace_bytes < 0) return "workspace";
+  if (r.workspace_bytes < 0) return "workspace_bytes";
   if (r.alignment < 1 || r.alignment > kWorkspaceAlignment ||
       !std::has_single_bit(static_cast<uint64_t>(r.alignment))) {
     return "alignment";
@@ -261,8 +259,8 @@ StatusOr<LibraryParams> DecodeLibraryParams(std::span<const std::byte> bytes,
   LibraryRecipe& recipe = params.recipe;
   recipe.library = std::string(in.String("library"));
   recipe.version = in.Number("version", uint64_t{UINT32_MAX} + 1);
-  params.generated = std::string(in.String("stand-in"));
-  params.generated_writes = in.Number("writes", uint64_t{writes} + 1);
+  params.generated = std::string(in.String("generated"));
+  params.generated_writes = in.Number("generated_writes", uint64_t{writes} + 1);
   const std::string_view generated = in.String("params");
   const std::string_view body = in.String("body");
   in.End();

@@ -1,5 +1,6 @@
-// Programs with recipes, mutated field by field: what is read is what its bytes
-// say, and sound by arithmetic that the reader does not share.
+// Programs with recipes, mutated field by field and byte by byte: what is read
+// is what its bytes say, and its operands lie where arithmetic in 128 bits, and
+// counting their elements, says.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -92,7 +93,7 @@ void MutateField(LibraryParams* params, std::mt19937& random) {
 
 std::string Mutate(std::string bytes, size_t max_size, std::mt19937& random) {
   auto params = Read(bytes);
-  if (!params.ok()) {
+  if (!params.ok() || random() % 4 == 0) {
     encore::MutateBytes(&bytes, max_size, random);
     return bytes;
   }

@@ -74,9 +74,9 @@ TEST(LibraryRecipe, BuffersAreThoseOfTheStep) {
   // The workspace has no write.
   params = Sample();
   params.generated_writes = 1;
-  EXPECT_THAT(ErrorOf(params, kReads, 1), EndsWith(": workspace"));
+  EXPECT_THAT(ErrorOf(params, kReads, 1), EndsWith(": workspace_bytes"));
   params.generated_writes = 3;
-  EXPECT_THAT(ErrorOf(params), EndsWith(": writes"));
+  EXPECT_THAT(ErrorOf(params), EndsWith(": generated_writes"));
 }
 
 using R = LibraryRecipe;
@@ -163,6 +163,10 @@ constexpr Change kChanges[] = {
        r.d.batch_stride = 7;
        r.d.pitch = 28;
      }},
+    {"a.offset", [](R& r) { r.a.offset = -1; }, [](R& r) { r.a.offset = 0; }},
+    {"d.batch_stride", [](R& r) { r.d.batch_stride = -1; }, [](R&) {}},
+    {"workspace_bytes", [](R& r) { r.workspace_bytes = -1; },
+     [](R& r) { r.workspace_bytes = 0; }},
     {"alignment", [](R& r) { r.alignment = 0; }, [](R& r) { r.alignment = 1; }},
     {"alignment", [](R& r) { r.alignment = 12; },
      [](R& r) { r.alignment = 256; }},
