@@ -66,6 +66,12 @@ class PyTorchTest(CommandTest):
         self.assertEqual((medians, failed), ({'b': 2.0}, {'a': 'no memory'}))
         self.assertEqual(turns, [10.0 / program.ROUNDS] * 2)
 
+    def test_a_kernel_that_fails_is_a_row(self):
+        program, out = load(), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            program.print_kernels({'one': {'us': 2.0, 'tflops': 1.0}, 'two': {'absent': 'no memory'}}, 'a GPU')
+        self.assertEqual(out.getvalue().splitlines()[2:], ['| one | 2.0 | 1.000 |', '| two | no memory | |'])
+
     # The process that a turn is writes its report and ends, or says why it cannot.
     def test_turns_of_encore(self):
         program, folder = load(), self.enterContext(tempfile.TemporaryDirectory())

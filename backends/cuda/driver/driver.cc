@@ -12,10 +12,9 @@
 namespace encore::backends::cuda {
 namespace {
 
-// Every form of functions.def is in a driver of this CUDA. The latest is that
-// of cuEventElapsedTime, which only profiles call, and which has an older form
-// too: all others are in 12.3. No driver that is left out could do more, since
-// what NVRTC makes needs one of 13.0 (module_file.h).
+// Every form of functions.def is in a driver of this CUDA. No driver that is
+// left out could do more, since what NVRTC makes needs one of 13.0 (README,
+// "What a module is").
 constexpr int kLeastVersion = std::max({
 #define ENCORE_CUDA_FUNCTION(name, version, parameters) version,
 #include "encore/backends/cuda/driver/functions.def"
