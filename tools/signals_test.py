@@ -52,31 +52,42 @@ class SignalsTest(CommandTest):
                 for name in names if name.endswith('.tmp')]
 
     def interrupt_while_writing(self, number, *arguments):
-        """Sends the signal as soon as a staging file is there."""
+        """Sends the signal as soon as a staging file is there; where this test got no time while it was, once more."""
+        for _ in range(100):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            out = self.path('out')
+            with open(out, 'wb') as file:
+                file.write(b'as before')
+            if not self.interrupted_while_writing(number, *arguments):
+                continue
+            with open(out, 'rb') as file:
+                if file.read(20) == b'as before':
+                    return
+            self.run_tool('replay', 'info', out)  # all of it was written
+        self.fail('it always ended before it was interrupted')
+
+    def interrupted_while_writing(self, number, *arguments):
+        """False where it ended before the signal."""
         process = subprocess.Popen([TOOL, *arguments], env=self.environment, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
         end = time.monotonic() + 60
-        while not self.staged():
-            self.assertIsNone(process.poll(), 'it ended before it wrote')
+        while not self.staged() and process.poll() is None:
             self.assertLess(time.monotonic(), end)
             time.sleep(0.0005)
         process.send_signal(number)
         _, error = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, -number, error)
+        self.assertIn(process.returncode, (0, -number), error)
         self.assertEqual(self.staged(), [])
+        return process.returncode != 0
 
     def test_what_is_half_written_goes(self):
         model = self.write('large.txt', LARGE)
         out = self.path('out')
         flags = ('--target', 'cpu')
-        # In the cache: the plan, or prepared weights.
-        self.interrupt_while_writing(signal.SIGINT, 'run', model, *flags, '--repeat', '0')
-        with open(out, 'w') as file:
-            file.write('as before')
         self.interrupt_while_writing(signal.SIGTERM, 'compile', model, '-o', out, *flags, '--no-cache')
         self.interrupt_while_writing(signal.SIGHUP, 'run', model, *flags, '--no-cache', '--save', out)
-        with open(out) as file:
-            self.assertEqual(file.read(), 'as before')
+        # In the cache: the plan, or prepared weights.
+        self.interrupt_while_writing(signal.SIGINT, 'run', model, *flags, '--repeat', '0')
         self.run_tool('cache', 'verify')
         self.run_tool('run', model, *flags, '--repeat', '0')
         report = json.loads(self.run_tool('run', model, *flags, '--repeat', '0', '--json', '-'))
