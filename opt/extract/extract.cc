@@ -44,17 +44,6 @@ double Offer(const Problem& problem, const Selection& selection,
   return cost.ok() ? *cost : kInfinity;
 }
 
-// A selection of `problem` as one of `expanded`: the operation of each group
-// has one node.
-Selection WithOperations(const Problem& problem, const Problem& expanded,
-                         std::span<const NodeIndex> selection) {
-  Selection out(selection.begin(), selection.end());
-  for (ClassIndex c = problem.num_classes(); c < expanded.num_classes(); ++c) {
-    out.push_back(expanded.class_start[c]);
-  }
-  return out;
-}
-
 // `selection` without the choices of classes that the roots do not reach.
 Selection ReachableChoices(const Problem& problem, const Selection& selection) {
   Selection out(problem.num_classes(), kNoNode);

@@ -140,6 +140,15 @@ Problem ExpandGroups(const Problem& problem) {
   return out;
 }
 
+Selection WithOperations(const Problem& problem, const Problem& expanded,
+                         std::span<const NodeIndex> selection) {
+  Selection out(selection.begin(), selection.end());
+  for (ClassIndex c = problem.num_classes(); c < expanded.num_classes(); ++c) {
+    out.push_back(expanded.class_start[c]);
+  }
+  return out;
+}
+
 std::vector<uint32_t> StrongComponents(const Problem& problem) {
   // Tarjan's algorithm. The edges of class c are the consecutive children of
   // its consecutive nodes, so one cursor into `child` per open class suffices.

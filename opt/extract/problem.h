@@ -88,6 +88,11 @@ class ProblemIndex {
 // `problem` keep their numbers. REQUIRES: Validate(problem).ok().
 Problem ExpandGroups(const Problem& problem);
 
+// A selection of `problem` as one of what ExpandGroups made of it: the
+// operation of each group has one node.
+Selection WithOperations(const Problem& problem, const Problem& expanded,
+                         std::span<const NodeIndex> selection);
+
 // The strongly connected component of each class in the graph "class -> child
 // classes of its nodes". A component's number is above those it reaches.
 std::vector<uint32_t> StrongComponents(const Problem& problem);

@@ -1,10 +1,12 @@
 #include "encore/opt/tensor/choose_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "encore/ir/ops/op.h"
@@ -13,6 +15,7 @@
 #include "encore/ir/types/shape.h"
 #include "encore/opt/egraph/core/egraph.h"
 #include "encore/opt/egraph/core/ids.h"
+#include "encore/opt/extract/neighbours.h"
 
 namespace encore::opt {
 namespace {
@@ -27,9 +30,11 @@ constexpr double kLeastGain = 0.005, kLeastGainOfNodes = 0.0005;
 // dearer, it is looked at as it will be compiled, and taken from this share of
 // gain on: so far off are estimates of kernels that are cut in different ways.
 constexpr double kMostLoss = 0.1, kLeastGainAsCompiled = 0.2;
-// Extraction of kernels takes time, which larger graphs, models of people,
-// would pay at each compile.
-constexpr int kMostNodesAsCompiled = 64;
+// What larger graphs, models of people, would pay for at each compile: kernels
+// that are extracted, and choices beside the cheapest one, which are taken from
+// this share of gain on.
+constexpr int kMostNodesOfSmallGraph = 64;
+constexpr double kLeastGainOfNeighbour = 0.05;
 constexpr double kMostWeightBytes = 1.1;
 // What a node that a rule made costs beside its seconds, so that of equals the
 // graph's own stay.
@@ -43,12 +48,12 @@ class NodeCosts {
  public:
   // `largest`: bytes of the largest value of the graph.
   NodeCosts(const TensorProgram& program, const TensorEGraph& tensors,
-            const Costs& costs, const Forbidden& forbidden = {},
+            const Costs& costs, const ChoiceId& id = {},
             double largest = kInfinity)
       : own_(program.OwnNumbers()),
         tensors_(tensors),
         costs_(costs),
-        forbidden_(forbidden),
+        id_(id),
         largest_(largest) {}
 
   double operator()(eg::NodeId node) const {
@@ -91,8 +96,8 @@ class NodeCosts {
   }
   bool IsForbidden(eg::ClassId c, const TensorType& type) const {
     return tensors_.fact(c).weight_only
-               ? forbidden_.weights
-               : forbidden_.larger &&
+               ? id_.no_weights
+               : id_.no_larger &&
                      TypicalBytes(type, tensors_.symbols()) > largest_;
   }
   // Inference leaves nothing to the call.
@@ -104,7 +109,7 @@ class NodeCosts {
   const std::vector<uint32_t> own_;
   const TensorEGraph& tensors_;
   const Costs& costs_;
-  const Forbidden forbidden_;
+  const ChoiceId id_;
   const double largest_;
 };
 
@@ -172,30 +177,65 @@ bool Gains(const std::optional<GraphCost>& before,
   return before && after && after->seconds <= before->seconds * (1 - share);
 }
 
-Verdict Judge(const Terms& terms, const Graph& graph, Before* before) {
-  std::optional<GraphCost> was = before->cost();
-  std::optional<GraphCost> is = terms.costs.CostOf(graph);
-  if (!Gains(was, is, kLeastGain)) {
-    if (terms.from.node_count() > kMostNodesAsCompiled ||
-        !Gains(was, is, -kMostLoss)) {
-      return Verdict::kSlower;
-    }
-    was = before->as_compiled();
-    is = terms.costs.CostAsCompiled(graph);
-    if (!Gains(was, is, kLeastGainAsCompiled)) return Verdict::kSlower;
-  }
-  if (WeightBytes(graph, terms.shared) >
-      WeightBytes(terms.from, terms.shared) * kMostWeightBytes) {
-    return Verdict::kWeights;
-  }
-  return terms.fits(*was, *is) ? Verdict::kTaken : Verdict::kMemory;
-}
+class Judge {
+ public:
+  explicit Judge(const Terms& terms) : terms_(terms), before_(terms) {}
 
-StatusOr<Choice> Extract(const ChoiceRequest& request,
-                         const Forbidden& forbidden) {
+  Verdict Of(const Graph& graph) {
+    std::optional<GraphCost> was = before_.cost();
+    std::optional<GraphCost> is = terms_.costs.CostOf(graph);
+    as_compiled_ = false;
+    if (!Gains(was, is, kLeastGain)) {
+      if (terms_.from.node_count() > kMostNodesOfSmallGraph ||
+          !Gains(was, is, -kMostLoss)) {
+        return Verdict::kSlower;
+      }
+      as_compiled_ = true;
+      was = before_.as_compiled();
+      is = terms_.costs.CostAsCompiled(graph);
+      if (!Gains(was, is, kLeastGainAsCompiled)) return Verdict::kSlower;
+    }
+    const Verdict verdict = OfBytes(graph, *was, *is);
+    if (verdict == Verdict::kTaken) taken_ = is;
+    return verdict;
+  }
+
+  // What is taken is faster by the slow method only, so that the fast one says
+  // nothing of others beside it.
+  bool took_as_compiled() const { return taken_ && as_compiled_; }
+
+  // Of a graph that is to take the place of what was taken last, or of the
+  // graph where nothing was; by the fast method.
+  bool TakesNeighbour(const Graph& graph) {
+    const std::optional<GraphCost> is = terms_.costs.CostOf(graph);
+    if (!Gains(taken_ ? taken_ : before_.cost(), is, kLeastGainOfNeighbour) ||
+        OfBytes(graph, *before_.cost(), *is) != Verdict::kTaken) {
+      return false;
+    }
+    taken_ = is;
+    return true;
+  }
+
+ private:
+  Verdict OfBytes(const Graph& graph, const GraphCost& was,
+                  const GraphCost& is) const {
+    if (WeightBytes(graph, terms_.shared) >
+        WeightBytes(terms_.from, terms_.shared) * kMostWeightBytes) {
+      return Verdict::kWeights;
+    }
+    return terms_.fits(was, is) ? Verdict::kTaken : Verdict::kMemory;
+  }
+
+  const Terms& terms_;
+  Before before_;
+  bool as_compiled_ = false;  // so the last one was judged
+  std::optional<GraphCost> taken_;
+};
+
+StatusOr<Choice> Extract(const ChoiceRequest& request, const ChoiceId& id) {
   const NodeCosts costs(
-      request.program, request.tensors, request.terms.costs, forbidden,
-      forbidden.larger ? LargestValue(request.terms.from) : kInfinity);
+      request.program, request.tensors, request.terms.costs, id,
+      id.no_larger ? LargestValue(request.terms.from) : kInfinity);
   Choice choice{
       .dag = eg::MakeDagProblem(
           request.tensors.graph(), request.program.Roots(),
@@ -212,6 +252,85 @@ StatusOr<Choice> Extract(const ChoiceRequest& request,
   return choice;
 }
 
+// The choices of an e-graph, found as they are asked for.
+class Choices {
+ public:
+  // Both outlive this.
+  Choices(const ChoiceRequest& request, const Graph& to)
+      : request_(request), to_(to) {}
+
+  StatusOr<Candidate> Find(const ChoiceId& id) {
+    if (id.neighbour > 0) return FindNeighbour(id);
+    ENCORE_ASSIGN_OR_RETURN(Choice found, Extract(request_, id));
+    const Choice& choice = choices_[id] = std::move(found);
+    const extract::Result& result = choice.result;
+    Candidate candidate;
+    if (choice.own.empty()) return candidate;
+    candidate.bound = result.lower_bound;
+    if (!result.feasible) return candidate;
+    candidate.cost = result.cost;
+    if (result.cost < request_.own_seconds * (1 - kLeastGainOfNodes)) {
+      Build(choice, result.choice, &candidate);
+    }
+    return candidate;
+  }
+
+  // REQUIRES: it was found.
+  Choice Take(const ChoiceId& id) {
+    Choice choice = std::move(
+        choices_.at({.no_weights = id.no_weights, .no_larger = id.no_larger}));
+    if (id.neighbour > 0) {
+      extract::Neighbour& neighbour =
+          (*neighbours_[id.of_graph])[id.neighbour - 1];
+      choice.result.choice = std::move(neighbour.choice);
+      choice.result.cost = neighbour.cost;
+      choice.result.optimal = false;
+    }
+    return choice;
+  }
+
+ private:
+  StatusOr<Candidate> FindNeighbour(const ChoiceId& id) {
+    const Choice& choice = choices_.at({});
+    auto& neighbours = neighbours_[id.of_graph];
+    if (!neighbours) {
+      ENCORE_ASSIGN_OR_RETURN(neighbours, NeighboursOf(choice, id.of_graph));
+    }
+    Candidate candidate;
+    if (id.neighbour > neighbours->size()) return candidate;
+    const extract::Neighbour& neighbour = (*neighbours)[id.neighbour - 1];
+    candidate.cost = neighbour.cost;
+    Build(choice, neighbour.choice, &candidate);
+    return candidate;
+  }
+
+  StatusOr<std::vector<extract::Neighbour>> NeighboursOf(const Choice& choice,
+                                                         bool of_graph) const {
+    const bool late =
+        request_.deadline != nullptr && request_.deadline->Passed();
+    if (late || !choice.result.feasible ||
+        (of_graph && choice.own == choice.result.choice)) {
+      return std::vector<extract::Neighbour>();
+    }
+    return extract::Neighbours(choice.dag.problem,
+                               of_graph ? choice.own : choice.result.choice,
+                               {.count = kMostNeighbours});
+  }
+
+  void Build(const Choice& choice, const extract::Selection& selection,
+             Candidate* candidate) const {
+    auto graph =
+        RebuildChoice(request_, choice.dag, selection, to_.NewBody(""));
+    if (graph.ok()) candidate->graph = *std::move(graph);
+  }
+
+  const ChoiceRequest& request_;
+  const Graph& to_;
+  std::map<ChoiceId, Choice> choices_;
+  // Of the cheapest, and of the graph as it is.
+  std::array<std::optional<std::vector<extract::Neighbour>>, 2> neighbours_;
+};
+
 }  // namespace
 
 double OwnSeconds(const TensorProgram& program, const TensorEGraph& tensors,
@@ -225,60 +344,66 @@ double OwnSeconds(const TensorProgram& program, const TensorEGraph& tensors,
   return total;
 }
 
-StatusOr<Candidate> TakeBest(const Terms& terms,
-                             const CandidateOf& candidate_of) {
-  Forbidden forbidden;
-  Before before(terms);
-  std::optional<double> bound;
-  for (bool first = true;; first = false) {
-    ENCORE_ASSIGN_OR_RETURN(Candidate candidate, candidate_of(forbidden));
-    if (first) bound = candidate.bound;
-    candidate.bound = bound;
-    if (!candidate.graph) return candidate;
-    const Verdict verdict = Judge(terms, *candidate.graph, &before);
+StatusOr<Taken> TakeBest(const Terms& terms, const CandidateOf& candidate_of) {
+  Judge judge(terms);
+  Taken best;
+  ENCORE_ASSIGN_OR_RETURN(best.candidate, candidate_of({}));
+  const std::optional<double> cost = best.candidate.cost;
+  const std::optional<double> bound = best.candidate.bound;
+  const auto take = [&](const ChoiceId& id, Candidate candidate) {
+    best = {id, std::move(candidate)};
+    best.candidate.bound = bound;
+  };
+  bool taken = false;
+  while (best.candidate.graph && !taken) {
+    const Verdict verdict = judge.Of(*best.candidate.graph);
+    taken = verdict == Verdict::kTaken;
+    ChoiceId id = best.id;
     // Each forbids once.
-    if (verdict == Verdict::kWeights && !forbidden.weights) {
-      forbidden.weights = true;
-    } else if (verdict == Verdict::kMemory && !forbidden.larger) {
-      forbidden.larger = true;
+    if (verdict == Verdict::kWeights && !id.no_weights) {
+      id.no_weights = true;
+    } else if (verdict == Verdict::kMemory && !id.no_larger) {
+      id.no_larger = true;
     } else {
-      if (verdict != Verdict::kTaken) candidate.graph.reset();
-      if (candidate.graph) candidate.graph->set_name(terms.from.name());
-      return candidate;
+      break;
+    }
+    ENCORE_ASSIGN_OR_RETURN(Candidate candidate, candidate_of(id));
+    take(id, std::move(candidate));
+  }
+  if (!taken) take({}, {.cost = cost});
+  const bool small = terms.from.node_count() <= kMostNodesOfSmallGraph;
+  for (const bool of_graph : {false, true}) {
+    if (!small || judge.took_as_compiled() || (of_graph && taken)) break;
+    for (uint32_t number = 1; number <= kMostNeighbours; ++number) {
+      const ChoiceId id{.neighbour = number, .of_graph = of_graph};
+      ENCORE_ASSIGN_OR_RETURN(Candidate candidate, candidate_of(id));
+      if (!candidate.cost) break;
+      if (candidate.graph && judge.TakesNeighbour(*candidate.graph)) {
+        take(id, std::move(candidate));
+      }
     }
   }
+  if (best.candidate.graph) best.candidate.graph->set_name(terms.from.name());
+  return best;
 }
 
 StatusOr<Choice> ChooseGraph(const ChoiceRequest& request, const Graph& to) {
   using Clock = std::chrono::steady_clock;
-  std::optional<Choice> choice;  // of the last candidate
+  Choices choices(request, to);
   Clock::duration time{0};
-  const auto candidate_of =
-      [&](const Forbidden& forbidden) -> StatusOr<Candidate> {
+  const auto candidate_of = [&](const ChoiceId& id) -> StatusOr<Candidate> {
     const Clock::time_point begin = Clock::now();
-    ENCORE_ASSIGN_OR_RETURN(choice, Extract(request, forbidden));
-    Candidate candidate;
-    if (!choice->own.empty()) {
-      const extract::Result& result = choice->result;
-      candidate.bound = result.lower_bound;
-      if (result.feasible) candidate.cost = result.cost;
-      if (result.feasible &&
-          result.cost < request.own_seconds * (1 - kLeastGainOfNodes)) {
-        auto graph =
-            RebuildChoice(request, choice->dag, result.choice, to.NewBody(""));
-        if (graph.ok()) candidate.graph = *std::move(graph);
-      }
-    }
+    ENCORE_ASSIGN_OR_RETURN(Candidate candidate, choices.Find(id));
     time += Clock::now() - begin;
-    if (request.told) request.told(forbidden, candidate);
+    if (request.told) request.told(id, candidate);
     return candidate;
   };
-  ENCORE_ASSIGN_OR_RETURN(Candidate best,
-                          TakeBest(request.terms, candidate_of));
-  choice->bound = best.bound;
-  choice->graph = std::move(best.graph);
-  choice->extract_seconds = std::chrono::duration<double>(time).count();
-  return *std::move(choice);
+  ENCORE_ASSIGN_OR_RETURN(Taken best, TakeBest(request.terms, candidate_of));
+  Choice choice = choices.Take(best.id);
+  choice.bound = best.candidate.bound;
+  choice.graph = std::move(best.candidate.graph);
+  choice.extract_seconds = std::chrono::duration<double>(time).count();
+  return choice;
 }
 
 StatusOr<Graph> RebuildChoice(const ChoiceRequest& request,

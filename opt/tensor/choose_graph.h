@@ -20,23 +20,30 @@
 
 namespace encore::opt {
 
-// What a choice may not have beside what the graph has.
-struct Forbidden {
-  bool weights = false;  // values that follow from weights only
-  bool larger = false;   // other values, larger than all of the graph
-  auto operator<=>(const Forbidden&) const = default;
+// Which choice is meant: the cheapest one that has nothing beside what the
+// graph has of what is forbidden, or one next to it.
+struct ChoiceId {
+  bool no_weights = false;  // values that follow from weights only
+  bool no_larger = false;   // other values, larger than all of the graph
+  // 0: that choice itself. Otherwise, where nothing is forbidden, its neighbour
+  // of that number, from 1 (opt/extract/neighbours.h), or that of the graph as
+  // it is.
+  uint32_t neighbour = 0;
+  bool of_graph = false;
+  auto operator<=>(const ChoiceId&) const = default;
 };
 
-// The cheapest choice without what is forbidden.
+inline constexpr uint32_t kMostNeighbours = 16;
+
 struct Candidate {
-  // By sums over nodes; nothing where there is no choice.
+  // By sums over nodes; nothing where there is no such choice.
   std::optional<double> cost = std::nullopt;
   std::optional<double> bound = std::nullopt;  // no choice is below
   // Where those sums say that its kernels are worth a look.
   std::optional<Graph> graph = std::nullopt;
 };
 // An error ends the search with it.
-using CandidateOf = std::function<StatusOr<Candidate>(const Forbidden&)>;
+using CandidateOf = std::function<StatusOr<Candidate>(const ChoiceId&)>;
 
 // What a graph is judged by that is to take the place of `from`. All outlive
 // the call.
@@ -49,15 +56,26 @@ struct Terms {
   std::function<bool(const GraphCost& before, const GraphCost& after)> fits;
 };
 
-// The first candidate, with its graph, where that is faster (by CostOf, or
-// where that sees none of its gain by CostAsCompiled), reads at most 1.1 times
-// the bytes of weights, and fits. Where only the weights that it makes are too
-// many, the best one that makes none; where only its values do not fit, the
-// best one that makes none larger than there were. Without a graph where none
-// is taken. The bound is the first one's: with less to choose from, no choice
-// is below what none was before.
-StatusOr<Candidate> TakeBest(const Terms& terms,
-                             const CandidateOf& candidate_of);
+// What became of the search, and which choice it is.
+struct Taken {
+  ChoiceId id;
+  // Without a graph where none is taken; then the first one's. The bound is
+  // always the first one's: with less to choose from, no choice is below what
+  // none was before.
+  Candidate candidate;
+};
+
+// The cheapest choice, where its graph is faster (by CostOf, or where that sees
+// none of its gain by CostAsCompiled), reads at most 1.1 times the bytes of
+// weights, and fits. Where only the weights that it makes are too many, the
+// cheapest one that makes none; where only its values do not fit, the cheapest
+// one that makes none larger than there were.
+//
+// Sums over nodes do not see what is fused. So of a graph of up to 64 nodes the
+// cheapest one's neighbours are judged as well, and where it was not taken
+// those of the graph as it is; the fastest by CostOf takes its place where it
+// gains a twentieth: of many estimates the least is likely to be too low.
+StatusOr<Taken> TakeBest(const Terms& terms, const CandidateOf& candidate_of);
 
 // All outlive the call.
 struct ChoiceRequest {
@@ -71,10 +89,11 @@ struct ChoiceRequest {
   // May be null. Once it has passed, only the extractor's quick methods run.
   Deadline* deadline = nullptr;
   // Is told of each candidate before it is judged; may be null.
-  std::function<void(const Forbidden&, const Candidate&)> told = {};
+  std::function<void(const ChoiceId&, const Candidate&)> told = {};
 };
 
-// What was chosen from, and what became of it.
+// What was chosen from, and what became of it: what is taken, or where nothing
+// is, the cheapest choice.
 struct Choice {
   egraph::DagProblem dag;
   extract::Selection own;  // the graph's nodes; empty where there is none

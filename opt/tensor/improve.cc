@@ -36,6 +36,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // large graph has its parts improved twice, each time by what its share of the
 // graph's own allows.
 constexpr double kMoreLiveBytes = 0.05, kMoreLiveBytesOfParts = 0.025;
+// A cache of the first level holds these: no more of them is too many.
+constexpr double kFewLiveBytes = 32768;
 
 // Of what lives beside the values between kernels: inputs and outputs.
 double BytesOfSignature(const Graph& graph) {
@@ -314,6 +316,7 @@ class Improver {
   bool Fits(const Context& context, const GraphCost& before,
             const GraphCost& after) {
     const double more = after.live_bytes - before.live_bytes;
+    if (after.live_bytes <= kFewLiveBytes) return true;
     if (!context.is_part) {
       return more <=
              (before.live_bytes + BytesOfSignature(*whole_)) * kMoreLiveBytes;
@@ -355,8 +358,8 @@ class Improver {
                        : WeightArithmetic::kOwnType,
         .work = options_.limits.extraction_work,
         .deadline = options_.deadline,
-        .told = [&](const Forbidden& forbidden, const Candidate& candidate) {
-          if (kept != nullptr) kept->Add(forbidden, candidate);
+        .told = [&](const ChoiceId& id, const Candidate& candidate) {
+          if (kept != nullptr) kept->Add(id, candidate);
         }};
     const Clock::time_point begin = Clock::now();
     ENCORE_ASSIGN_OR_RETURN(Choice choice, ChooseGraph(request, to));

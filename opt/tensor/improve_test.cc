@@ -2,6 +2,7 @@
 // are the same every time.
 #include "encore/opt/tensor/improve.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -201,7 +202,8 @@ graph g(%a: f32[64,64], %b: f32[64,64], %x: f32[64,64]) -> f32[64,64] {
   EXPECT_EQ(text.find("dot_general("), text.rfind("dot_general(")) << text;
 }
 
-// Whatever does not follow from weights is in memory to the end.
+// Whatever does not follow from weights is in memory to the end, a hundred
+// times.
 class CostsWithMemory : public RooflineCosts {
  public:
   std::optional<GraphCost> CostOf(const Graph& graph) const override {
@@ -209,7 +211,8 @@ class CostsWithMemory : public RooflineCosts {
     const std::vector<bool> weights = WeightOnlyValues(graph);
     for (uint32_t v = 0; cost && v < graph.value_count(); ++v) {
       if (weights[v]) continue;
-      cost->live_bytes += TypicalBytes(graph.type(ValueId(v)), graph.symbols());
+      cost->live_bytes +=
+          100 * TypicalBytes(graph.type(ValueId(v)), graph.symbols());
     }
     return cost;
   }
@@ -323,6 +326,54 @@ TEST(ImproveTest, LargeGraphsAreNotLookedAtAsCompiled) {
   EXPECT_FALSE(is_taken(65));
 }
 
+// Products take the same time each, whatever their size: of one alone this
+// share of the whole.
+class CostsOfLaunches : public RooflineCosts {
+ public:
+  explicit CostsOfLaunches(double share = 1) : share_(share) {}
+  std::optional<GraphCost> CostOf(const Graph& graph) const override {
+    const int products = ProductsIn(Print(graph));
+    return GraphCost{.seconds = 1 - share_ + share_ * products};
+  }
+
+ private:
+  const double share_;
+};
+
+// Sums over nodes prefer three products, as slices cost something by them.
+TEST(ImproveTest, WhatKernelsPreferBesideTheCheapestIsTaken) {
+  const auto products = [](const Costs& costs, int more) {
+    std::string text =
+        "graph three(%x: f32[64,64], %w0: param f32[64,64], %w1: param "
+        "f32[64,64], %w2: param f32[64,64], %z: f32[2]) -> (f32[64,64], "
+        "f32[64,64], f32[64,64], f32[2]) {\n";
+    for (int i = 0; i < 3; ++i) {
+      StrAppend(&text, "  %y", i, " = dot_general(%x, %w", i,
+                ") {contract = [1]x[0]}\n");
+    }
+    StrAppend(&text, "  %0 = sin(%z)\n");
+    for (int i = 1; i <= more; ++i) {
+      StrAppend(&text, "  %", i, " = sin(%", i - 1, ")\n");
+    }
+    StrAppend(&text, "  return %y0, %y1, %y2, %", more, "\n}\n");
+    const Graph graph = ParsedGraph(text);
+    EXPECT_EQ(graph.node_count(), 9 + more);
+    ImproveOptions options;
+    options.level = RewriteLevel::kReassociate;
+    options.costs = &costs;
+    const auto improved = Improve(graph, options);
+    EXPECT_TRUE(improved.ok()) << improved.status();
+    return ProductsIn(improved->has_value() ? Print(**improved) : text);
+  };
+  EXPECT_EQ(products(RooflineCosts(), 0), 3);
+  EXPECT_EQ(products(CostsOfLaunches(), 0), 1);
+  // Two less of three gain a twentieth or not.
+  EXPECT_EQ(products(CostsOfLaunches(0.029), 0), 1);
+  EXPECT_EQ(products(CostsOfLaunches(0.025), 0), 3);
+  EXPECT_EQ(products(CostsOfLaunches(), 55), 1);
+  EXPECT_EQ(products(CostsOfLaunches(), 56), 3);
+}
+
 // Values take so many bytes at once, and some more where there is one product.
 class CostsOfOneProduct : public RooflineCosts {
  public:
@@ -341,7 +392,7 @@ class CostsOfOneProduct : public RooflineCosts {
 };
 
 // A twentieth of what lives at once, inputs and outputs included, may be added,
-// and no byte more.
+// and no byte more, but for what a cache of the first level holds.
 TEST(ImproveTest, WhatTakesATwentiethMoreMemoryIsTaken) {
   const Graph graph = ParsedGraph(R"(
 graph cell(%x: f32[64,2], %"0": param f32[64,64], %"1": param f32[64,64], %"2": param f32[64,64], %"3": param f32[64,64]) -> (f32[64,2], f32[64,2], f32[64,2], f32[64,2]) {
@@ -362,8 +413,9 @@ graph cell(%x: f32[64,2], %"0": param f32[64,64], %"1": param f32[64,64], %"2": 
     EXPECT_TRUE(improved.ok()) << improved.status();
     return improved->has_value() ? ProductsIn(Print(**improved)) : 4;
   };
-  for (const double before : {0.0, 1e3, 1e5}) {
-    const double most = (before + kSignature) / 20;
+  constexpr double kCache = 32768;
+  for (const double before : {0.0, 1e3, 32000.0, 1e5}) {
+    const double most = std::max((before + kSignature) / 20, kCache - before);
     EXPECT_EQ(products(before, most - 1), 1) << before;
     EXPECT_EQ(products(before, most + 1), 4) << before;
   }

@@ -71,8 +71,8 @@ StatusOr<std::optional<ChoicesOfGraph::Recalled>> ChoicesOfGraph::Recall(
                     .figures = kept->figures};
   if (!kept->changed) return recalled;
   const CandidateOf candidate_of =
-      [&](const Forbidden& forbidden) -> StatusOr<Candidate> {
-    const auto it = kept->choices.find(forbidden);
+      [&](const ChoiceId& id) -> StatusOr<Candidate> {
+    const auto it = kept->choices.find(id);
     if (it == kept->choices.end()) return NotFoundError("not among the kept");
     const KeptChoices::Choice& choice = it->second;
     Candidate candidate{.cost = choice.cost, .bound = choice.bound};
@@ -87,7 +87,8 @@ StatusOr<std::optional<ChoicesOfGraph::Recalled>> ChoicesOfGraph::Recall(
     choices_ = *std::move(kept);
     return std::nullopt;
   }
-  ENCORE_ASSIGN_OR_RETURN(recalled.best, std::move(best));
+  ENCORE_RETURN_IF_ERROR(best.status());
+  recalled.best = std::move(best->candidate);
   return recalled;
 }
 
@@ -98,8 +99,7 @@ void ChoicesOfGraph::Saturated(double own_seconds,
   choices_.figures = figures;
 }
 
-void ChoicesOfGraph::Add(const Forbidden& forbidden,
-                         const Candidate& candidate) {
+void ChoicesOfGraph::Add(const ChoiceId& id, const Candidate& candidate) {
   KeptChoices::Choice choice{
       .cost = candidate.cost, .bound = candidate.bound, .graph = {}};
   if (candidate.graph) {
@@ -107,7 +107,7 @@ void ChoicesOfGraph::Add(const Forbidden& forbidden,
     if (!graph) return;
     choice.graph = *std::move(graph);
   }
-  choices_.choices[forbidden] = std::move(choice);
+  choices_.choices[id] = std::move(choice);
 }
 
 void ChoicesOfGraph::Keep() const {

@@ -40,7 +40,7 @@ class ChoicesOfGraph {
                  bool changed);
   // A candidate whose graph cannot be kept is left out: whoever asks for it
   // finds it in an e-graph.
-  void Add(const Forbidden& forbidden, const Candidate& candidate);
+  void Add(const ChoiceId& id, const Candidate& candidate);
   // Puts all into the store, where it says something.
   void Keep() const;
 

@@ -14,7 +14,7 @@
 namespace encore::opt {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 
 void WriteNumber(const std::optional<double>& number, ByteWriter* out) {
   out->Byte(number.has_value());
@@ -27,10 +27,13 @@ double ReadNumber(ByteReader* in) {
   if (std::isnan(number)) in->Fail();
   return number;
 }
+bool ReadBool(ByteReader* in) {
+  const uint8_t byte = in->Byte();
+  if (byte > 1) in->Fail();
+  return byte == 1;
+}
 std::optional<double> ReadOptional(ByteReader* in) {
-  const uint8_t there = in->Byte();
-  if (there > 1) in->Fail();
-  if (there != 1) return std::nullopt;
+  if (!ReadBool(in)) return std::nullopt;
   return ReadNumber(in);
 }
 
@@ -114,9 +117,11 @@ std::string KeptChoices::Encode() const {
   out.Byte(static_cast<uint8_t>(figures.stop));
   out.Byte(changed);
   out.Varint(choices.size());
-  for (const auto& [forbidden, choice] : choices) {
-    out.Byte(forbidden.weights);
-    out.Byte(forbidden.larger);
+  for (const auto& [id, choice] : choices) {
+    out.Byte(id.no_weights);
+    out.Byte(id.no_larger);
+    out.Varint(id.neighbour);
+    out.Byte(id.of_graph);
     WriteNumber(choice.cost, &out);
     WriteNumber(choice.bound, &out);
     out.String(choice.graph);
@@ -134,14 +139,18 @@ StatusOr<KeptChoices> KeptChoices::Decode(std::string_view bytes) {
   kept.figures.classes = in.Varint();
   kept.figures.iterations = in.Varint();
   kept.figures.stop = ReadStop(&in);
-  const uint8_t changed = in.Byte();
-  kept.changed = changed == 1;
-  const size_t count = in.Count(5);
-  if (changed > 1 || (changed == 0 && count > 0)) in.Fail();
+  kept.changed = ReadBool(&in);
+  const size_t count = in.Count(7);
+  if (!kept.changed && count > 0) in.Fail();
   for (size_t i = 0; i < count && in.ok(); ++i) {
-    const uint8_t weights = in.Byte(), larger = in.Byte();
-    if (weights > 1 || larger > 1) in.Fail();
-    Choice& choice = kept.choices[{weights == 1, larger == 1}];
+    ChoiceId id;
+    id.no_weights = ReadBool(&in);
+    id.no_larger = ReadBool(&in);
+    const uint64_t neighbour = in.Varint();
+    if (neighbour > kMostNeighbours) in.Fail();
+    id.neighbour = static_cast<uint32_t>(neighbour);
+    id.of_graph = ReadBool(&in);
+    Choice& choice = kept.choices[id];
     choice.cost = ReadOptional(&in);
     choice.bound = ReadOptional(&in);
     choice.graph = in.String();

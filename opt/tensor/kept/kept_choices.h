@@ -1,15 +1,16 @@
 // KeptChoices: what saturating a graph's e-graph led to, as bytes.
 //
 // Kept are not the e-graph, which takes longer to read than to make, but the
-// choices that were extracted from it: the cheapest one, and where it was asked
-// for the cheapest one without what is forbidden (choose_graph.h). They depend
+// choices that were extracted from it: the cheapest one, and where they were
+// asked for its neighbours and the cheapest one without what is forbidden
+// (ChoiceId of choose_graph.h). They depend
 // on the graph, the rules, the limits on work and the seconds of nodes
 // (Costs::NodeIdentity), not on what kernels cost: whether one is taken is
 // judged anew, by the costs at hand, so that what becomes of the graph is to
 // the byte what it becomes without anything kept.
 //
 //   version; seconds of the graph's own nodes; how saturation went; whether it
-//   found anything; count, then per choice what was forbidden, its cost and
+//   found anything; count, then per choice which one it is, its cost and
 //   bound, and its graph, or none
 //
 // A graph is the stencil of it as it is (ir/graph/stencil.h), its large
@@ -58,7 +59,7 @@ struct KeptChoices {
   SaturationFigures figures = {};
   // Whether rules found anything; where they did not there is no choice.
   bool changed = false;
-  std::map<Forbidden, Choice> choices = {};
+  std::map<ChoiceId, Choice> choices = {};
 
   std::string Encode() const;
   // DataLoss for bytes that Encode does not write. Safe on any.

@@ -354,18 +354,25 @@ TEST(KeptChoices, BytesAndBack) {
                       .figures = {1, 2, 3, 4, egraph::StopReason::kNodes},
                       .changed = true};
   choices.choices[{}] = {.cost = 1.5, .bound = 1, .graph = "graph"};
-  choices.choices[{.weights = true}] = {
+  choices.choices[{.no_weights = true}] = {
       .cost = std::nullopt, .bound = std::nullopt, .graph = ""};
+  choices.choices[{.neighbour = kMostNeighbours, .of_graph = true}] = {
+      .cost = 2, .bound = std::nullopt, .graph = "neighbour"};
   const std::string bytes = choices.Encode();
   const auto again = KeptChoices::Decode(bytes);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->Encode(), bytes);
   EXPECT_EQ(again->choices.at({}).graph, "graph");
+  EXPECT_EQ(
+      again->choices.at({.neighbour = kMostNeighbours, .of_graph = true}).graph,
+      "neighbour");
   EXPECT_EQ(again->figures.stop, egraph::StopReason::kNodes);
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(KeptChoices::Decode(bytes.substr(0, size)).ok()) << size;
   }
   EXPECT_FALSE(KeptChoices::Decode(bytes + "x").ok());
+  choices.choices[{.neighbour = kMostNeighbours + 1}] = {};
+  EXPECT_FALSE(KeptChoices::Decode(choices.Encode()).ok());
 }
 
 TEST(KeptChoices, WhatTheClockCutShortIsNotKept) {
