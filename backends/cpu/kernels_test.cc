@@ -66,6 +66,36 @@ std::vector<float> Samples() {
   return samples;
 }
 
+// What generated code gives of a function of f32.
+std::vector<float> ResultsOf(std::string_view function,
+                             const std::vector<std::vector<float>>& operands) {
+  const size_t count = operands[0].size();
+  std::string text = "graph g(", names;
+  std::vector<Bytes> inputs;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const std::string comma = i > 0 ? ", " : "";
+    StrAppend(&text, comma, "%x", i, ": f32[", count, "]");
+    StrAppend(&names, comma, "%x", i);
+    inputs.emplace_back(count * 4);
+    std::memcpy(inputs.back().data(), operands[i].data(), count * 4);
+  }
+  StrAppend(&text, ") -> f32[", count, "] {\n  %y = ", function, "(", names,
+            ")\n  return %y\n}");
+  const StatusOr<Graph> graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  if (!graph.ok()) return {};
+  const BuiltRegion built = BuildWhole(*graph);
+  const std::vector<bool> donated(operands.size());
+  const KernelRequest request{&built.region, donated, {}};
+  const auto output = RunCandidate(
+      built.region,
+      {request, CpuBackend()->Candidates(request, GeneratedOnly())[0]}, inputs,
+      1);
+  std::vector<float> results(count);
+  std::memcpy(results.data(), output[0].data(), count * 4);
+  return results;
+}
+
 TEST(Kernels, OwnFunctionsAreWithinFourUlps) {
   struct Row {
     const char* name;
@@ -84,24 +114,12 @@ TEST(Kernels, OwnFunctionsAreWithinFourUlps) {
         {"cos", std::cos},
         {"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }}}) {
     SCOPED_TRACE(row.name);
-    const StatusOr<Graph> graph =
-        ParseGraph(StrCat("graph g(%x: f32[", count, "]) -> f32[", count,
-                          "] {\n  %y = ", row.name, "(%x)\n  return %y\n}"));
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    const BuiltRegion built = BuildWhole(*graph);
-    const KernelRequest request{&built.region, {false}, {}};
-    Bytes input(count * 4);
-    std::memcpy(input.data(), samples.data(), input.size());
-    const auto output = RunCandidate(
-        built.region,
-        {request, CpuBackend()->Candidates(request, GeneratedOnly())[0]},
-        {input}, 1);
+    const auto results = ResultsOf(row.name, {samples});
+    ASSERT_EQ(results.size(), samples.size());
     double worst = 0;
     float where = 0;
     for (int64_t i = 0; i < count; ++i) {
-      float got;
-      std::memcpy(&got, &output[0][i * 4], 4);
-      const double ulps = Ulps(got, row.reference(samples[i]));
+      const double ulps = Ulps(results[i], row.reference(samples[i]));
       if (ulps > worst) {
         worst = ulps;
         where = samples[i];
@@ -110,6 +128,54 @@ TEST(Kernels, OwnFunctionsAreWithinFourUlps) {
     EXPECT_LE(worst, 4) << "at " << where;
     std::cout << row.name << " " << worst << " ulp at " << where << "\n";
   }
+}
+
+// Special values of both, all exponents and numbers near 1 to powers of all
+// kinds.
+TEST(Kernels, PowersAreWithinAnUlp) {
+  std::vector<float> special = {0.0f,      -0.0f, 1.0f,   -1.0f,   INFINITY,
+                                -INFINITY, NAN,   1e-45f, -1e-45f, 3.4e38f};
+  for (const float number : {0.5f, 2.0f, 3.0f, 1.5f, 1e-3f, 16777216.0f,
+                             16777215.0f, 1e10f, 127.0f, 149.0f}) {
+    special.push_back(number);
+    special.push_back(-number);
+  }
+  std::vector<float> x, y;
+  for (const float base : special) {
+    for (const float power : special) {
+      x.push_back(base);
+      y.push_back(power);
+    }
+  }
+  std::vector<float> bases = Samples();
+  for (int i = -20000; i < 20000; ++i) bases.push_back(1 + i * 3e-5f);
+  uint32_t seed = 1;
+  for (const float base : bases) {
+    for (const float range : {1.0f, 8.0f, 1000.0f}) {
+      seed = seed * 1664525 + 1013904223;
+      const float power =
+          range * (static_cast<float>(seed >> 8) / (1 << 23) - 1);
+      for (const float of : {power, std::rint(power)}) {
+        x.push_back(base);
+        y.push_back(of);
+      }
+    }
+  }
+  const auto results = ResultsOf("pow", {x, y});
+  ASSERT_EQ(results.size(), x.size());
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double want = std::pow(static_cast<double>(x[i]), y[i]);
+    const double ulps = Ulps(results[i], want);
+    ASSERT_LE(ulps, 1) << x[i] << " to the power of " << y[i] << ": "
+                       << results[i] << ", not " << want;
+    if (!std::isnan(want)) {
+      ASSERT_EQ(std::signbit(results[i]), std::signbit(want))
+          << x[i] << " " << y[i];
+    }
+    worst = std::max(worst, ulps);
+  }
+  std::cout << "pow " << worst << " ulp\n";
 }
 
 TEST(Kernels, Binary) {

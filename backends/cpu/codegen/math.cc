@@ -134,23 +134,26 @@ Value MathEmitter::Expm1(const Value& x) {
   return b.Select(b.Binary("or", is_nan, tiny), x, result);
 }
 
-// ln(x), or ln(x + correction) for a correction below an ulp of x.
-Value MathEmitter::LogOf(const Value& x, const Value* correction) {
+MathEmitter::Split MathEmitter::SplitOf(const Value& x) {
   // Subnormals are scaled into the normal range.
   const Value small = b.Compare("olt", x, Const(x, 1.17549435e-38));
   const Value scaled =
       b.Select(small, b.Binary("fmul", x, Const(x, 8388608.0)), x);
   const Value bits = b.Bitcast(scaled, Elem::kI32);
-  // m in [sqrt(1/2), sqrt(2)), x = m 2^e.
   const IrType ints = bits.type;
   const Value shifted = b.Binary("sub", bits, IrBuilder::Int(ints, 0x3f3504f3));
-  Value e =
+  const Value e =
       b.Convert("sitofp", b.Binary("ashr", shifted, IrBuilder::Int(ints, 23)),
                 Elem::kF32);
-  e = b.Binary("fadd", e, b.Select(small, Const(x, -23), Const(x, 0)));
   const Value kept = b.Binary("and", shifted, IrBuilder::Int(ints, 0x007fffff));
-  const Value m = b.Bitcast(
-      b.Binary("add", kept, IrBuilder::Int(ints, 0x3f3504f3)), Elem::kF32);
+  return {b.Bitcast(b.Binary("add", kept, IrBuilder::Int(ints, 0x3f3504f3)),
+                    Elem::kF32),
+          b.Binary("fadd", e, b.Select(small, Const(x, -23), Const(x, 0)))};
+}
+
+// ln(x), or ln(x + correction) for a correction below an ulp of x.
+Value MathEmitter::LogOf(const Value& x, const Value* correction) {
+  const auto [m, e] = SplitOf(x);
   const Value f = b.Binary("fsub", m, Const(x, 1.0));
   // ln(1 + f) = f - f^2/2 + f^3 p(f) (coefficients: Cephes logf).
   static constexpr std::array kP = {

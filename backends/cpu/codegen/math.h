@@ -6,10 +6,12 @@
 // f64 function lane by lane through the helper table, so they are exact to
 // about 0.5 ulp in f32 and 1 ulp in f64.
 //
-//   own: exp expm1 log log1p tanh erf logistic sin cos; sin and cos beyond
+//   own: exp expm1 log log1p tanh erf logistic sin cos pow; sin and cos beyond
 //        |x| = 30000 go through the helper
 #ifndef ENCORE_BACKENDS_CPU_CODEGEN_MATH_H_
 #define ENCORE_BACKENDS_CPU_CODEGEN_MATH_H_
+
+#include <span>
 
 #include "encore/backends/cpu/codegen/ir_builder.h"
 #include "encore/backends/cpu/helpers.h"
@@ -35,6 +37,7 @@ struct MathEmitter {
   Value Logistic(const Value& x);
   Value Sin(const Value& x);
   Value Cos(const Value& x);
+  Value Pow(const Value& x, const Value& y);
   // Any function of the table; `y` is ignored by those of one operand.
   Value Helper(MathFunction function, const Value& x, const Value& y);
 
@@ -50,7 +53,14 @@ struct MathEmitter {
   };
   // Of an f32 `x`, taken as `least` or 89 beyond these.
   Power PowerOfE(const Value& x, double least);
+  // x = m 2^e for an f32 x above 0.
+  struct Split {
+    Value m;  // in [sqrt(1/2), sqrt(2))
+    Value e;  // a float with an integer value
+  };
+  Split SplitOf(const Value& x);
   Value LogOf(const Value& x, const Value* correction);
+  Value PowOf(const Value& size, const Value& y);
   Value SinCos(const Value& x, int quadrant, MathFunction far);
 };
 

@@ -273,6 +273,8 @@ Value EmitFloatOp(IrBuilder& b, const Value& helpers, Op op,
       return math.Sin(x);
     case Op::kCos:
       return math.Cos(x);
+    case Op::kPow:
+      return math.Pow(x, v[1]);
     case Op::kIsNan:
       return b.Compare("uno", x, x);
     case Op::kIsInf:
