@@ -14,6 +14,7 @@
 #include "encore/backends/cuda/library/library_kernel.h"
 #include "encore/backends/cuda/library/recipe.h"
 #include "encore/backends/cuda/module_file.h"
+#include "encore/backends/cuda/requirements.h"
 #include "encore/backends/cuda/runtime/context.h"
 #include "encore/backends/cuda/runtime/kernel.h"
 #include "encore/backends/cuda/runtime/queue.h"
@@ -194,6 +195,11 @@ bool CudaDevice::WaitsFor(const Device& other) const {
 StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> CudaDevice::Load(
     std::span<const runtime::LoadRequest> requests,
     runtime::ThreadPool* threads) {
+  const auto driver = static_cast<uint32_t>(context_->driver().version());
+  for (const runtime::LoadRequest& request : requests) {
+    ENCORE_RETURN_IF_ERROR(CheckRequirements(request.binary->requirements,
+                                             limits_.architecture, driver));
+  }
   std::map<const std::byte*, std::shared_ptr<const LoadedModule>> modules;
   std::vector<std::unique_ptr<runtime::Kernel>> kernels;
   kernels.reserve(requests.size());

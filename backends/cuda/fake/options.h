@@ -10,6 +10,7 @@ struct FakeOptions {
   uint32_t seed = 0;  // of the order in which work is done
   int devices = 1;
   int capability = 90;                    // 90 for sm_90
+  int driver = 13000;                     // 13000 for CUDA 13.0
   uint64_t memory = uint64_t{1} << 30;    // bytes of each device
   uint64_t pinned = uint64_t{256} << 20;  // bytes that the host may pin
   // Whether kernels run; without, launches are counted and do nothing.
