@@ -75,6 +75,9 @@ class Frame {
   // Cancelled. From any thread.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
+  // Whether that is still to come.
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
   // The step at which the last Run failed; nothing where it did not.
   const std::optional<ReplayCode::StepRef>& fault() const { return fault_; }
   // Which of the step's origins failed; nothing where its kernel did not say.

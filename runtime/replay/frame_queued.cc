@@ -27,6 +27,7 @@ Status Frame::Enqueue(DeviceId id, Queue& caller) {
     return fault_ ? direct.status() : QueueFault(UINT32_MAX, direct.status());
   }
   if (*direct) return OkStatus();
+  fault_.reset();  // of a recording that was given up
   Status status = queues_.Begin(id, caller);
   if (!status.ok()) return QueueFault(UINT32_MAX, status);
   status = LoopQueued();
@@ -74,7 +75,11 @@ Status Frame::RunStretch(const ReplayOp& op, bool one_by_one, uint32_t* next) {
   if (!run.ok()) {
     return fault_ ? run.status() : QueueFault(op.step, run.status());
   }
-  if (*run) *next = op.b;
+  if (*run) {
+    *next = op.b;
+  } else {
+    fault_.reset();  // of a recording that was given up
+  }
   return OkStatus();
 }
 
