@@ -14,6 +14,7 @@
 #include "encore/backends/cuda/library/library_kernel.h"
 #include "encore/backends/cuda/library/recipe.h"
 #include "encore/backends/cuda/module_file.h"
+#include "encore/backends/cuda/profiling/cupti.h"
 #include "encore/backends/cuda/requirements.h"
 #include "encore/backends/cuda/runtime/context.h"
 #include "encore/backends/cuda/runtime/kernel.h"
@@ -262,7 +263,7 @@ StatusOr<int> Attribute(const Driver& driver, DeviceAttribute attribute,
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
   ENCORE_ASSIGN_OR_RETURN(auto driver, Driver::Load(DriverLibrary()));
   return NewDevice(std::move(driver), ordinal, "cuda",
-                   {.cublaslt = CublasLtLibrary()});
+                   {.cublaslt = CublasLtLibrary(), .cupti = CuptiLibrary()});
 }
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
@@ -296,7 +297,7 @@ StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
   }
   ENCORE_ASSIGN_OR_RETURN(
       auto context, Context::New(std::move(driver), static_cast<int>(ordinal),
-                                 options.context));
+                                 options.context, options.cupti));
   return std::make_unique<CudaDevice>(std::move(context), limits,
                                       std::move(backend), std::move(options));
 }

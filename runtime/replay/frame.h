@@ -22,6 +22,7 @@
 #include "encore/runtime/replay/frame_queues.h"
 #include "encore/runtime/replay/frame_recordings.h"
 #include "encore/runtime/replay/host_object.h"
+#include "encore/runtime/replay/nvtx.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/runtime/replay/replay_code.h"
 
@@ -96,9 +97,13 @@ class Frame {
     bool external = false;
   };
 
-  template <bool kProfiled, bool kQueued>
+  template <bool kProfiled, bool kQueued, bool kNamed = false>
   Status Loop(Profiler* profiler);
   Status LoopQueued();
+  // For a profiler that is attached: the names of steps, stretches and replays.
+  void NameSteps();
+  // Of the range that an operation is; null for none.
+  Nvtx::Name NameOf(const ReplayOp& op) const;
   // In `caller` alone; false where that cannot be.
   StatusOr<bool> EnqueueDirectly(DeviceId id, Queue& caller);
   // Anything but a launch; an error names the step.
@@ -167,6 +172,10 @@ class Frame {
   uint64_t version_ = 1;
   FrameQueues queues_;
   FrameRecordings recordings_;
+  const Nvtx* const nvtx_ = Nvtx::Attached();
+  // Empty where none is attached: per step, per stretch, of a replay.
+  std::vector<Nvtx::Name> step_names_, stretch_names_;
+  Nvtx::Name replay_name_ = nullptr;
   std::atomic<bool> cancelled_ = false;
   std::optional<ReplayCode::StepRef> fault_;
   uint32_t failed_origin_ = UINT32_MAX;  // as LaunchContext has it

@@ -19,6 +19,7 @@ Status Frame::Synchronize() {
 
 Status Frame::Enqueue(DeviceId id, Queue& caller) {
   ThreadPool::Caller thread(*threads_);
+  const NvtxRange range(nvtx_, replay_name_);
   const auto direct = EnqueueDirectly(id, caller);
   if (!direct.ok()) {
     // Nothing says that a part of it does not run.

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "encore/backends/cuda/driver/types.h"
+
 namespace encore::backends::cuda::fake {
 
 struct FakeOptions {
@@ -17,6 +19,14 @@ struct FakeOptions {
   bool run_kernels = true;
   // Whether approximate instructions are off by up to their documented error.
   bool perturb_approximations = true;
+};
+
+// A kernel or copy that was done, by the clock of the driver: of each
+// microsecond that one takes from event to event it ran for 700 ns.
+struct Activity {
+  CUstream stream = nullptr;  // null: of a graph
+  bool is_copy = false;
+  int64_t begin_ns = 0, end_ns = 0;
 };
 
 }  // namespace encore::backends::cuda::fake

@@ -136,6 +136,9 @@ class FakeState {
   Result Begin(FunctionNumber function);
   void End(FunctionNumber function, Result result);
 
+  // What work has been done, oldest first.
+  std::deque<Activity> activities_;
+
   mutable std::mutex mutex_;
   std::array<Counter, static_cast<size_t>(FunctionNumber::kCount)> counters_;
   Counter all_, works_;
@@ -151,8 +154,8 @@ class FakeState {
   // Does `operation` after what is in `stream`, or records it.
   Result Enqueue(CUstream stream, Operation operation);
   TaskPtr AddTask(std::vector<TaskPtr> after, CUcontext context,
-                  Operation operation);
-  void Perform(CUcontext context, const Operation& operation);
+                  Operation operation, CUstream stream = nullptr);
+  void Perform(CUcontext context, const Operation& operation, CUstream stream);
   Result RunLaunch(CUcontext context, const LaunchWork& launch);
   Result RunCopy(const CopyWork& copy);
   std::byte* BytesOf(uint64_t address, uint64_t bytes, bool is_host);

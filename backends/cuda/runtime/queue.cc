@@ -1,7 +1,6 @@
 #include "encore/backends/cuda/runtime/queue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "encore/ir/support/check.h"
@@ -74,39 +73,23 @@ StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::New(
 }
 
 CudaQueue::~CudaQueue() {
-  const Context::Scope scope(*context_);
-  for (const CUevent event : {timer_begin_, timer_end_}) {
-    if (event != nullptr) (void)context_->api().cuEventDestroy(event);
-  }
+  timer_ = nullptr;
   if (!owns_stream_) return;
+  const Context::Scope scope(*context_);
   (void)context_->api().cuStreamDestroy(stream_);
 }
 
 Status CudaQueue::StartTimer() {
   ENCORE_CHECK(!replaces());
-  const Context::Scope scope(*context_);
-  for (CUevent* const event : {&timer_begin_, &timer_end_}) {
-    if (*event != nullptr) continue;
-    ENCORE_RETURN_IF_ERROR(context_->ToStatus(
-        context_->api().cuEventCreate(event, kEventTiming), "cuEventCreate"));
+  if (timer_ == nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(timer_, StreamTimer::New(context_, stream_));
   }
-  return context_->ToStatus(
-      context_->api().cuEventRecord(timer_begin_, stream_), "cuEventRecord");
+  return timer_->Start();
 }
 
 StatusOr<std::optional<int64_t>> CudaQueue::StopTimer() {
-  const Context::Scope scope(*context_);
-  const DriverTable& api = context_->api();
-  ENCORE_RETURN_IF_ERROR(context_->ToStatus(
-      api.cuEventRecord(timer_end_, stream_), "cuEventRecord"));
-  ENCORE_RETURN_IF_ERROR(context_->ToStatus(api.cuEventSynchronize(timer_end_),
-                                            "cuEventSynchronize"));
-  float milliseconds = 0;
-  ENCORE_RETURN_IF_ERROR(context_->ToStatus(
-      api.cuEventElapsedTime(&milliseconds, timer_begin_, timer_end_),
-      "cuEventElapsedTime"));
-  return std::optional<int64_t>(
-      std::llround(static_cast<double>(milliseconds) * 1e6));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t nanoseconds, timer_->Stop());
+  return std::optional<int64_t>(nanoseconds);
 }
 
 Status CudaQueue::FindFault() {

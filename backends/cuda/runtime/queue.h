@@ -18,6 +18,7 @@
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/cuda/runtime/context.h"
 #include "encore/backends/cuda/runtime/fault_records.h"
+#include "encore/backends/cuda/runtime/stream_timer.h"
 #include "encore/ir/support/status.h"
 #include "encore/runtime/device/device.h"
 
@@ -142,8 +143,7 @@ class CudaQueue : public runtime::Queue {
   Status found_;
   std::optional<Fault> fault_;
   std::shared_ptr<Recorder> recorder_;
-  // Of the timer, made at its first use.
-  CUevent timer_begin_ = nullptr, timer_end_ = nullptr;
+  std::unique_ptr<StreamTimer> timer_;  // made at its first use
   CUgraphExec executable_ = nullptr;
   std::span<const CUgraphNode> replaced_;
   size_t next_replaced_ = 0;
