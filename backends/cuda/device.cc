@@ -17,11 +17,13 @@
 #include "encore/backends/cuda/profiling/cupti.h"
 #include "encore/backends/cuda/requirements.h"
 #include "encore/backends/cuda/runtime/context.h"
+#include "encore/backends/cuda/runtime/decision_kernel.h"
 #include "encore/backends/cuda/runtime/kernel.h"
 #include "encore/backends/cuda/runtime/queue.h"
 #include "encore/backends/cuda/runtime/recording.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/device/decider.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends::cuda {
@@ -35,7 +37,7 @@ DevicePointer Address(const void* data) {
   return reinterpret_cast<DevicePointer>(data);
 }
 
-class CudaDevice : public runtime::Device {
+class CudaDevice : public runtime::Device, public runtime::Decider {
  public:
   CudaDevice(std::shared_ptr<const Context> context, const DeviceLimits& limits,
              std::string backend, DeviceOptions options)
@@ -74,6 +76,17 @@ class CudaDevice : public runtime::Device {
     return CudaRecording::End(static_cast<CudaQueue&>(queue),
                               std::move(replaced));
   }
+  bool decides() const override;
+  Status StartDecision(Queue& queue) override {
+    return static_cast<CudaQueue&>(queue).StartDecision();
+  }
+  Status BeginBody(Queue& queue, Kind kind, const void* selector) override;
+  Status NextBody(Queue& queue) override {
+    return static_cast<CudaQueue&>(queue).NextBody();
+  }
+  Status EndDecision(Queue& queue) override {
+    return static_cast<CudaQueue&>(queue).EndDecision();
+  }
   bool WaitsFor(const Device& other) const override;
   bool CopiesFrom(const Device& other) const override {
     return &other != this && WaitsFor(other);
@@ -99,9 +112,11 @@ class CudaDevice : public runtime::Device {
   const std::string backend_;
   const DeviceOptions options_;
   const std::shared_ptr<DirectQueue> direct_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // While a kernel has it.
   std::weak_ptr<const CublasLtHandle> cublaslt_;
+  // Once it was asked whether the device decides; never changed after that.
+  mutable std::shared_ptr<const DecisionKernel> decision_kernel_;
 };
 
 StatusOr<void*> CudaDevice::Allocate(int64_t bytes) {
@@ -185,6 +200,20 @@ Status CudaDevice::CopyFromPeer(void* dst, Device& from, const void* src,
                                 int64_t bytes, Queue* queue) {
   const Context& other = *static_cast<CudaDevice&>(from).context_;
   return Copy({MemoryCopy::Kind::kWithin, dst, src, bytes, &other}, queue);
+}
+
+bool CudaDevice::decides() const {
+  if (!options_.decides) return false;
+  const std::lock_guard lock(mutex_);
+  if (decision_kernel_ != nullptr) return true;
+  auto kernel = DecisionKernel::Load(context_);
+  if (kernel.ok()) decision_kernel_ = *std::move(kernel);
+  return kernel.ok();
+}
+
+Status CudaDevice::BeginBody(Queue& queue, Kind kind, const void* selector) {
+  return static_cast<CudaQueue&>(queue).BeginBody(kind, selector,
+                                                  decision_kernel_->function());
 }
 
 bool CudaDevice::WaitsFor(const Device& other) const {

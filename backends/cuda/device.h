@@ -37,6 +37,9 @@ struct DeviceOptions {
   // path, or a name that the dynamic linker looks for. Empty: none; work is
   // then timed by events, as where the library is not there or does not answer.
   std::string cupti = {};
+  // Whether recorded control flow over work of the device alone is decided by
+  // conditional nodes of its graphs, rather than by the host.
+  bool decides = true;
   // A context of the caller's, of the device, that outlives this; null: the
   // primary one, which programs that use the runtime API have, PyTorch's among
   // them. Libraries know that one alone.

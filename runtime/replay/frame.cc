@@ -343,7 +343,7 @@ Status Frame::Execute(const ReplayOp& op, uint32_t* next) {
     return status.ok() ? status : QueueFault(op.step, status);
   }
   const Status status = Perform(op, next);
-  return status.ok() ? status : Fault(op.step, status);
+  return status.ok() || fault_ ? status : Fault(op.step, status);
 }
 
 Status Frame::Perform(const ReplayOp& op, uint32_t* next) {
@@ -380,6 +380,8 @@ Status Frame::Perform(const ReplayOp& op, uint32_t* next) {
       ++trips_[op.a];
       *next = op.b;
       return OkStatus();
+    case Code::kDecide:
+      return Decide(op, *queues_.queue(op.queue));
     default:
       return Copy(op, queues_.queue(op.queue));
   }

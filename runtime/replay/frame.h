@@ -117,6 +117,12 @@ class Frame {
   Status Submit(const ReplayOp& op, Queue& queue);
   Status SubmitWork(const ReplayOp& op, Queue& queue);
   Status Copy(const ReplayOp& op, Queue* queue);
+  // kDecide: decided by the host, or recorded for the device to decide. As deep
+  // as plans are, which are checked.
+  Status Decide(const ReplayOp& op, Queue& queue);
+  Status RunBody(const std::vector<ReplayOp>& body, Queue& queue);
+  Status RecordDecision(const ReplayOp& op, Queue& queue);
+  Status RecordBody(const std::vector<ReplayOp>& body, Queue& queue);
   Status AllocateRunTime(const ReplayOp& op);
   void DeallocateRunTime(SlotId slot, PoolId pool);
   Status ReadSymbol(const ReplayOp& op);

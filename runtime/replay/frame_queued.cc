@@ -85,9 +85,10 @@ Status Frame::RunStretch(const ReplayOp& op, bool one_by_one, uint32_t* next) {
 }
 
 Status Frame::Submit(const ReplayOp& op, Queue& queue) {
-  const Status status = SubmitWork(op, queue);
+  const Status status = op.code == Code::kDecide ? RecordDecision(op, queue)
+                                                 : SubmitWork(op, queue);
   // That it wants another recording is no fault.
-  return status.ok() || status.code() == StatusCode::kUnimplemented
+  return status.ok() || status.code() == StatusCode::kUnimplemented || fault_
              ? status
              : Fault(op.step, status);
 }

@@ -40,7 +40,10 @@ StatusOr<bool> FrameRecordings::Run(uint32_t number, const Values& values) {
 }
 
 Status FrameRecordings::GiveUp(uint32_t number, const Status& status) {
-  if (status.code() != StatusCode::kResourceExhausted) return status;
+  if (status.code() != StatusCode::kResourceExhausted &&
+      status.code() != StatusCode::kUnimplemented) {
+    return status;
+  }
   // What is in flight may be one of them.
   ENCORE_RETURN_IF_ERROR(queues_.Synchronize());
   State& state = stretches_[number];

@@ -128,6 +128,10 @@ void FakeState::Perform(CUcontext context, const Operation& operation,
                         CUstream stream) {
   if (std::holds_alternative<std::monostate>(operation)) return;
   if (context->lost != Result::kSuccess) return;
+  if (const auto* work = std::get_if<ConditionalWork>(&operation)) {
+    RunConditional(context, *work);
+    return;
+  }
   const int64_t begin = 1000 * clock_++ + 200;
   activities_.push_back({stream, std::holds_alternative<CopyWork>(operation),
                          begin, begin + 700});

@@ -74,8 +74,11 @@ StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::New(
 
 CudaQueue::~CudaQueue() {
   timer_ = nullptr;
-  if (!owns_stream_) return;
   const Context::Scope scope(*context_);
+  for (const CUstream stream : body_streams_) {
+    (void)context_->api().cuStreamDestroy(stream);
+  }
+  if (!owns_stream_) return;
   (void)context_->api().cuStreamDestroy(stream_);
 }
 
@@ -158,7 +161,7 @@ Status CudaQueue::Wait(const runtime::Event& event) {
 
 void CudaQueue::StartOperation() {
   busy_ = true;
-  if (recorder_ == nullptr) return;
+  if (recorder_ == nullptr || recorder_->decisions > 0) return;
   recorder_->operations.push_back({recorder_->nodes.size(), records_});
 }
 
@@ -174,6 +177,7 @@ Status CudaQueue::EndOperation() {
 }
 
 Status CudaQueue::NoteNode() {
+  if (recorder_ == nullptr || recorder_->decisions > 0) return OkStatus();
   CaptureStatus status = CaptureStatus::kNone;
   const CUgraphNode* nodes = nullptr;
   const CUgraphEdgeData_st* edges = nullptr;
@@ -197,7 +201,7 @@ StatusOr<CUgraphNode> CudaQueue::NextReplaced() {
 Status CudaQueue::Launch(const FunctionLaunch& launch, void** arguments) {
   const Context::Scope scope(*context_);
   ENCORE_RETURN_IF_ERROR(Issue(launch, arguments));
-  return recorder_ == nullptr ? OkStatus() : NoteNode();
+  return NoteNode();
 }
 
 Status CudaQueue::Issue(const FunctionLaunch& launch, void** arguments) {
@@ -236,7 +240,7 @@ Status CudaQueue::Copy(const MemoryCopy& copy) {
   }
   ENCORE_RETURN_IF_ERROR(
       context_->ToStatus(Issue(copy), "copying into the stream"));
-  return recorder_ == nullptr ? OkStatus() : NoteNode();
+  return NoteNode();
 }
 
 Result CudaQueue::Issue(const MemoryCopy& copy) {
@@ -300,6 +304,8 @@ std::shared_ptr<Recorder> CudaQueue::EndRecording(CUgraph* graph,
                                                   Status* status) {
   if (recorder_ == nullptr) return nullptr;
   const Context::Scope scope(*context_);
+  for (CudaQueue* const queue : recorder_->queues) queue->AbandonDecisions();
+  recorder_->decisions = 0;
   *status = context_->ToStatus(
       context_->api().cuStreamEndCapture(stream_, graph), "cuStreamEndCapture");
   const std::shared_ptr<Recorder> recorder = recorder_;
