@@ -115,7 +115,8 @@ class CudaDevice : public runtime::Device, public runtime::Decider {
   mutable std::mutex mutex_;
   // While a kernel has it.
   std::weak_ptr<const CublasLtHandle> cublaslt_;
-  // Once it was asked whether the device decides; never changed after that.
+  // Of the first question whether the device decides; null: it does not.
+  mutable bool asked_to_decide_ = false;
   mutable std::shared_ptr<const DecisionKernel> decision_kernel_;
 };
 
@@ -205,10 +206,12 @@ Status CudaDevice::CopyFromPeer(void* dst, Device& from, const void* src,
 bool CudaDevice::decides() const {
   if (!options_.decides) return false;
   const std::lock_guard lock(mutex_);
-  if (decision_kernel_ != nullptr) return true;
-  auto kernel = DecisionKernel::Load(context_);
-  if (kernel.ok()) decision_kernel_ = *std::move(kernel);
-  return kernel.ok();
+  if (!asked_to_decide_) {
+    asked_to_decide_ = true;
+    auto kernel = DecisionKernel::Load(context_);
+    if (kernel.ok()) decision_kernel_ = *std::move(kernel);
+  }
+  return decision_kernel_ != nullptr;
 }
 
 Status CudaDevice::BeginBody(Queue& queue, Kind kind, const void* selector) {
