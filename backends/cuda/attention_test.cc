@@ -1,5 +1,6 @@
 // Attention in one pass against the bounds of conformance/bounds.h, in f32 and
 // on tensor cores, and what it moves.
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <span>
@@ -12,11 +13,14 @@
 #include "encore/backends/compile.h"
 #include "encore/backends/conformance/attention_graph.h"
 #include "encore/backends/cuda/candidates.h"
+#include "encore/backends/cuda/emulator/opcodes.h"
 #include "encore/backends/cuda/testing/batched_backend.h"
 #include "encore/backends/cuda/testing/kernel_case.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
+#include "encore/ir/testing/random_graph.h"
+#include "encore/ir/types/literal.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cuda {
@@ -121,6 +125,93 @@ TEST(AttentionTest, RowsWithoutAKeyAreNaN) {
     Check(masked, arguments);
     const Attention infinite{1, 1, 1, 5, 300, 40, 32, "[1,1,5,300]"};
     Check(infinite, ArgumentsWithInfinities(ParsedGraph(infinite.ToText())));
+  }
+}
+
+// Under --rewrites fast steps of keys that no row of a block sees are left out:
+// of causal attention half of them.
+TEST(AttentionTest, HiddenKeysAreLeftOut) {
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const std::string_view kernel : {kAttention, kTensorAttention}) {
+      if (kernel == kTensorAttention && std::string_view(dtype) == "f32") {
+        continue;
+      }
+      Attention causal{1, 1, 1, 256, 256, 32, 32};
+      causal.attributes = ", causal = true";
+      causal.dtype = dtype;
+      const std::string text = causal.ToText();
+      SCOPED_TRACE(text);
+      KernelCase c{.text = text, .kernel = kernel};
+      const KernelResult all = RunAndPrint(c);
+      c.rewrites = Rewrites::kFast;
+      const KernelResult seen = RunAndPrint(c);
+      EXPECT_EQ(seen.outputs, all.outputs);
+      using ptx::InstructionClass;
+      const InstructionClass of = kernel == kTensorAttention
+                                      ? InstructionClass::kMatrix
+                                      : InstructionClass::kFloat;
+      const double products = static_cast<double>(seen.instructions(of)) /
+                              static_cast<double>(all.instructions(of));
+      const double bytes = seen.moved_bytes() / all.moved_bytes();
+      std::cout << kernel << " " << dtype << ": " << products
+                << " of the instructions of its products, " << bytes
+                << " of the bytes\n";
+      EXPECT_LT(products, 0.7);
+      // What pieces of keys keep is moved in any case.
+      EXPECT_LT(bytes, 0.95);
+      EXPECT_EQ(seen.bank_conflicts(), 0u);
+    }
+  }
+}
+
+// Whatever is hidden: whole rows, first and last steps, pieces.
+TEST(AttentionTest, WhatIsHiddenIsWithinBounds) {
+  constexpr std::string_view kSelected = R"(
+graph g(%q: f32[40,16], %k: f32[150,16], %v: f32[150,24], %seen: bool[40,150]) -> f32[40,24] {
+  %s = dot_general(%q, %k) {contract = [1]x[1]}
+  %n = constant() {value = f32[] -inf}
+  %nb = broadcast(%n) {shape = [40,150], axes = []}
+  %u = select(%seen, %s, %nb)
+  %m = reduce(%u) {axes = [1], combiner = max}
+  %mb = broadcast(%m) {shape = [40,150], axes = [0]}
+  %d = sub(%u, %mb)
+  %e = exp(%d)
+  %l = reduce(%e) {axes = [1]}
+  %lb = broadcast(%l) {shape = [40,150], axes = [0]}
+  %p = div(%e, %lb)
+  %o = dot_general(%p, %v) {contract = [1]x[0]}
+  return %o
+})";
+  std::vector<Literal> arguments =
+      RandomArguments(ParsedGraph(kSelected), /*seed=*/3);
+  const std::span<std::byte> seen = arguments[3].mutable_bytes();
+  for (int row = 0; row < 40; ++row) {
+    for (int key = 0; key < 150; ++key) {
+      // Keys of the third and the last step, of the second half of the rows.
+      const bool is_seen = row >= 20 && (key / 32 == 2 || key >= 140);
+      seen[row * 150 + key] = std::byte{is_seen};
+    }
+  }
+  const KernelResult some = RunAndPrint({.text = kSelected,
+                                         .kernel = kAttention,
+                                         .rewrites = Rewrites::kFast,
+                                         .arguments = arguments});
+  EXPECT_EQ(some.kernel, kAttention);
+  for (Attention causal :
+       {Attention{2, 4, 2, 6, 19, 12, 20, "[2,1,1,19]"},
+        Attention{1, 2, 1, 33, 70, 40, 24}, Attention{1, 8, 2, 1, 700, 64, 64},
+        Attention{1, 1, 1, 3, 2, 16, 16}}) {
+    causal.attributes = ", causal = true";
+    for (const char* dtype : {"f32", "f16", "bf16"}) {
+      causal.dtype = dtype;
+      const std::string text = causal.ToText();
+      SCOPED_TRACE(text);
+      for (const std::string_view kernel : {kAttention, kTensorAttention}) {
+        if (kernel == kTensorAttention && causal.dtype == "f32") continue;
+        RunAndPrint(
+            {.text = text, .kernel = kernel, .rewrites = Rewrites::kFast});
+      }
+    }
   }
 }
 

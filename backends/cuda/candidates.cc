@@ -10,6 +10,7 @@
 
 #include "encore/backends/cuda/codegen/atomics.h"
 #include "encore/backends/cuda/codegen/attention_plan.h"
+#include "encore/backends/cuda/codegen/hidden_keys.h"
 #include "encore/backends/cuda/codegen/row_loads.h"
 #include "encore/backends/cuda/codegen/tile_plan.h"
 #include "encore/backends/cuda/codegen/transpose.h"
@@ -111,14 +112,20 @@ std::optional<AttentionPlan> AttentionOf(const AttentionRegion& attention,
                                          std::string_view kernel,
                                          const CompileOptions& options) {
   const int64_t multiprocessors = ProfileOf(options).multiprocessors;
+  std::optional<AttentionPlan> plan;
   if (kernel == kAttention) {
-    return MakeAttentionPlan(attention, multiprocessors);
-  }
-  if (kernel == kTensorAttention) {
-    return MakeTensorAttentionPlan(attention, TensorDType(options.precision),
+    plan = MakeAttentionPlan(attention, multiprocessors);
+  } else if (kernel == kTensorAttention) {
+    plan = MakeTensorAttentionPlan(attention, TensorDType(options.precision),
                                    multiprocessors);
   }
-  return std::nullopt;
+  // A weight of 0 makes a NaN of a value that is infinite or NaN.
+  if (plan && options.rewrites == Rewrites::kFast) {
+    plan->skips_hidden = !HiddenKeysCode(attention, [](ExprId) {
+                            return std::string("x");
+                          }).empty();
+  }
+  return plan;
 }
 
 // Attention in one pass where it is allowed.

@@ -10,9 +10,12 @@
 
 #include "encore/backends/cuda/candidates.h"
 #include "encore/backends/cuda/codegen/device_compiler.h"
+#include "encore/backends/cuda/library/recipe.h"
 #include "encore/backends/cuda/module_builder.h"
 #include "encore/backends/cuda/module_file.h"
 #include "encore/backends/cuda/profile.h"
+#include "encore/backends/cuda/requirements.h"
+#include "encore/ir/support/strings.h"
 
 namespace encore::backends::cuda {
 namespace {
@@ -26,13 +29,23 @@ class Cuda : public Backend {
       : new_device_(new_device), name_(name) {}
 
   std::string_view name() const override { return name_; }
+  // Nothing of the machine but the compiler that is there: a target is the
+  // same wherever it is compiled for. The versions are those that the code
+  // wants of a driver and of libraries; what a machine has is compared with
+  // them when it loads (requirements.h, library/library_kernel.h).
   std::vector<std::pair<std::string, std::string>> Target(
       const CompileOptions& options) const override {
     const DeviceProfile profile = ProfileOf(options);
-    return {{"architecture", Name(profile.architecture)},
-            {"devices", name_},
-            {"nvrtc", NvrtcVersion()},
-            {"profile", profile.ToString()}};
+    std::vector<std::pair<std::string, std::string>> target = {
+        {"architecture", Name(profile.architecture)},
+        {"devices", name_},
+        {"driver", CudaVersionText(NvrtcDriver())},
+        {"nvrtc", NvrtcVersion()},
+        {"profile", profile.ToString()}};
+    if (options.cuda_kernels != CudaKernels::kGenerated) {
+      target.emplace_back("cublaslt", StrCat(kCublasLtMajor));
+    }
+    return target;
   }
   bool Uses(std::string_view option) const override {
     // So many threads compile.

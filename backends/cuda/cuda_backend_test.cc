@@ -64,6 +64,20 @@ TEST(CudaBackend, TargetsByArchitectureAndByDevice) {
   EXPECT_EQ(cuda->NewDevice(0).status().code(), StatusCode::kNotFound);
 }
 
+// Versions that the code wants of a machine, and the compiler that made it.
+TEST(CudaBackend, TargetsNameVersions) {
+  const auto cuda = Cuda();
+  CompileOptions options = For("cuda:h100");
+  EXPECT_THAT(cuda->Target(options), Contains(Pair("driver", "13.0")));
+  EXPECT_THAT(
+      cuda->Target(options),
+      Contains(Pair("nvrtc", ::testing::MatchesRegex("13\\.0 [0-9a-f]{40}"))));
+  EXPECT_THAT(cuda->Target(options),
+              ::testing::Not(Contains(Pair("cublaslt", ::testing::_))));
+  options.cuda_kernels = CudaKernels::kLibrary;
+  EXPECT_THAT(cuda->Target(options), Contains(Pair("cublaslt", "13")));
+}
+
 // The rates that NVIDIA states: 2.0, 3.35, 4.8 and 8 TB/s; 19.5 and 67 Tflop/s
 // of f32.
 TEST(CudaBackend, Profiles) {
@@ -102,6 +116,8 @@ TEST(CudaBackend, CompilesWithoutADevice) {
   ASSERT_EQ(module->kernels.size(), 2u);
   EXPECT_EQ(module->kernels[0].code.entry, module->kernels[1].code.entry);
   ASSERT_EQ(module->artifacts.size(), 1u);
+  EXPECT_THAT(module->kernels[0].code.requirements,
+              ::testing::ElementsAre("sm_80", "driver=13.0"));
   const auto params =
       DecodeKernelParams(module->kernels[0].code.params, /*args=*/0);
   ASSERT_TRUE(params.ok()) << params.status();

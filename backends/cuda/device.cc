@@ -14,12 +14,16 @@
 #include "encore/backends/cuda/library/library_kernel.h"
 #include "encore/backends/cuda/library/recipe.h"
 #include "encore/backends/cuda/module_file.h"
+#include "encore/backends/cuda/profiling/cupti.h"
+#include "encore/backends/cuda/requirements.h"
 #include "encore/backends/cuda/runtime/context.h"
+#include "encore/backends/cuda/runtime/decision_kernel.h"
 #include "encore/backends/cuda/runtime/kernel.h"
 #include "encore/backends/cuda/runtime/queue.h"
 #include "encore/backends/cuda/runtime/recording.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/runtime/device/decider.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
 namespace encore::backends::cuda {
@@ -33,7 +37,7 @@ DevicePointer Address(const void* data) {
   return reinterpret_cast<DevicePointer>(data);
 }
 
-class CudaDevice : public runtime::Device {
+class CudaDevice : public runtime::Device, public runtime::Decider {
  public:
   CudaDevice(std::shared_ptr<const Context> context, const DeviceLimits& limits,
              std::string backend, DeviceOptions options)
@@ -72,6 +76,17 @@ class CudaDevice : public runtime::Device {
     return CudaRecording::End(static_cast<CudaQueue&>(queue),
                               std::move(replaced));
   }
+  bool decides() const override;
+  Status StartDecision(Queue& queue) override {
+    return static_cast<CudaQueue&>(queue).StartDecision();
+  }
+  Status BeginBody(Queue& queue, Kind kind, const void* selector) override;
+  Status NextBody(Queue& queue) override {
+    return static_cast<CudaQueue&>(queue).NextBody();
+  }
+  Status EndDecision(Queue& queue) override {
+    return static_cast<CudaQueue&>(queue).EndDecision();
+  }
   bool WaitsFor(const Device& other) const override;
   bool CopiesFrom(const Device& other) const override {
     return &other != this && WaitsFor(other);
@@ -97,9 +112,12 @@ class CudaDevice : public runtime::Device {
   const std::string backend_;
   const DeviceOptions options_;
   const std::shared_ptr<DirectQueue> direct_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // While a kernel has it.
   std::weak_ptr<const CublasLtHandle> cublaslt_;
+  // Of the first question whether the device decides; null: it does not.
+  mutable bool asked_to_decide_ = false;
+  mutable std::shared_ptr<const DecisionKernel> decision_kernel_;
 };
 
 StatusOr<void*> CudaDevice::Allocate(int64_t bytes) {
@@ -185,6 +203,22 @@ Status CudaDevice::CopyFromPeer(void* dst, Device& from, const void* src,
   return Copy({MemoryCopy::Kind::kWithin, dst, src, bytes, &other}, queue);
 }
 
+bool CudaDevice::decides() const {
+  if (!options_.decides) return false;
+  const std::lock_guard lock(mutex_);
+  if (!asked_to_decide_) {
+    asked_to_decide_ = true;
+    auto kernel = DecisionKernel::Load(context_);
+    if (kernel.ok()) decision_kernel_ = *std::move(kernel);
+  }
+  return decision_kernel_ != nullptr;
+}
+
+Status CudaDevice::BeginBody(Queue& queue, Kind kind, const void* selector) {
+  return static_cast<CudaQueue&>(queue).BeginBody(kind, selector,
+                                                  decision_kernel_->function());
+}
+
 bool CudaDevice::WaitsFor(const Device& other) const {
   const auto* const device = dynamic_cast<const CudaDevice*>(&other);
   return device != nullptr &&
@@ -194,6 +228,11 @@ bool CudaDevice::WaitsFor(const Device& other) const {
 StatusOr<std::vector<std::unique_ptr<runtime::Kernel>>> CudaDevice::Load(
     std::span<const runtime::LoadRequest> requests,
     runtime::ThreadPool* threads) {
+  const auto driver = static_cast<uint32_t>(context_->driver().version());
+  for (const runtime::LoadRequest& request : requests) {
+    ENCORE_RETURN_IF_ERROR(CheckRequirements(request.binary->requirements,
+                                             limits_.architecture, driver));
+  }
   std::map<const std::byte*, std::shared_ptr<const LoadedModule>> modules;
   std::vector<std::unique_ptr<runtime::Kernel>> kernels;
   kernels.reserve(requests.size());
@@ -256,7 +295,7 @@ StatusOr<int> Attribute(const Driver& driver, DeviceAttribute attribute,
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal) {
   ENCORE_ASSIGN_OR_RETURN(auto driver, Driver::Load(DriverLibrary()));
   return NewDevice(std::move(driver), ordinal, "cuda",
-                   {.cublaslt = CublasLtLibrary()});
+                   {.cublaslt = CublasLtLibrary(), .cupti = CuptiLibrary()});
 }
 
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
@@ -290,7 +329,7 @@ StatusOr<std::unique_ptr<runtime::Device>> NewDevice(
   }
   ENCORE_ASSIGN_OR_RETURN(
       auto context, Context::New(std::move(driver), static_cast<int>(ordinal),
-                                 options.context));
+                                 options.context, options.cupti));
   return std::make_unique<CudaDevice>(std::move(context), limits,
                                       std::move(backend), std::move(options));
 }

@@ -33,6 +33,13 @@ struct DeviceOptions {
   // (library/recipe.h) is loaded: a path, or a name that the dynamic linker
   // looks for. Empty: none, and such programs run their generated kernels.
   std::string cublaslt = {};
+  // CUPTI's shared library, opened when work is first timed (profiler.h): a
+  // path, or a name that the dynamic linker looks for. Empty: none; work is
+  // then timed by events, as where the library is not there or does not answer.
+  std::string cupti = {};
+  // Whether recorded control flow over work of the device alone is decided by
+  // conditional nodes of its graphs, rather than by the host.
+  bool decides = true;
   // A context of the caller's, of the device, that outlives this; null: the
   // primary one, which programs that use the runtime API have, PyTorch's among
   // them. Libraries know that one alone.

@@ -238,6 +238,22 @@ TEST(CudaAbsent, IsSaid) {
             "no device cuda:2; there are cuda:0 to cuda:1");
 }
 
+// Before a module is looked at: what it needs, and what is there.
+TEST(CudaAbsent, OldDriversAreNamed) {
+  const auto fake = FakeDriver::New({.driver = 12090});
+  const auto device = *NewDevice(fake->driver(), 0, "cuda");
+  ThreadPool threads(1);
+  runtime::KernelBinary binary;
+  binary.requirements = {"sm_80", "driver=13.0"};
+  const runtime::LoadRequest request{&binary, {}};
+  const Status status = device->Load({&request, 1}, &threads).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(Says(status,
+                   "needs a driver of CUDA 13.0, this machine's is of CUDA "
+                   "12.9"))
+      << status;
+}
+
 TEST(CudaAbsent, OldDevicesAreRefused) {
   const auto fake = FakeDriver::New({.capability = 75});
   const Status status = NewDevice(fake->driver(), 0, "cuda").status();

@@ -177,6 +177,7 @@ TEST_P(AnyCall, MayFail) {
   int64_t made = 0, errors = 0;
   for (const auto& [function, count] : calls) {
     for (int64_t k = 0; k < count; ++k, ++made) {
+      SCOPED_TRACE(std::string(function) + " " + std::to_string(k));
       fake->FailCall(function, k,
                      k % 2 == 0 ? Result::kUnknown : Result::kOutOfMemory);
       errors += !run(*fake).ok();

@@ -13,6 +13,7 @@
 #include "encore/backends/cuda/codegen/region_kernel.h"
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/cuda/library/recipe.h"
+#include "encore/backends/cuda/requirements.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -168,7 +169,8 @@ StatusOr<CompiledModule> BuildModule(
   CompiledModule module;
   std::vector<std::string> texts;  // of programs, each once
   std::map<std::string, size_t> numbers;
-  const std::string requirement = Name(architectures[0]);
+  const std::vector<std::string> requirements =
+      RequirementsOf(architectures[0], NvrtcDriver());
   for (const CompileRequest& request : requests) {
     KernelProgram program;
     ENCORE_ASSIGN_OR_RETURN(
@@ -177,7 +179,7 @@ StatusOr<CompiledModule> BuildModule(
     const auto [at, is_new] = numbers.emplace(program.Text(), texts.size());
     if (is_new) texts.push_back(at->first);
     kernel.code.artifact = static_cast<int>(at->second);
-    kernel.code.requirements.push_back(requirement);
+    kernel.code.requirements = requirements;
     kernel.code.identity =
         IdentityOf(KeyOf(architectures, at->first), kernel.code.params);
     module.kernels.push_back(std::move(kernel));

@@ -97,7 +97,8 @@ Status Loaded::Replay(runtime::Replayer& replayer,
   if (const auto failed = replayer.failed_origin()) {
     return Annotate(status, OriginsOf({&*failed, 1}, names_));
   }
-  const runtime::Step* maker = MakerOf(graph(), replayer.failed_step());
+  const runtime::Step* maker =
+      MakerOf(replayer.graph(), replayer.failed_step());
   return Annotate(
       status,
       OriginsOf(maker == nullptr ? std::span<const uint32_t>() : maker->origins,

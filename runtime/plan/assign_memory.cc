@@ -12,6 +12,7 @@
 #include "encore/runtime/plan/memory_plan.h"
 #include "encore/runtime/plan/sizes.h"
 #include "encore/runtime/plan/step_order.h"
+#include "encore/runtime/plan/views.h"
 
 namespace encore::runtime {
 namespace {
@@ -22,12 +23,6 @@ constexpr int64_t kMostPlannedBytes = int64_t{1} << 40;
 constexpr int64_t kMostPlannedAtRunTime = int64_t{1} << 24;
 // More temporaries in a pool get no place for longer than they are used.
 constexpr size_t kMostBuffersInFlight = 1500;
-
-// The tensor whose bytes a slot's are: a view's base.
-SlotId AliasSetOf(const CompiledGraph& graph, SlotId slot) {
-  const SlotId base = graph.slot(slot).base;
-  return base.valid() && !graph.slot(base).is_arena ? base : slot;
-}
 
 // Positions count the steps of a plan tree in execution order; a step's range
 // covers its sub-plans'.
@@ -125,7 +120,7 @@ class Assigner {
   void Enter(const Deallocate&) {}
 
   void TouchSlot(SlotId slot, uint32_t first, uint32_t last) {
-    Use& use = uses_[AliasSetOf(graph_, slot).value()];
+    Use& use = uses_[TensorOf(graph_, slot).value()];
     use.first = std::min(use.first, first);
     use.last = std::max(use.last, last);
     if (use.path.empty()) {
@@ -157,7 +152,7 @@ class Assigner {
       for (uint32_t i = 0; i < steps.size(); ++i) {
         ForEachAccess(graph_, steps[i], [&](SlotId slot, bool) {
           std::vector<uint32_t>& users =
-              flow.users[AliasSetOf(graph_, slot).value()];
+              flow.users[TensorOf(graph_, slot).value()];
           if (users.empty() || users.back() != i) users.push_back(i);
         });
       }

@@ -10,17 +10,10 @@
 #include "encore/ir/support/overloaded.h"
 #include "encore/ir/types/dim_codec.h"
 #include "encore/runtime/plan/hazards.h"
+#include "encore/runtime/plan/views.h"
 
 namespace encore::runtime {
 namespace {
-
-// The slot that `slot` is a view of; itself where it is none. Places in an
-// arena are storage of their own here: what two of them hold is never alive at
-// once where they share bytes.
-SlotId TensorOf(const CompiledGraph& graph, SlotId slot) {
-  const SlotId base = graph.slot(slot).base;
-  return base.valid() && !graph.slot(base).is_arena ? base : slot;
-}
 
 // The steps of a plan in their order, each with what its slots hold by then.
 class Walk {

@@ -9,6 +9,7 @@
 #include "encore/runtime/device/warm_pool.h"
 #include "encore/runtime/plan/hazards.h"
 #include "encore/runtime/plan/plan_verifier.h"
+#include "encore/runtime/plan/smaller_plan.h"
 #include "encore/runtime/plan/step_kinds.h"
 #include "encore/runtime/replay/flatten_plan.h"
 
@@ -119,6 +120,28 @@ std::vector<std::string> Executable::Notes() const {
 
 ReplayCode Executable::PrepareOf(const CompiledGraph& variant) const {
   return FlattenPlan(variant, variant.prepare, kernels_, devices_);
+}
+
+StatusOr<std::unique_ptr<Executable::Smaller>> Executable::MakeSmaller() const {
+  std::vector<bool> queued;
+  for (const auto& device : devices_) {
+    queued.push_back(device->queue_count() > 0);
+  }
+  auto smaller = std::make_unique<Smaller>();
+  ENCORE_ASSIGN_OR_RETURN(smaller->graph, SmallerPlan(*graph_, queued));
+  const CompiledGraph& graph = smaller->graph;
+  ENCORE_RETURN_IF_ERROR(VerifyPlan(graph));
+  smaller->run = FlattenPlan(graph, graph.run, kernels_, devices_);
+  if (graph.prepare.valid()) {
+    smaller->prepare = std::make_unique<ReplayCode>(PrepareOf(graph));
+  }
+  return smaller;
+}
+
+StatusOr<const Executable::Smaller*> Executable::smaller() const {
+  std::call_once(smaller_once_, [this] { smaller_ = MakeSmaller(); });
+  if (!smaller_.ok()) return smaller_.status();
+  return smaller_->get();
 }
 
 Status Executable::LoadKernels(ThreadPool* threads) {

@@ -5,6 +5,7 @@
 #define ENCORE_RUNTIME_REPLAY_EXECUTABLE_H_
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,8 +39,17 @@ class Executable {
   // Null where the graph derives nothing.
   const ReplayCode* prepare() const { return prepare_.get(); }
   // The prepare plan of `variant`, which is graph() but for the steps of its
-  // plans. `variant` need not outlive the code.
+  // plans and more temporaries. `variant` need not outlive the code.
   ReplayCode PrepareOf(const CompiledGraph& variant) const;
+  // The graph with plans that need less memory and more time (smaller_plan.h),
+  // flattened; made at the first call, kept after that. For where memory for
+  // the graph's own plans is not there. Errors of SmallerPlan.
+  struct Smaller {
+    CompiledGraph graph;
+    ReplayCode run;
+    std::unique_ptr<ReplayCode> prepare;  // as prepare()
+  };
+  StatusOr<const Smaller*> smaller() const;
   // Slots of role kDerived, in the order of their numbers.
   std::span<const SlotId> derived() const { return derived_; }
   // Whether a replay may read parameter i of the signature; others are for the
@@ -62,6 +72,7 @@ class Executable {
   Executable() = default;
   Status LoadKernels(ThreadPool* threads);
   Status PlaceConstants();
+  StatusOr<std::unique_ptr<Smaller>> MakeSmaller() const;
 
   std::shared_ptr<const CompiledGraph> graph_;
   std::vector<std::shared_ptr<Device>> devices_;
@@ -71,6 +82,8 @@ class Executable {
   std::vector<SlotId> derived_, constants_;
   std::vector<bool> replay_reads_;  // by parameter
   std::vector<void*> constant_addresses_;
+  mutable std::once_flag smaller_once_;
+  mutable StatusOr<std::unique_ptr<Smaller>> smaller_;
 };
 
 }  // namespace encore::runtime

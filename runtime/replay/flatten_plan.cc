@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/overloaded.h"
 #include "encore/ir/types/dim_symbols.h"
+#include "encore/runtime/device/decider.h"
 #include "encore/runtime/plan/sizes.h"
 #include "encore/runtime/replay/queue_planner.h"
 #include "encore/runtime/replay/stretch_planner.h"
@@ -163,6 +167,10 @@ class Flattener {
   }
 
   void Add(const Invoke& invoke) {
+    if (const DeviceId device = DeciderOf(invoke); device.valid()) {
+      AddDecision(invoke, device);
+      return;
+    }
     switch (invoke.kind) {
       case InvokeKind::kIf:
         AddIf(invoke);
@@ -174,6 +182,82 @@ class Flattener {
         AddScan(invoke);
         break;
     }
+  }
+
+  // The device that does all of it and can decide; invalid: the host does.
+  DeviceId DeciderOf(const Invoke& invoke) const {
+    if (invoke.kind == InvokeKind::kScan ||
+        graph_.slot(invoke.selector).type.dtype != DType::kBool) {
+      return {};
+    }
+    const DeviceId device = DeviceOf(invoke.selector);
+    if (!device.valid() || !DeviceOf(device)->records()) return {};
+    const auto* const decider = dynamic_cast<Decider*>(DeviceOf(device));
+    if (decider == nullptr || !decider->decides()) return {};
+    const auto is_there = [&](SlotId slot) {
+      return DeviceOf(slot) == device && symbols_of_slot_[slot.value()].empty();
+    };
+    for (const Invoke::Carried& carried : invoke.carried) {
+      if (!is_there(carried.state) || !is_there(carried.next)) return {};
+    }
+    for (const PlanId plan : invoke.plans) {
+      for (const Step& step : graph_.plan(plan).steps) {
+        if (!IsDoneBy(device, step, is_there)) return {};
+      }
+    }
+    return device;
+  }
+
+  template <typename IsThere>
+  bool IsDoneBy(DeviceId device, const Step& step,
+                const IsThere& is_there) const {
+    return std::visit(
+        Overloaded{[&](const Launch& op) {
+                     return op.device == device &&
+                            std::ranges::all_of(op.writes, is_there);
+                   },
+                   [&](const Copy& op) {
+                     return is_there(op.src) && is_there(op.dst);
+                   },
+                   [&](const Invoke& op) { return DeciderOf(op) == device; },
+                   [&](const Allocate& op) {
+                     return !IsRunTimeSized(graph_, op.bytes);
+                   },
+                   [&](const Deallocate& op) {
+                     return !IsRunTimeSized(graph_, graph_.slot(op.slot).bytes);
+                   }},
+        step.op);
+  }
+
+  void AddDecision(const Invoke& invoke, DeviceId device) {
+    ReplayOp op{.code = Code::kDecide};
+    op.a = static_cast<uint32_t>(code_.entries.size());
+    op.b = static_cast<uint32_t>(code_.args.size());
+    op.c = static_cast<uint32_t>(code_.decisions.size());
+    code_.decisions.emplace_back();
+    ReplayCode::Decision decision;
+    decision.kind = invoke.kind;
+    decision.decider = dynamic_cast<Decider*>(DeviceOf(device));
+    decision.selector = Entry(invoke.selector);
+    decision.staging = Staging(device, invoke.selector);
+    std::vector<ReplayOp> ops;
+    std::vector<DeviceId> devices;
+    ops.swap(code_.ops);
+    devices.swap(op_devices_);
+    for (size_t i = 0; i < invoke.plans.size(); ++i) {
+      AddPlan(invoke.plans[i]);
+      if (invoke.kind == InvokeKind::kWhile && i == 1) Carry(invoke);
+      decision.bodies.push_back(std::move(code_.ops));
+      code_.ops.clear();
+      op_devices_.clear();
+    }
+    ops.swap(code_.ops);
+    devices.swap(op_devices_);
+    decision.entries = static_cast<uint32_t>(code_.entries.size()) - op.a;
+    decision.args = static_cast<uint32_t>(code_.args.size()) - op.b;
+    op.copier = DeviceOf(device);
+    code_.decisions[op.c] = std::move(decision);
+    Emit(op, device);
   }
 
   void AddIf(const Invoke& invoke) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include "encore/ir/support/check.h"
@@ -18,6 +20,11 @@ using Code = ReplayOp::Code;
 void* Offset(void* base, int64_t offset) {
   return base == nullptr ? nullptr : static_cast<std::byte*>(base) + offset;
 }
+
+// In the place of an NvtxRange where nothing is named.
+struct NoRange {
+  NoRange(const Nvtx*, Nvtx::Name) {}
+};
 
 template <typename T>
 T Load(const void* data, uint32_t i = 0) {
@@ -77,6 +84,7 @@ Frame::Frame(const CompiledGraph& graph, const ReplayCode& code,
     run_time_.resize(graph.slots.size());
     offered_.resize(graph.slots.size());
   }
+  if (nvtx_ != nullptr) NameSteps();
 }
 
 Frame::~Frame() {
@@ -216,8 +224,10 @@ int64_t Frame::owned_bytes() const {
 
 Status Frame::Run(Profiler* profiler) {
   ThreadPool::Caller caller(*threads_);
+  const NvtxRange range(nvtx_, replay_name_);
   const bool queued = code_.queues.size() > 1;
   const Status status = profiler != nullptr ? Loop<true, true>(profiler)
+                        : nvtx_ != nullptr  ? Loop<false, true, true>(nullptr)
                         : queued            ? Loop<false, true>(nullptr)
                                             : Loop<false, false>(nullptr);
   if (!queued) return status;
@@ -241,9 +251,9 @@ std::optional<uint32_t> Frame::failed_origin() const {
   return failed_origin_;
 }
 
-// Template arguments, so that replays without a profiler or queues carry no
-// trace of them.
-template <bool kProfiled, bool kQueued>
+// Template arguments, so that replays without a profiler, names or queues carry
+// no trace of them.
+template <bool kProfiled, bool kQueued, bool kNamed>
 Status Frame::Loop(Profiler* profiler) {
   if constexpr (kProfiled) profiler->StartReplay();
   LaunchContext context;
@@ -256,6 +266,8 @@ Status Frame::Loop(Profiler* profiler) {
       return CancelledError("the replay was cancelled");
     }
     const ReplayOp& op = code_.ops[next];
+    [[maybe_unused]] const std::conditional_t<kNamed, NvtxRange, NoRange> range(
+        nvtx_, kNamed ? NameOf(op) : nullptr);
     int64_t begin = 0;
     if constexpr (kProfiled) {
       ENCORE_RETURN_IF_ERROR(StartTimer(op));
@@ -300,7 +312,30 @@ Status Frame::Loop(Profiler* profiler) {
   }
 }
 
-Status Frame::LoopQueued() { return Loop<false, true>(nullptr); }
+Status Frame::LoopQueued() {
+  return nvtx_ != nullptr ? Loop<false, true, true>(nullptr)
+                          : Loop<false, true>(nullptr);
+}
+
+void Frame::NameSteps() {
+  replay_name_ = nvtx_->Register("replay");
+  for (const ReplayCode::StepRef& at : code_.steps) {
+    const Step& step = graph_.plan(at.plan).steps[at.step];
+    std::string name = StepName(graph_, step);
+    for (const uint32_t origin : step.origins) StrAppend(&name, " #", origin);
+    step_names_.push_back(nvtx_->Register(name));
+  }
+  for (const ReplayCode::Stretch& stretch : code_.stretches) {
+    stretch_names_.push_back(
+        nvtx_->Register(StrCat(stretch.works.size(), " launches and copies")));
+  }
+}
+
+Nvtx::Name Frame::NameOf(const ReplayOp& op) const {
+  if (op.code == Code::kStretch) return stretch_names_[op.a];
+  const bool is_step = op.code != Code::kEnd && op.code <= Code::kDeallocate;
+  return is_step ? step_names_[op.step] : nullptr;
+}
 
 Status Frame::Execute(const ReplayOp& op, uint32_t* next) {
   if (op.code >= Code::kRecord) {
@@ -308,7 +343,7 @@ Status Frame::Execute(const ReplayOp& op, uint32_t* next) {
     return status.ok() ? status : QueueFault(op.step, status);
   }
   const Status status = Perform(op, next);
-  return status.ok() ? status : Fault(op.step, status);
+  return status.ok() || fault_ ? status : Fault(op.step, status);
 }
 
 Status Frame::Perform(const ReplayOp& op, uint32_t* next) {
@@ -345,6 +380,8 @@ Status Frame::Perform(const ReplayOp& op, uint32_t* next) {
       ++trips_[op.a];
       *next = op.b;
       return OkStatus();
+    case Code::kDecide:
+      return Decide(op, *queues_.queue(op.queue));
     default:
       return Copy(op, queues_.queue(op.queue));
   }

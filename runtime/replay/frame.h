@@ -22,6 +22,7 @@
 #include "encore/runtime/replay/frame_queues.h"
 #include "encore/runtime/replay/frame_recordings.h"
 #include "encore/runtime/replay/host_object.h"
+#include "encore/runtime/replay/nvtx.h"
 #include "encore/runtime/replay/profiler.h"
 #include "encore/runtime/replay/replay_code.h"
 
@@ -75,6 +76,9 @@ class Frame {
   // Cancelled. From any thread.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
+  // Whether that is still to come.
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
   // The step at which the last Run failed; nothing where it did not.
   const std::optional<ReplayCode::StepRef>& fault() const { return fault_; }
   // Which of the step's origins failed; nothing where its kernel did not say.
@@ -93,9 +97,13 @@ class Frame {
     bool external = false;
   };
 
-  template <bool kProfiled, bool kQueued>
+  template <bool kProfiled, bool kQueued, bool kNamed = false>
   Status Loop(Profiler* profiler);
   Status LoopQueued();
+  // For a profiler that is attached: the names of steps, stretches and replays.
+  void NameSteps();
+  // Of the range that an operation is; null for none.
+  Nvtx::Name NameOf(const ReplayOp& op) const;
   // In `caller` alone; false where that cannot be.
   StatusOr<bool> EnqueueDirectly(DeviceId id, Queue& caller);
   // Anything but a launch; an error names the step.
@@ -109,6 +117,12 @@ class Frame {
   Status Submit(const ReplayOp& op, Queue& queue);
   Status SubmitWork(const ReplayOp& op, Queue& queue);
   Status Copy(const ReplayOp& op, Queue* queue);
+  // kDecide: decided by the host, or recorded for the device to decide. As deep
+  // as plans are, which are checked.
+  Status Decide(const ReplayOp& op, Queue& queue);
+  Status RunBody(const std::vector<ReplayOp>& body, Queue& queue);
+  Status RecordDecision(const ReplayOp& op, Queue& queue);
+  Status RecordBody(const std::vector<ReplayOp>& body, Queue& queue);
   Status AllocateRunTime(const ReplayOp& op);
   void DeallocateRunTime(SlotId slot, PoolId pool);
   Status ReadSymbol(const ReplayOp& op);
@@ -164,6 +178,10 @@ class Frame {
   uint64_t version_ = 1;
   FrameQueues queues_;
   FrameRecordings recordings_;
+  const Nvtx* const nvtx_ = Nvtx::Attached();
+  // Empty where none is attached: per step, per stretch, of a replay.
+  std::vector<Nvtx::Name> step_names_, stretch_names_;
+  Nvtx::Name replay_name_ = nullptr;
   std::atomic<bool> cancelled_ = false;
   std::optional<ReplayCode::StepRef> fault_;
   uint32_t failed_origin_ = UINT32_MAX;  // as LaunchContext has it

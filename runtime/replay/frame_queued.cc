@@ -19,6 +19,7 @@ Status Frame::Synchronize() {
 
 Status Frame::Enqueue(DeviceId id, Queue& caller) {
   ThreadPool::Caller thread(*threads_);
+  const NvtxRange range(nvtx_, replay_name_);
   const auto direct = EnqueueDirectly(id, caller);
   if (!direct.ok()) {
     // Nothing says that a part of it does not run.
@@ -27,6 +28,7 @@ Status Frame::Enqueue(DeviceId id, Queue& caller) {
     return fault_ ? direct.status() : QueueFault(UINT32_MAX, direct.status());
   }
   if (*direct) return OkStatus();
+  fault_.reset();  // of a recording that was given up
   Status status = queues_.Begin(id, caller);
   if (!status.ok()) return QueueFault(UINT32_MAX, status);
   status = LoopQueued();
@@ -74,14 +76,19 @@ Status Frame::RunStretch(const ReplayOp& op, bool one_by_one, uint32_t* next) {
   if (!run.ok()) {
     return fault_ ? run.status() : QueueFault(op.step, run.status());
   }
-  if (*run) *next = op.b;
+  if (*run) {
+    *next = op.b;
+  } else {
+    fault_.reset();  // of a recording that was given up
+  }
   return OkStatus();
 }
 
 Status Frame::Submit(const ReplayOp& op, Queue& queue) {
-  const Status status = SubmitWork(op, queue);
+  const Status status = op.code == Code::kDecide ? RecordDecision(op, queue)
+                                                 : SubmitWork(op, queue);
   // That it wants another recording is no fault.
-  return status.ok() || status.code() == StatusCode::kUnimplemented
+  return status.ok() || status.code() == StatusCode::kUnimplemented || fault_
              ? status
              : Fault(op.step, status);
 }

@@ -9,10 +9,18 @@ namespace encore::runtime {
 FrameQueues::~FrameQueues() {
   (void)Synchronize();
   for (size_t i = 0; i < staging_.size(); ++i) {
-    if (staging_[i].data == nullptr) continue;
-    devices_[code_.staging[i].device.value()]->DeallocatePinned(
-        staging_[i].data, staging_[i].bytes);
+    Free(*devices_[code_.staging[i].device.value()], &staging_[i]);
   }
+}
+
+void FrameQueues::Free(Device& device, Buffer* buffer) {
+  if (buffer->data == nullptr) return;
+  if (buffer->pinned) {
+    device.DeallocatePinned(buffer->data, buffer->bytes);
+  } else {
+    DeallocateHost(buffer->data);
+  }
+  *buffer = {};
 }
 
 Status FrameQueues::Init() {
@@ -53,12 +61,18 @@ StatusOr<void*> FrameQueues::Staging(uint32_t number, int64_t bytes) {
   if (buffer.data != nullptr) {
     // Work in a queue may still use it.
     ENCORE_RETURN_IF_ERROR(Synchronize());
-    device.DeallocatePinned(buffer.data, buffer.bytes);
-    buffer = {};
+    Free(device, &buffer);
   }
-  ENCORE_ASSIGN_OR_RETURN(buffer.data, device.AllocatePinned(bytes));
-  buffer.bytes = bytes;
-  return buffer.data;
+  const auto pinned = device.AllocatePinned(bytes);
+  void* data = nullptr;
+  if (pinned.ok()) {
+    data = *pinned;
+  } else if (pinned.status().code() == StatusCode::kResourceExhausted) {
+    data = AllocateHost(bytes);
+  }
+  if (data == nullptr) return pinned.status();
+  buffer = {data, bytes, pinned.ok()};
+  return data;
 }
 
 Status FrameQueues::Synchronize() {

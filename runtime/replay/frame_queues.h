@@ -44,7 +44,8 @@ class FrameQueues {
     return queues_[number]->Wait(*events_[event]);
   }
 
-  // Staging buffer `number`, of at least `bytes` bytes.
+  // Staging buffer `number`, of at least `bytes` bytes: pinned, or, where there
+  // is no more of that, any host memory, which copies take longer with.
   StatusOr<void*> Staging(uint32_t number, int64_t bytes);
 
   // Waits for all queues; the first fault of one.
@@ -68,8 +69,10 @@ class FrameQueues {
   struct Buffer {
     void* data = nullptr;
     int64_t bytes = 0;
+    bool pinned = false;
   };
 
+  void Free(Device& device, Buffer* buffer);
   const Device& DeviceOf(DeviceId id) const { return *devices_[id.value()]; }
   // Makes `queue`, of device `waiter`, wait for `event`, of device `recorder`:
   // or the host.

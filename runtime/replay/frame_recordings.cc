@@ -17,24 +17,18 @@ bool IsWork(Code code) { return code != Code::kRecord && code != Code::kWait; }
 StatusOr<bool> FrameRecordings::Run(uint32_t number, const Values& values) {
   const Stretch& stretch = code_.stretches[number];
   State& state = stretches_[number];
-  if (!state.seen) {
-    state.seen = true;
+  const bool tried = state.seen && !state.gave_up;
+  state.seen = true;
+  if (tried) {
+    const Status status = RunRecorded(number, values);
+    if (!status.ok()) ENCORE_RETURN_IF_ERROR(GiveUp(number, status));
+  }
+  if (!tried || state.gave_up) {
     ENCORE_RETURN_IF_ERROR(StartEager(number));
     return false;
   }
-  ENCORE_ASSIGN_OR_RETURN(Recorded* const recorded, Choose(number, values));
-  Queue& origin = queue(stretch.origin);
-  origin.set_tag(code_.ops[stretch.begin].step);
-  for (const uint32_t event : stretch.before) {
-    ENCORE_RETURN_IF_ERROR(queues_.Wait(stretch.origin, event));
-  }
-  for (const uint16_t other :
-       state.was_eager ? stretch.others : stretch.joined) {
-    ENCORE_RETURN_IF_ERROR(Join(other, stretch.origin));
-  }
-  state.was_eager = false;
-  ENCORE_RETURN_IF_ERROR(recorded->recording->Run(origin));
   ++counts_.runs;
+  state.was_eager = false;
   state.was_recorded = true;
   for (const uint32_t event : stretch.behind) {
     ENCORE_RETURN_IF_ERROR(queues_.Record(stretch.origin, event));
@@ -45,15 +39,56 @@ StatusOr<bool> FrameRecordings::Run(uint32_t number, const Values& values) {
   return true;
 }
 
+Status FrameRecordings::GiveUp(uint32_t number, const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted &&
+      status.code() != StatusCode::kUnimplemented) {
+    return status;
+  }
+  // What is in flight may be one of them.
+  ENCORE_RETURN_IF_ERROR(queues_.Synchronize());
+  State& state = stretches_[number];
+  for (const Recorded& one : state.recorded) {
+    counts_.kept -= one.recording != nullptr;
+  }
+  state.recorded.clear();
+  last_direct_ = nullptr;
+  state.gave_up = true;
+  // Events may have been recorded that stand for no place in a queue.
+  state.was_recorded = true;
+  return OkStatus();
+}
+
+Status FrameRecordings::RunRecorded(uint32_t number, const Values& values) {
+  const Stretch& stretch = code_.stretches[number];
+  State& state = stretches_[number];
+  ENCORE_ASSIGN_OR_RETURN(Recorded* const recorded, Choose(number, values));
+  Queue& origin = queue(stretch.origin);
+  origin.set_tag(code_.ops[stretch.begin].step);
+  for (const uint32_t event : stretch.before) {
+    ENCORE_RETURN_IF_ERROR(queues_.Wait(stretch.origin, event));
+  }
+  for (const uint16_t other :
+       state.was_eager ? stretch.others : stretch.joined) {
+    ENCORE_RETURN_IF_ERROR(Join(other, stretch.origin));
+  }
+  return recorded->recording->Run(origin);
+}
+
 StatusOr<bool> FrameRecordings::RunIn(Queue& caller, const Values& values) {
   if (code_.stretches.size() != 1 || !code_.stretches[0].whole) return false;
   State& state = stretches_[0];
-  if (!state.seen) return false;
-  ENCORE_ASSIGN_OR_RETURN(Recorded* const recorded, Choose(0, values));
-  ENCORE_RETURN_IF_ERROR(queues_.BeginDirectly(
-      code_.stretches[0].device, caller, recorded != last_direct_));
-  last_direct_ = recorded;
-  ENCORE_RETURN_IF_ERROR(recorded->recording->Run(caller));
+  if (!state.seen || state.gave_up) return false;
+  const auto run = [&]() -> Status {
+    ENCORE_ASSIGN_OR_RETURN(Recorded* const recorded, Choose(0, values));
+    ENCORE_RETURN_IF_ERROR(queues_.BeginDirectly(
+        code_.stretches[0].device, caller, recorded != last_direct_));
+    last_direct_ = recorded;
+    return recorded->recording->Run(caller);
+  };
+  if (const Status status = run(); !status.ok()) {
+    ENCORE_RETURN_IF_ERROR(GiveUp(0, status));
+    return false;
+  }
   ++counts_.runs;
   ENCORE_RETURN_IF_ERROR(queues_.EndDirectly(caller));
   return true;

@@ -6,6 +6,10 @@
 // that use them are changed, and no others; where the device cannot, the
 // stretch is recorded anew. What is as it was costs one call of the device.
 //
+// A stretch that there is no memory to record, or to run as it is recorded, or
+// that the device cannot record, is done one by one from then on; its
+// recordings are given back.
+//
 // Belongs to one thread at a time.
 #ifndef ENCORE_RUNTIME_REPLAY_FRAME_RECORDINGS_H_
 #define ENCORE_RUNTIME_REPLAY_FRAME_RECORDINGS_H_
@@ -82,6 +86,7 @@ class FrameRecordings {
     bool seen = false;
     // Who was last: the queues one by one, or the recording in the origin.
     bool was_eager = false, was_recorded = false;
+    bool gave_up = false;
     std::vector<Recorded> recorded;
     size_t current = 0;
   };
@@ -89,6 +94,12 @@ class FrameRecordings {
   using Stretch = ReplayCode::Stretch;
 
   Queue& queue(uint16_t number) const { return *queues_.queue(number); }
+  // Enqueues the recording behind all that it comes after. Nothing of it runs
+  // where that fails.
+  Status RunRecorded(uint32_t number, const Values& values);
+  // Where `status` is that there is no memory, or Unimplemented, the stretch is
+  // given up; other ones are returned.
+  Status GiveUp(uint32_t number, const Status& status);
   // The recording to run, as `values` say.
   StatusOr<Recorded*> Choose(uint32_t number, const Values& values);
   // Of the last ones, that of these symbols, or the one to give up.

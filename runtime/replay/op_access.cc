@@ -20,7 +20,10 @@ class Collector {
   std::vector<Access> Run() {
     switch (op_.code) {
       case Code::kLaunch:
-        Launched();
+        Launched(op_);
+        break;
+      case Code::kDecide:
+        Decided(op_);
         break;
       case Code::kCopyHost:
       case Code::kCopyIn:
@@ -72,8 +75,28 @@ class Collector {
     return places_[code_.entries[entry]];
   }
 
-  void Launched() {
-    const ReplayCode::StepRef& at = code_.steps[op_.step];
+  // Whatever a body may touch. As deep as plans are, which are checked.
+  void Decided(const ReplayOp& op) {
+    const ReplayCode::Decision& decision = code_.decisions[op.c];
+    Add(places_[code_.entries[decision.selector]], false);
+    const auto slots = static_cast<uint32_t>(graph_.slots.size());
+    Add({slots + decision.staging - 1, 0, 1}, true);
+    for (const std::vector<ReplayOp>& body : decision.bodies) {
+      for (const ReplayOp& inner : body) {
+        if (inner.code == Code::kDecide) {
+          Decided(inner);
+        } else if (inner.code == Code::kLaunch) {
+          Launched(inner);
+        } else {
+          Add(places_[code_.entries[inner.a + 1]], false);
+          Add(places_[code_.entries[inner.a]], true);
+        }
+      }
+    }
+  }
+
+  void Launched(const ReplayOp& op) {
+    const ReplayCode::StepRef& at = code_.steps[op.step];
     const Step& step = graph_.plan(at.plan).steps[at.step];
     const Launch& launch = std::get<Launch>(step.op);
     for (const SlotId slot : launch.reads) Add(places_[slot], false);

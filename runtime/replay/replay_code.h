@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "encore/ir/types/dim.h"
+#include "encore/runtime/device/decider.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/plan/compiled_graph.h"
 
@@ -33,6 +34,7 @@ struct ReplayOp {
     kCopyOut,      //   pool to host,
     kCopyWithin,   //   within the pool,
     kCopyPeer,     //   from the pool of peers[c]
+    kDecide,       // decision c; its entries from a, its args from b
     kCopyObject,   // host objects
     kMoveObject,   // the same; moved[c] is left empty
     kAllocate,     // slot a, pool b, bytes in args at c
@@ -102,6 +104,19 @@ struct ReplayCode {
     bool whole = false;  // whether there is nothing else to do
   };
 
+  // Control flow over work of one device that decides (decider.h): one
+  // operation in one of its queues. The host decides where it is not recorded.
+  struct Decision {
+    InvokeKind kind = InvokeKind::kIf;  // or kWhile
+    Decider* decider = nullptr;
+    uint32_t selector = 0;           // entry of a bool
+    uint32_t staging = 0;            // where the host reads it, as ReplayOp's
+    uint32_t entries = 0, args = 0;  // how many, of the bodies' too
+    // Launches, copies within the pool and decisions: of kIf what is done where
+    // the selector is 0 and 1, of kWhile what makes the selector, and a trip.
+    std::vector<std::vector<ReplayOp>> bodies;
+  };
+
   // Host memory of the frame's own: as large as a slot in a device's pool.
   struct Staging {
     DeviceId device;
@@ -119,6 +134,7 @@ struct ReplayCode {
   std::vector<Device*> peers;    // that kCopyPeer copies from
   std::vector<DeviceId> queues;  // queue 0 is none, of no device
   std::vector<DeviceId> events;  // the device that records it
+  std::vector<Decision> decisions;
   std::vector<Stretch> stretches;
   // Whether the host itself reads or writes memory of slots, so that it has to
   // wait for whoever made the inputs.

@@ -17,8 +17,10 @@ Replayer::Replayer(std::shared_ptr<const Executable> executable,
                    std::shared_ptr<const Weights> weights, ThreadPool* threads)
     : executable_(std::move(executable)),
       weights_(std::move(weights)),
-      frame_(executable_->graph(), executable_->run(), executable_->devices(),
-             threads) {}
+      threads_(threads),
+      graph_(&executable_->graph()) {
+  frame_.emplace(*graph_, executable_->run(), executable_->devices(), threads);
+}
 
 StatusOr<std::unique_ptr<Replayer>> Replayer::Create(
     std::shared_ptr<const Executable> executable,
@@ -32,7 +34,7 @@ StatusOr<std::unique_ptr<Replayer>> Replayer::Create(
 }
 
 Replayer::~Replayer() {
-  if (frame_.in_flight()) (void)frame_.Synchronize();
+  if (frame_->in_flight()) (void)frame_->Synchronize();
   for (const std::vector<Port>* ports : {&inputs_, &outputs_}) {
     for (const Port& port : *ports) {
       if (port.own == nullptr) continue;
@@ -62,26 +64,12 @@ Replayer::Port Replayer::MakePort(SlotId id) const {
 
 Status Replayer::Init() {
   const CompiledGraph& graph = executable_->graph();
-  ENCORE_RETURN_IF_ERROR(frame_.Init());
   for (const SlotId slot : graph.inputs) inputs_.push_back(MakePort(slot));
   for (const SlotId slot : graph.outputs) outputs_.push_back(MakePort(slot));
   ranges_.reserve(inputs_.size() + outputs_.size());
   unbound_inputs_ = inputs_.size();
-  for (size_t i = 0; i < executable_->constants().size(); ++i) {
-    frame_.SetAddress(executable_->constants()[i],
-                      executable_->constant_address(i));
-  }
-  for (size_t i = 0; i < graph.parameters.size(); ++i) {
-    frame_.SetAddress(graph.parameters[i], weights_->parameters()[i]);
-  }
-  for (size_t i = 0; i < executable_->derived().size(); ++i) {
-    frame_.SetAddress(executable_->derived()[i], weights_->derived()[i]);
-  }
-  if (graph.symbols.empty()) {
-    ENCORE_RETURN_IF_ERROR(frame_.Resize());
-    symbols_changed_ = false;
-  }
-  return OkStatus();
+  const Status status = StartFrame();
+  return CanShrink(status) ? Shrink() : status;
 }
 
 Status Replayer::CheckDims(size_t i, std::span<const int64_t> dims) const {
@@ -143,8 +131,12 @@ Status Replayer::BindHostInput(size_t i, const void* data, int64_t bytes,
     return OkStatus();
   }
   // An earlier replay may still read the copy of before.
-  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  if (frame_->in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
   Status status = Reserve(port, bytes);
+  if (CanShrink(status)) {
+    ENCORE_RETURN_IF_ERROR(Poison(Shrink()));
+    status = Reserve(port, bytes);
+  }
   if (status.ok() && bytes > 0) {
     status = device->CopyFromHost(port.own, data, bytes, nullptr);
   }
@@ -184,7 +176,7 @@ void Replayer::SetInput(size_t i, const void* data,
   port.is_bound = true;
   port.data = data;
   bindings_changed_ = true;
-  frame_.SetAddress(port.slot, const_cast<void*>(data));
+  frame_->SetAddress(port.slot, const_cast<void*>(data));
 }
 
 Status Replayer::BindOutput(size_t i, void* data, int64_t bytes) {
@@ -208,7 +200,7 @@ Status Replayer::BindOutput(size_t i, void* data, int64_t bytes) {
 
 Status Replayer::SettleSymbols() {
   const CompiledGraph& graph = executable_->graph();
-  const std::span<int64_t> symbols = frame_.symbols();
+  const std::span<int64_t> symbols = frame_->symbols();
   for (size_t s = 0; s < symbols.size(); ++s) {
     const SymbolInfo& info = graph.symbols[s];
     if (info.source != SymbolInfo::Source::kInputDim) continue;
@@ -231,7 +223,7 @@ Status Replayer::SettleSymbols() {
                  ", the other inputs make it ", value.value_or(-1)));
     }
   }
-  ENCORE_RETURN_IF_ERROR(frame_.Resize());
+  ENCORE_RETURN_IF_ERROR(frame_->Resize());
   symbols_changed_ = false;
   return OkStatus();
 }
@@ -239,22 +231,22 @@ Status Replayer::SettleSymbols() {
 Status Replayer::SettleOutput(Port& port) {
   if (port.is_host_object) return OkStatus();
   if (port.run_time_sized) {
-    frame_.SetRunTimeBuffer(port.slot, const_cast<void*>(port.data),
-                            port.bytes);
+    frame_->SetRunTimeBuffer(port.slot, const_cast<void*>(port.data),
+                             port.bytes);
     return OkStatus();
   }
-  const int64_t bytes = frame_.bytes(port.slot);
+  const int64_t bytes = frame_->bytes(port.slot);
   if (port.data != nullptr) {
     if (port.bytes < bytes) {
       return InvalidArgumentError(
           StrCat("output in slot ", port.slot.value(), " takes ", bytes,
                  " bytes, its buffer has ", port.bytes));
     }
-    frame_.SetAddress(port.slot, const_cast<void*>(port.data));
+    frame_->SetAddress(port.slot, const_cast<void*>(port.data));
     return OkStatus();
   }
   ENCORE_RETURN_IF_ERROR(Reserve(port, bytes));
-  frame_.SetAddress(port.slot, port.own);
+  frame_->SetAddress(port.slot, port.own);
   return OkStatus();
 }
 
@@ -262,7 +254,7 @@ Status Replayer::Reserve(Port& port, int64_t bytes) {
   if (port.own != nullptr && port.own_bytes >= bytes) return OkStatus();
   Device* device = DeviceOf(port);
   // An earlier replay may still use it.
-  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  if (frame_->in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
   if (port.own != nullptr) DeallocateOn(device, port.own, port.own_bytes);
   port.own = nullptr;
   ENCORE_ASSIGN_OR_RETURN(port.own, AllocateOn(device, bytes));
@@ -277,9 +269,10 @@ Status Replayer::CheckOverlap() {
     const auto begin = reinterpret_cast<uintptr_t>(port.data);
     ranges_.push_back({begin, begin + bytes, is_output});
   };
-  for (const Port& port : inputs_) add(port, frame_.bytes(port.slot), false);
+  for (const Port& port : inputs_) add(port, frame_->bytes(port.slot), false);
   for (const Port& port : outputs_) {
-    add(port, port.run_time_sized ? port.bytes : frame_.bytes(port.slot), true);
+    add(port, port.run_time_sized ? port.bytes : frame_->bytes(port.slot),
+        true);
   }
   std::ranges::sort(ranges_, {}, &Range::begin);
   uintptr_t end = 0, output_end = 0;
@@ -298,7 +291,7 @@ Status Replayer::CheckShared() const {
     if (port.data == nullptr || port.is_host_object) return {};
     const auto begin = reinterpret_cast<uintptr_t>(port.data);
     const int64_t bytes =
-        port.run_time_sized ? port.bytes : frame_.bytes(port.slot);
+        port.run_time_sized ? port.bytes : frame_->bytes(port.slot);
     return {begin, begin + bytes};
   };
   const auto overlap = [](const Range& a, const Range& b) {
@@ -320,8 +313,7 @@ Status Replayer::CheckShared() const {
       if (!overlap(from, to)) continue;
       const bool is_same = from.begin == to.begin && from.end == to.end;
       if (is_same && in_order &&
-          MayShareMemory(executable_->graph(), inputs_[i].slot,
-                         outputs_[j].slot)) {
+          MayShareMemory(*graph_, inputs_[i].slot, outputs_[j].slot)) {
         continue;
       }
       return InvalidArgumentError(StrCat(
@@ -350,8 +342,24 @@ Status Replayer::Start() {
     return FailedPreconditionError(
         StrCat("an earlier replay failed: ", Message(poison_)));
   }
-  if (bindings_changed_ || symbols_changed_) return Rebind();
+  if (bindings_changed_ || symbols_changed_) {
+    const Status status = Rebind();
+    if (!CanShrink(status)) return status;
+    ENCORE_RETURN_IF_ERROR(Poison(Shrink()));
+    return Rebind();
+  }
   return OkStatus();
+}
+
+template <typename Run>
+Status Replayer::RunInMemory(const Run& run) {
+  const Status status = run();
+  if (status.ok()) [[likely]]
+    return status;
+  if (!CanShrink(status)) return Poison(status);
+  ENCORE_RETURN_IF_ERROR(Poison(Shrink()));
+  ENCORE_RETURN_IF_ERROR(Rebind());
+  return Poison(run());
 }
 
 Status Replayer::Poison(Status status) {
@@ -363,8 +371,10 @@ Status Replayer::Poison(Status status) {
 
 Status Replayer::Replay(Profiler* profiler) {
   ENCORE_RETURN_IF_ERROR(Start());
-  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
-  return Poison(frame_.Run(profiler));
+  if (frame_->in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  // Events of a run that is given up would be of another plan.
+  if (profiler != nullptr) return Poison(frame_->Run(profiler));
+  return RunInMemory([&] { return frame_->Run(nullptr); });
 }
 
 Status Replayer::Enqueue(DeviceId device, Queue& caller) {
@@ -378,19 +388,19 @@ Status Replayer::Enqueue(DeviceId device, Queue& caller) {
         StrCat("device ", device.value(), " has no queues: call Replay"));
   }
   ENCORE_RETURN_IF_ERROR(Start());
-  return Poison(frame_.Enqueue(device, caller));
+  return RunInMemory([&] { return frame_->Enqueue(device, caller); });
 }
 
-Status Replayer::Synchronize() { return Poison(frame_.Synchronize()); }
+Status Replayer::Synchronize() { return Poison(frame_->Synchronize()); }
 
 const Step* Replayer::failed_step() const {
-  const auto& fault = frame_.fault();
+  const auto& fault = frame_->fault();
   if (!fault) return nullptr;
-  return &executable_->graph().plan(fault->plan).steps[fault->step];
+  return &graph_->plan(fault->plan).steps[fault->step];
 }
 
 std::optional<uint32_t> Replayer::failed_origin() const {
-  const std::optional<uint32_t> at = frame_.failed_origin();
+  const std::optional<uint32_t> at = frame_->failed_origin();
   if (!at) return std::nullopt;
   return failed_step()->origins[*at];
 }
@@ -401,19 +411,19 @@ Replayer::Output Replayer::output(size_t i) {
   const Slot& slot = executable_->graph().slot(port.slot);
   if (port.is_host_object) {
     return {
-        nullptr, 0, {}, static_cast<HostObject*>(frame_.address(port.slot))};
+        nullptr, 0, {}, static_cast<HostObject*>(frame_->address(port.slot))};
   }
   const std::vector<Dim>& dims = slot.type.shape.dims();
   port.dims.resize(dims.size());
   for (size_t d = 0; d < dims.size(); ++d) {
-    port.dims[d] = dims[d].Evaluate(frame_.symbols()).value_or(0);
+    port.dims[d] = dims[d].Evaluate(frame_->symbols()).value_or(0);
   }
-  return {frame_.address(port.slot), frame_.bytes(port.slot), port.dims,
+  return {frame_->address(port.slot), frame_->bytes(port.slot), port.dims,
           nullptr};
 }
 
 StatusOr<Literal> Replayer::CopyOutput(size_t i) {
-  if (frame_.in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
+  if (frame_->in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
   const Output from = output(i);
   if (from.object != nullptr) return from.object->value;
   const DType dtype = executable_->graph().slot(outputs_[i].slot).type.dtype;

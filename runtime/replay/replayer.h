@@ -21,6 +21,15 @@
 // replayer then refuses to go on, while others of the executable are untouched.
 // Whatever Replay returns, none of its work runs any more.
 //
+// Memory. Where memory for the plan is not there (ResourceExhausted, of an
+// arena or on the way), the replayer gives back what it has and goes on with
+// the executable's smaller plan (Executable::smaller), from the beginning of
+// the replay where that has begun and nothing profiles it; outputs are the
+// same. It keeps that plan. Only where that finds no memory either is
+// ResourceExhausted returned. A lack of pinned memory makes copies slower, one
+// of memory for recordings lets their steps be done one by one; both are no
+// errors.
+//
 // Devices with queues (device.h). Enqueue returns before the work is done, and
 // orders it in a queue of the caller's. Several replays may be in flight, of
 // one replayer too; those of one run one after the other. What is bound must
@@ -35,6 +44,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -101,7 +111,10 @@ class Replayer {
   // Makes the Replay or Enqueue that runs end before its next step, or the next
   // one if none runs, with Cancelled and without work left in any queue. The
   // replayer is then as before the call, outputs undefined. From any thread.
-  void Cancel() { frame_.Cancel(); }
+  void Cancel() {
+    const std::lock_guard lock(frame_mutex_);
+    frame_->Cancel();
+  }
 
   struct Output {
     const void* data = nullptr;  // in the slot's pool
@@ -124,11 +137,16 @@ class Replayer {
   std::optional<uint32_t> failed_origin() const;
 
   const Executable& executable() const { return *executable_; }
-  int64_t warm_pool_misses() const { return frame_.warm_pool_misses(); }
+  // The graph that is replayed: the executable's, or that of its smaller plan.
+  // What names steps names those of this one.
+  const CompiledGraph& graph() const { return *graph_; }
+  // Whether that is the smaller plan.
+  bool is_smaller() const { return graph_ != &executable_->graph(); }
+  int64_t warm_pool_misses() const { return frame_->warm_pool_misses(); }
   // Of stretches that devices record; all 0 where none does.
-  RecordingCounts recordings() const { return frame_.recordings(); }
+  RecordingCounts recordings() const { return frame_->recordings(); }
   // Bytes of arenas and other lasting temporaries.
-  int64_t arena_bytes() const { return frame_.owned_bytes(); }
+  int64_t arena_bytes() const { return frame_->owned_bytes(); }
 
  private:
   // What is known of an input or output from the graph.
@@ -155,6 +173,16 @@ class Replayer {
   Replayer(std::shared_ptr<const Executable> executable,
            std::shared_ptr<const Weights> weights, ThreadPool* threads);
   Status Init();
+  // What a frame needs before anything is bound, and what is bound already.
+  Status StartFrame();
+  // Whether there is a smaller plan to try after that status.
+  bool CanShrink(const Status& status) const;
+  // Goes on with the smaller plan, with a frame of its own. Nothing runs.
+  Status Shrink();
+  // Whether an output is bound to the memory of an input, which a replay that
+  // failed may have changed, and a plan with another order may not read in
+  // time.
+  bool GivesUpInputs() const;
   Port MakePort(SlotId slot) const;
   // Of the port's pool; null for host memory.
   Device* DeviceOf(const Port& port) const;
@@ -173,6 +201,10 @@ class Replayer {
   Status Rebind();
   // Remembers a failure, after which nothing goes on.
   Status Poison(Status status);
+  // Calls run(), of the frame; once more with the smaller plan where there is
+  // too little memory. What fails then is remembered.
+  template <typename Run>
+  Status RunInMemory(const Run& run);
   Status SettleSymbols();
   Status SettleOutput(Port& port);
   Status CheckOverlap();
@@ -182,7 +214,11 @@ class Replayer {
 
   std::shared_ptr<const Executable> executable_;
   std::shared_ptr<const Weights> weights_;
-  Frame frame_;
+  ThreadPool* const threads_;
+  const CompiledGraph* graph_;
+  // Held where another thread may look for the frame, or it is replaced.
+  std::mutex frame_mutex_;
+  std::optional<Frame> frame_;
   std::vector<Port> inputs_, outputs_;
   std::vector<Range> ranges_;
   size_t unbound_inputs_ = 0;

@@ -21,7 +21,8 @@ bool Jumps(Code code) {
 
 bool IsWork(Code code) {
   return code == Code::kLaunch || code == Code::kCopyIn ||
-         code == Code::kCopyOut || code == Code::kCopyWithin;
+         code == Code::kCopyOut || code == Code::kCopyWithin ||
+         code == Code::kDecide;
 }
 
 class StretchPlanner {
@@ -94,7 +95,12 @@ class StretchPlanner {
       ++load[op.queue];
       stretch.works.push_back(WorkOf(i));
     }
-    if (stretch.works.size() < 2) return;
+    // One launch or copy is one call as it is.
+    if (stretch.works.empty() ||
+        (stretch.works.size() == 1 &&
+         code_->ops[stretch.works[0].op].code != Code::kDecide)) {
+      return;
+    }
     stretch.origin =
         static_cast<uint16_t>(std::ranges::max_element(load) - load.begin());
     for (uint16_t q = 1; q < used.size(); ++q) {
@@ -105,6 +111,10 @@ class StretchPlanner {
 
   Stretch::Work WorkOf(uint32_t i) const {
     const ReplayOp& op = code_->ops[i];
+    if (op.code == Code::kDecide) {
+      const ReplayCode::Decision& decision = code_->decisions[op.c];
+      return {i, decision.entries, decision.args};
+    }
     if (op.code != Code::kLaunch) return {i, 2, 0};
     const ReplayCode::StepRef& at = code_->steps[op.step];
     const auto& launch =

@@ -17,9 +17,9 @@
 
 namespace encore::runtime {
 
-// Puts kStretch before each stretch of two launches or copies and more, and
-// fills code->stretches. REQUIRES what PlanQueues left. Where no device records
-// the operations stay as they are. Linear in operations.
+// Puts kStretch before each stretch of two launches or copies and more, or of a
+// decision, and fills code->stretches. REQUIRES what PlanQueues left. Where no
+// device records the operations stay as they are. Linear in operations.
 void PlanStretches(const CompiledGraph& graph,
                    std::span<const std::shared_ptr<Device>> devices,
                    ReplayCode* code);

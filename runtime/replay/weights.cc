@@ -97,8 +97,8 @@ Status Weights::PlaceDerived(size_t i, const Blob& bytes) {
   return OkStatus();
 }
 
-Status Weights::RunPrepare(const CompiledGraph& graph,
-                           const ReplayCode& prepare, ThreadPool* threads) {
+Status Weights::RunOnce(const CompiledGraph& graph, const ReplayCode& prepare,
+                        ThreadPool* threads) {
   Frame frame(graph, prepare, executable_->devices(), threads);
   ENCORE_RETURN_IF_ERROR(frame.Init());
   ENCORE_RETURN_IF_ERROR(frame.Resize());
@@ -115,6 +115,21 @@ Status Weights::RunPrepare(const CompiledGraph& graph,
   return frame.Run(nullptr);
 }
 
+Status Weights::RunPrepare(const CompiledGraph& graph,
+                           const ReplayCode& prepare,
+                           const std::vector<bool>& wanted,
+                           ThreadPool* threads) {
+  const Status status = RunOnce(graph, prepare, threads);
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  const auto smaller = executable_->smaller();
+  if (!smaller.ok()) return status;
+  const CompiledGraph& all = (*smaller)->graph;
+  if (wanted.empty()) return RunOnce(all, *(*smaller)->prepare, threads);
+  std::vector<bool> made = wanted;
+  const CompiledGraph part = WithPartOfPrepare(all, &made);
+  return RunOnce(part, executable_->PrepareOf(part), threads);
+}
+
 StatusOr<std::shared_ptr<const Weights>> Weights::Prepare(
     std::shared_ptr<const Executable> executable,
     std::span<const Blob> parameters, ThreadPool* threads) {
@@ -126,7 +141,7 @@ StatusOr<std::shared_ptr<const Weights>> Weights::Prepare(
   }
   if (loaded.prepare() != nullptr) {
     ENCORE_RETURN_IF_ERROR(
-        weights->RunPrepare(loaded.graph(), *loaded.prepare(), threads));
+        weights->RunPrepare(loaded.graph(), *loaded.prepare(), {}, threads));
   }
   weights->ForgetUnread();
   return std::shared_ptr<const Weights>(std::move(weights));
@@ -150,7 +165,7 @@ StatusOr<std::shared_ptr<const Weights>> Weights::PrepareRest(
   }
   if (loaded.prepare() != nullptr) {
     ENCORE_RETURN_IF_ERROR(
-        weights->RunPrepare(part, loaded.PrepareOf(part), threads));
+        weights->RunPrepare(part, loaded.PrepareOf(part), wanted, threads));
   }
   weights->ForgetUnread();
   return std::shared_ptr<const Weights>(std::move(weights));

@@ -72,9 +72,13 @@ class Weights {
   Status AllocateDerived(size_t i);
   // Derived slot i is those bytes.
   Status PlaceDerived(size_t i, const Blob& bytes);
-  // Runs `prepare`, of `graph`: all of the prepare plan or a part.
+  // Runs `prepare`, of `graph`: all of the prepare plan, or the part that makes
+  // the derived slots that are `wanted`. Where there is not enough memory for
+  // it, the same of Executable::smaller.
   Status RunPrepare(const CompiledGraph& graph, const ReplayCode& prepare,
-                    ThreadPool* threads);
+                    const std::vector<bool>& wanted, ThreadPool* threads);
+  Status RunOnce(const CompiledGraph& graph, const ReplayCode& prepare,
+                 ThreadPool* threads);
 
   std::shared_ptr<const Executable> executable_;
   std::vector<Blob> kept_;  // what the addresses point into

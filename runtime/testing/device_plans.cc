@@ -27,6 +27,9 @@ class PlanWriter {
   }
 
   CompiledGraph Write() {
+    if (options_.only > 0) {
+      for (SlotId& value : values_) value = InPool(value, PoolId(Drawn()));
+    }
     Straight();
     if (options_.control_flow) {
       If();
@@ -41,13 +44,18 @@ class PlanWriter {
     for (size_t i = 0; i + 1 < values_.size(); ++i) {
       sum = Compute("add", {values_[i], sum});
     }
-    Add(Copy{InPool(sum, PoolId(Below(3))), Tensor(SlotRole::kOutput, {16})});
+    Add(Copy{InPool(sum, PoolId(Drawn())), Tensor(SlotRole::kOutput, {16})});
     ENCORE_CHECK_OK(AssignMemory(&graph_, options_.memory).status());
     return std::move(graph_);
   }
 
  private:
   uint32_t Below(uint32_t limit) { return random_() % limit; }
+  // A device, or its pool.
+  uint32_t Drawn() {
+    const uint32_t drawn = Below(3);
+    return options_.only > 0 ? options_.only : drawn;
+  }
   SlotId Any() { return values_[Below(values_.size())]; }
   PoolId PoolOf(SlotId slot) const { return graph_.slot(slot).pool; }
   void Add(decltype(Step::op) op) {
@@ -122,7 +130,7 @@ class PlanWriter {
 
   // f32[16] of values of that type, on any device.
   SlotId Compute(const std::string& entry, std::vector<SlotId> reads) {
-    const uint32_t device = Below(3);
+    const uint32_t device = Drawn();
     for (SlotId& read : reads) read = InPool(read, PoolId(device));
     const SlotId out = Temp(PoolId(device), {16});
     std::vector<Launch::InPlace> in_place;
@@ -139,7 +147,7 @@ class PlanWriter {
           break;
         case 1: {
           // y += x, where y is a copy.
-          const uint32_t device = Below(3);
+          const uint32_t device = Drawn();
           const SlotId y = Temp(PoolId(device), {16});
           Add(Copy{InPool(Any(), PoolId(device)), y});
           Launched(device, "update", {InPool(Any(), PoolId(device)), y}, {y});
@@ -147,7 +155,7 @@ class PlanWriter {
           break;
         }
         case 2:
-          values_.push_back(InPool(Any(), PoolId(Below(3))));
+          values_.push_back(InPool(Any(), PoolId(Drawn())));
           break;
         default:
           values_.push_back(Compute("add", {Any(), Any()}));
@@ -167,8 +175,8 @@ class PlanWriter {
 
   void If() {
     Invoke branch;
-    branch.selector = Condition(Below(3));
-    const SlotId chosen = Temp(PoolId(Below(3)), {16});
+    branch.selector = Condition(Drawn());
+    const SlotId chosen = Temp(PoolId(Drawn()), {16});
     branch.writes = {chosen};
     branch.reads = {branch.selector};
     const PlanId outer = plan_;
@@ -180,9 +188,11 @@ class PlanWriter {
       branch.reads.push_back(other);
       SlotId inner = Compute("neg", {in});
       if (b == 1) inner = Compute("add", {inner, other});
-      Add(Copy{
-          InPool(inner, PoolOf(chosen) == kHostPool ? PoolId(1) : kHostPool),
-          chosen});
+      if (options_.only == 0) {
+        inner =
+            InPool(inner, PoolOf(chosen) == kHostPool ? PoolId(1) : kHostPool);
+      }
+      Add(Copy{inner, chosen});
     }
     plan_ = outer;
     Add(std::move(branch));
@@ -191,8 +201,8 @@ class PlanWriter {
 
   // Adds something to a state until a counter is at the limit.
   void While() {
-    const uint32_t device = Below(3);
-    const PoolId pool(device), state_pool(Below(3));
+    const uint32_t device = Drawn();
+    const PoolId pool(device), state_pool(Drawn());
     Invoke loop;
     loop.kind = InvokeKind::kWhile;
     const SlotId state = Temp(state_pool, {16}), fixed = Any();
@@ -223,7 +233,7 @@ class PlanWriter {
 
   // As many elements of a value as are not 0, wherever that is found out.
   void RunTimeSizes() {
-    const uint32_t counter = Below(3), device = Below(3);
+    const uint32_t counter = Drawn(), device = Drawn();
     const SlotId count = Temp(PoolId(counter), {1}, DType::kI64);
     const auto symbol = static_cast<uint32_t>(graph_.symbols.size());
     graph_.symbols.push_back({.lower = 0,
@@ -242,10 +252,10 @@ class PlanWriter {
 
   // The quarters of a value, one after the other.
   void Scan() {
-    const uint32_t device = Below(3);
+    const uint32_t device = Drawn();
     const PoolId pool(device);
     const SlotId whole = InPool(Any(), pool);
-    const SlotId gathered = Temp(PoolId(Below(3)), {16});
+    const SlotId gathered = Temp(PoolId(Drawn()), {16});
     const SlotId part = View(whole, {4}, 0), result = View(gathered, {4}, 0);
     Invoke scan;
     scan.kind = InvokeKind::kScan;

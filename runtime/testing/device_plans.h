@@ -18,6 +18,8 @@ inline const std::vector<std::string> kPlanDevices = {"host", "one", "two"};
 struct DevicePlanOptions {
   int kernels = 8;  // in each straight piece
   bool control_flow = true;
+  // Above 0: the device on which all of it is, but for inputs and outputs.
+  uint32_t only = 0;
   MemoryOptions memory = {};
 };
 

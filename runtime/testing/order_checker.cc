@@ -126,6 +126,9 @@ class Run {
         for (const SlotId slot : launch.writes) Check(at, Of(slot), true);
         return;
       }
+      case Code::kDecide:
+        TouchBodies(at, code_.decisions[op.c]);
+        return;
       case Code::kAllocate:
       case Code::kDeallocate:
         Check(at, Of(SlotId(op.a)), true);
@@ -147,6 +150,29 @@ class Run {
     Check(at, from_staging ? Staged(op) : Of(code_.entries[op.a + 1]),
           op.code == Code::kMoveObject);
     Check(at, to_staging ? Staged(op) : Of(code_.entries[op.a]), true);
+  }
+
+  // All that any body may touch.
+  void TouchBodies(uint32_t at, const ReplayCode::Decision& decision) {
+    Check(at, Of(code_.entries[decision.selector]), false);
+    for (const std::vector<ReplayOp>& body : decision.bodies) {
+      for (const ReplayOp& op : body) {
+        if (op.code == Code::kDecide) {
+          TouchBodies(at, code_.decisions[op.c]);
+          continue;
+        }
+        const ReplayCode::StepRef& ref = code_.steps[op.step];
+        const Step& step = graph_.plan(ref.plan).steps[ref.step];
+        const auto* const launch = std::get_if<Launch>(&step.op);
+        if (launch == nullptr) {
+          Check(at, Of(code_.entries[op.a + 1]), false);
+          Check(at, Of(code_.entries[op.a]), true);
+          continue;
+        }
+        for (const SlotId slot : launch->reads) Check(at, Of(slot), false);
+        for (const SlotId slot : launch->writes) Check(at, Of(slot), true);
+      }
+    }
   }
 
   Bytes Staged(const ReplayOp& op) const {

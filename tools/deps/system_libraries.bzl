@@ -246,8 +246,26 @@ _CUDA_BUILD = _LOAD + """
 # The headers alone, for tests: the library is loaded at run time.
 cc_library(
     name = "headers",
-    hdrs = glob(["include/*.h"]),
+    hdrs = glob(["include/**/*.h"]),
     includes = ["include"],
+    visibility = ["//visibility:public"],
+)
+"""
+
+_CUPTI_BUILD = _LOAD + """
+# The headers alone, for tests: the library is loaded at run time.
+cc_library(
+    name = "headers",
+    hdrs = glob([
+        "crt/**/*.h",
+        "cupti/**/*.h",
+        "runtime/*.h",
+    ]),
+    includes = [
+        "crt",
+        "cupti",
+        "runtime",
+    ],
     visibility = ["//visibility:public"],
 )
 """
@@ -316,6 +334,24 @@ def _declare_folders(existing):
                 "include/cublas_api.h": "cuda/nvidia-cublas==13.1.0.3/nvidia/cu13/include/cublas_api.h",
                 "include/library_types.h": "cuda/nvidia-cuda-runtime==13.0.96/nvidia/cu13/include/library_types.h",
             },
+            under_deps = True,
+        )
+    if "cupti" not in existing:
+        folder_repository(
+            name = "cupti",
+            build = _CUPTI_BUILD,
+            links = {
+                "crt/crt": "cuda/nvidia-cuda-crt==13.0.88/nvidia/cu13/include/crt",
+                "cupti": "cuda/nvidia-cuda-cupti==13.0.85/nvidia/cu13/include",
+                "runtime": "cuda/nvidia-cuda-runtime==13.0.96/nvidia/cu13/include",
+            },
+            under_deps = True,
+        )
+    if "nvtx" not in existing:
+        folder_repository(
+            name = "nvtx",
+            build = _CUDA_BUILD,
+            links = {"include/nvtx3": "cuda/nvidia-nvtx==13.0.85/nvidia/cu13/include/nvtx3"},
             under_deps = True,
         )
     if "highs" not in existing:

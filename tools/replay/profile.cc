@@ -94,7 +94,7 @@ StatusOr<int> ReplayProfile(ReplayContext& context, const std::string& path) {
   for (int64_t i = 0; i < flags.warmup; ++i) {
     ENCORE_RETURN_IF_ERROR(bound.Replay());
   }
-  const runtime::CompiledGraph& graph = bound.loaded->graph();
+  const runtime::CompiledGraph& graph = bound.replayer->graph();
   runtime::Profiler profiler(kMostRecords);
   for (int64_t i = 0; i < std::max<int64_t>(flags.repeat, 1); ++i) {
     ENCORE_RETURN_IF_ERROR(bound.Replay(&profiler));

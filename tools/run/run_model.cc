@@ -299,7 +299,7 @@ Status LoadedModel::Trace(const PassReport& passes) {
   }
   return Annotate(
       WriteWholeFile(request_.trace, profiler.ChromeTrace(
-                                         loaded_->graph(),
+                                         replayer_->graph(),
                                          [&](uint32_t number) {
                                            return number < origins.size()
                                                       ? origins[number]

@@ -1,6 +1,7 @@
 #include "encore/backends/cuda/codegen/attention_emitter.h"
 
 #include "encore/backends/cuda/codegen/combiner_code.h"
+#include "encore/backends/cuda/codegen/hidden_keys.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/ir/support/strings.h"
 
@@ -63,6 +64,45 @@ void AttentionEmitter::EmitBlock() {
             " ? k_behind : ", attention_.keys(), ";\n");
   exprs_.DeclareVariables(attention_.heads(), "head");
   exprs_.OpenScope(attention_.heads());
+}
+
+void AttentionEmitter::EmitFirstStep() {
+  const std::string_view type = context_.index_type();
+  if (!plan_.skips_hidden) {
+    StrAppend(&out_, "const ", type, " k_first = k_begin;\n");
+    return;
+  }
+  std::vector<ExprId> conditions;
+  (void)HiddenKeysCode(attention_, [&](ExprId id) {
+    conditions.push_back(id);
+    return std::string("x");
+  });
+  StrAppend(&out_, "const auto next_seen = [&](", type,
+            " k) {\nfor (; k < k_end; k += ", plan_.keys,
+            ") {\nbool seen = false;\nfor (int t = thread; t < ",
+            plan_.rows * plan_.keys, " && !seen; t += ", plan_.threads(),
+            ") {\nconst ", type, " ar = first + t / ", plan_.keys,
+            ", ak = k + t % ", plan_.keys, ";\nif (ar < ",
+            attention_.row_count(), " && ak < k_end) {\n");
+  exprs_.DeclareVariables(attention_.rows(), "ar");
+  exprs_.DeclareVariables(key_, "ak");
+  std::vector<uint32_t> variables = attention_.rows();
+  variables.push_back(key_[0]);
+  exprs_.OpenScope(variables);
+  exprs_.Declare(Reachable(region_, conditions));
+  const std::string hidden = HiddenKeysCode(
+      attention_, [&](ExprId id) { return std::string(exprs_.NameOf(id)); });
+  StrAppend(&out_, "seen = !", hidden,
+            ";\n}\n}\nif (__syncthreads_or(seen)) break;\n}\nreturn k;\n};\n",
+            "const ", type, " k_first = next_seen(k_begin);\n");
+  exprs_.CloseScope();
+}
+
+void AttentionEmitter::OpenSteps() {
+  StrAppend(&out_, "for (", context_.index_type(),
+            " k0 = k_first, k_next; k0 < k_end; k0 = k_next) {\nk_next = ",
+            plan_.skips_hidden ? "next_seen(k0 + " : "k0 + ", plan_.keys,
+            plan_.skips_hidden ? ");\n" : ";\n");
 }
 
 void AttentionEmitter::Emit() {

@@ -60,6 +60,10 @@ class AttentionEmitter {
                    std::string_view column);
 
   void EmitBlock();
+  // The loop over steps, of which k_next is the one behind k0; where the plan
+  // says so those whose keys are hidden from all rows are left out.
+  void EmitFirstStep();
+  void OpenSteps();
   // In f32 (attention_emitter_lanes.cc); on tensor cores
   // (attention_emitter_tensor.cc).
   void EmitLanes();

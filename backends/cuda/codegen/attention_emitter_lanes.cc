@@ -94,15 +94,17 @@ void AttentionEmitter::EmitLanes() {
             ", * const weights = slice + ", SliceElements(plan_), ";\nRowsOf<",
             rows, "> rows;\nf32 acc[", rows, "][", plan_.columns / kRowLanes,
             "] = {};\n");
+  EmitFirstStep();
   EmitFill(Query());
-  StrAppend(&out_, "for (", context_.index_type(),
-            " k0 = k_begin; k0 < k_end; k0 += ", plan_.keys, ") {\n");
+  OpenSteps();
   EmitLaneProducts();
   const int each = plan_.keys / kRowLanes;
   EmitScores(rows, each, LaneRow(plan_), StrCat("lane % 8 + i * ", kRowLanes));
   EmitWeigh(rows, each, kRowLanes);
   EmitLaneResults();
   out_ += "}\n";
+  // There may have been no step behind the queries.
+  if (plan_.skips_hidden) out_ += "__syncthreads();\n";
   EmitSums(rows, kRowLanes, LaneRow(plan_));
   // Every warp is behind its last use of the pool.
   const int pitch = plan_.columns + kPadding;

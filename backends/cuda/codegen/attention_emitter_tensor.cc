@@ -108,13 +108,13 @@ void AttentionEmitter::EmitTensor() {
             "pool.factors.keys;\nauto& values = pool.factors.values;\n"
             "RowsOf<2> rows;\nf32 acc[",
             plan_.columns / kTile, "][4] = {};\n");
+  EmitFirstStep();
   EmitFill(TensorQuery());
   if (plan_.overlaps) {
-    EmitFill(TensorKey("k_begin"));
+    EmitFill(TensorKey("k_first"));
     out_ += "CommitCopies();\n";
   }
-  StrAppend(&out_, "for (", context_.index_type(),
-            " k0 = k_begin; k0 < k_end; k0 += ", plan_.keys, ") {\n");
+  OpenSteps();
   // Of the groups of copies all but the last are awaited.
   EmitFill(plan_.overlaps ? TensorValue("k0") : TensorKey("k0"));
   out_ += plan_.overlaps ? "" : "CommitCopies();\n";
@@ -122,8 +122,8 @@ void AttentionEmitter::EmitTensor() {
   EmitTensorProducts();
   out_ += "__syncthreads();\n";
   if (plan_.overlaps) {
-    StrAppend(&out_, "if (k0 + ", plan_.keys, " < k_end) {\n");
-    EmitFill(TensorKey(StrCat("k0 + ", plan_.keys)));
+    out_ += "if (k_next < k_end) {\n";
+    EmitFill(TensorKey("k_next"));
     out_ += "}\n";
   } else {
     EmitFill(TensorValue("k0"));
@@ -136,6 +136,10 @@ void AttentionEmitter::EmitTensor() {
   out_ += "AwaitCopies();\n__syncthreads();\n";
   EmitTensorWeights();
   out_ += "__syncthreads();\n}\n";
+  if (plan_.skips_hidden) {
+    // There may have been no step that awaited the first copies.
+    out_ += "CommitCopies();\nAwaitCopies();\n__syncthreads();\n";
+  }
   EmitSums(2, kRowLanes, kLaneRow);
   EmitTensorResults();
 }

@@ -41,6 +41,9 @@ struct AttentionPlan {
   int columns = 0;  // of a block, likewise
   // Above 1: what blocks share the keys of a row as, in order.
   int pieces = 1;
+  // Whether steps all of whose scores are known to be -infinity before their
+  // products are left out: their values count as finite then.
+  bool skips_hidden = false;
   // On tensor cores: what factors are rounded to, f32 for TF32, and as the sum
   // of how many such numbers weights are.
   std::optional<DType> tensor = std::nullopt;

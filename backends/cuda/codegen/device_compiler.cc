@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "encore/backends/cpu/elf/library_file.h"
 #include "encore/ir/support/library_places.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -42,14 +43,30 @@ struct Nvrtc {
 #undef ENCORE_NVRTC_FUNCTION
 };
 
-const std::string& Path() {
-  static const auto* const path =
-      new std::string(FindLibrary(kVariable, kRunfile));
-  return *path;
+// The library's file, as it is when first asked for.
+struct NvrtcFile {
+  std::string path;  // empty: none
+  std::string version;
+};
+
+std::string VersionOf(const std::string& path) {
+  return StrCat(kMajor, ".", kMinor, " ",
+                path.empty() ? "none" : cpu::ReadLibraryFile(path).id);
+}
+
+const NvrtcFile& TheFile() {
+  static const auto* const file = [] {
+    auto* found = new NvrtcFile;
+    found->path = FindLibrary(kVariable, kRunfile);
+    found->version = VersionOf(found->path);
+    return found;
+  }();
+  return *file;
 }
 
 StatusOr<const Nvrtc*> Load() {
-  if (Path().empty()) {
+  const std::string& path = TheFile().path;
+  if (path.empty()) {
     return NotFoundError(
         StrCat("NVRTC ", kMajor, ".", kMinor,
                " is not there, which compiles kernels for cuda: "
@@ -57,10 +74,15 @@ StatusOr<const Nvrtc*> Load() {
                "program, or ",
                kVariable, " says where the former is"));
   }
-  void* const handle = dlopen(Path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     return FailedPreconditionError(
         StrCat("NVRTC cannot be loaded: ", dlerror()));
+  }
+  // Keys of what is compiled name the one that was looked at.
+  if (VersionOf(path) != TheFile().version) {
+    return FailedPreconditionError(StrCat(
+        path, " has been replaced since the program started; start it again"));
   }
   auto* const library = new Nvrtc;
   bool complete = true;
@@ -75,9 +97,8 @@ StatusOr<const Nvrtc*> Load() {
   int major = 0, minor = 0;
   if (!complete || library->Version(&major, &minor) != NVRTC_SUCCESS ||
       major != kMajor || minor != kMinor) {
-    return FailedPreconditionError(StrCat(Path(), " is NVRTC ", major, ".",
-                                          minor, ", wanted is ", kMajor, ".",
-                                          kMinor));
+    return FailedPreconditionError(StrCat(path, " is NVRTC ", major, ".", minor,
+                                          ", wanted is ", kMajor, ".", kMinor));
   }
   return library;
 }
@@ -142,11 +163,7 @@ std::string Unterminated(std::string text) {
 
 }  // namespace
 
-const std::string& NvrtcVersion() {
-  static const auto* const version = new std::string(
-      StrCat(kMajor, ".", kMinor, Path().empty() ? " none" : ""));
-  return *version;
-}
+const std::string& NvrtcVersion() { return TheFile().version; }
 
 std::span<const Architecture> KnownArchitectures() { return kArchitectures; }
 

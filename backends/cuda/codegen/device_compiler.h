@@ -18,8 +18,11 @@
 
 namespace encore::backends::cuda {
 
-// The release that is wanted, "13.0", with "none" behind it where the library
-// is not there. Loads nothing.
+// The target's ingredient: the release that is wanted and the id of the file
+// that would be loaded (cpu/elf/library_file.h), "13.0 65be…", or "13.0 none".
+// Updates of a release differ in the code that they make, and say the same of
+// their version. Reads the file's head, loads nothing; asked once. A library
+// whose file has changed since then is not loaded.
 const std::string& NvrtcVersion();
 
 // The least driver that loads what it makes, as cuDriverGetVersion has it.

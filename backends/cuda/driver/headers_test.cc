@@ -17,6 +17,8 @@ inline constexpr bool
 template <>
 inline constexpr bool kSameStructure<MemcpyNodeParams, CUDA_MEMCPY3D_v2> = true;
 template <>
+inline constexpr bool kSameStructure<GraphNodeParams, CUgraphNodeParams> = true;
+template <>
 inline constexpr bool
     kSameStructure<GraphUpdateResult, CUgraphExecUpdateResultInfo_v1> = true;
 
@@ -165,6 +167,27 @@ ENCORE_COPY(dstHeight);
 ENCORE_COPY(WidthInBytes);
 ENCORE_COPY(Height);
 ENCORE_COPY(Depth);
+
+#define ENCORE_CONDITIONAL(field) \
+  ENCORE_FIELD(ConditionalNodeParams, CUDA_CONDITIONAL_NODE_PARAMS, field)
+static_assert(sizeof(ConditionalNodeParams) ==
+              sizeof(CUDA_CONDITIONAL_NODE_PARAMS));
+ENCORE_CONDITIONAL(handle);
+ENCORE_CONDITIONAL(type);
+ENCORE_CONDITIONAL(size);
+ENCORE_CONDITIONAL(phGraph_out);
+ENCORE_CONDITIONAL(ctx);
+static_assert(sizeof(GraphNodeParams) == sizeof(CUgraphNodeParams));
+static_assert(offsetof(GraphNodeParams, type) ==
+              offsetof(CUgraphNodeParams, type));
+static_assert(offsetof(GraphNodeParams, conditional) ==
+              offsetof(CUgraphNodeParams, conditional));
+static_assert(offsetof(GraphNodeParams, reserved2) ==
+              offsetof(CUgraphNodeParams, reserved2));
+ENCORE_SAME(NodeType::kConditional, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+ENCORE_SAME(ConditionalType::kIf, CU_GRAPH_COND_TYPE_IF);
+ENCORE_SAME(ConditionalType::kWhile, CU_GRAPH_COND_TYPE_WHILE);
+ENCORE_SAME(kSetCaptureDependencies, CU_STREAM_SET_CAPTURE_DEPENDENCIES);
 
 #define ENCORE_UPDATE(field) \
   ENCORE_FIELD(GraphUpdateResult, CUgraphExecUpdateResultInfo_v1, field)

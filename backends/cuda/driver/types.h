@@ -146,6 +146,28 @@ struct MemcpyNodeParams {
   size_t WidthInBytes = 0, Height = 0, Depth = 0;
 };
 
+// CUDA_CONDITIONAL_NODE_PARAMS.
+enum class ConditionalType : uint32_t { kIf = 0, kWhile = 1 };
+struct ConditionalNodeParams {
+  cuuint64_t handle = 0;
+  ConditionalType type = ConditionalType::kIf;
+  unsigned int size = 0;
+  CUgraph* phGraph_out = nullptr;
+  CUcontext ctx = nullptr;
+};
+
+// CUgraphNodeParams, of a conditional node.
+enum class NodeType : uint32_t { kConditional = 13 };
+struct GraphNodeParams {
+  NodeType type = NodeType::kConditional;
+  int reserved0[3] = {};
+  ConditionalNodeParams conditional;
+  unsigned char unused[29 * 8 - sizeof(ConditionalNodeParams)] = {};
+  long long reserved2 = 0;
+};
+
+inline constexpr unsigned int kSetCaptureDependencies = 1;
+
 // CUgraphExecUpdateResultInfo_v1.
 struct GraphUpdateResult {
   uint32_t result = 0;  // 0: updated

@@ -125,6 +125,14 @@ int64_t FakeDriver::works() const {
   return state_->works_.count;
 }
 
+std::vector<Activity> FakeDriver::TakeActivities() {
+  const std::lock_guard lock(state_->mutex_);
+  std::vector<Activity> taken(state_->activities_.begin(),
+                              state_->activities_.end());
+  state_->activities_.clear();
+  return taken;
+}
+
 std::vector<std::string> FakeDriver::log() const {
   const std::lock_guard lock(state_->mutex_);
   std::vector<std::string> lines;

@@ -65,6 +65,10 @@ class FakeDriver : public std::enable_shared_from_this<FakeDriver> {
   int64_t calls(std::string_view function = "") const;
   int64_t works() const;
 
+  // The last kernels and copies that were done since this was asked before,
+  // oldest first.
+  std::vector<Activity> TakeActivities();
+
   // The last calls, oldest first: "cuMemAlloc 0", with the result.
   std::vector<std::string> log() const;
   // A line for each thing that was made and not given back: "2 streams". Work

@@ -124,10 +124,18 @@ Result FakeState::RunLaunch(CUcontext context, const LaunchWork& launch) {
   return ResultOf(status);
 }
 
-void FakeState::Perform(CUcontext context, const Operation& operation) {
+void FakeState::Perform(CUcontext context, const Operation& operation,
+                        CUstream stream) {
   if (std::holds_alternative<std::monostate>(operation)) return;
   if (context->lost != Result::kSuccess) return;
-  ++clock_;
+  if (const auto* work = std::get_if<ConditionalWork>(&operation)) {
+    RunConditional(context, *work);
+    return;
+  }
+  const int64_t begin = 1000 * clock_++ + 200;
+  activities_.push_back({stream, std::holds_alternative<CopyWork>(operation),
+                         begin, begin + 700});
+  if (activities_.size() > kMostLogged) activities_.pop_front();
   Result result = works_.Next();
   if (result != Result::kSuccess) {
     fault_ = "asked to fail";
@@ -140,13 +148,14 @@ void FakeState::Perform(CUcontext context, const Operation& operation) {
 }
 
 TaskPtr FakeState::AddTask(std::vector<TaskPtr> after, CUcontext context,
-                           Operation operation) {
+                           Operation operation, CUstream stream) {
   if (std::holds_alternative<std::monostate>(operation)) {
     return work_.Add(std::move(after), nullptr);
   }
-  return work_.Add(
-      std::move(after),
-      [this, context, work = std::move(operation)] { Perform(context, work); });
+  return work_.Add(std::move(after),
+                   [this, context, stream, work = std::move(operation)] {
+                     Perform(context, work, stream);
+                   });
 }
 
 Result FakeState::Enqueue(CUstream stream, Operation operation) {
@@ -155,7 +164,7 @@ Result FakeState::Enqueue(CUstream stream, Operation operation) {
   }
   if (stream->capture == nullptr) {
     stream->last =
-        AddTask({stream->last}, stream->context, std::move(operation));
+        AddTask({stream->last}, stream->context, std::move(operation), stream);
     return Result::kSuccess;
   }
   if (stream->capture->invalid) return Result::kCaptureInvalidated;

@@ -52,8 +52,19 @@ struct CopyWork {
   uint64_t dst = 0, src = 0, bytes = 0;
   bool dst_is_host = false, src_is_host = false;
 };
+// What a conditional node looks at: four bytes of device memory, which what
+// stands for cudaGraphSetConditional writes.
+struct Condition {
+  uint64_t address = 0;
+};
+struct ConditionalWork {
+  std::shared_ptr<const Condition> condition;
+  bool loops = false;
+  std::vector<std::shared_ptr<CUgraph_st>> bodies;
+};
 // Empty: an operation that does nothing.
-using Operation = std::variant<std::monostate, LaunchWork, CopyWork>;
+using Operation =
+    std::variant<std::monostate, LaunchWork, CopyWork, ConditionalWork>;
 
 }  // namespace encore::backends::cuda::fake
 
@@ -61,10 +72,15 @@ struct CUgraphNode_st {
   encore::backends::cuda::fake::Operation operation;
   std::vector<size_t> after;  // numbers in the graph
   size_t number = 0;
+  std::vector<CUgraph> bodies;  // of a conditional node, as it gave them out
 };
 struct CUgraph_st {
   CUcontext context = nullptr;
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+  // That were made for nodes of it, by handle.
+  std::map<uint64_t,
+           std::shared_ptr<const encore::backends::cuda::fake::Condition>>
+      conditions;
 };
 struct CUgraphExec_st {
   CUcontext context = nullptr;
@@ -77,7 +93,8 @@ namespace encore::backends::cuda::fake {
 
 // A graph being recorded.
 struct Capture {
-  std::unique_ptr<CUgraph_st> graph = std::make_unique<CUgraph_st>();
+  std::shared_ptr<CUgraph_st> graph = std::make_shared<CUgraph_st>();
+  bool is_body = false;  // of a conditional node, which has the graph
   CUstream origin = nullptr;
   uint64_t id = 0;
   bool invalid = false;
@@ -136,6 +153,9 @@ class FakeState {
   Result Begin(FunctionNumber function);
   void End(FunctionNumber function, Result result);
 
+  // What work has been done, oldest first.
+  std::deque<Activity> activities_;
+
   mutable std::mutex mutex_;
   std::array<Counter, static_cast<size_t>(FunctionNumber::kCount)> counters_;
   Counter all_, works_;
@@ -151,10 +171,13 @@ class FakeState {
   // Does `operation` after what is in `stream`, or records it.
   Result Enqueue(CUstream stream, Operation operation);
   TaskPtr AddTask(std::vector<TaskPtr> after, CUcontext context,
-                  Operation operation);
-  void Perform(CUcontext context, const Operation& operation);
+                  Operation operation, CUstream stream = nullptr);
+  void Perform(CUcontext context, const Operation& operation, CUstream stream);
   Result RunLaunch(CUcontext context, const LaunchWork& launch);
   Result RunCopy(const CopyWork& copy);
+  void RunConditional(CUcontext context, const ConditionalWork& work);
+  // The graph that is being recorded; null where it is none.
+  CUgraph_st* Recorded(CUgraph graph) const;
   std::byte* BytesOf(uint64_t address, uint64_t bytes, bool is_host);
   Result CheckCopy(const CopyWork& copy);
   Result MakeLaunch(CUfunction function, const std::array<uint32_t, 3>& grid,
@@ -164,14 +187,16 @@ class FakeState {
   Result Invalidate(CUstream stream);
 
   const FakeOptions options_;
-  Work work_;
   Memory memory_;
+  Work work_;
   std::vector<std::unique_ptr<CUctx_st>> contexts_;  // by device
   Owned<CUmod_st> modules_;
   Owned<CUfunc_st> functions_;
   Owned<CUstream_st> streams_;
   Owned<CUevent_st> events_;
-  Owned<CUgraph_st> graphs_;
+  std::map<const CUgraph_st*, std::shared_ptr<CUgraph_st>> graphs_;
+  // Of conditional nodes, as long as these live.
+  std::map<const CUgraph_st*, std::weak_ptr<CUgraph_st>> bodies_;
   Owned<CUgraphExec_st> executables_;
   std::string fault_;  // what the emulator said of the last kernel it refused
   uint64_t captures_ = 0;

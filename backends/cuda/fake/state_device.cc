@@ -44,7 +44,6 @@ constexpr ErrorRow kErrors[] = {
     {Result::kUnknown, "CUDA_ERROR_UNKNOWN"},
 };
 
-constexpr int kDriverVersion = 13000;
 constexpr int kMostShared = 232448;
 
 }  // namespace
@@ -56,7 +55,7 @@ Result FakeState::cuInit(unsigned int flags) {
 }
 
 Result FakeState::cuDriverGetVersion(int* version) {
-  *version = kDriverVersion;
+  *version = options_.driver;
   return Result::kSuccess;
 }
 

@@ -55,12 +55,12 @@ Result FakeState::cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   for (const auto& [handle, event] : events_) {
     if (event->capture == capture) event->nodes.clear();
   }
-  std::unique_ptr<CUgraph_st> made = std::move(capture->graph);
+  std::shared_ptr<CUgraph_st> made = std::move(capture->graph);
   if (capture->invalid) return Result::kCaptureInvalidated;
   if (!joined) return Result::kCaptureUnjoined;
   if (stream->context->lost != Result::kSuccess) return stream->context->lost;
   *graph = made.get();
-  graphs_.emplace(made.get(), std::move(made));
+  if (!capture->is_body) graphs_.emplace(made.get(), std::move(made));
   return Result::kSuccess;
 }
 
@@ -92,7 +92,7 @@ Result FakeState::cuGraphDestroy(CUgraph graph) {
 Result FakeState::cuGraphInstantiateWithFlags(CUgraphExec* executable,
                                               CUgraph graph,
                                               unsigned long long flags) {
-  if (!IsLive(graphs_, graph)) return Result::kInvalidHandle;
+  if (!graphs_.contains(graph)) return Result::kInvalidHandle;
   if (flags != 0) return Result::kNotSupported;
   if (graph->context->lost != Result::kSuccess) return graph->context->lost;
   auto made = std::make_unique<CUgraphExec_st>();
@@ -179,7 +179,7 @@ Result FakeState::cuGraphExecMemcpyNodeSetParams(CUgraphExec executable,
 
 Result FakeState::cuGraphExecUpdate(CUgraphExec executable, CUgraph graph,
                                     GraphUpdateResult* result) {
-  if (!IsLive(executables_, executable) || !IsLive(graphs_, graph)) {
+  if (!IsLive(executables_, executable) || !graphs_.contains(graph)) {
     return Result::kInvalidHandle;
   }
   *result = {};
@@ -189,7 +189,8 @@ Result FakeState::cuGraphExecUpdate(CUgraphExec executable, CUgraph graph,
   for (size_t i = 0; same_edges && i < nodes.size(); ++i) {
     same_edges = nodes[i].after == graph->nodes[i]->after;
     same_types &=
-        nodes[i].operation.index() == graph->nodes[i]->operation.index();
+        nodes[i].operation.index() == graph->nodes[i]->operation.index() &&
+        !std::holds_alternative<ConditionalWork>(nodes[i].operation);
   }
   if (!same_edges || !same_types) {
     result->result = same_edges ? kNodeTypeChanged : kTopologyChanged;

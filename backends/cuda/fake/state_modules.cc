@@ -16,6 +16,25 @@
 namespace encore::backends::cuda::fake {
 namespace {
 
+// What a driver puts in the place of this declaration: a condition's handle is
+// the address of its value.
+constexpr std::string_view kSetConditional =
+    ".extern .func cudaGraphSetConditional";
+constexpr std::string_view kSetConditionalBody =
+    ".func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
+    "{\n.reg .b64 %h;\n.reg .b32 %v;\nld.param.b64 %h, [handle];\n"
+    "ld.param.b32 %v, [value];\nst.global.b32 [%h], %v;\nret;\n}\n";
+
+// The text of a module with the functions that the driver brings.
+std::string WithDriversFunctions(std::string_view module) {
+  std::string text(module);
+  const size_t begin = text.find(kSetConditional);
+  if (begin == std::string::npos) return text;
+  const size_t end = text.find(';', begin);
+  if (end == std::string::npos) return text;
+  return text.replace(begin, end + 1 - begin, kSetConditionalBody);
+}
+
 constexpr uint32_t kMostShared = 232448;
 constexpr uint32_t kUsualShared = 48 << 10;
 
@@ -30,7 +49,7 @@ Result FakeState::cuModuleLoadDataEx(CUmodule* module, const void* image,
   }
   const char* const text = static_cast<const char*>(image);
   if (std::memcmp(text, "\177ELF", 4) == 0) return Result::kNoBinaryForGpu;
-  auto parsed = ptx::ParseModule(std::string_view(text));
+  auto parsed = ptx::ParseModule(WithDriversFunctions(text));
   Status status = parsed.status();
   auto made = std::make_unique<CUmod_st>();
   if (status.ok()) {

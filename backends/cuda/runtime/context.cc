@@ -28,8 +28,10 @@ bool IsLost(Result result) {
 }  // namespace
 
 StatusOr<std::shared_ptr<const Context>> Context::New(
-    std::shared_ptr<const Driver> driver, int ordinal, CUcontext callers) {
-  std::shared_ptr<Context> context(new Context(std::move(driver), ordinal));
+    std::shared_ptr<const Driver> driver, int ordinal, CUcontext callers,
+    std::string cupti) {
+  std::shared_ptr<Context> context(
+      new Context(std::move(driver), ordinal, std::move(cupti)));
   context->handle_ = callers;
   if (callers != nullptr) return context;
   const DriverTable& api = context->api();

@@ -5,6 +5,7 @@
 #define ENCORE_BACKENDS_CUDA_RUNTIME_CONTEXT_H_
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -18,9 +19,10 @@ class Context {
  public:
   // Of device `ordinal` of `driver`; REQUIRES that there is one. `callers`, of
   // that device, outlives all that is made in it; null: the primary one.
+  // `cupti` is the library that work is timed by, empty for none.
   static StatusOr<std::shared_ptr<const Context>> New(
       std::shared_ptr<const Driver> driver, int ordinal,
-      CUcontext callers = nullptr);
+      CUcontext callers = nullptr, std::string cupti = "");
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -44,17 +46,21 @@ class Context {
   const Driver& driver() const { return *driver_; }
   CUcontext handle() const { return handle_; }
   int ordinal() const { return ordinal_; }
+  const std::string& cupti() const { return cupti_; }
 
   // Ok for kSuccess; else names what was done, the device and the error, and
   // says where the device is lost to this process what would help.
   Status ToStatus(Result result, std::string_view what) const;
 
  private:
-  Context(std::shared_ptr<const Driver> driver, int ordinal)
-      : driver_(std::move(driver)), ordinal_(ordinal) {}
+  Context(std::shared_ptr<const Driver> driver, int ordinal, std::string cupti)
+      : driver_(std::move(driver)),
+        ordinal_(ordinal),
+        cupti_(std::move(cupti)) {}
 
   const std::shared_ptr<const Driver> driver_;
   const int ordinal_;
+  const std::string cupti_;
   CUcontext handle_ = nullptr;
   bool retained_ = false;
 };

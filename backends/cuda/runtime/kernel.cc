@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "encore/backends/cuda/requirements.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 
@@ -22,7 +23,7 @@ std::string NamesOf(std::span<const ModuleImage> images) {
     names.push_back(
         StrCat(image.kind == ModuleImage::Kind::kPtx ? "PTX for " : "code for ",
                Name(image.architecture), " under a driver of CUDA ",
-               image.driver / 1000, ".", image.driver % 1000 / 10));
+               CudaVersionText(image.driver)));
   }
   return StrJoin(names, ", ");
 }
@@ -32,26 +33,6 @@ bool IsOfTheImage(Result result) {
   return result == Result::kNoBinaryForGpu || result == Result::kInvalidImage ||
          result == Result::kUnsupportedPtxVersion ||
          result == Result::kJitCompilerNotFound;
-}
-
-// Each is the architecture that the device must have at least.
-Status CheckRequirements(const runtime::KernelBinary& binary,
-                         const Architecture& device) {
-  for (const std::string& requirement : binary.requirements) {
-    const std::optional<Architecture> least = ParseArchitecture(requirement);
-    if (!least) {
-      return FailedPreconditionError(
-          StrCat("the program needs ", requirement,
-                 ", which this release knows nothing of"));
-    }
-    const bool fits = least->specific ? least->number() == device.number()
-                                      : least->number() <= device.number();
-    if (!fits) {
-      return FailedPreconditionError(StrCat("the program needs ", requirement,
-                                            ", the device is ", Name(device)));
-    }
-  }
-  return OkStatus();
 }
 
 class CudaKernel : public runtime::Kernel {
@@ -182,10 +163,9 @@ StatusOr<std::shared_ptr<const LoadedModule>> LoadedModule::Load(
     why = StrCat("; ", Message(status));
     images.erase(images.begin() + (image - images.data()));
   }
-  return FailedPreconditionError(
-      StrCat("the device is ", Name(limits.architecture),
-             " under a driver of CUDA ", version / 1000, ".",
-             version % 1000 / 10, ", the package has ", names, why));
+  return FailedPreconditionError(StrCat(
+      "the device is ", Name(limits.architecture), " under a driver of CUDA ",
+      CudaVersionText(version), ", the package has ", names, why));
 }
 
 Result LoadedModule::LoadImage(const ModuleImage& image, std::string* log) {
@@ -225,7 +205,6 @@ StatusOr<std::unique_ptr<runtime::Kernel>> NewKernel(
     const runtime::KernelBinary& binary,
     std::shared_ptr<const LoadedModule> module, const DeviceLimits& limits,
     std::shared_ptr<DirectQueue> direct) {
-  ENCORE_RETURN_IF_ERROR(CheckRequirements(binary, limits.architecture));
   ENCORE_ASSIGN_OR_RETURN(KernelParams decoded,
                           DecodeKernelParams(binary.params, binary.args));
   if (uint64_t{binary.reads} + binary.writes + binary.args + 1 >

@@ -1,7 +1,6 @@
 #include "encore/backends/cuda/runtime/queue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "encore/ir/support/check.h"
@@ -74,9 +73,10 @@ StatusOr<std::unique_ptr<CudaQueue>> CudaQueue::New(
 }
 
 CudaQueue::~CudaQueue() {
+  timer_ = nullptr;
   const Context::Scope scope(*context_);
-  for (const CUevent event : {timer_begin_, timer_end_}) {
-    if (event != nullptr) (void)context_->api().cuEventDestroy(event);
+  for (const CUstream stream : body_streams_) {
+    (void)context_->api().cuStreamDestroy(stream);
   }
   if (!owns_stream_) return;
   (void)context_->api().cuStreamDestroy(stream_);
@@ -84,29 +84,15 @@ CudaQueue::~CudaQueue() {
 
 Status CudaQueue::StartTimer() {
   ENCORE_CHECK(!replaces());
-  const Context::Scope scope(*context_);
-  for (CUevent* const event : {&timer_begin_, &timer_end_}) {
-    if (*event != nullptr) continue;
-    ENCORE_RETURN_IF_ERROR(context_->ToStatus(
-        context_->api().cuEventCreate(event, kEventTiming), "cuEventCreate"));
+  if (timer_ == nullptr) {
+    ENCORE_ASSIGN_OR_RETURN(timer_, StreamTimer::New(context_, stream_));
   }
-  return context_->ToStatus(
-      context_->api().cuEventRecord(timer_begin_, stream_), "cuEventRecord");
+  return timer_->Start();
 }
 
 StatusOr<std::optional<int64_t>> CudaQueue::StopTimer() {
-  const Context::Scope scope(*context_);
-  const DriverTable& api = context_->api();
-  ENCORE_RETURN_IF_ERROR(context_->ToStatus(
-      api.cuEventRecord(timer_end_, stream_), "cuEventRecord"));
-  ENCORE_RETURN_IF_ERROR(context_->ToStatus(api.cuEventSynchronize(timer_end_),
-                                            "cuEventSynchronize"));
-  float milliseconds = 0;
-  ENCORE_RETURN_IF_ERROR(context_->ToStatus(
-      api.cuEventElapsedTime(&milliseconds, timer_begin_, timer_end_),
-      "cuEventElapsedTime"));
-  return std::optional<int64_t>(
-      std::llround(static_cast<double>(milliseconds) * 1e6));
+  ENCORE_ASSIGN_OR_RETURN(const int64_t nanoseconds, timer_->Stop());
+  return std::optional<int64_t>(nanoseconds);
 }
 
 Status CudaQueue::FindFault() {
@@ -175,7 +161,7 @@ Status CudaQueue::Wait(const runtime::Event& event) {
 
 void CudaQueue::StartOperation() {
   busy_ = true;
-  if (recorder_ == nullptr) return;
+  if (recorder_ == nullptr || recorder_->decisions > 0) return;
   recorder_->operations.push_back({recorder_->nodes.size(), records_});
 }
 
@@ -191,6 +177,7 @@ Status CudaQueue::EndOperation() {
 }
 
 Status CudaQueue::NoteNode() {
+  if (recorder_ == nullptr || recorder_->decisions > 0) return OkStatus();
   CaptureStatus status = CaptureStatus::kNone;
   const CUgraphNode* nodes = nullptr;
   const CUgraphEdgeData_st* edges = nullptr;
@@ -214,7 +201,7 @@ StatusOr<CUgraphNode> CudaQueue::NextReplaced() {
 Status CudaQueue::Launch(const FunctionLaunch& launch, void** arguments) {
   const Context::Scope scope(*context_);
   ENCORE_RETURN_IF_ERROR(Issue(launch, arguments));
-  return recorder_ == nullptr ? OkStatus() : NoteNode();
+  return NoteNode();
 }
 
 Status CudaQueue::Issue(const FunctionLaunch& launch, void** arguments) {
@@ -253,7 +240,7 @@ Status CudaQueue::Copy(const MemoryCopy& copy) {
   }
   ENCORE_RETURN_IF_ERROR(
       context_->ToStatus(Issue(copy), "copying into the stream"));
-  return recorder_ == nullptr ? OkStatus() : NoteNode();
+  return NoteNode();
 }
 
 Result CudaQueue::Issue(const MemoryCopy& copy) {
@@ -317,6 +304,8 @@ std::shared_ptr<Recorder> CudaQueue::EndRecording(CUgraph* graph,
                                                   Status* status) {
   if (recorder_ == nullptr) return nullptr;
   const Context::Scope scope(*context_);
+  for (CudaQueue* const queue : recorder_->queues) queue->AbandonDecisions();
+  recorder_->decisions = 0;
   *status = context_->ToStatus(
       context_->api().cuStreamEndCapture(stream_, graph), "cuStreamEndCapture");
   const std::shared_ptr<Recorder> recorder = recorder_;

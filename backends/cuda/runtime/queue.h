@@ -18,7 +18,9 @@
 #include "encore/backends/cuda/kernel_params.h"
 #include "encore/backends/cuda/runtime/context.h"
 #include "encore/backends/cuda/runtime/fault_records.h"
+#include "encore/backends/cuda/runtime/stream_timer.h"
 #include "encore/ir/support/status.h"
+#include "encore/runtime/device/decider.h"
 #include "encore/runtime/device/device.h"
 
 namespace encore::backends::cuda {
@@ -37,6 +39,10 @@ struct Recorder {
   std::vector<Operation> operations;
   std::vector<CUgraphNode> nodes;
   std::vector<CudaQueue*> queues;  // that take part
+  // Decisions that are being recorded: what is in them is no operation and has
+  // no node of its own here.
+  int decisions = 0;
+  bool decides = false;  // whether there was one
 };
 
 using RecordsList = std::vector<std::shared_ptr<FaultRecords>>;
@@ -107,6 +113,13 @@ class CudaQueue : public runtime::Queue {
   // nodes are not known.
   StatusOr<CUstream> StartLibrary();
 
+  // Of Decider (runtime/device/decider.h); `function` is DecisionKernel's.
+  Status StartDecision();
+  Status BeginBody(runtime::Decider::Kind kind, const void* selector,
+                   CUfunction function);
+  Status NextBody();
+  Status EndDecision();
+
   FaultRecords& records() { return *records_; }
   const std::shared_ptr<const Context>& context() const { return context_; }
 
@@ -119,10 +132,26 @@ class CudaQueue : public runtime::Queue {
                       const std::shared_ptr<FaultRecords>& records);
 
  private:
+  struct OpenDecision {
+    CUstream outer = nullptr;  // where the node is recorded
+    CUgraph* bodies = nullptr;
+    cuuint64_t handle = 0;
+    const void* selector = nullptr;
+    CUfunction again = nullptr;  // sets the condition after each trip
+  };
+
   explicit CudaQueue(std::shared_ptr<const Context> context);
 
   bool replaces() const { return executable_ != nullptr; }
-  // Notes the node that the last call added.
+  Status SetCondition(const OpenDecision& decision, CUfunction function);
+  // For the body of a decision within those that are open.
+  StatusOr<CUstream> BodyStream();
+  Status BeginCapture(CUstream stream, CUgraph graph);
+  Status EndCapture();
+  void LeaveBody();
+  // Ends what a failure left open.
+  void AbandonDecisions();
+  // Notes the node that the last call added, where that is recorded.
   Status NoteNode();
   StatusOr<CUgraphNode> NextReplaced();
   Status Issue(const FunctionLaunch& launch, void** arguments);
@@ -142,8 +171,9 @@ class CudaQueue : public runtime::Queue {
   Status found_;
   std::optional<Fault> fault_;
   std::shared_ptr<Recorder> recorder_;
-  // Of the timer, made at its first use.
-  CUevent timer_begin_ = nullptr, timer_end_ = nullptr;
+  std::vector<OpenDecision> open_decisions_;  // innermost last
+  std::vector<CUstream> body_streams_;        // by depth, made at the first use
+  std::unique_ptr<StreamTimer> timer_;        // made at its first use
   CUgraphExec executable_ = nullptr;
   std::span<const CUgraphNode> replaced_;
   size_t next_replaced_ = 0;

@@ -19,6 +19,7 @@ StatusOr<std::unique_ptr<runtime::Recording>> CudaRecording::End(
   ENCORE_RETURN_IF_ERROR(status);
   made->operations_ = std::move(recorder->operations);
   made->nodes_ = std::move(recorder->nodes);
+  made->decides_ = recorder->decides;
   for (const Recorder::Operation& operation : made->operations_) {
     if (!operation.records->empty() &&
         std::ranges::find(made->records_, operation.records) ==
@@ -36,8 +37,9 @@ StatusOr<std::unique_ptr<runtime::Recording>> CudaRecording::End(
 Status CudaRecording::Instantiate(CudaRecording* replaced) {
   const Context::Scope scope(*context_);
   const DriverTable& api = context_->api();
-  if (replaced != nullptr && replaced->executable_ != nullptr &&
-      replaced->nodes_.size() == nodes_.size()) {
+  // Conditions are of the graph that they were made in.
+  if (replaced != nullptr && replaced->executable_ != nullptr && !decides_ &&
+      !replaced->decides_ && replaced->nodes_.size() == nodes_.size()) {
     GraphUpdateResult update;
     const Result result =
         api.cuGraphExecUpdate(replaced->executable_, graph_, &update);
@@ -51,9 +53,14 @@ Status CudaRecording::Instantiate(CudaRecording* replaced) {
       return context_->ToStatus(result, "cuGraphExecUpdate");
     }
   }
-  return context_->ToStatus(
-      api.cuGraphInstantiateWithFlags(&executable_, graph_, 0),
-      "cuGraphInstantiateWithFlags");
+  const Result result =
+      api.cuGraphInstantiateWithFlags(&executable_, graph_, 0);
+  const Status status =
+      context_->ToStatus(result, "cuGraphInstantiateWithFlags");
+  // Without conditional nodes it can be.
+  return decides_ && result == Result::kNotSupported
+             ? UnimplementedError(Message(status))
+             : status;
 }
 
 CudaRecording::~CudaRecording() {

@@ -40,6 +40,7 @@ class CudaRecording : public runtime::Recording {
   std::vector<Recorder::Operation> operations_;
   std::vector<CUgraphNode> nodes_;
   RecordsList records_;
+  bool decides_ = false;
   std::unique_ptr<CudaQueue> changes_;
 };
 

@@ -14,6 +14,7 @@
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/runtime/device/decider.h"
 
 namespace encore::backends::cuda {
 namespace {
@@ -57,7 +58,7 @@ class SizedKernel : public runtime::Kernel {
   const size_t buffers_, args_;
 };
 
-class PlanDevice : public runtime::Device {
+class PlanDevice : public runtime::Device, public runtime::Decider {
  public:
   explicit PlanDevice(std::unique_ptr<Device> device)
       : device_(std::move(device)), module_(ReadModule()) {}
@@ -100,6 +101,17 @@ class PlanDevice : public runtime::Device {
       Queue& queue, std::unique_ptr<runtime::Recording> replaced) override {
     return device_->EndRecording(queue, std::move(replaced));
   }
+  bool decides() const override { return decider().decides(); }
+  Status StartDecision(Queue& queue) override {
+    return decider().StartDecision(queue);
+  }
+  Status BeginBody(Queue& queue, Kind kind, const void* selector) override {
+    return decider().BeginBody(queue, kind, selector);
+  }
+  Status NextBody(Queue& queue) override { return decider().NextBody(queue); }
+  Status EndDecision(Queue& queue) override {
+    return decider().EndDecision(queue);
+  }
   bool WaitsFor(const Device& other) const override {
     const auto* const plan = dynamic_cast<const PlanDevice*>(&other);
     return plan != nullptr && device_->WaitsFor(*plan->device_);
@@ -121,6 +133,10 @@ class PlanDevice : public runtime::Device {
   }
 
  private:
+  runtime::Decider& decider() const {
+    return dynamic_cast<runtime::Decider&>(*device_);
+  }
+
   const std::unique_ptr<Device> device_;
   const std::vector<std::byte> module_;
 };
