@@ -203,7 +203,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--models', nargs='+', choices=list(table.BY_NAME), metavar='NAME')
     parser.add_argument('--group', nargs='+', default=['first', 'models', 'overhead'],
-                        choices=['first', 'models', 'overhead'])
+                        choices=['first', 'models', 'overhead', 'architectures'])
     parser.add_argument('--programs', nargs='*', default=['onnxruntime', 'openvino'],
                         choices=['onnxruntime', 'openvino'])
     parser.add_argument('--threads', type=int, default=2)
