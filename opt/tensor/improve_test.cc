@@ -142,6 +142,24 @@ graph g(%x: f32[8], %i: i64[], %j: i64[]) -> f32[8] {
 )");
 }
 
+// As exporters write a loop over a batch out.
+TEST(ImproveTest, ManyOperandsAreJoined) {
+  constexpr int kParts = 300;
+  std::string text =
+      StrCat("graph g(%x: f32[", kParts, ",2]) -> f32[", kParts, ",2] {\n");
+  std::string parts;
+  for (int i = 0; i < kParts; ++i) {
+    text += StrCat("  %", i, " = slice(%x) {starts = [", i, ", 0], limits = [",
+                   i + 1, ", 2], strides = [1, 1]}\n  %n", i, " = neg(%", i,
+                   ")\n  %m", i, " = neg(%n", i, ")\n");
+    parts += StrCat(i > 0 ? ", " : "", "%m", i);
+  }
+  const Graph graph =
+      ParsedGraph(text + "  %all = concat(" + parts +
+                  ") {axis = 0}\n  %y = abs(%all)\n  return %y\n}\n");
+  EXPECT_TRUE(ImproveAndCheck(graph, RewriteLevel::kExact, 1));
+}
+
 TEST(ImproveTest, BodiesAreImprovedByThemselves) {
   const Graph graph = ParsedGraph(R"(
 graph g(%c: bool[], %x: f32[64,64]) -> f32[64,64] {

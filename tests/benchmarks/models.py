@@ -199,11 +199,20 @@ def merged(rows, path):
     return rows
 
 
+def command(arguments):
+    """What makes the page: the groups that are measured as a rule are not named."""
+    if 'architectures' not in arguments.group:
+        return page.COMMAND
+    files = ''.join(' --%s %s' % (name, value) for name, value in
+                    (('results', arguments.results), ('output', arguments.output)) if value)
+    return './encore bench models --group %s%s' % (' '.join(arguments.group), files)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--models', nargs='+', choices=list(table.BY_NAME), metavar='NAME')
     parser.add_argument('--group', nargs='+', default=['first', 'models', 'overhead'],
-                        choices=['first', 'models', 'overhead'])
+                        choices=['first', 'models', 'overhead', 'architectures'])
     parser.add_argument('--programs', nargs='*', default=['onnxruntime', 'openvino'],
                         choices=['onnxruntime', 'openvino'])
     parser.add_argument('--threads', type=int, default=2)
@@ -221,7 +230,7 @@ def main():
             measured[-1].measure()
         print('measured', name, file=sys.stderr)
     rows = [row for model in measured for row in model.rows()]
-    text = page.render(merged(rows, arguments.results))
+    text = page.render(merged(rows, arguments.results), command(arguments))
     if arguments.output:
         with open(arguments.output, 'w') as file:
             file.write(text)

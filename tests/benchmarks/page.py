@@ -13,6 +13,7 @@ OVERHEAD = table.names('overhead')
 WARM_GOALS.update(dict.fromkeys(TRAINED, 15))
 COMMAND = ('./encore bench models --results tests/benchmarks/results/models.json '
            '--output tests/benchmarks/results.md')
+BEHIND = 5
 
 
 def shown(us):
@@ -72,6 +73,19 @@ def means(by_model, peers):
     return lines
 
 
+def furthest_behind(by_model, peers):
+    """The models whose best peer is the fastest beside Encore, with which peer that is."""
+    rated = [(gain_of(programs, peers)[0], model) for model, programs in by_model.items() if model not in OVERHEAD]
+    behind = sorted((gain, model) for gain, model in rated if gain and gain < 1)[:BEHIND]
+    if not behind:
+        return []
+    said = []
+    for gain, model in behind:
+        best = min((peer for peer in peers if runs(by_model[model], peer)), key=lambda peer: by_model[model][peer]['min_us'])
+        said.append('%s (%.2f, %s)' % (model, gain, best))
+    return ['', 'Furthest behind, of %d models: %s.' % (sum(gain is not None for gain, _ in rated), ', '.join(said))]
+
+
 def ratios(by_model, peers):
     """One line a model: times, and Encore's beside the best peer's."""
     lines = head(['model', 'encore'] + peers + ['best peer / encore', 'error', 'agrees'])
@@ -86,7 +100,7 @@ def ratios(by_model, peers):
     for mark, (text, field, value) in of.items():
         if any(row.get(field) is value for programs in by_model.values() for row in programs.values()):
             lines.append('%s: %s.' % (mark, text))
-    return lines + means(by_model, peers)
+    return lines + means(by_model, peers) + furthest_behind(by_model, peers)
 
 
 def times_of(row, prefix):
@@ -155,7 +169,8 @@ def replay():
             '%s, %s.' % (kept['date'], kept['device']), ''] + kept['lines']
 
 
-def render(rows):
+def render(rows, command=COMMAND):
+    """The page that `command` makes of rows; goals and replay are on the page of all models."""
     by_model, peers = {}, []
     for row in rows:
         by_model.setdefault(row['model'], {})[row['program']] = row
@@ -164,11 +179,12 @@ def render(rows):
     busiest = max(row['load'] for row in rows)
     disturbed = ('Other work ran on the machine (load up to %.1f): milliseconds say little, ratios something.' % busiest
                  if busiest > 1.5 else 'Milliseconds are of this run alone, ratios compare.')
-    lines = ['# Figures', '', 'Made by', '', '    ' + COMMAND, '',
+    lines = ['# Figures', '', 'Made by', '', '    ' + command, '',
              'on %s, %s, %d threads. How it is measured is at the top of `models.py`; what the models are, in '
              '`zoo/table.py`.' % (' and '.join(sorted({row['date'] for row in rows})),
                                   ' and '.join(sorted({row['device'] for row in rows})), rows[0]['threads']),
              disturbed, '', '## Encore and the best peer', ''] + ratios(by_model, peers)
-    lines += ['', '## Encore against the goals', ''] + goals(by_model)
-    lines += ['', '## All rows', ''] + details(rows) + unequal(by_model) + replay()
+    if command == COMMAND:
+        lines += ['', '## Encore against the goals', ''] + goals(by_model)
+    lines += ['', '## All rows', ''] + details(rows) + unequal(by_model) + (replay() if command == COMMAND else [])
     return '\n'.join(lines) + '\n'

@@ -51,6 +51,29 @@ class MeansTest(unittest.TestCase):
         self.assertEqual(bullets(page.render(rows('add', 1, 10, 20))), [])
 
 
+class BehindTest(unittest.TestCase):
+    def test_the_least_first_with_the_peer(self):
+        text = page.render(rows('a', 100, 90, 80) + rows('b', 100, 50, 70) + rows('c', 100, 200, 300))
+        self.assertIn('Furthest behind, of 3 models: b (0.50, one), a (0.80, two).', text)
+
+    def test_at_most_five(self):
+        text = page.render([line for us in range(10, 80, 10) for line in rows('m%d' % us, 100, us)])
+        self.assertIn('of 7 models: m10 (0.10, one)', text)
+        self.assertIn('m50', text.split('Furthest')[1].split('\n')[0])
+        self.assertNotIn('m60', text.split('Furthest')[1].split('\n')[0])
+
+    def test_none(self):
+        self.assertNotIn('Furthest', page.render(rows('a', 100, 200)))
+
+
+class CommandTest(unittest.TestCase):
+    def test_goals_are_of_the_page_of_all_models(self):
+        self.assertIn('against the goals', page.render(rows('a', 100, 200)))
+        text = page.render(rows('a', 100, 200), './encore bench models --group architectures')
+        self.assertNotIn('against the goals', text)
+        self.assertIn('    ./encore bench models --group architectures\n', text)
+
+
 class MarksTest(unittest.TestCase):
     def test_disturbed(self):
         text = page.render(rows('a', 100, 200, 400))

@@ -79,16 +79,21 @@ ClassId EGraph::Find(ClassId c) const {
   return ClassId(store_.Find(c.value()));
 }
 
+EGraph::Columns EGraph::Canonical(uint32_t op,
+                                  std::span<const Value> args) const {
+  Columns canonical(args.begin(), args.end());
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (store_.is_class_column(op, i)) canonical[i] = store_.Find(args[i]);
+  }
+  return canonical;
+}
+
 ClassId EGraph::Add(OpId op, std::span<const Value> args) {
   EnsureOp(op);
   ENCORE_DCHECK_EQ(args.size(), store_.arity(op.value()));
-  Value canonical[Language::kMaxArity];
-  for (size_t i = 0; i < args.size(); ++i) {
-    canonical[i] =
-        store_.is_class_column(op.value(), i) ? store_.Find(args[i]) : args[i];
-  }
-  const uint64_t hash = store_.Hash(op.value(), canonical);
-  return ClassId(AddCanonical(op.value(), canonical, args.size(), hash,
+  const Columns canonical = Canonical(op.value(), args);
+  const uint64_t hash = store_.Hash(op.value(), canonical.data());
+  return ClassId(AddCanonical(op.value(), canonical.data(), args.size(), hash,
                               store_.FirstPlace(hash), NodeStore::kNone));
 }
 
@@ -153,13 +158,9 @@ uint32_t EGraph::AddCanonical(uint32_t op, const Value* args, size_t arity,
 std::optional<NodeId> EGraph::LookupNode(OpId op,
                                          std::span<const Value> args) const {
   if (op.value() >= store_.num_ops()) return std::nullopt;
-  Value canonical[Language::kMaxArity];
-  for (size_t i = 0; i < args.size(); ++i) {
-    canonical[i] =
-        store_.is_class_column(op.value(), i) ? store_.Find(args[i]) : args[i];
-  }
-  const uint32_t n =
-      store_.Lookup(op.value(), canonical, store_.Hash(op.value(), canonical));
+  const Columns canonical = Canonical(op.value(), args);
+  const uint32_t n = store_.Lookup(op.value(), canonical.data(),
+                                   store_.Hash(op.value(), canonical.data()));
   if (n == NodeStore::kNone) return std::nullopt;
   return NodeId(n);
 }

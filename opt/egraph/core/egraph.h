@@ -34,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "encore/ir/support/status.h"
 #include "encore/opt/egraph/core/analysis.h"
 #include "encore/opt/egraph/core/flat_array.h"
@@ -164,6 +165,9 @@ class EGraph {
   void EnsureOp(OpId op) {
     if (op.value() >= store_.num_ops()) store_.AddOps(language_);
   }
+  // A node's columns: few, or as many as a tensor operator has operands.
+  using Columns = absl::InlinedVector<Value, 8>;
+  Columns Canonical(uint32_t op, std::span<const Value> args) const;
   uint32_t AddCanonical(uint32_t op, const Value* args, size_t arity,
                         uint64_t hash, size_t place, uint32_t home);
   void MergeClasses(std::span<const uint32_t> losers);

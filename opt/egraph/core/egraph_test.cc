@@ -62,6 +62,26 @@ TEST(EGraphTest, CongruenceRunsUpChains) {
   EXPECT_EQ(t.graph.num_classes(), kDepth + 1);
 }
 
+TEST(EGraphTest, NodesOfManyColumnsAreCongruent) {
+  for (const size_t count : {3, 201, 256, 70'000}) {
+    Fixture t;
+    const OpId wide =
+        *t.graph.language().AddOp({.name = "wide",
+                                   .args = std::vector<SortId>(count, t.sort),
+                                   .result = t.sort});
+    const ClassId x = t.Leaf(1), y = t.Leaf(2);
+    std::vector<Value> first(count, x.value()), second = first;
+    second.back() = y.value();
+    const ClassId a = t.graph.Add(wide, first);
+    const ClassId b = t.graph.Add(wide, second);
+    EXPECT_FALSE(t.graph.Same(a, b));
+    t.graph.Union(x, y);
+    t.graph.Rebuild();
+    EXPECT_TRUE(t.graph.Same(a, b)) << count;
+    EXPECT_EQ(t.graph.Lookup(wide, second), t.graph.Find(a));
+  }
+}
+
 // A congruence closure that knows nothing but its definition.
 class NaiveClosure {
  public:

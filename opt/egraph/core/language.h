@@ -106,7 +106,7 @@ class Language {
   const LiteralPool& literals() const { return literals_; }
 
   static constexpr size_t kMaxOps = 0x7FF0;
-  static constexpr size_t kMaxArity = 200;
+  static constexpr size_t kMaxArity = 1 << 24;
 
  private:
   struct Sort {

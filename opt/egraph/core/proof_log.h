@@ -84,7 +84,7 @@ class ProofLog {
   FlatArray<uint16_t> ops_;
   FlatArray<Args> args_;
   FlatArray<Value> wide_args_;
-  std::vector<uint8_t> arity_;       // by operator
+  std::vector<uint32_t> arity_;      // by operator
   FlatArray<uint32_t> parent_;       // by node
   FlatArray<uint32_t> reason_;       // by node: kind and direction, or a match
   FlatArray<uint32_t> matches_;      // rule, slots

@@ -163,6 +163,25 @@ TEST(ExplainTest, CongruenceDownALongChain) {
                   .ok());
 }
 
+TEST(ExplainTest, CongruenceOfManyColumns) {
+  Explained t;
+  constexpr int kColumns = 256;
+  const SortId math = *t.graph.language().FindSort("Math");
+  const OpId wide =
+      *t.graph.language().AddOp({.name = "wide",
+                                 .args = std::vector<SortId>(kColumns, math),
+                                 .result = math});
+  const ClassId x = t.Add("x"), y = t.Add("y");
+  std::vector<Value> first(kColumns, x.value()), second = first;
+  second.back() = y.value();
+  const ClassId a = t.graph.Add(wide, first), b = t.graph.Add(wide, second);
+  t.graph.Union(x, y);
+  t.graph.Rebuild();
+  const Explanation why = *Explain(t.graph, t.book, a, b);
+  ASSERT_EQ(why.steps.size(), 1);
+  EXPECT_EQ(why.steps[0].kind, ProofStep::Kind::kGiven);
+}
+
 TEST(ExplainTest, CheckerRefusesWrongSteps) {
   Explained t;
   const ClassId a = t.Add("(+ x y)");

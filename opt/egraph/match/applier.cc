@@ -232,13 +232,12 @@ Applier::Outcome Applier::Apply(EGraph* graph, const MatchBuffer& matches,
     const uint32_t* const args = args_.data() + instruction.first_arg;
     switch (instruction.kind) {
       case Action::Kind::kInsert: {
-        Value values[Language::kMaxArity];
+        scratch_.clear();
         for (uint32_t k = 0; k < instruction.num_args; ++k) {
-          values[k] = registers_[args[k]];
+          scratch_.push_back(registers_[args[k]]);
         }
-        const std::span<const Value> columns(values, instruction.num_args);
         const OpId op(instruction.op);
-        registers_[instruction.out] = graph->Add(op, columns).value();
+        registers_[instruction.out] = graph->Add(op, scratch_).value();
         break;
       }
       case Action::Kind::kUnion:

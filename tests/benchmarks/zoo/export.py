@@ -1,4 +1,5 @@
 """Modules of torch as ONNX models with weights that keep activations of order one."""
+import math
 import os
 import tempfile
 
@@ -35,6 +36,23 @@ def measure_batch_norms(module, calibration):
         elif isinstance(child, torch.nn.Dropout):
             child.eval()
     module(calibration)
+
+
+WEIGHTED = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
+
+
+def scale(module, gain=2 ** 0.5):
+    """Draws the weights of layers without a norm behind them anew, so that each multiplies its input's deviation by `gain`:
+    that of ReLU (He et al., https://arxiv.org/abs/1502.01852) keeps it."""
+    with torch.no_grad():
+        for child in module.modules():
+            if not isinstance(child, WEIGHTED):
+                continue
+            fan = child.weight[0].numel()
+            if isinstance(child, torch.nn.modules.conv._ConvTransposeNd):
+                fan = child.weight[:, 0].numel() // child.groups / math.prod(child.stride)
+            child.weight.normal_(0, gain * fan ** -0.5)
+    return module
 
 
 class Function(torch.nn.Module):

@@ -31,6 +31,10 @@ def vision(name, about, constructor=None, batch=1, size=224, calibrate=True, gro
                 'calibrate': calibrate, 'options': options}, VISION, group)
 
 
+def architecture(name, about, module, function=None, needs=TORCH):
+    return Row(name, about, '%s.%s' % (module, function or name), {}, needs, 'architectures')
+
+
 OCR = 'rapidocr-onnxruntime==*/rapidocr_onnxruntime/models/'
 GPT2 = {'model': 'gpt2', 'layers': 12, 'heads': 12, 'width': 64}
 SMALL_BERT = {'batch': 1, 'hidden_size': 256, 'num_attention_heads': 4, 'intermediate_size': 1024}
@@ -74,6 +78,36 @@ ROWS = [
         'compile'),
     Row('bert_36', '36 layers of 256, 128 tokens', 'language.bert', {**SMALL_BERT, 'num_hidden_layers': 36}, LANGUAGE,
         'compile'),
+    architecture('segformer', 'SegFormer-B0, 256x256', 'segmentation', needs=VISION + LANGUAGE),
+    architecture('deeplab', 'DeepLabv3 over MobileNetV3, 256x256', 'segmentation', needs=VISION),
+    architecture('unet_medical', 'segmentation, 32 to 512 channels, 192x192', 'segmentation', needs=VISION),
+    architecture('esrgan', 'super-resolution by 4, dense blocks of 32 and 16 channels, 64x64', 'segmentation', needs=VISION),
+    architecture('edsr', 'super-resolution by 2, residual blocks of 64 channels, 64x64', 'segmentation', needs=VISION),
+    architecture('vae_decoder', 'decoder of a latent, 128/64/32 channels, 32x32 to 128x128', 'segmentation', needs=VISION),
+    architecture('retinanet', 'feature pyramid over ResNet-18, 320x320', 'detection', needs=VISION),
+    architecture('yolo', 'YOLO of 16 to 256 channels, 320x320', 'detection', needs=VISION),
+    architecture('detr', 'ResNet-18 and a transformer of 3+3 layers, 100 queries, 256x256', 'detection', needs=VISION),
+    architecture('conformer', 'speech encoder, 4 layers of 256, 800 frames', 'signals'),
+    architecture('wav2vec2', 'speech encoder, 7 convolutions, 4 layers of 384, 16,000 samples', 'signals', needs=LANGUAGE),
+    architecture('hifigan', 'vocoder, 64 frames to 16,384 samples', 'signals'),
+    architecture('tcn', 'dilated causal convolutions, 8 levels of 128, 1,024 steps', 'signals'),
+    architecture('patchtst', 'time series, 3 layers of 128, 4x7 series of 512', 'signals'),
+    architecture('nbeats', 'time series, 8 blocks of 4 layers of 512, batch 128', 'signals'),
+    architecture('experts', 'mixture of 8 experts, 4 layers of 256, 128 tokens', 'sequences'),
+    architecture('mamba', 'selective state spaces, 4 layers of 256, 64 tokens', 'sequences'),
+    architecture('t5', 'T5-small, 64 tokens to 16', 'sequences', needs=LANGUAGE),
+    architecture('tagger', 'LSTM both ways, 2 layers of 256, 8x64 tokens', 'sequences'),
+    architecture('dit', 'diffusion transformer, 6 layers of 384, 256 tokens', 'sequences'),
+    architecture('gat', 'attention over a dense graph of 512 nodes', 'relations'),
+    architecture('messages', 'message passing, 512 nodes, 4,096 edges', 'relations'),
+    architecture('dlrm', 'recommender, 26 tables of 10,000, batch 256', 'relations'),
+    architecture('din', 'recommender, attention over 50 actions, batch 64', 'relations'),
+    architecture('mixer', 'MLP-Mixer S/16, 224x224', 'detection', needs=VISION),
+    architecture('film', 'R(2+1)D-18, 8 frames of 56x56', 'detection', needs=VISION),
+    vision('efficientnet_b0', '224x224', group='architectures'),
+    vision('convnext_tiny', '224x224', calibrate=False, group='architectures'),
+    vision('densenet121', '224x224', group='architectures'),
+    vision('swin_t', '224x224', calibrate=False, group='architectures'),
     Row('add', 'one Add of 4 floats', 'graphs.one_add', group='overhead'),
     Row('chain', '1,000 Add, Mul and Relu of 16 floats', 'graphs.chain', group='overhead'),
     Row('matmuls', '200 times a 64x64 matrix product and Relu', 'graphs.matmuls', group='overhead'),
