@@ -174,38 +174,105 @@ Value Reduction::Accumulated() {
   return ConvertDType(b_, value_dtype_, stage_.accumulate, value);
 }
 
-Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
-  const DType dtype = stage_.accumulate;
-  const bool along = variable_ != kNoVariable;
-  const IrType type{ComputeElem(dtype), along ? lanes_ : e_.lanes()};
-  const Value identity = Identity(combiner, dtype, type.lanes);
-  const Size extent = along ? flat_.extents[reduced_.back()] : Size(1);
+IrType Reduction::SumType() const {
+  return {ComputeElem(stage_.accumulate),
+          variable_ == kNoVariable ? e_.lanes() : lanes_};
+}
+
+int Reduction::SumCount() const {
+  if (variable_ == kNoVariable) return 1;
+  const Size& extent = flat_.extents[reduced_.back()];
   const bool is_long =
       !extent.is_constant() || extent >= int64_t{kAccumulators} * lanes_;
-  const int unroll = along && is_long ? kAccumulators : 1;
-  std::vector<Value> sums;
-  for (int k = 0; k < unroll; ++k) {
-    sums.push_back(b_.NewVariable(type));
-    b_.Set(sums.back(), identity);
-  }
+  return is_long ? kAccumulators : 1;
+}
+
+void Reduction::Add(RegionCombiner combiner, const Element& element,
+                    const std::vector<Value>& sums) {
+  const DType dtype = stage_.accumulate;
+  const IrType type = SumType();
+  const bool along = variable_ != kNoVariable;
   const auto add = [&](int k) {
     Value value = element();
     if (along && e_.active().valid()) {
-      value = b_.Select(e_.active(), value, identity);
+      value =
+          b_.Select(e_.active(), value, Identity(combiner, dtype, type.lanes));
     }
-    b_.Set(sums[k], Combine(b_, combiner, dtype, b_.Get(sums[k], type), value));
+    // The new value first: the test for NaN that an extreme makes of it waits
+    // for none before.
+    b_.Set(sums[k], Combine(b_, combiner, dtype, value, b_.Get(sums[k], type)));
   };
-  if (along) {
-    Nest(e_, flat_, reduced_, 0, reduced_.size() - 1,
-         [&] { VectorLoop(e_, extent, variable_, lanes_, unroll, add); });
-  } else {
-    Nest(e_, flat_, reduced_, 0, reduced_.size(), [&] { add(0); });
-  }
+  if (!along) return add(0);
+  VectorLoop(e_, flat_.extents[reduced_.back()], variable_, lanes_,
+             static_cast<int>(sums.size()), add);
+}
+
+Value Reduction::Total(RegionCombiner combiner,
+                       const std::vector<Value>& sums) {
+  const DType dtype = stage_.accumulate;
+  const IrType type = SumType();
   Value total = b_.Get(sums[0], type);
-  for (int k = 1; k < unroll; ++k) {
+  for (size_t k = 1; k < sums.size(); ++k) {
     total = Combine(b_, combiner, dtype, total, b_.Get(sums[k], type));
   }
-  return along ? Fold(b_, combiner, dtype, total) : total;
+  return variable_ == kNoVariable ? total : Fold(b_, combiner, dtype, total);
+}
+
+Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
+  const IrType type = SumType();
+  std::vector<Value> sums;
+  for (int k = 0; k < SumCount(); ++k) {
+    sums.push_back(b_.NewVariable(type));
+    b_.Set(sums.back(), Identity(combiner, stage_.accumulate, type.lanes));
+  }
+  const size_t inside = variable_ == kNoVariable ? 0 : 1;
+  Nest(e_, flat_, reduced_, 0, reduced_.size() - inside,
+       [&] { Add(combiner, element, sums); });
+  return Total(combiner, sums);
+}
+
+void Reduction::EmitTogether(int64_t points,
+                             const std::function<void(const AtPoint&)>& each,
+                             const std::function<void(const Value&)>& done) {
+  const RegionCombiner combiner = stage_.combiner;
+  const int count = SumCount();
+  const IrType type{ComputeElem(stage_.accumulate), lanes_};
+  const Value kept = b_.NewArray({type.elem, 1}, points * count * type.lanes);
+  const auto place = [&](const Value& number, int k) {
+    const Value first = b_.Mul(b_.Add(b_.Mul(number, count), k), type.lanes);
+    return b_.Gep(kept, type.elem, first);
+  };
+  std::vector<Value> sums;
+  for (int k = 0; k < count; ++k) sums.push_back(b_.NewVariable(type));
+  const int align = ElemBytes(type.elem);
+  const auto load = [&](const Value& number) {
+    for (int k = 0; k < count; ++k) {
+      b_.Set(sums[k], b_.Load(type, place(number, k), align));
+    }
+  };
+  const auto store = [&](const Value& number) {
+    for (int k = 0; k < count; ++k) {
+      b_.Store(b_.Get(sums[k], type), place(number, k), align);
+    }
+  };
+  each([&](const Value& number) {
+    for (const Value& sum : sums) {
+      b_.Set(sum, Identity(combiner, stage_.accumulate, type.lanes));
+    }
+    store(number);
+  });
+  const size_t inside = variable_ == kNoVariable ? 0 : 1;
+  Nest(e_, flat_, reduced_, 0, reduced_.size() - inside, [&] {
+    each([&](const Value& number) {
+      load(number);
+      Add(combiner, [this] { return Accumulated(); }, sums);
+      store(number);
+    });
+  });
+  each([&](const Value& number) {
+    load(number);
+    done(FromAccumulated(b_, stage_, Total(combiner, sums)));
+  });
 }
 
 // Keeps the better of what is in `best` and `index` and a candidate.

@@ -57,11 +57,30 @@ class Reduction {
   // The components of the result, in the stage's dtype.
   std::vector<Value> Emit();
 
+  // The same of so many points at once, or vectors of them, inside of the loops
+  // over all reduced variables but one that runs along lanes: what lies side by
+  // side for the points is read so. `each` makes the loop over them, of a body
+  // that it gives the point's number; `done` gets the result at each. REQUIRES
+  // nothing along, and a combiner with one component that is no index.
+  using AtPoint = std::function<void(const Value& number)>;
+  void EmitTogether(int64_t points,
+                    const std::function<void(const AtPoint&)>& each,
+                    const std::function<void(const Value&)>& done);
+
  private:
   using Element = std::function<Value()>;
 
   // Combines `element` (in dtype accumulate) over the reduced points.
   Value Simple(RegionCombiner combiner, const Element& element);
+  // The type of a sum, and how many there are, since an addition waits for the
+  // one before.
+  IrType SumType() const;
+  int SumCount() const;
+  // Combines `element` over the last reduced variable, or, without one along
+  // the lanes, at the current point, with `sums`.
+  void Add(RegionCombiner combiner, const Element& element,
+           const std::vector<Value>& sums);
+  Value Total(RegionCombiner combiner, const std::vector<Value>& sums);
   std::vector<Value> Arg();
   std::vector<Value> Welford();
   std::vector<Value> OnlineSoftmax();

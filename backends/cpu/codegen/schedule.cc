@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "encore/backends/cpu/codegen/blocks.h"
 #include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/profile/strided_reads.h"
@@ -337,6 +338,25 @@ int Lanes(const Region& region, Isa isa) {
   return lanes;
 }
 
+// Blocks of a schedule with variables and rows, of so many cycles a point; and
+// how many rows there are.
+void SetBlocks(const FlatRegion& flat, double cycles, Schedule* schedule) {
+  const bool along_outer = schedule->vector_variable != kNoVariable;
+  if (along_outer && !schedule->crossing) {
+    schedule->blocks =
+        FindVectorBlocks(flat, static_cast<uint32_t>(schedule->vector_variable),
+                         schedule->lanes);
+  } else if (!along_outer && !schedule->rows.empty()) {
+    schedule->blocks = FindBlocks(flat, schedule->stage_variables,
+                                  schedule->rows.back(), cycles);
+  }
+  for (const uint32_t v : schedule->rows) {
+    const bool in_blocks = !along_outer && v == schedule->rows.back();
+    schedule->row_count *= CeilDiv<int64_t>(
+        flat.extents[v].typical(), in_blocks ? schedule->blocks.points : 1);
+  }
+}
+
 void Partition(const FlatRegion& flat, Schedule* schedule) {
   const int64_t wanted = LoopPartitions(schedule->cycles);
   if (schedule->crossing) {
@@ -349,9 +369,12 @@ void Partition(const FlatRegion& flat, Schedule* schedule) {
     const int64_t lanes = schedule->lanes;
     schedule->chunk_extent = extent;
     if (wanted > 1 && schedule->row_count < 4 * wanted) {
+      // Of four vectors at least, or a fourth of a block.
+      const int64_t least =
+          lanes * std::max<int64_t>(4, schedule->blocks.points / 4);
       const int64_t pieces =
           std::min(CeilDiv<int64_t>(4 * wanted, schedule->row_count),
-                   std::max<int64_t>(extent / (4 * lanes), 1));
+                   std::max<int64_t>(extent / least, 1));
       schedule->chunk_extent =
           CeilDiv<int64_t>(CeilDiv<int64_t>(extent, lanes), pieces) * lanes;
       schedule->chunks = std::max<int64_t>(
@@ -421,8 +444,8 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
   for (const uint32_t v : flat.outer) {
     if (static_cast<int>(v) == schedule.vector_variable) continue;
     schedule.rows.push_back(v);
-    schedule.row_count *= flat.extents[v].typical();
   }
+  SetBlocks(flat, schedule.cycles / std::max(outer, 1.0), &schedule);
   schedule.compute_cycles = schedule.cycles;
   schedule.cycles =
       std::max(schedule.cycles, flat.moved_bytes / kBytesPerCycle);
