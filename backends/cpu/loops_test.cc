@@ -175,8 +175,15 @@ TEST(Loops, SumsOverWindowsAreNotCut) {
   EXPECT_EQ(PlanLoops(region, Isa::kAvx512).size(), 1u);
 }
 
-TEST(Loops, ExtremesOverWindows) {
-  for (const char* dtype : {"f32", "f64", "f16", "i8"}) {
+TEST(Loops, ReductionsOverWindows) {
+  for (const auto& [combiner, dtype] : {std::tuple{"max", "f32"},
+                                        {"max", "f64"},
+                                        {"max", "f16"},
+                                        {"max", "i8"},
+                                        {"sum", "f32"},
+                                        {"sum", "f64"},
+                                        {"sum", "bf16"},
+                                        {"sum", "i32"}}) {
     for (const auto& [window, stride, dilation, pad] :
          {std::tuple{3, 1, 1, 1}, {5, 2, 1, 0}, {7, 3, 1, 3}, {3, 2, 2, 2}}) {
       const int reach = (window - 1) * dilation + 1;
@@ -186,8 +193,8 @@ TEST(Loops, ExtremesOverWindows) {
       const std::string padding = StrCat("[0,0,", pad, ",", pad, "]");
       CheckKernels(StrCat(
           "graph g(%x: ", dtype, "[2,3,19,70]) -> ", dtype, "[2,3,", high, ",",
-          wide, "] {\n  %y = reduce_window(%x) {combiner = max, window = ",
-          both(window), ", strides = ", both(stride),
+          wide, "] {\n  %y = reduce_window(%x) {combiner = ", combiner,
+          ", window = ", both(window), ", strides = ", both(stride),
           ", padding_low = ", padding, ", padding_high = ", padding,
           ", dilations = ", both(dilation), "}\n  return %y\n}"));
     }

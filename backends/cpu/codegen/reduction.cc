@@ -14,20 +14,35 @@ namespace {
 
 // Independent accumulators that hide the latency of an addition.
 constexpr int kAccumulators = 4;
+// Points of a window that are not a loop.
+constexpr int64_t kMostUnrolled = 8;
 
-// Loops over variables [first, last) of the list, then `body`.
+// Loops over variables [first, last) of the list, those from `unrolled` on
+// point by point, then `body`.
+void Nest(RegionEmitter& e, const FlatRegion& flat,
+          const std::vector<uint32_t>& variables, size_t first, size_t last,
+          size_t unrolled, const std::function<void()>& body) {
+  if (first == last) return body();
+  const uint32_t variable = variables[first];
+  const auto point = [&](const Value& i) {
+    std::vector<Value> memo = e.SaveMemo();
+    e.SetVariable(variable, i);
+    Nest(e, flat, variables, first + 1, last, unrolled, body);
+    e.RestoreMemo(std::move(memo));
+  };
+  if (first < unrolled) {
+    return e.builder().Loop(IrBuilder::I64(0),
+                            e.SizeValue(flat.extents[variable]), 1, point);
+  }
+  for (int64_t i = 0; i < flat.extents[variable]; ++i) {
+    point(IrBuilder::I64(i));
+  }
+}
+
 void Nest(RegionEmitter& e, const FlatRegion& flat,
           const std::vector<uint32_t>& variables, size_t first, size_t last,
           const std::function<void()>& body) {
-  if (first == last) return body();
-  const uint32_t variable = variables[first];
-  e.builder().Loop(IrBuilder::I64(0), e.SizeValue(flat.extents[variable]), 1,
-                   [&](const Value& i) {
-                     std::vector<Value> memo = e.SaveMemo();
-                     e.SetVariable(variable, i);
-                     Nest(e, flat, variables, first + 1, last, body);
-                     e.RestoreMemo(std::move(memo));
-                   });
+  Nest(e, flat, variables, first, last, last, body);
 }
 
 // `body(k)` for every vector of `variable`; k counts unrolled ones.
@@ -174,6 +189,18 @@ Value Reduction::Accumulated() {
   return ConvertDType(b_, value_dtype_, stage_.accumulate, value);
 }
 
+size_t Reduction::FirstUnrolled() const {
+  size_t first = reduced_.size();
+  int64_t points = 1;
+  while (first > 0) {
+    const Size& extent = flat_.extents[reduced_[first - 1]];
+    if (!extent.is_constant() || points * extent > kMostUnrolled) break;
+    points *= extent;
+    --first;
+  }
+  return first;
+}
+
 IrType Reduction::SumType() const {
   return {ComputeElem(stage_.accumulate),
           variable_ == kNoVariable ? e_.lanes() : lanes_};
@@ -198,8 +225,7 @@ void Reduction::Add(RegionCombiner combiner, const Element& element,
       value =
           b_.Select(e_.active(), value, Identity(combiner, dtype, type.lanes));
     }
-    // The new value first: the test for NaN that an extreme makes of it waits
-    // for none before.
+    // The new value first: IrBuilder::Extreme.
     b_.Set(sums[k], Combine(b_, combiner, dtype, value, b_.Get(sums[k], type)));
   };
   if (!along) return add(0);
@@ -225,8 +251,9 @@ Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
     sums.push_back(b_.NewVariable(type));
     b_.Set(sums.back(), Identity(combiner, stage_.accumulate, type.lanes));
   }
-  const size_t inside = variable_ == kNoVariable ? 0 : 1;
-  Nest(e_, flat_, reduced_, 0, reduced_.size() - inside,
+  const bool along = variable_ != kNoVariable;
+  const size_t last = reduced_.size() - (along ? 1 : 0);
+  Nest(e_, flat_, reduced_, 0, last, along ? last : FirstUnrolled(),
        [&] { Add(combiner, element, sums); });
   return Total(combiner, sums);
 }

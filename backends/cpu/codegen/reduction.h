@@ -72,6 +72,9 @@ class Reduction {
 
   // Combines `element` (in dtype accumulate) over the reduced points.
   Value Simple(RegionCombiner combiner, const Element& element);
+  // The first of the reduced variables that are unrolled: those of a small
+  // window.
+  size_t FirstUnrolled() const;
   // The type of a sum, and how many there are, since an addition waits for the
   // one before.
   IrType SumType() const;
