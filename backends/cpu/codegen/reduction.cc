@@ -6,6 +6,7 @@
 
 #include "encore/backends/cpu/codegen/math.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/region/affine.h"
 #include "encore/ir/types/float_formats.h"
 
@@ -71,6 +72,28 @@ void VectorLoop(RegionEmitter& e, const Size& extent, int variable, int lanes,
 }
 
 }  // namespace
+
+std::vector<ExprId> KeepFixed(RegionEmitter& e, const FlatRegion& flat,
+                              size_t stage) {
+  std::vector<ExprId> fixed;
+  // What has no points may read nothing.
+  if (std::ranges::count(flat.extents, Size(0)) > 0) return fixed;
+  const Region& region = *flat.region;
+  std::vector<ExprId> roots = {region.stages[stage].value};
+  for (const Store& store : region.stages[stage].stores) {
+    roots.push_back(store.value);
+  }
+  const std::vector<bool> needed = Reachable(region, roots);
+  const std::vector<bool> moving = MovingIn(flat, stage);
+  for (uint32_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i] || moving[i] || region.exprs[i].kind != Expr::Kind::kOp) {
+      continue;
+    }
+    fixed.push_back(ExprId(i));
+    e.Keep(fixed.back(), e.Eval(fixed.back()));
+  }
+  return fixed;
+}
 
 Value WholeSteps(RegionEmitter& e, const Size& extent, int64_t step) {
   if (extent.is_constant()) return IrBuilder::I64(extent / step * step);

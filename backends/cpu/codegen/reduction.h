@@ -20,6 +20,11 @@ void Loops(RegionEmitter& e, const FlatRegion& flat,
            const std::vector<uint32_t>& variables, int vector_variable,
            int lanes, const std::function<void()>& body);
 
+// Computes and keeps (RegionEmitter::Keep) what stays the same in the loops of
+// the stage; returns what that is.
+std::vector<ExprId> KeepFixed(RegionEmitter& e, const FlatRegion& flat,
+                              size_t stage);
+
 // The largest multiple of `step` that is not above `extent`, an i64.
 Value WholeSteps(RegionEmitter& e, const Size& extent, int64_t step);
 

@@ -360,7 +360,10 @@ void RegionGenerator::EmitBlock(const EachPoint& each) {
 
 void RegionGenerator::EmitStages(size_t begin, size_t end) {
   for (size_t s = begin; s < end; ++s) {
-    if (!IsAlongNext(s)) EmitStage(s);
+    if (IsAlongNext(s)) continue;
+    const std::vector<ExprId> fixed = KeepFixed(e_, flat_, s);
+    EmitStage(s);
+    for (const ExprId id : fixed) e_.Keep(id, {});
   }
 }
 

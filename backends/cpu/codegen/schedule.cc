@@ -11,6 +11,7 @@
 
 #include "encore/backends/cpu/codegen/blocks.h"
 #include "encore/backends/cpu/codegen/lane_memory.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/profile/strided_reads.h"
 #include "encore/ir/ops/functions.h"
@@ -51,6 +52,7 @@ class Coster {
         }
       }
       needed_.push_back(Reachable(*flat.region, roots));
+      moving_.push_back(MovingIn(flat, s));
     }
   }
 
@@ -63,19 +65,26 @@ class Coster {
     const Region& region = *flat_.region;
     double cycles = 1;
     for (uint32_t e = 0; e < needed_[s].size(); ++e) {
-      if (!needed_[s][e] || std::ranges::count(known, ExprId(e)) > 0) continue;
-      const Expr& expr = region.exprs[e];
-      if (expr.kind == Expr::Kind::kChecked) cycles += 1;
-      if (expr.kind == Expr::Kind::kOp) {
-        cycles += OpCycles(expr.op, v == kNoVariable ? 1 : lanes_);
-      } else if (expr.kind == Expr::Kind::kLoad) {
-        cycles += Access(flat_.loads[expr.number], BitWidth(expr.dtype), v);
+      if (!needed_[s][e] || !moving_[s][e] ||
+          std::ranges::count(known, ExprId(e)) > 0) {
+        continue;
       }
+      cycles += Evaluation(region.exprs[e], v);
     }
     for (size_t i = 0; i < flat_.stores[s].size(); ++i) {
       const DType dtype =
           region.outputs[region.stages[s].stores[i].output].dtype;
       cycles += 2 * Access(flat_.stores[s][i], BitWidth(dtype), v);
+    }
+    return cycles;
+  }
+
+  // What a stage evaluates once for all points of its loops.
+  double Fixed(size_t s, int v) const {
+    double cycles = 0;
+    for (uint32_t e = 0; e < needed_[s].size(); ++e) {
+      if (!needed_[s][e] || moving_[s][e]) continue;
+      cycles += Evaluation(flat_.region->exprs[e], v);
     }
     return cycles;
   }
@@ -112,7 +121,8 @@ class Coster {
   // The best variable for a stage on its own and its cycles per outer point.
   double BestStage(size_t s, int* variable) const {
     *variable = kNoVariable;
-    double best = static_cast<double>(Points(s)) * Body(s, kNoVariable);
+    const double fixed = Fixed(s, kNoVariable);
+    double best = static_cast<double>(Points(s)) * Body(s, kNoVariable) + fixed;
     const auto consider = [&](uint32_t v, double extra) {
       if (!CanVectorize(s, v)) return;
       const int64_t extent = flat_.extents[v].typical();
@@ -120,7 +130,7 @@ class Coster {
           static_cast<double>(Points(s) / std::max<int64_t>(extent, 1) *
                               CeilDiv<int64_t>(extent, lanes_)) *
               Body(s, v) +
-          extra;
+          fixed + extra;
       if (cycles < best) {
         best = cycles;
         *variable = static_cast<int>(v);
@@ -135,6 +145,19 @@ class Coster {
   }
 
  private:
+  double Evaluation(const Expr& expr, int v) const {
+    switch (expr.kind) {
+      case Expr::Kind::kChecked:
+        return 1;
+      case Expr::Kind::kOp:
+        return OpCycles(expr.op, v == kNoVariable ? 1 : lanes_);
+      case Expr::Kind::kLoad:
+        return Access(flat_.loads[expr.number], BitWidth(expr.dtype), v);
+      default:
+        return 0;
+    }
+  }
+
   double Access(const FlatAccess& access, int bits, int v) const {
     double cycles = access.checked ? 1.0 + access.dynamic.size() : 0.0;
     if (v == kNoVariable) return cycles + 1;
@@ -188,7 +211,7 @@ class Coster {
 
   const FlatRegion& flat_;
   int lanes_;
-  std::vector<std::vector<bool>> needed_;
+  std::vector<std::vector<bool>> needed_, moving_;  // by stage and expression
 };
 
 // A map in blocks of the points of two outer variables, for all choices of the
@@ -432,8 +455,10 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
     double cycles =
         kRowCycles * outer / std::max(static_cast<double>(extent), 1.0);
     for (size_t s = 0; s < region.stages.size(); ++s) {
-      cycles += instances * static_cast<double>(coster.Points(s)) *
-                coster.Body(s, static_cast<int>(v));
+      const int lane = static_cast<int>(v);
+      cycles += instances *
+                (static_cast<double>(coster.Points(s)) * coster.Body(s, lane) +
+                 coster.Fixed(s, lane));
     }
     if (cycles < schedule.cycles) {
       schedule.cycles = cycles;

@@ -181,6 +181,42 @@ bool DependsOn(const FlatRegion& flat, ExprId value, uint32_t variable) {
   return false;
 }
 
+std::vector<bool> MovingIn(const FlatRegion& flat, size_t stage) {
+  const Region& region = *flat.region;
+  std::vector<uint32_t> variables = flat.loops[stage];
+  variables.insert(variables.end(), flat.reduced[stage].begin(),
+                   flat.reduced[stage].end());
+  std::vector<bool> moving(region.exprs.size(), variables.empty());
+  const auto any = [&](const auto& of) {
+    return std::ranges::any_of(variables, of);
+  };
+  const auto moves = [&](ExprId id) {
+    return id.valid() && moving[id.value()];
+  };
+  for (size_t e = 0; e < moving.size(); ++e) {
+    const Expr& expr = region.exprs[e];
+    bool here = std::ranges::any_of(expr.operands, moves);
+    if (expr.kind == Expr::Kind::kVariable) {
+      here = any([&](uint32_t v) { return v == expr.number; });
+    } else if (expr.kind == Expr::Kind::kLoad) {
+      const FlatAccess& load = flat.loads[expr.number];
+      const Access& access = region.accesses[expr.number];
+      here = moves(access.fill) ||
+             std::ranges::any_of(access.indices, moves, &Index::indirect) ||
+             any([&](uint32_t v) {
+               return load.panel == v || load.DynamicIn(v) ||
+                      !(load.address.Coefficient(v) == 0);
+             });
+    } else if (expr.kind == Expr::Kind::kChecked) {
+      here |= any([&](uint32_t v) {
+        return !(flat.positions[expr.number].Coefficient(v) == 0);
+      });
+    }
+    moving[e] = moving[e] || here;
+  }
+  return moving;
+}
+
 std::vector<Staging> MakeStagings(const FlatRegion& flat) {
   std::vector<Staging> stagings;
   const Region& region = *flat.region;
