@@ -9,6 +9,9 @@
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/kernel_check.h"
 #include "encore/backends/cpu/loops/plan.h"
+#include "encore/backends/region/flat/flat_region.h"
+#include "encore/backends/region/flat/size.h"
+#include "encore/backends/region/region.h"
 #include "encore/backends/region/whole_region.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
@@ -153,6 +156,46 @@ TEST(Blocks, ReadLinesForAllTheirVectors) {
                "}\n  return %y\n}"),
         Isa::kAvx512);
     EXPECT_EQ(plan[0].schedule.blocks.points, row.vectors) << row.dims;
+  }
+}
+
+// Vectors are no wider than what they are made of, unless functions are
+// computed.
+TEST(Loops, LanesOfFewColumns) {
+  for (const auto& [columns, lanes, unary] : {std::tuple{8, 8, "neg"},
+                                              {5, 8, "neg"},
+                                              {9, 16, "neg"},
+                                              {8, 16, "exp"}}) {
+    const std::string text =
+        StrCat("graph g(%x: f32[5,300,", columns, "]) -> f32[5,", columns,
+               "] {\n  %n = ", unary,
+               "(%x)\n  %y = reduce(%n) {combiner = max, axes = [1]}\n  return "
+               "%y\n}");
+    CheckKernels(text);
+    const LoopPlan plan = PlanOf(text, Isa::kAvx512);
+    EXPECT_NE(plan[0].schedule.vector_variable, kNoVariable);
+    EXPECT_EQ(plan[0].schedule.lanes, lanes) << text;
+  }
+}
+
+// Rows of a few elements are gathered as vectors, whatever lies beside them.
+TEST(Loops, GatheredRowsLieAlongTheLanes) {
+  const std::string text =
+      "graph g(%x: f32[40,128,8], %i: i64[50,1]) -> f32[40,50,8] {\n  %y = "
+      "gather(%x, %i) {offset_dims = [0,2], collapsed_slice_dims = [1], "
+      "start_index_map = [1], index_vector_dim = 1, slice_sizes = [40,1,8]}\n  "
+      "return %y\n}";
+  const StatusOr<Graph> graph = ParseGraph(text);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const Region region = BuildWhole(*graph).region;
+  const LoopPlan plan = PlanLoops(region, Isa::kAvx512);
+  const int lane = plan[0].schedule.vector_variable;
+  ASSERT_NE(lane, kNoVariable);
+  for (const auto& stores : plan[0].flat.stores) {
+    for (const FlatAccess& store : stores) {
+      EXPECT_EQ(store.address.Coefficient(static_cast<uint32_t>(lane)),
+                Size(1));
+    }
   }
 }
 

@@ -17,6 +17,9 @@ namespace {
 constexpr int kAccumulators = 4;
 // Points of a window that are not a loop.
 constexpr int64_t kMostUnrolled = 8;
+// Points of a loop in which each addition waits for the one before for long,
+// and operations of each beside which that is little.
+constexpr int64_t kLongChain = 32, kMostChainOps = 4;
 
 // Loops over variables [first, last) of the list, those from `unrolled` on
 // point by point, then `body`.
@@ -79,11 +82,8 @@ std::vector<ExprId> KeepFixed(RegionEmitter& e, const FlatRegion& flat,
   // What has no points may read nothing.
   if (std::ranges::count(flat.extents, Size(0)) > 0) return fixed;
   const Region& region = *flat.region;
-  std::vector<ExprId> roots = {region.stages[stage].value};
-  for (const Store& store : region.stages[stage].stores) {
-    roots.push_back(store.value);
-  }
-  const std::vector<bool> needed = Reachable(region, roots);
+  const std::vector<bool> needed =
+      Reachable(region, RootsOf(region.stages[stage]));
   const std::vector<bool> moving = MovingIn(flat, stage);
   for (uint32_t i = 0; i < needed.size(); ++i) {
     if (!needed[i] || moving[i] || region.exprs[i].kind != Expr::Kind::kOp) {
@@ -237,6 +237,19 @@ int Reduction::SumCount() const {
   return is_long ? kAccumulators : 1;
 }
 
+bool Reduction::WaitsForItself() const {
+  if (variable_ != kNoVariable || along_ || reduced_.empty()) return false;
+  const Size& extent = flat_.extents[reduced_.back()];
+  const std::vector<bool> needed = Reachable(*flat_.region, {stage_.value});
+  int64_t operations = 0;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const bool op = flat_.region->exprs[e].kind == Expr::Kind::kOp;
+    operations += needed[e] && op ? 1 : 0;
+  }
+  return extent.is_constant() && extent >= kLongChain &&
+         operations <= kMostChainOps;
+}
+
 void Reduction::Add(RegionCombiner combiner, const Element& element,
                     const std::vector<Value>& sums) {
   const DType dtype = stage_.accumulate;
@@ -267,17 +280,38 @@ Value Reduction::Total(RegionCombiner combiner,
   return variable_ == kNoVariable ? total : Fold(b_, combiner, dtype, total);
 }
 
+void Reduction::AddInTurns(RegionCombiner combiner, const Element& element,
+                           const std::vector<Value>& sums) {
+  const uint32_t variable = reduced_.back();
+  const int64_t extent = flat_.extents[variable];
+  const auto count = static_cast<int64_t>(sums.size());
+  const auto at = [&](const Value& i, int64_t k) {
+    std::vector<Value> memo = e_.SaveMemo();
+    e_.SetVariable(variable, i, k);
+    Add(combiner, element, {sums[k]});
+    e_.RestoreMemo(std::move(memo));
+  };
+  const Value whole = IrBuilder::I64(extent / count * count);
+  b_.Loop(IrBuilder::I64(0), whole, count, [&](const Value& i) {
+    for (int64_t k = 0; k < count; ++k) at(i, k);
+  });
+  for (int64_t k = 0; k < extent % count; ++k) at(whole, k);
+}
+
 Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
   const IrType type = SumType();
+  const bool in_turns = WaitsForItself();
   std::vector<Value> sums;
-  for (int k = 0; k < SumCount(); ++k) {
+  for (int k = 0; k < (in_turns ? kAccumulators : SumCount()); ++k) {
     sums.push_back(b_.NewVariable(type));
     b_.Set(sums.back(), Identity(combiner, stage_.accumulate, type.lanes));
   }
   const bool along = variable_ != kNoVariable;
-  const size_t last = reduced_.size() - (along ? 1 : 0);
-  Nest(e_, flat_, reduced_, 0, last, along ? last : FirstUnrolled(),
-       [&] { Add(combiner, element, sums); });
+  const size_t last = reduced_.size() - (along || in_turns ? 1 : 0);
+  Nest(e_, flat_, reduced_, 0, last, along ? last : FirstUnrolled(), [&] {
+    if (in_turns) return AddInTurns(combiner, element, sums);
+    Add(combiner, element, sums);
+  });
   return Total(combiner, sums);
 }
 

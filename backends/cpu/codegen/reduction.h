@@ -88,6 +88,11 @@ class Reduction {
   // the lanes, at the current point, with `sums`.
   void Add(RegionCombiner combiner, const Element& element,
            const std::vector<Value>& sums);
+  // Whether that takes longer than all else in the loop over the last variable,
+  // where none runs along the lanes; and that loop with several sums in turns.
+  bool WaitsForItself() const;
+  void AddInTurns(RegionCombiner combiner, const Element& element,
+                  const std::vector<Value>& sums);
   Value Total(RegionCombiner combiner, const std::vector<Value>& sums);
   std::vector<Value> Arg();
   std::vector<Value> Welford();

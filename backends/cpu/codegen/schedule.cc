@@ -30,6 +30,8 @@ constexpr double kSharedWays = 4;
 constexpr double kMissCycles = 20;
 // What a row takes beside its vectors: its place and its addresses.
 constexpr double kRowCycles = 4;
+// A quotient or a root.
+constexpr double kDivideCycles = 6;
 // A shuffle of two vectors.
 constexpr double kShuffleCycles = 0.6;
 
@@ -43,15 +45,8 @@ class Coster {
  public:
   Coster(const FlatRegion& flat, int lanes) : flat_(flat), lanes_(lanes) {
     for (size_t s = 0; s < flat.region->stages.size(); ++s) {
-      const Stage& stage = flat.region->stages[s];
-      std::vector<ExprId> roots = {stage.value};
-      for (const Store& store : stage.stores) {
-        roots.push_back(store.value);
-        for (const Index& index : store.indices) {
-          roots.push_back(index.indirect);
-        }
-      }
-      needed_.push_back(Reachable(*flat.region, roots));
+      needed_.push_back(
+          Reachable(*flat.region, RootsOf(flat.region->stages[s])));
       moving_.push_back(MovingIn(flat, s));
     }
   }
@@ -63,14 +58,7 @@ class Coster {
   // `known` are there already.
   double Body(size_t s, int v, std::span<const ExprId> known = {}) const {
     const Region& region = *flat_.region;
-    double cycles = 1;
-    for (uint32_t e = 0; e < needed_[s].size(); ++e) {
-      if (!needed_[s][e] || !moving_[s][e] ||
-          std::ranges::count(known, ExprId(e)) > 0) {
-        continue;
-      }
-      cycles += Evaluation(region.exprs[e], v);
-    }
+    double cycles = 1 + Evaluations(s, v, /*moving=*/true, known);
     for (size_t i = 0; i < flat_.stores[s].size(); ++i) {
       const DType dtype =
           region.outputs[region.stages[s].stores[i].output].dtype;
@@ -81,12 +69,7 @@ class Coster {
 
   // What a stage evaluates once for all points of its loops.
   double Fixed(size_t s, int v) const {
-    double cycles = 0;
-    for (uint32_t e = 0; e < needed_[s].size(); ++e) {
-      if (!needed_[s][e] || moving_[s][e]) continue;
-      cycles += Evaluation(flat_.region->exprs[e], v);
-    }
-    return cycles;
+    return Evaluations(s, v, /*moving=*/false, {});
   }
 
   // Whether the stage may run with its inner variable `v` along the lanes.
@@ -145,6 +128,18 @@ class Coster {
   }
 
  private:
+  double Evaluations(size_t s, int v, bool moving,
+                     std::span<const ExprId> known) const {
+    double cycles = 0;
+    for (uint32_t e = 0; e < needed_[s].size(); ++e) {
+      if (needed_[s][e] && moving_[s][e] == moving &&
+          std::ranges::count(known, ExprId(e)) == 0) {
+        cycles += Evaluation(flat_.region->exprs[e], v);
+      }
+    }
+    return cycles;
+  }
+
   double Evaluation(const Expr& expr, int v) const {
     switch (expr.kind) {
       case Expr::Kind::kChecked:
@@ -166,7 +161,7 @@ class Coster {
     bool indirect = false;
     for (const DynamicIndex& dynamic : access.dynamic) {
       if (dynamic.block == 1) {
-        indirect |= dynamic.stride != 0;
+        indirect |= !(dynamic.stride == 0) && StepsUnevenly(dynamic, variable);
         continue;
       }
       cycles += kBlockCycles;
@@ -191,6 +186,13 @@ class Coster {
     }
     if (Collide(coefficient * bits / 8)) return cycles + kMissCycles * lanes_;
     return cycles + (bits < 32 ? 3.0 : 1.2) * lanes_;
+  }
+
+  // Whether lanes along `v` have other data-dependent parts or quotients, where
+  // otherwise they are as far apart as the address says.
+  bool StepsUnevenly(const DynamicIndex& dynamic, uint32_t v) const {
+    return (dynamic.divisor > 1 && !(dynamic.index.Coefficient(v) == 0)) ||
+           (dynamic.indirect.valid() && DependsOn(flat_, dynamic.indirect, v));
   }
 
   // A load of a few neighbours, each for several lanes.
@@ -361,11 +363,26 @@ int Lanes(const Region& region, Isa isa) {
   return lanes;
 }
 
-// Blocks of a schedule with variables and rows, of so many cycles a point; and
-// how many rows there are.
-void SetBlocks(const FlatRegion& flat, double cycles, Schedule* schedule) {
+// No more lanes than so many points fill, but for functions, which are made of
+// what only whole vectors have.
+int NarrowLanes(const Region& region, int64_t points, int lanes) {
+  const bool functions = std::ranges::any_of(region.exprs, [](const Expr& e) {
+    return e.kind == Expr::Kind::kOp && OpCycles(e.op, 1) > kDivideCycles;
+  });
+  if (functions) return lanes;
+  while (lanes > kLeastLanes && points <= lanes / 2) lanes /= 2;
+  return lanes;
+}
+
+// Lanes and blocks of a schedule with variables and rows, of so many cycles a
+// point; and how many rows there are.
+void SetRows(const FlatRegion& flat, double cycles, Schedule* schedule) {
   const bool along_outer = schedule->vector_variable != kNoVariable;
   if (along_outer && !schedule->crossing) {
+    const Size& extent = flat.extents[schedule->vector_variable];
+    if (extent.is_constant()) {
+      schedule->lanes = NarrowLanes(*flat.region, extent, schedule->lanes);
+    }
     schedule->blocks =
         FindVectorBlocks(flat, static_cast<uint32_t>(schedule->vector_variable),
                          schedule->lanes);
@@ -421,7 +438,7 @@ double OpCycles(Op op, int lanes) {
     case Op::kSqrt:
     case Op::kRsqrt:
     case Op::kReciprocal:
-      return 6;
+      return kDivideCycles;
     default:
       return 1;
   }
@@ -470,7 +487,7 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
     if (static_cast<int>(v) == schedule.vector_variable) continue;
     schedule.rows.push_back(v);
   }
-  SetBlocks(flat, schedule.cycles / std::max(outer, 1.0), &schedule);
+  SetRows(flat, schedule.cycles / std::max(outer, 1.0), &schedule);
   schedule.compute_cycles = schedule.cycles;
   schedule.cycles =
       std::max(schedule.cycles, flat.moved_bytes / kBytesPerCycle);

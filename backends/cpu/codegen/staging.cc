@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/codegen/staging.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -21,11 +22,7 @@ bool ReadsStages(const Region& region, const std::vector<bool>& needed) {
 std::vector<ExprId> Roots(const Region& region) {
   std::vector<ExprId> roots;
   for (const Stage& stage : region.stages) {
-    roots.push_back(stage.value);
-    for (const Store& store : stage.stores) {
-      roots.push_back(store.value);
-      for (const Index& index : store.indices) roots.push_back(index.indirect);
-    }
+    std::ranges::copy(RootsOf(stage), std::back_inserter(roots));
   }
   return roots;
 }
@@ -179,6 +176,15 @@ bool DependsOn(const FlatRegion& flat, ExprId value, uint32_t variable) {
     }
   }
   return false;
+}
+
+std::vector<ExprId> RootsOf(const Stage& stage) {
+  std::vector<ExprId> roots = {stage.value};
+  for (const Store& store : stage.stores) {
+    roots.push_back(store.value);
+    for (const Index& index : store.indices) roots.push_back(index.indirect);
+  }
+  return roots;
 }
 
 std::vector<bool> MovingIn(const FlatRegion& flat, size_t stage) {

@@ -46,6 +46,9 @@ bool DependsOn(const FlatRegion& flat, ExprId value, uint32_t variable);
 // where it has none.
 std::vector<bool> MovingIn(const FlatRegion& flat, size_t stage);
 
+// What the stage evaluates: its value, and values and places of its stores.
+std::vector<ExprId> RootsOf(const Stage& stage);
+
 // All factors of `flat` that can be staged and that some other outer variable
 // reads more than once.
 std::vector<Staging> MakeStagings(const FlatRegion& flat);
