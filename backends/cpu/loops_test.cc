@@ -141,8 +141,49 @@ TEST(Loops, WhatIsOutOfRangeIsNotLookedFor) {
   EXPECT_GT(loads, 0u) << text;
 }
 
-TEST(Loops, ExtremesOverWindows) {
-  for (const char* dtype : {"f32", "f64", "f16", "i8"}) {
+// A row that is padded along the lanes is cut at the ends of what is there, and
+// no lane is asked for.
+TEST(Loops, PaddedRowsAreCutAlongTheLanes) {
+  const char* const padded =
+      "graph g(%x: f32[3,64], %v: f32[]) -> f32[4000] {\n  %y = pad(%x, %v) "
+      "{low = [0,2000], high = [0,1936], interior = [0,0]}\n  %z = reduce(%y) "
+      "{axes = [0]}\n  return %z\n}";
+  CheckKernels(padded);
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    const StatusOr<Graph> graph = ParseGraph(padded);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const Region region = BuildWhole(*graph).region;
+    const LoopPlan plan = PlanLoops(region, isa);
+    EXPECT_EQ(plan.size(), 3u);
+    for (const LoopNest& nest : plan) {
+      for (const FlatAccess& load : nest.flat.loads) {
+        EXPECT_FALSE(load.checked);
+      }
+    }
+  }
+}
+
+// Their padding is the business of tiles.
+TEST(Loops, SumsOverWindowsAreNotCut) {
+  const StatusOr<Graph> graph = ParseGraph(
+      "graph g(%x: f32[1,2,40,40]) -> f32[1,2,40,40] {\n  %y = "
+      "reduce_window(%x) {combiner = sum, window = [1,1,3,3], strides = "
+      "[1,1,1,1], padding_low = [0,0,1,1], padding_high = [0,0,1,1], "
+      "dilations = [1,1,1,1]}\n  return %y\n}");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const Region region = BuildWhole(*graph).region;
+  EXPECT_EQ(PlanLoops(region, Isa::kAvx512).size(), 1u);
+}
+
+TEST(Loops, ReductionsOverWindows) {
+  for (const auto& [combiner, dtype] : {std::tuple{"max", "f32"},
+                                        {"max", "f64"},
+                                        {"max", "f16"},
+                                        {"max", "i8"},
+                                        {"sum", "f32"},
+                                        {"sum", "f64"},
+                                        {"sum", "bf16"},
+                                        {"sum", "i32"}}) {
     for (const auto& [window, stride, dilation, pad] :
          {std::tuple{3, 1, 1, 1}, {5, 2, 1, 0}, {7, 3, 1, 3}, {3, 2, 2, 2}}) {
       const int reach = (window - 1) * dilation + 1;
@@ -152,8 +193,8 @@ TEST(Loops, ExtremesOverWindows) {
       const std::string padding = StrCat("[0,0,", pad, ",", pad, "]");
       CheckKernels(StrCat(
           "graph g(%x: ", dtype, "[2,3,19,70]) -> ", dtype, "[2,3,", high, ",",
-          wide, "] {\n  %y = reduce_window(%x) {combiner = max, window = ",
-          both(window), ", strides = ", both(stride),
+          wide, "] {\n  %y = reduce_window(%x) {combiner = ", combiner,
+          ", window = ", both(window), ", strides = ", both(stride),
           ", padding_low = ", padding, ", padding_high = ", padding,
           ", dilations = ", both(dilation), "}\n  return %y\n}"));
     }

@@ -199,7 +199,8 @@ Value IrBuilder::Select(const Value& condition, const Value& a,
 }
 
 Value IrBuilder::CallIntrinsic(std::string_view name, IrType type,
-                               const std::vector<Value>& operands) {
+                               const std::vector<Value>& operands,
+                               std::string_view flags) {
   const auto list = [&operands](bool names) {
     return StrJoin(operands, ", ", [names](std::string* out, const Value& v) {
       out->append(names ? v.ToString() : v.type.ToString());
@@ -207,16 +208,13 @@ Value IrBuilder::CallIntrinsic(std::string_view name, IrType type,
   };
   const std::string head = StrCat(type.ToString(), " @llvm.", name, "(");
   Declare(StrCat("declare ", head, list(false), ")"));
-  return Emit(type, StrCat("call ", head, list(true), ")"));
+  return Emit(type, StrCat("call ", flags, head, list(true), ")"));
 }
 
-Value IrBuilder::Intrinsic(std::string_view name, std::vector<Value> operands) {
+Value IrBuilder::Intrinsic(std::string_view name, std::vector<Value> operands,
+                           std::string_view flags) {
   const IrType type = operands[0].type;
-  return CallIntrinsic(StrCat(name, ".", type.Suffix()), type, operands);
-}
-
-Value IrBuilder::Fma(const Value& a, const Value& b, const Value& c) {
-  return Intrinsic("fma", {a, b, c});
+  return CallIntrinsic(StrCat(name, ".", type.Suffix()), type, operands, flags);
 }
 
 Value IrBuilder::ConvertIntrinsic(std::string_view name, const Value& a,

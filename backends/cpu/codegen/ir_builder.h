@@ -87,8 +87,16 @@ class IrBuilder {
   Value Compare(std::string_view predicate, const Value& a, const Value& b);
   Value Select(const Value& condition, const Value& a, const Value& b);
   // llvm.<name>.<suffix of the first operand>.
-  Value Intrinsic(std::string_view name, std::vector<Value> operands);
-  Value Fma(const Value& a, const Value& b, const Value& c);
+  Value Intrinsic(std::string_view name, std::vector<Value> operands,
+                  std::string_view flags = {});
+  Value Fma(const Value& a, const Value& b, const Value& c) {
+    return Intrinsic("fma", {a, b, c});
+  }
+  // The larger or the smaller one of floats; NaN where one is, which is asked
+  // of `a`: where many are combined, the new value. Of two zeros either.
+  Value Extreme(bool max, const Value& a, const Value& b) {
+    return Intrinsic(max ? "maximum" : "minimum", {a, b}, "nsz ");
+  }
   // A conversion intrinsic such as fptosi.sat.
   Value ConvertIntrinsic(std::string_view name, const Value& a, Elem to);
   // The bitwise or of all lanes of an integer vector.
@@ -158,7 +166,8 @@ class IrBuilder {
  private:
   // llvm.<name>, whose result is of that type.
   Value CallIntrinsic(std::string_view name, IrType type,
-                      const std::vector<Value>& operands);
+                      const std::vector<Value>& operands,
+                      std::string_view flags = {});
   Value Emit(IrType type, const std::string& text);
   void Line(const std::string& text);
   void Declare(const std::string& declaration);

@@ -6,6 +6,7 @@
 
 #include "encore/backends/cpu/codegen/math.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/region/affine.h"
 #include "encore/ir/types/float_formats.h"
 
@@ -14,20 +15,38 @@ namespace {
 
 // Independent accumulators that hide the latency of an addition.
 constexpr int kAccumulators = 4;
+// Points of a window that are not a loop.
+constexpr int64_t kMostUnrolled = 8;
+// Points of a loop in which each addition waits for the one before for long,
+// and operations of each beside which that is little.
+constexpr int64_t kLongChain = 32, kMostChainOps = 4;
 
-// Loops over variables [first, last) of the list, then `body`.
+// Loops over variables [first, last) of the list, those from `unrolled` on
+// point by point, then `body`.
+void Nest(RegionEmitter& e, const FlatRegion& flat,
+          const std::vector<uint32_t>& variables, size_t first, size_t last,
+          size_t unrolled, const std::function<void()>& body) {
+  if (first == last) return body();
+  const uint32_t variable = variables[first];
+  const auto point = [&](const Value& i) {
+    std::vector<Value> memo = e.SaveMemo();
+    e.SetVariable(variable, i);
+    Nest(e, flat, variables, first + 1, last, unrolled, body);
+    e.RestoreMemo(std::move(memo));
+  };
+  if (first < unrolled) {
+    return e.builder().Loop(IrBuilder::I64(0),
+                            e.SizeValue(flat.extents[variable]), 1, point);
+  }
+  for (int64_t i = 0; i < flat.extents[variable]; ++i) {
+    point(IrBuilder::I64(i));
+  }
+}
+
 void Nest(RegionEmitter& e, const FlatRegion& flat,
           const std::vector<uint32_t>& variables, size_t first, size_t last,
           const std::function<void()>& body) {
-  if (first == last) return body();
-  const uint32_t variable = variables[first];
-  e.builder().Loop(IrBuilder::I64(0), e.SizeValue(flat.extents[variable]), 1,
-                   [&](const Value& i) {
-                     std::vector<Value> memo = e.SaveMemo();
-                     e.SetVariable(variable, i);
-                     Nest(e, flat, variables, first + 1, last, body);
-                     e.RestoreMemo(std::move(memo));
-                   });
+  Nest(e, flat, variables, first, last, last, body);
 }
 
 // `body(k)` for every vector of `variable`; k counts unrolled ones.
@@ -56,6 +75,25 @@ void VectorLoop(RegionEmitter& e, const Size& extent, int variable, int lanes,
 }
 
 }  // namespace
+
+std::vector<ExprId> KeepFixed(RegionEmitter& e, const FlatRegion& flat,
+                              size_t stage) {
+  std::vector<ExprId> fixed;
+  // What has no points may read nothing.
+  if (std::ranges::count(flat.extents, Size(0)) > 0) return fixed;
+  const Region& region = *flat.region;
+  const std::vector<bool> needed =
+      Reachable(region, RootsOf(region.stages[stage]));
+  const std::vector<bool> moving = MovingIn(flat, stage);
+  for (uint32_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i] || moving[i] || region.exprs[i].kind != Expr::Kind::kOp) {
+      continue;
+    }
+    fixed.push_back(ExprId(i));
+    e.Keep(fixed.back(), e.Eval(fixed.back()));
+  }
+  return fixed;
+}
 
 Value WholeSteps(RegionEmitter& e, const Size& extent, int64_t step) {
   if (extent.is_constant()) return IrBuilder::I64(extent / step * step);
@@ -174,38 +212,151 @@ Value Reduction::Accumulated() {
   return ConvertDType(b_, value_dtype_, stage_.accumulate, value);
 }
 
-Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
-  const DType dtype = stage_.accumulate;
-  const bool along = variable_ != kNoVariable;
-  const IrType type{ComputeElem(dtype), along ? lanes_ : e_.lanes()};
-  const Value identity = Identity(combiner, dtype, type.lanes);
-  const Size extent = along ? flat_.extents[reduced_.back()] : Size(1);
+size_t Reduction::FirstUnrolled() const {
+  size_t first = reduced_.size();
+  int64_t points = 1;
+  while (first > 0) {
+    const Size& extent = flat_.extents[reduced_[first - 1]];
+    if (!extent.is_constant() || points * extent > kMostUnrolled) break;
+    points *= extent;
+    --first;
+  }
+  return first;
+}
+
+IrType Reduction::SumType() const {
+  return {ComputeElem(stage_.accumulate),
+          variable_ == kNoVariable ? e_.lanes() : lanes_};
+}
+
+int Reduction::SumCount() const {
+  if (variable_ == kNoVariable) return 1;
+  const Size& extent = flat_.extents[reduced_.back()];
   const bool is_long =
       !extent.is_constant() || extent >= int64_t{kAccumulators} * lanes_;
-  const int unroll = along && is_long ? kAccumulators : 1;
-  std::vector<Value> sums;
-  for (int k = 0; k < unroll; ++k) {
-    sums.push_back(b_.NewVariable(type));
-    b_.Set(sums.back(), identity);
+  return is_long ? kAccumulators : 1;
+}
+
+bool Reduction::WaitsForItself() const {
+  if (variable_ != kNoVariable || along_ || reduced_.empty()) return false;
+  const Size& extent = flat_.extents[reduced_.back()];
+  const std::vector<bool> needed = Reachable(*flat_.region, {stage_.value});
+  int64_t operations = 0;
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const bool op = flat_.region->exprs[e].kind == Expr::Kind::kOp;
+    operations += needed[e] && op ? 1 : 0;
   }
+  return extent.is_constant() && extent >= kLongChain &&
+         operations <= kMostChainOps;
+}
+
+void Reduction::Add(RegionCombiner combiner, const Element& element,
+                    const std::vector<Value>& sums) {
+  const DType dtype = stage_.accumulate;
+  const IrType type = SumType();
+  const bool along = variable_ != kNoVariable;
   const auto add = [&](int k) {
     Value value = element();
     if (along && e_.active().valid()) {
-      value = b_.Select(e_.active(), value, identity);
+      value =
+          b_.Select(e_.active(), value, Identity(combiner, dtype, type.lanes));
     }
-    b_.Set(sums[k], Combine(b_, combiner, dtype, b_.Get(sums[k], type), value));
+    // The new value first: IrBuilder::Extreme.
+    b_.Set(sums[k], Combine(b_, combiner, dtype, value, b_.Get(sums[k], type)));
   };
-  if (along) {
-    Nest(e_, flat_, reduced_, 0, reduced_.size() - 1,
-         [&] { VectorLoop(e_, extent, variable_, lanes_, unroll, add); });
-  } else {
-    Nest(e_, flat_, reduced_, 0, reduced_.size(), [&] { add(0); });
-  }
+  if (!along) return add(0);
+  VectorLoop(e_, flat_.extents[reduced_.back()], variable_, lanes_,
+             static_cast<int>(sums.size()), add);
+}
+
+Value Reduction::Total(RegionCombiner combiner,
+                       const std::vector<Value>& sums) {
+  const DType dtype = stage_.accumulate;
+  const IrType type = SumType();
   Value total = b_.Get(sums[0], type);
-  for (int k = 1; k < unroll; ++k) {
+  for (size_t k = 1; k < sums.size(); ++k) {
     total = Combine(b_, combiner, dtype, total, b_.Get(sums[k], type));
   }
-  return along ? Fold(b_, combiner, dtype, total) : total;
+  return variable_ == kNoVariable ? total : Fold(b_, combiner, dtype, total);
+}
+
+void Reduction::AddInTurns(RegionCombiner combiner, const Element& element,
+                           const std::vector<Value>& sums) {
+  const uint32_t variable = reduced_.back();
+  const int64_t extent = flat_.extents[variable];
+  const auto count = static_cast<int64_t>(sums.size());
+  const auto at = [&](const Value& i, int64_t k) {
+    std::vector<Value> memo = e_.SaveMemo();
+    e_.SetVariable(variable, i, k);
+    Add(combiner, element, {sums[k]});
+    e_.RestoreMemo(std::move(memo));
+  };
+  const Value whole = IrBuilder::I64(extent / count * count);
+  b_.Loop(IrBuilder::I64(0), whole, count, [&](const Value& i) {
+    for (int64_t k = 0; k < count; ++k) at(i, k);
+  });
+  for (int64_t k = 0; k < extent % count; ++k) at(whole, k);
+}
+
+Value Reduction::Simple(RegionCombiner combiner, const Element& element) {
+  const IrType type = SumType();
+  const bool in_turns = WaitsForItself();
+  std::vector<Value> sums;
+  for (int k = 0; k < (in_turns ? kAccumulators : SumCount()); ++k) {
+    sums.push_back(b_.NewVariable(type));
+    b_.Set(sums.back(), Identity(combiner, stage_.accumulate, type.lanes));
+  }
+  const bool along = variable_ != kNoVariable;
+  const size_t last = reduced_.size() - (along || in_turns ? 1 : 0);
+  Nest(e_, flat_, reduced_, 0, last, along ? last : FirstUnrolled(), [&] {
+    if (in_turns) return AddInTurns(combiner, element, sums);
+    Add(combiner, element, sums);
+  });
+  return Total(combiner, sums);
+}
+
+void Reduction::EmitTogether(int64_t points,
+                             const std::function<void(const AtPoint&)>& each,
+                             const std::function<void(const Value&)>& done) {
+  const RegionCombiner combiner = stage_.combiner;
+  const int count = SumCount();
+  const IrType type{ComputeElem(stage_.accumulate), lanes_};
+  const Value kept = b_.NewArray({type.elem, 1}, points * count * type.lanes);
+  const auto place = [&](const Value& number, int k) {
+    const Value first = b_.Mul(b_.Add(b_.Mul(number, count), k), type.lanes);
+    return b_.Gep(kept, type.elem, first);
+  };
+  std::vector<Value> sums;
+  for (int k = 0; k < count; ++k) sums.push_back(b_.NewVariable(type));
+  const int align = ElemBytes(type.elem);
+  const auto load = [&](const Value& number) {
+    for (int k = 0; k < count; ++k) {
+      b_.Set(sums[k], b_.Load(type, place(number, k), align));
+    }
+  };
+  const auto store = [&](const Value& number) {
+    for (int k = 0; k < count; ++k) {
+      b_.Store(b_.Get(sums[k], type), place(number, k), align);
+    }
+  };
+  each([&](const Value& number) {
+    for (const Value& sum : sums) {
+      b_.Set(sum, Identity(combiner, stage_.accumulate, type.lanes));
+    }
+    store(number);
+  });
+  const size_t inside = variable_ == kNoVariable ? 0 : 1;
+  Nest(e_, flat_, reduced_, 0, reduced_.size() - inside, [&] {
+    each([&](const Value& number) {
+      load(number);
+      Add(combiner, [this] { return Accumulated(); }, sums);
+      store(number);
+    });
+  });
+  each([&](const Value& number) {
+    load(number);
+    done(FromAccumulated(b_, stage_, Total(combiner, sums)));
+  });
 }
 
 // Keeps the better of what is in `best` and `index` and a candidate.

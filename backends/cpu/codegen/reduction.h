@@ -20,6 +20,11 @@ void Loops(RegionEmitter& e, const FlatRegion& flat,
            const std::vector<uint32_t>& variables, int vector_variable,
            int lanes, const std::function<void()>& body);
 
+// Computes and keeps (RegionEmitter::Keep) what stays the same in the loops of
+// the stage; returns what that is.
+std::vector<ExprId> KeepFixed(RegionEmitter& e, const FlatRegion& flat,
+                              size_t stage);
+
 // The largest multiple of `step` that is not above `extent`, an i64.
 Value WholeSteps(RegionEmitter& e, const Size& extent, int64_t step);
 
@@ -57,11 +62,38 @@ class Reduction {
   // The components of the result, in the stage's dtype.
   std::vector<Value> Emit();
 
+  // The same of so many points at once, or vectors of them, inside of the loops
+  // over all reduced variables but one that runs along lanes: what lies side by
+  // side for the points is read so. `each` makes the loop over them, of a body
+  // that it gives the point's number; `done` gets the result at each. REQUIRES
+  // nothing along, and a combiner with one component that is no index.
+  using AtPoint = std::function<void(const Value& number)>;
+  void EmitTogether(int64_t points,
+                    const std::function<void(const AtPoint&)>& each,
+                    const std::function<void(const Value&)>& done);
+
  private:
   using Element = std::function<Value()>;
 
   // Combines `element` (in dtype accumulate) over the reduced points.
   Value Simple(RegionCombiner combiner, const Element& element);
+  // The first of the reduced variables that are unrolled: those of a small
+  // window.
+  size_t FirstUnrolled() const;
+  // The type of a sum, and how many there are, since an addition waits for the
+  // one before.
+  IrType SumType() const;
+  int SumCount() const;
+  // Combines `element` over the last reduced variable, or, without one along
+  // the lanes, at the current point, with `sums`.
+  void Add(RegionCombiner combiner, const Element& element,
+           const std::vector<Value>& sums);
+  // Whether that takes longer than all else in the loop over the last variable,
+  // where none runs along the lanes; and that loop with several sums in turns.
+  bool WaitsForItself() const;
+  void AddInTurns(RegionCombiner combiner, const Element& element,
+                  const std::vector<Value>& sums);
+  Value Total(RegionCombiner combiner, const std::vector<Value>& sums);
   std::vector<Value> Arg();
   std::vector<Value> Welford();
   std::vector<Value> OnlineSoftmax();

@@ -37,7 +37,7 @@ struct ResultBuffer {
   size_t stage = 0;
   int component = 0;
   Elem elem = Elem::kF32;
-  int64_t count = 1;  // elements, at the typical sizes
+  int64_t count = 1;  // elements, at the typical sizes; of a block, all points'
   bool on_stack = false;
   Size offset = 0;  // from the beginning of a partition's scratch memory
 };
@@ -55,7 +55,9 @@ ResultBuffers BuffersOf(const FlatRegion& flat, const Schedule& schedule) {
   if (schedule.vector_variable != kNoVariable) buffers.shared = schedule.lanes;
   for (size_t s = 0; s < region.stages.size(); ++s) {
     const Stage& stage = region.stages[s];
-    if (stage.loops.empty() || !stage.value.valid()) continue;
+    if (!stage.value.valid()) continue;
+    // A block has several points' scalars at once.
+    if (stage.loops.empty() && schedule.blocks.points == 1) continue;
     ResultBuffer buffer;
     buffer.stage = s;
     buffer.elem =
@@ -63,7 +65,8 @@ ResultBuffers BuffersOf(const FlatRegion& flat, const Schedule& schedule) {
     const int components =
         stage.kind == Stage::Kind::kReduce ? ComponentCount(stage.combiner) : 1;
     const Size& points = flat.result_sizes[s];
-    buffer.count = std::max<int64_t>(points.typical(), 1) * buffers.shared;
+    buffer.count = std::max<int64_t>(points.typical(), 1) * buffers.shared *
+                   schedule.blocks.points;
     const Size bytes = WholeLines(
         (points.is_constant() ? Size(buffer.count) : points * buffers.shared) *
         (ElemBits(buffer.elem) / 8));
@@ -111,12 +114,23 @@ class RegionGenerator {
   bool chunked() const {
     return along_outer() && (flat_.is_symbolic() || schedule_.chunks > 1);
   }
+  bool in_blocks() const { return schedule_.blocks.points > 1; }
   void Begin();
   void MakeBuffers();
+  // Results are those of point `number` of a block.
+  void PlaceBuffers(const Value& number);
   void EmitUnits();
   void EmitRow(const Value& chunk);
+  // The block of points that has that number in its row.
+  void EmitPoints(const Value& number);
+  // The blocks of vectors from `begin` on, one chunk.
+  void EmitVectors(const Value& begin);
+  // The stages of a block, of which `each` is the loop over its points.
+  using EachPoint = std::function<void(const Reduction::AtPoint&)>;
+  void EmitBlock(const EachPoint& each);
   void KeepChecked();
-  void EmitStages();
+  void EmitStages() { EmitStages(0, region_.stages.size()); }
+  void EmitStages(size_t begin, size_t end);
   // Whether the map stage is computed in the loop of the next one.
   bool IsAlongNext(size_t s) const;
   void EmitStage(size_t s);
@@ -130,6 +144,7 @@ class RegionGenerator {
   IrBuilder& b_;
   RegionEmitter e_;
   const ResultBuffers buffers_;
+  std::vector<Value> places_;  // of buffers_.list
   // How many units of work there are, and chunks in a row.
   Value units_, chunks_;
   // Of symbolic regions: which partition this is, and of how many.
@@ -153,7 +168,17 @@ void RegionGenerator::MakeBuffers() {
       const Value offset = b_.Add(own, e_.SizeValue(buffer.offset));
       place = b_.Gep(base, Elem::kI8, offset);
     }
-    e_.SetResultBuffer(buffer.stage, buffer.component, place, buffers_.shared);
+    places_.push_back(std::move(place));
+  }
+  PlaceBuffers(IrBuilder::I64(0));
+}
+
+void RegionGenerator::PlaceBuffers(const Value& number) {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const ResultBuffer& buffer = buffers_.list[i];
+    const Value first = b_.Mul(number, buffer.count / schedule_.blocks.points);
+    e_.SetResultBuffer(buffer.stage, buffer.component,
+                       b_.Gep(places_[i], buffer.elem, first), buffers_.shared);
   }
 }
 
@@ -194,11 +219,16 @@ void RegionGenerator::EmitUnits() {
   for (const uint32_t v : schedule_.rows) {
     extents.push_back(e_.SizeValue(flat_.extents[v]));
   }
+  if (in_blocks() && !along_outer()) {
+    const int64_t points = flat_.extents[schedule_.rows.back()];
+    extents.back() = IrBuilder::I64(CeilDiv(points, schedule_.blocks.points));
+  }
   if (chunked()) extents.push_back(chunks_);
   ForEachUnit(b_, begin, end, extents, [&](const std::vector<Value>& digits) {
     for (size_t i = 0; i < schedule_.rows.size(); ++i) {
       e_.SetVariable(schedule_.rows[i], digits[i]);
     }
+    if (in_blocks() && !along_outer()) return EmitPoints(digits.back());
     EmitRow(chunked() ? digits.back() : IrBuilder::I64(0));
   });
 }
@@ -227,8 +257,9 @@ void RegionGenerator::EmitRow(const Value& chunk) {
   const Size& extent = flat_.extents[variable];
   const int64_t chunk_extent =
       flat_.is_symbolic() ? kSymbolicChunk : schedule_.chunk_extent;
-  const Value full = WholeSteps(e_, extent, schedule_.lanes);
   const Value begin = b_.Mul(chunk, chunk_extent);
+  if (in_blocks()) return EmitVectors(begin);
+  const Value full = WholeSteps(e_, extent, schedule_.lanes);
   Value end = full;
   if (chunked()) {
     end = b_.Intrinsic("smin", {b_.Add(begin, chunk_extent), end});
@@ -253,9 +284,86 @@ void RegionGenerator::EmitRow(const Value& chunk) {
   }
 }
 
-void RegionGenerator::EmitStages() {
-  for (size_t s = 0; s < region_.stages.size(); ++s) {
-    if (!IsAlongNext(s)) EmitStage(s);
+void RegionGenerator::EmitPoints(const Value& number) {
+  const uint32_t variable = schedule_.rows.back();
+  const int64_t extent = flat_.extents[variable];
+  const int64_t points = schedule_.blocks.points;
+  const Value first = b_.Mul(number, points);
+  Value last = b_.Add(first, points);
+  if (extent % points != 0) {
+    last = b_.Intrinsic("smin", {last, IrBuilder::I64(extent)});
+  }
+  EmitBlock([&](const Reduction::AtPoint& body) {
+    b_.Loop(first, last, 1, [&](const Value& point) {
+      e_.SetVariable(variable, point);
+      e_.SetLanes(kNoVariable, {});
+      const Value own = b_.Sub(point, first);
+      PlaceBuffers(own);
+      body(own);
+    });
+  });
+}
+
+void RegionGenerator::EmitVectors(const Value& begin) {
+  const int variable = schedule_.vector_variable, lanes = schedule_.lanes;
+  const int64_t extent = flat_.extents[variable];
+  const Value full = IrBuilder::I64(extent / lanes * lanes);
+  const Value end = b_.Intrinsic(
+      "smin", {b_.Add(begin, schedule_.chunk_extent), IrBuilder::I64(extent)});
+  const int64_t step = schedule_.blocks.points * lanes;
+  b_.Loop(begin, end, step, [&](const Value& first) {
+    const Value last = b_.Intrinsic("smin", {b_.Add(first, step), end});
+    const auto at = [&](const Value& point, const Value& active,
+                        const Reduction::AtPoint& body) {
+      e_.SetVariable(static_cast<uint32_t>(variable), point);
+      e_.SetLanes(variable, active);
+      const Value own =
+          b_.Binary("udiv", b_.Sub(point, first), IrBuilder::I64(lanes));
+      PlaceBuffers(own);
+      body(own);
+    };
+    EmitBlock([&](const Reduction::AtPoint& body) {
+      b_.Loop(first, b_.Intrinsic("smin", {last, full}), lanes,
+              [&](const Value& point) { at(point, {}, body); });
+      if (extent % lanes == 0) return;
+      b_.If(b_.Compare("sgt", last, full), [&] {
+        at(full, IrBuilder::PrefixMask(lanes, extent % lanes), body);
+      });
+    });
+  });
+}
+
+// For all points, the stages up to a reduction and with it; then those up to
+// the next one.
+void RegionGenerator::EmitBlock(const EachPoint& each) {
+  const size_t stages = region_.stages.size();
+  const Blocks& blocks = schedule_.blocks;
+  for (size_t begin = 0, end = 0; begin < stages; begin = end) {
+    end = begin + 1;
+    if (blocks.IsTogether(begin)) {
+      Reduction reduction(
+          e_, flat_, begin,
+          along_outer() ? kNoVariable : schedule_.stage_variables[begin],
+          schedule_.lanes);
+      reduction.EmitTogether(blocks.points, each, [&](const Value& result) {
+        e_.StoreResult(begin, 0, result);
+      });
+      continue;
+    }
+    while (end < stages && !blocks.IsTogether(end) &&
+           region_.stages[end - 1].kind != Stage::Kind::kReduce) {
+      ++end;
+    }
+    each([&](const Value&) { EmitStages(begin, end); });
+  }
+}
+
+void RegionGenerator::EmitStages(size_t begin, size_t end) {
+  for (size_t s = begin; s < end; ++s) {
+    if (IsAlongNext(s)) continue;
+    const std::vector<ExprId> fixed = KeepFixed(e_, flat_, s);
+    EmitStage(s);
+    for (const ExprId id : fixed) e_.Keep(id, {});
   }
 }
 

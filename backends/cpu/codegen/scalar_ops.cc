@@ -124,18 +124,15 @@ Value EmitCast(IrBuilder& b, DType from, DType to, bool saturate,
   return Wrapped(b, to, have == want ? x : b.Convert(convert, x, elem));
 }
 
-Value MaxMin(IrBuilder& b, DType dtype, bool max, Value x, Value y) {
+Value MaxMin(IrBuilder& b, DType dtype, bool max, const Value& x,
+             const Value& y) {
   if (!IsFloat(dtype)) {
     const bool is_signed = IsSigned(dtype);
     return b.Intrinsic(
         max ? (is_signed ? "smax" : "umax") : (is_signed ? "smin" : "umin"),
         {x, y});
   }
-  // A constant goes first, where its NaN test folds away.
-  if (x.name[0] == '%' && y.name[0] != '%') std::swap(x, y);
-  // Gives y where either is NaN, as the machine's instruction does.
-  const Value best = b.Select(b.Compare(max ? "ogt" : "olt", x, y), x, y);
-  return b.Select(b.Compare("uno", x, x), x, best);
+  return b.Extreme(max, x, y);
 }
 
 Value IntegerDivision(IrBuilder& b, DType dtype, bool remainder, const Value& x,

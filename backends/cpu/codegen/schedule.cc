@@ -9,7 +9,9 @@
 #include <span>
 #include <utility>
 
+#include "encore/backends/cpu/codegen/blocks.h"
 #include "encore/backends/cpu/codegen/lane_memory.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/profile/strided_reads.h"
 #include "encore/ir/ops/functions.h"
@@ -28,6 +30,8 @@ constexpr double kSharedWays = 4;
 constexpr double kMissCycles = 20;
 // What a row takes beside its vectors: its place and its addresses.
 constexpr double kRowCycles = 4;
+// A quotient or a root.
+constexpr double kDivideCycles = 6;
 // A shuffle of two vectors.
 constexpr double kShuffleCycles = 0.6;
 
@@ -41,15 +45,9 @@ class Coster {
  public:
   Coster(const FlatRegion& flat, int lanes) : flat_(flat), lanes_(lanes) {
     for (size_t s = 0; s < flat.region->stages.size(); ++s) {
-      const Stage& stage = flat.region->stages[s];
-      std::vector<ExprId> roots = {stage.value};
-      for (const Store& store : stage.stores) {
-        roots.push_back(store.value);
-        for (const Index& index : store.indices) {
-          roots.push_back(index.indirect);
-        }
-      }
-      needed_.push_back(Reachable(*flat.region, roots));
+      needed_.push_back(
+          Reachable(*flat.region, RootsOf(flat.region->stages[s])));
+      moving_.push_back(MovingIn(flat, s));
     }
   }
 
@@ -60,23 +58,18 @@ class Coster {
   // `known` are there already.
   double Body(size_t s, int v, std::span<const ExprId> known = {}) const {
     const Region& region = *flat_.region;
-    double cycles = 1;
-    for (uint32_t e = 0; e < needed_[s].size(); ++e) {
-      if (!needed_[s][e] || std::ranges::count(known, ExprId(e)) > 0) continue;
-      const Expr& expr = region.exprs[e];
-      if (expr.kind == Expr::Kind::kChecked) cycles += 1;
-      if (expr.kind == Expr::Kind::kOp) {
-        cycles += OpCycles(expr.op, v == kNoVariable ? 1 : lanes_);
-      } else if (expr.kind == Expr::Kind::kLoad) {
-        cycles += Access(flat_.loads[expr.number], BitWidth(expr.dtype), v);
-      }
-    }
+    double cycles = 1 + Evaluations(s, v, /*moving=*/true, known);
     for (size_t i = 0; i < flat_.stores[s].size(); ++i) {
       const DType dtype =
           region.outputs[region.stages[s].stores[i].output].dtype;
       cycles += 2 * Access(flat_.stores[s][i], BitWidth(dtype), v);
     }
     return cycles;
+  }
+
+  // What a stage evaluates once for all points of its loops.
+  double Fixed(size_t s, int v) const {
+    return Evaluations(s, v, /*moving=*/false, {});
   }
 
   // Whether the stage may run with its inner variable `v` along the lanes.
@@ -111,7 +104,8 @@ class Coster {
   // The best variable for a stage on its own and its cycles per outer point.
   double BestStage(size_t s, int* variable) const {
     *variable = kNoVariable;
-    double best = static_cast<double>(Points(s)) * Body(s, kNoVariable);
+    const double fixed = Fixed(s, kNoVariable);
+    double best = static_cast<double>(Points(s)) * Body(s, kNoVariable) + fixed;
     const auto consider = [&](uint32_t v, double extra) {
       if (!CanVectorize(s, v)) return;
       const int64_t extent = flat_.extents[v].typical();
@@ -119,7 +113,7 @@ class Coster {
           static_cast<double>(Points(s) / std::max<int64_t>(extent, 1) *
                               CeilDiv<int64_t>(extent, lanes_)) *
               Body(s, v) +
-          extra;
+          fixed + extra;
       if (cycles < best) {
         best = cycles;
         *variable = static_cast<int>(v);
@@ -134,6 +128,31 @@ class Coster {
   }
 
  private:
+  double Evaluations(size_t s, int v, bool moving,
+                     std::span<const ExprId> known) const {
+    double cycles = 0;
+    for (uint32_t e = 0; e < needed_[s].size(); ++e) {
+      if (needed_[s][e] && moving_[s][e] == moving &&
+          std::ranges::count(known, ExprId(e)) == 0) {
+        cycles += Evaluation(flat_.region->exprs[e], v);
+      }
+    }
+    return cycles;
+  }
+
+  double Evaluation(const Expr& expr, int v) const {
+    switch (expr.kind) {
+      case Expr::Kind::kChecked:
+        return 1;
+      case Expr::Kind::kOp:
+        return OpCycles(expr.op, v == kNoVariable ? 1 : lanes_);
+      case Expr::Kind::kLoad:
+        return Access(flat_.loads[expr.number], BitWidth(expr.dtype), v);
+      default:
+        return 0;
+    }
+  }
+
   double Access(const FlatAccess& access, int bits, int v) const {
     double cycles = access.checked ? 1.0 + access.dynamic.size() : 0.0;
     if (v == kNoVariable) return cycles + 1;
@@ -142,7 +161,7 @@ class Coster {
     bool indirect = false;
     for (const DynamicIndex& dynamic : access.dynamic) {
       if (dynamic.block == 1) {
-        indirect |= dynamic.stride != 0;
+        indirect |= !(dynamic.stride == 0) && StepsUnevenly(dynamic, variable);
         continue;
       }
       cycles += kBlockCycles;
@@ -169,6 +188,13 @@ class Coster {
     return cycles + (bits < 32 ? 3.0 : 1.2) * lanes_;
   }
 
+  // Whether lanes along `v` have other data-dependent parts or quotients, where
+  // otherwise they are as far apart as the address says.
+  bool StepsUnevenly(const DynamicIndex& dynamic, uint32_t v) const {
+    return (dynamic.divisor > 1 && !(dynamic.index.Coefficient(v) == 0)) ||
+           (dynamic.indirect.valid() && DependsOn(flat_, dynamic.indirect, v));
+  }
+
   // A load of a few neighbours, each for several lanes.
   double Repeated(const FlatAccess::Repeat& repeat) const {
     const double gather = 1.5 * lanes_;
@@ -187,7 +213,7 @@ class Coster {
 
   const FlatRegion& flat_;
   int lanes_;
-  std::vector<std::vector<bool>> needed_;
+  std::vector<std::vector<bool>> needed_, moving_;  // by stage and expression
 };
 
 // A map in blocks of the points of two outer variables, for all choices of the
@@ -337,6 +363,40 @@ int Lanes(const Region& region, Isa isa) {
   return lanes;
 }
 
+// No more lanes than so many points fill, but for functions, which are made of
+// what only whole vectors have.
+int NarrowLanes(const Region& region, int64_t points, int lanes) {
+  const bool functions = std::ranges::any_of(region.exprs, [](const Expr& e) {
+    return e.kind == Expr::Kind::kOp && OpCycles(e.op, 1) > kDivideCycles;
+  });
+  if (functions) return lanes;
+  while (lanes > kLeastLanes && points <= lanes / 2) lanes /= 2;
+  return lanes;
+}
+
+// Lanes and blocks of a schedule with variables and rows, of so many cycles a
+// point; and how many rows there are.
+void SetRows(const FlatRegion& flat, double cycles, Schedule* schedule) {
+  const bool along_outer = schedule->vector_variable != kNoVariable;
+  if (along_outer && !schedule->crossing) {
+    const Size& extent = flat.extents[schedule->vector_variable];
+    if (extent.is_constant()) {
+      schedule->lanes = NarrowLanes(*flat.region, extent, schedule->lanes);
+    }
+    schedule->blocks =
+        FindVectorBlocks(flat, static_cast<uint32_t>(schedule->vector_variable),
+                         schedule->lanes);
+  } else if (!along_outer && !schedule->rows.empty()) {
+    schedule->blocks = FindBlocks(flat, schedule->stage_variables,
+                                  schedule->rows.back(), cycles);
+  }
+  for (const uint32_t v : schedule->rows) {
+    const bool in_blocks = !along_outer && v == schedule->rows.back();
+    schedule->row_count *= CeilDiv<int64_t>(
+        flat.extents[v].typical(), in_blocks ? schedule->blocks.points : 1);
+  }
+}
+
 void Partition(const FlatRegion& flat, Schedule* schedule) {
   const int64_t wanted = LoopPartitions(schedule->cycles);
   if (schedule->crossing) {
@@ -349,9 +409,12 @@ void Partition(const FlatRegion& flat, Schedule* schedule) {
     const int64_t lanes = schedule->lanes;
     schedule->chunk_extent = extent;
     if (wanted > 1 && schedule->row_count < 4 * wanted) {
+      // Of four vectors at least, or a fourth of a block.
+      const int64_t least =
+          lanes * std::max<int64_t>(4, schedule->blocks.points / 4);
       const int64_t pieces =
           std::min(CeilDiv<int64_t>(4 * wanted, schedule->row_count),
-                   std::max<int64_t>(extent / (4 * lanes), 1));
+                   std::max<int64_t>(extent / least, 1));
       schedule->chunk_extent =
           CeilDiv<int64_t>(CeilDiv<int64_t>(extent, lanes), pieces) * lanes;
       schedule->chunks = std::max<int64_t>(
@@ -376,7 +439,7 @@ double OpCycles(Op op, int lanes) {
     case Op::kSqrt:
     case Op::kRsqrt:
     case Op::kReciprocal:
-      return 6;
+      return kDivideCycles;
     default:
       return 1;
   }
@@ -410,8 +473,10 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
     double cycles =
         kRowCycles * outer / std::max(static_cast<double>(extent), 1.0);
     for (size_t s = 0; s < region.stages.size(); ++s) {
-      cycles += instances * static_cast<double>(coster.Points(s)) *
-                coster.Body(s, static_cast<int>(v));
+      const int lane = static_cast<int>(v);
+      cycles += instances *
+                (static_cast<double>(coster.Points(s)) * coster.Body(s, lane) +
+                 coster.Fixed(s, lane));
     }
     if (cycles < schedule.cycles) {
       schedule.cycles = cycles;
@@ -422,8 +487,8 @@ Schedule MakeSchedule(const FlatRegion& flat, Isa isa) {
   for (const uint32_t v : flat.outer) {
     if (static_cast<int>(v) == schedule.vector_variable) continue;
     schedule.rows.push_back(v);
-    schedule.row_count *= flat.extents[v].typical();
   }
+  SetRows(flat, schedule.cycles / std::max(outer, 1.0), &schedule);
   schedule.compute_cycles = schedule.cycles;
   schedule.cycles =
       std::max(schedule.cycles, flat.moved_bytes / kBytesPerCycle);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "encore/backends/cpu/codegen/blocks.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
@@ -47,6 +48,9 @@ struct Schedule {
   // crossing, each iteration of its loops is one.
   std::vector<uint32_t> rows;
   int64_t row_count = 1;
+  // Of vectors along the vector variable; without one, of points along the last
+  // of the rows' variables, and a block is a row.
+  Blocks blocks;
   // A row is cut into chunks of the vector variable; a unit of work is one.
   int64_t chunks = 1;
   int64_t chunk_extent = 0;

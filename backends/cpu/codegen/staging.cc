@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/codegen/staging.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -21,11 +22,7 @@ bool ReadsStages(const Region& region, const std::vector<bool>& needed) {
 std::vector<ExprId> Roots(const Region& region) {
   std::vector<ExprId> roots;
   for (const Stage& stage : region.stages) {
-    roots.push_back(stage.value);
-    for (const Store& store : stage.stores) {
-      roots.push_back(store.value);
-      for (const Index& index : store.indices) roots.push_back(index.indirect);
-    }
+    std::ranges::copy(RootsOf(stage), std::back_inserter(roots));
   }
   return roots;
 }
@@ -179,6 +176,51 @@ bool DependsOn(const FlatRegion& flat, ExprId value, uint32_t variable) {
     }
   }
   return false;
+}
+
+std::vector<ExprId> RootsOf(const Stage& stage) {
+  std::vector<ExprId> roots = {stage.value};
+  for (const Store& store : stage.stores) {
+    roots.push_back(store.value);
+    for (const Index& index : store.indices) roots.push_back(index.indirect);
+  }
+  return roots;
+}
+
+std::vector<bool> MovingIn(const FlatRegion& flat, size_t stage) {
+  const Region& region = *flat.region;
+  std::vector<uint32_t> variables = flat.loops[stage];
+  variables.insert(variables.end(), flat.reduced[stage].begin(),
+                   flat.reduced[stage].end());
+  std::vector<bool> moving(region.exprs.size(), variables.empty());
+  const auto any = [&](const auto& of) {
+    return std::ranges::any_of(variables, of);
+  };
+  const auto moves = [&](ExprId id) {
+    return id.valid() && moving[id.value()];
+  };
+  for (size_t e = 0; e < moving.size(); ++e) {
+    const Expr& expr = region.exprs[e];
+    bool here = std::ranges::any_of(expr.operands, moves);
+    if (expr.kind == Expr::Kind::kVariable) {
+      here = any([&](uint32_t v) { return v == expr.number; });
+    } else if (expr.kind == Expr::Kind::kLoad) {
+      const FlatAccess& load = flat.loads[expr.number];
+      const Access& access = region.accesses[expr.number];
+      here = moves(access.fill) ||
+             std::ranges::any_of(access.indices, moves, &Index::indirect) ||
+             any([&](uint32_t v) {
+               return load.panel == v || load.DynamicIn(v) ||
+                      !(load.address.Coefficient(v) == 0);
+             });
+    } else if (expr.kind == Expr::Kind::kChecked) {
+      here |= any([&](uint32_t v) {
+        return !(flat.positions[expr.number].Coefficient(v) == 0);
+      });
+    }
+    moving[e] = moving[e] || here;
+  }
+  return moving;
 }
 
 std::vector<Staging> MakeStagings(const FlatRegion& flat) {

@@ -41,6 +41,14 @@ std::vector<uint32_t> OriginalVariables(const FlatRegion& original,
 // Which expressions `value` needs that depend on `variable`.
 bool DependsOn(const FlatRegion& flat, ExprId value, uint32_t variable);
 
+// By expression: whether it is computed for each point of the loops of a stage,
+// those that it reduces over among them, and not once before them. All are
+// where it has none.
+std::vector<bool> MovingIn(const FlatRegion& flat, size_t stage);
+
+// What the stage evaluates: its value, and values and places of its stores.
+std::vector<ExprId> RootsOf(const Stage& stage);
+
 // All factors of `flat` that can be staged and that some other outer variable
 // reads more than once.
 std::vector<Staging> MakeStagings(const FlatRegion& flat);

@@ -33,6 +33,26 @@ constexpr int64_t kThirdCacheBytes = 8 << 20;
 enum Level : uint8_t { kFirst, kSecond, kThird, kMemory, kLostMemory };
 constexpr double kRunCycles[] = {0, 4, 15, 50, 180};
 
+// A masked load without any lane where nothing is mapped: the processor meets a
+// fault, and then that no lane has it.
+constexpr double kUnmappedCycles = 1000;
+
+// The share of the points along `v` that range checks leave out, over a page
+// away from what is there.
+double FarOutside(const FlatRegion& flat, const FlatAccess& access,
+                  uint32_t v) {
+  constexpr int64_t kMargin = 2 * kPageBytes / int64_t{sizeof(float)};
+  double inside = 1;
+  for (const DynamicIndex& dynamic : access.dynamic) {
+    const int64_t step = std::abs(int64_t{dynamic.index.Coefficient(v)});
+    if (!dynamic.checked || step == 0) continue;
+    const auto near = static_cast<double>(dynamic.extent + kMargin);
+    inside =
+        std::min(inside, near / static_cast<double>(step * flat.extents[v]));
+  }
+  return 1 - inside;
+}
+
 int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
 
 // The dim of an input that `v` alone indexes, so that it can be packed along
@@ -236,7 +256,9 @@ double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
     if (dynamic.divisor > 1) cycles += 10;
   }
   if (!along) return (access.checked ? 3 : kRowLoadCycles) + cycles;
-  if (access.DynamicIn(v)) cycles += 1.5;
+  if (access.DynamicIn(v)) {
+    cycles += 1.5 + kUnmappedCycles * FarOutside(flat_, access, v);
+  }
   const int64_t step = access.address.Coefficient(v);
   if (load != nullptr && IsPacked(*load, v)) {
     return cycles + kVectorLoadCycles;

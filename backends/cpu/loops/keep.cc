@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encore/backends/cpu/codegen/schedule.h"
+#include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/loops/prune.h"
 #include "encore/backends/region/affine.h"
 
@@ -22,14 +23,7 @@ class Keeper {
  public:
   explicit Keeper(const Region& region) : region_(region) {
     for (const Stage& stage : region.stages) {
-      std::vector<ExprId> roots = {stage.value};
-      for (const Store& store : stage.stores) {
-        roots.push_back(store.value);
-        for (const Index& index : store.indices) {
-          roots.push_back(index.indirect);
-        }
-      }
-      needed_.push_back(Reachable(region, roots));
+      needed_.push_back(Reachable(region, RootsOf(stage)));
     }
   }
 

@@ -78,18 +78,31 @@ bool HasBuffers(const Region& region) {
   });
 }
 
+// Whether range checks look at windows: at places that outer and reduced
+// variables give together.
+bool ChecksWindows(const Region& region) {
+  return std::ranges::any_of(region.accesses, [&](const Access& access) {
+    return access.checked &&
+           std::ranges::any_of(access.indices, [&](const Index& index) {
+             return !index.terms.empty() &&
+                    index.terms.front().variable < region.outer &&
+                    index.terms.back().variable >= region.outer;
+           });
+  });
+}
+
 // Whether something in the region may be decided by a range of a variable, and
-// is not the business of tiles, which compute sums.
+// is not the business of tiles, which compute sums over windows.
 bool MayBeCut(const Region& region) {
   const bool sums = std::ranges::any_of(region.stages, [](const Stage& stage) {
     return stage.kind == Stage::Kind::kReduce &&
            stage.combiner == RegionCombiner::kSum;
   });
-  return !sums && (std::ranges::any_of(region.accesses, &Access::checked) ||
-                   std::ranges::any_of(region.exprs, [](const Expr& expr) {
-                     return expr.kind == Expr::Kind::kOp &&
-                            expr.op == Op::kCompare;
-                   }));
+  if (sums && (region.contraction || ChecksWindows(region))) return false;
+  return std::ranges::any_of(region.accesses, &Access::checked) ||
+         std::ranges::any_of(region.exprs, [](const Expr& expr) {
+           return expr.kind == Expr::Kind::kOp && expr.op == Op::kCompare;
+         });
 }
 
 // Each nest cut along one variable after the other, where that takes less.

@@ -281,7 +281,16 @@ TEST(Rewrites, OfRandomPositions) {
     const std::optional<Region> kept = KeepRepeated(drawn->region);
     if (kept) ASSERT_EQ(compute({*kept}), whole);
     const std::optional<Region> windows = SeparateWindows(drawn->region);
-    if (windows) ASSERT_EQ(compute({*windows}), whole);
+    if (windows) {
+      const auto separate =
+          Literal::Copy(drawn->bounds.expected.dtype(),
+                        drawn->bounds.expected.dims(), compute({*windows}));
+      ASSERT_TRUE(separate.ok()) << separate.status();
+      const auto apart = Difference(*separate, drawn->bounds);
+      ASSERT_FALSE(apart.has_value()) << *apart;
+      const bool sum = drawn->region.stages[0].combiner == RegionCombiner::kSum;
+      if (!sum) ASSERT_EQ(compute({*windows}), whole);
+    }
     in_stages += !stages.empty();
     keeping += kept.has_value();
     separated += windows.has_value();
@@ -325,41 +334,60 @@ TEST(SeparateStages, NotWhereOrderCounts) {
 }
 
 TEST(SeparateWindows, OneDimAfterTheOther) {
-  for (const char* combiner : {"max", "min"}) {
-    for (const char* dtype : {"f32", "bf16", "i8"}) {
-      for (const auto& [window, stride, dilation, pad] :
-           {std::tuple{3, 1, 1, 1}, {5, 2, 1, 0}, {7, 3, 1, 3}, {3, 2, 2, 2}}) {
-        const int reach = (window - 1) * dilation + 1;
-        const int high = (23 + 2 * pad - reach) / stride + 1;
-        const int wide = (31 + 2 * pad - reach) / stride + 1;
-        const auto both = [](int n) { return StrCat("[1,1,", n, ",", n, "]"); };
-        const std::string padding = StrCat("[0,0,", pad, ",", pad, "]");
-        const Region region = RegionOf(StrCat(
-            "graph g(%x: ", dtype, "[2,3,23,31]) -> ", dtype, "[2,3,", high,
-            ",", wide, "] {\n  %y = reduce_window(%x) {combiner = ", combiner,
-            ", window = ", both(window), ", strides = ", both(stride),
-            ", padding_low = ", padding, ", padding_high = ", padding,
-            ", dilations = ", both(dilation), "}\n  return %y\n}"));
-        SCOPED_TRACE(ToText(region));
-        const std::optional<Region> separate = SeparateWindows(region);
-        ASSERT_TRUE(separate.has_value());
-        EXPECT_EQ(separate->stages.size(), region.stages.size() + 1);
-        EXPECT_EQ(Compute({*separate}), Compute({region}));
-      }
+  for (const auto& [combiner, dtype] : {std::pair{"max", "f32"},
+                                        {"max", "bf16"},
+                                        {"max", "i8"},
+                                        {"min", "f32"},
+                                        {"min", "bf16"},
+                                        {"min", "i8"},
+                                        {"sum", "i8"},
+                                        {"sum", "i32"}}) {
+    for (const auto& [window, stride, dilation, pad] :
+         {std::tuple{3, 1, 1, 1}, {5, 2, 1, 0}, {7, 3, 1, 3}, {3, 2, 2, 2}}) {
+      const int reach = (window - 1) * dilation + 1;
+      const int high = (23 + 2 * pad - reach) / stride + 1;
+      const int wide = (31 + 2 * pad - reach) / stride + 1;
+      const auto both = [](int n) { return StrCat("[1,1,", n, ",", n, "]"); };
+      const std::string padding = StrCat("[0,0,", pad, ",", pad, "]");
+      const Region region = RegionOf(StrCat(
+          "graph g(%x: ", dtype, "[2,3,23,31]) -> ", dtype, "[2,3,", high, ",",
+          wide, "] {\n  %y = reduce_window(%x) {combiner = ", combiner,
+          ", window = ", both(window), ", strides = ", both(stride),
+          ", padding_low = ", padding, ", padding_high = ", padding,
+          ", dilations = ", both(dilation), "}\n  return %y\n}"));
+      SCOPED_TRACE(ToText(region));
+      const std::optional<Region> separate = SeparateWindows(region);
+      ASSERT_TRUE(separate.has_value());
+      EXPECT_EQ(separate->stages.size(), region.stages.size() + 1);
+      EXPECT_EQ(Compute({*separate}), Compute({region}));
     }
   }
 }
 
-TEST(SeparateWindows, NotSumsNorSingleLines) {
-  for (const auto& [combiner, window] :
-       {std::pair{"sum", "[1,1,3,3]"}, {"max", "[1,1,1,3]"}}) {
-    EXPECT_FALSE(SeparateWindows(RegionOf(StrCat(
-        "graph g(%x: f32[2,3,9,9]) -> f32[2,3,", window[5] == '3' ? 7 : 9,
-        ",7] {\n  %y = reduce_window(%x) {combiner = ", combiner,
-        ", window = ", window,
-        ", strides = [1,1,1,1], padding_low = [0,0,0,0], padding_high = "
-        "[0,0,0,0], dilations = [1,1,1,1]}\n  return %y\n}"))));
-  }
+// Nor where there are products, of which a line has as many as its windows.
+TEST(SeparateWindows, NotProductsNorSingleLines) {
+  EXPECT_FALSE(SeparateWindows(RegionOf(
+      "graph g(%x: f32[2,3,9,9]) -> f32[2,3,9,7] {\n  %y = reduce_window(%x) "
+      "{combiner = max, window = [1,1,1,3], strides = [1,1,1,1], padding_low = "
+      "[0,0,0,0], padding_high = [0,0,0,0], dilations = [1,1,1,1]}\n  return "
+      "%y\n}")));
+  EXPECT_FALSE(SeparateWindows(RegionOf(
+      "graph g(%x: f32[2,3,9,9], %w: f32[3,1,3,3]) -> f32[2,3,7,7] {\n  %y = "
+      "convolution(%x, %w) {strides = [1,1], padding_low = [0,0], padding_high "
+      "= [0,0], lhs_dilation = [1,1], rhs_dilation = [1,1], feature_groups = "
+      "3}\n  return %y\n}")));
+}
+
+// The sums of a line of bf16 are kept as they are added: in f32.
+TEST(SeparateWindows, SumsOfLinesAreNotRounded) {
+  const std::optional<Region> separate = SeparateWindows(RegionOf(
+      "graph g(%x: bf16[2,3,9,9]) -> bf16[2,3,7,7] {\n  %y = "
+      "reduce_window(%x) {combiner = sum, window = [1,1,3,3], strides = "
+      "[1,1,1,1], padding_low = [0,0,0,0], padding_high = [0,0,0,0], dilations "
+      "= [1,1,1,1]}\n  return %y\n}"));
+  ASSERT_TRUE(separate.has_value());
+  EXPECT_EQ(separate->stages[0].dtype, DType::kF32);
+  EXPECT_EQ(separate->stages[1].dtype, DType::kBF16);
 }
 
 std::string Softmax(const char* dims, int axis, int kept) {

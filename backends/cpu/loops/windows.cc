@@ -86,7 +86,8 @@ bool Fits(const Region& region) {
   const Stage& first = region.stages[0];
   return region.checks.empty() && first.kind == Stage::Kind::kReduce &&
          (first.combiner == RegionCombiner::kMax ||
-          first.combiner == RegionCombiner::kMin) &&
+          first.combiner == RegionCombiner::kMin ||
+          first.combiner == RegionCombiner::kSum) &&
          first.loops.empty() && first.reduced.size() > 1 &&
          std::ranges::all_of(region.stages.begin() + 1, region.stages.end(),
                              [](const Stage& stage) {
@@ -145,12 +146,14 @@ void AddStage(Region* region, const WindowDim& window,
   Stage last = region->stages[0];
   last.loops = with(outer);
   last.reduced = {window.reduced};
-  Expr load{.kind = Expr::Kind::kLoad, .dtype = last.dtype};
+  // Sums of lines are rounded no more than sums are.
+  Stage& first = region->stages[0];
+  if (first.combiner == RegionCombiner::kSum) first.dtype = first.accumulate;
+  Expr load{.kind = Expr::Kind::kLoad, .dtype = first.dtype};
   load.number = AddAccess(region, {.source = Access::Source::kStage,
                                    .indices = std::move(read),
                                    .fill = {}});
   last.value = AddExpr(region, std::move(load));
-  Stage& first = region->stages[0];
   first.loops = with(line);
   first.reduced.pop_back();
   for (size_t s = 1; s < region->stages.size(); ++s) {

@@ -1,7 +1,7 @@
 """Looks for cliffs: drawn kernels in Encore and in peers, and against the roofline of the machine.
 
     ./encore bench cliffs --seed S [--count 200] [--resume FILE] [--programs onnxruntime openvino]
-                          [--threads 2] [--clock FILE.so]
+                          [--threads 2] [--clock FILE.so] [--families NAME…] [--numbers N…]
 
 Kernels number 0 to COUNT - 1 of the seed (draw.py) are each made as an ONNX model and timed, host to host, in all programs in turns:
 the least of ROUNDS turns of as many calls, less what the same program takes for a graph of one Identity of one float. A time
@@ -13,7 +13,8 @@ On a machine that is shared with others, --threads 1 with --clock, ../cpu_clock.
 CPU time in place of time.
 
 With --resume, each kernel's row is appended to FILE as it is measured, and what is there already is not measured again.
-Printed are shares, families, and the worst twenty with the steps that `encore replay profile` shows of them.
+With --families or --numbers only those of the kernels are measured and printed. Printed are shares, families, and the worst twenty
+with the steps that `encore replay profile` shows of them.
 """
 import argparse
 import concurrent.futures
@@ -136,11 +137,16 @@ class Run:
         if arguments.resume and os.path.exists(arguments.resume):
             with open(arguments.resume) as file:
                 rows = [json.loads(line) for line in file]
-            self.rows = [row for row in rows if row['seed'] == arguments.seed and row['number'] < arguments.count]
+            self.rows = [row for row in rows if row['seed'] == arguments.seed and self.is_wanted(row['number'])]
+
+    def is_wanted(self, number):
+        numbers, families = self.arguments.numbers, self.arguments.families
+        return (number < self.arguments.count and (not numbers or number in numbers) and
+                (not families or draw.kernel(self.arguments.seed, number).family in families))
 
     def measure(self):
         measured = {row['number'] for row in self.rows}
-        wanted = [number for number in range(self.arguments.count) if number not in measured]
+        wanted = [number for number in range(self.arguments.count) if number not in measured and self.is_wanted(number)]
         if not wanted:
             return
         roofline = Roofline(self.arguments.threads)
@@ -167,15 +173,17 @@ class Run:
                 'date': str(datetime.date.today()), 'device': device.name()}
 
 
-def steps_of(row):
-    """The lines that `encore replay profile` shows of the kernel."""
+def steps_of(row, threads):
+    """The lines that `encore replay profile` shows of the kernel, compiled for so many threads and run by them."""
     kernel = draw.kernel(row['seed'], row['number'])
     net = draw.Net(kernel.text)
     with tempfile.TemporaryDirectory() as folder:
         model, package = (os.path.join(folder, name) for name in ('model.onnx', 'model.encore'))
         onnx.save(net.model(kernel.build(net)), model)
-        subprocess.run([TOOL, 'compile', model, '-o', package, '--no-cache'], check=True, stdout=subprocess.DEVNULL)
-        said = subprocess.run([TOOL, 'replay', 'profile', package, '--repeat', '20'], check=True, text=True, stdout=subprocess.PIPE).stdout
+        threads = ['--threads', str(threads)]
+        subprocess.run([TOOL, 'compile', model, '-o', package, '--no-cache', *threads], check=True, stdout=subprocess.DEVNULL)
+        said = subprocess.run([TOOL, 'replay', 'profile', package, '--repeat', '20', *threads], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
     return said.splitlines()[1:]
 
 
@@ -187,11 +195,13 @@ def main():
     parser.add_argument('--programs', nargs='+', default=['onnxruntime', 'openvino'], choices=['onnxruntime', 'openvino'])
     parser.add_argument('--threads', type=int, default=os.cpu_count())
     parser.add_argument('--clock', metavar='FILE.so', help='preloaded into all programs')
+    parser.add_argument('--families', nargs='+', metavar='NAME')
+    parser.add_argument('--numbers', nargs='+', type=int, metavar='N')
     parser.add_argument('--profiled', type=int, default=report.WORST, help='how many of the worst are shown with their steps')
     arguments = parser.parse_args()
     run = Run(arguments)
     run.measure()
-    print('\n'.join(report.lines(run.rows, steps_of, arguments.profiled)))
+    print('\n'.join(report.lines(run.rows, lambda row: steps_of(row, arguments.threads), arguments.profiled)))
 
 
 if __name__ == '__main__':
