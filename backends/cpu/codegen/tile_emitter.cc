@@ -6,8 +6,10 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/staging.h"
+#include "encore/backends/cpu/codegen/transpose.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/ops/functions.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
@@ -112,6 +114,22 @@ void TileEmitter::Reduce(const std::vector<uint32_t>& reduced, size_t first,
   }
 }
 
+// Taps that neighbouring rows share one after the other, so that what is loaded
+// is used again soon: what moves a window by the smallest steps outermost.
+std::vector<uint32_t> TileEmitter::SharingOrder(size_t stage) const {
+  const auto step = [this](uint32_t variable) {
+    int64_t most = 0;
+    for (const FlatAccess& load : flat_.loads) {
+      if (load.address.Coefficient(s_.row_variable) == 0) continue;
+      most = std::max<int64_t>(most, load.address.Coefficient(variable));
+    }
+    return std::pair(most, variable);
+  };
+  std::vector<uint32_t> order = flat_.reduced[stage];
+  std::ranges::sort(order, {}, step);
+  return order;
+}
+
 size_t TileEmitter::FirstUnrolled(const Tile& tile,
                                   const std::vector<uint32_t>& reduced) const {
   const bool copied = s_.plane_rows > 0;
@@ -133,7 +151,8 @@ void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
     b_.Set(sums.back(), IrBuilder::Zero(type));
   }
   e_.SetLanes(kNoVariable, {});
-  const std::vector<uint32_t> reduced = ReductionOrder(flat_, stage);
+  const std::vector<uint32_t> reduced =
+      s_.in_place ? SharingOrder(stage) : ReductionOrder(flat_, stage);
   Reduce(reduced, 0, FirstUnrolled(tile, reduced),
          [&] { AddValues(tile, stage, sums); });
   for (const Value& sum : sums) {
@@ -224,12 +243,64 @@ void TileEmitter::EmitMapsByRows(const Tile& tile, size_t first) {
   });
 }
 
+// Whole squares of lanes x lanes: what lies beyond the tile is not mapped.
+Value TileEmitter::EmitTurned(const Tile& tile, size_t stage) {
+  const int lanes = s_.lanes, squares = CeilDiv(tile.rows, lanes);
+  const IrType type = results_[stage][0].type;
+  const Value kept = b_.NewArray(
+      {type.elem, 1}, int64_t{tile.vectors} * squares * lanes * lanes);
+  for (int u = 0; u < tile.vectors; ++u) {
+    for (int q = 0; q < squares; ++q) {
+      std::vector<Value> rows;
+      for (int r = q * lanes; r < (q + 1) * lanes; ++r) {
+        rows.push_back(r < tile.rows ? results_[stage][r * tile.vectors + u]
+                                     : IrBuilder::Zero(type));
+      }
+      rows = Transpose(b_, std::move(rows));
+      for (int c = 0; c < lanes; ++c) {
+        const int64_t place = (int64_t{u} * lanes + c) * squares + q;
+        b_.Store(rows[c],
+                 b_.Gep(kept, type.elem, IrBuilder::I64(place * lanes)),
+                 ElemBytes(type.elem));
+      }
+    }
+  }
+  return kept;
+}
+
+void TileEmitter::EmitTurnedMaps(const Tile& tile, size_t first) {
+  const int lanes = s_.lanes, squares = CeilDiv(tile.rows, lanes);
+  std::vector<Value> kept(first);
+  for (size_t s = 0; s < first; ++s) kept[s] = EmitTurned(tile, s);
+  const int64_t columns = int64_t{tile.vectors - 1} * lanes + tile.last_lanes;
+  b_.Loop(IrBuilder::I64(0), IrBuilder::I64(columns), 1, [&](const Value& c) {
+    e_.SetVariable(s_.vector_variable, b_.Add(tile.column, c));
+    for (int q = 0; q < squares; ++q) {
+      const int rows = std::min(tile.rows - q * lanes, lanes);
+      e_.SetVariable(s_.row_variable, tile.row, int64_t{q} * lanes);
+      e_.SetLanes(static_cast<int>(s_.row_variable),
+                  rows < lanes ? IrBuilder::PrefixMask(lanes, rows) : Value());
+      const Value place =
+          b_.Mul(b_.Add(b_.Mul(c, squares), IrBuilder::I64(q)), lanes);
+      for (size_t s = 0; s < first; ++s) {
+        const IrType type = results_[s][0].type;
+        e_.SetResult(s, 0,
+                     b_.Load(type, b_.Gep(kept[s], type.elem, place),
+                             ElemBytes(type.elem)));
+      }
+      for (size_t s = first; s < region_.stages.size(); ++s) EmitPoint(s);
+    }
+  });
+}
+
 void TileEmitter::Emit(const Tile& tile) {
   results_.assign(region_.stages.size(), {});
   size_t maps = region_.stages.size();  // where the last ones begin
   while (maps > 0 && region_.stages[maps - 1].kind == Stage::Kind::kMap) --maps;
-  const bool by_rows = WantsRows(tile, maps);
-  for (size_t s = 0; s < (by_rows ? maps : region_.stages.size()); ++s) {
+  const bool turns = TurnsResults(flat_, s_.vector_variable, s_.row_variable);
+  const bool by_rows = !turns && WantsRows(tile, maps);
+  const bool looped = turns || by_rows;
+  for (size_t s = 0; s < (looped ? maps : region_.stages.size()); ++s) {
     if (region_.stages[s].kind == Stage::Kind::kReduce) {
       EmitSum(tile, s);
     } else {
@@ -237,6 +308,7 @@ void TileEmitter::Emit(const Tile& tile) {
     }
   }
   if (by_rows) EmitMapsByRows(tile, maps);
+  if (turns) EmitTurnedMaps(tile, maps);
 }
 
 std::vector<Value> Digits(IrBuilder& b, const Value& unit,
