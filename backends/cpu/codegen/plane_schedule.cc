@@ -19,11 +19,14 @@ namespace {
 // Sums of a tile of the rows that share a copy, so that window and sums stay in
 // registers.
 constexpr int kMostSums = 8;
-// The same where windows are read in place: of half as many registers.
-constexpr int kMostSumsAvx2 = 4;
+// The same where windows are read in place, which takes more registers, of half
+// as many, or by strides, for which several vectors are picked from.
+constexpr int kMostSumsAvx2 = 4, kMostStridedSums = 4;
 
-// Tiles at each end of rows and columns that are code of their own at most.
+// Tiles of rows or of columns that are code of their own at most, at the edges;
+// and how many rows of code a tile less is worth.
 constexpr int64_t kMostAtEdges = 3;
+constexpr int64_t kTileRowsOfCode = 2;
 
 int64_t Bytes(const FlatRegion& flat, uint32_t access, int64_t elements) {
   const Operand& input =
@@ -208,14 +211,13 @@ class WindowPlanner {
     plan.vector_variable = v;
     plan.row_variable = plan.plane_variable = m;
     plan.in_place = true;
-    const int64_t sums = isa_ == Isa::kAvx512 ? kMostSums : kMostSumsAvx2;
-    const int64_t most = std::min(sums, kMaxUnrolledPoints / Taps());
+    const int64_t most = std::min(MostSums(v), kMaxUnrolledPoints / Taps());
     if (most < 1) return std::nullopt;
     plan.rows = static_cast<int>(std::min<int64_t>(most, flat_.extents[m]));
     plan.vectors = static_cast<int>(std::clamp<int64_t>(
         most / plan.rows, 1, CeilDiv<int64_t>(flat_.extents[v], lanes_)));
-    if (FindTilesInside(flat_, m, plan.rows).at_edges() > kMostAtEdges ||
-        FindTilesInside(flat_, v, plan.block()).at_edges() > kMostAtEdges) {
+    if (FindRowTiles(flat_, plan).at_edges() > kMostAtEdges ||
+        FindColumnTiles(flat_, plan).at_edges() > kMostAtEdges) {
       return std::nullopt;
     }
     const TileCoster coster(inside_, none_, isa_);
@@ -242,6 +244,15 @@ class WindowPlanner {
       }
     }
     return checked;
+  }
+
+  int64_t MostSums(uint32_t v) const {
+    if (isa_ != Isa::kAvx512) return kMostSumsAvx2;
+    const bool strided =
+        std::ranges::any_of(flat_.loads, [v](const FlatAccess& load) {
+          return load.checked && !(load.address.Coefficient(v) == 1);
+        });
+    return strided ? kMostStridedSums : kMostSums;
   }
 
   int64_t Taps() const {
@@ -305,17 +316,17 @@ class WindowPlanner {
     return static_cast<int64_t>(places.size());
   }
 
-  // Chunks of rows: all, unless there is little else to cut.
+  // Chunks of the rows inside: all, unless there is little else to cut.
   void Cut(TileSchedule* plan) const {
     SetUnits(flat_, plan);
+    const TilesInside rows = FindRowTiles(flat_, *plan);
+    const int64_t inside = std::max<int64_t>(rows.end - rows.begin, rows.size);
     const int64_t wanted = WantedPartitions(plan->cycles, kMaxTilePartitions);
-    const int64_t chunks = std::clamp<int64_t>(
-        CeilDiv<int64_t>(2 * wanted, std::max<int64_t>(plan->other_points, 1)),
-        1, plan->row_tiles);
+    const int64_t chunks =
+        wanted == 1 ? 1 : CeilDiv(2 * wanted, plan->other_points);
     plan->plane_rows =
-        CeilDiv<int64_t>(plan->row_tiles, wanted > 1 ? chunks : 1) * plan->rows;
-    plan->row_chunks =
-        CeilDiv<int64_t>(flat_.extents[plan->plane_variable], plan->plane_rows);
+        RoundUp(CeilDiv(inside, std::min(chunks, inside)), rows.size);
+    plan->row_chunks = CeilDiv(inside, plan->plane_rows);
     plan->partitions = std::min(wanted, plan->other_points * plan->row_chunks);
   }
 
@@ -329,7 +340,7 @@ class WindowPlanner {
 }  // namespace
 
 TilesInside FindTilesInside(const FlatRegion& flat, uint32_t variable,
-                            int64_t size) {
+                            int64_t size, bool anywhere) {
   const int64_t extent = flat.extents[variable];
   int64_t first = 0, end = extent;
   for (const FlatAccess& load : flat.loads) {
@@ -347,11 +358,30 @@ TilesInside FindTilesInside(const FlatRegion& flat, uint32_t variable,
       end = std::min(end, last < 0 ? 0 : last / step + 1);
     }
   }
-  TilesInside tiles;
-  tiles.tiles = CeilDiv<int64_t>(extent, size);
-  tiles.begin = std::min(CeilDiv<int64_t>(first, size), tiles.tiles);
-  tiles.end = std::max(end / size, tiles.begin);
-  return tiles;
+  if (!anywhere) first = RoundUp(first, size);
+  const int64_t inside = std::max<int64_t>(end - first, 0) / size * size;
+  if (inside == 0) return {size, extent, 0, 0};
+  return {size, extent, first, first + inside};
+}
+
+TilesInside FindColumnTiles(const FlatRegion& flat,
+                            const TileSchedule& schedule) {
+  return FindTilesInside(flat, schedule.vector_variable, schedule.block(),
+                         /*anywhere=*/false);
+}
+
+TilesInside FindRowTiles(const FlatRegion& flat, const TileSchedule& schedule) {
+  const auto find = [&](bool anywhere) {
+    return FindTilesInside(flat, schedule.row_variable, schedule.rows,
+                           anywhere);
+  };
+  const auto code = [](const TilesInside& tiles) {
+    const int64_t inside = tiles.end > tiles.begin ? tiles.size : 0;
+    return inside + tiles.begin + tiles.extent - tiles.end +
+           kTileRowsOfCode * tiles.tiles();
+  };
+  const TilesInside even = find(false), any = find(true);
+  return code(any) < code(even) ? any : even;
 }
 
 void PlanWindows(const FlatRegion& flat, Isa isa,

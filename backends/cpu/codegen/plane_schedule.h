@@ -9,6 +9,7 @@
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/region/flat/flat_region.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 
@@ -24,16 +25,27 @@ void PlanPlanes(const FlatRegion& flat, Isa isa,
 void PlanWindows(const FlatRegion& flat, Isa isa,
                  std::optional<TileSchedule>* best);
 
-// Tiles of `size` values of a variable, the first and those from `end` on
-// apart, for which a window may leave what it reads, or which have less values.
+// A variable's values as tiles of `size`: those of [begin, end), a multiple of
+// it, are whole and inside, where no window leaves what it reads. Before and
+// behind them lie tiles at the edges, smaller ones last.
 struct TilesInside {
-  int64_t begin = 0, end = 0, tiles = 0;
+  int64_t size = 1, extent = 0, begin = 0, end = 0;
 
-  int64_t at_edges() const { return tiles - (end - begin); }
+  // Tiles of so many values.
+  int64_t Tiles(int64_t values) const { return CeilDiv(values, size); }
+  int64_t at_edges() const { return Tiles(begin) + Tiles(extent - end); }
+  int64_t tiles() const { return at_edges() + (end - begin) / size; }
 };
-// REQUIRES of range checks what PlanWindows does.
+// `anywhere`: the inside begins where no window leaves any more, not at a
+// multiple of the size. REQUIRES of range checks what PlanWindows does.
 TilesInside FindTilesInside(const FlatRegion& flat, uint32_t variable,
-                            int64_t size);
+                            int64_t size, bool anywhere);
+// The tiles of a schedule with in_place: along its vector variable, and along
+// its row variable, of which there are few where code of their own at the edges
+// would be long.
+TilesInside FindColumnTiles(const FlatRegion& flat,
+                            const TileSchedule& schedule);
+TilesInside FindRowTiles(const FlatRegion& flat, const TileSchedule& schedule);
 
 }  // namespace encore::backends::cpu
 

@@ -243,29 +243,42 @@ void TileEmitter::EmitMapsByRows(const Tile& tile, size_t first) {
   });
 }
 
-// Whole squares of lanes x lanes: what lies beyond the tile is not mapped.
+// Whole squares of lanes x lanes: what lies beyond the tile is not mapped. In a
+// loop over the vectors, since shuffles take LLVM long.
 Value TileEmitter::EmitTurned(const Tile& tile, size_t stage) {
   const int lanes = s_.lanes, squares = CeilDiv(tile.rows, lanes);
   const IrType type = results_[stage][0].type;
-  const Value kept = b_.NewArray(
-      {type.elem, 1}, int64_t{tile.vectors} * squares * lanes * lanes);
-  for (int u = 0; u < tile.vectors; ++u) {
-    for (int q = 0; q < squares; ++q) {
-      std::vector<Value> rows;
-      for (int r = q * lanes; r < (q + 1) * lanes; ++r) {
-        rows.push_back(r < tile.rows ? results_[stage][r * tile.vectors + u]
-                                     : IrBuilder::Zero(type));
-      }
-      rows = Transpose(b_, std::move(rows));
-      for (int c = 0; c < lanes; ++c) {
-        const int64_t place = (int64_t{u} * lanes + c) * squares + q;
-        b_.Store(rows[c],
-                 b_.Gep(kept, type.elem, IrBuilder::I64(place * lanes)),
-                 ElemBytes(type.elem));
-      }
-    }
+  const int align = ElemBytes(type.elem);
+  const auto array = [&](int64_t vectors) {
+    return b_.NewArray({type.elem, 1}, vectors * lanes);
+  };
+  const auto at = [&](const Value& kept, const Value& vector) {
+    return b_.Gep(kept, type.elem, b_.Mul(vector, lanes));
+  };
+  const Value sums = array(int64_t{tile.rows} * tile.vectors);
+  const Value turned = array(int64_t{tile.vectors} * squares * lanes);
+  for (size_t i = 0; i < results_[stage].size(); ++i) {
+    b_.Store(results_[stage][i],
+             at(sums, IrBuilder::I64(static_cast<int64_t>(i))), align);
   }
-  return kept;
+  b_.Loop(
+      IrBuilder::I64(0), IrBuilder::I64(tile.vectors), 1, [&](const Value& u) {
+        const Value column = b_.Mul(u, int64_t{lanes} * squares);
+        for (int q = 0; q < squares; ++q) {
+          std::vector<Value> rows(lanes, IrBuilder::Zero(type));
+          for (int i = 0; i < std::min(tile.rows - q * lanes, lanes); ++i) {
+            const int64_t row = int64_t{q} * lanes + i;
+            rows[i] =
+                b_.Load(type, at(sums, b_.Add(u, row * tile.vectors)), align);
+          }
+          rows = Transpose(b_, std::move(rows));
+          for (int c = 0; c < lanes; ++c) {
+            const int64_t place = int64_t{c} * squares + q;
+            b_.Store(rows[c], at(turned, b_.Add(column, place)), align);
+          }
+        }
+      });
+  return turned;
 }
 
 void TileEmitter::EmitTurnedMaps(const Tile& tile, size_t first) {

@@ -30,8 +30,8 @@ class WindowGenerator {
   WindowGenerator(const FlatRegion& flat, const TileSchedule& schedule)
       : flat_(flat),
         s_(schedule),
-        rows_(FindTilesInside(flat, s_.row_variable, s_.rows)),
-        columns_(FindTilesInside(flat, s_.vector_variable, s_.block())) {
+        rows_(FindRowTiles(flat, schedule)),
+        columns_(FindColumnTiles(flat, schedule)) {
     const FlatRegion rows = WithoutChecks(flat, s_.row_variable);
     forms_.push_back(MakeForm(WithoutChecks(rows, s_.vector_variable)));
     forms_.push_back(MakeForm(WithoutChecks(flat, s_.vector_variable)));
@@ -61,7 +61,7 @@ class WindowGenerator {
   }
 
   void EmitUnit(const Value& unit);
-  // The tiles `first` to `last` of the row variable, each by itself.
+  // The rows from `first` to `last`, each tile by itself.
   void EmitEdges(int64_t first, int64_t last);
   void EmitColumns(const Value& row, int rows, bool leaves);
 
@@ -86,38 +86,31 @@ void WindowGenerator::EmitUnit(const Value& unit) {
     b_.If(b_.Compare("eq", chunk, IrBuilder::I64(number)), body);
   };
   if (rows_.begin > 0) in_chunk(0, [&] { EmitEdges(0, rows_.begin); });
-  Value begin = IrBuilder::I64(rows_.begin * s_.rows);
-  Value end = IrBuilder::I64(rows_.end * s_.rows);
+  Value begin = IrBuilder::I64(rows_.begin), end = IrBuilder::I64(rows_.end);
   if (s_.row_chunks > 1) {
-    const Value first = b_.Mul(chunk, s_.plane_rows);
-    begin = b_.Intrinsic("smax", {begin, first});
-    end = b_.Intrinsic("smin", {end, b_.Add(first, s_.plane_rows)});
+    begin = b_.Add(b_.Mul(chunk, s_.plane_rows), begin);
+    end = b_.Intrinsic("smin", {end, b_.Add(begin, s_.plane_rows)});
   }
   if (rows_.begin < rows_.end) {
     b_.Loop(begin, end, s_.rows,
             [&](const Value& row) { EmitColumns(row, s_.rows, false); });
   }
-  if (rows_.end < rows_.tiles) {
-    in_chunk(s_.row_chunks - 1, [&] { EmitEdges(rows_.end, rows_.tiles); });
+  if (rows_.end < rows_.extent) {
+    in_chunk(s_.row_chunks - 1, [&] { EmitEdges(rows_.end, rows_.extent); });
   }
 }
 
 void WindowGenerator::EmitEdges(int64_t first, int64_t last) {
-  const int64_t extent = flat_.extents[s_.row_variable];
-  for (int64_t i = first; i < last; ++i) {
-    const int64_t row = i * s_.rows;
+  for (int64_t row = first; row < last; row += s_.rows) {
     EmitColumns(IrBuilder::I64(row),
-                static_cast<int>(std::min<int64_t>(extent - row, s_.rows)),
-                true);
+                static_cast<int>(std::min<int64_t>(last - row, s_.rows)), true);
   }
 }
 
 void WindowGenerator::EmitColumns(const Value& row, int rows, bool leaves) {
-  const int64_t extent = flat_.extents[s_.vector_variable];
   const auto edges = [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t column = i * s_.block();
-      const int64_t count = std::min(extent - column, s_.block());
+    for (int64_t column = first; column < last; column += s_.block()) {
+      const int64_t count = std::min(last - column, s_.block());
       const auto vectors = static_cast<int>(CeilDiv<int64_t>(count, s_.lanes));
       tile(leaves, true)
           .Emit({row, IrBuilder::I64(column), rows, vectors,
@@ -127,13 +120,12 @@ void WindowGenerator::EmitColumns(const Value& row, int rows, bool leaves) {
   edges(0, columns_.begin);
   if (columns_.begin < columns_.end) {
     b_.Loop(
-        IrBuilder::I64(columns_.begin * s_.block()),
-        IrBuilder::I64(columns_.end * s_.block()), s_.block(),
-        [&](const Value& column) {
+        IrBuilder::I64(columns_.begin), IrBuilder::I64(columns_.end),
+        s_.block(), [&](const Value& column) {
           tile(leaves, false).Emit({row, column, rows, s_.vectors, s_.lanes});
         });
   }
-  edges(columns_.end, columns_.tiles);
+  edges(columns_.end, columns_.extent);
 }
 
 GeneratedKernel WindowGenerator::Generate(std::string_view name,

@@ -131,16 +131,33 @@ TEST_P(WindowTiles, InsideAreThoseThatNoWindowLeaves) {
   for (const uint32_t variable : flat->outer) {
     const int64_t extent = flat->extents[variable];
     const std::vector<bool> leaves = Leaves(*flat, variable);
+    const auto inside = [&](int64_t first, int64_t size) {
+      if (first + size > extent) return false;
+      const auto begin = leaves.begin() + first;
+      return std::find(begin, begin + size, true) == begin + size;
+    };
     for (const int64_t size : {1, 3, 8, 16, 32}) {
-      const auto inside = [&](int64_t tile) {
-        if (tile < 0 || (tile + 1) * size > extent) return false;
-        const auto first = leaves.begin() + tile * size;
-        return std::find(first, first + size, true) == first + size;
-      };
-      const TilesInside tiles = FindTilesInside(*flat, variable, size);
-      EXPECT_EQ(tiles.tiles, (extent + size - 1) / size);
-      for (int64_t t = 0; t < tiles.tiles; ++t) {
-        EXPECT_EQ(inside(t), t >= tiles.begin && t < tiles.end) << t;
+      for (const bool anywhere : {false, true}) {
+        const TilesInside tiles =
+            FindTilesInside(*flat, variable, size, anywhere);
+        EXPECT_EQ(tiles.extent, extent);
+        EXPECT_EQ((tiles.end - tiles.begin) % size, 0);
+        if (!anywhere) EXPECT_EQ(tiles.begin % size, 0);
+        // No tile more, and each is.
+        const int64_t step = anywhere ? 1 : size;
+        for (int64_t first = 0; first < tiles.begin; first += step) {
+          EXPECT_FALSE(inside(first, size)) << first;
+        }
+        for (int64_t first = tiles.begin; first < tiles.end; first += size) {
+          EXPECT_TRUE(inside(first, size)) << first;
+        }
+        if (tiles.begin == tiles.end) {
+          for (int64_t first = 0; first < extent; first += step) {
+            EXPECT_FALSE(inside(first, size)) << first;
+          }
+        } else {
+          EXPECT_FALSE(inside(tiles.end, size));
+        }
       }
     }
   }
