@@ -24,6 +24,9 @@ constexpr int kLeastRows = 3;
 // costs a store and a load more.
 constexpr int kLongPoint = 6;
 
+// How many reduced points ahead of its use a panel is prefetched.
+constexpr int64_t kPrefetchedPoints = 48;
+
 // Ops that are many instructions each: polynomials, calls.
 bool IsLong(Op op) {
   return op == Op::kLogistic || FindFunction(op) != nullptr;
@@ -97,6 +100,24 @@ void TileEmitter::AddValues(const Tile& tile, size_t stage,
   }
 }
 
+void TileEmitter::PrefetchPanels(const Tile& tile) {
+  Place(tile, 0, 0);
+  for (uint32_t a = 0; a < region_.accesses.size(); ++a) {
+    const Access& access = region_.accesses[a];
+    if (access.source != Access::Source::kInput) continue;
+    for (const TileSchedule::Panel& panel : s_.panels) {
+      if (panel.input != access.number) continue;
+      const Value first = e_.FirstElement(a);
+      const int64_t bytes =
+          panel.block * BitWidth(region_.inputs[panel.input].dtype) / 8;
+      for (int64_t at = 0; at < bytes; at += kLineBytes) {
+        b_.Prefetch(b_.Gep(first, Elem::kI8,
+                           IrBuilder::I64(kPrefetchedPoints * bytes + at)));
+      }
+    }
+  }
+}
+
 void TileEmitter::Reduce(const std::vector<uint32_t>& reduced, size_t first,
                          size_t unrolled, const std::function<void()>& body) {
   if (first == reduced.size()) return body();
@@ -153,8 +174,11 @@ void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
   e_.SetLanes(kNoVariable, {});
   const std::vector<uint32_t> reduced =
       s_.in_place ? SharingOrder(stage) : ReductionOrder(flat_, stage);
-  Reduce(reduced, 0, FirstUnrolled(tile, reduced),
-         [&] { AddValues(tile, stage, sums); });
+  const size_t unrolled = FirstUnrolled(tile, reduced);
+  Reduce(reduced, 0, unrolled, [&] {
+    AddValues(tile, stage, sums);
+    if (unrolled == reduced.size()) PrefetchPanels(tile);
+  });
   for (const Value& sum : sums) {
     results_[stage].push_back(
         ConvertDType(b_, info.accumulate, info.dtype, b_.Get(sum, type)));

@@ -58,6 +58,8 @@ class TileEmitter {
   std::vector<uint32_t> SharingOrder(size_t stage) const;
   size_t FirstUnrolled(const Tile& tile,
                        const std::vector<uint32_t>& reduced) const;
+  // Panels of weights come from far, and each page of them anew.
+  void PrefetchPanels(const Tile& tile);
   // Adds the stage's value at each point of the tile to its sum.
   void AddValues(const Tile& tile, size_t stage,
                  const std::vector<Value>& sums);
