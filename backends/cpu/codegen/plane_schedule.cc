@@ -27,10 +27,6 @@ constexpr int kMostSumsAvx2 = 4, kMostStridedSums = 4;
 // and how many rows of code a tile less is worth.
 constexpr int64_t kMostAtEdges = 3;
 constexpr int64_t kTileRowsOfCode = 2;
-// Values that are added to sums in the code of all tiles together, from which
-// on tiles are smaller: LLVM takes longer than that gains.
-constexpr int64_t kMostCode = 500;
-constexpr int kLeastRows = 3;
 
 int64_t Bytes(const FlatRegion& flat, uint32_t access, int64_t elements) {
   const Operand& input =
@@ -176,12 +172,6 @@ class Planner {
   const int lanes_;
 };
 
-// Values in the code of such tiles, of which those inside share theirs.
-int64_t RowsOfCode(const TilesInside& tiles) {
-  const int64_t inside = tiles.end > tiles.begin ? tiles.size : 0;
-  return inside + tiles.begin + tiles.extent - tiles.end;
-}
-
 // Whether what a check of a sum's load is of moves along one of `v` and `m`
 // alone, and forwards, from window to window.
 bool MovesAlongOne(const FlatRegion& flat, const DynamicIndex& dynamic,
@@ -226,9 +216,6 @@ class WindowPlanner {
     plan.rows = static_cast<int>(std::min<int64_t>(most, flat_.extents[m]));
     plan.vectors = static_cast<int>(std::clamp<int64_t>(
         most / plan.rows, 1, CeilDiv<int64_t>(flat_.extents[v], lanes_)));
-    while (plan.rows > kLeastRows && Code(plan) > kMostCode) {
-      plan.rows = CeilDiv(plan.rows, 2);
-    }
     if (FindRowTiles(flat_, plan).at_edges() > kMostAtEdges ||
         FindColumnTiles(flat_, plan).at_edges() > kMostAtEdges) {
       return std::nullopt;
@@ -257,13 +244,6 @@ class WindowPlanner {
       }
     }
     return checked;
-  }
-
-  int64_t Code(const TileSchedule& plan) const {
-    const TilesInside columns = FindColumnTiles(flat_, plan);
-    return RowsOfCode(FindRowTiles(flat_, plan)) *
-           (columns.at_edges() + (columns.end > columns.begin ? 1 : 0)) *
-           plan.vectors * Taps();
   }
 
   int64_t MostSums(uint32_t v) const {
@@ -396,7 +376,9 @@ TilesInside FindRowTiles(const FlatRegion& flat, const TileSchedule& schedule) {
                            anywhere);
   };
   const auto code = [](const TilesInside& tiles) {
-    return RowsOfCode(tiles) + kTileRowsOfCode * tiles.tiles();
+    const int64_t inside = tiles.end > tiles.begin ? tiles.size : 0;
+    return inside + tiles.begin + tiles.extent - tiles.end +
+           kTileRowsOfCode * tiles.tiles();
   };
   const TilesInside even = find(false), any = find(true);
   return code(any) < code(even) ? any : even;
