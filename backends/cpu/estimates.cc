@@ -24,6 +24,7 @@ bool SumsProducts(const Region& region) {
 }
 
 Template TemplateOf(const TileSchedule& schedule, bool products) {
+  if (schedule.in_place) return Template::kWindowTiles;
   if (!products) return Template::kReductionTiles;
   if (schedule.plane_rows > 0) return Template::kPlaneTiles;
   if (schedule.staging) return Template::kStagedTiles;

@@ -11,6 +11,7 @@
 #include "encore/backends/cpu/codegen/staged_codegen.h"
 #include "encore/backends/cpu/codegen/tile_codegen.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
+#include "encore/backends/cpu/codegen/window_tiles.h"
 #include "encore/backends/cpu/kernel_params.h"
 #include "encore/backends/cpu/loops/plan.h"
 #include "encore/backends/cpu/vendor/kernel.h"
@@ -69,6 +70,9 @@ class Generator {
 
   StatusOr<GeneratedKernel> AddTiles(const FlatRegion& flat,
                                      const TileSchedule& tile) {
+    if (tile.in_place) {
+      return GenerateWindowTiles(flat, tile, kRelocatableName, bits());
+    }
     if (tile.plane_rows > 0) {
       return GeneratePlaneTiles(flat, tile, kRelocatableName, bits());
     }

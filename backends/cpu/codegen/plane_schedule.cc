@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/planes.h"
 #include "encore/backends/cpu/codegen/tile_coster.h"
 #include "encore/backends/cpu/machine.h"
@@ -16,6 +19,14 @@ namespace {
 // Sums of a tile of the rows that share a copy, so that window and sums stay in
 // registers.
 constexpr int kMostSums = 8;
+// The same where windows are read in place, which takes more registers, of half
+// as many, or by strides, for which several vectors are picked from.
+constexpr int kMostSumsAvx2 = 4, kMostStridedSums = 4;
+
+// Tiles of rows or of columns that are code of their own at most, at the edges;
+// and how many rows of code a tile less is worth.
+constexpr int64_t kMostAtEdges = 3;
+constexpr int64_t kTileRowsOfCode = 2;
 
 int64_t Bytes(const FlatRegion& flat, uint32_t access, int64_t elements) {
   const Operand& input =
@@ -161,7 +172,234 @@ class Planner {
   const int lanes_;
 };
 
+// Whether what a check of a sum's load is of moves along one of `v` and `m`
+// alone, and forwards, from window to window.
+bool MovesAlongOne(const FlatRegion& flat, const DynamicIndex& dynamic,
+                   uint32_t v, uint32_t m) {
+  if (dynamic.indirect.valid() || dynamic.divisor != 1 || dynamic.block > 1 ||
+      !(dynamic.stride == 0)) {
+    return false;
+  }
+  int moving = 0;
+  for (const auto& [variable, coefficient] : dynamic.index.terms) {
+    if (variable >= flat.region->outer || flat.extents[variable] == 1) continue;
+    if ((variable != v && variable != m) || coefficient < 0) return false;
+    ++moving;
+  }
+  return moving == 1;
+}
+
+// Plans of tiles that read windows where they lie.
+class WindowPlanner {
+ public:
+  WindowPlanner(const FlatRegion& flat, Isa isa)
+      : flat_(flat),
+        isa_(isa),
+        none_(flat.region->inputs.size()),
+        lanes_(TileCoster(flat, none_, isa).lanes()) {
+    for (FlatAccess& load : inside_.loads) {
+      if (!load.checked) continue;
+      load.checked = false;
+      load.dynamic.clear();
+    }
+  }
+
+  std::optional<TileSchedule> Plan(uint32_t v, uint32_t m) const {
+    if (!Fits(v, m)) return std::nullopt;
+    TileSchedule plan;
+    plan.lanes = lanes_;
+    plan.vector_variable = v;
+    plan.row_variable = plan.plane_variable = m;
+    plan.in_place = true;
+    const int64_t most = std::min(MostSums(v), kMaxUnrolledPoints / Taps());
+    if (most < 1) return std::nullopt;
+    plan.rows = static_cast<int>(std::min<int64_t>(most, flat_.extents[m]));
+    plan.vectors = static_cast<int>(std::clamp<int64_t>(
+        most / plan.rows, 1, CeilDiv<int64_t>(flat_.extents[v], lanes_)));
+    if (FindRowTiles(flat_, plan).at_edges() > kMostAtEdges ||
+        FindColumnTiles(flat_, plan).at_edges() > kMostAtEdges) {
+      return std::nullopt;
+    }
+    const TileCoster coster(inside_, none_, isa_);
+    plan.cycles = coster.Cost(plan) - SharedCycles(plan);
+    Cut(&plan);
+    return plan;
+  }
+
+ private:
+  bool Fits(uint32_t v, uint32_t m) const {
+    bool checked = false;
+    for (size_t a = 0; a < flat_.loads.size(); ++a) {
+      const FlatAccess& load = flat_.loads[a];
+      if (!load.checked) continue;
+      checked = true;
+      const int64_t step = load.address.Coefficient(v);
+      if (flat_.region->accesses[a].source != Access::Source::kInput ||
+          load.padded || load.panel != FlatAccess::kNoPanel ||
+          (step != 1 && !IsShuffledStride(step, lanes_)) ||
+          !std::ranges::all_of(load.dynamic, [&](const DynamicIndex& d) {
+            return MovesAlongOne(flat_, d, v, m);
+          })) {
+        return false;
+      }
+    }
+    return checked;
+  }
+
+  int64_t MostSums(uint32_t v) const {
+    if (isa_ != Isa::kAvx512) return kMostSumsAvx2;
+    const bool strided =
+        std::ranges::any_of(flat_.loads, [v](const FlatAccess& load) {
+          return load.checked && !(load.address.Coefficient(v) == 1);
+        });
+    return strided ? kMostStridedSums : kMostSums;
+  }
+
+  int64_t Taps() const {
+    int64_t taps = 1;
+    for (const auto& reduced : flat_.reduced) {
+      for (const uint32_t r : reduced) taps *= flat_.extents[r];
+    }
+    return taps;
+  }
+
+  // What the plan's tiles save beside those that load at each tap: neighbours
+  // share what their windows have in common, and nothing is a loop.
+  double SharedCycles(const TileSchedule& plan) const {
+    const uint32_t v = plan.vector_variable, m = plan.row_variable;
+    double cycles = 0;
+    for (size_t s = 0; s < flat_.reduced.size(); ++s) {
+      const std::vector<ExprId> value = {flat_.region->stages[s].value};
+      if (flat_.reduced[s].empty() || !value[0].valid()) continue;
+      const std::vector<bool> needed = Reachable(*flat_.region, value);
+      for (size_t e = 0; e < needed.size(); ++e) {
+        const Expr& expr = flat_.region->exprs[e];
+        if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
+        const Affine& address = flat_.loads[expr.number].address;
+        if (address.Coefficient(v) == 0 || address.Coefficient(m) == 0) {
+          continue;
+        }
+        const int64_t all = Taps() * plan.rows * plan.vectors;
+        const double each = address.Coefficient(v) == 1 ? kVectorLoadCycles : 3;
+        cycles += each * static_cast<double>(all - Loads(plan, s, address));
+      }
+      cycles += kLoopCycles * static_cast<double>(Taps());
+    }
+    double tiles =
+        static_cast<double>(CeilDiv<int64_t>(flat_.extents[v], plan.block())) *
+        static_cast<double>(flat_.extents[m]) / plan.rows;
+    for (const uint32_t o : flat_.outer) {
+      if (o != v && o != m) tiles *= static_cast<double>(flat_.extents[o]);
+    }
+    return tiles * cycles;
+  }
+
+  // Different vectors that a tile loads by such an access.
+  int64_t Loads(const TileSchedule& plan, size_t stage,
+                const Affine& address) const {
+    std::set<int64_t> places;
+    for (int r = 0; r < plan.rows; ++r) {
+      for (int u = 0; u < plan.vectors; ++u) {
+        places.insert(address.Coefficient(plan.row_variable) * r +
+                      address.Coefficient(plan.vector_variable) * u * lanes_);
+      }
+    }
+    for (const uint32_t variable : flat_.reduced[stage]) {
+      std::set<int64_t> moved;
+      for (int64_t i = 0; i < flat_.extents[variable]; ++i) {
+        for (const int64_t place : places) {
+          moved.insert(place + address.Coefficient(variable) * i);
+        }
+      }
+      places = std::move(moved);
+    }
+    return static_cast<int64_t>(places.size());
+  }
+
+  // Chunks of the rows inside: all, unless there is little else to cut.
+  void Cut(TileSchedule* plan) const {
+    SetUnits(flat_, plan);
+    const TilesInside rows = FindRowTiles(flat_, *plan);
+    const int64_t inside = std::max<int64_t>(rows.end - rows.begin, rows.size);
+    const int64_t wanted = WantedPartitions(plan->cycles, kMaxTilePartitions);
+    const int64_t chunks =
+        wanted == 1 ? 1 : CeilDiv(2 * wanted, plan->other_points);
+    plan->plane_rows =
+        RoundUp(CeilDiv(inside, std::min(chunks, inside)), rows.size);
+    plan->row_chunks = CeilDiv(inside, plan->plane_rows);
+    plan->partitions = std::min(wanted, plan->other_points * plan->row_chunks);
+  }
+
+  const FlatRegion& flat_;
+  const Isa isa_;
+  const std::vector<bool> none_;
+  const int lanes_;
+  FlatRegion inside_ = flat_;  // without checks
+};
+
 }  // namespace
+
+TilesInside FindTilesInside(const FlatRegion& flat, uint32_t variable,
+                            int64_t size, bool anywhere) {
+  const int64_t extent = flat.extents[variable];
+  int64_t first = 0, end = extent;
+  for (const FlatAccess& load : flat.loads) {
+    for (const DynamicIndex& dynamic : load.dynamic) {
+      const int64_t step = dynamic.index.Coefficient(variable);
+      if (!dynamic.checked || step == 0) continue;
+      int64_t low = dynamic.index.offset, high = low;
+      for (const auto& [other, coefficient] : dynamic.index.terms) {
+        if (other == variable) continue;
+        const int64_t most = coefficient * (flat.extents[other] - 1);
+        (most < 0 ? low : high) += most;
+      }
+      const int64_t last = int64_t{dynamic.extent} - 1 - high;
+      if (low < 0) first = std::max(first, CeilDiv<int64_t>(-low, step));
+      end = std::min(end, last < 0 ? 0 : last / step + 1);
+    }
+  }
+  if (!anywhere) first = RoundUp(first, size);
+  const int64_t inside = std::max<int64_t>(end - first, 0) / size * size;
+  if (inside == 0) return {size, extent, 0, 0};
+  return {size, extent, first, first + inside};
+}
+
+TilesInside FindColumnTiles(const FlatRegion& flat,
+                            const TileSchedule& schedule) {
+  return FindTilesInside(flat, schedule.vector_variable, schedule.block(),
+                         /*anywhere=*/false);
+}
+
+TilesInside FindRowTiles(const FlatRegion& flat, const TileSchedule& schedule) {
+  const auto find = [&](bool anywhere) {
+    return FindTilesInside(flat, schedule.row_variable, schedule.rows,
+                           anywhere);
+  };
+  const auto code = [](const TilesInside& tiles) {
+    const int64_t inside = tiles.end > tiles.begin ? tiles.size : 0;
+    return inside + tiles.begin + tiles.extent - tiles.end +
+           kTileRowsOfCode * tiles.tiles();
+  };
+  const TilesInside even = find(false), any = find(true);
+  return code(any) < code(even) ? any : even;
+}
+
+void PlanWindows(const FlatRegion& flat, Isa isa,
+                 std::optional<TileSchedule>* best) {
+  if (flat.outer.size() < 2) return;
+  for (const int64_t extent : flat.extents) {
+    if (extent == 0) return;
+  }
+  const WindowPlanner planner(flat, isa);
+  const uint32_t v = flat.outer.back();
+  for (const uint32_t m : flat.outer) {
+    if (m == v) continue;
+    std::optional<TileSchedule> plan = planner.Plan(v, m);
+    if (plan && (!*best || plan->cycles < (*best)->cycles)) {
+      *best = std::move(plan);
+    }
+  }
+}
 
 void PlanPlanes(const FlatRegion& flat, Isa isa,
                 std::optional<TileSchedule>* best) {

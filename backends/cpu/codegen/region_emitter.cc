@@ -79,10 +79,6 @@ void RegionEmitter::SetLanes(int variable, const Value& active) {
   memo_.assign(memo_.size(), Value());
 }
 
-void RegionEmitter::SetResult(size_t stage, int component, const Value& value) {
-  results_[stage][component].value = value;
-}
-
 void RegionEmitter::SetResultBuffer(size_t stage, int component,
                                     const Value& pointer, int shared_lanes) {
   results_[stage][component].buffer = pointer;
@@ -321,6 +317,13 @@ Value RegionEmitter::EmitLoad(uint32_t number, DType dtype) {
   const Value mask = whole ? Value() : LaneMask(address.valid);
   return FromMemory(b_, dtype,
                     memory_.LoadVector(elem, base, address, fill, mask));
+}
+
+Value RegionEmitter::FirstElement(uint32_t access) {
+  const LaneAddress at = MakeAddress(flat_.loads[access]);
+  const uint32_t input = region_.accesses[access].number;
+  return b_.Gep(inputs_[input], MemoryElem(region_.inputs[input].dtype),
+                b_.Add(at.element, at.offset));
 }
 
 Value RegionEmitter::EmitExpr(const Expr& expr) {

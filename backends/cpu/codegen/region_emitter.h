@@ -55,11 +55,16 @@ class RegionEmitter {
   // The expression has that value from here on; an invalid one: what it has at
   // the current point.
   void Keep(ExprId id, const Value& value) { kept_[id.value()] = value; }
+  // Where an access to an input reads its first lane's element. REQUIRES that
+  // its address has one.
+  Value FirstElement(uint32_t access);
   // Executes store `number` of stage `stage`.
   void EmitStore(size_t stage, size_t number);
 
   // Results of stages. A scalar's value stays valid in the code it dominates.
-  void SetResult(size_t stage, int component, const Value& value);
+  void SetResult(size_t stage, int component, const Value& value) {
+    results_[stage][component].value = value;
+  }
   // The stage's buffer; `shared_lanes`: how many lanes each point holds.
   void SetResultBuffer(size_t stage, int component, const Value& pointer,
                        int shared_lanes);

@@ -53,6 +53,12 @@ double FarOutside(const FlatRegion& flat, const FlatAccess& access,
   return 1 - inside;
 }
 
+// Of a vector of sums that is transposed with as many others as it has lanes:
+// its shuffles, and its way through memory. And of a point behind that, which
+// is part of a loop.
+constexpr double kTurnCycles = 8;
+constexpr double kTurnedPointCycles = 4;
+
 int ComputeBits(DType dtype) { return dtype == DType::kF64 ? 64 : 32; }
 
 // The dim of an input that `v` alone indexes, so that it can be packed along
@@ -115,6 +121,25 @@ bool IsSum(const Region& region, const Stage& stage) {
   return value.kind == Expr::Kind::kOp ||
          (value.kind == Expr::Kind::kLoad &&
           region.accesses[value.number].source == Access::Source::kInput);
+}
+
+bool TurnsResults(const FlatRegion& flat, uint32_t v, uint32_t m) {
+  if (v == m) return false;
+  bool behind = false, stores = false;  // the sums; there are some
+  for (size_t s = 0; s < flat.stores.size(); ++s) {
+    const bool maps = flat.region->stages[s].kind == Stage::Kind::kMap;
+    if (behind && !maps) return false;
+    behind |= maps;
+    for (const FlatAccess& store : flat.stores[s]) {
+      stores = true;
+      const int64_t step = store.address.Coefficient(v);
+      if (!store.dynamic.empty() || !store.repeats.empty() || step == 0 ||
+          step == 1 || !(store.address.Coefficient(m) == 1)) {
+        return false;
+      }
+    }
+  }
+  return stores;
 }
 
 TileCoster::TileCoster(const FlatRegion& flat, const std::vector<bool>& weights,
@@ -383,23 +408,35 @@ double TileCoster::Cost(const TileSchedule& plan) const {
   for (const uint32_t o : flat_.outer) {
     if (o != v && o != m) tiles *= static_cast<double>(flat_.extents[o]);
   }
+  const bool turns = TurnsResults(flat_, v, m);
+  const TileSchedule maps = turns ? Turned(plan) : plan;
   double cycles = kTileCycles;
+  if (turns) {
+    cycles += maps.rows * maps.vectors * (kTurnCycles + kTurnedPointCycles);
+  }
   for (size_t s = 0; s < region_.stages.size(); ++s) {
     double points = 1;
     for (const uint32_t r : flat_.reduced[s]) {
       points *= static_cast<double>(flat_.extents[r]);
     }
-    double body = Body(plan, s);
-    if (region_.stages[s].kind == Stage::Kind::kReduce) {
-      body = std::max(body, kLeastPointCycles);
-    }
+    const bool sums = region_.stages[s].kind == Stage::Kind::kReduce;
+    double body = Body(sums ? plan : maps, s);
+    if (sums) body = std::max(body, kLeastPointCycles);
     cycles += points * (body + kLoopCycles);
     for (const FlatAccess& store : flat_.stores[s]) {
-      cycles += plan.rows * plan.vectors *
-                (AccessCycles(store, nullptr, v, true) + 1);
+      cycles += maps.rows * maps.vectors *
+                (AccessCycles(store, nullptr, maps.vector_variable, true) + 1);
     }
   }
   return tiles * cycles;
+}
+
+TileSchedule TileCoster::Turned(const TileSchedule& plan) const {
+  TileSchedule turned = plan;
+  std::swap(turned.vector_variable, turned.row_variable);
+  turned.rows = plan.vectors * lanes_;
+  turned.vectors = CeilDiv(plan.rows, lanes_);
+  return turned;
 }
 
 double TileCoster::StageCycles(size_t stage, ExprId value, uint32_t v,

@@ -62,6 +62,8 @@ class TileCoster {
   // The same of what a tile reads.
   double FarCycles(const TileSchedule& plan, size_t stage,
                    const FlatAccess& access, const Access& load) const;
+  // The tile of results that is mapped behind the transposed sums of a plan.
+  TileSchedule Turned(const TileSchedule& plan) const;
   // Of one point of the stage's sum, or of what it maps.
   double Body(const TileSchedule& plan, size_t stage) const;
 

@@ -6,8 +6,10 @@
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/staging.h"
+#include "encore/backends/cpu/codegen/transpose.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/ir/ops/functions.h"
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {
@@ -21,6 +23,9 @@ constexpr int kLeastRows = 3;
 // LLVM as long as all else, there is one for each vector of a row. A point then
 // costs a store and a load more.
 constexpr int kLongPoint = 6;
+
+// How many reduced points ahead of its use a panel is prefetched.
+constexpr int64_t kPrefetchedPoints = 48;
 
 // Ops that are many instructions each: polynomials, calls.
 bool IsLong(Op op) {
@@ -95,6 +100,24 @@ void TileEmitter::AddValues(const Tile& tile, size_t stage,
   }
 }
 
+void TileEmitter::PrefetchPanels(const Tile& tile) {
+  Place(tile, 0, 0);
+  for (uint32_t a = 0; a < region_.accesses.size(); ++a) {
+    const Access& access = region_.accesses[a];
+    if (access.source != Access::Source::kInput) continue;
+    for (const TileSchedule::Panel& panel : s_.panels) {
+      if (panel.input != access.number) continue;
+      const Value first = e_.FirstElement(a);
+      const int64_t bytes =
+          panel.block * BitWidth(region_.inputs[panel.input].dtype) / 8;
+      for (int64_t at = 0; at < bytes; at += kLineBytes) {
+        b_.Prefetch(b_.Gep(first, Elem::kI8,
+                           IrBuilder::I64(kPrefetchedPoints * bytes + at)));
+      }
+    }
+  }
+}
+
 void TileEmitter::Reduce(const std::vector<uint32_t>& reduced, size_t first,
                          size_t unrolled, const std::function<void()>& body) {
   if (first == reduced.size()) return body();
@@ -110,6 +133,22 @@ void TileEmitter::Reduce(const std::vector<uint32_t>& reduced, size_t first,
   for (int64_t i = 0; i < flat_.extents[variable]; ++i) {
     point(IrBuilder::I64(i));
   }
+}
+
+// Taps that neighbouring rows share one after the other, so that what is loaded
+// is used again soon: what moves a window by the smallest steps outermost.
+std::vector<uint32_t> TileEmitter::SharingOrder(size_t stage) const {
+  const auto step = [this](uint32_t variable) {
+    int64_t most = 0;
+    for (const FlatAccess& load : flat_.loads) {
+      if (load.address.Coefficient(s_.row_variable) == 0) continue;
+      most = std::max<int64_t>(most, load.address.Coefficient(variable));
+    }
+    return std::pair(most, variable);
+  };
+  std::vector<uint32_t> order = flat_.reduced[stage];
+  std::ranges::sort(order, {}, step);
+  return order;
 }
 
 size_t TileEmitter::FirstUnrolled(const Tile& tile,
@@ -133,9 +172,13 @@ void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
     b_.Set(sums.back(), IrBuilder::Zero(type));
   }
   e_.SetLanes(kNoVariable, {});
-  const std::vector<uint32_t> reduced = ReductionOrder(flat_, stage);
-  Reduce(reduced, 0, FirstUnrolled(tile, reduced),
-         [&] { AddValues(tile, stage, sums); });
+  const std::vector<uint32_t> reduced =
+      s_.in_place ? SharingOrder(stage) : ReductionOrder(flat_, stage);
+  const size_t unrolled = FirstUnrolled(tile, reduced);
+  Reduce(reduced, 0, unrolled, [&] {
+    AddValues(tile, stage, sums);
+    if (unrolled == reduced.size()) PrefetchPanels(tile);
+  });
   for (const Value& sum : sums) {
     results_[stage].push_back(
         ConvertDType(b_, info.accumulate, info.dtype, b_.Get(sum, type)));
@@ -224,12 +267,77 @@ void TileEmitter::EmitMapsByRows(const Tile& tile, size_t first) {
   });
 }
 
+// Whole squares of lanes x lanes: what lies beyond the tile is not mapped. In a
+// loop over the vectors, since shuffles take LLVM long.
+Value TileEmitter::EmitTurned(const Tile& tile, size_t stage) {
+  const int lanes = s_.lanes, squares = CeilDiv(tile.rows, lanes);
+  const IrType type = results_[stage][0].type;
+  const int align = ElemBytes(type.elem);
+  const auto array = [&](int64_t vectors) {
+    return b_.NewArray({type.elem, 1}, vectors * lanes);
+  };
+  const auto at = [&](const Value& kept, const Value& vector) {
+    return b_.Gep(kept, type.elem, b_.Mul(vector, lanes));
+  };
+  const Value sums = array(int64_t{tile.rows} * tile.vectors);
+  const Value turned = array(int64_t{tile.vectors} * squares * lanes);
+  for (size_t i = 0; i < results_[stage].size(); ++i) {
+    b_.Store(results_[stage][i],
+             at(sums, IrBuilder::I64(static_cast<int64_t>(i))), align);
+  }
+  b_.Loop(
+      IrBuilder::I64(0), IrBuilder::I64(tile.vectors), 1, [&](const Value& u) {
+        const Value column = b_.Mul(u, int64_t{lanes} * squares);
+        for (int q = 0; q < squares; ++q) {
+          std::vector<Value> rows(lanes, IrBuilder::Zero(type));
+          for (int i = 0; i < std::min(tile.rows - q * lanes, lanes); ++i) {
+            const int64_t row = int64_t{q} * lanes + i;
+            rows[i] =
+                b_.Load(type, at(sums, b_.Add(u, row * tile.vectors)), align);
+          }
+          rows = Transpose(b_, std::move(rows));
+          for (int c = 0; c < lanes; ++c) {
+            const int64_t place = int64_t{c} * squares + q;
+            b_.Store(rows[c], at(turned, b_.Add(column, place)), align);
+          }
+        }
+      });
+  return turned;
+}
+
+void TileEmitter::EmitTurnedMaps(const Tile& tile, size_t first) {
+  const int lanes = s_.lanes, squares = CeilDiv(tile.rows, lanes);
+  std::vector<Value> kept(first);
+  for (size_t s = 0; s < first; ++s) kept[s] = EmitTurned(tile, s);
+  const int64_t columns = int64_t{tile.vectors - 1} * lanes + tile.last_lanes;
+  b_.Loop(IrBuilder::I64(0), IrBuilder::I64(columns), 1, [&](const Value& c) {
+    e_.SetVariable(s_.vector_variable, b_.Add(tile.column, c));
+    for (int q = 0; q < squares; ++q) {
+      const int rows = std::min(tile.rows - q * lanes, lanes);
+      e_.SetVariable(s_.row_variable, tile.row, int64_t{q} * lanes);
+      e_.SetLanes(static_cast<int>(s_.row_variable),
+                  rows < lanes ? IrBuilder::PrefixMask(lanes, rows) : Value());
+      const Value place =
+          b_.Mul(b_.Add(b_.Mul(c, squares), IrBuilder::I64(q)), lanes);
+      for (size_t s = 0; s < first; ++s) {
+        const IrType type = results_[s][0].type;
+        e_.SetResult(s, 0,
+                     b_.Load(type, b_.Gep(kept[s], type.elem, place),
+                             ElemBytes(type.elem)));
+      }
+      for (size_t s = first; s < region_.stages.size(); ++s) EmitPoint(s);
+    }
+  });
+}
+
 void TileEmitter::Emit(const Tile& tile) {
   results_.assign(region_.stages.size(), {});
   size_t maps = region_.stages.size();  // where the last ones begin
   while (maps > 0 && region_.stages[maps - 1].kind == Stage::Kind::kMap) --maps;
-  const bool by_rows = WantsRows(tile, maps);
-  for (size_t s = 0; s < (by_rows ? maps : region_.stages.size()); ++s) {
+  const bool turns = TurnsResults(flat_, s_.vector_variable, s_.row_variable);
+  const bool by_rows = !turns && WantsRows(tile, maps);
+  const bool looped = turns || by_rows;
+  for (size_t s = 0; s < (looped ? maps : region_.stages.size()); ++s) {
     if (region_.stages[s].kind == Stage::Kind::kReduce) {
       EmitSum(tile, s);
     } else {
@@ -237,6 +345,7 @@ void TileEmitter::Emit(const Tile& tile) {
     }
   }
   if (by_rows) EmitMapsByRows(tile, maps);
+  if (turns) EmitTurnedMaps(tile, maps);
 }
 
 std::vector<Value> Digits(IrBuilder& b, const Value& unit,

@@ -40,6 +40,10 @@ class TileEmitter {
   // The stages from `first` on, all maps, one after the other at each point, in
   // a loop over the rows.
   void EmitMapsByRows(const Tile& tile, size_t first);
+  // The results of a stage, transposed, in memory: of each lane all rows.
+  Value EmitTurned(const Tile& tile, size_t stage);
+  // The stages from `first` on, all maps, of sums that are transposed.
+  void EmitTurnedMaps(const Tile& tile, size_t first);
   // Whether that is worth the detour of the results through memory: where the
   // code of a point is long.
   bool WantsRows(const Tile& tile, size_t first) const;
@@ -51,8 +55,11 @@ class TileEmitter {
   // unrolled.
   void Reduce(const std::vector<uint32_t>& reduced, size_t first,
               size_t unrolled, const std::function<void()>& body);
+  std::vector<uint32_t> SharingOrder(size_t stage) const;
   size_t FirstUnrolled(const Tile& tile,
                        const std::vector<uint32_t>& reduced) const;
+  // Panels of weights come from far, and each page of them anew.
+  void PrefetchPanels(const Tile& tile);
   // Adds the stage's value at each point of the tile to its sum.
   void AddValues(const Tile& tile, size_t stage,
                  const std::vector<Value>& sums);

@@ -237,6 +237,7 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
     PlanStaged(flat, coster, staging, weights, isa, &best);
   }
   PlanPlanes(flat, isa, &best);
+  PlanWindows(flat, isa, &best);
   if (!best) return best;
   best->compute_cycles = best->cycles;
   best->cycles = std::max(best->cycles, memory_cycles);

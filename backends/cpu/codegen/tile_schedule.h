@@ -57,6 +57,9 @@ struct TileSchedule {
   // where stage_bytes are set, else on the stack.
   int64_t plane_rows = 0;
   uint32_t plane_variable = 0;
+  // Chunks of `plane_rows` rows as with planes, but windows are read where they
+  // lie (window_tiles.h).
+  bool in_place = false;
 
   int64_t block() const { return int64_t{lanes} * vectors; }
   // Of a launch: what is more than lies on a thread's stack.
@@ -75,6 +78,12 @@ inline constexpr int64_t kMaxUnrolledTaps = 320;
 std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
                                              const std::vector<bool>& weights,
                                              Isa isa);
+
+// Whether results of tiles with `v` along the lanes and `m` along the rows are
+// neighbours in memory along the rows only. What follows the sums is then
+// computed with the rows along the lanes, on sums that are transposed in
+// registers (transpose.h).
+bool TurnsResults(const FlatRegion& flat, uint32_t v, uint32_t m);
 
 // Sets what every way to cut the tile's work begins with: the other variables,
 // their points, and the tiles of rows.

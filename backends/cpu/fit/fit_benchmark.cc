@@ -73,9 +73,10 @@ std::string ScheduleText(const KernelProblem& problem, Isa isa) {
   const auto tile = flat ? MakeTileSchedule(*flat, problem.request.weights, isa)
                          : std::nullopt;
   if (!tile) return "loops";
-  return StrCat(tile->plane_rows > 0 ? "planes "
-                : tile->staging      ? "staged "
-                                     : "",
+  return StrCat(tile->in_place         ? "in place "
+                : tile->plane_rows > 0 ? "planes "
+                : tile->staging        ? "staged "
+                                       : "",
                 tile->rows, "x", tile->vectors, " of ", tile->lanes, ", ",
                 tile->panels.empty() ? "" : "packed, ", tile->partitions,
                 " parts");
@@ -100,9 +101,10 @@ std::string Features(const KernelProblem& problem, Isa isa, int threads) {
   if (tile) {
     StrAppend(&text, " tiles=", tile->compute_cycles,
               " tparts=", tile->partitions, " kind=",
-              tile->plane_rows > 0 ? "planes"
-              : tile->staging      ? "staged"
-                                   : "tiles",
+              tile->in_place         ? "in_place"
+              : tile->plane_rows > 0 ? "planes"
+              : tile->staging        ? "staged"
+                                     : "tiles",
               " tile=", tile->rows, "x", tile->vectors,
               " panels=", tile->panels.size(), " chunks=", tile->chunks);
   }

@@ -21,8 +21,9 @@ enum class Template : uint8_t {
   kStagedTiles,
   kPlaneTiles,
   kWinograd,
+  kWindowTiles,  // that read windows where they lie
 };
-inline constexpr int kTemplates = 10;
+inline constexpr int kTemplates = 11;
 
 // Seconds of a cycle of a template's schedules on one core.
 double CycleSeconds(Template kind, const MachineProfile& machine);
