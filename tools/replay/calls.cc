@@ -91,6 +91,12 @@ void ReportCall(const ReplayFlags& flags, const cache::Loaded& loaded,
   report->calls.push_back(std::move(json));
 }
 
+// That replays take longer than they might.
+void SayIfSmaller(const runtime::Replayer& replayer) {
+  if (!replayer.is_smaller()) return;
+  PrintLog("too little memory for the plan: a smaller one is replayed");
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<const cache::Loaded>> LoadFile(
@@ -141,6 +147,7 @@ StatusOr<CallsReport> MakeCalls(const ReplayFlags& flags,
     ENCORE_ASSIGN_OR_RETURN(report.outputs, loaded.Run(*replayer, call.inputs));
     ReportCall(flags, loaded, call, &report);
   }
+  SayIfSmaller(*replayer);
   return report;
 }
 
@@ -169,6 +176,7 @@ StatusOr<BoundReplayer> Bind(ReplayContext& context, const ReplayFile& file) {
         status,
         StrCat(file.path, ": input ", bound.loaded->names().inputs[i])));
   }
+  SayIfSmaller(*bound.replayer);
   return bound;
 }
 
