@@ -1,4 +1,4 @@
-// Loops in blocks of rows and of vectors (codegen/blocks.h), against the bounds
+// Loops in blocks of rows and of vectors (loops/blocks.h), against the bounds
 // of conformance/bounds.h: every candidate of the region of each graph below,
 // on one thread and on two; and where there are blocks.
 #include <cmath>

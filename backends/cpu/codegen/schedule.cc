@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 
-#include "encore/backends/cpu/codegen/blocks.h"
 #include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/staging.h"
+#include "encore/backends/cpu/loops/blocks.h"
 #include "encore/backends/cpu/machine.h"
 #include "encore/backends/cpu/profile/strided_reads.h"
 #include "encore/ir/ops/functions.h"

@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/blocks.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/loops/blocks.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/region.h"
 #include "encore/ir/ops/op.h"

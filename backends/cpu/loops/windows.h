@@ -1,8 +1,9 @@
 // Extremes and sums over windows, along one dim after the other.
 //
 // The maximum over a window of k x k elements is that over k columns of the
-// maxima over k lines, and likewise a sum, which neighbouring windows share: k + k / stride
-// elements a window in place of k * k, and lines are read as they lie.
+// maxima over k lines, and likewise a sum, which neighbouring windows share: k
+// + k / stride elements a window in place of k * k, and lines are read as they
+// lie.
 #ifndef ENCORE_BACKENDS_CPU_LOOPS_WINDOWS_H_
 #define ENCORE_BACKENDS_CPU_LOOPS_WINDOWS_H_
 

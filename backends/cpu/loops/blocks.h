@@ -6,8 +6,8 @@
 // for the last; the folds of other points fill that time. And a reduction whose
 // outer loops step from page to page reads what lies side by side for the
 // points of a block before it steps on.
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_BLOCKS_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_BLOCKS_H_
+#ifndef ENCORE_BACKENDS_CPU_LOOPS_BLOCKS_H_
+#define ENCORE_BACKENDS_CPU_LOOPS_BLOCKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -42,4 +42,4 @@ Blocks FindVectorBlocks(const FlatRegion& flat, uint32_t v, int lanes);
 
 }  // namespace encore::backends::cpu
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_BLOCKS_H_
+#endif  // ENCORE_BACKENDS_CPU_LOOPS_BLOCKS_H_

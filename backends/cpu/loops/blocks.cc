@@ -1,4 +1,4 @@
-#include "encore/backends/cpu/codegen/blocks.h"
+#include "encore/backends/cpu/loops/blocks.h"
 
 #include <algorithm>
 #include <cstdlib>
