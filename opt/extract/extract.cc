@@ -109,7 +109,8 @@ StatusOr<Result> Extract(const Problem& problem, const Options& options) {
   statistics.greedy_cost = kInfinity;
   if (expanded.num_classes() <= kGreedyClasses) {
     statistics.greedy_cost = Offer(
-        expanded, GreedyDag(expanded, index, kGreedyWork, &work), &solved);
+        expanded, GreedyDag(expanded, index, budget.WorkOf(kGreedyWork), &work),
+        &solved);
   }
   budget.Spend(work);
   ProgressReport progress(options);

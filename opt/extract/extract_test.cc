@@ -144,6 +144,16 @@ TEST(ExtractTest, IsNeverDearerThanTheStart) {
   EXPECT_EQ(Extract(problem, options)->cost, without->cost);
 }
 
+// The greedy method alone would take more than all of the work.
+TEST(ExtractTest, LargeProblemsAreSearchedWithinLittleWork) {
+  Options options;
+  options.work = 200'000;
+  const auto result = Extract(Layered(300, 60), options);
+  ASSERT_TRUE(result.ok() && result->feasible);
+  EXPECT_LT(result->cost, 0.5 * result->statistics.tree_cost);
+  EXPECT_LE(result->statistics.work, 60'000'000);
+}
+
 TEST(ExtractTest, ClassesThatAreNotReachedHaveNoChoice) {
   Problem problem = Layered(6, 5);
   problem.roots = {0};

@@ -47,6 +47,12 @@ class Budget {
   // How much of it is spent, from 0 to 1.
   double ShareUsed() const;
 
+  // What a method may do that would do so much: where work is limited, at most
+  // half of what is left.
+  uint64_t WorkOf(uint64_t most) const {
+    return deadline_ ? most : std::min(most, work_left_ / 2);
+  }
+
   // A share of what is left, at most `seconds` (or their equal in work). What
   // is spent of the slice must be given to Spend().
   Budget Slice(double share, double seconds) const;

@@ -23,6 +23,9 @@ constexpr uint64_t kQuickClosureWords = 50'000'000;
 constexpr uint64_t kGreedyWork = 10'000'000;
 // Evaluations of the first local search, made however short the time is.
 constexpr uint64_t kFirstLocalWork = 500'000;
+// Where work is limited, a large part has more of them: so many a node, at most
+// about a second. Its first descent needs that, and neighbourhoods come later.
+constexpr uint64_t kLocalWorkPerNode = 600, kMostLocalWork = 50'000'000;
 // Seconds after the deadline at which quick methods are left out too.
 constexpr double kLate = 0.4;
 // A small part may take that share of the time, whatever its size.
@@ -49,9 +52,10 @@ class PartSolver {
     if (budget->LateBy(kLate) && !solved_.selection.empty()) return;
     solved_.Improve(problem_, BottomUpTree(problem_, index_).choice);
     uint64_t work = 0;
-    solved_.Improve(problem_, GreedyDag(problem_, index_, kGreedyWork, &work));
+    solved_.Improve(problem_, GreedyDag(problem_, index_,
+                                        budget->WorkOf(kGreedyWork), &work));
     if (!solved_.selection.empty()) {
-      Budget local(kFirstLocalWork, nullptr);
+      Budget local(FirstLocalWork(*budget), nullptr);
       SearchLocally(problem_, index_, seed_, false, &local, &solved_);
       work += local.spent();
     }
@@ -93,6 +97,12 @@ class PartSolver {
       bound += is_root[c] ? least : std::min(0.0, least);
     }
     return std::max(bound, PathBound(problem_, index_));
+  }
+
+  uint64_t FirstLocalWork(const Budget& budget) const {
+    if (!budget.reproducible()) return kFirstLocalWork;
+    return std::clamp(kLocalWorkPerNode * problem_.num_nodes(), kFirstLocalWork,
+                      kMostLocalWork);
   }
 
   void Narrow(Budget* budget) {

@@ -1,7 +1,7 @@
 """Measures whole models in Encore and in peers, in one run, and writes the tables.
 
     ./encore bench models [--models NAME…|--group GROUP…] [--programs onnxruntime openvino] [--rounds 5] [--cold 3]
-                          [--starts 15] [--results FILE.json] [--output PAGE.md]
+                          [--starts 15] [--threads 2] [--clock FILE.so] [--results FILE.json] [--output PAGE.md]
 
 The models are the rows of zoo/table.py. For each, one process per program, all alive at once, measured in turns by the
 same rules: as many rounds, as many calls in a turn (what the slowest program makes of TURN_US), the same statistics. A round in
@@ -17,6 +17,9 @@ of times for each program, in turns; before warm starts are measured each progra
 was there before the model was opened (for peers, Python and its modules). Error: largest difference from ONNX Runtime without
 optimizations, as a fraction of the output's largest value; a program agrees where every element is within 1e-4 + 1e-3 of its
 size.
+
+On a machine that is shared with others, --threads 1 with --clock, cpu_clock.c as a library, has all programs measure their own
+CPU time; starts from exec to exit stay what they are.
 
 With --results, rows are kept in that file, those of other models and programs from earlier runs with them, and the page shows
 them all, each model with its date and load.
@@ -94,6 +97,8 @@ class Model:
             return None
         paths = [self.folder + '/model.onnx', self.folder + '/inputs.npz', str(self.arguments.threads), kept]
         command = [WORKER] if program == 'encore' else [sys.executable, os.path.join(HERE, 'peer_worker.py'), program]
+        if self.arguments.clock:
+            command = ['env', 'LD_PRELOAD=' + os.path.abspath(self.arguments.clock)] + command
         try:
             return worker.Worker(command + paths, '%s: %s' % (self.name, program))
         except worker.Failed as failed:
@@ -203,9 +208,11 @@ def command(arguments):
     """What makes the page: the groups that are measured as a rule are not named."""
     if 'architectures' not in arguments.group:
         return page.COMMAND
+    how = ' --threads %d' % arguments.threads if arguments.threads != 2 else ''
+    how += ' --clock %s' % os.path.basename(arguments.clock) if arguments.clock else ''
     files = ''.join(' --%s %s' % (name, value) for name, value in
                     (('results', arguments.results), ('output', arguments.output)) if value)
-    return './encore bench models --group %s%s' % (' '.join(arguments.group), files)
+    return './encore bench models --group %s%s%s' % (' '.join(arguments.group), how, files)
 
 
 def main():
@@ -219,6 +226,7 @@ def main():
     parser.add_argument('--rounds', type=int, default=5, help='undisturbed ones; at most three times as many are taken')
     parser.add_argument('--cold', type=int, default=3, help='cold starts of each program')
     parser.add_argument('--starts', type=int, default=15, help='warm starts of each program')
+    parser.add_argument('--clock', metavar='FILE.so', help='preloaded into all programs')
     parser.add_argument('--zoo', default=make.OUT, help='where models are made')
     parser.add_argument('--results', help='where rows are kept')
     parser.add_argument('--output', help='the page; standard output without it')
