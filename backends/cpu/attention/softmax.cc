@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "encore/backends/cpu/codegen/math.h"
+#include "encore/backends/cpu/codegen/math/math.h"
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/region/region.h"
 #include "encore/ir/types/dtype.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "encore/backends/cpu/codegen/math.h"
+#include "encore/backends/cpu/codegen/math/math.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/region/affine.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "encore/backends/cpu/codegen/math.h"
+#include "encore/backends/cpu/codegen/math/math.h"
 #include "encore/ir/ops/functions.h"
 #include "encore/ir/ops/op.h"
 #include "encore/ir/support/check.h"

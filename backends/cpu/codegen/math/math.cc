@@ -1,4 +1,4 @@
-#include "encore/backends/cpu/codegen/math.h"
+#include "encore/backends/cpu/codegen/math/math.h"
 
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include <array>
 #include <cmath>
 
-#include "encore/backends/cpu/codegen/math.h"
+#include "encore/backends/cpu/codegen/math/math.h"
 
 namespace encore::backends::cpu {
 namespace {
