@@ -21,6 +21,9 @@ namespace {
 
 // Of those that would gain most, so many are looked at.
 constexpr size_t kMostTried = 16;
+// A round looks at all steps and slots for each of them: about a second of
+// rounds, as those who wait for memory wait.
+constexpr size_t kMostLookedAt = 1 << 20;
 
 // What the steps of the plan do with a tensor, its views included.
 struct Uses {
@@ -54,7 +57,9 @@ class Repeater {
         symbols_(DimSymbols(*graph)) {}
 
   void Run() {
-    const size_t most = steps_.size();
+    const size_t most =
+        std::min(steps_.size(),
+                 kMostLookedAt / (steps_.size() + graph_.slots.size() + 1));
     for (size_t i = 0; i < most; ++i) {
       FindUses();
       const std::vector<int64_t> live = Live();

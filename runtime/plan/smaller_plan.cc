@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "encore/ir/support/integers.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/types/shape.h"
@@ -55,7 +56,8 @@ std::map<PoolId, int64_t> ArenaBytes(const CompiledGraph& graph) {
   for (const Step& step : graph.plan(graph.run).steps) {
     const auto* const op = std::get_if<Allocate>(&step.op);
     if (op == nullptr || !graph.slot(op->slot).is_arena) continue;
-    bytes[op->pool] += op->bytes.UpperBound(symbols);
+    int64_t& sum = bytes[op->pool];
+    sum = SaturatingAdd(sum, op->bytes.UpperBound(symbols));
   }
   return bytes;
 }

@@ -186,7 +186,8 @@ class Flattener {
 
   // The device that does all of it and can decide; invalid: the host does.
   DeviceId DeciderOf(const Invoke& invoke) const {
-    if (invoke.kind == InvokeKind::kScan ||
+    // A branch that is not there is the host's fault to find.
+    if (invoke.kind == InvokeKind::kScan || invoke.plans.size() != 2 ||
         graph_.slot(invoke.selector).type.dtype != DType::kBool) {
       return {};
     }

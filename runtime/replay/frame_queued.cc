@@ -24,7 +24,7 @@ Status Frame::Enqueue(DeviceId id, Queue& caller) {
   if (!direct.ok()) {
     // Nothing says that a part of it does not run.
     (void)caller.Synchronize();
-    (void)queues_.Synchronize();
+    ENCORE_RETURN_IF_ERROR(Synchronize());
     return fault_ ? direct.status() : QueueFault(UINT32_MAX, direct.status());
   }
   if (*direct) return OkStatus();
@@ -33,7 +33,8 @@ Status Frame::Enqueue(DeviceId id, Queue& caller) {
   if (!status.ok()) return QueueFault(UINT32_MAX, status);
   status = LoopQueued();
   if (status.ok()) return queues_.End(id, caller);
-  (void)queues_.Synchronize();
+  // An earlier replay may still be at work, and fail: that is worse.
+  ENCORE_RETURN_IF_ERROR(Synchronize());
   return status;
 }
 

@@ -64,7 +64,8 @@ Wanted Find(unsigned number) {
 
 const Nvtx* Nvtx::Attached() {
   static const Nvtx* const attached = []() -> const Nvtx* {
-    const char* const library = std::getenv("NVTX_INJECTION64_PATH");
+    // A program with more rights than its caller loads nothing of the caller's.
+    const char* const library = secure_getenv("NVTX_INJECTION64_PATH");
     if (library == nullptr || *library == 0) return nullptr;
     std::unique_ptr<Nvtx> nvtx(new Nvtx);
     return nvtx->Attach(library) ? nvtx.release() : nullptr;

@@ -133,7 +133,8 @@ Status Replayer::BindHostInput(size_t i, const void* data, int64_t bytes,
   // An earlier replay may still read the copy of before.
   if (frame_->in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
   Status status = Reserve(port, bytes);
-  if (CanShrink(status)) {
+  // Outputs of the replay before stay where they are.
+  if (!has_outputs_ && CanShrink(status)) {
     ENCORE_RETURN_IF_ERROR(Poison(Shrink()));
     status = Reserve(port, bytes);
   }
@@ -344,21 +345,21 @@ Status Replayer::Start() {
   }
   if (bindings_changed_ || symbols_changed_) {
     const Status status = Rebind();
-    if (!CanShrink(status)) return status;
-    ENCORE_RETURN_IF_ERROR(Poison(Shrink()));
-    return Rebind();
+    return CanShrink(status) ? RebindSmaller() : status;
   }
   return OkStatus();
 }
 
 template <typename Run>
 Status Replayer::RunInMemory(const Run& run) {
+  has_outputs_ = true;
   const Status status = run();
   if (status.ok()) [[likely]]
     return status;
   if (!CanShrink(status)) return Poison(status);
   ENCORE_RETURN_IF_ERROR(Poison(Shrink()));
   ENCORE_RETURN_IF_ERROR(Rebind());
+  has_outputs_ = true;
   return Poison(run());
 }
 
@@ -373,7 +374,10 @@ Status Replayer::Replay(Profiler* profiler) {
   ENCORE_RETURN_IF_ERROR(Start());
   if (frame_->in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
   // Events of a run that is given up would be of another plan.
-  if (profiler != nullptr) return Poison(frame_->Run(profiler));
+  if (profiler != nullptr) {
+    has_outputs_ = true;
+    return Poison(frame_->Run(profiler));
+  }
   return RunInMemory([&] { return frame_->Run(nullptr); });
 }
 

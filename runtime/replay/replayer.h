@@ -177,8 +177,12 @@ class Replayer {
   Status StartFrame();
   // Whether there is a smaller plan to try after that status.
   bool CanShrink(const Status& status) const;
-  // Goes on with the smaller plan, with a frame of its own. Nothing runs.
+  // Goes on with that plan of the executable, with a frame of its own.
+  Status UsePlan(const CompiledGraph& graph, const ReplayCode& run);
+  // The same with the smaller one, once nothing runs.
   Status Shrink();
+  // Rebind with the smaller plan; where it does not fit either, with neither.
+  Status RebindSmaller();
   // Whether an output is bound to the memory of an input, which a replay that
   // failed may have changed, and a plan with another order may not read in
   // time.
@@ -224,6 +228,7 @@ class Replayer {
   size_t unbound_inputs_ = 0;
   bool symbols_changed_ = true;
   bool bindings_changed_ = true;
+  bool has_outputs_ = false;  // of a replay with this frame
   Status poison_;
 };
 

@@ -37,19 +37,35 @@ bool Replayer::CanShrink(const Status& status) const {
          !GivesUpInputs() && executable_->smaller().ok();
 }
 
+Status Replayer::UsePlan(const CompiledGraph& graph, const ReplayCode& run) {
+  {
+    const std::lock_guard lock(frame_mutex_);
+    const bool cancelled = frame_->cancelled();
+    graph_ = &graph;
+    frame_.emplace(graph, run, executable_->devices(), threads_);
+    if (cancelled) frame_->Cancel();
+  }
+  has_outputs_ = false;
+  return StartFrame();
+}
+
 Status Replayer::Shrink() {
   if (frame_->in_flight()) ENCORE_RETURN_IF_ERROR(Synchronize());
   ENCORE_ASSIGN_OR_RETURN(const Executable::Smaller* const smaller,
                           executable_->smaller());
-  {
-    const std::lock_guard lock(frame_mutex_);
-    const bool cancelled = frame_->cancelled();
-    graph_ = &smaller->graph;
-    frame_.emplace(smaller->graph, smaller->run, executable_->devices(),
-                   threads_);
-    if (cancelled) frame_->Cancel();
-  }
-  return StartFrame();
+  return UsePlan(smaller->graph, smaller->run);
+}
+
+Status Replayer::RebindSmaller() {
+  Status status = Shrink();
+  const bool lacks = status.code() == StatusCode::kResourceExhausted;
+  if (!status.ok() && !lacks) return Poison(status);
+  if (!lacks) status = Rebind();
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  // These sizes are too much for any plan; others may not be.
+  ENCORE_RETURN_IF_ERROR(
+      Poison(UsePlan(executable_->graph(), executable_->run())));
+  return status;
 }
 
 bool Replayer::GivesUpInputs() const {

@@ -94,11 +94,12 @@ StatusOr<int> ReplayProfile(ReplayContext& context, const std::string& path) {
   for (int64_t i = 0; i < flags.warmup; ++i) {
     ENCORE_RETURN_IF_ERROR(bound.Replay());
   }
-  const runtime::CompiledGraph& graph = bound.replayer->graph();
   runtime::Profiler profiler(kMostRecords);
   for (int64_t i = 0; i < std::max<int64_t>(flags.repeat, 1); ++i) {
     ENCORE_RETURN_IF_ERROR(bound.Replay(&profiler));
   }
+  // The first replay may have gone over to a smaller plan.
+  const runtime::CompiledGraph& graph = bound.replayer->graph();
   const std::vector<std::string>& names = bound.loaded->names().origins;
   const auto totals = profiler.Totals();
   const std::vector<StepRow> rows = RowsOf(totals, graph, names);
