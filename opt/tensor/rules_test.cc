@@ -123,7 +123,7 @@ constexpr Mutant kMutants[] = {
     {"reverse_to_second", "reassociating", "exact"},
     {"choose_by_factor", "finite_math", "reassociating"},
     {"softmax_of_shifted", "finite_math", "reassociating"},
-    {"power_of_minus_a_half_of_finite", "finite_math", "reassociating"},
+    {"power_of_minus_a_half", "finite_math", "reassociating"},
 };
 
 // The text of one rule, comment included.

@@ -176,6 +176,25 @@ std::vector<uint32_t> ReductionOrder(const FlatRegion& flat, size_t stage) {
   return order;
 }
 
+bool TurnsResults(const FlatRegion& flat, uint32_t v, uint32_t m) {
+  if (v == m) return false;
+  bool behind = false, stores = false;  // the sums; there are some
+  for (size_t s = 0; s < flat.stores.size(); ++s) {
+    const bool maps = flat.region->stages[s].kind == Stage::Kind::kMap;
+    if (behind && !maps) return false;
+    behind |= maps;
+    for (const FlatAccess& store : flat.stores[s]) {
+      stores = true;
+      const int64_t step = store.address.Coefficient(v);
+      if (!store.dynamic.empty() || !store.repeats.empty() || step == 0 ||
+          step == 1 || !(store.address.Coefficient(m) == 1)) {
+        return false;
+      }
+    }
+  }
+  return stores;
+}
+
 void SetUnits(const FlatRegion& flat, TileSchedule* schedule) {
   for (const uint32_t o : flat.outer) {
     if (o == schedule->vector_variable || o == schedule->row_variable) continue;

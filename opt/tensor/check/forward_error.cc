@@ -81,8 +81,6 @@ class NodeErrors {
     Errors errors = Propagated();
     for (int64_t i = 0; i < count_; ++i) {
       errors[i] = Sane(errors[i]);
-      // An infinite number is what it is, and so is what is moved.
-      if (info_.op == Op::kConstant || info_.has(kMovement)) continue;
       if (IsFloat(result_.dtype()) && !std::isfinite(result_.AsDouble(i))) {
         errors[i] = kInfinity;
       }

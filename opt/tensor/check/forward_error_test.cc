@@ -120,20 +120,6 @@ TEST(ForwardErrorTest, WhatIsNoNumberHasNoBound) {
   EXPECT_LT(got->front().error[2], 1e-6);
 }
 
-// What is compared with one is chosen for sure.
-TEST(ForwardErrorTest, InfiniteNumbersAreExact) {
-  const Graph graph = ParsedGraph(
-      "graph g(%x: f32[2]) -> f32[2] {\n%i = constant() {value = f32[] -inf}\n"
-      "%b = broadcast(%i) {shape = [2]}\n%c = compare(%x, %b)\n"
-      "%r = rsqrt(%x)\n%y = select(%c, %x, %r)\nreturn %y\n}");
-  const auto got = EvaluateWithBounds(
-      graph, std::vector<Literal>{Literal::FromValues<float>(
-                 {2}, {-std::numeric_limits<float>::infinity(), 3})});
-  ASSERT_TRUE(got.ok()) << got.status();
-  EXPECT_TRUE(std::isinf(got->front().error[0]));  // of an infinite operand
-  EXPECT_LT(got->front().error[1], 1e-6);
-}
-
 TEST(ForwardErrorTest, IntegersAreExact) {
   const Graph graph = ParsedGraph(
       "graph g(%x: i32[2,2], %y: i32[2,2]) -> i32[2] {\n"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "encore/ir/build/builder.h"
@@ -90,16 +89,6 @@ bool NumberOf(const FunctionCall& call, std::span<Attributes> results) {
     scalar.SetInt(0, call.integer(1));
     if (scalar.AsInt(0) != call.integer(1)) return false;
   }
-  results[0] = ConstantAttrs{.value = scalar};
-  return true;
-}
-
-// Some narrow floats have none.
-bool MinusInfinity(const FunctionCall& call, std::span<Attributes> results) {
-  if (!IsFloat(call.dtype(0))) return false;
-  Literal scalar(call.dtype(0), {});
-  scalar.SetDouble(0, -std::numeric_limits<double>::infinity());
-  if (!std::isinf(scalar.AsDouble(0))) return false;
   results[0] = ConstantAttrs{.value = scalar};
   return true;
 }
@@ -217,8 +206,6 @@ constexpr AttributeFunction kFunctions[] = {
      AtLeast},
     {"number_of", "ti", 1, "A constant scalar: that number in its dtype.",
      NumberOf},
-    {"minus_infinity", "t", 1, "A constant scalar: -infinity in its dtype.",
-     MinusInfinity},
     {"product_of_numbers", "tt", 1,
      "A constant scalar: the product of two numbers, each all elements of one "
      "tensor.",
