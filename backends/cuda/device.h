@@ -47,6 +47,8 @@ struct DeviceOptions {
   // CUPTI's shared library, opened when work is first timed (profiler.h): a
   // path, or a name that the dynamic linker looks for. Empty: none; work is
   // then timed by events, as where the library is not there or does not answer.
+  // It takes CUPTI's activities for the whole process, from other profilers in
+  // it: NewDevice(ordinal) has one only where ENCORE_CUPTI names it.
   std::string cupti = {};
   Decides decides = Decides::kBranches;
   // A context of the caller's, of the device, that outlives this; null: the
