@@ -1,5 +1,6 @@
 // Attention in one pass against the bounds of conformance/bounds.h, in f32 and
 // on tensor cores, and what it moves.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -162,6 +163,64 @@ TEST(AttentionTest, HiddenKeysAreLeftOut) {
       EXPECT_EQ(seen.bank_conflicts(), 0u);
     }
   }
+}
+
+// `scores` makes %u of products %s, -infinities %nb and conditions %seen.
+std::string SelectedAttention(std::string_view scores) {
+  return StrCat(R"(
+graph g(%q: f32[8,16], %k: f32[256,16], %v: f32[256,16], %seen: bool[8,256]) -> f32[8,16] {
+  %s = dot_general(%q, %k) {contract = [1]x[1]}
+  %n = constant() {value = f32[] -inf}
+  %nb = broadcast(%n) {shape = [8,256], axes = []}
+)",
+                scores, R"(
+  %m = reduce(%u) {axes = [1], combiner = max}
+  %mb = broadcast(%m) {shape = [8,256], axes = [0]}
+  %d = sub(%u, %mb)
+  %e = exp(%d)
+  %l = reduce(%e) {axes = [1]}
+  %lb = broadcast(%l) {shape = [8,256], axes = [0]}
+  %p = div(%e, %lb)
+  %o = dot_general(%p, %v) {contract = [1]x[0]}
+  return %o
+})");
+}
+
+// Whether keys are skipped does not depend on how conditions are called.
+TEST(AttentionTest, ManyConditionsAreWithinBounds) {
+  for (const int conditions : {4, 64, 65, 72, 74, 100}) {
+    SCOPED_TRACE(conditions);
+    std::string scores;
+    for (int i = 0; i < conditions; ++i) {
+      const std::string from = i == 0 ? "s" : StrCat("u", i - 1);
+      StrAppend(&scores, "  %u", i + 1 == conditions ? "" : StrCat(i),
+                " = select(%seen, %", from, ", %nb)\n");
+    }
+    const std::string text = SelectedAttention(scores);
+    const KernelResult result = RunAndPrint(
+        {.text = text, .kernel = kAttention, .rewrites = Rewrites::kFast});
+    EXPECT_EQ(result.kernel, kAttention);
+  }
+}
+
+// What was -infinity is none behind a cast to a format without one: no step is
+// left out.
+TEST(AttentionTest, NothingIsHiddenByAFormatWithoutInfinities) {
+  const std::string text = SelectedAttention(R"(
+  %w = select(%seen, %s, %nb)
+  %x = cast(%w) {dtype = f8e4m3}
+  %u = cast(%x) {dtype = f32})");
+  std::vector<Literal> arguments =
+      RandomArguments(ParsedGraph(text), /*seed=*/3);
+  const std::span<std::byte> seen = arguments[3].mutable_bytes();
+  for (size_t i = 0; i < seen.size(); ++i) seen[i] = std::byte(i % 256 < 128);
+  KernelCase c{.text = text, .kernel = kAttention};
+  c.arguments = arguments;
+  const KernelResult all = RunAndPrint(c);
+  c.rewrites = Rewrites::kFast;
+  const KernelResult seen_alone = RunAndPrint(c);
+  EXPECT_EQ(seen_alone.outputs, all.outputs);
+  EXPECT_EQ(seen_alone.moved_bytes(), all.moved_bytes());
 }
 
 // Whatever is hidden: whole rows, first and last steps, pieces.

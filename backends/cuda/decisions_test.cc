@@ -1,11 +1,13 @@
 // Control flow that conditional nodes decide, beside what the host decides, on
 // a driver that executes.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,12 +54,13 @@ using Leaks = std::vector<std::string>;
 // Random plans whose control flow is all on one device.
 TEST(Decisions, GiveWhatTheHostDecides) {
   ThreadPool threads(1);
-  int64_t decided = 0, waits[2] = {};
+  int64_t decided = 0, waits[3] = {};
   for (uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     const CompiledGraph graph =
         runtime::RandomDevicePlan(seed, {.kernels = 3, .only = 1});
-    for (const bool decides : {false, true}) {
+    for (const Decides decides :
+         {Decides::kNothing, Decides::kBranches, Decides::kLoops}) {
       const auto fake = FakeDriver::New({.seed = seed, .devices = 2});
       {
         Devices devices = {
@@ -92,8 +95,8 @@ TEST(Decisions, GiveWhatTheHostDecides) {
                     runtime::Expected(graph, bound, &threads))
               << "call " << call;
         }
-        waits[decides ? 1 : 0] += fake->calls("cuStreamSynchronize") +
-                                  fake->calls("cuEventSynchronize");
+        waits[static_cast<int>(decides)] += fake->calls("cuStreamSynchronize") +
+                                            fake->calls("cuEventSynchronize");
         decided += fake->calls("cuGraphAddNode");
       }
       EXPECT_EQ(fake->leaks(), Leaks());
@@ -101,9 +104,10 @@ TEST(Decisions, GiveWhatTheHostDecides) {
   }
   std::cout << decided << " conditional nodes; " << waits[0]
             << " waits of the host where it decides, " << waits[1]
-            << " where they do\n";
+            << " where they do of branches, " << waits[2] << " of loops too\n";
   EXPECT_GT(decided, 100);
   EXPECT_LT(waits[1], waits[0]);
+  EXPECT_LT(waits[2], waits[1]);
 }
 
 // state = x; for (i = 0; i < limit; ++i) state = i < half ? -state : state + x
@@ -151,7 +155,7 @@ class Nested : public testing::Test {
     for (int e = 0; e < 16; ++e) x_.push_back(static_cast<float>(e) - 5);
   }
 
-  StatusOr<std::unique_ptr<Replayer>> Load(FakeDriver& fake, bool decides) {
+  StatusOr<std::unique_ptr<Replayer>> Load(FakeDriver& fake, Decides decides) {
     ENCORE_ASSIGN_OR_RETURN(auto device, NewPlanDevice(fake.driver(), 0, "test",
                                                        {.decides = decides}));
     return runtime::NewReplayer(graph_, {std::move(device)}, &threads_);
@@ -184,7 +188,7 @@ constexpr std::pair<int64_t, int64_t> kCalls[] = {
     {2, 5}, {2, 5}, {0, 3}, {4, 4}, {1, 0}, {3, 9}, {0, 0}, {5, 2}};
 
 TEST_F(Nested, AreOneLaunch) {
-  for (const bool decides : {false, true}) {
+  for (const Decides decides : {Decides::kNothing, Decides::kLoops}) {
     const auto fake = FakeDriver::New({.seed = 5});
     {
       const auto replayer = Load(*fake, decides);
@@ -194,11 +198,11 @@ TEST_F(Nested, AreOneLaunch) {
         fake->FailCall("", -1, Result::kSuccess);
         const Status status = Run(**replayer, half, limit);
         ASSERT_TRUE(status.ok()) << status;
-        if (!decides || ++call < 4) continue;
+        if (decides == Decides::kNothing || ++call < 4) continue;
         // Of the values that were bound nothing has changed but the bytes.
         EXPECT_EQ((*replayer)->recordings().recorded, 1);
       }
-      if (!decides) continue;
+      if (decides == Decides::kNothing) continue;
       for (const char* function : {"cuGraphLaunch", "cuStreamSynchronize",
                                    "cuEventSynchronize", "cuLaunchKernel"}) {
         fake->FailCall(function, -1, Result::kSuccess);
@@ -213,11 +217,40 @@ TEST_F(Nested, AreOneLaunch) {
   }
 }
 
+// Loops are the host's where nothing else is said, so that they can be ended.
+TEST_F(Nested, ByDefaultLoopsCanBeCancelled) {
+  const auto fake = FakeDriver::New({.seed = 10});
+  {
+    auto device = NewPlanDevice(fake->driver(), 0, "test", {});
+    ASSERT_TRUE(device.ok());
+    const auto replayer =
+        runtime::NewReplayer(graph_, {*std::move(device)}, &threads_);
+    ASSERT_TRUE(replayer.ok()) << replayer.status();
+    for (int call = 0; call < 2; ++call) {
+      ASSERT_TRUE(Run(**replayer, 2, 5).ok());
+    }
+    // Of the branches in it there are conditional nodes.
+    EXPECT_GT(fake->calls("cuGraphAddNode"), 0);
+    const int64_t half = 3, limit = 50000;
+    ASSERT_TRUE((*replayer)->BindHostInput(2, &half, 8).ok());
+    ASSERT_TRUE((*replayer)->BindHostInput(3, &limit, 8).ok());
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      (*replayer)->Cancel();
+    });
+    const Status status = (*replayer)->Replay();
+    canceller.join();
+    EXPECT_EQ(status.code(), StatusCode::kCancelled) << status;
+    ASSERT_TRUE(Run(**replayer, 1, 3).ok());
+  }
+  EXPECT_EQ(fake->leaks(), Leaks());
+}
+
 // In a stream of the caller's, without a wait of the host.
 TEST_F(Nested, AreEnqueued) {
   const auto fake = FakeDriver::New({.seed = 6});
   {
-    const auto replayer = Load(*fake, true);
+    const auto replayer = Load(*fake, Decides::kLoops);
     ASSERT_TRUE(replayer.ok());
     ASSERT_TRUE(Run(**replayer, 2, 5).ok());
     ASSERT_TRUE(Run(**replayer, 2, 5).ok());
@@ -241,7 +274,7 @@ TEST_F(Nested, AnyCallMayFail) {
   };
   const auto fake = FakeDriver::New({.seed = 7});
   const auto run = [&]() -> Status {
-    ENCORE_ASSIGN_OR_RETURN(const auto replayer, Load(*fake, true));
+    ENCORE_ASSIGN_OR_RETURN(const auto replayer, Load(*fake, Decides::kLoops));
     for (int call = 0; call < 3; ++call) {
       ENCORE_RETURN_IF_ERROR(Run(*replayer, 1, 3));
     }
@@ -279,7 +312,7 @@ TEST_F(Nested, TheHostDecidesWhereTheDriverCannot) {
       // The kernels' module is loaded first, then what decides.
       const bool of_module = std::string_view(function) == "cuModuleLoadDataEx";
       fake->FailCall(function, of_module ? 1 : 0, Result::kNotSupported);
-      const auto replayer = Load(*fake, true);
+      const auto replayer = Load(*fake, Decides::kLoops);
       ASSERT_TRUE(replayer.ok()) << replayer.status();
       for (const auto& [half, limit] : kCalls) {
         const Status status = Run(**replayer, half, limit);
@@ -301,7 +334,7 @@ TEST_F(Nested, AnyWorkMayFail) {
   for (int64_t k = -1; k < works; ++k) {
     const auto fake = FakeDriver::New({.seed = 8});
     {
-      const auto replayer = Load(*fake, true);
+      const auto replayer = Load(*fake, Decides::kLoops);
       ASSERT_TRUE(replayer.ok());
       ASSERT_TRUE(Run(**replayer, 1, 3).ok());
       ASSERT_TRUE(Run(**replayer, 1, 3).ok());

@@ -76,7 +76,7 @@ class CudaDevice : public runtime::Device, public runtime::Decider {
     return CudaRecording::End(static_cast<CudaQueue&>(queue),
                               std::move(replaced));
   }
-  bool decides() const override;
+  bool decides(Kind kind) const override;
   Status StartDecision(Queue& queue) override {
     return static_cast<CudaQueue&>(queue).StartDecision();
   }
@@ -203,8 +203,10 @@ Status CudaDevice::CopyFromPeer(void* dst, Device& from, const void* src,
   return Copy({MemoryCopy::Kind::kWithin, dst, src, bytes, &other}, queue);
 }
 
-bool CudaDevice::decides() const {
-  if (!options_.decides) return false;
+bool CudaDevice::decides(Kind kind) const {
+  const Decides least =
+      kind == Kind::kWhile ? Decides::kLoops : Decides::kBranches;
+  if (options_.decides < least) return false;
   const std::lock_guard lock(mutex_);
   if (!asked_to_decide_) {
     asked_to_decide_ = true;

@@ -27,6 +27,17 @@ namespace encore::backends::cuda {
 // too old or the device is; both say what would help.
 StatusOr<std::unique_ptr<runtime::Device>> NewDevice(uint32_t ordinal);
 
+// What recorded control flow over work of the device alone is decided by
+// conditional nodes of its graphs, rather than by the host. A loop of such
+// nodes is one launch that goes on until its selector is false:
+// Replayer::Cancel does not end it, nor does a check that does not hold in a
+// trip, so that one without an end holds its stream for good.
+enum class Decides : uint8_t {
+  kNothing,
+  kBranches,  // If
+  kLoops,     // While too
+};
+
 // What a device is made of, beside its driver.
 struct DeviceOptions {
   // cuBLASLt's shared library, opened when a program with a recipe
@@ -36,10 +47,10 @@ struct DeviceOptions {
   // CUPTI's shared library, opened when work is first timed (profiler.h): a
   // path, or a name that the dynamic linker looks for. Empty: none; work is
   // then timed by events, as where the library is not there or does not answer.
+  // It takes CUPTI's activities for the whole process, from other profilers in
+  // it: NewDevice(ordinal) has one only where ENCORE_CUPTI names it.
   std::string cupti = {};
-  // Whether recorded control flow over work of the device alone is decided by
-  // conditional nodes of its graphs, rather than by the host.
-  bool decides = true;
+  Decides decides = Decides::kBranches;
   // A context of the caller's, of the device, that outlives this; null: the
   // primary one, which programs that use the runtime API have, PyTorch's among
   // them. Libraries know that one alone.

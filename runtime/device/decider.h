@@ -32,8 +32,11 @@ class Decider {
   enum class Kind : uint8_t { kIf, kWhile };
 
   virtual ~Decider() = default;
-  // Whether it does so here; asked once, when an executable is loaded.
-  virtual bool decides() const = 0;
+  // Whether it does so here for control flow of `kind`; asked when an
+  // executable is loaded. A loop that the device decides does not end by
+  // Replayer::Cancel, nor by a check that does not hold in a trip, before its
+  // selector says so.
+  virtual bool decides(Kind kind) const = 0;
   // Unimplemented for a queue of Recording::Replace: what decides is recorded
   // anew where addresses change. After an error of these the recording fails.
   virtual Status StartDecision(Queue& queue) = 0;

@@ -194,7 +194,9 @@ class Flattener {
     const DeviceId device = DeviceOf(invoke.selector);
     if (!device.valid() || !DeviceOf(device)->records()) return {};
     const auto* const decider = dynamic_cast<Decider*>(DeviceOf(device));
-    if (decider == nullptr || !decider->decides()) return {};
+    const auto kind = invoke.kind == InvokeKind::kWhile ? Decider::Kind::kWhile
+                                                        : Decider::Kind::kIf;
+    if (decider == nullptr || !decider->decides(kind)) return {};
     const auto is_there = [&](SlotId slot) {
       return DeviceOf(slot) == device && symbols_of_slot_[slot.value()].empty();
     };

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/ir/ops/op.h"
@@ -11,8 +13,16 @@
 namespace encore::backends::cuda {
 namespace {
 
-// A longer test is not worth what it takes.
-constexpr size_t kMostCode = 1000;
+// A test of more conditions and -infinities is not worth what it takes. What
+// is too much must not depend on names: whether there is a test is asked before
+// there are any.
+constexpr size_t kMostTerms = 64;
+
+// Code and how many conditions and -infinities are in it.
+struct Test {
+  std::string code;
+  size_t terms = 0;
+};
 
 bool IsMinusInfinity(const Expr& expr) {
   if (expr.kind != Expr::Kind::kConstant) return false;
@@ -26,6 +36,18 @@ bool IsMinusInfinity(const Expr& expr) {
     default:
       return false;
   }
+}
+
+bool HasInfinities(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16 ||
+         dtype == DType::kF32 || dtype == DType::kF64;
+}
+
+// Of a sum of what both operands hold.
+Test Either(const Test& a, const Test& b) {
+  if (a.code.empty()) return b;
+  if (b.code.empty()) return a;
+  return {StrCat("(", a.code, " || ", b.code, ")"), a.terms + b.terms};
 }
 
 bool NeedsProduct(const Region& region, ExprId id) {
@@ -47,34 +69,36 @@ std::string HiddenKeysCode(const AttentionRegion& attention,
   const Region& region = attention.region();
   const std::vector<bool> needed = Reachable(region, {attention.score()});
   // By expression, those that it is made of before it.
-  std::vector<std::string> codes(attention.score().value() + 1);
-  for (uint32_t i = 0; i < codes.size(); ++i) {
+  std::vector<Test> tests(attention.score().value() + 1);
+  for (uint32_t i = 0; i < tests.size(); ++i) {
     const Expr& expr = region.expr(ExprId(i));
     if (!needed[i]) continue;
     if (IsMinusInfinity(expr)) {
-      codes[i] = "true";
+      tests[i] = {"true", 1};
       continue;
     }
-    if (expr.kind != Expr::Kind::kOp) continue;
-    const auto code = [&](int operand) -> const std::string& {
-      return codes[expr.operands[operand].value()];
+    if (expr.kind != Expr::Kind::kOp || !HasInfinities(expr.dtype)) continue;
+    const auto test = [&](int operand) -> const Test& {
+      return tests[expr.operands[operand].value()];
     };
-    if (expr.op == Op::kCast && IsFloat(expr.dtype)) {
-      codes[i] = code(0);
-    } else if (expr.op == Op::kAdd && IsFloat(expr.dtype)) {
-      codes[i] = code(0).empty()   ? code(1)
-                 : code(1).empty() ? code(0)
-                                   : StrCat("(", code(0), " || ", code(1), ")");
-    } else if (expr.op == Op::kSelect && IsFloat(expr.dtype) &&
-               (!code(1).empty() || !code(2).empty()) &&
+    if (expr.op == Op::kCast) {
+      tests[i] = test(0);
+    } else if (expr.op == Op::kAdd) {
+      tests[i] = Either(test(0), test(1));
+    } else if (expr.op == Op::kSelect &&
+               (!test(1).code.empty() || !test(2).code.empty()) &&
                !NeedsProduct(region, expr.operands[0])) {
-      codes[i] = StrCat("(", name_of(expr.operands[0]), " ? ",
-                        code(1).empty() ? "false" : code(1), " : ",
-                        code(2).empty() ? "false" : code(2), ")");
+      const auto code = [&](int operand) {
+        const std::string_view known = test(operand).code;
+        return known.empty() ? "false" : known;
+      };
+      tests[i] = {StrCat("(", name_of(expr.operands[0]), " ? ", code(1), " : ",
+                         code(2), ")"),
+                  1 + test(1).terms + test(2).terms};
     }
-    if (codes[i].size() > kMostCode) codes[i].clear();
+    if (tests[i].terms > kMostTerms) tests[i] = {};
   }
-  return codes.back() == "true" ? "" : codes.back();
+  return tests.back().code == "true" ? "" : tests.back().code;
 }
 
 }  // namespace encore::backends::cuda

@@ -25,8 +25,8 @@ Cupti* receiver = nullptr;
 }  // namespace
 
 std::string CuptiLibrary() {
-  const char* const path = std::getenv("ENCORE_CUPTI");
-  return path == nullptr || *path == 0 ? "libcupti.so.13" : path;
+  const char* const path = secure_getenv("ENCORE_CUPTI");
+  return path == nullptr ? "" : path;
 }
 
 StatusOr<Cupti*> Cupti::Open(const std::string& path) {
@@ -37,8 +37,8 @@ StatusOr<Cupti*> Cupti::Open(const std::string& path) {
   if (known != nullptr) return known;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return FailedPreconditionError(StrCat("CUPTI cannot be loaded: ", dlerror(),
-                                          "; ENCORE_CUPTI says where it is"));
+    return FailedPreconditionError(
+        StrCat("CUPTI cannot be loaded: ", dlerror()));
   }
   std::unique_ptr<Cupti> made(new Cupti);
   ENCORE_RETURN_IF_ERROR(made->Bind(library, path));

@@ -6,6 +6,11 @@
 // callbacks without an object, so that there is one Cupti for each library.
 // Records are made only between a Start and its Stop.
 //
+// Of two clients that register callbacks the later one gets all records, and
+// buffers of the earlier one too; CUPTI refuses neither. So nothing opens it
+// unasked (CuptiLibrary): who asks says that the process has no other profiler
+// by CUPTI's activities, as PyTorch's is.
+//
 // Source: NVIDIA's documentation of CUPTI, "CUPTI Activity API".
 #ifndef ENCORE_BACKENDS_CUDA_PROFILING_CUPTI_H_
 #define ENCORE_BACKENDS_CUDA_PROFILING_CUPTI_H_
@@ -38,8 +43,8 @@ class Cupti {
   // it is loaded once in a process and stays. REQUIRES a driver with a context:
   // CUPTI does not look whether there is one. FailedPrecondition where it is
   // not there, lacks a function or is of another major version than records are
-  // known of; Internal with what it says where it gives no records, to another
-  // profiler of the process for one.
+  // known of; Internal with what it says where it gives no records. REQUIRES
+  // that nothing else in the process registers callbacks for activities.
   static StatusOr<Cupti*> Open(const std::string& path);
 
   // Records of work of `stream` from here on. REQUIRES that nothing is enqueued
@@ -76,7 +81,9 @@ class Cupti {
   std::map<uint32_t, Span> spans_;  // by stream: of those that are timed
 };
 
-// ENCORE_CUPTI where it is set, else libcupti.so.13.
+// ENCORE_CUPTI: a path, or a name that the dynamic linker looks for. Empty
+// where it is not set, or the process has privileges that its caller lacks: no
+// CUPTI.
 std::string CuptiLibrary();
 
 }  // namespace encore::backends::cuda

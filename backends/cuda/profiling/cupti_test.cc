@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -117,6 +118,17 @@ TEST_F(CuptiTimes, AreOfTheRecordsWhereTheLibraryIsThere) {
   EXPECT_EQ(*Times(kLibrary), kByRecords);
   EXPECT_EQ(library.enabled(), 0);
   EXPECT_EQ(fake_->leaks(), std::vector<std::string>());
+}
+
+// Its activities are the process's: nothing is opened unasked.
+TEST(CuptiLibraryTest, IsWhatTheEnvironmentNames) {
+  ASSERT_EQ(unsetenv("ENCORE_CUPTI"), 0);
+  EXPECT_EQ(CuptiLibrary(), "");
+  ASSERT_EQ(setenv("ENCORE_CUPTI", "", 1), 0);
+  EXPECT_EQ(CuptiLibrary(), "");
+  ASSERT_EQ(setenv("ENCORE_CUPTI", kLibrary, 1), 0);
+  EXPECT_EQ(CuptiLibrary(), kLibrary);
+  ASSERT_EQ(unsetenv("ENCORE_CUPTI"), 0);
 }
 
 // Replays without a profiler call none of it.

@@ -101,7 +101,7 @@ class PlanDevice : public runtime::Device, public runtime::Decider {
       Queue& queue, std::unique_ptr<runtime::Recording> replaced) override {
     return device_->EndRecording(queue, std::move(replaced));
   }
-  bool decides() const override { return decider().decides(); }
+  bool decides(Kind kind) const override { return decider().decides(kind); }
   Status StartDecision(Queue& queue) override {
     return decider().StartDecision(queue);
   }
