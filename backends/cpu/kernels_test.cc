@@ -197,6 +197,20 @@ TEST(Kernels, Binary) {
   }
 }
 
+// Dims without elements, however far apart and many the others are.
+TEST(Kernels, SumsOfNothing) {
+  for (const char* operand : {"0,8,4096", "8,0,4096", "100000000,0,4"}) {
+    CheckKernels(StrCat("graph g(%x: f32[", operand, "]) -> f32[",
+                        std::string_view(operand).substr(
+                            std::string_view(operand).rfind(',') + 1),
+                        "] {\n  %y = reduce(%x) {axes = [0, 1]}\n"
+                        "  return %y\n}"));
+  }
+  CheckKernels(
+      "graph g(%x: f32[100000000,4,0]) -> f32[4] {\n"
+      "  %y = reduce(%x) {axes = [0, 2]}\n  return %y\n}");
+}
+
 TEST(Kernels, Casts) {
   for (const char* from : {"bool", "i8", "i64", "u8", "f16", "f32", "f64"}) {
     for (const char* to :

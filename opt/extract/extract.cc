@@ -97,6 +97,7 @@ StatusOr<Result> Extract(const Problem& problem, const Options& options) {
     return result;
   }
   Budget budget = BudgetOf(options);
+  budget.set_greedy_first(options.greedy_first);
   Solved solved;
   const TreeCosts tree = BottomUpTree(expanded, index);
   Statistics& statistics = result.statistics;

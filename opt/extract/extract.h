@@ -34,6 +34,10 @@ struct Options {
   // Where set it replaces `seconds`: at most about that many evaluations of a
   // move or of a node's cost. The result is then reproducible to the byte.
   std::optional<uint64_t> work;
+  // Of limited work the greedy method takes all that it wants, and only what it
+  // leaves is searched: for many small problems, where time counts more than
+  // the last percent.
+  bool greedy_first = false;
   uint64_t seed = 1;
   // Set from elsewhere (a signal handler) to stop early with the best so far.
   const std::atomic<bool>* interrupt = nullptr;

@@ -50,8 +50,12 @@ class Budget {
   // What a method may do that would do so much: where work is limited, at most
   // half of what is left.
   uint64_t WorkOf(uint64_t most) const {
-    return deadline_ ? most : std::min(most, work_left_ / 2);
+    return deadline_ || greedy_first_ ? most : std::min(most, work_left_ / 2);
   }
+
+  // Options::greedy_first, of this budget, not of its slices.
+  bool greedy_first() const { return greedy_first_; }
+  void set_greedy_first(bool greedy_first) { greedy_first_ = greedy_first; }
 
   // A share of what is left, at most `seconds` (or their equal in work). What
   // is spent of the slice must be given to Spend().
@@ -70,6 +74,7 @@ class Budget {
   Clock::time_point begin_ = Clock::now();
   uint64_t work_left_ = std::numeric_limits<uint64_t>::max();
   uint64_t spent_ = 0;
+  bool greedy_first_ = false;
   const std::atomic<bool>* interrupt_;
 };
 

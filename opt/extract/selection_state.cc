@@ -149,7 +149,7 @@ bool SelectionState::ImproveClass(ClassIndex c) {
 }
 
 bool IsGain(double before, double after) {
-  return after < before - kLeastGain * std::max(1.0, before);
+  return after < before - kLeastGain * std::max(1.0, std::abs(before));
 }
 
 }  // namespace encore::opt::extract

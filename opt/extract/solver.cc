@@ -100,7 +100,7 @@ class PartSolver {
   }
 
   uint64_t FirstLocalWork(const Budget& budget) const {
-    if (!budget.reproducible()) return kFirstLocalWork;
+    if (!budget.reproducible() || budget.greedy_first()) return kFirstLocalWork;
     return std::clamp(kLocalWorkPerNode * problem_.num_nodes(), kFirstLocalWork,
                       kMostLocalWork);
   }

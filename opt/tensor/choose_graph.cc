@@ -213,6 +213,7 @@ class Judge {
       return false;
     }
     taken_ = is;
+    as_compiled_ = false;
     return true;
   }
 
@@ -246,6 +247,7 @@ StatusOr<Choice> Extract(const ChoiceRequest& request, const ChoiceId& id) {
   extract::Options options;
   const bool late = request.deadline != nullptr && request.deadline->Passed();
   options.work = late ? 0 : request.work;
+  options.greedy_first = true;
   options.start = choice.own;
   ENCORE_ASSIGN_OR_RETURN(choice.result,
                           extract::Extract(choice.dag.problem, options));
@@ -371,7 +373,8 @@ StatusOr<Taken> TakeBest(const Terms& terms, const CandidateOf& candidate_of) {
     take(id, std::move(candidate));
   }
   if (!taken) take({}, {.cost = cost});
-  const bool small = terms.from.node_count() <= kMostNodesOfSmallGraph;
+  const bool small = !terms.is_part && terms.from.body_depth() == 0 &&
+                     terms.from.node_count() <= kMostNodesOfSmallGraph;
   for (const bool of_graph : {false, true}) {
     if (!small || judge.took_as_compiled() || (of_graph && taken)) break;
     for (uint32_t number = 1; number <= kMostNeighbours; ++number) {

@@ -52,6 +52,7 @@ struct Terms {
   const Costs& costs;
   // Parameters, by number, that something beside the graph reads as well.
   const std::vector<bool>& shared;
+  bool is_part;  // of a larger graph
   // Whether the values of a graph take no more bytes at once than they may.
   std::function<bool(const GraphCost& before, const GraphCost& after)> fits;
 };

@@ -334,6 +334,7 @@ class Improver {
         .from = from,
         .costs = costs_,
         .shared = context.shared,
+        .is_part = context.is_part,
         .fits = [this, &context](const GraphCost& was, const GraphCost& is) {
           return Fits(context, was, is);
         }};

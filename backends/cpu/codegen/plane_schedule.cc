@@ -27,6 +27,8 @@ constexpr int kMostSumsAvx2 = 4, kMostStridedSums = 4;
 // and how many rows of code a tile less is worth.
 constexpr int64_t kMostAtEdges = 3;
 constexpr int64_t kTileRowsOfCode = 2;
+// What is left of a cost at the least, whatever is estimated to be saved.
+constexpr double kLeastShare = 0.1;
 
 int64_t Bytes(const FlatRegion& flat, uint32_t access, int64_t elements) {
   const Operand& input =
@@ -221,7 +223,8 @@ class WindowPlanner {
       return std::nullopt;
     }
     const TileCoster coster(inside_, none_, isa_);
-    plan.cycles = coster.Cost(plan) - SharedCycles(plan);
+    const double cost = coster.Cost(plan);
+    plan.cycles = std::max(cost - SharedCycles(plan), kLeastShare * cost);
     Cut(&plan);
     return plan;
   }
@@ -257,9 +260,12 @@ class WindowPlanner {
 
   int64_t Taps() const {
     int64_t taps = 1;
-    for (const auto& reduced : flat_.reduced) {
-      for (const uint32_t r : reduced) taps *= flat_.extents[r];
-    }
+    for (size_t s = 0; s < flat_.reduced.size(); ++s) taps *= TapsOf(s);
+    return taps;
+  }
+  int64_t TapsOf(size_t stage) const {
+    int64_t taps = 1;
+    for (const uint32_t r : flat_.reduced[stage]) taps *= flat_.extents[r];
     return taps;
   }
 
@@ -279,11 +285,11 @@ class WindowPlanner {
         if (address.Coefficient(v) == 0 || address.Coefficient(m) == 0) {
           continue;
         }
-        const int64_t all = Taps() * plan.rows * plan.vectors;
+        const int64_t all = TapsOf(s) * plan.rows * plan.vectors;
         const double each = address.Coefficient(v) == 1 ? kVectorLoadCycles : 3;
         cycles += each * static_cast<double>(all - Loads(plan, s, address));
       }
-      cycles += kLoopCycles * static_cast<double>(Taps());
+      cycles += kLoopCycles * static_cast<double>(TapsOf(s));
     }
     double tiles =
         static_cast<double>(CeilDiv<int64_t>(flat_.extents[v], plan.block())) *

@@ -217,7 +217,10 @@ size_t Reduction::FirstUnrolled() const {
   int64_t points = 1;
   while (first > 0) {
     const Size& extent = flat_.extents[reduced_[first - 1]];
-    if (!extent.is_constant() || points * extent > kMostUnrolled) break;
+    if (!extent.is_constant() || extent == 0 ||
+        points * extent > kMostUnrolled) {
+      break;
+    }
     points *= extent;
     --first;
   }

@@ -428,7 +428,7 @@ void Partition(const FlatRegion& flat, Schedule* schedule) {
 }  // namespace
 
 double OpCycles(Op op, int lanes) {
-  if (op == Op::kPow) return 60;  // in f64
+  if (op == Op::kPow && lanes > 1) return 60;  // in f64
   if (const FunctionInfo* function = FindFunction(op)) {
     return function->code == FunctionCode::kVector ? 12 : 25.0 * lanes;
   }

@@ -295,6 +295,7 @@ double TileCoster::FarCycles(size_t stage, const FlatAccess& access,
     steps.push_back({apart, flat_.extents[r]});
     points *= static_cast<double>(flat_.extents[r]);
   }
+  points = std::max(points, 1.0);  // of none, nothing is read
   if (foreseen) return 0;
   steps.push_back({step, width});
   const double runs = StridedReads(steps, bytes).runs();

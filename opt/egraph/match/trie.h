@@ -42,7 +42,7 @@ struct TrieStep {
     kYield        // a match of query `op`
   };
   Kind kind;
-  uint8_t column = 0;
+  uint32_t column = 0;
   bool condition = false;  // kPrimitive: it has no result
   bool binds = false;      // kPrimitive: a is written, otherwise compared
   uint32_t op = 0;
