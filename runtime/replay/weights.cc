@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "encore/ir/support/check.h"
@@ -73,9 +74,11 @@ void Weights::ForgetUnread() {
 
 Status Weights::AllocateDerived(size_t i) {
   const Slot& slot = executable_->graph().slot(executable_->derived()[i]);
-  ENCORE_ASSIGN_OR_RETURN(
-      void* data,
-      AllocateOn(executable_->pool_device(slot.pool), slot.bytes.constant()));
+  Device* const device = executable_->pool_device(slot.pool);
+  const int64_t size = slot.bytes.constant();
+  ENCORE_ASSIGN_OR_RETURN(void* data, AllocateOn(device, size));
+  // What is packed may have padding, which is kept in packages as it is.
+  if (device == nullptr && size > 0) std::memset(data, 0, size);
   derived_.push_back(data);
   owns_derived_.push_back(true);
   return OkStatus();

@@ -109,6 +109,19 @@ class CompileTest(CommandTest):
         self.assertIn(r'head\x0a\x1bkernel 99', text)
         self.assertNotRegex(text, r'(?m)^\W*kernel 99')
 
+    def test_packages_are_the_same_whatever_the_heap_holds(self):
+        """Weights of Winograd's convolutions are packed with padding."""
+        attributes = '{strides = [1,1], padding_low = [1,1], padding_high = [1,1], lhs_dilation = [1,1], ' \
+                     'rhs_dilation = [1,1]}'
+        model = self.write('convolution.txt', 'graph g(%x: f32[1,32,28,28], %w: param f32[32,32,3,3] = f32[32,32,3,3] '
+                           f'1) -> f32[1,32,28,28] {{ %y = convolution(%x, %w) {attributes} return %y }}')
+        packages = set()
+        for filled in ('1', '90', '200'):
+            subprocess.run([TOOL, 'compile', model, '-o', self.output, '--no-cache', '--target', 'cpu'], check=True,
+                           capture_output=True, timeout=120, env={**os.environ, 'MALLOC_PERTURB_': filled})
+            packages.add(read(self.output, 'rb'))
+        self.assertEqual(len(packages), 1)
+
     def test_recordings_replay(self):
         self.compile('--bind', 'N=2', '--emit', 'recording')
         done = self.encore('replay', 'run', self.output, '--cache', self.cache)
