@@ -191,5 +191,31 @@ TEST(UserRulesTest, DoNotStarveTheBook) {
   EXPECT_LE(beside.cost_after, alone.cost_after);
 }
 
+// The last column of a wide pattern is looked at, too.
+TEST(UserRulesTest, WidePatternsMatch) {
+  constexpr int kParts = 300;
+  std::string inputs, joined;
+  for (int i = 0; i + 1 < kParts; ++i) {
+    StrAppend(&inputs, "%p", i, ": f32[1], ");
+    StrAppend(&joined, "%p", i, ", ");
+  }
+  const auto rules = ParseRules(StrCat("// wide\nrule wide exact {\n  concat(",
+                                       joined, "sin(neg(%z))) {c} -> concat(",
+                                       joined, "neg(sin(%z))) {c}\n}"));
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  const Graph graph =
+      ParsedGraph(StrCat("graph g(", inputs, "%z: f32[1]) -> f32[", kParts,
+                         "] {\n  %n = neg(%z)\n  %s = sin(%n)\n  %y = concat(",
+                         joined, "%s) {axis = 0}\n  return %y\n}"));
+  ImproveReport report;
+  ImproveOptions options;
+  options.level = RewriteLevel::kExact;
+  options.user_rules = *rules;
+  options.report = &report;
+  ASSERT_TRUE(Improve(graph, options).ok());
+  EXPECT_TRUE(std::ranges::any_of(
+      report.rules, [](const auto& rule) { return rule.name == "wide"; }));
+}
+
 }  // namespace
 }  // namespace encore::opt

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/plane_schedule.h"
@@ -178,6 +179,28 @@ TEST(WindowSchedules, AreChosen) {
     EXPECT_TRUE(in_place(Same(96, size, 3, 1))) << size;
   }
   EXPECT_FALSE(in_place(Same(96, 56, 13, 1)));
+}
+
+// What neighbouring windows share is saved once for each sum.
+TEST(WindowSchedules, TwoSumsAreWorthSeveralThreads) {
+  std::string text =
+      "graph g(%x: f32[4,32,224,224], %z: f32[4,32,224,224]) -> "
+      "f32[4,32,224,224] {\n";
+  for (const std::string_view of : {"x", "z"}) {
+    StrAppend(&text, "  %s", of, " = reduce_window(%", of,
+              ") {combiner = sum, window = [1,1,3,3], strides = [1,1,1,1], "
+              "padding_low = [0,0,1,1], padding_high = [0,0,1,1], dilations = "
+              "[1,1,1,1]}\n");
+  }
+  const BuiltRegion built =
+      BuildWhole(ParsedGraph(text + "  %y = mul(%sx, %sz)\n  return %y\n}"));
+  const auto flat = Flatten(built.region);
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    const auto schedule = MakeTileSchedule(*flat, {false, false}, isa);
+    ASSERT_TRUE(schedule.has_value());
+    EXPECT_GT(schedule->cycles, 0);
+    EXPECT_GT(schedule->partitions, 16);
+  }
 }
 
 }  // namespace
