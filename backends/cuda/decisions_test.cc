@@ -246,6 +246,53 @@ TEST_F(Nested, ByDefaultLoopsCanBeCancelled) {
   EXPECT_EQ(fake->leaks(), Leaks());
 }
 
+// A plan may have an If of one branch; where another is asked for is for the
+// host to find.
+TEST(Decisions, ABranchThatIsNotThereIsAFault) {
+  runtime::TestGraph g{PoolId(1)};
+  const SlotId a = g.Tensor(SlotRole::kInput, {1}, DType::kI64);
+  const SlotId b = g.Tensor(SlotRole::kInput, {1}, DType::kI64);
+  const SlotId x = g.Tensor(SlotRole::kInput, {16});
+  const SlotId out = g.Tensor(SlotRole::kOutput, {16});
+  const SlotId is_less = g.Temp({}, DType::kBool);
+  const SlotId made = g.Temp({16});
+  g.Launch("less", {a, b}, {is_less});
+  Invoke branch;
+  branch.plans = {AddPlan(&g.graph, {})};
+  g.Launch("neg", {x}, {made}, {}, branch.plans[0]);
+  branch.selector = is_less;
+  branch.reads = {is_less, x};
+  branch.writes = {made};
+  g.Add({std::move(branch), {}});
+  g.Add({runtime::Copy{made, out}, {}});
+  for (runtime::Slot& slot : g.graph.slots) slot.pool = PoolId(1);
+  ASSERT_TRUE(runtime::AssignMemory(&g.graph, {.queued = {true}}).ok());
+  ASSERT_TRUE(runtime::VerifyPlan(g.graph).ok());
+  const auto fake = FakeDriver::New({.seed = 11});
+  {
+    auto device = NewPlanDevice(fake->driver(), 0, "test", {});
+    ASSERT_TRUE(device.ok());
+    ThreadPool threads(1);
+    const auto replayer =
+        runtime::NewReplayer(g.graph, {*std::move(device)}, &threads);
+    ASSERT_TRUE(replayer.ok()) << replayer.status();
+    const std::vector<float> values(16, 2);
+    const int64_t zero = 0, one = 1;
+    for (const bool is_there : {true, true, true, false}) {
+      ASSERT_TRUE((*replayer)->BindHostInput(0, &zero, 8).ok());
+      ASSERT_TRUE(
+          (*replayer)->BindHostInput(1, is_there ? &zero : &one, 8).ok());
+      ASSERT_TRUE((*replayer)->BindHostInput(2, values.data(), 64).ok());
+      const Status status = (*replayer)->Replay();
+      EXPECT_EQ(status.code(),
+                is_there ? StatusCode::kOk : StatusCode::kOutOfRange)
+          << status;
+    }
+    EXPECT_EQ(fake->calls("cuGraphAddNode"), 0);
+  }
+  EXPECT_EQ(fake->leaks(), Leaks());
+}
+
 // In a stream of the caller's, without a wait of the host.
 TEST_F(Nested, AreEnqueued) {
   const auto fake = FakeDriver::New({.seed = 6});
