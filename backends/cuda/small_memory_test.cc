@@ -14,6 +14,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/support/status_macros.h"
+#include "encore/ir/types/dim.h"
 #include "encore/ir/types/literal.h"
 #include "encore/runtime/device/device.h"
 #include "encore/runtime/device/thread_pool.h"
@@ -43,18 +44,20 @@ constexpr int64_t kElements = 4096;
 constexpr uint64_t kRow = 4 * kElements;
 
 // out = -x - x: the first value lies there until the end, so that three rows
-// are live, or is made again, and two are.
-runtime::CompiledGraph KeepsAValue() {
+// are live, or is made again, and two are. Of n elements, or of kElements.
+runtime::CompiledGraph KeepsAValue(bool symbolic = false) {
   runtime::TestGraph g{PoolId(1)};
-  const SlotId kept = g.Temp({kElements});
-  g.Launch("neg", {g.Tensor(SlotRole::kInput, {kElements})}, {kept});
+  const Dim n = symbolic ? Dim::OfSymbol(0) : Dim(kElements);
+  if (symbolic) g.graph.symbols.push_back({.lower = 0, .upper = kElements});
+  const SlotId kept = g.Temp({n});
+  g.Launch("neg", {g.Tensor(SlotRole::kInput, {n})}, {kept});
   SlotId last = kept;
   for (int i = 0; i < 4; ++i) {
-    const SlotId next = g.Temp({kElements});
+    const SlotId next = g.Temp({n});
     g.Launch("neg", {last}, {next});
     last = next;
   }
-  g.Launch("add", {last, kept}, {g.Tensor(SlotRole::kOutput, {kElements})});
+  g.Launch("add", {last, kept}, {g.Tensor(SlotRole::kOutput, {n})});
   for (runtime::Slot& slot : g.graph.slots) slot.pool = PoolId(1);
   ENCORE_CHECK_OK(runtime::AssignMemory(&g.graph, {.queued = {true}}).status());
   return std::move(g.graph);
@@ -220,6 +223,85 @@ TEST_F(SmallMemory, EnqueuedReplaysToo) {
     EXPECT_EQ((*replayer)->recordings().kept, 0);
   }
   EXPECT_EQ(fake->leaks(), Leaks());
+}
+
+// Sizes that no plan has memory for leave the plan as it was for others.
+TEST_F(SmallMemory, WhatFitsNoPlanChangesNone) {
+  const runtime::CompiledGraph graph = KeepsAValue(/*symbolic=*/true);
+  const auto fake = FakeDriver::New({.seed = 5, .memory = 7 * kRow / 2});
+  {
+    auto device = NewPlanDevice(fake->driver(), 0, "test");
+    ASSERT_TRUE(device.ok());
+    auto replayer =
+        runtime::NewReplayer(graph, {*std::move(device)}, &threads_);
+    ASSERT_TRUE(replayer.ok()) << replayer.status();
+    const auto replay = [&](int64_t n) -> Status {
+      const int64_t dims[] = {n};
+      ENCORE_RETURN_IF_ERROR(
+          (*replayer)->BindHostInput(0, values_.data(), 4 * n, dims));
+      return (*replayer)->Replay();
+    };
+    for (int call = 0; call < 3; ++call) {
+      EXPECT_EQ(replay(16), OkStatus());
+      EXPECT_EQ(replay(kElements).code(), StatusCode::kResourceExhausted);
+      EXPECT_FALSE((*replayer)->is_smaller());
+    }
+    EXPECT_EQ(replay(16), OkStatus());
+    const auto out = (*replayer)->CopyOutput(0);
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ(out->AsDouble(3), -2 * values_[3]);
+  }
+  EXPECT_EQ(fake->leaks(), Leaks());
+}
+
+// What an enqueued replay did wrong is not lost where the next one, enqueued
+// beside it, has too little memory and is done again.
+TEST_F(SmallMemory, FaultsOfEarlierReplaysAreNotLost) {
+  runtime::TestGraph g{PoolId(1)};
+  const SlotId checked = g.Temp({kElements});
+  g.Launch("checked", {g.Tensor(SlotRole::kInput, {kElements})}, {checked});
+  g.Launch("neg", {checked}, {g.Tensor(SlotRole::kOutput, {kElements})});
+  for (runtime::Slot& slot : g.graph.slots) slot.pool = PoolId(1);
+  ENCORE_CHECK_OK(runtime::AssignMemory(&g.graph, {.queued = {true}}).status());
+  const std::vector<float> wrong(kElements, -1);
+  for (const bool one_by_one : {false, true}) {
+    for (const int64_t k : {0, 1}) {
+      SCOPED_TRACE(k);
+      const auto fake = FakeDriver::New({.seed = 6});
+      {
+        auto made = NewPlanDevice(fake->driver(), 0, "test");
+        ASSERT_TRUE(made.ok());
+        const std::shared_ptr<runtime::Device> device = *std::move(made);
+        auto replayer = runtime::NewReplayer(g.graph, {device}, &threads_);
+        ASSERT_TRUE(replayer.ok()) << replayer.status();
+        const auto caller = *device->NewQueue();
+        void* const good = *device->Allocate(kRow);
+        void* const bad = *device->Allocate(kRow);
+        ASSERT_TRUE(
+            device->CopyFromHost(good, values_.data(), kRow, nullptr).ok());
+        ASSERT_TRUE(
+            device->CopyFromHost(bad, wrong.data(), kRow, nullptr).ok());
+        const auto enqueue = [&](const void* input) -> Status {
+          ENCORE_RETURN_IF_ERROR((*replayer)->BindInput(0, input, kRow));
+          return (*replayer)->Enqueue(DeviceId(0), *caller);
+        };
+        for (int call = 0; one_by_one && call < 2; ++call) {
+          fake->FailCall("cuGraphInstantiateWithFlags", 0,
+                         Result::kOutOfMemory);
+          ASSERT_EQ(enqueue(good), OkStatus());
+        }
+        ASSERT_EQ(enqueue(bad), OkStatus());
+        fake->FailCall("cuLaunchKernel", k, Result::kOutOfMemory);
+        Status status = enqueue(good);
+        if (status.ok()) status = (*replayer)->Synchronize();
+        EXPECT_NE(status, OkStatus());
+        replayer->reset();
+        device->Deallocate(good, kRow);
+        device->Deallocate(bad, kRow);
+      }
+      EXPECT_EQ(fake->leaks(), Leaks());
+    }
+  }
 }
 
 }  // namespace

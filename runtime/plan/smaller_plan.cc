@@ -157,7 +157,9 @@ int64_t RunArenaBytes(const CompiledGraph& graph) {
   int64_t bytes = 0;
   const std::map<PoolId, int64_t> all = ArenaBytes(graph);
   for (const auto& [pool, of_pool] : all) {
-    if (pool != kHostPool || all.size() == 1) bytes += of_pool;
+    if (pool != kHostPool || all.size() == 1) {
+      bytes = SaturatingAdd(bytes, of_pool);
+    }
   }
   return bytes;
 }

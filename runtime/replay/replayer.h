@@ -26,7 +26,10 @@
 // the executable's smaller plan (Executable::smaller), from the beginning of
 // the replay where that has begun and nothing profiles it; outputs are the
 // same. It keeps that plan. Only where that finds no memory either is
-// ResourceExhausted returned. A lack of pinned memory makes copies slower, one
+// ResourceExhausted returned; where that was for the sizes that are bound, the
+// plan is the graph's own again, for other sizes. A copy of a host input that
+// finds no memory after a replay is such an error at once: the outputs of that
+// replay stay. A lack of pinned memory makes copies slower, one
 // of memory for recordings lets their steps be done one by one; both are no
 // errors.
 //
