@@ -258,9 +258,14 @@ class WindowPlanner {
     return strided ? kMostStridedSums : kMostSums;
   }
 
+  // Of all stages, or some number that is too large to be unrolled.
   int64_t Taps() const {
     int64_t taps = 1;
-    for (size_t s = 0; s < flat_.reduced.size(); ++s) taps *= TapsOf(s);
+    for (size_t s = 0; s < flat_.reduced.size(); ++s) {
+      const int64_t more = TapsOf(s);
+      if (more > kMaxUnrolledPoints / taps) return kMaxUnrolledPoints + 1;
+      taps *= more;
+    }
     return taps;
   }
   int64_t TapsOf(size_t stage) const {

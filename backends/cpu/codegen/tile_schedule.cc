@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "encore/backends/cpu/codegen/plane_schedule.h"
 #include "encore/backends/cpu/codegen/tile_coster.h"
@@ -69,11 +70,13 @@ int64_t CachedPieces(const FlatRegion& flat, const TileSchedule& plan) {
     for (const uint32_t r : flat.reduced[s]) points *= flat.extents[r];
     reduced = std::max(reduced, points);
   }
-  const int64_t column_bytes = columns * reduced;
+  // Products of these need be no int64 where windows are huge.
+  const double column_bytes = static_cast<double>(columns) * reduced;
   if (column_bytes <= kSecondCacheBytes) return 1;
-  const int64_t pieces = CeilDiv<int64_t>(column_bytes, kSecondCacheBytes / 4);
-  const int64_t again = rows * reduced * (pieces - 1);
-  return again < column_bytes * (plan.row_tiles - 1) ? pieces : 1;
+  const double pieces = std::ceil(column_bytes / (kSecondCacheBytes / 4));
+  const double again = static_cast<double>(rows) * reduced * (pieces - 1);
+  if (again >= column_bytes * (plan.row_tiles - 1)) return 1;
+  return static_cast<int64_t>(std::min(pieces, static_cast<double>(columns)));
 }
 
 void Partition(const FlatRegion& flat, double memory_cycles,

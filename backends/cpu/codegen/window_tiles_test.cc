@@ -181,25 +181,38 @@ TEST(WindowSchedules, AreChosen) {
   EXPECT_FALSE(in_place(Same(96, 56, 13, 1)));
 }
 
-// What neighbouring windows share is saved once for each sum.
-TEST(WindowSchedules, TwoSumsAreWorthSeveralThreads) {
+// The product of two sums over windows of size x size, an odd number.
+std::optional<TileSchedule> TwoSums(int64_t size, Isa isa) {
+  const std::string both = StrCat("[0,0,", size / 2, ",", size / 2, "]");
   std::string text =
       "graph g(%x: f32[4,32,224,224], %z: f32[4,32,224,224]) -> "
       "f32[4,32,224,224] {\n";
   for (const std::string_view of : {"x", "z"}) {
     StrAppend(&text, "  %s", of, " = reduce_window(%", of,
-              ") {combiner = sum, window = [1,1,3,3], strides = [1,1,1,1], "
-              "padding_low = [0,0,1,1], padding_high = [0,0,1,1], dilations = "
-              "[1,1,1,1]}\n");
+              ") {combiner = sum, window = [1,1,", size, ",", size,
+              "], strides = [1,1,1,1], padding_low = ", both,
+              ", padding_high = ", both, ", dilations = [1,1,1,1]}\n");
   }
   const BuiltRegion built =
       BuildWhole(ParsedGraph(text + "  %y = mul(%sx, %sz)\n  return %y\n}"));
-  const auto flat = Flatten(built.region);
+  return MakeTileSchedule(*Flatten(built.region), {false, false}, isa);
+}
+
+// What neighbouring windows share is saved once for each sum.
+TEST(WindowSchedules, TwoSumsAreWorthSeveralThreads) {
   for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    const auto schedule = MakeTileSchedule(*flat, {false, false}, isa);
+    const auto schedule = TwoSums(3, isa);
     ASSERT_TRUE(schedule.has_value());
     EXPECT_GT(schedule->cycles, 0);
     EXPECT_GT(schedule->partitions, 16);
+  }
+}
+
+// Their points together are no int64.
+TEST(WindowSchedules, HugeWindowsAreNotUnrolled) {
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+    const auto schedule = TwoSums(100001, isa);
+    EXPECT_FALSE(schedule.has_value() && schedule->in_place);
   }
 }
 
