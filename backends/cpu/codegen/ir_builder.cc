@@ -376,10 +376,10 @@ void IrBuilder::AtomicUpdate(std::string_view opcode, const Value& pointer,
                           value.ToString(), " monotonic"));
 }
 
-void IrBuilder::Prefetch(const Value& pointer) {
+void IrBuilder::Prefetch(const Value& pointer, CacheLevel level) {
   Declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-  Line(StrCat("call void @llvm.prefetch.p0(", pointer.ToString(),
-              ", i32 0, i32 3, i32 1)"));
+  Line(StrCat("call void @llvm.prefetch.p0(", pointer.ToString(), ", i32 0, ",
+              level == CacheLevel::kFirst ? "i32 3" : "i32 2", ", i32 1)"));
 }
 
 Value IrBuilder::NewVariable(IrType type) {

@@ -135,7 +135,9 @@ class IrBuilder {
   // *pointer = *pointer `opcode` value, of a scalar, at once.
   void AtomicUpdate(std::string_view opcode, const Value& pointer,
                     const Value& value);
-  void Prefetch(const Value& pointer);
+  enum class CacheLevel : uint8_t { kFirst, kSecond };
+  // The line of `pointer`, which need not be mapped.
+  void Prefetch(const Value& pointer, CacheLevel level = CacheLevel::kFirst);
 
   // Memory on the stack of the function, aligned to 64.
   Value NewVariable(IrType type);

@@ -32,6 +32,9 @@ constexpr int64_t kThirdCacheBytes = 8 << 20;
 // pushed out before they are used.
 enum Level : uint8_t { kFirst, kSecond, kThird, kMemory, kLostMemory };
 constexpr double kRunCycles[] = {0, 4, 15, 50, 180};
+// Of each line but one that the rows of a tile read at a point of the sum, from
+// beyond the first level.
+constexpr double kRowLineCycles = 4;
 
 // A masked load without any lane where nothing is mapped: the processor meets a
 // fault, and then that no lane has it.
@@ -342,7 +345,8 @@ double TileCoster::FarCycles(const TileSchedule& plan, size_t stage,
       passes = static_cast<int64_t>(
           std::max(kSecondCacheBytes / 4 / tile_bytes, 1.0));
     }
-    return FarCycles(stage, access, load, m, plan.rows, {0, 1}, passes);
+    return RowLineCycles(plan, stage, access, load) +
+           FarCycles(stage, access, load, m, plan.rows, {0, 1}, passes);
   }
   // Others are read element by element.
   if (std::abs(step(v)) > kMostDenseStep) return 0;
@@ -350,6 +354,25 @@ double TileCoster::FarCycles(const TileSchedule& plan, size_t stage,
   return FarCycles(stage, access, load, v, plan.block(),
                    {step(m), in_rows ? plan.rows : 1},
                    in_rows || v == m ? 1 : tiles(m, plan.rows));
+}
+
+double TileCoster::RowLineCycles(const TileSchedule& plan, size_t stage,
+                                 const FlatAccess& access,
+                                 const Access& load) const {
+  if (load.source != Access::Source::kInput || load.number == staged_ ||
+      access.padded || IsPacked(load, plan.row_variable)) {
+    return 0;
+  }
+  const int64_t bytes =
+      std::max(BitWidth(region_.inputs[load.number].dtype) / 8, 1);
+  for (const uint32_t r : flat_.reduced[stage]) {
+    const int64_t apart = access.address.Coefficient(r) * bytes;
+    // Neighbouring points share the lines.
+    if (std::abs(apart) < kLineBytes && flat_.extents[r] > 1) return 0;
+  }
+  const int64_t step = access.address.Coefficient(plan.row_variable) * bytes;
+  const double lines = StridedReads({{step, plan.rows}}, bytes).lines();
+  return (lines - 1) * kRowLineCycles;
 }
 
 double TileCoster::Body(const TileSchedule& plan, size_t stage) const {

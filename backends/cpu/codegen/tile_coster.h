@@ -62,6 +62,11 @@ class TileCoster {
   // The same of what a tile reads.
   double FarCycles(const TileSchedule& plan, size_t stage,
                    const FlatAccess& access, const Access& load) const;
+  // What the lines take, per point of the sum, that the rows of a tile do not
+  // share, such as the same point of several images, where each point of the
+  // sum is on other lines.
+  double RowLineCycles(const TileSchedule& plan, size_t stage,
+                       const FlatAccess& access, const Access& load) const;
   // The tile of results that is mapped behind the transposed sums of a plan.
   TileSchedule Turned(const TileSchedule& plan) const;
   // Of one point of the stage's sum, or of what it maps.

@@ -118,6 +118,27 @@ void TileEmitter::PrefetchPanels(const Tile& tile) {
   }
 }
 
+void TileEmitter::PrefetchRows(const Tile& tile, uint32_t innermost) {
+  if (!has_rows()) return;
+  Place(tile, 0, 0);
+  for (uint32_t a = 0; a < region_.accesses.size(); ++a) {
+    const Access& access = region_.accesses[a];
+    const FlatAccess& load = flat_.loads[a];
+    if (access.source != Access::Source::kInput || access.checked ||
+        load.panel != FlatAccess::kNoPanel || !load.dynamic.empty() ||
+        !(load.address.Coefficient(s_.row_variable) == 1) ||
+        !(load.address.Coefficient(s_.vector_variable) == 0)) {
+      continue;
+    }
+    const int64_t bytes = BitWidth(region_.inputs[access.number].dtype) / 8;
+    const int64_t step = load.address.Coefficient(innermost);
+    if (std::abs(step) * bytes < kLineBytes) continue;
+    b_.Prefetch(
+        b_.Gep(e_.FirstElement(a), Elem::kI8, IrBuilder::I64(kLineBytes)),
+        IrBuilder::CacheLevel::kSecond);
+  }
+}
+
 void TileEmitter::Reduce(const std::vector<uint32_t>& reduced, size_t first,
                          size_t unrolled, const std::function<void()>& body) {
   if (first == reduced.size()) return body();
@@ -177,7 +198,9 @@ void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
   const size_t unrolled = FirstUnrolled(tile, reduced);
   Reduce(reduced, 0, unrolled, [&] {
     AddValues(tile, stage, sums);
-    if (unrolled == reduced.size()) PrefetchPanels(tile);
+    if (unrolled != reduced.size()) return;
+    PrefetchPanels(tile);
+    PrefetchRows(tile, reduced.back());
   });
   for (const Value& sum : sums) {
     results_[stage].push_back(

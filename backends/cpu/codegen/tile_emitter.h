@@ -60,6 +60,10 @@ class TileEmitter {
                        const std::vector<uint32_t>& reduced) const;
   // Panels of weights come from far, and each page of them anew.
   void PrefetchPanels(const Tile& tile);
+  // What rows read where it lies, a line of each point of the sum, for a tile
+  // that follows this one: into the second level, as the first has no room for
+  // a line of each point.
+  void PrefetchRows(const Tile& tile, uint32_t innermost);
   // Adds the stage's value at each point of the tile to its sum.
   void AddValues(const Tile& tile, size_t stage,
                  const std::vector<Value>& sums);

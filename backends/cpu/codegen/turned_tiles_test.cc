@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "encore/backends/cpu/codegen/tile_schedule.h"
@@ -25,11 +26,12 @@ constexpr std::string_view kLong =
 // A convolution with windows of 1 of square maps, with a bias, and `epilogue`,
 // of %e and %r into %y.
 std::string Pointwise(int64_t channels, int64_t results, int64_t size,
-                      std::string_view epilogue,
-                      std::string_view dtype = "f32") {
-  const std::string dims = StrCat("[2,", results, ",", size, ",", size, "]");
+                      std::string_view epilogue, std::string_view dtype = "f32",
+                      int64_t images = 2) {
+  const std::string dims =
+      StrCat("[", images, ",", results, ",", size, ",", size, "]");
   return StrCat(
-      "graph g(%x: ", dtype, "[2,", channels, ",", size, ",", size,
+      "graph g(%x: ", dtype, "[", images, ",", channels, ",", size, ",", size,
       "], %w: param ", dtype, "[", results, ",", channels, ",1,1], %b: param ",
       dtype, "[", results, "], %r: ", dtype, dims, ") -> ", dtype, dims,
       " {\n  %c = convolution(%x, %w) {strides = [1,1], padding_low = [0,0], "
@@ -38,7 +40,12 @@ std::string Pointwise(int64_t channels, int64_t results, int64_t size,
       dims, ", axes = [1]}\n  %e = add(%c, %d)\n", epilogue, "  return %y\n}");
 }
 
-bool Turns(const std::string& text, Isa isa) {
+struct Scheduled {
+  bool turns = false;  // results are transposed
+  int64_t points = 0;  // of the variable along the rows
+};
+
+Scheduled Schedule(const std::string& text, Isa isa) {
   const BuiltRegion built = BuildWhole(ParsedGraph(text));
   const auto flat = Flatten(built.region);
   std::vector<bool> weights;
@@ -46,17 +53,34 @@ bool Turns(const std::string& text, Isa isa) {
     weights.push_back(input.dims.back() == Dim(1));
   }
   const auto schedule = MakeTileSchedule(*flat, weights, isa);
-  return schedule.has_value() && !schedule->staging.has_value() &&
-         TurnsResults(*flat, schedule->vector_variable, schedule->row_variable);
+  if (!schedule.has_value() || schedule->staging.has_value()) return {};
+  return {
+      TurnsResults(*flat, schedule->vector_variable, schedule->row_variable),
+      flat->extents[schedule->row_variable]};
 }
 
 // Points that fill vectors badly lie along the rows, others along the lanes.
 TEST(TurnedTiles, AreChosen) {
   for (const Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    EXPECT_TRUE(Turns(Pointwise(320, 1280, 7, kAdd), isa));
-    EXPECT_FALSE(Turns(Pointwise(64, 64, 32, kAdd), isa));
+    EXPECT_TRUE(Schedule(Pointwise(320, 1280, 7, kAdd), isa).turns);
+    EXPECT_FALSE(Schedule(Pointwise(64, 64, 32, kAdd), isa).turns);
   }
-  EXPECT_TRUE(Turns(Pointwise(384, 96, 14, kAdd), Isa::kAvx512));
+  EXPECT_TRUE(Schedule(Pointwise(384, 96, 14, kAdd), Isa::kAvx512).turns);
+}
+
+// Rows of one image share lines; the same point of several images does not,
+// though as many sums are made of it.
+TEST(TurnedTiles, HaveRowsOfOneImage) {
+  for (const auto& [channels, results, size] :
+       {std::tuple(1024, 256, 14), {2048, 512, 7}, {256, 1024, 14}}) {
+    for (const int64_t images : {1, 2, 8, 16}) {
+      const Scheduled scheduled =
+          Schedule(Pointwise(channels, results, size, kAdd, "f32", images),
+                   Isa::kAvx512);
+      EXPECT_TRUE(scheduled.turns);
+      EXPECT_EQ(scheduled.points, size * size) << images << " images";
+    }
+  }
 }
 
 TEST(TurnedTiles, AreWithinBounds) {
