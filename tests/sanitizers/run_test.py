@@ -13,8 +13,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).absolute().parents[2]
 
-# `query` gives the labels that it is asked for. `test` reads what it is to do from the file `plan`, a line a call:
-# an exit code, then verdicts by label; others passed. WAIT is to go on until a signal comes, then as said.
+# `query` gives the labels that it is asked for; those with `kernel` in their names are linked with kernels' compiler. `test` reads what it is to do from the file `plan`, a line a call:
+# an exit code, then verdicts by label; others passed. WAIT is to go on until a signal comes, then as said; SILENT, to say nothing.
 BAZEL = r"""#!/usr/bin/env python3
 import os, pathlib, re, signal, sys, time
 root = pathlib.Path(__file__).resolve().parents[1]
@@ -22,7 +22,10 @@ if sys.argv[1] == "query":
     while (root / "slow_query").exists():
         (root / "querying").touch()
         time.sleep(0.01)
-    print("\n".join(re.findall(r"//[\w/:.]+", sys.argv[-1])))
+    tests, which, _ = re.split(r"( intersect rdeps| except rdeps|$)", sys.argv[-1], maxsplit=1)
+    for label in re.findall(r"//[\w/:.]+", tests):
+        if not which or ("kernel" in label) == which.startswith(" intersect"):
+            print(label)
     sys.exit(int((root / "query_code").read_text()) if (root / "query_code").exists() else 0)
 labels = sys.argv[sys.argv.index("--") + 1:]
 config = next(word.split("=")[1] for word in sys.argv if word.startswith("--platform_suffix="))
@@ -38,7 +41,7 @@ if verdicts.pop("WAIT", None):
     (root / "waiting").touch()
     while not got:
         time.sleep(0.01)
-for label in labels:
+for label in [] if verdicts.pop("SILENT", None) else labels:
     print(f"{label}    {verdicts.get(label, 'PASSED in 0.1s')}")
 sys.exit(int(code))
 """
@@ -151,11 +154,22 @@ class SanitizersTest(Tree):
             self.assertEqual(self.not_run(output), ['//a:two', '//t:one', '//b:one', '//t:two', '//c:one'])
             self.assertEqual(len(self.calls()), 1)
 
+    def test_a_signal_before_bazel_knows_its_tests(self):
+        self.plan('8;WAIT=1;SILENT=1')
+        code, output = self.interrupt(self.start(self.SCRIPT), 'waiting')
+        self.assertEqual(code, 124, output)
+        self.assertEqual(self.not_run(output), ['//a:one', '//a:two', '//t:one', '//b:one', '//t:two', '//c:one'])
+
+    def test_a_paragraph_of_comments_is_none(self):
+        self.write('tests/sanitizers/address.txt', '# What these are.\n\n# One in 4 of these,\n# one in 4.\n//a:one\n\n//b:one\n')
+        self.assertEqual(self.run_script(self.SCRIPT)[0], 0)
+        self.assertEqual(self.calls(), ['thread //t:one', 'address //a:one', 'thread //t:two', 'address //b:one'])
+
     def test_a_signal_while_it_draws(self):
         """What the text would have drawn is not known: all of it may be missing."""
         (self.root / 'slow_query').touch()
         self.write('query_code', '8')
-        code, output = self.interrupt(self.start(self.SCRIPT, '--draw', self.text_for('address')), 'querying')
+        code, output = self.interrupt(self.start(self.SCRIPT, '--draw', self.text_for(1)), 'querying')
         self.assertEqual(code, 124, output)
         self.assertEqual(self.not_run(output), ['//a:one', '//a:two', '//b:one', '//c:one'])
         self.assertFalse((self.root / 'calls').exists())
@@ -167,11 +181,12 @@ class SanitizersTest(Tree):
         self.assertIn('bazel query', output)
 
     @staticmethod
-    def text_for(name):
-        """One that draws that list."""
-        def draws_threads(text):
-            return int(hashlib.sha256(f'{text}\n'.encode()).hexdigest()[:8], 16) % 3 == 0
-        return next(text for text in map(str, range(100)) if draws_threads(text) == (name == 'thread'))
+    def part_of(text):
+        """Which a text draws: threads (0), what is linked with kernels' compiler (1), or the others (2)."""
+        return int(hashlib.sha256(f'{text}\n'.encode()).hexdigest()[:8], 16) % 3
+
+    def text_for(self, part):
+        return next(text for text in map(str, range(100)) if self.part_of(text) == part)
 
     def drawn(self, text):
         (self.root / 'calls').unlink(missing_ok=True)
@@ -182,25 +197,36 @@ class SanitizersTest(Tree):
         return labels
 
     def test_a_third_is_drawn_and_by_the_text_alone(self):
-        labels = [f'//p{number}:test' for number in range(40)]
-        threads = {'//t:one', '//t:two'}
-        self.write('tests/sanitizers/address.txt', '\n'.join(labels) + '\n')
+        """One build a draw: all of a list, or that half of it which needs more or less built."""
+        kernels = {f'//p{number}:kernel_test' for number in range(10)}
+        others = {f'//p{number}:test' for number in range(10)}
+        self.write('tests/sanitizers/address.txt', '\n'.join(sorted(kernels | others)) + '\n')
+        parts = [{'//t:one', '//t:two'}, kernels, others]
         draws = [self.drawn(f'commit {number}') for number in range(60)]
-        # All of one list, or some of the other, never both: one build a draw.
-        self.assertEqual({frozenset(draw & threads) for draw in draws}, {frozenset(threads), frozenset()})
-        others = [draw for draw in draws if not draw & threads]
-        self.assertTrue(all(draw == threads for draw in draws if draw & threads))
-        # Of 60 coins of two thirds: 40, with a deviation of 3.7; of each, half of 40 labels.
-        self.assertLess(abs(len(others) - 40), 15)
-        self.assertLess(abs(sum(map(len, others)) / len(others) - 20), 3)
-        self.assertEqual(set().union(*others), set(labels))
-        self.assertEqual(len({frozenset(draw) for draw in others}), len(others))
-        text = self.text_for('address')
-        drawn = self.drawn(text)
-        self.assertEqual(self.drawn(text), drawn)
+        self.assertEqual({frozenset(draw) for draw in draws}, set(map(frozenset, parts)))
+        for part in parts:  # of 60 draws 20, with a deviation of 3.7
+            self.assertLess(abs(draws.count(part) - 20), 15)
+        for number, part in enumerate(parts):
+            self.assertEqual(self.drawn(self.text_for(number)), part)
+
+    def test_of_a_paragraph_that_says_so_one_in_so_many(self):
+        labels = [f'//p{number}:test' for number in range(40)]
+        self.write('tests/sanitizers/address.txt', '//a:one\n\n# These take hours: one in 4 of a draw.\n' + '\n'.join(labels) + '\n')
+        texts = [text for text in map(str, range(100)) if self.part_of(text) == 2][:12]
+        draws = [self.drawn(text) for text in texts]
+        self.assertTrue(all('//a:one' in draw for draw in draws))
+        self.assertLess(abs(sum(map(len, draws)) / len(draws) - 11), 3)
+        self.assertEqual(len(set(map(frozenset, draws))), len(draws))
+        self.assertEqual(self.drawn(texts[0]), draws[0])
         # A label's draw is its own: others that come or go change nothing.
-        self.write('tests/sanitizers/address.txt', '\n'.join(labels[1:]) + '\n')
-        self.assertEqual(self.drawn(text), drawn - {labels[0]})
+        gone = next(iter(draws[0] - {'//a:one'}))
+        self.write('tests/sanitizers/address.txt',
+                   '//a:one\n\n# These take hours: one in 4 of a draw.\n' + '\n'.join(label for label in labels if label != gone) + '\n')
+        self.assertEqual(self.drawn(texts[0]), draws[0] - {gone})
+        # Without a draw, all of them.
+        (self.root / 'calls').unlink()
+        self.assertEqual(self.run_script(self.SCRIPT)[0], 0)
+        self.assertEqual(len([word for call in self.calls() for word in call.split()]), 4 + 1 + 2 + len(labels) - 1)
 
     def test_arguments(self):
         for arguments in (['--drawn'], ['--draw', ''], ['--draw']):
@@ -217,8 +243,9 @@ class GateTest(Tree):
         # All of them, so that what is asked for does not depend on a commit.
         run = self.root / 'tests/sanitizers/run'
         text = run.read_text()
-        self.assertEqual((text.count('only=thread'), text.count('only=address one_of=2')), (1, 1))
-        run.write_text(text.replace('only=thread', 'only=').replace('only=address one_of=2', 'only='))
+        text, changes = re.subn(r'only=\w+( which=".*")? ;;', 'only= ;;', text)
+        self.assertEqual(changes, 3)
+        run.write_text(text)
 
     def test_a_failure_is_final(self):
         failed = '3;//a:two=FAILED in 1.0s'
@@ -243,6 +270,14 @@ class GateTest(Tree):
             self.assertEqual(self.not_run(output), ['//t:one', '//b:one', '//t:two', '//c:one'])
             self.assertEqual('no time was left' in output, wanted == 0)
             self.assertEqual(output.splitlines()[-1], '7 passed, 0 failed, 0 skipped')
+
+    def test_a_signal_reaches_what_runs(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            (self.root / 'waiting').unlink(missing_ok=True)
+            self.plan('0', '8;WAIT=1;//t:one=NO STATUS')
+            code, output = self.interrupt(self.start(self.SCRIPT), 'waiting', number)
+            self.assertEqual(code, 130, output)
+            self.assertEqual(self.not_run(output), ['//t:one', '//b:one', '//t:two', '//c:one'])
 
     def test_it_draws_by_the_commit(self):
         environment = dict(os.environ, GIT_AUTHOR_NAME='a', GIT_AUTHOR_EMAIL='a@a', GIT_COMMITTER_NAME='a', GIT_COMMITTER_EMAIL='a@a',
