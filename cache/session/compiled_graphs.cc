@@ -185,7 +185,7 @@ CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
     status = now.status();
   }
   if (!fits.ok() || status.code() == StatusCode::kDataLoss) {
-    options_->disk->Quarantine(kGraphKind, request.key, status);
+    options_->disk->Quarantine(kGraphKind, request.key, *container, status);
     return {};
   }
   if (!status.ok()) {

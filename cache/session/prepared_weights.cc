@@ -167,7 +167,7 @@ std::shared_ptr<const runtime::Weights> RestoreFrom(
   if (!weights.ok()) {
     // Anything else is no fault of the entry's.
     if (weights.status().code() == StatusCode::kDataLoss) {
-      store.Quarantine(kWeightsKind, entry, weights.status());
+      store.Quarantine(kWeightsKind, entry, *container, weights.status());
     }
     return nullptr;
   }

@@ -125,7 +125,7 @@ std::shared_ptr<const Container> PartSources::Open(const Digest& entry) {
   if (status.ok()) status = container->CheckSize();
   if (!status.ok()) {
     if (status.code() == StatusCode::kDataLoss) {
-      store_->Quarantine(kWeightsKind, entry, status);
+      store_->Quarantine(kWeightsKind, entry, *container, status);
     }
     return nullptr;
   }

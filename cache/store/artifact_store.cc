@@ -56,7 +56,7 @@ std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
                      : !bytes.ok()
                          ? bytes.status()
                          : DataLossError("an artifact of another name");
-  store_->Quarantine(level.kind, digest, why);
+  store_->Quarantine(level.kind, digest, *container, why);
   return std::nullopt;
 }
 

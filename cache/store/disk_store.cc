@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -33,9 +31,6 @@ constexpr std::string_view kSuffix = ".encore";
 constexpr std::string_view kUsedSuffix = ".used";
 // Quarantined entries beyond these go.
 constexpr size_t kMaxBad = 16;
-// Who puts an entry has its place locked for a look at the one that is there,
-// a sync and a rename.
-constexpr std::chrono::milliseconds kMaxWaitForPlace{1000};
 // Uses closer together than this are not written down.
 constexpr int64_t kUseGranularityNs = 60'000'000'000;
 
@@ -184,7 +179,7 @@ void DiskStore::LogOnce(std::string_view reason, std::string_view line) {
 }
 
 StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
-    std::string_view kind, const Digest& key) const {
+    std::string_view kind, const Digest& key, FileStamp* stamp) const {
   const std::string hex = key.ToHex();
   ENCORE_ASSIGN_OR_RETURN(const HeldFolder of_kind, held_.OpenFolder(kind));
   ENCORE_ASSIGN_OR_RETURN(const HeldFolder folder,
@@ -193,6 +188,7 @@ StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
                           folder.OpenFile(StrCat(hex, kSuffix)));
   const std::string path = PathOf(kind, key);
   ENCORE_RETURN_IF_ERROR(CheckOwnerOnly(file.number(), path));
+  ENCORE_ASSIGN_OR_RETURN(*stamp, StampOf(file.number(), path));
   ENCORE_ASSIGN_OR_RETURN(auto container,
                           Container::OfDescriptor(std::move(file), path));
   ENCORE_RETURN_IF_ERROR(CheckAddress(*container, kind, key));
@@ -201,16 +197,17 @@ StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
 
 std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
                                                 const Digest& key) {
-  auto container = OpenEntry(kind, key);
+  FileStamp stamp;
+  auto container = OpenEntry(kind, key, &stamp);
   if (container.ok()) {
-    RecordUse(PathOf(kind, key), (*container)->file()->stamp().modified_ns);
+    RecordUse(PathOf(kind, key), stamp.modified_ns);
     return *std::move(container);
   }
   switch (container.status().code()) {
     case StatusCode::kNotFound:
       break;
     case StatusCode::kDataLoss:
-      Quarantine(kind, key, container.status());
+      SetAside(kind, key, stamp, container.status());
       break;
     default:
       CannotRead(container.status());
@@ -220,7 +217,8 @@ std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
 
 std::shared_ptr<const Container> DiskStore::Peek(std::string_view kind,
                                                  const Digest& key) const {
-  auto container = OpenEntry(kind, key);
+  FileStamp stamp;
+  auto container = OpenEntry(kind, key, &stamp);
   return container.ok() ? *std::move(container) : nullptr;
 }
 
@@ -257,25 +255,6 @@ bool DiskStore::PutUnless(std::string_view kind, const Digest& key,
     return MakeStatus(StatusCode::kAlreadyExists, AddressOf(kind, key));
   };
   return Write(kind, key, std::move(writer), Durability::kSynced, check);
-}
-
-StatusOr<std::unique_ptr<FileLock>> DiskStore::LockPlace(std::string_view kind,
-                                                         const Digest& key) {
-  const std::string path = StrCat(root_, "/locks/", kind, "-", key.ToHex());
-  constexpr std::chrono::milliseconds kPause(2);
-  for (auto waited = 0 * kPause; waited < kMaxWaitForPlace; waited += kPause) {
-    auto lock = FileLock::Try(path);
-    if (!lock.ok()) {
-      if (lock.status().code() == StatusCode::kNotFound) return lock.status();
-      LogOnce("lock", StrCat("cannot lock ", Message(lock.status())));
-      return nullptr;
-    }
-    if (*lock != nullptr) return lock;
-    std::this_thread::sleep_for(kPause);
-  }
-  return MakeStatus(StatusCode::kUnavailable,
-                    StrCat(path, ": others have had it locked for ",
-                           kMaxWaitForPlace.count(), " ms"));
 }
 
 bool DiskStore::Write(std::string_view kind, const Digest& key,
@@ -327,7 +306,12 @@ void DiskStore::Grow(uint64_t bytes) {
 }
 
 void DiskStore::Quarantine(std::string_view kind, const Digest& key,
-                           const Status& why) {
+                           const Container& read, const Status& why) {
+  SetAside(kind, key, read.file()->stamp(), why);
+}
+
+void DiskStore::SetAside(std::string_view kind, const Digest& key,
+                         const FileStamp& read, const Status& why) {
   switch (why.code()) {
     case StatusCode::kUnavailable:
     case StatusCode::kPermissionDenied:
@@ -336,48 +320,27 @@ void DiskStore::Quarantine(std::string_view kind, const Digest& key,
     default:
       break;
   }
+  // Nobody looks at the entry to keep or replace it meanwhile. Who cannot get
+  // the lock leaves it to the next one that reads the entry.
+  const auto lock = LockPlace(kind, key);
+  if (!lock.ok()) return;
   const std::string bad = root_ + "/bad";
   const std::string to = StrCat(bad, "/", kind, "-", key.ToHex(), kSuffix);
   const std::string from = PathOf(kind, key);
+  const auto there = StampOf(from);
+  // Somebody else has set it aside, or put another in its place.
+  if (!there.ok() || *there != read) return;
   if (sys::Rename(from.c_str(), to.c_str()) != 0) {
     (void)sys::Unlink(from.c_str());
+  } else if (const auto moved = StampOf(to);
+             moved.ok() && moved->inode != read.inode) {
+    // Put needs no lock: it came at the last moment.
+    (void)sys::Rename(to.c_str(), from.c_str());
+    return;
   }
   KeepNewest(bad, kMaxBad);
   LogOnce(StrCat("bad ", from),
           StrCat("a damaged cache entry was set aside: ", Message(why)));
-}
-
-std::unique_ptr<FileLock> DiskStore::LockKey(
-    const Digest& key, std::chrono::milliseconds max_wait) {
-  const std::string path = StrCat(root_, "/locks/", key.ToHex());
-  // Time spent asleep, which no clock can lie about.
-  std::chrono::milliseconds waited(0), pause(1);
-  bool said = false;
-  for (;;) {
-    auto lock = FileLock::Try(path);
-    if (!lock.ok()) {
-      LogOnce("lock", StrCat("cannot lock ", Message(lock.status())));
-      return nullptr;
-    }
-    if (*lock != nullptr) return *std::move(lock);
-    const auto limit =
-        std::chrono::duration_cast<std::chrono::seconds>(max_wait).count();
-    if (waited >= max_wait) {
-      LogOnce("waited", StrCat("another process has been compiling the same "
-                               "graph for more than ",
-                               limit, " s; not waiting any longer"));
-      return nullptr;
-    }
-    if (waited >= kSilentWait && !std::exchange(said, true) && options_.log) {
-      options_.log(
-          StrCat("another process is compiling the same graph; "
-                 "waiting for it, at most ",
-                 limit, " s in all"));
-    }
-    std::this_thread::sleep_for(pause);
-    waited += pause;
-    pause = std::min(2 * pause, std::chrono::milliseconds(50));
-  }
 }
 
 std::vector<DiskStore::Entry> DiskStore::List() const {

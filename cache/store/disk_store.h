@@ -38,6 +38,7 @@
 #include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/file_lock.h"
 #include "encore/cache/store/held_folder.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/folders.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status.h"
@@ -86,9 +87,11 @@ class DiskStore {
   bool PutUnless(std::string_view kind, const Digest& key,
                  ContainerWriter writer, const Keeps& keeps);
   // Takes an entry that turned out bad, as `why` says, out of the way, and says
-  // so. One that merely cannot be read now (Unavailable, PermissionDenied,
-  // ResourceExhausted) is as good as it was, and stays.
-  void Quarantine(std::string_view kind, const Digest& key, const Status& why);
+  // so. `read` is what was read of it, by Get: what others have put in its
+  // place since stays. One that merely cannot be read now (Unavailable,
+  // PermissionDenied, ResourceExhausted) is as good as it was, and stays.
+  void Quarantine(std::string_view kind, const Digest& key,
+                  const Container& read, const Status& why);
 
   // Held as long as the object lives: no other thread or process works on the
   // key. Waits for one that does for at most `max_wait`, and says so after
@@ -132,8 +135,13 @@ class DiskStore {
  private:
   DiskStore(Options options, HeldFolder root);
   std::string PathOf(std::string_view kind, const Digest& key) const;
+  // Also gives the stamp of a file that is no whole entry.
   StatusOr<std::shared_ptr<const Container>> OpenEntry(std::string_view kind,
-                                                       const Digest& key) const;
+                                                       const Digest& key,
+                                                       FileStamp* stamp) const;
+  // As Quarantine, of the file that had that stamp when it was read.
+  void SetAside(std::string_view kind, const Digest& key, const FileStamp& read,
+                const Status& why);
   // Says nothing where `check`, asked before an entry is in its place, gives
   // AlreadyExists.
   bool Write(std::string_view kind, const Digest& key, ContainerWriter writer,

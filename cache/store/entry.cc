@@ -80,7 +80,7 @@ std::optional<Digest> ReadKeyEntry(DiskStore& disk, std::string_view kind,
                                    text->size()})
                 : std::nullopt;
   if (!key) {
-    disk.Quarantine(kind, name,
+    disk.Quarantine(kind, name, *container,
                     text.ok() ? DataLossError("no key") : text.status());
   }
   return key;

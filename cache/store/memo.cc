@@ -18,7 +18,7 @@ std::optional<std::string> ReadMemo(DiskStore& store, const Digest& key) {
   if (container == nullptr) return std::nullopt;
   const auto bytes = container->Read(SectionType::kText);
   if (!bytes.ok()) {
-    store.Quarantine(kMemoKind, key, bytes.status());
+    store.Quarantine(kMemoKind, key, *container, bytes.status());
     return std::nullopt;
   }
   return std::string(reinterpret_cast<const char*>(bytes->data()),

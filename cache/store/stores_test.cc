@@ -2,13 +2,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <system_error>
@@ -17,19 +14,16 @@
 
 #include "encore/cache/store/container_writer.h"
 #include "encore/cache/store/disk_store.h"
+#include "encore/cache/store/disk_store_test_fixture.h"
 #include "encore/cache/store/memory_store.h"
 #include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/support/system_calls.h"
 #include "encore/ir/support/testing/child_process.h"
-#include "encore/ir/testing/faulty_system.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::shared_ptr<const std::string> Value(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
@@ -72,40 +66,6 @@ TEST(MemoryStore, ManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
 }
-
-class DiskStoreTest : public testing::Test {
- protected:
-  void SetUp() override { fs::remove_all(folder_); }
-  void TearDown() override {
-    std::error_code error;
-    fs::permissions(folder_, fs::perms::owner_all, error);
-  }
-
-  std::shared_ptr<DiskStore> Open(uint64_t max_bytes = 1 << 20) {
-    auto store =
-        DiskStore::Open({folder_, max_bytes, [this](std::string_view line) {
-                           log_.emplace_back(line);
-                         }});
-    EXPECT_TRUE(store.ok()) << store.status();
-    return *store;
-  }
-  static ContainerWriter Writer(std::string text) {
-    ContainerWriter writer;
-    writer.AddOwned(SectionType::kText, std::move(text));
-    return writer;
-  }
-  static std::string TextOf(const Container& container) {
-    const auto bytes = container.Read(SectionType::kText);
-    EXPECT_TRUE(bytes.ok());
-    return std::string(reinterpret_cast<const char*>(bytes->data()),
-                       bytes->size());
-  }
-  std::string PathOf(const DiskStore& store) { return store.List().at(0).path; }
-
-  const std::string folder_ = StrCat(testing::TempDir(), "/store");
-  const Digest key_ = Sha256Of("key");
-  std::vector<std::string> log_;
-};
 
 TEST_F(DiskStoreTest, KeepsEntriesForTheUserAlone) {
   {
@@ -167,7 +127,8 @@ TEST_F(DiskStoreTest, ClearRemovesEntriesDamagedOnesAndLeftovers) {
   ASSERT_TRUE(store->Put("graph", key_, Writer("one")));
   ASSERT_TRUE(store->Put("memo", key_, Writer("two")));
   ASSERT_TRUE(store->Put("named", key_, Writer("three")));
-  store->Quarantine("named", key_, DataLossError("a test"));
+  store->Quarantine("named", key_, *store->Get("named", key_),
+                    DataLossError("a test"));
   EXPECT_EQ(store->Bad().size(), 1u);
   // What a writer that died left, and what one is writing now.
   const std::string left = PathOf(*store) + ".1.0.tmp";
@@ -260,7 +221,8 @@ TEST_F(DiskStoreTest, WhatWasUsedLastStays) {
 TEST_F(DiskStoreTest, TheBoundCountsWhatIsSetAsideAndBeingWritten) {
   const auto store = Open(20'000);
   ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
-  store->Quarantine("graph", key_, DataLossError("a test"));
+  store->Quarantine("graph", key_, *store->Get("graph", key_),
+                    DataLossError("a test"));
   ASSERT_TRUE(store->Put("graph", key_, Writer(std::string(8'000, 'x'))));
   EXPECT_EQ(store->Bad().size(), 1u);
   ASSERT_TRUE(store->Put("named", key_, Writer(std::string(8'000, 'x'))));
@@ -319,119 +281,6 @@ TEST_F(DiskStoreTest, AnEvictedEntryInUseStaysReadable) {
   const auto container = store->Get("graph", key_);
   store->Collect(0);
   EXPECT_EQ(TextOf(*container), "text");
-}
-
-TEST_F(DiskStoreTest, OneThreadAtATimeHoldsAKey) {
-  const auto store = Open();
-  std::atomic<int> inside = 0;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 50; ++i) {
-        const auto lock = store->LockKey(key_, std::chrono::minutes(1));
-        ASSERT_NE(lock, nullptr);
-        EXPECT_EQ(inside.fetch_add(1), 0);
-        inside.fetch_sub(1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-// Two processes write and read the same entries under locks and without.
-TEST_F(DiskStoreTest, SeveralProcesses) {
-  const auto work = [this] {
-    const auto store = Open(50'000);
-    for (int i = 0; i < 100; ++i) {
-      const Digest key = Sha256Of(StrCat(i % 7));
-      const std::string text = StrCat("text ", i % 7, std::string(2000, 'x'));
-      const auto lock =
-          i % 2 == 0 ? store->LockKey(key, std::chrono::minutes(1)) : nullptr;
-      if (!store->Put("graph", key, Writer(text))) return 1;
-      const auto container = store->Get("graph", key);
-      if (container != nullptr && TextOf(*container) != text) return 2;
-    }
-    return log_.empty() ? 0 : 3;
-  };
-  const pid_t child = StartChild(work);
-  EXPECT_EQ(work(), 0);
-  EXPECT_EQ(WaitForChild(child), 0);
-}
-
-// Does something before the first rename, which puts an entry in its place.
-class BeforeTheFirstRename final : public WatchedSystem {
- public:
-  explicit BeforeTheFirstRename(std::function<void()> what)
-      : what_(std::move(what)) {}
-
- private:
-  int Before(SystemCall call) override {
-    if (call == SystemCall::kRename && !done_.exchange(true)) what_();
-    return 0;
-  }
-
-  const std::function<void()> what_;
-  std::atomic<bool> done_ = false;
-};
-
-// One that puts a short text has looked, and found nothing, when another one
-// comes with a longer text, which a short one may not replace.
-TEST_F(DiskStoreTest, NobodyComesBetweenALookAndItsReplacement) {
-  const auto first = Open(), second = Open();
-  const auto put = [&](DiskStore& store, const std::string& text) {
-    return store.PutUnless("graph", key_, Writer(text),
-                           [&](const Container& there) {
-                             return TextOf(there).size() > text.size();
-                           });
-  };
-  std::thread other;
-  std::atomic<bool> ended = false;
-  BeforeTheFirstRename system([&] {
-    other = std::thread([&] {
-      EXPECT_TRUE(put(*second, "longer"));
-      ended = true;
-    });
-    for (int i = 0; i < 100 && !ended; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
-  {
-    const ScopedSystemCalls scope(&system);
-    EXPECT_TRUE(put(*first, "short"));
-    other.join();
-  }
-  EXPECT_EQ(TextOf(*first->Get("graph", key_)), "longer");
-  EXPECT_FALSE(put(*first, "short"));
-  EXPECT_EQ(TextOf(*first->Get("graph", key_)), "longer");
-  EXPECT_TRUE(put(*first, "longest"));
-  EXPECT_EQ(TextOf(*first->Get("graph", key_)), "longest");
-  EXPECT_TRUE(log_.empty());
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ + "/v1/locks"), {}),
-            0);
-}
-
-// Two processes put numbers in any order, each only over smaller ones: what is
-// there never becomes smaller.
-TEST_F(DiskStoreTest, SeveralProcessesPutOnlyOverLess) {
-  const auto work = [this](int factor) {
-    const auto store = Open();
-    int last = 0;
-    for (int i = 1; i <= 200; ++i) {
-      const int mine = i * factor % 211;
-      store->PutUnless("graph", key_, Writer(StrCat(mine)),
-                       [&](const Container& there) {
-                         return std::stoi(TextOf(there)) > mine;
-                       });
-      const int there = std::stoi(TextOf(*store->Get("graph", key_)));
-      if (there < std::max(mine, last)) return 1;
-      last = there;
-    }
-    for (const std::string& line : log_) ADD_FAILURE() << line;
-    return log_.empty() ? 0 : 2;
-  };
-  const pid_t child = StartChild([&] { return work(1); });
-  EXPECT_EQ(work(2), 0);
-  EXPECT_EQ(WaitForChild(child), 0);
 }
 
 }  // namespace

@@ -96,14 +96,16 @@ StatusOr<bool> IsAt(int fd, const std::string& path) {
   return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-// A new file for writing, with its writer's lock on it; -1 with errno.
-int CreateLocked(const std::string& path, int mode) {
-  const int fd = sys::OpenAt(AT_FDCWD, path.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                             static_cast<mode_t>(mode));
+// How often in a row somebody else may take a new file for dead. More often
+// than once it is no accident, but a system whose every lock is taken.
+constexpr int kMostTaken = 8;
+
+// Locks a file for its writer. False where whoever looks for dead files has
+// locked it before, and removes it, if not yet.
+bool LockForWriter(int fd) {
+  if (sys::FLock(fd, LOCK_EX | LOCK_NB) == 0) return true;
   // Without locks on this file system nobody removes it either.
-  if (fd >= 0) (void)sys::FLock(fd, LOCK_EX | LOCK_NB);
-  return fd;
+  return errno != EWOULDBLOCK;
 }
 
 // Makes the entries of the folder that `path` lies in durable; errno, or 0.
@@ -209,12 +211,14 @@ StatusOr<StagedFile> StagedFile::Create(const std::string& path,
   if (options.folder.empty()) {
     RemoveDead(folder.empty() ? "." : folder.string(), PrefixOf(target));
   }
-  for (;;) {
+  for (int taken = 0;;) {
     const auto name = RandomName(PrefixOf(target));
     if (!name.ok()) return Annotate(name.status(), path);
     std::string staging = (folder / *name).string();
     const int registered = Register(staging);
-    const int fd = CreateLocked(staging, options.mode);
+    const int fd = sys::OpenAt(AT_FDCWD, staging.c_str(),
+                               O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                               static_cast<mode_t>(options.mode));
     if (fd < 0) {
       Status status = WriteError(path, errno);
       Unregister(registered);
@@ -223,6 +227,7 @@ StatusOr<StagedFile> StagedFile::Create(const std::string& path,
     StagedFile file(path, target, std::move(staging), fd, registered);
     file.synced_ = options.synced;
     // Between its making and its lock somebody may have taken it for dead.
+    if (!LockForWriter(fd) && ++taken < kMostTaken) continue;
     ENCORE_ASSIGN_OR_RETURN(const bool is_there, IsAt(fd, file.staging()));
     if (is_there) return file;
   }

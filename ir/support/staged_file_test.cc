@@ -6,16 +6,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "encore/ir/support/system_calls.h"
 #include "encore/ir/support/testing/child_process.h"
 #include "gtest/gtest.h"
 
@@ -98,6 +103,88 @@ TEST_F(StagedFileTest, WhatAKilledWriterLeftIsInNobodysWay) {
   EXPECT_EQ(ReadAll(Path("a")), "new");
   EXPECT_EQ(FileCount(), 1u);
   EXPECT_EQ(RemoveDeadStagedFiles(Path("none")), 0);
+}
+
+// Between the making of a staging file and its writer's lock on it, somebody
+// who looks for dead ones locks it, sees that it is there, and removes it only
+// when its writer has seen that too.
+class RemoverInBetween final : public SystemCalls {
+ public:
+  explicit RemoverInBetween(std::string folder) : folder_(std::move(folder)) {}
+
+  int FLock(int fd, int operation) override {
+    if (!remover_.joinable()) {
+      remover_ = std::thread([this] { RemoveDeadStagedFiles(folder_); });
+      has_locked_.wait(false);
+    }
+    return SystemCalls::FLock(fd, operation);
+  }
+  int Unlink(const char* path) override {
+    if (std::this_thread::get_id() == remover_.get_id()) {
+      has_locked_ = true;
+      has_locked_.notify_one();
+      may_remove_.wait(false);
+    }
+    return SystemCalls::Unlink(path);
+  }
+  void LetRemove() {
+    may_remove_ = true;
+    may_remove_.notify_one();
+    remover_.join();
+  }
+
+ private:
+  const std::string folder_;
+  std::atomic<bool> has_locked_ = false, may_remove_ = false;
+  std::thread remover_;
+};
+
+TEST_F(StagedFileTest, WhoseLockIsTakenStartsOver) {
+  RemoverInBetween system(folder_);
+  const ScopedSystemCalls scope(&system);
+  StatusOr<StagedFile> file = StagedFile::Create(Path("a"));
+  system.LetRemove();
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->Write(std::as_bytes(std::span("new", 3))).ok());
+  const Status committed = file->Commit();
+  EXPECT_TRUE(committed.ok()) << committed;
+  EXPECT_EQ(ReadAll(Path("a")), "new");
+  EXPECT_EQ(FileCount(), 1u);
+}
+
+// Says that every lock is somebody else's.
+class TakenLocks final : public SystemCalls {
+ public:
+  int FLock(int, int) override {
+    errno = EWOULDBLOCK;
+    return -1;
+  }
+};
+
+TEST_F(StagedFileTest, WritesAlsoWhereNoLockIsToBeHad) {
+  TakenLocks system;
+  const ScopedSystemCalls scope(&system);
+  const Status written = WriteWholeFile(Path("a"), "new");
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(FileCount(), 1u);
+}
+
+TEST_F(StagedFileTest, SeveralProcessesWriteOneFile) {
+  const auto write = [&] {
+    for (int i = 0; i < 200; ++i) {
+      const Status written = WriteWholeFile(Path("a"), "whole");
+      if (!written.ok()) {
+        ADD_FAILURE() << written;
+        return 1;
+      }
+    }
+    return 0;
+  };
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) children.push_back(StartChild(write));
+  for (const pid_t child : children) EXPECT_EQ(WaitForChild(child), 0);
+  EXPECT_EQ(ReadAll(Path("a")), "whole");
+  EXPECT_EQ(FileCount(), 1u);
 }
 
 // Names of others that are like those of staging files.

@@ -1,7 +1,10 @@
 // A package, or a recording, is replaced while eight processes load it and run
 // it: by Encore, and by others in every way there is. A run gives what one
 // version of the file says, none older than what was there when it began, and
-// of a recording the outputs that are recorded in it.
+// of a recording the outputs that are recorded in it. Four processes write it
+// at once: each succeeds.
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +26,7 @@
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/testing/child_process.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/tests/torture/environment.h"
 #include "encore/tests/torture/race.h"
@@ -152,17 +156,48 @@ TEST_P(PackageReplacements, WhileEightRun) {
   EXPECT_EQ(*last, versions.back());
 }
 
+using SeveralWriters = PackageReplacements;
+
+TEST_P(SeveralWriters, AllSucceed) {
+  constexpr int kWriters = 4;
+  const int rounds = Rounds(50);
+  std::vector<pid_t> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.push_back(StartChild([&] {
+      for (int i = 0; i < rounds; ++i) {
+        const Status written =
+            cache::WritePackage(packages_[writer + kWriters * (i % 4)], path_);
+        if (written.ok()) continue;
+        std::cout << written << "\n";
+        return 1;
+      }
+      return 0;
+    }));
+  }
+  for (const pid_t writer : writers) EXPECT_EQ(WaitForChild(writer), 0);
+  const auto last = RunOnce();
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_GT(*last, 12);
+}
+
+std::string NameOf(const testing::TestParamInfo<Case>& info) {
+  const auto way = std::get<1>(info.param);
+  return StrCat(std::get<0>(info.param) ? "Recording" : "Package",
+                way ? Name(*way) : "Encore");
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, SeveralWriters,
+                         testing::Combine(testing::Bool(),
+                                          testing::Values(std::nullopt)),
+                         NameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     Files, PackageReplacements,
     testing::Combine(testing::Bool(),
                      testing::Values(std::nullopt, Way::kRename,
                                      Way::kRenameTimes, Way::kLink,
                                      Way::kInPlace, Way::kInPlaceTimes)),
-    [](const auto& info) {
-      const auto way = std::get<1>(info.param);
-      return StrCat(std::get<0>(info.param) ? "Recording" : "Package",
-                    way ? Name(*way) : "Encore");
-    });
+    NameOf);
 
 }  // namespace
 }  // namespace encore::torture
