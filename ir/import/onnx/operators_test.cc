@@ -168,6 +168,63 @@ TEST(Operators, OfIntegersWhatIsDefinedByFloats) {
               ElementsAre(0, 2, 8, 10));
 }
 
+// The standard clamps a start to the axis, an end to one before it: whichever
+// of the numbers and of the extents are known, and of no elements nothing is
+// taken.
+TEST(Operators, SliceBackwardFromBeforeTheFirst) {
+  for (const int64_t extent : {3, 0}) {
+    for (int known = 0; known < 16; ++known) {
+      ModelText text;
+      const std::string dim = (known & 8) != 0 ? StrCat(extent) : "N";
+      text.inputs = {TensorInput("x", {dim})};
+      Literal x(DType::kF32, {extent});
+      for (int64_t i = 0; i < extent; ++i) {
+        x.SetDouble(i, static_cast<double>(i + 1));
+      }
+      std::vector<Literal> arguments = {std::move(x)};
+      const auto number = [&](int bit, std::string_view name, int64_t value) {
+        if ((known & bit) != 0) {
+          text.nodes.push_back(Node("Constant", {}, {name},
+                                    {IntsAttribute("value_ints", {value})}));
+          return;
+        }
+        text.inputs.push_back(TensorInput(name, {"1"}, kInt64));
+        arguments.push_back(Literal::Vector<int64_t>(std::vector{value}));
+      };
+      number(1, "start", -7);
+      number(2, "end", INT64_MIN);
+      number(4, "step", -2);
+      text.nodes.push_back(
+          Node("Constant", {}, {"axis"}, {IntsAttribute("value_ints", {0})}));
+      text.nodes.push_back(
+          Node("Slice", {"x", "start", "end", "axis", "step"}, {"y"}));
+      const auto graph = ImportText(text);
+      ASSERT_TRUE(graph.ok()) << graph.status();
+      const auto results = Evaluate(*graph, arguments);
+      ASSERT_TRUE(results.ok()) << results.status();
+      EXPECT_EQ((*results)[0],
+                Literal::Vector<float>(extent == 0 ? std::vector<float>{}
+                                                   : std::vector<float>{1}))
+          << known;
+    }
+  }
+}
+
+// f16 has not all integers of 16 bits; 65535 is infinite there.
+TEST(Operators, QuantizedTo16BitsFromFloatsOf16Bits) {
+  constexpr int kUint16 = 4;
+  const Operand scale{{}, {0.25f}, kFloat16}, zero{{}, {38026}, kUint16};
+  EXPECT_THAT(Compute("QuantizeLinear", 21,
+                      {{{2}, {-13.5f, 0.25f}, kFloat16}, scale, zero}),
+              ElementsAre(37972, 38027));
+  EXPECT_THAT(Compute("DequantizeLinear", 21,
+                      {{{2}, {37972, 38027}, kUint16}, scale, zero}),
+              ElementsAre(-13.5, 0.25));
+  EXPECT_THAT(Compute("DequantizeLinear", 21,
+                      {{{1}, {65535}, kUint16}, scale, {{}, {0}, kUint16}}),
+              ElementsAre(16384));
+}
+
 // What operators on strings have instead of 0 is nothing; those that order or
 // count have none.
 TEST(Operators, OfStrings) {
