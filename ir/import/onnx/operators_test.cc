@@ -1,8 +1,10 @@
 // Operators of which ONNX's own tests lack a case: values computed by hand, by
 // PyTorch or by ONNX Runtime, as is said.
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/eval/evaluator.h"
@@ -223,6 +225,29 @@ TEST(Operators, QuantizedTo16BitsFromFloatsOf16Bits) {
   EXPECT_THAT(Compute("DequantizeLinear", 21,
                       {{{1}, {65535}, kUint16}, scale, {{}, {0}, kUint16}}),
               ElementsAre(16384));
+}
+
+// As low as padding is, an element within the window is still the largest.
+TEST(Operators, MaxPoolOfTheLowestNumbers) {
+  constexpr int kUint8 = 2, kInt8 = 3;
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const auto& [type, low] : {std::pair(kUint8, 0.0f),
+                                  {kInt8, -128.0f},
+                                  {kFloat, -infinity},
+                                  {kFloat16, -infinity}}) {
+    const Operand x{{1, 1, 2, 3}, {low, low, low, low, low, 7}, type};
+    for (const int column_major : {0, 1}) {
+      EXPECT_THAT(
+          Compute("MaxPool", 12, {x},
+                  {IntsAttribute("kernel_shape", {2, 2}),
+                   IntsAttribute("strides", {2, 2}),
+                   IntsAttribute("pads", {1, 1, 1, 1}),
+                   IntAttribute("storage_order", column_major)},
+                  {"value", "y"}),
+          column_major == 1 ? ElementsAre(0, 2, 1, 5) : ElementsAre(0, 1, 3, 5))
+          << type;
+    }
+  }
 }
 
 // What operators on strings have instead of 0 is nothing; those that order or
