@@ -410,6 +410,30 @@ graph layers(%x: f32[24,64], %v: f32[64,64], %w: f32[64,64]) -> f32[24,64] {
   EXPECT_EQ(groups->size(), 2);
 }
 
+// A pad and the broadcast of its result are one kernel, which reads another
+// broadcast: that is made, although what reads it ends in a broadcast itself.
+TEST(ChoosePartitionTest, WhatIsReadBeforeALastBroadcastIsNeeded) {
+  const StatusOr<Graph> graph = ParseGraph(R"(
+graph g(%x: f32[2]) -> f32[1,4,3] {
+  %b = broadcast(%x) {shape = [3,2], axes = [1]}
+  %c = constant() {value = f32[] 1}
+  %p = pad(%b, %c) {low = [1,1], high = [0,0], interior = [0,0]}
+  %y = broadcast(%p) {shape = [1,4,3], axes = [1,2]}
+  return %y
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const FusionContext context = ContextOf(*graph);
+  const NodeId y = graph->producer(graph->outputs()[0].value);
+  const NodeId p = graph->producer(graph->operand(y, 0));
+  const NodeId b = graph->producer(graph->operand(p, 0));
+  const GroupGraph kernels(*graph, context);
+  const std::vector<Group> groups = kernels.Ordered(
+      {{{p, y}, {graph->result(y)}}, {{b}, {graph->result(b)}}});
+  ASSERT_EQ(groups.size(), 2);
+  EXPECT_EQ(groups[0].nodes, NodeList{b});
+  EXPECT_EQ(groups[1].nodes, (NodeList{p, y}));
+}
+
 std::string ToText(const std::vector<NodeList>& groups) {
   std::string text;
   for (const NodeList& group : groups) {

@@ -161,14 +161,19 @@ std::string_view GroupGraph::WhyNoKernel(
 std::vector<Group> GroupGraph::Ordered(std::vector<Group> groups) const {
   const std::vector<bool> needed = NeededCheapNodes(groups);
   std::erase_if(groups, [&](const Group& group) {
-    const NodeId last = group.nodes.back();
-    return IsCheap(last) && !needed[last.value()];
+    return OnlyRemakes(group.nodes) && !needed[group.nodes.back().value()];
   });
   std::map<ValueId, size_t> made_by;
   for (size_t g = 0; g < groups.size(); ++g) {
     for (const ValueId output : groups[g].outputs) made_by[output] = g;
   }
   return Sort(std::move(groups), made_by);
+}
+
+bool GroupGraph::OnlyRemakes(const NodeList& nodes) const {
+  return IsCheap(nodes.back()) && std::ranges::all_of(nodes, [&](NodeId node) {
+           return IsRematerialized(node);
+         });
 }
 
 std::vector<bool> GroupGraph::NeededCheapNodes(
@@ -187,7 +192,7 @@ std::vector<bool> GroupGraph::NeededCheapNodes(
   }
   for (const Group& group : groups) {
     const NodeList& nodes = group.nodes;
-    if (IsCheap(nodes.back())) continue;
+    if (OnlyRemakes(nodes)) continue;
     for (const NodeId node : nodes) {
       for (const ValueId operand : graph_.operands(node)) {
         if (!Contains(nodes, graph_.producer(operand))) {

@@ -80,6 +80,8 @@ class GroupGraph {
   std::vector<Group> Ordered(std::vector<Group> groups) const;
 
  private:
+  // Whether a group has nothing that others would not make again themselves.
+  bool OnlyRemakes(const NodeList& nodes) const;
   std::vector<bool> NeededCheapNodes(std::span<const Group> groups) const;
   std::vector<Group> Sort(std::vector<Group> groups,
                           const std::map<ValueId, size_t>& made_by) const;

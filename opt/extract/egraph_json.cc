@@ -7,7 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <sstream>
+#include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -23,6 +23,9 @@ namespace encore::opt::extract {
 namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+// A file is no longer: what has no end, as a device or a pipe may have none,
+// does not fill the memory.
+constexpr size_t kMostBytes = size_t{1} << 30;
 
 // Names in order of first appearance.
 class NameTable {
@@ -411,13 +414,19 @@ StatusOr<NamedProblem> ParseEgraphJson(std::string_view text) {
 
 StatusOr<NamedProblem> ReadEgraphJson(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  // Nothing to copy counts as a failure to copy.
-  if (file && file.peek() != EOF) text << file.rdbuf();
-  if (file.bad() || !text || !file.is_open()) {
+  std::string text;
+  char block[1 << 14];
+  while (file && (file.read(block, sizeof(block)) || file.gcount() > 0)) {
+    text.append(block, file.gcount());
+    if (text.size() > kMostBytes) {
+      return InvalidArgumentError(
+          StrCat(path, ": more than ", kMostBytes, " bytes"));
+    }
+  }
+  if (file.bad() || !file.is_open()) {
     return NotFoundError(StrCat(path, ": cannot be read"));
   }
-  StatusOr<NamedProblem> parsed = ParseEgraphJson(text.view());
+  StatusOr<NamedProblem> parsed = ParseEgraphJson(text);
   if (!parsed.ok()) return Annotate(parsed.status(), path);
   return parsed;
 }

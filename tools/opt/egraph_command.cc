@@ -45,6 +45,10 @@ double CpuSecondsSince(std::clock_t begin) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
+// A program is no longer: what has no end, as a device or a pipe may have none,
+// does not fill the memory.
+constexpr size_t kMostBytes = size_t{1} << 28;
+
 std::optional<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
@@ -52,6 +56,7 @@ std::optional<std::string> ReadFile(const std::string& path) {
   char block[1 << 14];
   while (in.read(block, sizeof(block)) || in.gcount() > 0) {
     text.append(block, in.gcount());
+    if (text.size() > kMostBytes) return std::nullopt;
   }
   if (in.bad()) return std::nullopt;
   return text;

@@ -66,6 +66,12 @@ TEST(EgraphCommandTest, ExitCodesAndStreams) {
   EXPECT_EQ(RunEgraph({"--frob"}).code, 2);
 }
 
+TEST(EgraphCommandTest, WhatHasNoEndIsRefused) {
+  const Outcome run = RunEgraph({"/dev/zero"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("cannot read /dev/zero"));
+}
+
 TEST(EgraphCommandTest, DagCostCountsWhatIsSharedOnce) {
   const std::string path = WriteProgram(
       "(datatype M (X) (Y) (F M :cost 5) (Add M M))\n"

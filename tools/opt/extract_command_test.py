@@ -133,6 +133,11 @@ class ExtractCommandTest(CommandTest):
             self.assertIn(message, done.stderr)
             self.assertFalse(os.path.exists(self.out))
 
+    def test_what_has_no_end_is_refused(self):
+        run = self.run_tool('/dev/zero')
+        self.assertEqual(run.returncode, 2)
+        self.assertIn('/dev/zero: more than 1073741824 bytes', run.stderr)
+
     def test_bad_arguments(self):
         self.assertEqual(self.run_tool().returncode, 2)
         self.assertEqual(self.run_tool(os.path.join(self.folder, 'none.json')).returncode, 2)

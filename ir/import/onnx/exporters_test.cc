@@ -48,6 +48,24 @@ TEST(OnnxExporters, DomainOfOnnxRuntimeNeedsNoImport) {
   EXPECT_THAT(ErrorOf(text), HasSubstr("does not name the domain ai.onnx.ml"));
 }
 
+// Of opset 11 roi and scales of Resize are no optional inputs, and exporters
+// leave them out all the same.
+TEST(OnnxExporters, InputsThatLaterOpsetsMakeOptional) {
+  ModelText text;
+  text.opset = 11;
+  text.nodes = {Node("Shape", {"x"}, {"sizes"}),
+                Node("Resize", {"x", "", "", "sizes"}, {"y"})};
+  EXPECT_THAT(
+      WarningsOf(text),
+      ElementsAre("input 1 (roi) of Resize is left out, which later opsets "
+                  "allow",
+                  "input 2 (scales) of Resize is left out, which later opsets "
+                  "allow"));
+  EXPECT_THAT(StrictErrorOf(text), HasSubstr("input 1 (roi) of Resize"));
+  text.nodes[1] = Node("Resize", {"", "", "", "sizes"}, {"y"});
+  EXPECT_THAT(ErrorOf(text), HasSubstr("input 0 (X) is left out"));
+}
+
 // It fuses models of opsets that do not have LayerNormalization to it.
 TEST(OnnxExporters, LayerNormalizationIsInEveryOpset) {
   ModelText text;

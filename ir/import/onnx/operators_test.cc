@@ -1,8 +1,10 @@
 // Operators of which ONNX's own tests lack a case: values computed by hand, by
 // PyTorch or by ONNX Runtime, as is said.
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/eval/evaluator.h"
@@ -166,6 +168,86 @@ TEST(Operators, OfIntegersWhatIsDefinedByFloats) {
                       {{{1, 2}, {0, 10}, kInt32}, {{0}, {}}, {{2}, {1, 2}}},
                       {StringAttribute("mode", "linear")}),
               ElementsAre(0, 2, 8, 10));
+}
+
+// The standard clamps a start to the axis, an end to one before it: whichever
+// of the numbers and of the extents are known, and of no elements nothing is
+// taken.
+TEST(Operators, SliceBackwardFromBeforeTheFirst) {
+  for (const int64_t extent : {3, 0}) {
+    for (int known = 0; known < 16; ++known) {
+      ModelText text;
+      const std::string dim = (known & 8) != 0 ? StrCat(extent) : "N";
+      text.inputs = {TensorInput("x", {dim})};
+      Literal x(DType::kF32, {extent});
+      for (int64_t i = 0; i < extent; ++i) {
+        x.SetDouble(i, static_cast<double>(i + 1));
+      }
+      std::vector<Literal> arguments = {std::move(x)};
+      const auto number = [&](int bit, std::string_view name, int64_t value) {
+        if ((known & bit) != 0) {
+          text.nodes.push_back(Node("Constant", {}, {name},
+                                    {IntsAttribute("value_ints", {value})}));
+          return;
+        }
+        text.inputs.push_back(TensorInput(name, {"1"}, kInt64));
+        arguments.push_back(Literal::Vector<int64_t>(std::vector{value}));
+      };
+      number(1, "start", -7);
+      number(2, "end", INT64_MIN);
+      number(4, "step", -2);
+      text.nodes.push_back(
+          Node("Constant", {}, {"axis"}, {IntsAttribute("value_ints", {0})}));
+      text.nodes.push_back(
+          Node("Slice", {"x", "start", "end", "axis", "step"}, {"y"}));
+      const auto graph = ImportText(text);
+      ASSERT_TRUE(graph.ok()) << graph.status();
+      const auto results = Evaluate(*graph, arguments);
+      ASSERT_TRUE(results.ok()) << results.status();
+      EXPECT_EQ((*results)[0],
+                Literal::Vector<float>(extent == 0 ? std::vector<float>{}
+                                                   : std::vector<float>{1}))
+          << known;
+    }
+  }
+}
+
+// f16 has not all integers of 16 bits; 65535 is infinite there.
+TEST(Operators, QuantizedTo16BitsFromFloatsOf16Bits) {
+  constexpr int kUint16 = 4;
+  const Operand scale{{}, {0.25f}, kFloat16}, zero{{}, {38026}, kUint16};
+  EXPECT_THAT(Compute("QuantizeLinear", 21,
+                      {{{2}, {-13.5f, 0.25f}, kFloat16}, scale, zero}),
+              ElementsAre(37972, 38027));
+  EXPECT_THAT(Compute("DequantizeLinear", 21,
+                      {{{2}, {37972, 38027}, kUint16}, scale, zero}),
+              ElementsAre(-13.5, 0.25));
+  EXPECT_THAT(Compute("DequantizeLinear", 21,
+                      {{{1}, {65535}, kUint16}, scale, {{}, {0}, kUint16}}),
+              ElementsAre(16384));
+}
+
+// As low as padding is, an element within the window is still the largest.
+TEST(Operators, MaxPoolOfTheLowestNumbers) {
+  constexpr int kUint8 = 2, kInt8 = 3;
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const auto& [type, low] : {std::pair(kUint8, 0.0f),
+                                  {kInt8, -128.0f},
+                                  {kFloat, -infinity},
+                                  {kFloat16, -infinity}}) {
+    const Operand x{{1, 1, 2, 3}, {low, low, low, low, low, 7}, type};
+    for (const int column_major : {0, 1}) {
+      EXPECT_THAT(
+          Compute("MaxPool", 12, {x},
+                  {IntsAttribute("kernel_shape", {2, 2}),
+                   IntsAttribute("strides", {2, 2}),
+                   IntsAttribute("pads", {1, 1, 1, 1}),
+                   IntAttribute("storage_order", column_major)},
+                  {"value", "y"}),
+          column_major == 1 ? ElementsAre(0, 2, 1, 5) : ElementsAre(0, 1, 3, 5))
+          << type;
+    }
+  }
 }
 
 // What operators on strings have instead of 0 is nothing; those that order or

@@ -260,11 +260,12 @@ struct AxisRange {
 };
 
 // The range of an axis that an ONNX Slice with a constant step takes; where the
-// step is negative, of the axis reversed.
+// step is negative, of the axis reversed: an end may lie before the first
+// element then, a start that does is the first.
 AxisRange RangeOf(NodeContext& context, int axis, const IndexExpr& extent,
                   const IndexExpr& start, const IndexExpr& end, bool back) {
   const IndexExpr low = back ? -1 : 0, high = back ? extent - 1 : extent;
-  const IndexExpr from = PlaceOf(context, start, extent, low, high);
+  const IndexExpr from = PlaceOf(context, start, extent, Min(high, 0), high);
   const IndexExpr to = PlaceOf(context, end, extent, low, high);
   IndexExpr size = back ? from - to : to - from;
   // The graph checks expressions.
@@ -279,10 +280,10 @@ AxisRange RangeByData(NodeContext& context, int axis, const IndexExpr& extent,
   const IndexExpr step = Max(Min(by, kFar), -kFar);
   shapes->Require(step != 0);
   const Condition back = step < 0;
-  // Backward an end may lie before the first element.
+  // Backward an end may lie before the first element, a start may not.
   const IndexExpr low = Select(back, -1, 0);
   const IndexExpr high = Select(back, extent - 1, extent);
-  const IndexExpr from = PlaceOf(context, start, extent, low, high);
+  const IndexExpr from = PlaceOf(context, start, extent, Min(high, 0), high);
   const IndexExpr to = PlaceOf(context, end, extent, low, high);
   const IndexExpr span = Select(back, from - to, to - from);
   return {axis, from, CeilDiv(span, Max(Select(back, 0 - step, step), 1)),

@@ -101,13 +101,20 @@ Status DequantizeLinear(NodeContext& context) {
       SpreadParameter(context, context.Input(1), shape, axis.axis, axis.block));
   if (wanted && *wanted != scale.dtype()) scale = g.Cast(scale, *wanted);
   const bool integers = IsInteger(x.dtype());
+  const DType dtype = scale.dtype();
+  // Floats of 16 bits do not have all differences of wide integers, nor even
+  // infinity in the place of what the scale makes small.
+  if (integers && BitWidth(x.dtype()) > 8 && BitWidth(dtype) <= 16) {
+    scale = g.Cast(scale, DType::kF32);
+  }
   if (context.HasInput(2) && integers) {
     ENCORE_ASSIGN_OR_RETURN(const Value zero_point,
                             SpreadParameter(context, context.Input(2), shape,
                                             axis.axis, axis.block));
     x = g.Sub(g.Cast(x, DType::kI32), g.Cast(zero_point, DType::kI32));
   }
-  return context.Output(0, g.Mul(g.Cast(x, scale.dtype()), scale));
+  return context.Output(0,
+                        g.Cast(g.Mul(g.Cast(x, scale.dtype()), scale), dtype));
 }
 
 // To u8, with a scale and a zero point from the data.

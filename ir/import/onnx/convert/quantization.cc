@@ -41,6 +41,9 @@ Value Quantized(GraphBuilder& g, Value scaled, Value zero_point, DType dtype,
   if (IsFloat(dtype)) return g.Cast(scaled, dtype, saturates);
   Value rounded = g.Round(scaled);
   if (zero_point.valid()) {
+    // Floats of 16 bits do not have all integers of 16 bits.
+    const bool wide = BitWidth(dtype) > 8 && BitWidth(rounded.dtype()) <= 16;
+    if (wide) rounded = g.Cast(rounded, DType::kF32);
     rounded = g.Add(rounded, g.Cast(zero_point, rounded.dtype()));
   }
   return g.Cast(rounded, dtype);

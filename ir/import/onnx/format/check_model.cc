@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "encore/ir/import/onnx/format/check_node.h"
 #include "encore/ir/import/onnx/format/node_order.h"
+#include "encore/ir/import/onnx/format/schema.h"
 #include "encore/ir/import/onnx/format/upgrade.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -194,7 +196,10 @@ class GraphChecker {
       const OpsetImports& opsets = OpsetsOf(node);
       ENCORE_ASSIGN_OR_RETURN(const Schema* schema, OperatorOf(node, opsets));
       ENCORE_RETURN_IF_ERROR(CheckImported(*schema, node, opsets));
-      ENCORE_RETURN_IF_ERROR(CheckNode(*schema, node, function_));
+      ENCORE_ASSIGN_OR_RETURN(const std::optional<Schema> newer,
+                              WithInputsLeftOut(*schema, node));
+      ENCORE_RETURN_IF_ERROR(
+          CheckNode(newer ? *newer : *schema, node, function_));
     }
     for (const Attribute& attribute : node.attributes) {
       if (attribute.type != AttributeType::kGraph ||
@@ -248,6 +253,36 @@ class GraphChecker {
     return warnings_.Add(InvalidArgumentError(
         StrCat(schema.op_type, " begins with opset ", schema.since,
                ", and the model is of opset ", import->version)));
+  }
+
+  // The schema with those inputs optional that the node leaves out and that the
+  // newest version of the operator has optional; nothing where there are none.
+  // Of these it is warned: some exporters write what ONNX Runtime takes.
+  StatusOr<std::optional<Schema>> WithInputsLeftOut(const Schema& schema,
+                                                    const Node& node) {
+    using Option = Schema::Parameter::Option;
+    std::optional<Schema> lenient;
+    const size_t count = std::min(schema.inputs.size(), node.inputs.size());
+    for (size_t i = 0; i < count; ++i) {
+      const Schema::Parameter& input = schema.inputs[i];
+      if (!node.inputs[i].empty() || input.option != Option::kSingle) continue;
+      const StatusOr<const Schema*> newest =
+          FindSchema(DomainOf(node.domain), node.op_type,
+                     std::numeric_limits<int64_t>::max());
+      if (!newest.ok()) continue;
+      const auto same = std::ranges::find((*newest)->inputs, input.name,
+                                          &Schema::Parameter::name);
+      if (same == (*newest)->inputs.end() ||
+          same->option != Option::kOptional) {
+        continue;
+      }
+      ENCORE_RETURN_IF_ERROR(warnings_.Add(InvalidArgumentError(
+          StrCat("input ", i, " (", input.name, ") of ", schema.op_type,
+                 " is left out, which later opsets allow"))));
+      if (!lenient) lenient = schema;
+      lenient->inputs[i].option = Option::kOptional;
+    }
+    return lenient;
   }
 
   const Model& model_;

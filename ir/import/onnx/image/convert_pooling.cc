@@ -28,6 +28,12 @@ Value Lowest(NodeContext& context, DType dtype) {
   return context.Scalar(dtype, bits == 0 ? 0 : -std::ldexp(1.0, bits - 1));
 }
 
+bool Pads(const Window& window) {
+  const auto pads = [](const Dim& dim) { return !(dim == Dim(0)); };
+  return std::ranges::any_of(window.padding_low, pads) ||
+         std::ranges::any_of(window.padding_high, pads);
+}
+
 // Where each window's largest element lies in the whole of x: x is looked up at
 // the windows' elements, and the first largest wins. All in [results…,
 // window…].
@@ -56,12 +62,21 @@ Status MaxIndices(NodeContext& context, Value x, const Window& window,
   const Shape table = {places, taps};
   const Value seen = g.Take(context.Reshape(x, {shape[0], shape[1], size}),
                             g.Reshape(g.Select(inside, at, 0), table), 2);
-  // An index that is outside never wins: NaN aside, nothing is below it.
-  const Value rank = g.ArgReduce(
-      g.Select(g.Reshape(inside, table), seen, Lowest(context, x.dtype())),
-      {Combiner::kMax, 3, false, DType::kI64});
-  const Value row = g.Add(
-      g.Mul(g.Iota(DType::kI64, {places}, 0), DimValue(context, taps)), rank);
+  inside = g.Reshape(inside, table);
+  const Value rank =
+      g.ArgReduce(g.Select(inside, seen, Lowest(context, x.dtype())),
+                  {Combiner::kMax, 3, false, DType::kI64});
+  const Value begin =
+      g.Mul(g.Iota(DType::kI64, {places}, 0), DimValue(context, taps));
+  Value row = g.Add(begin, rank);
+  if (Pads(window)) {
+    // Nothing is below what is outside, which wins where all is as low: there
+    // the first one inside is the largest.
+    const Value first = g.ArgReduce(g.Cast(inside, DType::kI32),
+                                    {Combiner::kMax, 1, false, DType::kI64});
+    row = g.Select(g.Take(g.Reshape(inside, {places * taps}), row, 0), row,
+                   g.Add(begin, first));
+  }
   const Value found = g.Take(g.Reshape(name, {places * taps}), row, 0);
   const Value plane = g.Mul(g.Iota(DType::kI64, {shape[0] * shape[1]}, 0),
                             DimValue(context, size));
