@@ -372,15 +372,16 @@ bool SplitChannels(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
-// mul(x, broadcast(s) {b}) along other dims than channels, convolved of points,
-// of b, c, x, w: the broadcast that scales the result.
+// mul(x, broadcast(s) {b}) along spatial dims, and none of channels, convolved
+// of points, of b, c, x, w: the broadcast that scales the result.
 bool FactorOfPlaces(const FunctionCall& call, std::span<Attributes> results) {
   const auto* const b = call.attrs<BroadcastAttrs>(0);
   const auto* const c = call.attrs<ConvolutionAttrs>(1);
   const Shape& x = call.shape(2);
   const Shape& w = call.shape(3);
   if (b == nullptr || !HasRank(c, x, w) || !IsPointwise(*c, w) ||
-      std::ranges::find(b->axes, 1) != b->axes.end()) {
+      std::ranges::find(b->axes, 1) != b->axes.end() ||
+      std::ranges::none_of(b->axes, [](int64_t axis) { return axis > 1; })) {
     return false;
   }
   BroadcastAttrs after = *b;
@@ -420,8 +421,8 @@ constexpr AttributeFunction kFunctions[] = {
      "the first tensor is a part: the slices of the kernel that both meet.",
      SplitChannels},
     {"factor_of_places", "aatt", 1,
-     "A broadcast along other dims than the channels of an image, as one of "
-     "its convolution of single points.",
+     "A broadcast along spatial dims of an image, and not along its channels, "
+     "as one of its convolution of single points.",
      FactorOfPlaces},
     {"gather_of_places", "aattt", 1,
      "Of a gather of images or along one spatial dim, and its convolution of "
