@@ -18,6 +18,7 @@
 #include "encore/backends/cpu/vendor/sum_region.h"
 #include "encore/backends/cpu/winograd/schedule.h"
 #include "encore/backends/cpu/winograd/scratch.h"
+#include "encore/backends/cpu/winograd/windowed_sum.h"
 #include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/work.h"
 

@@ -16,6 +16,7 @@
 #include "encore/backends/cpu/profile/machine_profile.h"
 #include "encore/backends/cpu/vendor/program.h"
 #include "encore/backends/cpu/winograd/schedule.h"
+#include "encore/backends/cpu/winograd/windowed_sum.h"
 #include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {

@@ -21,6 +21,7 @@
 #include "encore/backends/cpu/winograd/codegen.h"
 #include "encore/backends/cpu/winograd/schedule.h"
 #include "encore/backends/cpu/winograd/weights.h"
+#include "encore/backends/cpu/winograd/windowed_sum.h"
 #include "encore/backends/region/flat/attention_region.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/flat/in_place.h"

@@ -135,9 +135,9 @@ FastConvolution LossOf(int outputs) {
   return {GrowthOf(transform), RoundingsOf(transform)};
 }
 
-void ExpectWithinBounds(const Shape2D& shape, uint64_t seed) {
-  SCOPED_TRACE(shape.ToText());
-  const Problem problem(shape.ToText(), seed);
+void ExpectWithinBounds(const std::string& text, uint64_t seed) {
+  SCOPED_TRACE(text);
+  const Problem problem(text, seed);
   for (const std::string& kernel : kKernels) {
     SCOPED_TRACE(kernel);
     const auto bounds = EvaluateBounds(problem.graph, problem.arguments,
@@ -161,9 +161,9 @@ TEST(Winograd, IsWithinItsBounds) {
            Shape2D{2, 9, 11, 23, 19, 0, 2, 1, 0},
            Shape2D{3, 4, 6, 8, 9, 2, 0, 0, 2},
        }) {
-    ExpectWithinBounds(shape, ++seed);
+    ExpectWithinBounds(shape.ToText(), ++seed);
     shape.epilogue = BiasAndResidual(shape);
-    ExpectWithinBounds(shape, ++seed);
+    ExpectWithinBounds(shape.ToText(), ++seed);
   }
 }
 
@@ -177,8 +177,72 @@ TEST(Winograd, RandomShapesAreWithinBounds) {
                   draw(4, 40), draw(4, 40), draw(0, 2),
                   draw(0, 2),  draw(0, 2),  draw(0, 2)};
     if (i % 2 == 1) shape.epilogue = BiasAndResidual(shape);
-    ExpectWithinBounds(shape, i);
+    ExpectWithinBounds(shape.ToText(), i);
   }
+}
+
+// A convolution of 32 channels of an image of three dims: %x, or %i of it where
+// `before` makes that. `behind` makes %y of the result, %c, and of %b, one for
+// each of 24 channels.
+std::string InThreeDims(std::string_view x, std::string_view window,
+                        std::string_view attributes,
+                        std::string_view before = "",
+                        std::string_view behind = "") {
+  return StrCat("graph g(%x: f32[", x, "], %w: param f32[24,32,", window,
+                "], %b: param f32[24]) {\n", before, "  %c = convolution(",
+                before.empty() ? "%x" : "%i", ", %w) {", attributes,
+                ", lhs_dilation = [1,1,1], rhs_dilation = [1,1,1], "
+                "feature_groups = 1}\n",
+                behind, "  return ", behind.empty() ? "%c" : "%y", "\n}");
+}
+
+// Dims without a window are batches, wherever they stand and lie.
+TEST(Winograd, DimsWithoutWindowsAreBatches) {
+  const std::string same =
+      "strides = [1,1,1], padding_low = [0,1,1], padding_high = [0,1,1]";
+  const std::string narrow =
+      "strides = [1,1,1], padding_low = [0,0,0], padding_high = [0,0,0]";
+  uint64_t seed = 0;
+  for (const std::string& text : {
+           InThreeDims("2,32,5,20,24", "1,3,3", same, "",
+                       "  %d = broadcast(%b) {shape = [2,24,5,20,24], "
+                       "axes = [1]}\n  %y = add(%c, %d)\n"),
+           InThreeDims("1,32,3,20,20", "1,3,3", narrow, "",
+                       "  %y = reshape(%c) {shape = [23328]}\n"),
+           InThreeDims("3,32,7,13,21", "1,3,3",
+                       "strides = [2,1,1], padding_low = [0,1,2], "
+                       "padding_high = [0,0,1]"),
+           InThreeDims("2,32,9,10,17", "3,1,3",
+                       "strides = [1,3,1], padding_low = [1,0,1], "
+                       "padding_high = [1,0,1]"),
+           InThreeDims("4,2,32,11,19", "1,3,3", narrow,
+                       "  %i = transpose(%x) {permutation = [1,2,0,3,4]}\n"),
+           InThreeDims("2,36,6,30,24", "1,3,3", narrow,
+                       "  %i = slice(%x) {starts = [0,2,1,3,0], "
+                       "limits = [2,34,5,23,24], strides = [1,1,1,1,1]}\n"),
+       }) {
+    EXPECT_EQ(WinogradCandidates(text, Rewrites::kReassociate), 2) << text;
+    ExpectWithinBounds(text, ++seed);
+  }
+  // Windows in three dims, none where columns are neighbors, and padding where
+  // there is no window.
+  for (const std::string& text : {
+           InThreeDims("1,32,8,20,24", "3,3,3", narrow),
+           InThreeDims("1,32,8,20,24", "3,3,1", narrow),
+           InThreeDims("1,32,8,20,24", "1,3,3",
+                       "strides = [1,1,1], padding_low = [1,1,1], "
+                       "padding_high = [0,1,1]"),
+       }) {
+    EXPECT_EQ(WinogradCandidates(text, Rewrites::kReassociate), 0) << text;
+  }
+}
+
+// More padding than a window is wide: the first vector of a line, which alone
+// is masked on that side, would not reach the image.
+TEST(Winograd, IsNoCandidateWithWindowsOfPadding) {
+  EXPECT_EQ(WinogradCandidates(Shape2D{1, 32, 32, 28, 28, 1, 20, 1, 1}.ToText(),
+                               Rewrites::kReassociate),
+            0);
 }
 
 // Root of the mean square, and the largest.

@@ -29,6 +29,7 @@
 #include "encore/backends/cpu/vendor/match.h"
 #include "encore/backends/cpu/vendor/sum_region.h"
 #include "encore/backends/cpu/winograd/schedule.h"
+#include "encore/backends/cpu/winograd/windowed_sum.h"
 #include "encore/backends/options.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/parse_number.h"

@@ -87,7 +87,7 @@ WinogradSpan WinogradGenerator::MakeSpan(const Value& number) {
     if (s_.spans == 1) return b_.Mul(i, s_.vectors);
     return b_.Binary("udiv", b_.Mul(i, s_.vectors), IrBuilder::I64(s_.spans));
   };
-  const int64_t tiles = windows_.images * s_.tile_lines * s_.tile_columns;
+  const int64_t tiles = windows_.images() * s_.tile_lines * s_.tile_columns;
   const Value columns = IrBuilder::I64(s_.tile_columns);
   const Value first = part(number), end = part(b_.Add(number, 1));
   WinogradSpan span;

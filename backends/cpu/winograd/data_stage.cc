@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/winograd/data_stage.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -77,9 +78,12 @@ Value DataStage::MaskOf(int64_t number) const {
 }
 
 void DataStage::EmitLine(const Value& channel, const Value& line) {
-  const auto [image, tile_line] = LineOf(c_, line);
-  const Value base = b_.Add(b_.Mul(image, c_.sum.image_stride),
-                            b_.Mul(channel, c_.sum.channel_stride));
+  const auto [batches, tile_line] = LineOf(c_, line);
+  Value base =
+      b_.Add(b_.Mul(channel, c_.sum.channel_stride), c_.sum.source_offset);
+  for (size_t i = 0; i < batches.size(); ++i) {
+    base = b_.Add(base, b_.Mul(batches[i], c_.sum.batches[i].stride));
+  }
   const Value zeros = c_.Scratch(c_.layout.zeros);
   pointers_.clear();
   for (int i = 0; i < n_; ++i) {

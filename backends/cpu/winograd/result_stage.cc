@@ -4,6 +4,7 @@
 
 #include "encore/backends/cpu/codegen/staging.h"
 #include "encore/backends/cpu/winograd/transform_emitter.h"
+#include "encore/ir/support/check.h"
 
 namespace encore::backends::cpu {
 
@@ -56,12 +57,16 @@ void ResultStage::EmitTiles(const WinogradSpan& span, const Value& row,
   }
 }
 
-void ResultStage::SetPoint(const Value& image, const Value& row,
+void ResultStage::SetPoint(const std::vector<Value>& batches, const Value& row,
                            const Value& line) {
   const auto value_of = [&](uint32_t variable) {
     const auto v = static_cast<int>(variable);
-    if (v == c_.sum.image_variable) return image;
-    return v == c_.sum.row_variable ? row : line;
+    if (v == c_.sum.row_variable) return row;
+    if (v == c_.sum.line_variable) return line;
+    const auto at =
+        std::ranges::find(c_.sum.batches, v, &WindowedSum::Batch::variable);
+    ENCORE_CHECK(at != c_.sum.batches.end());
+    return batches[at - c_.sum.batches.begin()];
   };
   for (const uint32_t v : epilogue_.outer) {
     if (v == column_variable_) continue;
@@ -76,7 +81,7 @@ void ResultStage::SetPoint(const Value& image, const Value& row,
 void ResultStage::EmitEpilogue(const WinogradSpan& span, const Value& row) {
   const int64_t m = c_.s.transform.outputs;
   b_.Loop(span.first_line, span.end_line, 1, [&](const Value& number) {
-    const auto [image, tile_line] = LineOf(c_, number);
+    const auto [batches, tile_line] = LineOf(c_, number);
     const Value first = b_.Mul(tile_line, m);
     const Value lines = b_.Intrinsic(
         "smin", {b_.Sub(IrBuilder::I64(c_.sum.result_height), first),
@@ -90,7 +95,7 @@ void ResultStage::EmitEpilogue(const WinogradSpan& span, const Value& row) {
       e_.SetInput(epilogue_.region->inputs.size() - 1,
                   b_.Gep(c_.Scratch(c_.layout.results), Elem::kF32,
                          b_.Add(b_.Mul(i, c_.layout.result_pitch), place)));
-      SetPoint(image, row, b_.Add(first, i));
+      SetPoint(batches, row, b_.Add(first, i));
       if (c_.s.spans == 1) return EmitWholeLine();
       const Value whole = b_.Binary(
           "and", b_.Compare("sle", begin, IrBuilder::I64(0)),

@@ -34,7 +34,8 @@ class ResultStage {
   void EmitPart(const Value& begin, const Value& end);
   void EmitVector(const Value& column, const Value& active);
   // The point whose columns come next.
-  void SetPoint(const Value& image, const Value& row, const Value& line);
+  void SetPoint(const std::vector<Value>& batches, const Value& row,
+                const Value& line);
 
   const WinogradCode& c_;
   const SumRegion& sum_;

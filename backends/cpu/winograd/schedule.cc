@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <vector>
 
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/machine.h"
-#include "encore/backends/cpu/vendor/match_convolution.h"
 #include "encore/ir/support/integers.h"
 #include "encore/ir/support/strings.h"
 
@@ -14,7 +14,6 @@ namespace encore::backends::cpu {
 namespace {
 
 constexpr std::string_view kPrefix = "winograd";
-constexpr int64_t kWindow = 3;
 // Each partition has scratch memory of its own: no more than threads, or these.
 constexpr int64_t kMostPartitions = 16;
 // Vectors of a span at most: scratch memory is for as many.
@@ -33,11 +32,6 @@ constexpr int64_t kLeastSplitRows = 32;
 
 // To transform, write and fault in a byte of weights once.
 constexpr double kSecondsPerWeightByte = 1.0 / 5e9;
-
-bool AllAre(const std::vector<int64_t>& list, int64_t value) {
-  return std::all_of(list.begin(), list.end(),
-                     [value](int64_t x) { return x == value; });
-}
 
 // Sets the register tile that takes least for the vectors of a span. The cycles
 // of a channel at one point of the transform, for all rows.
@@ -189,43 +183,6 @@ double WinogradSchedule::load_seconds(const WindowedSum& sum) const {
   return static_cast<double>(weights_bytes(sum)) * kSecondsPerWeightByte;
 }
 
-std::optional<WindowedSum> FindWindowedSum(const SumRegion& sum,
-                                           const std::vector<bool>& weights) {
-  const auto found = MatchConvolution(sum, weights);
-  if (!found) return std::nullopt;
-  const VendorProgram& p = found->program;
-  if (p.weights.dims.size() != 4 || p.weights.dims[2] != kWindow ||
-      p.weights.dims[3] != kWindow || p.groups != 1 || !AllAre(p.strides, 1) ||
-      !AllAre(p.dilations, 1) || p.source.strides[3] != 1) {
-    return std::nullopt;
-  }
-  const std::vector<int>& variables = found->result_variables;
-  if (variables[1] < 0 || variables[2] < 0 || variables[3] < 0 ||
-      (variables[0] < 0) != (p.source.dims[0] == 1)) {
-    return std::nullopt;
-  }
-  WindowedSum w;
-  w.source = sum.Load(found->source).number;
-  w.weights = sum.Load(found->weights).number;
-  w.images = p.source.dims[0];
-  w.channels = p.source.dims[1];
-  w.rows = p.weights.dims[0];
-  w.height = p.source.dims[2];
-  w.width = p.source.dims[3];
-  w.image_stride = p.source.strides[0];
-  w.channel_stride = p.source.strides[1];
-  w.line_stride = p.source.strides[2];
-  w.top = p.padding_low[0];
-  w.left = p.padding_low[1];
-  w.result_height = p.result.dims[2];
-  w.result_width = p.result.dims[3];
-  w.image_variable = variables[0];
-  w.row_variable = variables[1];
-  w.line_variable = variables[2];
-  w.column_variable = variables[3];
-  return w;
-}
-
 std::string WinogradName::ToString() const {
   return StrCat(kPrefix, outputs, "/", threads);
 }
@@ -254,7 +211,7 @@ WinogradSchedule MakeWinogradSchedule(const WindowedSum& sum,
   s.tile_lines = CeilDiv<int64_t>(sum.result_height, outputs);
   s.tile_columns = CeilDiv<int64_t>(sum.result_width, outputs);
   s.vectors =
-      CeilDiv<int64_t>(sum.images * s.tile_lines * s.tile_columns, s.lanes);
+      CeilDiv<int64_t>(sum.images() * s.tile_lines * s.tile_columns, s.lanes);
   ChooseSums(sum, &s);
   std::vector<int64_t> spans = {1};
   for (int64_t vectors = 1; vectors <= kMostSpanVectors; ++vectors) {

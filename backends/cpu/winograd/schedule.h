@@ -1,10 +1,8 @@
-// Winograd convolutions: which regions are, and the schedule of one.
+// The schedule of a Winograd convolution.
 //
-// A region fits where its sum is a convolution of two dims with a window of
-// 3 x 3, no strides, dilations or groups, of f32, with weights that may be
-// packed. The results are cut into tiles of m x m, numbered through all images;
-// vectors run along tiles. The work is cut into spans of vectors by splits of
-// the result's channels. A unit, one of each, needs no other:
+// The results of a WindowedSum are cut into tiles of m x m, numbered through
+// all images; vectors run along tiles. The work is cut into spans of vectors by
+// splits of the result's channels. A unit, one of each, needs no other:
 //
 //   1. data     B^T d B of the span's tiles, for every channel, into scratch
 //   2. products of each point of the transform, [rows of a split] x [channels]
@@ -22,28 +20,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "encore/backends/cpu/cpu_features.h"
-#include "encore/backends/cpu/vendor/sum_region.h"
 #include "encore/backends/cpu/winograd/transform.h"
+#include "encore/backends/cpu/winograd/windowed_sum.h"
 
 namespace encore::backends::cpu {
-
-// The convolution that the sums of a region are.
-struct WindowedSum {
-  uint32_t source = 0, weights = 0;            // inputs of the region
-  int64_t images = 1, channels = 1, rows = 1;  // N, C, O
-  int64_t height = 1, width = 1;               // of the source
-  // Elements from image to image, channel to channel, line to line; 1 from
-  // column to column.
-  int64_t image_stride = 0, channel_stride = 0, line_stride = 0;
-  int64_t top = 0, left = 0;  // padding
-  int64_t result_height = 1, result_width = 1;
-  // Variables that run along N (-1: one image), O, and the dims of the result.
-  int image_variable = -1, row_variable = -1, line_variable = -1,
-      column_variable = -1;
-};
 
 // The largest error_ratio of a schedule that is a candidate. With it the
 // results of squeezenet1_1, resnet50 and inception_v3 were measured at
@@ -81,9 +63,6 @@ struct WinogradSchedule {
   double cycles() const;
   double load_seconds(const WindowedSum& sum) const;
 };
-
-std::optional<WindowedSum> FindWindowedSum(const SumRegion& sum,
-                                           const std::vector<bool>& weights);
 
 // What a kernel is called: with tiles of `outputs` x `outputs`, cut for so many
 // threads, whatever runs it. What is computed does not depend on these.

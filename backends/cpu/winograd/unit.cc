@@ -1,7 +1,10 @@
 #include "encore/backends/cpu/winograd/unit.h"
 
+#include <cstdint>
 #include <numeric>
+#include <utility>
 
+#include "encore/backends/cpu/codegen/tile_emitter.h"
 #include "encore/ir/support/check.h"
 
 namespace encore::backends::cpu {
@@ -23,10 +26,16 @@ Value WinogradSpan::Before(const WinogradCode& code) const {
 }
 
 TileLine LineOf(const WinogradCode& code, const Value& line) {
-  if (code.sum.images == 1) return {IrBuilder::I64(0), line};
-  const Value lines = IrBuilder::I64(code.s.tile_lines);
-  return {code.b.Binary("udiv", line, lines),
-          code.b.Binary("urem", line, lines)};
+  if (code.sum.batches.empty()) return {{}, line};
+  std::vector<int64_t> extents;
+  for (const WindowedSum::Batch& batch : code.sum.batches) {
+    extents.push_back(batch.extent);
+  }
+  extents.push_back(code.s.tile_lines);
+  std::vector<Value> digits = Digits(code.b, line, extents);
+  const Value last = digits.back();
+  digits.pop_back();
+  return {std::move(digits), last};
 }
 
 Value EveryLane(IrBuilder& b, const Value& wide, int first, int step,

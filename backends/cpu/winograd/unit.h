@@ -39,9 +39,10 @@ struct WinogradSpan {
   Value Before(const WinogradCode& code) const;
 };
 
-// The image of a line of tiles, and the line's number in that.
+// The place in each batch of a line of tiles, and its number in that image.
 struct TileLine {
-  Value image, line;
+  std::vector<Value> batches;
+  Value line;
 };
 TileLine LineOf(const WinogradCode& code, const Value& line);
 

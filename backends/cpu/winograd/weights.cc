@@ -74,22 +74,24 @@ std::vector<Value> WeightsGenerator::TransformColumns(
 
 void WeightsGenerator::EmitWindows(const Value& group, const Value& channel) {
   const IrType f32{Elem::kF32, lanes_};
-  const int64_t window = int64_t{taps_} * taps_;
   const Value row = b_.Mul(group, s_.rows);
   const Value steps = IrBuilder::Steps({Elem::kI64, lanes_}, 1);
   const Value left = b_.Intrinsic(
       "smin",
       {b_.Sub(IrBuilder::I64(sum_.rows), row), IrBuilder::I64(s_.rows)});
   const Value exists = b_.Compare("slt", steps, b_.Splat(left, lanes_));
-  const Value first =
-      b_.Mul(b_.Add(b_.Mul(row, sum_.channels), channel), window);
+  const Value first = b_.Add(b_.Add(b_.Mul(row, sum_.weights_row),
+                                    b_.Mul(channel, sum_.weights_channel)),
+                             sum_.weights_offset);
   const Value at =
       b_.Binary("add", b_.Splat(first, lanes_),
-                IrBuilder::Steps({Elem::kI64, lanes_}, sum_.channels * window));
+                IrBuilder::Steps({Elem::kI64, lanes_}, sum_.weights_row));
   std::vector<Value> taps;
-  for (int64_t i = 0; i < window; ++i) {
-    const Value pointers =
-        b_.Gep(b_.Gep(weights_, Elem::kF32, IrBuilder::I64(i)), Elem::kF32, at);
+  for (int64_t i = 0; i < int64_t{taps_} * taps_; ++i) {
+    const int64_t tap = i / taps_ * sum_.weights_line +  //
+                        i % taps_ * sum_.weights_column;
+    const Value pointers = b_.Gep(
+        b_.Gep(weights_, Elem::kF32, IrBuilder::I64(tap)), Elem::kF32, at);
     taps.push_back(b_.Convert(
         "fpext", b_.Gather(f32, pointers, exists, IrBuilder::Zero(f32), 4),
         Elem::kF64));

@@ -9,9 +9,9 @@
 
 namespace encore::backends::cpu {
 
-// The function `name` (a KernelFunction) that reads weights, [rows, channels,
-// window], and writes G g G^T of each window as the schedule has it: computed
-// in f64 and rounded once. Rows that do not exist are 0.
+// The function `name` (a KernelFunction) that reads the weights where `sum` has
+// them, and writes G g G^T of each window as the schedule has it: computed in
+// f64 and rounded once. Rows that do not exist are 0.
 GeneratedKernel GenerateWinogradWeights(const WindowedSum& sum,
                                         const WinogradSchedule& schedule,
                                         std::string_view name, int vector_bits);

@@ -44,6 +44,13 @@ bool IsPointwise(const ConvolutionAttrs& c, const Shape& w) {
   return true;
 }
 
+SliceAttrs WholeSlice(const Shape& shape) {
+  SliceAttrs slice{.limits = shape.dims()};
+  slice.starts.assign(shape.rank(), Dim(0));
+  slice.strides.assign(shape.rank(), 1);
+  return slice;
+}
+
 Ints Range(int64_t first, int64_t count) {
   Ints range(static_cast<size_t>(count));
   std::iota(range.begin(), range.end(), first);
@@ -281,13 +288,7 @@ bool SliceConvolution(const FunctionCall& call, std::span<Attributes> results) {
            s->limits[axis] == extent;
   };
   if (c->feature_groups != 1 && !is_whole(1, w[0])) return false;
-  const auto whole = [](const Shape& shape) {
-    SliceAttrs slice{.limits = shape.dims()};
-    slice.starts.assign(shape.rank(), Dim(0));
-    slice.strides.assign(shape.rank(), 1);
-    return slice;
-  };
-  SliceAttrs of_x = whole(x), of_w = whole(w);
+  SliceAttrs of_x = WholeSlice(x), of_w = WholeSlice(w);
   const auto take = [&](int from, SliceAttrs* to) {
     to->starts[0] = s->starts[from];
     to->limits[0] = s->limits[from];
@@ -357,7 +358,76 @@ bool JoinGroups(const FunctionCall& call, std::span<Attributes> results) {
   return true;
 }
 
+// convolution(concat(x, z) {axis = 1}, w) {c} of points, of c, x, w: the slices
+// of w that x and z meet.
+bool SplitChannels(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const c = call.attrs<ConvolutionAttrs>(0);
+  const Shape& x = call.shape(1);
+  const Shape& w = call.shape(2);
+  if (!HasRank(c, x, w) || !IsPointwise(*c, w)) return false;
+  SliceAttrs of_x = WholeSlice(w), of_z = of_x;
+  of_x.limits[1] = of_z.starts[1] = x[1];
+  results[0] = std::move(of_x);
+  results[1] = std::move(of_z);
+  return true;
+}
+
+// mul(x, broadcast(s) {b}) along spatial dims, and none of channels, convolved
+// of points, of b, c, x, w: the broadcast that scales the result.
+bool FactorOfPlaces(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const b = call.attrs<BroadcastAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(3);
+  if (b == nullptr || !HasRank(c, x, w) || !IsPointwise(*c, w) ||
+      std::ranges::find(b->axes, 1) != b->axes.end() ||
+      std::ranges::none_of(b->axes, [](int64_t axis) { return axis > 1; })) {
+    return false;
+  }
+  BroadcastAttrs after = *b;
+  after.shape[1] = w[0];
+  results[0] = std::move(after);
+  return true;
+}
+
+// convolution(gather(x, i) {g}, w) {c} of points, of g, c, x, i, w, that takes
+// places along one spatial dim, or images: the gather of the convolution.
+bool GatherOfPlaces(const FunctionCall& call, std::span<Attributes> results) {
+  const auto* const g = call.attrs<GatherAttrs>(0);
+  const auto* const c = call.attrs<ConvolutionAttrs>(1);
+  const Shape& x = call.shape(2);
+  const Shape& w = call.shape(4);
+  if (!HasRank(c, x, w) || !IsPointwise(*c, w) || call.shape(3).rank() != 1 ||
+      g == nullptr || g->start_index_map.size() != 1 ||
+      g->start_index_map[0] == 1 ||
+      g->collapsed_slice_dims != g->start_index_map ||
+      !g->operand_batching_dims.empty() || g->index_vector_dim != 1 ||
+      g->slice_sizes.size() != static_cast<size_t>(x.rank())) {
+    return false;
+  }
+  // Each dim stays where it is.
+  Ints others = Range(0, x.rank());
+  std::erase(others, g->start_index_map[0]);
+  if (g->offset_dims != others || !(g->slice_sizes[1] == x[1])) return false;
+  GatherAttrs after = *g;
+  after.slice_sizes[1] = w[0];
+  results[0] = std::move(after);
+  return true;
+}
+
 constexpr AttributeFunction kFunctions[] = {
+    {"split_channels", "att", 2,
+     "A convolution of single points of a concatenation by channels, of which "
+     "the first tensor is a part: the slices of the kernel that both meet.",
+     SplitChannels},
+    {"factor_of_places", "aatt", 1,
+     "A broadcast along spatial dims of an image, and not along its channels, "
+     "as one of its convolution of single points.",
+     FactorOfPlaces},
+    {"gather_of_places", "aattt", 1,
+     "Of a gather of images or along one spatial dim, and its convolution of "
+     "single points: the gather of the convolution.",
+     GatherOfPlaces},
     {"sum_of_points", "aatt", 2,
      "A sum over all places of a convolution of single points: the kernel as a "
      "matrix, and its product with the sum of the image.",
