@@ -178,13 +178,11 @@ TileSchedule TileCoster::Plan(uint32_t v, uint32_t m) const {
 
 void TileCoster::Panels(TileSchedule* plan) const {
   for (uint32_t i = 0; i < region_.inputs.size(); ++i) {
-    int dim = CanPack(i, plan->vector_variable);
-    int64_t block = plan->block();
-    if (dim < 0 && plan->rows > 1) {
-      dim = CanPack(i, plan->row_variable);
-      block = plan->rows;
+    auto panel = PanelOf(i, plan->vector_variable, plan->block());
+    if (!panel && plan->rows > 1) {
+      panel = PanelOf(i, plan->row_variable, plan->rows);
     }
-    if (dim >= 0) plan->panels.push_back({i, dim, block, Order(i, dim)});
+    if (panel) plan->panels.push_back(*std::move(panel));
   }
 }
 
@@ -390,27 +388,44 @@ double TileCoster::Cost(const TileSchedule& plan) const {
   for (const uint32_t o : flat_.outer) {
     if (o != v && o != m) tiles *= static_cast<double>(flat_.extents[o]);
   }
-  const bool turns = TurnsResults(flat_, v, m);
-  const TileSchedule maps = turns ? Turned(plan) : plan;
-  double cycles = kTileCycles;
-  if (turns) {
-    cycles += maps.rows * maps.vectors * (kTurnCycles + kTurnedPointCycles);
-  }
+  double cycles = kTileCycles + MapCycles(plan);
   for (size_t s = 0; s < region_.stages.size(); ++s) {
+    if (region_.stages[s].kind != Stage::Kind::kReduce) continue;
     double points = 1;
     for (const uint32_t r : flat_.reduced[s]) {
       points *= static_cast<double>(flat_.extents[r]);
     }
-    const bool sums = region_.stages[s].kind == Stage::Kind::kReduce;
-    double body = Body(sums ? plan : maps, s);
-    if (sums) body = std::max(body, kLeastPointCycles);
+    const double body = std::max(Body(plan, s), kLeastPointCycles);
     cycles += points * (body + kLoopCycles);
+  }
+  return tiles * cycles;
+}
+
+double TileCoster::MapCycles(const TileSchedule& plan) const {
+  const bool turns =
+      TurnsResults(flat_, plan.vector_variable, plan.row_variable);
+  const TileSchedule maps = turns ? Turned(plan) : plan;
+  double cycles = 0;
+  if (turns) {
+    cycles += maps.rows * maps.vectors * (kTurnCycles + kTurnedPointCycles);
+  }
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    if (region_.stages[s].kind == Stage::Kind::kReduce) continue;
+    cycles += Body(maps, s) + kLoopCycles;
     for (const FlatAccess& store : flat_.stores[s]) {
       cycles += maps.rows * maps.vectors *
                 (AccessCycles(store, nullptr, maps.vector_variable, true) + 1);
     }
   }
-  return tiles * cycles;
+  return cycles;
+}
+
+std::optional<TileSchedule::Panel> TileCoster::PanelOf(uint32_t input,
+                                                       uint32_t v,
+                                                       int64_t block) const {
+  const int dim = CanPack(input, v);
+  if (dim < 0) return std::nullopt;
+  return TileSchedule::Panel{input, dim, block, Order(input, dim)};
 }
 
 TileSchedule TileCoster::Turned(const TileSchedule& plan) const {
