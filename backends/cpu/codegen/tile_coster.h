@@ -34,6 +34,10 @@ class TileCoster {
   double Cost(const TileSchedule& plan) const;
   // Of what follows the sums of one tile.
   double MapCycles(const TileSchedule& plan) const;
+  // What lines of large results, and of what is read beside them, take beyond
+  // that where a tile's rows are on pages of their own and the next tile has
+  // others.
+  double FarRowCycles(const TileSchedule& plan) const;
   // The input in blocks of so many elements along `v`; nothing where it cannot
   // be packed so.
   std::optional<TileSchedule::Panel> PanelOf(uint32_t input, uint32_t v,
@@ -80,6 +84,7 @@ class TileCoster {
   Isa isa_;
   std::optional<uint32_t> staged_;
   int lanes_;
+  bool multiplies_ = false;  // some sum is of products
 };
 
 }  // namespace encore::backends::cpu

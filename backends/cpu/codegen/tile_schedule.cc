@@ -121,6 +121,9 @@ void PlanStaged(const FlatRegion& flat, const TileCoster& original,
                             staging.reduced_points * pieces) *
         original.StageCycles(staging.stage, staging.value, points.back(),
                              plan.block());
+    plan.cycles +=
+        static_cast<double>(plan.other_points * plan.chunks * plan.row_tiles) *
+        coster.FarRowCycles(plan);
     const bool aligned = points.size() == 1;
     plan.stage_pitch = plan.block() + (aligned ? 0 : plan.lanes);
     plan.stage_bytes =

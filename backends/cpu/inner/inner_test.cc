@@ -47,6 +47,7 @@ std::vector<Candidate> CandidatesFor(const std::string& text) {
     weights.push_back(graph.op(graph.producer(input)) == Op::kParameter);
   }
   CompileOptions options = GeneratedOnly();
+  options.machine = "zen5-avx512";
   options.threads = 1;
   return CpuBackend()->Candidates({&built.region, weights, {}}, options);
 }
