@@ -11,9 +11,13 @@
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
+#include "encore/ir/support/integers.h"
 
 namespace encore::backends::cpu {
 namespace {
+
+// How far ahead of their use rows are prefetched, at least.
+constexpr int64_t kPrefetchedBytes = 8 << 10;
 
 // The halves of each run of `width` lanes of the vectors added: the runs of the
 // first vector, then those of the second, if any, each half as long.
@@ -75,6 +79,11 @@ class InnerGenerator {
   void EmitTile(const Value& row, int rows, const Value& column, int columns);
   // `body` at each vector along the sum, with its lanes, all where invalid.
   void Reduce(size_t first, const std::function<void(const Value&)>& body);
+  // Whether lanes that do not exist are zeros.
+  bool LoadsZeros(ExprId factor) const;
+  // Of the rows that follow the tile's in memory, the lines that lie as far on
+  // as the current ones of the tile.
+  void PrefetchRows(const Value& row, int rows);
   // The factor at `count` points of the variable from `at` on.
   std::vector<Value> Factors(ExprId factor, uint32_t variable, const Value& at,
                              int count);
@@ -149,6 +158,33 @@ std::vector<Value> InnerGenerator::Factors(ExprId factor, uint32_t variable,
   return values;
 }
 
+bool InnerGenerator::LoadsZeros(ExprId factor) const {
+  const Expr& expr = flat_.region->expr(factor);
+  if (expr.kind != Expr::Kind::kLoad) return false;
+  const FlatAccess& load = flat_.loads[expr.number];
+  return !load.checked && load.address.Coefficient(s_.lane_variable) == 1;
+}
+
+void InnerGenerator::PrefetchRows(const Value& row, int rows) {
+  const Region& region = *flat_.region;
+  const std::vector<bool> needed = Reachable(region, {s_.row_factor});
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const Expr& expr = region.exprs[e];
+    if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
+    const int64_t step =
+        flat_.loads[expr.number].address.Coefficient(s_.tile.row_variable) *
+        BitWidth(expr.dtype) / 8;
+    if (step <= 0 || flat_.loads[expr.number].checked) continue;
+    const int64_t tile = step * s_.tile.rows;
+    const int64_t ahead = CeilDiv(kPrefetchedBytes, tile) * tile;
+    for (int r = 0; r < rows; ++r) {
+      e_.SetVariable(s_.tile.row_variable, row, r);
+      b_.Prefetch(b_.Gep(e_.FirstElement(expr.number), Elem::kI8,
+                         IrBuilder::I64(ahead)));
+    }
+  }
+}
+
 void InnerGenerator::EmitTile(const Value& row, int rows, const Value& column,
                               int columns) {
   const TileSchedule& tile = s_.tile;
@@ -158,15 +194,17 @@ void InnerGenerator::EmitTile(const Value& row, int rows, const Value& column,
     sums.push_back(b_.NewVariable(type));
     b_.Set(sums.back(), IrBuilder::Zero(type));
   }
+  const bool zeros = LoadsZeros(s_.row_factor) && LoadsZeros(s_.column_factor);
   Reduce(0, [&](const Value& active) {
     const std::vector<Value> right =
         Factors(s_.column_factor, tile.vector_variable, column, columns);
     const std::vector<Value> left =
         Factors(s_.row_factor, tile.row_variable, row, rows);
+    PrefetchRows(row, rows);
     for (int i = 0; i < rows * columns; ++i) {
       const Value before = b_.Get(sums[i], type);
       Value sum = b_.Fma(left[i / columns], right[i % columns], before);
-      if (active.valid()) sum = b_.Select(active, sum, before);
+      if (active.valid() && !zeros) sum = b_.Select(active, sum, before);
       b_.Set(sums[i], sum);
     }
   });

@@ -2,6 +2,7 @@
 // they are a candidate and chosen.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
+#include "encore/ir/types/literal.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {
@@ -114,6 +116,19 @@ TEST(InnerTest, BatchesAndPrologues) {
   CheckKernels(
       "graph g(%x: f32[9,6,40], %w: param f32[40,5,6]) -> f32[9,5] {\n  %y = "
       "dot_general(%x, %w) {contract = [1,2]x[2,0]}\n  return %y\n}");
+}
+
+// Lanes behind the end of a sum are no terms, whatever they would be.
+TEST(InnerTest, InfinitiesStayWhereTheyAre) {
+  const char* const text =
+      "graph g(%x: f32[9,21], %z: f32[5]) -> f32[9,5] {\n  %b = broadcast(%z) "
+      "{shape = [5,21], axes = [0]}\n  %y = dot_general(%x, %b) {contract = "
+      "[1]x[1]}\n  return %y\n}";
+  Literal x(DType::kF32, {9, 21}), z(DType::kF32, {5});
+  for (int64_t i = 0; i < 9 * 21; ++i) x.SetDouble(i, 1.0 + i % 7);
+  for (int64_t i = 0; i < 5; ++i) z.SetDouble(i, i == 2 ? INFINITY : i);
+  EXPECT_TRUE(IsCandidate(text));
+  CheckKernels(text, {x, z});
 }
 
 // What lies along no sum and is no weight is for other kernels.
