@@ -10,6 +10,7 @@
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/estimates.h"
+#include "encore/backends/cpu/inner/schedule.h"
 #include "encore/backends/cpu/target.h"
 #include "encore/backends/cpu/vendor/efficiency.h"
 #include "encore/backends/cpu/vendor/kernel.h"
@@ -172,6 +173,17 @@ std::vector<Candidate> Symbolic(const KernelRequest& request, Isa isa,
   return candidates;
 }
 
+// What a launch and its panels take.
+int64_t BytesOf(const Region& region, const TileSchedule& tile) {
+  int64_t sum = tile.scratch_bytes();
+  for (const TileSchedule::Panel& panel : tile.panels) {
+    int64_t bytes = 0;
+    PackRegion(region, panel, &bytes);
+    sum += bytes;
+  }
+  return sum;
+}
+
 // Of a region of known sizes: loops and tiles.
 std::vector<Candidate> Generated(const KernelRequest& request,
                                  const FlatRegion& flat, Isa isa,
@@ -182,12 +194,13 @@ std::vector<Candidate> Generated(const KernelRequest& request,
       Candidate& tiles = candidates.emplace_back();
       tiles.kernel = kTiles;
       tiles.seconds = estimates.Tiles(*tile);
-      for (const TileSchedule::Panel& panel : tile->panels) {
-        int64_t bytes = 0;
-        PackRegion(*request.region, panel, &bytes);
-        tiles.memory_bytes += bytes;
-      }
-      tiles.memory_bytes += tile->scratch_bytes();
+      tiles.memory_bytes = BytesOf(*request.region, *tile);
+    }
+    if (const auto inner = MakeInnerSchedule(flat, request.weights, isa)) {
+      Candidate& sums = candidates.emplace_back();
+      sums.kernel = kInner;
+      sums.seconds = estimates.Tiles(inner->tile);
+      sums.memory_bytes = BytesOf(*request.region, inner->tile);
     }
   }
   Candidate& loops = candidates.emplace_back();

@@ -15,9 +15,11 @@
 
 namespace encore::backends::cpu {
 
-// Kernels by template: loops over vectors, and register tiles.
+// Kernels by template: loops over vectors, register tiles, and these with the
+// sums along the lanes (inner/schedule.h).
 inline constexpr std::string_view kLoops = "loops";
 inline constexpr std::string_view kTiles = "tiles";
+inline constexpr std::string_view kInner = "inner";
 // Winograd convolutions have names of winograd/schedule.h, where rewrites may
 // reassociate, attention in one pass those of attention/schedule.h. By oneDNN.
 inline constexpr std::string_view kVendor = "onednn";

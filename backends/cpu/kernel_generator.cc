@@ -12,6 +12,8 @@
 #include "encore/backends/cpu/codegen/tile_codegen.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/cpu/codegen/window_tiles.h"
+#include "encore/backends/cpu/inner/codegen.h"
+#include "encore/backends/cpu/inner/schedule.h"
 #include "encore/backends/cpu/kernel_params.h"
 #include "encore/backends/cpu/loops/plan.h"
 #include "encore/backends/cpu/vendor/kernel.h"
@@ -51,6 +53,11 @@ class Generator {
           MakeTileSchedule(*flat, spec_.kernel.weights, spec_.isa);
       if (!tile) return InternalError("a region without tiles");
       ENCORE_ASSIGN_OR_RETURN(generated, AddTiles(*flat, *tile));
+    } else if (spec_.candidate == kInner) {
+      const auto inner =
+          MakeInnerSchedule(*flat, spec_.kernel.weights, spec_.isa);
+      if (!inner) return InternalError("a region without inner sums");
+      ENCORE_ASSIGN_OR_RETURN(generated, AddInner(*flat, *inner));
     } else {
       const std::optional<LoopPlan> loops = LoopsOf(spec_.kernel, spec_.isa);
       generated = GenerateLoops(*loops, kRelocatableName, bits());
@@ -89,6 +96,15 @@ class Generator {
                ? GenerateStagedTiles(flat, *with_panels, tile, kRelocatableName,
                                      bits())
                : GenerateTiles(*with_panels, tile, kRelocatableName, bits());
+  }
+
+  StatusOr<GeneratedKernel> AddInner(const FlatRegion& flat,
+                                     const InnerSchedule& inner) {
+    ENCORE_RETURN_IF_ERROR(AddPanels(inner.tile));
+    const Region packed = WithPanels(*spec_.kernel.region, inner.tile);
+    const std::optional<FlatRegion> with_panels = FlattenPanels(packed, flat);
+    if (!with_panels) return InternalError("packed factors do not flatten");
+    return GenerateInner(*with_panels, inner, kRelocatableName, bits());
   }
 
   Status AddPanels(const TileSchedule& tile) {

@@ -319,6 +319,55 @@ TEST(Loops, RowsOfRepeatedElementsAreOneLoop) {
   }
 }
 
+// Element i of a row is element i * step / divisor of what is read, as in
+// resizing by a ratio, along the last dim or another one.
+std::string ByRatio(const char* dtype, int count, int step, int divisor,
+                    bool rows) {
+  const int wide = count * divisor, to = (wide - 1) / step + 1;
+  const auto dims = [&](int n) {
+    return rows ? StrCat("[3,", n, ",21]") : StrCat("[3,21,", n, "]");
+  };
+  const auto strided = [&](int n) {
+    return rows ? StrCat("[1,", n, ",1]") : StrCat("[1,1,", n, "]");
+  };
+  return StrCat("graph g(%x: ", dtype, dims(count), ") -> ", dtype, dims(to),
+                " {\n  %b = broadcast(%x) {shape = [3,",
+                rows ? StrCat(count, ",", divisor, ",21")
+                     : StrCat("21,", count, ",", divisor),
+                "], axes = ", rows ? "[0,1,3]" : "[0,1,2]",
+                "}\n  %r = reshape(%b) {shape = ", dims(wide),
+                "}\n  %y = slice(%r) {starts = [0,0,0], limits = ", dims(wide),
+                ", strides = ", strided(step), "}\n  return %y\n}");
+}
+
+constexpr std::pair<int, int> kRatios[] = {{2, 3}, {2, 5}, {3, 4}, {4, 5},
+                                           {5, 6}, {3, 7}, {5, 8}, {7, 8}};
+
+TEST(Loops, ElementsByRatios) {
+  for (const char* dtype : {"f32", "f64", "bf16", "i8", "i64"}) {
+    for (const auto& [step, divisor] : kRatios) {
+      for (const int count : {1, 6, 43}) {
+        for (const bool rows : {false, true}) {
+          CheckKernels(ByRatio(dtype, count, step, divisor, rows));
+        }
+      }
+    }
+  }
+}
+
+TEST(Loops, ElementsByRatiosAreNotGathered) {
+  for (const auto& [step, divisor] : kRatios) {
+    const StatusOr<Graph> graph =
+        ParseGraph(ByRatio("f32", 300, step, divisor, false));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const Region region = BuildWhole(*graph).region;
+    const LoopPlan plan = PlanLoops(region, Isa::kAvx512);
+    ASSERT_EQ(plan[0].flat.loads[0].repeats.size(), 1u);
+    const std::string text = GenerateLoops(plan, "f", 512).ir;
+    EXPECT_EQ(text.find("masked.gather"), std::string::npos) << text;
+  }
+}
+
 // Each repeated along both dims, and of columns that are some apart.
 TEST(Loops, RepeatedElementsOfBothDims) {
   for (const int repeat : {2, 3, 5}) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <vector>
 
 namespace encore::backends::cpu {
@@ -37,13 +38,19 @@ bool IsShuffledStride(int64_t stride, int lanes) {
   return stride >= 2 && stride <= std::min(kMostShuffledStride, lanes);
 }
 
-bool IsShuffledRepeat(int64_t repeat, int lanes) { return 2 * repeat < lanes; }
+int64_t PhasesOf(int64_t repeat, int64_t repeat_step, int lanes) {
+  return repeat / std::gcd(repeat_step * lanes, repeat);
+}
+
+bool IsShuffledRepeat(int64_t repeat, int64_t repeat_step, int lanes) {
+  return 2 * PhasesOf(repeat, repeat_step, lanes) < lanes;
+}
 
 Value LaneMemory::LaneSteps(const LaneAddress& address) {
   const IrType type{Elem::kI64, lanes_};
   if (address.phase.valid()) {
     const Value at = b_.Binary("add", b_.Splat(address.phase, lanes_),
-                               IrBuilder::Steps(type, 1));
+                               IrBuilder::Steps(type, address.repeat_step));
     return b_.Binary(
         "mul", b_.Binary("udiv", at, IrBuilder::Int(type, address.repeat)),
         IrBuilder::Int(type, address.lane_stride));
@@ -90,13 +97,13 @@ Value LaneMemory::LoadVector(Elem elem, const Value& base,
   }
   if (address.repeat > 1 && address.element.lanes() == 1 &&
       address.lane_stride == 1 && !address.valid.valid()) {
-    const auto repeat = static_cast<int>(address.repeat);
+    const Value pointer = Pointer(base, elem, address);
     if (!address.phase.valid()) {
-      return LoadRepeated(type, Pointer(base, elem, address), repeat, mask);
+      return LoadRepeated(type, pointer, static_cast<int>(address.repeat),
+                          mask);
     }
-    if (!mask.valid() && IsShuffledRepeat(repeat, lanes_)) {
-      return LoadUneven(type, Pointer(base, elem, address), repeat,
-                        address.phase);
+    if (IsShuffledRepeat(address.repeat, address.repeat_step, lanes_)) {
+      return LoadUneven(type, pointer, address, mask);
     }
   }
   const bool even = address.repeat == 1 && address.element.lanes() == 1;
@@ -157,30 +164,52 @@ Value LaneMemory::LoadRepeated(IrType type, const Value& pointer, int repeat,
   return b_.Shuffle(loaded, loaded, spread);
 }
 
-Value LaneMemory::LoadUneven(IrType type, const Value& pointer, int repeat,
-                             const Value& phase) {
+Value LaneMemory::LoadUneven(IrType type, const Value& pointer,
+                             const LaneAddress& address, const Value& mask) {
+  const auto repeat = static_cast<int>(address.repeat);
+  const auto step = static_cast<int>(address.repeat_step);
+  const auto place = [&](int begin, int lane) {
+    return (begin + step * lane) / repeat;
+  };
   // As many as there may be, in a whole vector; what is beyond the last lane's
   // may not be there.
-  const int most = (repeat - 1 + lanes_ - 1) / repeat + 1;
+  const int most = place(repeat - 1, lanes_ - 1) + 1;
   const IrType part =
       type.Lanes(static_cast<int>(std::bit_ceil(static_cast<unsigned>(most))));
-  const Value last = b_.Binary("udiv", b_.Add(phase, int64_t{lanes_} - 1),
-                               IrBuilder::I64(repeat));
-  const IrType index{Elem::kI64, part.lanes};
-  const Value mask =
-      b_.Compare("ule", IrBuilder::Steps(index, 1), b_.Splat(last, part.lanes));
-  const Value loaded = b_.MaskedLoad(part, pointer, mask, IrBuilder::Zero(part),
-                                     ElemBytes(type.elem));
-  Value result;
-  for (int begin = 0; begin < repeat; ++begin) {
-    std::vector<int> spread;
-    for (int i = 0; i < lanes_; ++i) spread.push_back((begin + i) / repeat);
-    const Value value = b_.Shuffle(loaded, loaded, spread);
-    const Value here = b_.Compare("eq", phase, IrBuilder::I64(begin));
-    result =
-        begin == 0 ? value : b_.Select(b_.Splat(here, lanes_), value, result);
+  // What `of` gives for the phase.
+  const auto by_phase = [&](const auto& of) {
+    const int phases = static_cast<int>(PhasesOf(repeat, step, lanes_));
+    Value result;
+    for (int begin = 0; begin < repeat; begin += repeat / phases) {
+      const Value value = of(begin);
+      const Value here = b_.Compare("eq", address.phase, IrBuilder::I64(begin));
+      result = begin == 0
+                   ? value
+                   : b_.Select(b_.Splat(here, value.lanes()), value, result);
+    }
+    return result;
+  };
+  Value there;
+  if (mask.valid()) {
+    there = by_phase([&](int begin) {
+      std::vector<int> first(part.lanes, lanes_);  // lane of each element
+      for (int i = lanes_; i-- > 0;) first[place(begin, i)] = i;
+      return b_.Shuffle(mask, IrBuilder::Zero(mask.type), first);
+    });
+  } else {
+    const Value last =
+        b_.Binary("udiv", b_.Add(address.phase, int64_t{lanes_ - 1} * step),
+                  IrBuilder::I64(repeat));
+    there = b_.Compare("ule", IrBuilder::Steps({Elem::kI64, part.lanes}, 1),
+                       b_.Splat(last, part.lanes));
   }
-  return result;
+  const Value loaded = b_.MaskedLoad(
+      part, pointer, there, IrBuilder::Zero(part), ElemBytes(type.elem));
+  return by_phase([&](int begin) {
+    std::vector<int> spread;
+    for (int i = 0; i < lanes_; ++i) spread.push_back(place(begin, i));
+    return b_.Shuffle(loaded, loaded, spread);
+  });
 }
 
 Value LaneMemory::LoadScalar(Elem elem, const Value& base,

@@ -13,10 +13,11 @@ struct LaneAddress {
   Value element;            // i64, one lane or all
   int64_t offset = 0;       // added to it
   int64_t lane_stride = 0;  // step per lane where `element` is one lane
-  int64_t repeat = 1;       // or per so many lanes,
-  Value phase;              // of which i64 lie before the first; invalid: none
-  Value valid;              // i1, one lane or all; invalid: always
-  bool whole = false;       // lanes that do not exist may be read
+  int64_t repeat = 1;       // or for each time that so much is reached by
+  int64_t repeat_step = 1;  // adding this for every lane
+  Value phase;  // to an i64 below it for the first one; invalid: to 0, by 1s
+  Value valid;  // i1, one lane or all; invalid: always
+  bool whole = false;  // lanes that do not exist may be read
   // Bits of an element in memory; below 8 elements share a byte, the first in
   // its lowest bits. Their values are i8: of what is loaded the upper bits are
   // 0, of what is stored they do not count. 0: elements have whole bytes.
@@ -30,10 +31,12 @@ struct LaneAddress {
 inline constexpr int kMostShuffledStride = 4;
 bool IsShuffledStride(int64_t stride, int lanes);
 
-// Whether so many lanes that read one element, of which others than a whole
-// number begin a vector, are shuffled, once for each place to begin at, which
-// takes less than a gather.
-bool IsShuffledRepeat(int64_t repeat, int lanes);
+// How many phases (LaneAddress) vectors may begin with, which themselves begin
+// at multiples of their lanes.
+int64_t PhasesOf(int64_t repeat, int64_t repeat_step, int lanes);
+// Whether such lanes are shuffled, once for each phase, which takes less than a
+// gather.
+bool IsShuffledRepeat(int64_t repeat, int64_t repeat_step, int lanes);
 
 // What these accesses are as code: consecutive lanes, and those a small stride
 // apart, are loads of vectors, others gathers. Values are in their form in
@@ -80,10 +83,9 @@ class LaneMemory {
   // lanes / repeat neighbours, each in `repeat` lanes.
   Value LoadRepeated(IrType type, const Value& pointer, int repeat,
                      const Value& mask);
-  // The same where a vector begins behind `phase` of the first one's lanes.
-  // REQUIRES IsShuffledRepeat.
-  Value LoadUneven(IrType type, const Value& pointer, int repeat,
-                   const Value& phase);
+  // The same by the address's phase. REQUIRES IsShuffledRepeat.
+  Value LoadUneven(IrType type, const Value& pointer,
+                   const LaneAddress& address, const Value& mask);
 
   Value LoadPackedVector(const Value& base, const LaneAddress& address,
                          const Value& otherwise, const Value& mask);

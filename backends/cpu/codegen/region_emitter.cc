@@ -118,7 +118,7 @@ void RegionEmitter::AddStep(const Value& step, LaneAddress* address) {
     address->element =
         b_.Binary("add", address->element, memory_.LaneSteps(*address));
     address->lane_stride = 0;
-    address->repeat = 1;
+    address->repeat = address->repeat_step = 1;
     address->phase = {};
   }
   address->element = b_.Binary("add", b_.Splat(address->element, lanes),
@@ -159,20 +159,21 @@ void RegionEmitter::AddBlocked(const FlatAccess& access,
 void RegionEmitter::AddRepeats(const FlatAccess& access, LaneAddress* address) {
   for (const FlatAccess::Repeat& repeat : access.repeats) {
     const Value at =
-        b_.Add(variables_[repeat.variable], offsets_[repeat.variable]);
-    const Value element = b_.Binary("udiv", at, IrBuilder::I64(repeat.divisor));
+        b_.Mul(b_.Add(variables_[repeat.variable], offsets_[repeat.variable]),
+               repeat.step);
+    const Value divisor = IrBuilder::I64(repeat.divisor);
+    const Value element = b_.Binary("udiv", at, divisor);
     address->element =
         b_.Add(address->element, b_.Mul(element, repeat.coefficient));
     if (static_cast<int>(repeat.variable) != variable_) continue;
     // Vectors begin at multiples of their lanes, a power of two.
     const bool even =
-        std::has_single_bit(static_cast<uint64_t>(repeat.divisor));
+        repeat.step == 1 && std::has_single_bit(uint64_t(repeat.divisor));
     if (even && repeat.divisor >= lanes_) continue;
     address->lane_stride = repeat.coefficient;
     address->repeat = repeat.divisor;
-    if (!even) {
-      address->phase = b_.Binary("urem", at, IrBuilder::I64(repeat.divisor));
-    }
+    address->repeat_step = repeat.step;
+    if (!even) address->phase = b_.Binary("urem", at, divisor);
   }
 }
 

@@ -198,10 +198,11 @@ class Coster {
   // A load of a few neighbours, each for several lanes.
   double Repeated(const FlatAccess::Repeat& repeat) const {
     const double gather = 1.5 * lanes_;
-    if (repeat.coefficient != 1) return gather;
-    if (std::has_single_bit(static_cast<uint64_t>(repeat.divisor))) return 2.5;
-    if (!IsShuffledRepeat(repeat.divisor, lanes_)) return gather;
-    return 1.5 + 2 * static_cast<double>(repeat.divisor);
+    const auto& [variable, divisor, coefficient, step] = repeat;
+    if (coefficient != 1) return gather;
+    if (step == 1 && std::has_single_bit(uint64_t(divisor))) return 2.5;
+    if (!IsShuffledRepeat(divisor, step, lanes_)) return gather;
+    return 1.5 + 2.0 * static_cast<double>(PhasesOf(divisor, step, lanes_));
   }
 
   // Whether lanes so many bytes apart push each other's lines out of the

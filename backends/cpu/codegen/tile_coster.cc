@@ -27,14 +27,27 @@ constexpr int64_t kMostDenseStep = 2;
 // from memory.
 constexpr int64_t kThirdCacheBytes = 8 << 20;
 // Cycles until a run of lines has come from each level, where no prefetcher
-// foresees it, since a step of the sum leads to another page; other lines come
-// in time. kLostMemory: from memory, where the lines that come beside it are
-// pushed out before they are used.
+// foresees it, since a step of the sum leads to another page, or from memory to
+// half of one, which two show no stride of; other lines come in time.
+// kLostMemory: from memory, where the lines that come beside it are pushed out
+// before they are used.
 enum Level : uint8_t { kFirst, kSecond, kThird, kMemory, kLostMemory };
 constexpr double kRunCycles[] = {0, 4, 15, 50, 180};
 // Of each line but one that the rows of a tile read at a point of the sum, from
 // beyond the first level.
 constexpr double kRowLineCycles = 4;
+
+// Of a lane, where each is loaded or stored by itself: beside multiply-adds,
+// which run meanwhile, beside additions alone, and on a page of its own.
+constexpr double kLaneCycles = 1.2, kAddedLaneCycles = 2, kPageLaneCycles = 4;
+
+// Where the operand is read from.
+Level LevelOf(const Operand& operand) {
+  const int64_t bytes =
+      MemoryBytes(operand.dtype, operand.dims, operand.layout).constant();
+  if (bytes <= kSecondCacheBytes) return kSecond;
+  return bytes <= kThirdCacheBytes ? kThird : kMemory;
+}
 
 // A masked load without any lane where nothing is mapped: the processor meets a
 // fault, and then that no lane has it.
@@ -136,9 +149,9 @@ TileCoster::TileCoster(const FlatRegion& flat, const std::vector<bool>& weights,
       staged_(staged),
       lanes_(VectorBits(isa) / 32) {
   for (const Stage& stage : region_.stages) {
-    if (IsSum(region_, stage) && ComputeBits(stage.accumulate) == 64) {
-      lanes_ = VectorBits(isa) / 64;
-    }
+    if (!IsSum(region_, stage)) continue;
+    if (ComputeBits(stage.accumulate) == 64) lanes_ = VectorBits(isa) / 64;
+    multiplies_ |= region_.expr(stage.value).op == Op::kMul;
   }
 }
 
@@ -181,13 +194,11 @@ TileSchedule TileCoster::Plan(uint32_t v, uint32_t m) const {
 
 void TileCoster::Panels(TileSchedule* plan) const {
   for (uint32_t i = 0; i < region_.inputs.size(); ++i) {
-    int dim = CanPack(i, plan->vector_variable);
-    int64_t block = plan->block();
-    if (dim < 0 && plan->rows > 1) {
-      dim = CanPack(i, plan->row_variable);
-      block = plan->rows;
+    auto panel = PanelOf(i, plan->vector_variable, plan->block());
+    if (!panel && plan->rows > 1) {
+      panel = PanelOf(i, plan->row_variable, plan->rows);
     }
-    if (dim >= 0) plan->panels.push_back({i, dim, block, Order(i, dim)});
+    if (panel) plan->panels.push_back(*std::move(panel));
   }
 }
 
@@ -276,7 +287,9 @@ double TileCoster::AccessCycles(const FlatAccess& access, const Access* load,
   if (step == 2 || step == 0) return cycles + 3;
   // Element by element, each on a page of its own where the steps are long.
   const bool pages = std::abs(step) * int64_t{sizeof(float)} >= kPageBytes;
-  return cycles + (pages ? 4 : 1.2) * lanes_;
+  return cycles + lanes_ * (pages         ? kPageLaneCycles
+                            : multiplies_ ? kLaneCycles
+                                          : kAddedLaneCycles);
 }
 
 double TileCoster::FarCycles(size_t stage, const FlatAccess& access,
@@ -291,10 +304,12 @@ double TileCoster::FarCycles(size_t stage, const FlatAccess& access,
   const int64_t step = std::abs(access.address.Coefficient(along)) * bytes;
   std::vector<StridedReads::Step> steps = {{rows.bytes * bytes, rows.extent}};
   double points = 1;
+  Level at = LevelOf(input);
+  const int64_t foreseen_bytes = at == kMemory ? kPageBytes / 2 : kPageBytes;
   bool foreseen = true;
   for (const uint32_t r : flat_.reduced[stage]) {
     const int64_t apart = access.address.Coefficient(r) * bytes;
-    foreseen &= std::abs(apart) < kPageBytes || flat_.extents[r] == 1;
+    foreseen &= std::abs(apart) < foreseen_bytes || flat_.extents[r] == 1;
     steps.push_back({apart, flat_.extents[r]});
     points *= static_cast<double>(flat_.extents[r]);
   }
@@ -310,19 +325,15 @@ double TileCoster::FarCycles(size_t stage, const FlatAccess& access,
   const StridedReads between(steps, bytes);
   const bool first = between.LinesPerSet(kFirstWayBytes) <= kFirstWays;
   const bool second = between.LinesPerSet(kSecondWayBytes) <= kSecondWays;
-  const int64_t size =
-      MemoryBytes(input.dtype, input.dims, input.layout).constant();
-  const Level at = size <= kSecondCacheBytes  ? kSecond
-                   : size <= kThirdCacheBytes ? kThird
-                   : second                   ? kMemory
-                                              : kLostMemory;
+  if (at == kMemory && !second) at = kLostMemory;
   const Level again = first ? kFirst : second ? kSecond : std::min(at, kThird);
   // Of the first pass, what the neighbouring tile has not read.
   const double fresh =
       std::min(1.0, static_cast<double>(step * width) / kLineBytes);
-  const auto all = static_cast<double>(passes);
-  return runs * (fresh * kRunCycles[at] + (all - fresh) * kRunCycles[again]) /
-         (all * points);
+  return runs *
+         (fresh * kRunCycles[at] +
+          (static_cast<double>(passes) - fresh) * kRunCycles[again]) /
+         (static_cast<double>(passes) * points);
 }
 
 double TileCoster::FarCycles(const TileSchedule& plan, size_t stage,
@@ -413,27 +424,70 @@ double TileCoster::Cost(const TileSchedule& plan) const {
   for (const uint32_t o : flat_.outer) {
     if (o != v && o != m) tiles *= static_cast<double>(flat_.extents[o]);
   }
-  const bool turns = TurnsResults(flat_, v, m);
-  const TileSchedule maps = turns ? Turned(plan) : plan;
-  double cycles = kTileCycles;
-  if (turns) {
-    cycles += maps.rows * maps.vectors * (kTurnCycles + kTurnedPointCycles);
-  }
+  double cycles = kTileCycles + MapCycles(plan);
   for (size_t s = 0; s < region_.stages.size(); ++s) {
+    if (region_.stages[s].kind != Stage::Kind::kReduce) continue;
     double points = 1;
     for (const uint32_t r : flat_.reduced[s]) {
       points *= static_cast<double>(flat_.extents[r]);
     }
-    const bool sums = region_.stages[s].kind == Stage::Kind::kReduce;
-    double body = Body(sums ? plan : maps, s);
-    if (sums) body = std::max(body, kLeastPointCycles);
+    const double body = std::max(Body(plan, s), kLeastPointCycles);
     cycles += points * (body + kLoopCycles);
+  }
+  return tiles * cycles;
+}
+
+double TileCoster::MapCycles(const TileSchedule& plan) const {
+  const bool turns =
+      TurnsResults(flat_, plan.vector_variable, plan.row_variable);
+  const TileSchedule maps = turns ? Turned(plan) : plan;
+  double cycles = 0;
+  if (turns) {
+    cycles += maps.rows * maps.vectors * (kTurnCycles + kTurnedPointCycles);
+  }
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    if (region_.stages[s].kind == Stage::Kind::kReduce) continue;
+    cycles += Body(maps, s) + kLoopCycles;
     for (const FlatAccess& store : flat_.stores[s]) {
       cycles += maps.rows * maps.vectors *
                 (AccessCycles(store, nullptr, maps.vector_variable, true) + 1);
     }
   }
-  return tiles * cycles;
+  return cycles;
+}
+
+double TileCoster::FarRowCycles(const TileSchedule& plan) const {
+  double cycles = 0;
+  const auto add = [&](const FlatAccess& access, const Operand& operand) {
+    const int64_t step = access.address.Coefficient(plan.row_variable);
+    const bool pages =
+        std::abs(step) * BitWidth(operand.dtype) / 8 >= kPageBytes;
+    if (pages && LevelOf(operand) == kMemory) {
+      cycles += plan.rows * kRunCycles[kMemory];
+    }
+  };
+  for (size_t a = 0; a < region_.accesses.size(); ++a) {
+    const Access& access = region_.accesses[a];
+    if (access.source == Access::Source::kInput &&
+        read_by_maps_[access.number]) {
+      add(flat_.loads[a], region_.inputs[access.number]);
+    }
+  }
+  for (size_t s = 0; s < region_.stages.size(); ++s) {
+    for (size_t i = 0; i < flat_.stores[s].size(); ++i) {
+      add(flat_.stores[s][i],
+          region_.outputs[region_.stages[s].stores[i].output]);
+    }
+  }
+  return cycles;
+}
+
+std::optional<TileSchedule::Panel> TileCoster::PanelOf(uint32_t input,
+                                                       uint32_t v,
+                                                       int64_t block) const {
+  const int dim = CanPack(input, v);
+  if (dim < 0) return std::nullopt;
+  return TileSchedule::Panel{input, dim, block, Order(input, dim)};
 }
 
 TileSchedule TileCoster::Turned(const TileSchedule& plan) const {

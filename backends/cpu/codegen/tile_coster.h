@@ -32,6 +32,16 @@ class TileCoster {
 
   // Of the whole region with that tile and these variables.
   double Cost(const TileSchedule& plan) const;
+  // Of what follows the sums of one tile.
+  double MapCycles(const TileSchedule& plan) const;
+  // What lines of large results, and of what is read beside them, take beyond
+  // that where a tile's rows are on pages of their own and the next tile has
+  // others.
+  double FarRowCycles(const TileSchedule& plan) const;
+  // The input in blocks of so many elements along `v`; nothing where it cannot
+  // be packed so.
+  std::optional<TileSchedule::Panel> PanelOf(uint32_t input, uint32_t v,
+                                             int64_t block) const;
   // Of staging one vector of a factor of the sum `stage` along `v`, of `block`
   // neighbours that are staged at once.
   double StageCycles(size_t stage, ExprId value, uint32_t v,
@@ -79,6 +89,7 @@ class TileCoster {
   Isa isa_;
   std::optional<uint32_t> staged_;
   int lanes_;
+  bool multiplies_ = false;  // some sum is of products
 };
 
 }  // namespace encore::backends::cpu

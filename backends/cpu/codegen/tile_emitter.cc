@@ -357,18 +357,28 @@ void TileEmitter::Emit(const Tile& tile) {
   results_.assign(region_.stages.size(), {});
   size_t maps = region_.stages.size();  // where the last ones begin
   while (maps > 0 && region_.stages[maps - 1].kind == Stage::Kind::kMap) --maps;
-  const bool turns = TurnsResults(flat_, s_.vector_variable, s_.row_variable);
-  const bool by_rows = !turns && WantsRows(tile, maps);
-  const bool looped = turns || by_rows;
-  for (size_t s = 0; s < (looped ? maps : region_.stages.size()); ++s) {
+  for (size_t s = 0; s < maps; ++s) {
     if (region_.stages[s].kind == Stage::Kind::kReduce) {
       EmitSum(tile, s);
     } else {
       EmitMap(tile, s);
     }
   }
-  if (by_rows) EmitMapsByRows(tile, maps);
-  if (turns) EmitTurnedMaps(tile, maps);
+  EmitMapsFrom(tile, maps);
+}
+
+void TileEmitter::EmitMaps(const Tile& tile, std::vector<Value> sums) {
+  results_.assign(region_.stages.size(), {});
+  results_[0] = std::move(sums);
+  EmitMapsFrom(tile, 1);
+}
+
+void TileEmitter::EmitMapsFrom(const Tile& tile, size_t first) {
+  if (TurnsResults(flat_, s_.vector_variable, s_.row_variable)) {
+    return EmitTurnedMaps(tile, first);
+  }
+  if (WantsRows(tile, first)) return EmitMapsByRows(tile, first);
+  for (size_t s = first; s < region_.stages.size(); ++s) EmitMap(tile, s);
 }
 
 std::vector<Value> Digits(IrBuilder& b, const Value& unit,

@@ -30,6 +30,10 @@ class TileEmitter {
 
   // All stages for the tile. REQUIRES that the other variables are set.
   void Emit(const Tile& tile);
+  // The stages behind the first one, all maps, of a tile of which that one
+  // gives `sums`: of each row its vectors. REQUIRES that the other variables
+  // are set.
+  void EmitMaps(const Tile& tile, std::vector<Value> sums);
 
  private:
   bool has_rows() const { return s_.row_variable != s_.vector_variable; }
@@ -37,6 +41,8 @@ class TileEmitter {
   void EmitMap(const Tile& tile, size_t stage);
   // A map's value, if it has one, and its stores at the current point.
   Value EmitPoint(size_t stage);
+  // The stages from `first` on, all maps.
+  void EmitMapsFrom(const Tile& tile, size_t first);
   // The stages from `first` on, all maps, one after the other at each point, in
   // a loop over the rows.
   void EmitMapsByRows(const Tile& tile, size_t first);

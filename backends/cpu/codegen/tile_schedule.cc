@@ -16,37 +16,6 @@ constexpr int64_t kMaxStagedPartitions = 16;
 constexpr int64_t kWantedStagedUnits = 8;
 constexpr int64_t kLeastStagedRows = 32;
 
-// The shape that tiles can compute: sums and maps without loops of their own,
-// on operands without blocks.
-bool Fits(const FlatRegion& flat) {
-  const auto blocked = [](const FlatAccess& access) {
-    return std::ranges::any_of(
-        access.dynamic, [](const DynamicIndex& d) { return d.block > 1; });
-  };
-  if (std::ranges::any_of(flat.loads, blocked)) return false;
-  for (const auto& stores : flat.stores) {
-    if (std::ranges::any_of(stores, blocked)) return false;
-  }
-  bool sums = false;
-  for (const Stage& stage : flat.region->stages) {
-    if (IsSum(*flat.region, stage)) {
-      sums = true;
-    } else if (stage.kind != Stage::Kind::kMap || !stage.loops.empty()) {
-      return false;
-    }
-    for (const Store& store : stage.stores) {
-      if (store.update != Update::kSet) return false;
-    }
-  }
-  for (size_t a = 0; a < flat.loads.size(); ++a) {
-    if (flat.region->accesses[a].source == Access::Source::kStage &&
-        !flat.region->accesses[a].indices.empty()) {
-      return false;
-    }
-  }
-  return sums && flat.outer.size() >= 1;
-}
-
 // Whether a load is of another element at each point, so that rows of a tile
 // would share nothing of it.
 bool Streams(const FlatRegion& flat) {
@@ -152,6 +121,9 @@ void PlanStaged(const FlatRegion& flat, const TileCoster& original,
                             staging.reduced_points * pieces) *
         original.StageCycles(staging.stage, staging.value, points.back(),
                              plan.block());
+    plan.cycles +=
+        static_cast<double>(plan.other_points * plan.chunks * plan.row_tiles) *
+        coster.FarRowCycles(plan);
     const bool aligned = points.size() == 1;
     plan.stage_pitch = plan.block() + (aligned ? 0 : plan.lanes);
     plan.stage_bytes =
@@ -166,6 +138,35 @@ void PlanStaged(const FlatRegion& flat, const TileCoster& original,
 }
 
 }  // namespace
+
+bool FitsTiles(const FlatRegion& flat) {
+  const auto blocked = [](const FlatAccess& access) {
+    return std::ranges::any_of(
+        access.dynamic, [](const DynamicIndex& d) { return d.block > 1; });
+  };
+  if (std::ranges::any_of(flat.loads, blocked)) return false;
+  for (const auto& stores : flat.stores) {
+    if (std::ranges::any_of(stores, blocked)) return false;
+  }
+  bool sums = false;
+  for (const Stage& stage : flat.region->stages) {
+    if (IsSum(*flat.region, stage)) {
+      sums = true;
+    } else if (stage.kind != Stage::Kind::kMap || !stage.loops.empty()) {
+      return false;
+    }
+    for (const Store& store : stage.stores) {
+      if (store.update != Update::kSet) return false;
+    }
+  }
+  for (size_t a = 0; a < flat.loads.size(); ++a) {
+    if (flat.region->accesses[a].source == Access::Source::kStage &&
+        !flat.region->accesses[a].indices.empty()) {
+      return false;
+    }
+  }
+  return sums && flat.outer.size() >= 1;
+}
 
 std::vector<uint32_t> ReductionOrder(const FlatRegion& flat, size_t stage) {
   std::vector<uint32_t> order, unchecked;
@@ -242,7 +243,7 @@ int64_t TileSchedule::scratch_bytes() const {
 std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
                                              const std::vector<bool>& weights,
                                              Isa isa) {
-  if (!Fits(flat)) return std::nullopt;
+  if (!FitsTiles(flat)) return std::nullopt;
   const TileCoster coster(flat, weights, isa);
   std::optional<TileSchedule> best;
   const bool streams = Streams(flat);
@@ -271,7 +272,7 @@ Region WithPanels(const Region& region, const TileSchedule& schedule) {
   for (const TileSchedule::Panel& panel : schedule.panels) {
     Layout& layout = packed.inputs[panel.input].layout;
     layout.order = panel.order;
-    layout.blocks = {{panel.dim, panel.block}};
+    if (panel.block > 1) layout.blocks = {{panel.dim, panel.block}};
   }
   return packed;
 }

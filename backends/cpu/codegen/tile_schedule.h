@@ -38,7 +38,8 @@ struct TileSchedule {
   int64_t partitions = 1;
   double cycles = 0, compute_cycles = 0;  // as in Schedule
   // Inputs that are to be packed along the vector or the row variable: the dim
-  // that is cut in blocks, and all dims, that one first.
+  // that is cut in blocks, if these have more than one element, and all dims,
+  // that one first.
   struct Panel {
     uint32_t input = 0;
     int dim = 0;
@@ -72,6 +73,10 @@ inline constexpr int64_t kMaxUnrolledPoints = 150;
 // The same of the innermost loops over windows in copies, which are unrolled
 // where outer ones are not.
 inline constexpr int64_t kMaxUnrolledTaps = 320;
+
+// Whether the region has the shape that tiles can compute: sums and maps
+// without loops of their own, on operands without blocks.
+bool FitsTiles(const FlatRegion& flat);
 
 // The best tile; nothing where the region is not a sum per outer point followed
 // by elementwise work. `weights`: inputs that may be packed.

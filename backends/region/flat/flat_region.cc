@@ -215,6 +215,61 @@ bool FlattenChecks(FlatRegion* flat, const Symbols& symbols) {
   return true;
 }
 
+// Divisors of quotients that are part of an address, at most: as many vectors
+// of neighbours differ.
+constexpr int64_t kMostDivisor = 8;
+
+// What the expression adds to an address by `coefficient`, where it is a
+// variable by a step, divided.
+std::optional<FlatAccess::Repeat> QuotientOf(const Region& region, ExprId id,
+                                             int64_t coefficient) {
+  const auto constant = [&](ExprId of) -> std::optional<int64_t> {
+    const Expr& expr = region.expr(of);
+    if (expr.kind != Expr::Kind::kConstant) return std::nullopt;
+    return static_cast<int64_t>(expr.bits);
+  };
+  const Expr& quotient = region.expr(id);
+  if (quotient.kind != Expr::Kind::kOp || quotient.op != Op::kDiv) return {};
+  const std::optional<int64_t> divisor = constant(quotient.operands[1]);
+  const Expr* dividend = &region.expr(quotient.operands[0]);
+  FlatAccess::Repeat repeat{.divisor = divisor.value_or(0),
+                            .coefficient = coefficient};
+  if (dividend->kind == Expr::Kind::kOp && dividend->op == Op::kMul) {
+    repeat.step = constant(dividend->operands[1]).value_or(0);
+    dividend = &region.expr(dividend->operands[0]);
+  }
+  if (dividend->kind != Expr::Kind::kVariable || repeat.step < 1 ||
+      repeat.step >= repeat.divisor || repeat.divisor > kMostDivisor) {
+    return std::nullopt;
+  }
+  repeat.variable = dividend->number;
+  return repeat;
+}
+
+// Makes quotients of variables that loads of inputs add to their addresses part
+// of these.
+void RepeatQuotients(FlatRegion* flat) {
+  for (size_t a = 0; a < flat->loads.size(); ++a) {
+    FlatAccess& load = flat->loads[a];
+    if (flat->region->accesses[a].source != Access::Source::kInput) continue;
+    for (size_t d = load.dynamic.size(); d-- > 0;) {
+      const DynamicIndex& dynamic = load.dynamic[d];
+      if (!dynamic.indirect.valid() || dynamic.checked || dynamic.block > 1 ||
+          dynamic.divisor > 1) {
+        continue;
+      }
+      const auto repeat =
+          QuotientOf(*flat->region, dynamic.indirect, dynamic.stride);
+      if (!repeat || load.DynamicIn(repeat->variable) ||
+          !(load.address.Coefficient(repeat->variable) == 0)) {
+        continue;
+      }
+      load.dynamic.erase(load.dynamic.begin() + static_cast<ptrdiff_t>(d));
+      load.repeats.push_back(*repeat);
+    }
+  }
+}
+
 // Stages whose buffers' sizes are added up.
 constexpr size_t kMostSymbolicStages = 16;
 
@@ -269,6 +324,7 @@ std::optional<FlatRegion> FlattenAll(const Region& region,
       !FlattenLoads(&flat, symbols, panels) || !FlattenChecks(&flat, symbols)) {
     return std::nullopt;
   }
+  if (repeats) RepeatQuotients(&flat);
   MergeVariables(&flat, repeats, planned);
   if (!IsValid(flat)) return std::nullopt;
   const Work work = EstimateWork(region, symbols.typical);

@@ -57,13 +57,14 @@ struct FlatAccess {
   static constexpr uint32_t kNoPanel = UINT32_MAX;
   uint32_t panel = kNoPanel;
 
-  // Adds coefficient * (variable / divisor), rounded down, to the address: an
-  // element that is read for `divisor` neighbours, as in upsampling. At most
-  // one per variable, which is not in `address` then.
+  // Adds coefficient * (variable * step / divisor), rounded down, to the
+  // address: an element that is read for several neighbours, as in upsampling.
+  // step < divisor. At most one per variable, which is not in `address` then.
   struct Repeat {
     uint32_t variable = 0;
     int64_t divisor = 1;
     int64_t coefficient = 0;
+    int64_t step = 1;
   };
   std::vector<Repeat> repeats;
   // Of an access to a copy that planes.h describes: lanes behind the last
@@ -98,7 +99,8 @@ struct FlatRegion {
 };
 
 // Nothing where a size is symbolic. With `repeats` a small innermost variable
-// is merged even where loads do not depend on it.
+// is merged even where loads do not depend on it, and quotients of variables
+// are no values to load by.
 std::optional<FlatRegion> Flatten(const Region& region, bool repeats = false);
 
 // The same, with inputs that have blocks as panels, for code whose values of

@@ -46,9 +46,10 @@ Merged MergeLoad(const FlatAccess& access, uint32_t first, uint32_t second,
   }
   const Size a = access.address.Coefficient(first);
   if (const FlatAccess::Repeat* repeat = access.RepeatOf(second)) {
-    const bool continues =
-        extent.is_constant() && extent % repeat->divisor == 0 &&
-        a == int64_t{extent / repeat->divisor * repeat->coefficient};
+    const bool continues = extent.is_constant() &&
+                           extent * repeat->step % repeat->divisor == 0 &&
+                           a == int64_t{extent * repeat->step /
+                                        repeat->divisor * repeat->coefficient};
     return continues ? Merged::kPlain : Merged::kNever;
   }
   const Size b = access.address.Coefficient(second);

@@ -1,7 +1,7 @@
 """Looks for cliffs: drawn kernels in Encore and in peers, and against the roofline of the machine.
 
     ./encore bench cliffs --seed S [--count 200] [--resume FILE] [--programs onnxruntime openvino]
-                          [--threads 2] [--clock FILE.so] [--families NAME…] [--numbers N…]
+                          [--threads 2] [--clock FILE.so] [--families NAME…] [--numbers N…] [--denormal]
 
 Kernels number 0 to COUNT - 1 of the seed (draw.py) are each made as an ONNX model and timed, host to host, in all programs in turns:
 the least of ROUNDS turns of as many calls, less what the same program takes for a graph of one Identity of one float. A time
@@ -15,6 +15,9 @@ CPU time in place of time.
 With --resume, each kernel's row is appended to FILE as it is measured, and what is there already is not measured again.
 With --families or --numbers only those of the kernels are measured and printed. Printed are shares, families, and the worst twenty
 with the steps that `encore replay profile` shows of them.
+
+With --denormal, Encore alone: each kernel with inputs that are all denormal (the same, times 2^-130; weights stay), in turns with
+itself on the usual ones. The ratio is the time of the former to that of the latter.
 """
 import argparse
 import concurrent.futures
@@ -45,10 +48,11 @@ WORKER, PEAK = (os.path.join(BIN, 'tests', 'benchmarks', name) for name in ('mod
 TURN_US, LEAST_CALLS, MOST_CALLS = 10e3, 2, 1000
 ROUNDS = 8
 LEAST_US = 1.0
+DENORMAL = np.float32(2)**np.float32(-130)
 
 
 class Programs:
-    """All programs with one model, while in scope; `failed` names those that cannot run it."""
+    """All programs with one model, while in scope; `failed` names those that cannot run it. report.DENORMAL is Encore too."""
 
     def __init__(self, names, model, inputs, threads, clock):
         self.scratch = tempfile.TemporaryDirectory()
@@ -56,16 +60,20 @@ class Programs:
         folder = self.scratch.name
         onnx.save(model, os.path.join(folder, 'model.onnx'))
         np.savez(os.path.join(folder, 'inputs.npz'), **inputs)
-        files = [os.path.join(folder, name) for name in ('model.onnx', 'inputs.npz')]
+        np.savez(os.path.join(folder, report.DENORMAL + '.npz'), **{name: value * DENORMAL for name, value in inputs.items()})
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            started = {name: pool.submit(self.start, name, files + [str(threads)]) for name in names}
+            started = {name: pool.submit(self.start, name, self.arguments(name, threads)) for name in names}
             self.workers = {name: future.result() for name, future in started.items()}
         self.failed = [name for name, process in self.workers.items() if process is None]
         self.workers = {name: process for name, process in self.workers.items() if process}
 
+    def arguments(self, name, threads):
+        inputs = name if name == report.DENORMAL else 'inputs'
+        return [os.path.join(self.scratch.name, file) for file in ('model.onnx', inputs + '.npz')] + [str(threads)]
+
     def start(self, name, arguments):
-        if name == 'encore':
-            cache = os.path.join(self.scratch.name, 'cache')
+        if name in ('encore', report.DENORMAL):
+            cache = os.path.join(self.scratch.name, 'cache of ' + name)
             os.makedirs(cache, mode=0o700)
             command = [WORKER, *arguments, cache]
         else:
@@ -132,12 +140,13 @@ class Roofline:
 class Run:
     def __init__(self, arguments):
         self.arguments, self.machine = arguments, rounds.Machine()
-        self.names = ['encore'] + arguments.programs
+        self.names = ['encore'] + ([report.DENORMAL] if arguments.denormal else arguments.programs)
         self.rows = []
         if arguments.resume and os.path.exists(arguments.resume):
             with open(arguments.resume) as file:
                 rows = [json.loads(line) for line in file]
-            self.rows = [row for row in rows if row['seed'] == arguments.seed and self.is_wanted(row['number'])]
+            self.rows = [row for row in rows if row['seed'] == arguments.seed and self.is_wanted(row['number']) and
+                         (report.DENORMAL in row['us']) == arguments.denormal]
 
     def is_wanted(self, number):
         numbers, families = self.arguments.numbers, self.arguments.families
@@ -158,7 +167,10 @@ class Run:
             if self.arguments.resume:
                 with open(self.arguments.resume, 'a') as file:
                     file.write(json.dumps(row) + '\n')
-            print('%d of %d: %s, %s' % (done, len(wanted), row['kernel'], report.ratio_text(row)), file=sys.stderr, flush=True)
+            print('%d of %d: %s, %s' % (done, len(wanted), row['kernel'], self.ratio_text(row)), file=sys.stderr, flush=True)
+
+    def ratio_text(self, row):
+        return report.text_of(report.denormal_ratio(row)) if self.arguments.denormal else report.ratio_text(row)
 
     def measure_one(self, number, overhead, roofline):
         kernel = draw.kernel(self.arguments.seed, number)
@@ -166,7 +178,7 @@ class Run:
         model = net.model(kernel.build(net))
         with Programs(self.names, model, net.inputs, self.arguments.threads, self.arguments.clock) as programs:
             us = programs.least_us(self.machine)
-            difference = programs.difference()
+            difference = None if self.arguments.denormal else programs.difference()
         return {'seed': self.arguments.seed, 'number': number, 'family': kernel.family, 'kernel': kernel.text,
                 'us': {name: max(time - overhead[name], LEAST_US) for name, time in us.items()}, 'overhead_us': overhead,
                 'roofline_us': roofline.microseconds(kernel), 'difference': difference, 'failed': programs.failed,
@@ -195,12 +207,16 @@ def main():
     parser.add_argument('--programs', nargs='+', default=['onnxruntime', 'openvino'], choices=['onnxruntime', 'openvino'])
     parser.add_argument('--threads', type=int, default=os.cpu_count())
     parser.add_argument('--clock', metavar='FILE.so', help='preloaded into all programs')
+    parser.add_argument('--denormal', action='store_true', help='Encore on denormal inputs beside itself on usual ones')
     parser.add_argument('--families', nargs='+', metavar='NAME')
     parser.add_argument('--numbers', nargs='+', type=int, metavar='N')
     parser.add_argument('--profiled', type=int, default=report.WORST, help='how many of the worst are shown with their steps')
     arguments = parser.parse_args()
     run = Run(arguments)
     run.measure()
+    if arguments.denormal:
+        print('\n'.join(report.denormal_lines(run.rows)))
+        return
     print('\n'.join(report.lines(run.rows, lambda row: steps_of(row, arguments.threads), arguments.profiled)))
 
 

@@ -1,9 +1,13 @@
-"""What the rows of measured kernels say; cliffs.py has their form."""
+"""What the rows of measured kernels say; cliffs.py has their form.
+
+Rows of kernels on denormal inputs have Encore twice, as 'encore' and as DENORMAL, and no peer.
+"""
 import statistics
 
 WORST = 20
 WITHIN, CLIFF = 1.15, 2.0
 AGREES = 2e-3  # of the largest element
+DENORMAL, DENORMAL_WITHIN = 'denormal', 1.2
 
 
 def ratio(row):
@@ -14,6 +18,32 @@ def ratio(row):
 
 def ratio_text(row):
     return 'fails' if 'encore' not in row['us'] else 'no peer' if ratio(row) is None else '%.2f' % ratio(row)
+
+
+def denormal_ratio(row):
+    """Encore's time on denormal inputs to its time on usual ones; None where it fails."""
+    return row['us'][DENORMAL] / row['us']['encore'] if DENORMAL in row['us'] and 'encore' in row['us'] else None
+
+
+def text_of(ratio):
+    return 'fails' if ratio is None else '%.2f' % ratio
+
+
+def denormal_lines(rows):
+    """The page of kernels on denormal inputs."""
+    ran = sorted((row for row in rows if denormal_ratio(row)), key=denormal_ratio, reverse=True)
+    if not ran:
+        yield 'no kernel was measured on denormal inputs'
+        return
+    ratios = [denormal_ratio(row) for row in ran]
+    yield '%d kernels on denormal inputs, %s: median %.2f, within %.2g: %.0f %%, worst %.2f' % (
+        len(ran), ran[0]['device'], statistics.median(ratios), DENORMAL_WITHIN,
+        100 * sum(r <= DENORMAL_WITHIN for r in ratios) / len(ratios), ratios[0])
+    yield ''
+    yield '| number | kernel | us | denormal | ratio |'
+    yield '|---|---|---|---|---|'
+    for row in ran[:WORST]:
+        yield '| %d | %s | %.1f | %.1f | %.2f |' % (row['number'], row['kernel'], row['us']['encore'], row['us'][DENORMAL], denormal_ratio(row))
 
 
 def families(rows):

@@ -49,6 +49,15 @@ class Report(unittest.TestCase):
     def test_outputs_that_differ_are_named(self):
         self.assertIn('differs by 1.0e-01 of the largest element: 7, kernel 7', page([row(7, 10, [10], difference=0.1)]))
 
+    def test_denormal_inputs_are_compared_with_usual_ones(self):
+        rows = [dict(row(number, 10, []), us={'encore': 10.0, report.DENORMAL: time}) for number, time in ((1, 10.0), (2, 12.0), (3, 30.0))]
+        rows.append(row(4, 10, []))  # failed on them
+        lines = list(report.denormal_lines(rows))
+        self.assertEqual(lines[0], '3 kernels on denormal inputs, a machine: median 1.20, within 1.2: 67 %, worst 3.00')
+        self.assertEqual(lines[-3], '| 3 | kernel 3 | 10.0 | 30.0 | 3.00 |')
+        self.assertEqual(list(report.denormal_lines([row(1, 10, [])])), ['no kernel was measured on denormal inputs'])
+        self.assertEqual(report.text_of(report.denormal_ratio(rows[-1])), 'fails')
+
     def test_nothing_measured_is_said(self):
         self.assertEqual(page([row(1, None, [10])]), ['no kernel was measured in Encore and a peer'])
 

@@ -1,6 +1,7 @@
 #include "encore/ir/import/onnx/image/resize_axis.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,37 @@ std::vector<Line> LinesOf(NodeContext& context, const AxisPlan& plan,
   return lines;
 }
 
+// Element i of a result is element i * step / divisor, rounded down.
+struct Ratio {
+  int64_t step = 1, divisor = 1;
+};
+
+// Divisors, at most, of ratios with steps.
+constexpr int64_t kMostDivisor = 8;
+
+// What the positions are, if it is such a ratio.
+std::optional<Ratio> RatioOf(const std::vector<int64_t>& positions,
+                             int64_t from) {
+  const auto to = static_cast<int64_t>(positions.size());
+  const auto is = [&](const Ratio& ratio) {
+    for (int64_t i = 0; i < to; ++i) {
+      if (positions[i] != i * ratio.step / ratio.divisor) return false;
+    }
+    return true;
+  };
+  const Ratio whole{1, to / from};
+  if (to % from == 0 && is(whole)) return whole;
+  if (to > 1 && positions[1] > 0 && is({positions[1], 1})) {
+    return Ratio{positions[1], 1};
+  }
+  for (int64_t divisor = 2; divisor <= kMostDivisor; ++divisor) {
+    for (int64_t step = 2; step < divisor; ++step) {
+      if (is({step, divisor})) return Ratio{step, divisor};
+    }
+  }
+  return std::nullopt;
+}
+
 // The elements of `x` along the axis at positions within it.
 Value TakeAt(NodeContext& context, Value x, const AxisPlan& plan,
              const Line& line) {
@@ -60,24 +92,26 @@ Value TakeAt(NodeContext& context, Value x, const AxisPlan& plan,
   }
   const std::vector<int64_t> positions(line.constants.begin(),
                                        line.constants.end());
-  const auto to = static_cast<int64_t>(positions.size());
-  const int64_t repeat = to / *plan.from.constant();
-  bool repeats = to % *plan.from.constant() == 0;
-  for (int64_t i = 0; repeats && i < to; ++i) {
-    repeats = positions[i] == i / repeat;
-  }
-  if (!repeats) {
+  const int64_t from = *plan.from.constant();
+  const std::optional<Ratio> ratio = RatioOf(positions, from);
+  if (!ratio) {
     return g.Take(x, g.Constant(Literal::Vector<int64_t>(positions)),
                   plan.axis);
   }
-  // Each element repeated equally often is a broadcast.
-  Dims wide = context.shape(x).dims(), flat = wide;
-  Ints axes;
-  for (int d = 0; d < x.rank(); ++d) axes.push_back(d + (d > plan.axis));
-  wide.insert(wide.begin() + plan.axis + 1, repeat);
-  flat[plan.axis] = to;
-  return context.Reshape(
-      context.Emit(Op::kBroadcast, {x}, BroadcastAttrs{wide, axes}), flat);
+  // Each element repeated equally often is a broadcast, of which a slice takes
+  // one in `step`.
+  if (ratio->divisor != 1) {
+    Dims wide = context.shape(x).dims(), flat = wide;
+    Ints axes;
+    for (int d = 0; d < x.rank(); ++d) axes.push_back(d + (d > plan.axis));
+    wide.insert(wide.begin() + plan.axis + 1, ratio->divisor);
+    flat[plan.axis] = from * ratio->divisor;
+    x = context.Reshape(
+        context.Emit(Op::kBroadcast, {x}, BroadcastAttrs{wide, axes}), flat);
+    if (ratio->step == 1) return x;
+  }
+  const auto last = static_cast<int64_t>(positions.size()) - 1;
+  return g.SliceAxis(x, plan.axis, 0, last * ratio->step + 1, ratio->step);
 }
 
 // A line along its axis in the shape of `x`, as `dtype`.

@@ -2,10 +2,13 @@
 // for every mode. The formulas have a test of their own, and ONNX's cases.
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "encore/ir/eval/evaluator.h"
+#include "encore/ir/graph/graph.h"
 #include "encore/ir/import/onnx/test_models.h"
+#include "encore/ir/ops/op.h"
 #include "encore/ir/support/strings.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -127,6 +130,27 @@ TEST(ResizeByData, EveryInterpolationAndTransformation) {
     ExpectSame({.interpolation = interpolation,
                 .exclude_outside = true,
                 .scales = {2, 0.5f}});
+  }
+}
+
+// What a ratio says needs no list of positions.
+TEST(NearestResize, ByARatioGathersNothing) {
+  for (const auto& [transformation, scales, gathers] :
+       {std::tuple<std::string, std::vector<float>, int>{
+            "asymmetric", {2, 1.5f}, 0},
+        {"asymmetric", {1.25f, 0.5f}, 0},
+        {"half_pixel", {1, 2}, 1}}) {
+    const auto graph = ImportText(Model({.interpolation = "nearest",
+                                         .transformation = transformation,
+                                         .nearest = "floor",
+                                         .scales = scales},
+                                        false));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    int found = 0;
+    for (const NodeId node : Nodes(*graph)) {
+      found += graph->op(node) == Op::kGather ? 1 : 0;
+    }
+    EXPECT_EQ(found, gathers) << scales[1];
   }
 }
 
