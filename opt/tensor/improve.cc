@@ -322,11 +322,29 @@ class Improver {
              (before.live_bytes + BytesOfSignature(*whole_)) * kMoreLiveBytes;
     }
     if (more <= before.live_bytes * kMoreLiveBytesOfParts) return true;
+    return more <= WholeLiveBytes() * kMoreLiveBytesOfParts;
+  }
+
+  // What GraphCost::live_bytes of the whole is, known once somebody asked.
+  double WholeLiveBytes() {
     if (!whole_live_bytes_) {
       const auto whole = costs_.CostOf(*whole_);
       whole_live_bytes_ = whole ? whole->live_bytes : 0;
     }
-    return more <= *whole_live_bytes_ * kMoreLiveBytesOfParts;
+    return *whole_live_bytes_;
+  }
+
+  // Whether a graph put together of parts may take the place of `before`: each
+  // of them fits, but they do not see what others hold meanwhile, nor how long
+  // others hold what they give.
+  bool WholeFits(const Graph& before, const Graph& after) {
+    if (WeightBytes(after) > WeightBytes(before) * kMostWeightBytes) {
+      return false;
+    }
+    const auto cost = costs_.CostOf(after);
+    if (!cost || cost->live_bytes <= kFewLiveBytes) return true;
+    return cost->live_bytes - WholeLiveBytes() <=
+           (WholeLiveBytes() + BytesOfSignature(before)) * kMoreLiveBytes;
   }
 
   Terms TermsOf(const Graph& from, const Context& context) {
@@ -407,7 +425,12 @@ class Improver {
     return AsWhole(part, part.NewBody(""), own,
                    {.shared = shared, .is_part = true});
   };
-  PartsImprover parts_{costs_, options_.limits.parts, improve_part_};
+  const GraphFits whole_fits_ = [this](const Graph& before,
+                                       const Graph& after) {
+    return WholeFits(before, after);
+  };
+  PartsImprover parts_{costs_, options_.limits.parts, improve_part_,
+                       whole_fits_};
 };
 
 }  // namespace
