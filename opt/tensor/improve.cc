@@ -240,7 +240,7 @@ class Improver {
     coded_.Before(&tensors, &book);
     StatusOr<CompiledRules> compiled =
         CompileRules(rules_, &tensors, counts_, floats_);
-    if (!compiled.ok()) return Fault(compiled.status());
+    if (!compiled.ok()) return Fault(compiled.status(), "");
     std::vector<eg::RuleId> own, users;
     for (size_t i = 0; i < compiled->rules.size(); ++i) {
       (compiled->text[i] < book_rules_ ? own : users)
@@ -257,7 +257,9 @@ class Improver {
     if (stop == eg::StopReason::kTime && deadline != nullptr) {
       deadline->CutShort();
     }
-    if (stop == eg::StopReason::kFailed) return Fault(saturation.error);
+    if (stop == eg::StopReason::kFailed) {
+      return Fault(saturation.error, FaultOrigin(*saturated));
+    }
     return graph.version() != version;
   }
 
@@ -305,10 +307,29 @@ class Improver {
     options_.report->*seconds += time.count();
   }
 
-  bool Fault(const Status& status) {
+  // The first is told.
+  bool Fault(const Status& status, std::string origin) {
     faulty_ = true;
-    if (options_.report != nullptr) options_.report->fault = status;
+    if (options_.report != nullptr && options_.report->fault.ok()) {
+      options_.report->fault = status;
+      options_.report->fault_origin = std::move(origin);
+    }
     return false;
+  }
+
+  static std::string FaultOrigin(const Saturated& saturated) {
+    const eg::ClassId fault = saturated.tensors.fault_class();
+    if (!fault.valid()) return "";
+    const eg::ClassId wanted = saturated.tensors.graph().Find(fault);
+    for (const NodeId node : Nodes(saturated.from)) {
+      for (int i = 0; i < saturated.from.result_count(node); ++i) {
+        const ValueId value = saturated.from.result(node, i);
+        if (saturated.program.class_of(value) == wanted) {
+          return saturated.from.origin(node);
+        }
+      }
+    }
+    return "";
   }
 
   // Whether values do not take too many bytes at once. A part may take as much
