@@ -9,10 +9,18 @@
 #include <vector>
 
 #include "encore/backends/artifact_store.h"
+#include "encore/backends/backends.h"
+#include "encore/backends/compile.h"
 #include "encore/backends/options.h"
+#include "encore/cache/session/session.h"
+#include "encore/cache/session/session_options.h"
+#include "encore/cache/session/session_request.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/testing/parsed_graph.h"
+#include "encore/opt/passes/pipeline.h"
+#include "encore/runtime/device/thread_pool.h"
+#include "encore/runtime/plan/compiled_graph_io.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
@@ -98,6 +106,48 @@ TEST(CheckedRulesTest, ACompileUsesThem) {
   options.user_rules = kWrong;
   EXPECT_EQ(compiler.compile(graph, options, &store, nullptr).status().code(),
             StatusCode::kInvalidArgument);
+}
+
+// A rule that no check has found wrong, on a model where it is: the user is
+// told which, and where in the model.
+TEST(CheckedRulesTest, ARuleThatIsWrongOnAModelIsNamedWithItsPlace) {
+  const Graph graph = ParsedGraph(
+      "graph g(%x: f32[1000]) -> f32[1000] {\n"
+      "  %0 = tanh(%x) @\"before\"\n  %1 = sin(%0) @\"layer 7\"\n"
+      "  %y = exp(%1) @\"behind\"\n  return %y\n}\n");
+  SessionOptions options;
+  options.compile.target = "ref";
+  options.compiler = StandardCompiler();
+  options.compiler.compile =
+      [](const Graph& canonical, const backends::CompileOptions& compile,
+         backends::ArtifactStore* store, opt::PassObserver* passes) {
+        return backends::Compile(canonical, compile, backends::AllBackends(),
+                                 store, passes);
+      };
+  std::vector<std::string> log;
+  options.log = [&](std::string_view line) { log.emplace_back(line); };
+  runtime::ThreadPool threads(1);
+  const auto plan_of = [&](std::string_view rules) {
+    options.compile.user_rules = rules;
+    log.clear();
+    Session session(options, &threads);
+    const auto request = MakeSessionRequest(graph, session.options(), {});
+    EXPECT_TRUE(request.ok()) << request.status();
+    const auto plan = session.graphs().PlanOf(*request);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return runtime::SerializeCompiledGraph(*plan->graph);
+  };
+  const auto plain = plan_of("");
+  EXPECT_TRUE(log.empty());
+  EXPECT_EQ(plan_of("// a\nrule sum_of_sines exact {\n  sin(%x) -> "
+                    "dot_general(%x, %x) {contract = [0]x[0]}\n}\n"),
+            plain);
+  ASSERT_EQ(log.size(), 1u);
+  EXPECT_EQ(
+      log[0],
+      "the rule sum_of_sines made f32[] of f32[1000] at \"layer 7\": that "
+      "rule is wrong, and what rules would have made better there stays "
+      "as it was");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,19 +56,35 @@ class RewriteWatch : public opt::PassObserver {
     if (other_ != nullptr) other_->Ran(run);
     const opt::ImproveReport* const report = run.options.rewrite.report;
     if (report == nullptr) return;
+    if (!report->fault.ok() && fault_.ok()) {
+      fault_ = report->fault;
+      fault_origin_ = report->fault_origin;
+    }
     if (!report->stops.empty()) stops_ = report->stops;
     recalled_ = report->recalled;
   }
 
   // What was in the store and of no use is not among them.
   int64_t recalled() const { return recalled_; }
-  // Empty where all e-graphs were saturated, or ended by the clock.
+  // Empty where no rule was wrong. `origins`: names by stencil number.
+  std::string Fault(const std::vector<std::string>& origins) const {
+    if (fault_.ok()) return "";
+    const std::optional<uint32_t> number = StencilNumber(fault_origin_);
+    std::string at;
+    if (number && *number < origins.size() && !origins[*number].empty()) {
+      at = StrCat(" at ", Quote(origins[*number]));
+    }
+    return StrCat(Message(fault_), at,
+                  ": that rule is wrong, and what rules would have made better "
+                  "there stays as it was");
+  }
+  // Empty where all e-graphs were saturated, ended by the clock or by a fault.
   std::string Limits() const {
     int all = 0, limited = 0;
     std::string limits;
     for (const auto& [stop, count] : stops_) {
       all += count;
-      if (stop == "saturated" || stop == "time") continue;
+      if (stop == "saturated" || stop == "time" || stop == "failed") continue;
       StrAppend(&limits, limits.empty() ? "" : ", ", stop, " ", count);
       limited += count;
     }
@@ -80,6 +97,8 @@ class RewriteWatch : public opt::PassObserver {
   opt::PassObserver* const other_;
   std::map<std::string, int, std::less<>> stops_;
   int64_t recalled_ = 0;
+  Status fault_;
+  std::string fault_origin_;  // a stencil number, or empty
 };
 
 }  // namespace
@@ -109,6 +128,8 @@ StatusOr<MeasuredPlan> PlanMaker::Compile(const SessionRequest& request) const {
       options_->log) {
     options_->log(limits);
   }
+  const std::string fault = watch.Fault(request.names.origins);
+  if (!fault.empty() && options_->log) options_->log(fault);
   plan.cut_short = store.cut_short();
   if (plan.cut_short && options_->log) {
     options_->log(StrCat("the search for a better graph ended after ",

@@ -35,7 +35,6 @@ constexpr double kMostLoss = 0.1, kLeastGainAsCompiled = 0.2;
 // this share of gain on.
 constexpr int kMostNodesOfSmallGraph = 64;
 constexpr double kLeastGainOfNeighbour = 0.05;
-constexpr double kMostWeightBytes = 1.1;
 // What a node that a rule made costs beside its seconds, so that of equals the
 // graph's own stay.
 constexpr double kPreference = 1e-12;

@@ -35,6 +35,10 @@ struct ChoiceId {
 
 inline constexpr uint32_t kMostNeighbours = 16;
 
+// A graph that takes another's place reads at most so many times its bytes of
+// weights.
+inline constexpr double kMostWeightBytes = 1.1;
+
 struct Candidate {
   // By sums over nodes; nothing where there is no such choice.
   std::optional<double> cost = std::nullopt;

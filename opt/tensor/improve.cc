@@ -240,7 +240,7 @@ class Improver {
     coded_.Before(&tensors, &book);
     StatusOr<CompiledRules> compiled =
         CompileRules(rules_, &tensors, counts_, floats_);
-    if (!compiled.ok()) return Fault(compiled.status());
+    if (!compiled.ok()) return Fault(compiled.status(), "");
     std::vector<eg::RuleId> own, users;
     for (size_t i = 0; i < compiled->rules.size(); ++i) {
       (compiled->text[i] < book_rules_ ? own : users)
@@ -257,7 +257,9 @@ class Improver {
     if (stop == eg::StopReason::kTime && deadline != nullptr) {
       deadline->CutShort();
     }
-    if (stop == eg::StopReason::kFailed) return Fault(saturation.error);
+    if (stop == eg::StopReason::kFailed) {
+      return Fault(saturation.error, FaultOrigin(*saturated));
+    }
     return graph.version() != version;
   }
 
@@ -305,10 +307,29 @@ class Improver {
     options_.report->*seconds += time.count();
   }
 
-  bool Fault(const Status& status) {
+  // The first is told.
+  bool Fault(const Status& status, std::string origin) {
     faulty_ = true;
-    if (options_.report != nullptr) options_.report->fault = status;
+    if (options_.report != nullptr && options_.report->fault.ok()) {
+      options_.report->fault = status;
+      options_.report->fault_origin = std::move(origin);
+    }
     return false;
+  }
+
+  static std::string FaultOrigin(const Saturated& saturated) {
+    const eg::ClassId fault = saturated.tensors.fault_class();
+    if (!fault.valid()) return "";
+    const eg::ClassId wanted = saturated.tensors.graph().Find(fault);
+    for (const NodeId node : Nodes(saturated.from)) {
+      for (int i = 0; i < saturated.from.result_count(node); ++i) {
+        const ValueId value = saturated.from.result(node, i);
+        if (saturated.program.class_of(value) == wanted) {
+          return saturated.from.origin(node);
+        }
+      }
+    }
+    return "";
   }
 
   // Whether values do not take too many bytes at once. A part may take as much
@@ -322,11 +343,29 @@ class Improver {
              (before.live_bytes + BytesOfSignature(*whole_)) * kMoreLiveBytes;
     }
     if (more <= before.live_bytes * kMoreLiveBytesOfParts) return true;
+    return more <= WholeLiveBytes() * kMoreLiveBytesOfParts;
+  }
+
+  // What GraphCost::live_bytes of the whole is, known once somebody asked.
+  double WholeLiveBytes() {
     if (!whole_live_bytes_) {
       const auto whole = costs_.CostOf(*whole_);
       whole_live_bytes_ = whole ? whole->live_bytes : 0;
     }
-    return more <= *whole_live_bytes_ * kMoreLiveBytesOfParts;
+    return *whole_live_bytes_;
+  }
+
+  // Whether a graph put together of parts may take the place of `before`: each
+  // of them fits, but they do not see what others hold meanwhile, nor how long
+  // others hold what they give.
+  bool WholeFits(const Graph& before, const Graph& after) {
+    if (WeightBytes(after) > WeightBytes(before) * kMostWeightBytes) {
+      return false;
+    }
+    const auto cost = costs_.CostOf(after);
+    if (!cost || cost->live_bytes <= kFewLiveBytes) return true;
+    return cost->live_bytes - WholeLiveBytes() <=
+           (WholeLiveBytes() + BytesOfSignature(before)) * kMoreLiveBytes;
   }
 
   Terms TermsOf(const Graph& from, const Context& context) {
@@ -407,7 +446,12 @@ class Improver {
     return AsWhole(part, part.NewBody(""), own,
                    {.shared = shared, .is_part = true});
   };
-  PartsImprover parts_{costs_, options_.limits.parts, improve_part_};
+  const GraphFits whole_fits_ = [this](const Graph& before,
+                                       const Graph& after) {
+    return WholeFits(before, after);
+  };
+  PartsImprover parts_{costs_, options_.limits.parts, improve_part_,
+                       whole_fits_};
 };
 
 }  // namespace

@@ -77,8 +77,10 @@ struct ImproveReport {
   bool improved = false;
   // Those that united classes, in the order of the book, then the user's.
   std::vector<Rule> rules;
-  // A rule that was wrong, which leaves the graph as it is.
+  // A rule that was wrong, which leaves the graph as it is, and the origin of
+  // what it would have replaced; empty where another rule had made that.
   Status fault;
+  std::string fault_origin;
 };
 
 struct ImproveOptions {

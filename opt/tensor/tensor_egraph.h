@@ -130,6 +130,15 @@ class TensorEGraph {
   void SetPremises(egraph::ClassId left, egraph::ClassId right, EqualIds equal);
   EqualIds PremisesOf(egraph::ClassId left, egraph::ClassId right) const;
 
+  // --- Faults of rules (the engine's error says which).
+
+  // Of the first: the class that what the rule made was to be equal to; invalid
+  // where no rule is wrong.
+  egraph::ClassId fault_class() const { return fault_class_; }
+  void SetFaultClass(egraph::ClassId c) {
+    if (!fault_class_.valid()) fault_class_ = c;
+  }
+
   // --- Attributes as values of rules.
 
   egraph::SortId tensor_sort() const { return tensor_; }
@@ -171,6 +180,7 @@ class TensorEGraph {
   Interned<TensorType> type_pool_;
   // By argument, and by result of anchors: number in type_pool_.
   std::unordered_map<uint32_t, TensorFact> arguments_, results_;
+  egraph::ClassId fault_class_;
   EqualIds equal_ids_;
   std::map<std::pair<egraph::ClassId, egraph::ClassId>, EqualIds> premises_;
 };

@@ -6,6 +6,7 @@
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/opt/tensor/coded/coded_rules.h"
 #include "encore/opt/tensor/rule_book.h"
 #include "encore/opt/tensor/rule_printer.h"
 
@@ -19,8 +20,9 @@ constexpr size_t kMostBytes = size_t{1} << 20;
 StatusOr<std::vector<TextRule>> ParseUserRules(std::string_view text) {
   ENCORE_ASSIGN_OR_RETURN(std::vector<TextRule> rules, ParseRules(text));
   for (const TextRule& rule : rules) {
-    if (std::ranges::find(AllRules(), rule.name, &TextRule::name) !=
-        AllRules().end()) {
+    if (FindCodedRule(rule.name) != nullptr ||
+        std::ranges::find(AllRules(), rule.name, &TextRule::name) !=
+            AllRules().end()) {
       return InvalidArgumentError(
           StrCat("rule ", rule.name,
                  ": the book has a rule of that name (encore rules list); "

@@ -129,9 +129,14 @@ TEST(UserRulesTest, ErrorsNameFileLineAndRemedy) {
 }
 
 TEST(UserRulesTest, NamesOfTheBookAreTaken) {
-  const auto rules =
-      ParseUserRules("// a\nrule commute_sum exact { neg(neg(%x)) -> %x }");
-  EXPECT_NE(Message(rules.status()).find("commute_sum"), std::string::npos);
+  for (const std::string_view name : {"commute_sum", "merge_products"}) {
+    const auto rules = ParseUserRules(
+        StrCat("// a\nrule ", name, " exact { neg(neg(%x)) -> %x }"));
+    EXPECT_EQ(Message(rules.status()),
+              StrCat("rule ", name,
+                     ": the book has a rule of that name (encore rules list); "
+                     "choose another"));
+  }
 }
 
 constexpr std::string_view kGraph =

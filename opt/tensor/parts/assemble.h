@@ -30,8 +30,10 @@ struct Assembled {
 };
 
 // `replacements` by part. `to` has the symbols and nothing else; arguments,
-// outputs and what may fail stay, the last in their order; other nodes stand
-// before the first that needs them. Linear.
+// outputs and what may fail stay, the last in their order. What parts give is
+// computed where the graph computed it, whatever else the part gives, so that
+// values live no longer than they did; other nodes of replacements stand before
+// the first that needs them. Linear.
 StatusOr<Assembled> Assemble(const Graph& graph, const std::vector<Part>& parts,
                              const std::vector<Replacement>& replacements,
                              const BodiesOf& bodies, Graph to);

@@ -30,6 +30,9 @@ struct Improved {
 using ImprovePart = std::function<StatusOr<Improved>(
     const Graph& part, const std::vector<bool>& shared)>;
 
+// Whether a large graph may take the place of another.
+using GraphFits = std::function<bool(const Graph& before, const Graph& after)>;
+
 struct PartsLimits {
   // A graph of up to so many nodes is improved as a whole.
   int whole_nodes = 300;
@@ -41,15 +44,18 @@ struct PartsLimits {
 
 class PartsImprover {
  public:
-  // `costs` and `improve` outlive this.
+  // `costs`, `improve` and `fits` outlive this.
   PartsImprover(const Costs& costs, const PartsLimits& limits,
-                const ImprovePart& improve)
-      : costs_(costs), limits_(limits), improve_(improve) {}
+                const ImprovePart& improve, const GraphFits& fits)
+      : costs_(costs), limits_(limits), improve_(improve), fits_(fits) {}
 
   // Nothing where the graph is better improved as a whole. Otherwise the parts
   // are improved, each kind once, and put together; then once more, cut at
-  // other places, for what the first cuts were between. `improved_bodies`:
-  // `bodies` are not the graph's own. `to`: the symbols and nothing else.
+  // other places, for what the first cuts were between. Where the whole does
+  // not fit, though each part does, kinds of parts that break the limit are
+  // left as they were, found by halving: of the first kinds that fit no more
+  // together, the last. `improved_bodies`: `bodies` are not the graph's own.
+  // `to`: the symbols and nothing else.
   StatusOr<std::optional<Improved>> Improve(const Graph& graph,
                                             const BodiesOf& bodies,
                                             bool improved_bodies,
@@ -71,19 +77,34 @@ class PartsImprover {
     std::vector<PartGraph> parts;
     int nodes = 0, new_nodes = 0;
   };
+  // What is to be put together, and how it is judged.
+  struct Round {
+    const Graph& graph;
+    const BodiesOf& bodies;
+    bool improved_bodies;
+    const Graph& to;
+    // What the graph that comes out may take the place of; null: anything.
+    const Graph* whole;
+  };
   struct Outcome {
     std::optional<Assembled> assembled;  // nothing: all stays
     Improved figures;
   };
 
   StatusOr<Plan> MakePlan(const Graph& graph, Division division) const;
-  StatusOr<Outcome> Run(const Graph& graph, Plan plan, const BodiesOf& bodies,
-                        bool improved_bodies, Graph to);
+  StatusOr<Outcome> Run(const Round& round, Plan plan);
+  StatusOr<std::optional<Assembled>> PutTogether(
+      const Round& round, const std::vector<Part>& parts,
+      std::vector<Replacement> replacements) const;
+  StatusOr<Improved> InTwoRounds(const Graph& graph, Plan plan,
+                                 const BodiesOf& bodies, bool improved_bodies,
+                                 const Graph& to, bool judged);
   StatusOr<const Kind*> KindOf(const Part& part, PartGraph made);
 
   const Costs& costs_;
   const PartsLimits limits_;
   const ImprovePart& improve_;
+  const GraphFits& fits_;
   std::map<std::string, Kind> kinds_;  // by key
   int parts_ = 0;
 };
