@@ -48,6 +48,9 @@ class TileCoster {
                      int64_t block) const;
 
  private:
+  // Elements between neighbours that are read as vectors.
+  static constexpr int64_t kMostDenseStep = 2;
+
   void Panels(TileSchedule* plan) const;
   // The blocked dim, then the others as the reduction walks through them.
   std::vector<int> Order(uint32_t input, int dim) const;
