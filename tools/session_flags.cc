@@ -102,6 +102,7 @@ StatusOr<std::unique_ptr<ToolSession>> OpenSession(const SessionFlags& flags) {
       compile, flags.no_cache ? "" : flags.machine.cache, max_bytes, PrintLog);
   options.check = flags.check_cache;
   options.verify = flags.verify;
+  options.write_behind = flags.write_behind;
   return std::make_unique<ToolSession>(threads, std::move(options));
 }
 

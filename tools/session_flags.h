@@ -24,6 +24,8 @@ struct SessionFlags {
   MachineFlags machine;
   std::string rules_file;  // OpenSession reads it to `user_rules`
   bool no_cache = false, check_cache = false, verify = false;
+  // Set by verbs that have results before all is kept.
+  bool write_behind = false;
 };
 
 // Adds them to a verb's command line, a flag for each row of the table that

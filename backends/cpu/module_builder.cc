@@ -1,6 +1,7 @@
 #include "encore/backends/cpu/module_builder.h"
 
 #include <map>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "encore/backends/cpu/vendor/program.h"
 #include "encore/backends/region/codec.h"
 #include "encore/ir/support/check.h"
+#include "encore/ir/support/each_on_threads.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -50,8 +52,9 @@ class ModuleBuilder {
     module_.kernels.resize(requests.size());
     for (size_t i = 0; i < requests.size(); ++i) {
       if (requests[i].candidate.kernel == kInterpreter) continue;
-      ENCORE_RETURN_IF_ERROR(Add(i, requests[i]));
+      Add(i, requests[i]);
     }
+    ENCORE_RETURN_IF_ERROR(GenerateNew(requests));
     ENCORE_RETURN_IF_ERROR(CompileNew());
     KeepNew();
     ENCORE_RETURN_IF_ERROR(Link());
@@ -72,21 +75,47 @@ class ModuleBuilder {
     RelocatableKernel kernel;
   };
 
-  Status Add(size_t number, const CompileRequest& request) {
-    const KernelSpec spec{request.kernel, request.candidate.kernel, isa_};
+  KernelSpec SpecOf(const CompileRequest& request) const {
+    return {request.kernel, request.candidate.kernel, isa_};
+  }
+
+  void Add(size_t number, const CompileRequest& request) {
     Entry entry;
     entry.number = number;
+    entry.is_new = true;
     if (store_ != nullptr) {
-      entry.key = Encode(spec);
+      entry.key = Encode(SpecOf(request));
       if (auto known = Recall(entry.key, request.kernel)) {
         entry.kernel = *std::move(known);
-        entries_.push_back(std::move(entry));
-        return OkStatus();
+        entry.is_new = false;
       }
     }
-    entry.is_new = true;
-    ENCORE_ASSIGN_OR_RETURN(entry.kernel, GenerateKernel(spec));
     entries_.push_back(std::move(entry));
+  }
+
+  // The texts of kernels that were not found.
+  Status GenerateNew(std::span<const CompileRequest> requests) {
+    std::vector<Entry*> generated;
+    for (Entry& entry : entries_) {
+      if (entry.is_new) generated.push_back(&entry);
+    }
+    std::vector<Status> statuses(generated.size());
+    const auto generate = [&](size_t i) {
+      auto kernel = GenerateKernel(SpecOf(requests[generated[i]->number]));
+      if (kernel.ok()) {
+        generated[i]->kernel = *std::move(kernel);
+      } else {
+        statuses[i] = kernel.status();
+      }
+    };
+    ForEachOnThreads(generated.size(), threads_, [&](size_t i) {
+      try {
+        generate(i);
+      } catch (const std::bad_alloc&) {
+        statuses[i] = NoMemoryToCompile();
+      }
+    });
+    for (Status& status : statuses) ENCORE_RETURN_IF_ERROR(std::move(status));
     return OkStatus();
   }
 

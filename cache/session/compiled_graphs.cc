@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "encore/cache/store/entry.h"
+#include "encore/cache/store/file_lock.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/runtime/plan/compiled_graph_io.h"
@@ -52,10 +53,12 @@ struct CompiledGraphs::Flight {
 };
 
 CompiledGraphs::CompiledGraphs(const SessionOptions* options,
-                               const PlanMaker* maker, Prefetcher* prefetcher)
+                               const PlanMaker* maker, Prefetcher* prefetcher,
+                               WriteBehind* writes)
     : options_(options),
       maker_(maker),
       prefetcher_(prefetcher),
+      writes_(writes),
       memory_(options->memory_bytes) {}
 
 CompiledGraphs::~CompiledGraphs() = default;
@@ -124,13 +127,18 @@ StatusOr<CompiledPtr> CompiledGraphs::GetOrCompileUnshared(
   Found found = FromDisk(request, source);
   if (found.compiled != nullptr) return found.compiled;
   // Another process may be at it, and be done once the lock is free.
-  const auto lock = options_->disk->LockKey(request.key, options_->max_wait);
+  const std::shared_ptr<const FileLock> lock =
+      options_->disk->LockKey(request.key, options_->max_wait);
   if (!found.keep) {
     found = FromDisk(request, {});
     if (found.compiled != nullptr) return found.compiled;
   }
   ENCORE_ASSIGN_OR_RETURN(CompiledPtr compiled, Compile(request, &plan));
-  if (!found.keep && !plan.cut_short) ToDisk(request, plan);
+  if (!found.keep && !plan.cut_short) {
+    writes_->Do([this, ingredients = request.ingredients, key = request.key,
+                 plan = std::move(plan),
+                 lock] { ToDisk(ingredients, key, plan); });
+  }
   return compiled;
 }
 
@@ -205,17 +213,16 @@ CompiledGraphs::Found CompiledGraphs::FromDisk(const SessionRequest& request,
                       FoundIn::kDisk)};
 }
 
-void CompiledGraphs::ToDisk(const SessionRequest& request,
-                            const MeasuredPlan& plan) const {
+void CompiledGraphs::ToDisk(const KeyIngredients& ingredients,
+                            const Digest& key, const MeasuredPlan& plan) const {
   // Who waited in vain for another process may be done after it.
   const auto knows_more = [&](const Container& entry) {
-    if (!CheckEntry(entry, request.ingredients).ok()) return false;
+    if (!CheckEntry(entry, ingredients).ok()) return false;
     const auto there = ReadEntryMeasurements(entry);
     return there.ok() && there->measured() > plan.measurements.measured();
   };
   options_->disk->PutUnless(
-      kGraphKind, request.key,
-      MakeEntry(request.ingredients, *plan.graph, plan.measurements),
+      kGraphKind, key, MakeEntry(ingredients, *plan.graph, plan.measurements),
       knows_more);
 }
 

@@ -23,12 +23,14 @@
 #include <string>
 #include <utility>
 
+#include "encore/cache/key/key.h"
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/session/plan_maker.h"
 #include "encore/cache/session/prefetcher.h"
 #include "encore/cache/session/prepared_weights.h"
 #include "encore/cache/session/session_options.h"
 #include "encore/cache/session/session_request.h"
+#include "encore/cache/session/write_behind.h"
 #include "encore/cache/store/measurement_table.h"
 #include "encore/cache/store/memory_store.h"
 #include "encore/ir/support/sha256.h"
@@ -43,9 +45,10 @@ bool MayBeForElsewhere(const Status& status);
 // Thread-safe.
 class CompiledGraphs {
  public:
-  // All outlive this and what comes from it.
+  // All outlive this and what comes from it, but `writes`, which ends before
+  // this: entries are written by it.
   CompiledGraphs(const SessionOptions* options, const PlanMaker* maker,
-                 Prefetcher* prefetcher);
+                 Prefetcher* prefetcher, WriteBehind* writes);
   ~CompiledGraphs();
 
   // `source`: what the prefetcher was given for this graph; empty: nothing.
@@ -88,11 +91,13 @@ class CompiledGraphs {
   std::optional<MeasuredPlan> FromElsewhere(const SessionRequest& request);
   Found FromDisk(const SessionRequest& request, const std::string& source);
   // In place of an entry that was not compiled with more measurements.
-  void ToDisk(const SessionRequest& request, const MeasuredPlan& plan) const;
+  void ToDisk(const KeyIngredients& ingredients, const Digest& key,
+              const MeasuredPlan& plan) const;
 
   const SessionOptions* options_;
   const PlanMaker* maker_;
   Prefetcher* prefetcher_;
+  WriteBehind* writes_;
   MemoryStore memory_;
   mutable std::mutex mutex_;
   std::map<Digest, std::shared_ptr<Flight>> flights_;

@@ -97,7 +97,7 @@ std::optional<RecalledPlan> Prefetcher::Take(const std::string& source,
 }
 
 void Prefetcher::Remember(const std::string& source,
-                          const SessionRequest& request) {
+                          const SessionRequest& request, WriteBehind* writes) {
   const std::shared_ptr<Prefetch> prefetch = Find(source);
   if (prefetch == nullptr || request.ingredients.unkeyable) return;
   // What was wrongly recalled goes now where that is through, else with the
@@ -113,7 +113,9 @@ void Prefetcher::Remember(const std::string& source,
       wrong = std::move(recalled);
     }
   }
-  options_->disk->Put(kPrefetchKind, prefetch->name, MakeKeyEntry(request.key));
+  writes->Do([this, name = prefetch->name, key = request.key] {
+    options_->disk->Put(kPrefetchKind, name, MakeKeyEntry(key));
+  });
 }
 
 }  // namespace encore::cache

@@ -17,6 +17,7 @@
 #include "encore/cache/session/plan_maker.h"
 #include "encore/cache/session/session_options.h"
 #include "encore/cache/session/session_request.h"
+#include "encore/cache/session/write_behind.h"
 
 namespace encore::cache {
 
@@ -37,8 +38,10 @@ class Prefetcher {
   std::optional<RecalledPlan> Take(const std::string& source,
                                    const SessionRequest& request);
 
-  // Makes the request's key what Start recalls next time for `source`.
-  void Remember(const std::string& source, const SessionRequest& request);
+  // Makes the request's key what Start recalls next time for `source`. What
+  // `writes` does of it is done before the prefetcher ends.
+  void Remember(const std::string& source, const SessionRequest& request,
+                WriteBehind* writes);
 
  private:
   struct Prefetch;

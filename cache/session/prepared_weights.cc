@@ -210,12 +210,23 @@ std::vector<Blob> FindKnown(const runtime::Executable& executable,
   return known;
 }
 
+// Weights, held, and which values they have.
+struct HeldWeights {
+  HeldWeights(std::span<const Literal> weights, const MappedFiles& files,
+              DiskStore* store)
+      : values(weights.begin(), weights.end()),
+        identity(values, files, store) {}
+
+  const std::vector<Literal> values;
+  WeightIdentity identity;
+};
+
 }  // namespace
 
 StatusOr<PreparedWeights> GetWeights(
     std::shared_ptr<const runtime::Executable> executable, const Digest& key,
     std::span<const Literal> parameters, const WeightOptions& options,
-    DiskStore* store, runtime::ThreadPool* threads) {
+    DiskStore* store, runtime::ThreadPool* threads, WriteBehind* writes) {
   PreparedWeights prepared;
   ENCORE_ASSIGN_OR_RETURN(const std::vector<Blob> blobs, BlobsOf(parameters));
   if (store == nullptr || !IsWorthKeeping(*executable, blobs)) {
@@ -225,17 +236,19 @@ StatusOr<PreparedWeights> GetWeights(
         runtime::Weights::Prepare(std::move(executable), blobs, threads));
     return prepared;
   }
-  WeightIdentity identity(parameters, options.files, store);
-  prepared.digest = identity.digest();
-  const Digest entry = Sha256Of(StrCat(key.ToHex(), identity.digest().ToHex()));
+  const auto held =
+      std::make_shared<HeldWeights>(parameters, options.files, store);
+  prepared.digest = held->identity.digest();
+  const Digest entry = Sha256Of(StrCat(key.ToHex(), prepared.digest->ToHex()));
+  writes->Wait();
   prepared.weights = RestoreFrom(*store, entry, executable, blobs, options);
   if (prepared.weights != nullptr) {
     prepared.restored = true;
     return prepared;
   }
   std::vector<WeightPart> parts;
-  std::vector<Blob> known = FindKnown(*executable, identity.digests(), entry,
-                                      options, *store, &parts);
+  std::vector<Blob> known = FindKnown(*executable, held->identity.digests(),
+                                      entry, options, *store, &parts);
   ENCORE_ASSIGN_OR_RETURN(
       prepared.weights,
       runtime::Weights::PrepareRest(executable, blobs, known, threads));
@@ -243,10 +256,12 @@ StatusOr<PreparedWeights> GetWeights(
     if (known[i].bytes.empty()) parts[i].elsewhere.reset();
     ++(known[i].bytes.empty() ? prepared.parts_made : prepared.parts_found);
   }
-  if (identity.StillHolds()) {
-    Keep(*prepared.weights, Moved(*prepared.weights, blobs), parts, entry,
-         *store);
-  }
+  writes->Do([held, weights = prepared.weights,
+              moved = Moved(*prepared.weights, blobs), parts = std::move(parts),
+              entry, store] {
+    if (held->identity.StillHolds())
+      Keep(*weights, moved, parts, entry, *store);
+  });
   return prepared;
 }
 

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 
+#include "encore/cache/session/write_behind.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/sha256.h"
@@ -51,11 +52,13 @@ struct PreparedWeights {
 
 // The weights of `executable`, which was compiled under `key`: restored from
 // `store`, which may be null, where they are there, else prepared and kept.
-// `parameters` in the order of the signature.
+// `parameters` in the order of the signature. What is kept is written by
+// `writes`, which uses `store` until it is done; what was to be written before
+// is waited for, so that it is found.
 StatusOr<PreparedWeights> GetWeights(
     std::shared_ptr<const runtime::Executable> executable, const Digest& key,
     std::span<const Literal> parameters, const WeightOptions& options,
-    DiskStore* store, runtime::ThreadPool* threads);
+    DiskStore* store, runtime::ThreadPool* threads, WriteBehind* writes);
 
 }  // namespace encore::cache
 

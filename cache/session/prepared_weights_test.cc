@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "encore/cache/session/write_behind.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/sha256.h"
 #include "encore/ir/support/strings.h"
@@ -76,7 +77,7 @@ class PreparedWeightsTest : public testing::Test {
       const Literal& parameter, bool* restored) {
     auto prepared =
         GetWeights(executable, Sha256Of("key"), std::span(&parameter, 1), {},
-                   store_.get(), &threads_);
+                   store_.get(), &threads_, &writes_);
     ENCORE_CHECK_OK(prepared.status());
     *restored = prepared->restored;
     return std::move(prepared->weights);
@@ -110,6 +111,7 @@ class PreparedWeightsTest : public testing::Test {
   const std::string folder_ = StrCat(testing::TempDir(), "/prepared");
   runtime::ThreadPool threads_{1};
   std::shared_ptr<DiskStore> store_;
+  WriteBehind writes_{false};
 };
 
 TEST_F(PreparedWeightsTest, ParametersThatHadToMoveAreMappedTheNextTime) {

@@ -26,7 +26,8 @@ Session::Session(SessionOptions options, runtime::ThreadPool* threads)
       threads_(threads),
       maker_(&options_, threads),
       prefetcher_(&options_, &maker_),
-      graphs_(&options_, &maker_, &prefetcher_) {}
+      graphs_(&options_, &maker_, &prefetcher_, &writes_),
+      writes_(options_.write_behind) {}
 
 void Session::Anticipate(const std::string& source) {
   prefetcher_.Start(source);
@@ -40,7 +41,7 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
   const auto before = graphs_.FromMemory(request);
   ENCORE_ASSIGN_OR_RETURN(const CompiledPtr compiled,
                           graphs_.GetOrCompile(request, options.source));
-  prefetcher_.Remember(options.source, request);
+  prefetcher_.Remember(options.source, request, &writes_);
   const FoundIn found_in =
       before == compiled ? FoundIn::kMemory : compiled->found_in;
   if (options_.check && found_in != FoundIn::kCompiled) {
@@ -53,7 +54,7 @@ StatusOr<std::shared_ptr<const Loaded>> Session::Load(
       PreparedWeights prepared,
       GetWeights(compiled->executable, WeightsKeyOf(*compiled),
                  request.parameters, {options.files, options_.verify},
-                 keep ? options_.disk.get() : nullptr, threads_));
+                 keep ? options_.disk.get() : nullptr, threads_, &writes_));
   graphs_.Count(prepared);
   auto loaded = std::make_shared<const Loaded>(
       compiled, std::move(prepared.weights), request.names, found_in, threads_,

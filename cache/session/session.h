@@ -39,6 +39,7 @@
 #include "encore/cache/session/plan_maker.h"
 #include "encore/cache/session/prefetcher.h"
 #include "encore/cache/session/session_options.h"
+#include "encore/cache/session/write_behind.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/ir/types/literal.h"
@@ -68,6 +69,9 @@ class Session {
   StatusOr<std::vector<Literal>> Run(const Graph& graph,
                                      std::span<const Literal> inputs);
 
+  // Waits for what is still being written (SessionOptions::write_behind).
+  void Flush() { writes_.Wait(); }
+
   SessionStatistics statistics() const { return graphs_.statistics(); }
   const SessionOptions& options() const { return options_; }
   runtime::ThreadPool* threads() const { return threads_; }
@@ -82,6 +86,7 @@ class Session {
   const PlanMaker maker_;
   Prefetcher prefetcher_;
   CompiledGraphs graphs_;
+  WriteBehind writes_;  // ends first: what it does uses all of these
 };
 
 }  // namespace encore::cache

@@ -56,6 +56,9 @@ struct SessionOptions {
   bool check = false;
   // Look at every checksum, whatever is remembered.
   bool verify = false;
+  // What a miss makes is written on a thread of its own: Load returns before it
+  // is on disk, Session::Flush and the session's end after (write_behind.h).
+  bool write_behind = false;
   // How long to wait for another process that compiles the same graph.
   std::chrono::milliseconds max_wait = std::chrono::minutes(2);
   Log log = LogToStderr;

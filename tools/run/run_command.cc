@@ -202,6 +202,7 @@ StatusOr<int> RunAll(const CLI::App& app, Flags& flags) {
   ENCORE_RETURN_IF_ERROR(CheckFlags(flags));
   ENCORE_RETURN_IF_ERROR(CheckFiles(flags));
   ENCORE_RETURN_IF_ERROR(flags.json.Open());
+  flags.session.write_behind = true;
   ENCORE_ASSIGN_OR_RETURN(const auto tool, OpenSession(flags.session));
   ENCORE_ASSIGN_OR_RETURN(flags.request.bindings,
                           ParseBindings(flags.bindings));

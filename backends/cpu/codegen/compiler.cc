@@ -2,10 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -25,9 +28,9 @@ constexpr char kLibrary[] = "libencore_cpu_codegen.so";
 constexpr char kFolder[] = "backends/cpu/codegen";
 // Kernels come with their vectors and unrolling; this cleans up after them.
 constexpr char kPasses[] =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-"
-    "fixpoint>,loop-simplify,loop-mssa(licm),gvn,instcombine<no-verify-"
-    "fixpoint>,loop-mssa(licm),early-cse<memssa>,simplifycfg,adce)";
+    "function(sroa,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,"
+    "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,loop-mssa(licm),"
+    "adce)";
 
 struct Module {
   decltype(&encore_codegen_compile) compile = nullptr;
@@ -153,12 +156,6 @@ const StatusOr<Module>& TheModule() {
   return *module;
 }
 
-Status NoMemory() {
-  return ResourceExhaustedError(
-      "memory ran out while kernels were compiled; fewer threads need less of "
-      "it");
-}
-
 // What the code generator makes of one module.
 StatusOr<std::string> CompileOne(const Module& generator,
                                  const std::string& text, Isa isa,
@@ -174,7 +171,7 @@ StatusOr<std::string> CompileOne(const Module& generator,
   const int code = generator.compile(&request, &result);
   const std::unique_ptr<EncoreCodegenResult, decltype(generator.free)> freed(
       &result, generator.free);
-  if (code == kEncoreCodegenNoMemory) return NoMemory();
+  if (code == kEncoreCodegenNoMemory) return NoMemoryToCompile();
   const std::string_view made(result.data, result.size);
   if (code == kEncoreCodegenOk) return std::string(made);
   return InternalError(StrCat("generated code: ", made));
@@ -190,15 +187,30 @@ StatusOr<Module> GeneratorFor(Isa isa) {
 
 }  // namespace
 
+Status NoMemoryToCompile() {
+  return ResourceExhaustedError(
+      "memory ran out while kernels were compiled; fewer threads need less of "
+      "it");
+}
+
 StatusOr<std::vector<std::string>> CompileObjects(
     std::span<const std::string> modules, Isa isa, int threads) {
   ENCORE_ASSIGN_OR_RETURN(const Module generator, GeneratorFor(isa));
-  std::vector<StatusOr<std::string>> made(modules.size(), NoMemory());
+  std::vector<StatusOr<std::string>> made(modules.size(), NoMemoryToCompile());
+  // Long ones first: a thread that gets one last works on when all others are
+  // done.
+  std::vector<size_t> order(modules.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, std::ranges::greater(), [&](size_t i) {
+    return std::pair(modules[i].size(), modules.size() - i);
+  });
   ForEachOnThreads(modules.size(), threads, [&](size_t i) {
+    const size_t number = order[i];
     try {
-      made[i] = CompileOne(generator, modules[i], isa, /*assembly=*/false);
+      made[number] =
+          CompileOne(generator, modules[number], isa, /*assembly=*/false);
     } catch (const std::bad_alloc&) {
-      // It stays at NoMemory.
+      // It stays without memory.
     }
   });
   std::vector<std::string> objects;

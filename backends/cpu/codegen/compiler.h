@@ -31,6 +31,9 @@ StatusOr<std::vector<std::string>> CompileObjects(
 // The same as assembly, for people.
 StatusOr<std::string> CompileToAssembly(const std::string& module, Isa isa);
 
+// ResourceExhausted: memory ran out while kernels were generated or compiled.
+Status NoMemoryToCompile();
+
 // The target's ingredient: LLVM's version and the id of the module that would
 // be loaded, "19.1.7 3fb8…", or "none". Read from the file, which stays
 // unloaded; asked once. A module whose file has changed since then is not

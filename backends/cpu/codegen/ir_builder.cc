@@ -51,22 +51,47 @@ std::string ScalarText(Elem elem, double value) {
   return text;
 }
 
-// <e x, e x, …> of a scalar's text.
+// A vector of a scalar's text.
 std::string Repeat(IrType type, const std::string& scalar) {
   if (type.lanes == 1) return scalar;
-  std::string text = "<";
-  for (int i = 0; i < type.lanes; ++i) {
-    StrAppend(&text, i > 0 ? ", " : "", ElemName(type.elem), " ", scalar);
-  }
-  return text + ">";
+  return StrCat("splat (", ElemName(type.elem), " ", scalar, ")");
 }
 
-std::optional<int64_t> ConstantOf(const Value& value) {
+int64_t WrappedSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) +
+                              static_cast<uint64_t>(b));
+}
+
+// Nothing for a predicate that it does not know.
+std::optional<bool> CompareConstants(std::string_view predicate, int64_t a,
+                                     int64_t b) {
+  if (predicate == "eq") return a == b;
+  if (predicate == "ne") return a != b;
+  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  const bool is_signed = predicate[0] == 's';
+  const bool less = is_signed ? a < b : x < y;
+  const std::string_view kind = predicate.substr(1);
+  if (kind == "lt") return less;
+  if (kind == "ge") return !less;
+  if (kind == "le") return less || a == b;
+  if (kind == "gt") return !less && a != b;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int64_t> IrBuilder::ConstantOf(const Value& value) {
   if (value.lanes() != 1) return std::nullopt;
   return ParseInt64(value.name);
 }
 
-}  // namespace
+std::optional<bool> IrBuilder::TruthOf(const Value& value) {
+  if (value.type.elem != Elem::kI1 || value.name[0] == '%') return std::nullopt;
+  for (const bool truth : {false, true}) {
+    if (value.name == Int(value.type, truth).name) return truth;
+  }
+  return std::nullopt;
+}
 
 int ElemBits(Elem elem) {
   switch (elem) {
@@ -151,6 +176,28 @@ Value IrBuilder::Emit(IrType type, const std::string& text) {
   return value;
 }
 
+Value IrBuilder::Compute(IrType type, const std::string& text) {
+  return ComputeSince(0, type, text);
+}
+
+Value IrBuilder::ComputeSince(uint64_t writes, IrType type,
+                              const std::string& text) {
+  Known& known = known_[text];
+  if (known.name.empty() || !open_[known.scope] || known.writes != writes) {
+    known = {Emit(type, text).name, scope_, writes};
+  }
+  return {known.name, type};
+}
+
+void IrBuilder::InScope(const std::function<void()>& body) {
+  const size_t outer = scope_, inner = open_.size();
+  open_.push_back(true);
+  scope_ = inner;
+  body();
+  open_[inner] = false;
+  scope_ = outer;
+}
+
 void IrBuilder::Line(const std::string& text) {
   StrAppend(&body_, "  ", text, "\n");
 }
@@ -163,17 +210,22 @@ Value IrBuilder::Binary(std::string_view opcode, const Value& a,
                         const Value& b) {
   ENCORE_CHECK(a.type == b.type)
       << opcode << " of " << a.ToString() << " and " << b.ToString();
-  return Emit(a.type, StrCat(opcode, " ", a.ToString(), ", ", b.name));
+  if (opcode == "and" && a.type.elem == Elem::kI1) {
+    if (const auto truth = TruthOf(a)) return *truth ? b : a;
+    if (const auto truth = TruthOf(b)) return *truth ? a : b;
+  }
+  return Compute(a.type, StrCat(opcode, " ", a.ToString(), ", ", b.name));
 }
 
 Value IrBuilder::Unary(std::string_view opcode, const Value& a) {
-  return Emit(a.type, StrCat(opcode, " ", a.ToString()));
+  return Compute(a.type, StrCat(opcode, " ", a.ToString()));
 }
 
 Value IrBuilder::Convert(std::string_view opcode, const Value& a, Elem to) {
   const IrType type = a.type.With(to);
   if (type == a.type) return a;
-  return Emit(type, StrCat(opcode, " ", a.ToString(), " to ", type.ToString()));
+  return Compute(type,
+                 StrCat(opcode, " ", a.ToString(), " to ", type.ToString()));
 }
 
 Value IrBuilder::Bitcast(const Value& a, Elem to) {
@@ -185,17 +237,24 @@ Value IrBuilder::Compare(std::string_view predicate, const Value& a,
                          const Value& b) {
   ENCORE_CHECK(a.type == b.type)
       << predicate << " of " << a.ToString() << " and " << b.ToString();
-  return Emit(a.type.With(Elem::kI1),
-              StrCat(IsFloatElem(a.type.elem) ? "fcmp " : "icmp ", predicate,
-                     " ", a.ToString(), ", ", b.name));
+  const auto x = ConstantOf(a), y = ConstantOf(b);
+  if (x && y && a.type.elem == Elem::kI64) {
+    if (const auto truth = CompareConstants(predicate, *x, *y)) {
+      return Int({Elem::kI1, 1}, *truth);
+    }
+  }
+  return Compute(a.type.With(Elem::kI1),
+                 StrCat(IsFloatElem(a.type.elem) ? "fcmp " : "icmp ", predicate,
+                        " ", a.ToString(), ", ", b.name));
 }
 
 Value IrBuilder::Select(const Value& condition, const Value& a,
                         const Value& b) {
   ENCORE_CHECK(a.type == b.type)
       << "select of " << a.ToString() << " and " << b.ToString();
-  return Emit(a.type, StrCat("select ", condition.ToString(), ", ",
-                             a.ToString(), ", ", b.ToString()));
+  if (const auto truth = TruthOf(condition)) return *truth ? a : b;
+  return Compute(a.type, StrCat("select ", condition.ToString(), ", ",
+                                a.ToString(), ", ", b.ToString()));
 }
 
 Value IrBuilder::CallIntrinsic(std::string_view name, IrType type,
@@ -208,7 +267,7 @@ Value IrBuilder::CallIntrinsic(std::string_view name, IrType type,
   };
   const std::string head = StrCat(type.ToString(), " @llvm.", name, "(");
   Declare(StrCat("declare ", head, list(false), ")"));
-  return Emit(type, StrCat("call ", flags, head, list(true), ")"));
+  return Compute(type, StrCat("call ", flags, head, list(true), ")"));
 }
 
 Value IrBuilder::Intrinsic(std::string_view name, std::vector<Value> operands,
@@ -222,6 +281,10 @@ Value IrBuilder::ConvertIntrinsic(std::string_view name, const Value& a,
   const IrType type = a.type.With(to);
   return CallIntrinsic(StrCat(name, ".", type.Suffix(), ".", a.type.Suffix()),
                        type, {a});
+}
+
+Value IrBuilder::Opaque(const Value& a) {
+  return IsFloatElem(a.type.elem) ? Intrinsic("arithmetic.fence", {a}) : a;
 }
 
 Value IrBuilder::ReduceOr(const Value& a) {
@@ -245,20 +308,20 @@ Value IrBuilder::Shuffle(const Value& a, const Value& b,
   std::string text = StrJoin(lanes, ", ", [](std::string* out, int lane) {
     StrAppend(out, "i32 ", lane);
   });
-  return Emit(a.type.Lanes(mask.lanes),
-              StrCat("shufflevector ", a.ToString(), ", ", b.ToString(), ", ",
-                     mask.ToString(), " <", text, ">"));
+  return Compute(a.type.Lanes(mask.lanes),
+                 StrCat("shufflevector ", a.ToString(), ", ", b.ToString(),
+                        ", ", mask.ToString(), " <", text, ">"));
 }
 
 Value IrBuilder::Extract(const Value& a, int lane) {
   if (a.lanes() == 1) return a;
-  return Emit(a.type.Lanes(1),
-              StrCat("extractelement ", a.ToString(), ", i32 ", lane));
+  return Compute(a.type.Lanes(1),
+                 StrCat("extractelement ", a.ToString(), ", i32 ", lane));
 }
 
 Value IrBuilder::Insert(const Value& a, const Value& scalar, int lane) {
-  return Emit(a.type, StrCat("insertelement ", a.ToString(), ", ",
-                             scalar.ToString(), ", i32 ", lane));
+  return Compute(a.type, StrCat("insertelement ", a.ToString(), ", ",
+                                scalar.ToString(), ", i32 ", lane));
 }
 
 Value IrBuilder::Splat(const Value& a, int lanes) {
@@ -266,20 +329,43 @@ Value IrBuilder::Splat(const Value& a, int lanes) {
   ENCORE_CHECK_EQ(a.lanes(), 1);
   const IrType type = a.type.Lanes(lanes);
   if (a.name[0] != '%' && a.name[0] != '@') return {Repeat(type, a.name), type};
-  const Value one = Emit(type, StrCat("insertelement ", type.ToString(),
-                                      " poison, ", a.ToString(), ", i32 0"));
-  return Emit(type,
-              StrCat("shufflevector ", one.ToString(), ", ", type.ToString(),
-                     " poison, ", type.With(Elem::kI32).ToString(),
-                     " zeroinitializer"));
+  const Value one = Compute(type, StrCat("insertelement ", type.ToString(),
+                                         " poison, ", a.ToString(), ", i32 0"));
+  return Compute(type,
+                 StrCat("shufflevector ", one.ToString(), ", ", type.ToString(),
+                        " poison, ", type.With(Elem::kI32).ToString(),
+                        " zeroinitializer"));
 }
 
 Value IrBuilder::Add(const Value& a, const Value& b) {
   const auto x = ConstantOf(a), y = ConstantOf(b);
-  if (x && y) return Int(a.type, *x + *y);
+  if (x && y) return Int(a.type, WrappedSum(*x, *y));
   if (x && *x == 0) return b;
   if (y && *y == 0) return a;
-  return Binary("add", a, b);
+  if (a.type != IrType{Elem::kI64, 1} || b.type != a.type) {
+    return Binary("add", a, b);
+  }
+  if (x) return AddOffset(b, *x);
+  if (y) return AddOffset(a, *y);
+  const auto left = sums_.find(a.name), right = sums_.find(b.name);
+  if (left == sums_.end() && right == sums_.end()) return Binary("add", a, b);
+  const Sum none;
+  const Sum& p = left == sums_.end() ? none : left->second;
+  const Sum& q = right == sums_.end() ? none : right->second;
+  return AddOffset(Binary("add", left == sums_.end() ? a : p.base,
+                          right == sums_.end() ? b : q.base),
+                   WrappedSum(p.offset, q.offset));
+}
+
+Value IrBuilder::AddOffset(const Value& a, int64_t b) {
+  Sum sum{a, b};
+  if (const auto known = sums_.find(a.name); known != sums_.end()) {
+    sum = {known->second.base, WrappedSum(known->second.offset, b)};
+  }
+  if (sum.offset == 0) return sum.base;
+  const Value value = Binary("add", sum.base, I64(sum.offset));
+  sums_.try_emplace(value.name, std::move(sum));
+  return value;
 }
 
 Value IrBuilder::Sub(const Value& a, const Value& b) {
@@ -305,178 +391,6 @@ Value IrBuilder::Mul(const Value& a, int64_t b) {
 
 Value IrBuilder::Add(const Value& a, int64_t b) {
   return b == 0 ? a : Add(a, Int(a.type, b));
-}
-
-Value IrBuilder::Gep(const Value& base, Elem elem, const Value& index) {
-  if (index.name == "0") return base;
-  return Emit({Elem::kPtr, index.lanes()},
-              StrCat("getelementptr ", ElemName(elem), ", ", base.ToString(),
-                     ", ", index.ToString()));
-}
-
-Value IrBuilder::Load(IrType type, const Value& pointer, int align) {
-  return Emit(type, StrCat("load ", type.ToString(), ", ", pointer.ToString(),
-                           ", align ", align));
-}
-
-void IrBuilder::Store(const Value& value, const Value& pointer, int align) {
-  Line(StrCat("store ", value.ToString(), ", ", pointer.ToString(), ", align ",
-              align));
-}
-
-Value IrBuilder::MaskedLoad(IrType type, const Value& pointer,
-                            const Value& mask, const Value& otherwise,
-                            int align) {
-  const std::string head = StrCat("llvm.masked.load.", type.Suffix(), ".p0");
-  const std::string result = type.ToString();
-  Declare(StrCat("declare ", result, " @", head, "(ptr, i32 immarg, ",
-                 mask.type.ToString(), ", ", result, ")"));
-  return Emit(type, StrCat("call ", result, " @", head, "(", pointer.ToString(),
-                           ", i32 ", align, ", ", mask.ToString(), ", ",
-                           otherwise.ToString(), ")"));
-}
-
-void IrBuilder::MaskedStore(const Value& value, const Value& pointer,
-                            const Value& mask, int align) {
-  const std::string head =
-      StrCat("llvm.masked.store.", value.type.Suffix(), ".p0");
-  Declare(StrCat("declare void @", head, "(", value.type.ToString(),
-                 ", ptr, i32 immarg, ", mask.type.ToString(), ")"));
-  Line(StrCat("call void @", head, "(", value.ToString(), ", ",
-              pointer.ToString(), ", i32 ", align, ", ", mask.ToString(), ")"));
-}
-
-Value IrBuilder::Gather(IrType type, const Value& pointers, const Value& mask,
-                        const Value& otherwise, int align) {
-  const std::string head =
-      StrCat("llvm.masked.gather.", type.Suffix(), ".", pointers.type.Suffix());
-  const std::string result = type.ToString();
-  Declare(StrCat("declare ", result, " @", head, "(", pointers.type.ToString(),
-                 ", i32 immarg, ", mask.type.ToString(), ", ", result, ")"));
-  return Emit(type, StrCat("call ", result, " @", head, "(",
-                           pointers.ToString(), ", i32 ", align, ", ",
-                           mask.ToString(), ", ", otherwise.ToString(), ")"));
-}
-
-void IrBuilder::Scatter(const Value& value, const Value& pointers,
-                        const Value& mask, int align) {
-  const std::string head = StrCat("llvm.masked.scatter.", value.type.Suffix(),
-                                  ".", pointers.type.Suffix());
-  Declare(StrCat("declare void @", head, "(", value.type.ToString(), ", ",
-                 pointers.type.ToString(), ", i32 immarg, ",
-                 mask.type.ToString(), ")"));
-  Line(StrCat("call void @", head, "(", value.ToString(), ", ",
-              pointers.ToString(), ", i32 ", align, ", ", mask.ToString(),
-              ")"));
-}
-
-void IrBuilder::AtomicUpdate(std::string_view opcode, const Value& pointer,
-                             const Value& value) {
-  Emit(value.type, StrCat("atomicrmw ", opcode, " ", pointer.ToString(), ", ",
-                          value.ToString(), " monotonic"));
-}
-
-void IrBuilder::Prefetch(const Value& pointer, CacheLevel level) {
-  Declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-  Line(StrCat("call void @llvm.prefetch.p0(", pointer.ToString(), ", i32 0, ",
-              level == CacheLevel::kFirst ? "i32 3" : "i32 2", ", i32 1)"));
-}
-
-Value IrBuilder::NewVariable(IrType type) {
-  Value value{StrCat("%t", next_++), {Elem::kPtr, 1}};
-  StrAppend(&allocas_, "  ", value.name, " = alloca ", type.ToString(),
-            ", align 64\n");
-  return value;
-}
-
-Value IrBuilder::NewArray(IrType type, int64_t count) {
-  Value value{StrCat("%t", next_++), {Elem::kPtr, 1}};
-  StrAppend(&allocas_, "  ", value.name, " = alloca [", count, " x ",
-            type.ToString(), "], align 64\n");
-  return value;
-}
-
-Value IrBuilder::Get(const Value& variable, IrType type) {
-  return Emit(type, StrCat("load ", type.ToString(), ", ptr ", variable.name));
-}
-
-void IrBuilder::Set(const Value& variable, const Value& value) {
-  Line(StrCat("store ", value.ToString(), ", ptr ", variable.name));
-}
-
-std::string IrBuilder::NewLabel() { return StrCat("b", next_label_++); }
-
-void IrBuilder::StartBlock(const std::string& label) {
-  StrAppend(&body_, label, ":\n");
-  label_ = label;
-}
-
-void IrBuilder::Loop(const Value& begin, const Value& end, int64_t step,
-                     const std::function<void(const Value&)>& body) {
-  const auto first = ConstantOf(begin), last = ConstantOf(end);
-  if (first && last && *first >= *last) return;
-  if (first && last && *last - *first <= step) return body(begin);
-  const std::string head = NewLabel(), exit = NewLabel();
-  const Value induction{StrCat("%t", next_++), begin.type};
-  const Value next{StrCat("%t", next_++), begin.type};
-  std::string entry = label_;
-  if (!(first && last)) {
-    const Value any = Compare("slt", begin, end);
-    Line(StrCat("br i1 ", any.name, ", label %", head, ", label %", exit));
-  } else {
-    Line(StrCat("br label %", head));
-  }
-  StartBlock(head);
-  // The phi names the block that the body ends in, which is known afterwards.
-  const size_t phi_position = body_.size();
-  body(induction);
-  const std::string phi = StrCat(
-      "  ", induction.name, " = phi ", begin.type.ToString(), " [ ", begin.name,
-      ", %", entry, " ], [ ", next.name, ", %", label_, " ]\n");
-  body_.insert(phi_position, phi);
-  Line(StrCat(next.name, " = add nuw nsw ", induction.ToString(), ", ", step));
-  const Value more = Compare("slt", next, end);
-  Line(StrCat("br i1 ", more.name, ", label %", head, ", label %", exit));
-  StartBlock(exit);
-}
-
-void IrBuilder::While(const std::function<Value()>& condition,
-                      const std::function<void()>& body) {
-  const std::string head = NewLabel(), inside = NewLabel(), exit = NewLabel();
-  Line(StrCat("br label %", head));
-  StartBlock(head);
-  const Value more = condition();
-  Line(StrCat("br i1 ", more.name, ", label %", inside, ", label %", exit));
-  StartBlock(inside);
-  body();
-  Line(StrCat("br label %", head));
-  StartBlock(exit);
-}
-
-void IrBuilder::If(const Value& condition, const std::function<void()>& then,
-                   const std::function<void()>& otherwise) {
-  const std::string yes = NewLabel(), no = NewLabel(), join = NewLabel();
-  Line(StrCat("br i1 ", condition.name, ", label %", yes, ", label %",
-              otherwise ? no : join));
-  StartBlock(yes);
-  then();
-  Line(StrCat("br label %", join));
-  if (otherwise) {
-    StartBlock(no);
-    otherwise();
-    Line(StrCat("br label %", join));
-  }
-  StartBlock(join);
-}
-
-void IrBuilder::Call(const Value& function, const std::vector<Value>& arguments,
-                     std::string_view attributes) {
-  Line(StrCat("call void ", function.name, "(",
-              StrJoin(arguments, ", ",
-                      [](std::string* out, const Value& v) {
-                        out->append(v.ToString());
-                      }),
-              ")", attributes.empty() ? "" : " ", attributes));
 }
 
 std::string IrBuilder::Finish(std::string_view name,

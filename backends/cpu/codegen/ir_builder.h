@@ -4,7 +4,13 @@
 // module behind compiler.h parses it on a cache miss. Values are SSA names with
 // a type; a scalar meets a vector only after Splat. Loops and conditionals take
 // callables that write their bodies. State that changes in loops lives in
-// variables (NewVariable), which LLVM promotes to registers.
+// variables (NewVariable).
+//
+// What was computed before, where it is known whenever the next instruction
+// runs, is not computed again (local value numbering, scoped by structured
+// control flow: Briggs, Cooper and Simpson, Value Numbering, 1997), and
+// constants are folded: unrolled tiles ask for the same addresses and masks at
+// each of their points, and what LLVM need not read it need not remove.
 //
 // Not thread-safe. Misuse (types that do not fit) is a CHECK failure here or a
 // parse error in the module, never bad code.
@@ -13,10 +19,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace encore::backends::cpu {
@@ -99,6 +108,9 @@ class IrBuilder {
   }
   // A conversion intrinsic such as fptosi.sat.
   Value ConvertIntrinsic(std::string_view name, const Value& a, Elem to);
+  // The same value, through which LLVM combines nothing. Of floats; others are
+  // what they were.
+  Value Opaque(const Value& a);
   // The bitwise or of all lanes of an integer vector.
   Value ReduceOr(const Value& a);
   // a * 2^floor(exponent), rounded once; NaN of NaN. REQUIRES CanScaleByPower.
@@ -139,11 +151,18 @@ class IrBuilder {
   // The line of `pointer`, which need not be mapped.
   void Prefetch(const Value& pointer, CacheLevel level = CacheLevel::kFirst);
 
-  // Memory on the stack of the function, aligned to 64.
+  // A variable, for Get and Set alone: it has no address. Between blocks it is
+  // in memory, of which LLVM makes registers.
   Value NewVariable(IrType type);
-  Value NewArray(IrType type, int64_t count);
+  // What Set put there last. `type` is the variable's.
   Value Get(const Value& variable, IrType type);
   void Set(const Value& variable, const Value& value);
+
+  // Memory on the stack of the function, aligned to kStackAlign.
+  static constexpr int kStackAlign = 64;
+  Value NewArray(IrType type, int64_t count);
+  // Such memory that holds the value.
+  Value Spill(const Value& value);
 
   // for (i = begin; i < end; i += step), signed; no iteration where
   // begin >= end.
@@ -170,7 +189,28 @@ class IrBuilder {
   Value CallIntrinsic(std::string_view name, IrType type,
                       const std::vector<Value>& operands,
                       std::string_view flags = {});
+  // A new instruction.
   Value Emit(IrType type, const std::string& text);
+  // One that only depends on its operands: what it gave before, where known.
+  Value Compute(IrType type, const std::string& text);
+  // One that reads memory too: what it gave since the last write, where known.
+  Value Read(IrType type, const std::string& text);
+  Value ComputeSince(uint64_t writes, IrType type, const std::string& text);
+  // One that writes memory or may do so.
+  void Write(const std::string& text);
+  // Ends a block: `text` is what follows "br".
+  void Branch(const std::string& text);
+  struct Variable;
+  Variable& VariableOf(const Value& value);
+  void Hold(Variable* variable, const Value& value);
+  void StoreVariables();  // to where the next block finds them
+  static std::optional<int64_t> ConstantOf(const Value& value);
+  // What all lanes of a constant of i1 are.
+  static std::optional<bool> TruthOf(const Value& value);
+  // a + b of i64, the constants of sums joined.
+  Value AddOffset(const Value& a, int64_t b);
+  // What `body` computes is not known behind it.
+  void InScope(const std::function<void()>& body);
   void Line(const std::string& text);
   void Declare(const std::string& declaration);
   std::string NewLabel();
@@ -179,8 +219,32 @@ class IrBuilder {
   std::string allocas_, body_;
   std::set<std::string> declarations_;
   std::string label_ = "start";
-  int next_ = 0;
-  int next_label_ = 0;
+  // What pure instructions gave, by their text, and in which scope.
+  struct Known {
+    std::string name;
+    size_t scope = 0;
+    uint64_t writes = 0;  // before it, where it reads memory
+  };
+  std::unordered_map<std::string, Known> known_;
+  size_t scope_ = 0;
+  std::vector<bool> open_ = {true};  // by scope
+  // `base` + `offset` by the name of what has it: sums of i64, and pointers to
+  // elements of one kind.
+  struct Sum {
+    Value base;
+    int64_t offset = 0;
+    Elem elem = Elem::kI64;
+  };
+  std::unordered_map<std::string, Sum> sums_, pointers_;
+  uint64_t writes_ = 1;
+  struct Variable {
+    Value memory;
+    Value value;           // in this block; not valid: it is in memory
+    bool changed = false;  // it is not what is in memory
+  };
+  std::map<std::string, Variable> variables_;  // by name
+  std::vector<Variable*> held_;                // those with a value
+  int next_ = 0, next_label_ = 0;
 };
 
 }  // namespace encore::backends::cpu

@@ -221,9 +221,7 @@ Value LaneMemory::LoadScalar(Elem elem, const Value& base,
                            : Pointer(base, elem, address);
   const Value otherwise = fill.valid() ? fill : IrBuilder::Zero(type);
   if (address.valid.valid()) {
-    const Value variable = b_.NewVariable(type);
-    b_.Set(variable, otherwise);
-    pointer = b_.Select(address.valid, pointer, variable);
+    pointer = b_.Select(address.valid, pointer, b_.Spill(otherwise));
   }
   const Value loaded = b_.Load(type, pointer, ElemBytes(elem));
   if (bits == 0) return loaded;
@@ -314,15 +312,10 @@ void LaneMemory::StoreHalves(const Value& value, const Value& base,
 void LaneMemory::StoreEachPacked(const Value& value, const Value& base,
                                  const LaneAddress& address,
                                  const Value& mask) {
-  const auto spill = [this](const Value& vector) {
-    const Value slot = b_.NewVariable(vector.type);
-    b_.Set(slot, vector);
-    return slot;
-  };
-  const Value values = spill(value), indices = spill(Indices(address));
+  const Value values = b_.Spill(value), indices = b_.Spill(Indices(address));
   const Value stored =
-      spill(mask.valid() ? b_.Convert("zext", mask, Elem::kI8)
-                         : IrBuilder::Int({Elem::kI8, lanes_}, 1));
+      b_.Spill(mask.valid() ? b_.Convert("zext", mask, Elem::kI8)
+                            : IrBuilder::Int({Elem::kI8, lanes_}, 1));
   b_.Loop(IrBuilder::I64(0), IrBuilder::I64(lanes_), 1, [&](const Value& i) {
     const auto at = [&](const Value& slot, Elem elem) {
       return b_.Load({elem, 1}, b_.Gep(slot, elem, i), ElemBytes(elem));

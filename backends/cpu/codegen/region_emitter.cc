@@ -472,11 +472,8 @@ Value RegionEmitter::EmitChecked(const Expr& expr) {
     any = b_.Compare("ne", b_.ReduceOr(wide), IrBuilder::I64(0));
   }
   b_.If(any, [&] {
-    const IrType type{Elem::kI64, lanes};
     const auto spill = [&](const Value& value) {
-      const Value slot = b_.NewVariable(type);
-      b_.Set(slot, b_.Splat(value, lanes));
-      return slot;
+      return b_.Spill(b_.Splat(value, lanes));
     };
     Value position = IndexVector({.index = flat_.positions[expr.number],
                                   .indirect = check.position.indirect});

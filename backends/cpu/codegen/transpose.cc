@@ -54,6 +54,10 @@ std::vector<Value> Transpose(IrBuilder& b, std::vector<Value> rows) {
     }
     rows = std::move(next);
   }
+  // LLVM looks for one shuffle that does the work of several, through all that
+  // lie behind each other, and finds none: without an end to it that took half
+  // of the time to compile a transpose.
+  for (Value& row : rows) row = b.Opaque(row);
   // Vector `c` of group g has column c of each part for the rows of g.
   const int parts = lanes / part;
   for (int round = 1; round < parts; round *= 2) {

@@ -40,18 +40,16 @@ Value MathEmitter::Helper(MathFunction function, const Value& x,
   const auto spill = [&](const Value& value) {
     const Value wide =
         IsF32(value) ? b.Convert("fpext", value, Elem::kF64) : value;
-    const Value slot = b.NewVariable(doubles);
-    b.Set(slot, wide);
-    return slot;
+    return b.Spill(wide);
   };
   const Value in = spill(x);
   const Value second = y.valid() ? spill(y) : in;
-  const Value out = b.NewVariable(doubles);
+  const Value out = b.NewArray(doubles, 1);
   const Value slot = b.Gep(helpers, Elem::kI8, IrBuilder::I64(8));
   const Value pointer = b.Load({Elem::kPtr, 1}, slot, 8);
   b.Call(pointer, {IrBuilder::I32(static_cast<int64_t>(function)), in, second,
                    out, IrBuilder::I64(x.lanes())});
-  const Value result = b.Get(out, doubles);
+  const Value result = b.Load(doubles, out, IrBuilder::kStackAlign);
   return IsF32(x) ? b.Convert("fptrunc", result, Elem::kF32) : result;
 }
 
