@@ -9,34 +9,18 @@
 #include <string_view>
 #include <vector>
 
-#include "encore/backends/conformance/bounds.h"
-#include "encore/backends/conformance/fast_convolution.h"
-#include "encore/backends/conformance/kernel_run.h"
 #include "encore/backends/cpu/candidates.h"
-#include "encore/backends/cpu/cpu_backend.h"
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/winograd/schedule.h"
+#include "encore/backends/cpu/winograd/testing/convolution_kernels.h"
 #include "encore/backends/cpu/winograd/transform.h"
-#include "encore/backends/region/build.h"
-#include "encore/backends/region/whole_region.h"
-#include "encore/ir/graph/graph.h"
+#include "encore/backends/cpu/winograd/windowed_sum.h"
 #include "encore/ir/support/strings.h"
-#include "encore/ir/testing/parsed_graph.h"
 #include "encore/ir/types/literal.h"
-#include "encore/ir/types/shape.h"
 #include "gtest/gtest.h"
 
 namespace encore::backends::cpu {
 namespace {
-
-const std::string kKernels[] = {WinogradName{2, 2}.ToString(),
-                                WinogradName{4, 2}.ToString()};
-
-// The outputs of a tile in one dim; 0 for other kernels.
-int OutputsOf(std::string_view kernel) {
-  const auto name = WinogradName::Parse(kernel);
-  return name ? name->outputs : 0;
-}
 
 struct Shape2D {
   int64_t images = 1, channels = 1, rows = 1, height = 1, width = 1;
@@ -68,84 +52,6 @@ std::string BiasAndResidual(const Shape2D& shape) {
   return StrCat("  %d = broadcast(%b) {shape = ", dims,
                 ", axes = [1]}\n  %e = add(%c, %d)\n  %f = add(%e, %r)\n  %y = "
                 "abs(%f)\n");
-}
-
-// The region of a graph, with arguments for its inputs.
-struct Problem {
-  Graph graph;
-  std::vector<Literal> arguments;
-  BuiltRegion built;
-  KernelRequest request;
-  std::vector<Literal> inputs;
-
-  // Of random f32 data in [-1, 1).
-  explicit Problem(const std::string& text, uint64_t seed = 1)
-      : graph(ParsedGraph(text)), built(BuildWhole(graph)) {
-    std::mt19937_64 random(seed);
-    for (const Graph::Argument& argument : graph.arguments()) {
-      const TensorType& type = graph.type(argument.value);
-      Literal& literal =
-          arguments.emplace_back(type.dtype, type.shape.ConstantDims());
-      for (int64_t i = 0; i < literal.element_count(); ++i) {
-        literal.SetDouble(i, static_cast<double>(random() >> 40) * 0x1p-23 - 1);
-      }
-    }
-    request.region = &built.region;
-    for (const ValueId input : built.inputs) {
-      for (size_t i = 0; i < arguments.size(); ++i) {
-        if (graph.arguments()[i].value != input) continue;
-        request.weights.push_back(graph.arguments()[i].is_parameter);
-        inputs.push_back(arguments[i]);
-      }
-    }
-  }
-  Problem(const Problem&) = delete;
-};
-
-std::vector<Candidate> CandidatesFor(const std::string& text,
-                                     Rewrites rewrites) {
-  const Problem problem(text);
-  CompileOptions options;
-  options.rewrites = rewrites;
-  options.cpu_kernels = CpuKernels::kGenerated;
-  options.threads = 2;
-  options.machine = StrCat("zen4-", Name(HostCpu().isa));
-  return CpuBackend()->Candidates(problem.request, options);
-}
-
-int WinogradCandidates(const std::string& text, Rewrites rewrites) {
-  const std::vector<Candidate> candidates = CandidatesFor(text, rewrites);
-  return static_cast<int>(
-      std::ranges::count_if(candidates, [](const Candidate& candidate) {
-        return OutputsOf(candidate.kernel) > 0;
-      }));
-}
-
-Literal Launch(const Problem& problem, std::string_view kernel) {
-  const CompileRequest request{
-      problem.request,
-      {.kernel = std::string(kernel), .inputs = {}, .outputs = {}}};
-  auto results = RunKernel(*CpuBackend(), request, problem.inputs);
-  EXPECT_TRUE(results.ok()) << results.status();
-  return results.ok() ? (*results)[0] : Literal();
-}
-
-FastConvolution LossOf(int outputs) {
-  const WinogradTransform transform = WindowOfThree(outputs);
-  return {GrowthOf(transform), RoundingsOf(transform)};
-}
-
-void ExpectWithinBounds(const std::string& text, uint64_t seed) {
-  SCOPED_TRACE(text);
-  const Problem problem(text, seed);
-  for (const std::string& kernel : kKernels) {
-    SCOPED_TRACE(kernel);
-    const auto bounds = EvaluateBounds(problem.graph, problem.arguments,
-                                       LossOf(OutputsOf(kernel)));
-    ASSERT_TRUE(bounds.ok()) << bounds.status();
-    const auto difference = Difference(Launch(problem, kernel), (*bounds)[0]);
-    EXPECT_FALSE(difference.has_value()) << *difference;
-  }
 }
 
 TEST(Winograd, IsWithinItsBounds) {
@@ -181,85 +87,12 @@ TEST(Winograd, RandomShapesAreWithinBounds) {
   }
 }
 
-// A convolution of 32 channels of an image of three dims: %x, or %i of it where
-// `before` makes that. `behind` makes %y of the result, %c, and of %b, one for
-// each of 24 channels.
-std::string InThreeDims(std::string_view x, std::string_view window,
-                        std::string_view attributes,
-                        std::string_view before = "",
-                        std::string_view behind = "") {
-  return StrCat("graph g(%x: f32[", x, "], %w: param f32[24,32,", window,
-                "], %b: param f32[24]) {\n", before, "  %c = convolution(",
-                before.empty() ? "%x" : "%i", ", %w) {", attributes,
-                ", lhs_dilation = [1,1,1], rhs_dilation = [1,1,1], "
-                "feature_groups = 1}\n",
-                behind, "  return ", behind.empty() ? "%c" : "%y", "\n}");
-}
-
-// Dims without a window are batches, wherever they stand and lie.
-TEST(Winograd, DimsWithoutWindowsAreBatches) {
-  const std::string same =
-      "strides = [1,1,1], padding_low = [0,1,1], padding_high = [0,1,1]";
-  const std::string narrow =
-      "strides = [1,1,1], padding_low = [0,0,0], padding_high = [0,0,0]";
-  uint64_t seed = 0;
-  for (const std::string& text : {
-           InThreeDims("2,32,5,20,24", "1,3,3", same, "",
-                       "  %d = broadcast(%b) {shape = [2,24,5,20,24], "
-                       "axes = [1]}\n  %y = add(%c, %d)\n"),
-           InThreeDims("1,32,3,20,20", "1,3,3", narrow, "",
-                       "  %y = reshape(%c) {shape = [23328]}\n"),
-           InThreeDims("3,32,7,13,21", "1,3,3",
-                       "strides = [2,1,1], padding_low = [0,1,2], "
-                       "padding_high = [0,0,1]"),
-           InThreeDims("2,32,9,10,17", "3,1,3",
-                       "strides = [1,3,1], padding_low = [1,0,1], "
-                       "padding_high = [1,0,1]"),
-           InThreeDims("4,2,32,11,19", "1,3,3", narrow,
-                       "  %i = transpose(%x) {permutation = [1,2,0,3,4]}\n"),
-           InThreeDims("2,36,6,30,24", "1,3,3", narrow,
-                       "  %i = slice(%x) {starts = [0,2,1,3,0], "
-                       "limits = [2,34,5,23,24], strides = [1,1,1,1,1]}\n"),
-       }) {
-    EXPECT_EQ(WinogradCandidates(text, Rewrites::kReassociate), 2) << text;
-    ExpectWithinBounds(text, ++seed);
-  }
-  // Windows in three dims, none where columns are neighbors, and padding where
-  // there is no window.
-  for (const std::string& text : {
-           InThreeDims("1,32,8,20,24", "3,3,3", narrow),
-           InThreeDims("1,32,8,20,24", "3,3,1", narrow),
-           InThreeDims("1,32,8,20,24", "1,3,3",
-                       "strides = [1,1,1], padding_low = [1,1,1], "
-                       "padding_high = [0,1,1]"),
-       }) {
-    EXPECT_EQ(WinogradCandidates(text, Rewrites::kReassociate), 0) << text;
-  }
-}
-
 // More padding than a window is wide: the first vector of a line, which alone
 // is masked on that side, would not reach the image.
 TEST(Winograd, IsNoCandidateWithWindowsOfPadding) {
   EXPECT_EQ(WinogradCandidates(Shape2D{1, 32, 32, 28, 28, 1, 20, 1, 1}.ToText(),
                                Rewrites::kReassociate),
             0);
-}
-
-// Root of the mean square, and the largest.
-struct Errors {
-  double rms = 0, largest = 0;
-};
-
-Errors ErrorsOf(const Literal& actual, const std::vector<double>& exact) {
-  Errors errors;
-  for (size_t i = 0; i < exact.size(); ++i) {
-    const double error =
-        std::abs(actual.AsDouble(static_cast<int64_t>(i)) - exact[i]);
-    errors.rms += error * error;
-    errors.largest = std::max(errors.largest, error);
-  }
-  errors.rms = std::sqrt(errors.rms / static_cast<double>(exact.size()));
-  return errors;
 }
 
 // The convolution of one image without padding in f64.
@@ -291,15 +124,9 @@ double ExpectedRatio(const Shape2D& shape, int outputs) {
   sum.width = shape.width;
   sum.result_height = shape.height - 2;
   sum.result_width = shape.width - 2;
+  sum.line_window = sum.column_window = 3;
   return MakeWinogradSchedule(sum, WinogradName{outputs, 2}, Isa::kAvx2)
       .error_ratio;
-}
-
-// As data that convolutions read mostly are.
-void Rectify(Literal* literal) {
-  for (int64_t i = 0; i < literal->element_count(); ++i) {
-    literal->SetDouble(i, std::max(0.0, literal->AsDouble(i)));
-  }
 }
 
 TEST(Winograd, LosesLittleMoreThanSums) {
@@ -311,7 +138,7 @@ TEST(Winograd, LosesLittleMoreThanSums) {
     const std::vector<double> exact =
         ExactSums(shape, problem.arguments[0], problem.arguments[1]);
     const Errors direct = ErrorsOf(Launch(problem, kTiles), exact);
-    for (const std::string& kernel : kKernels) {
+    for (const std::string& kernel : kWinogradKernels) {
       const Errors fast = ErrorsOf(Launch(problem, kernel), exact);
       const std::string what =
           StrCat(kernel, ", ", channels, " channels: ", fast.rms / direct.rms,
@@ -330,7 +157,8 @@ TEST(Winograd, LosesLittleMoreThanSums) {
 // terms, over two draws.
 std::vector<Errors> MeasuredRatios(int64_t channels) {
   const Shape2D shape{1, channels, 16, 34, 34, 0, 0, 0, 0};
-  const std::string kernels[] = {std::string(kTiles), kKernels[0], kKernels[1]};
+  const std::string kernels[] = {std::string(kTiles), kWinogradKernels[0],
+                                 kWinogradKernels[1]};
   std::vector<Errors> all(3);
   for (uint64_t seed = 1; seed <= 2; ++seed) {
     Problem problem(shape.ToText(), channels * 100 + seed);
@@ -361,9 +189,9 @@ TEST(Winograd, CandidatesLoseNoMoreThanTheBound) {
       const bool candidate =
           ExpectedRatio(
               {.channels = channels, .rows = 16, .height = 34, .width = 34},
-              OutputsOf(kKernels[k])) <= kMostErrorRatio;
+              OutputsOf(kWinogradKernels[k])) <= kMostErrorRatio;
       const std::string what =
-          StrCat(kKernels[k], ", ", channels, " channels, ",
+          StrCat(kWinogradKernels[k], ", ", channels, " channels, ",
                  candidate ? "allowed: " : "refused: ", ratios[k].rms,
                  " of the rms, ", ratios[k].largest, " of the largest error");
       std::cout << what << "\n";
@@ -378,8 +206,8 @@ TEST(Winograd, CandidatesLoseNoMoreThanTheBound) {
     }
   }
   for (size_t k = 0; k < 2; ++k) {
-    EXPECT_GT(allowed[k], 5) << kKernels[k];
-    EXPECT_GE(refused[k], 2) << kKernels[k];
+    EXPECT_GT(allowed[k], 5) << kWinogradKernels[k];
+    EXPECT_GE(refused[k], 2) << kWinogradKernels[k];
   }
 }
 
@@ -392,12 +220,12 @@ TEST(Winograd, IsNoCandidateWhereItLosesMore) {
         CandidatesFor(text, Rewrites::kReassociate),
         [&](const Candidate& c) { return c.kernel == kernel; });
   };
-  EXPECT_FALSE(has(2, kKernels[0]));
-  EXPECT_TRUE(has(3, kKernels[0]));
-  EXPECT_FALSE(has(16, kKernels[1]));
-  EXPECT_FALSE(has(27, kKernels[1]));
-  EXPECT_TRUE(has(28, kKernels[1]));
-  EXPECT_TRUE(has(2048, kKernels[1]));
+  EXPECT_FALSE(has(2, kWinogradKernels[0]));
+  EXPECT_TRUE(has(3, kWinogradKernels[0]));
+  EXPECT_FALSE(has(16, kWinogradKernels[1]));
+  EXPECT_FALSE(has(27, kWinogradKernels[1]));
+  EXPECT_TRUE(has(28, kWinogradKernels[1]));
+  EXPECT_TRUE(has(2048, kWinogradKernels[1]));
 }
 
 // Whatever the work is cut into.
@@ -452,10 +280,10 @@ TEST(Winograd, IsChosenWhereItPays) {
   const auto first = [](const Shape2D& shape) {
     return CandidatesFor(shape.ToText(), Rewrites::kReassociate)[0].kernel;
   };
-  EXPECT_EQ(first({1, 64, 64, 56, 56}), kKernels[1]);
-  EXPECT_EQ(first({1, 128, 128, 28, 28}), kKernels[1]);
-  EXPECT_EQ(first({1, 256, 256, 14, 14}), kKernels[1]);
-  EXPECT_EQ(first({1, 512, 512, 28, 28}), kKernels[1]);
+  EXPECT_EQ(first({1, 64, 64, 56, 56}), kWinogradKernels[1]);
+  EXPECT_EQ(first({1, 128, 128, 28, 28}), kWinogradKernels[1]);
+  EXPECT_EQ(first({1, 256, 256, 14, 14}), kWinogradKernels[1]);
+  EXPECT_EQ(first({1, 512, 512, 28, 28}), kWinogradKernels[1]);
   // Little to sum, little to do, and weights that are read for one tile.
   EXPECT_EQ(OutputsOf(first({1, 1, 64, 224, 224})), 0);
   EXPECT_EQ(OutputsOf(first({1, 16, 16, 4, 4})), 0);
@@ -488,7 +316,7 @@ TEST(Winograd, InfinitiesStayInTheirTiles) {
   const Shape2D shape{2, 8, 8, 16, 16};
   Problem problem(shape.ToText());
   problem.inputs[0].SetDouble(5 * 16 + 5, INFINITY);
-  for (const std::string& kernel : kKernels) {
+  for (const std::string& kernel : kWinogradKernels) {
     const int64_t m = OutputsOf(kernel);
     const Literal result = Launch(problem, kernel);
     for (int64_t i = 0; i < result.element_count(); ++i) {

@@ -74,7 +74,7 @@ WinogradCode WinogradGenerator::Begin() {
                           load(windows_.weights),
                           scratch};
   const Value zeros = code.Scratch(layout_.zeros);
-  b_.Loop(IrBuilder::I64(0), IrBuilder::I64(windows_.width), s_.lanes,
+  b_.Loop(IrBuilder::I64(0), IrBuilder::I64(layout_.zero_elements), s_.lanes,
           [&](const Value& x) {
             b_.Store(IrBuilder::Zero(code.vector()),
                      b_.Gep(zeros, Elem::kF32, x), 4);

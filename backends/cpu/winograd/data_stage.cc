@@ -1,11 +1,11 @@
 #include "encore/backends/cpu/winograd/data_stage.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "encore/backends/cpu/winograd/line_data_stage.h"
 #include "encore/backends/cpu/winograd/transform_emitter.h"
 #include "encore/ir/support/integers.h"
 
@@ -18,7 +18,7 @@ constexpr int64_t kWrittenAhead = 4;
 class DataStage {
  public:
   DataStage(const WinogradCode& code, const WinogradSpan& span)
-      : c_(code), span_(span), b_(code.b), n_(code.s.transform.points()) {
+      : c_(code), span_(span), b_(code.b), n_(code.s.lines.points()) {
     for (int i = 0; i < n_; ++i) {
       before_.push_back(b_.NewVariable(code.vector()));
     }
@@ -78,17 +78,14 @@ Value DataStage::MaskOf(int64_t number) const {
 }
 
 void DataStage::EmitLine(const Value& channel, const Value& line) {
-  const auto [batches, tile_line] = LineOf(c_, line);
-  Value base =
-      b_.Add(b_.Mul(channel, c_.sum.channel_stride), c_.sum.source_offset);
-  for (size_t i = 0; i < batches.size(); ++i) {
-    base = b_.Add(base, b_.Mul(batches[i], c_.sum.batches[i].stride));
-  }
+  const TileLine place = LineOf(c_, line);
+  const Value base =
+      b_.Add(ImageOffset(c_, place), b_.Mul(channel, c_.sum.channel_stride));
   const Value zeros = c_.Scratch(c_.layout.zeros);
   pointers_.clear();
   for (int i = 0; i < n_; ++i) {
     const Value y =
-        b_.Add(b_.Mul(tile_line, c_.s.transform.outputs), i - c_.sum.top);
+        b_.Add(b_.Mul(place.line, c_.s.lines.outputs), i - c_.sum.top);
     const Value inside = b_.Compare("ult", y, IrBuilder::I64(c_.sum.height));
     const Value at = b_.Add(base, b_.Mul(y, c_.sum.line_stride));
     pointers_.push_back(
@@ -96,7 +93,7 @@ void DataStage::EmitLine(const Value& channel, const Value& line) {
   }
   position_ = b_.Mul(b_.Sub(line, span_.first_line), c_.line_columns());
   const int64_t lanes = c_.s.lanes;
-  const int64_t needed = c_.line_columns() + c_.s.transform.window - 1;
+  const int64_t needed = c_.line_columns() + c_.s.columns.window - 1;
   const int64_t vectors = CeilDiv(needed, lanes);
   const int64_t whole = (c_.sum.width + c_.sum.left) / lanes;
   mask_ = MaskOf(0);
@@ -108,7 +105,7 @@ void DataStage::EmitLine(const Value& channel, const Value& line) {
     mask_ = MaskOf(i);
     EmitVector(IrBuilder::I64(i), /*first=*/false);
   }
-  if (needed - c_.s.transform.outputs > (vectors - 1) * lanes) {
+  if (needed - c_.s.columns.outputs > (vectors - 1) * lanes) {
     // What it is filled up by is behind the last tile.
     const std::vector<Value> next(n_, IrBuilder::Zero(c_.vector()));
     StoreAhead(next, IrBuilder::I64(vectors - 1));
@@ -126,7 +123,7 @@ void DataStage::EmitVector(const Value& number, bool first) {
                                               IrBuilder::Zero(type), 4)
                               : b_.Load(type, pointer, 4));
   }
-  const std::vector<Value> points = EmitDataTransform(b_, c_.s.transform, d);
+  const std::vector<Value> points = EmitDataTransform(b_, c_.s.lines, d);
   for (int p = 0; p < n_; ++p) {
     b_.Store(points[p], LinePointer(p, /*ahead=*/false, column), 4);
   }
@@ -138,7 +135,7 @@ void DataStage::StoreAhead(const std::vector<Value>& next,
                            const Value& number) {
   const int lanes = c_.s.lanes;
   std::vector<int> order(lanes);
-  std::iota(order.begin(), order.end(), c_.s.transform.outputs);
+  std::iota(order.begin(), order.end(), c_.s.columns.outputs);
   for (int p = 0; p < n_; ++p) {
     const Value before = b_.Get(before_[p], c_.vector());
     b_.Store(b_.Shuffle(before, next[p], order),
@@ -153,7 +150,7 @@ Value DataStage::LinePointer(int p, bool ahead, const Value& column) const {
 }
 
 void DataStage::EmitTiles(const Value& channel, const Value& vector) {
-  const WinogradTransform& t = c_.s.transform;
+  const WinogradTransform& t = c_.s.columns;
   const int lanes = c_.s.lanes, m = t.outputs;
   const IrType wide{Elem::kF32, lanes * m};
   position_ = span_.Before(c_);
@@ -167,12 +164,13 @@ void DataStage::EmitTiles(const Value& channel, const Value& vector) {
     const Value ahead =
         b_.Load(wide, LinePointer(p, /*ahead=*/true, column), 4);
     std::vector<Value> d;
-    for (int j = 0; j < n_; ++j) {
+    for (int j = 0; j < t.points(); ++j) {
       d.push_back(EveryLane(b_, j < m ? here : ahead, j % m, m, lanes));
     }
     const std::vector<Value> points = EmitDataTransform(b_, t, d);
-    for (int q = 0; q < n_; ++q) {
-      const int64_t offset = (int64_t{p} * n_ + q) * c_.layout.data_pitch;
+    for (int q = 0; q < t.points(); ++q) {
+      const int64_t offset =
+          (int64_t{p} * t.points() + q) * c_.layout.data_pitch;
       b_.Store(points[q], b_.Gep(data, Elem::kF32, IrBuilder::I64(offset)), 4);
       b_.Prefetch(b_.Gep(data, Elem::kF32,
                          IrBuilder::I64(offset + kWrittenAhead * lanes)));
@@ -183,7 +181,11 @@ void DataStage::EmitTiles(const Value& channel, const Value& vector) {
 }  // namespace
 
 void EmitData(const WinogradCode& code, const WinogradSpan& span) {
-  DataStage(code, span).Emit();
+  if (code.s.by_lines()) {
+    EmitDataByLines(code, span);
+  } else {
+    DataStage(code, span).Emit();
+  }
 }
 
 }  // namespace encore::backends::cpu

@@ -8,7 +8,7 @@ namespace encore::backends::cpu {
 
 // The span's tiles of every channel, transformed, in scratch.layout.data.
 // Vectors run along columns of the image for the dim of lines, then along
-// tiles.
+// tiles; of schedules by lines along tiles alone.
 void EmitData(const WinogradCode& code, const WinogradSpan& span);
 
 }  // namespace encore::backends::cpu

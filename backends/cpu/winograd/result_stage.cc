@@ -29,31 +29,31 @@ void ResultStage::Emit(const WinogradSpan& span, const Value& row,
 
 void ResultStage::EmitTiles(const WinogradSpan& span, const Value& row,
                             const Value& vector) {
-  const WinogradTransform& t = c_.s.transform;
-  const int n = t.points(), m = t.outputs, lanes = c_.s.lanes;
+  const WinogradTransform &t = c_.s.lines, &u = c_.s.columns;
+  const int n = u.points(), lanes = c_.s.lanes;
   const Value first = b_.Mul(b_.Add(b_.Mul(row, c_.s.span_vectors), vector),
                              c_.s.points() * lanes);
   const Value products =
       b_.Gep(c_.Scratch(c_.layout.products), Elem::kF32, first);
   // By line of results: its points.
-  std::vector<std::vector<Value>> lines(m);
+  std::vector<std::vector<Value>> lines(t.outputs);
   for (int q = 0; q < n; ++q) {
     std::vector<Value> column;
-    for (int p = 0; p < n; ++p) {
+    for (int p = 0; p < t.points(); ++p) {
       const Value offset = IrBuilder::I64((int64_t{p} * n + q) * lanes);
       column.push_back(
           b_.Load(c_.vector(), b_.Gep(products, Elem::kF32, offset), 4));
     }
     const std::vector<Value> results = EmitResultTransform(b_, t, column);
-    for (int i = 0; i < m; ++i) lines[i].push_back(results[i]);
+    for (int i = 0; i < t.outputs; ++i) lines[i].push_back(results[i]);
   }
   const Value column =
-      b_.Add(span.Before(c_), b_.Mul(vector, int64_t{lanes} * m));
-  for (int i = 0; i < m; ++i) {
+      b_.Add(span.Before(c_), b_.Mul(vector, int64_t{lanes} * u.outputs));
+  for (int i = 0; i < t.outputs; ++i) {
     const Value pointer =
         b_.Gep(c_.Scratch(c_.layout.results + i * c_.layout.result_pitch),
                Elem::kF32, column);
-    b_.Store(Interleaved(b_, EmitResultTransform(b_, t, lines[i])), pointer, 4);
+    b_.Store(Interleaved(b_, EmitResultTransform(b_, u, lines[i])), pointer, 4);
   }
 }
 
@@ -79,7 +79,7 @@ void ResultStage::SetPoint(const std::vector<Value>& batches, const Value& row,
 }
 
 void ResultStage::EmitEpilogue(const WinogradSpan& span, const Value& row) {
-  const int64_t m = c_.s.transform.outputs;
+  const int64_t m = c_.s.lines.outputs, columns = c_.s.columns.outputs;
   b_.Loop(span.first_line, span.end_line, 1, [&](const Value& number) {
     const auto [batches, tile_line] = LineOf(c_, number);
     const Value first = b_.Mul(tile_line, m);
@@ -87,8 +87,8 @@ void ResultStage::EmitEpilogue(const WinogradSpan& span, const Value& row) {
         "smin", {b_.Sub(IrBuilder::I64(c_.sum.result_height), first),
                  IrBuilder::I64(m)});
     const Value tile = b_.Mul(number, c_.s.tile_columns);
-    const Value begin = b_.Mul(b_.Sub(span.first_tile, tile), m);
-    const Value end = b_.Mul(b_.Sub(span.end_tile, tile), m);
+    const Value begin = b_.Mul(b_.Sub(span.first_tile, tile), columns);
+    const Value end = b_.Mul(b_.Sub(span.end_tile, tile), columns);
     const Value place =
         b_.Mul(b_.Sub(number, span.first_line), c_.line_columns());
     b_.Loop(IrBuilder::I64(0), lines, 1, [&](const Value& i) {
@@ -119,7 +119,11 @@ void ResultStage::EmitPart(const Value& begin, const Value& end) {
   const int lanes = c_.s.lanes;
   const Value width = IrBuilder::I64(c_.sum.result_width);
   const Value last = b_.Intrinsic("smin", {end, width});
-  b_.Loop(IrBuilder::I64(0), width, lanes, [&](const Value& column) {
+  const Value low = b_.Intrinsic("smax", {begin, IrBuilder::I64(0)});
+  // Vectors begin where those of a whole line do.
+  const Value first =
+      b_.Sub(low, b_.Binary("urem", low, IrBuilder::I64(lanes)));
+  b_.Loop(first, last, lanes, [&](const Value& column) {
     const Value columns = b_.Binary("add", b_.Splat(column, lanes),
                                     IrBuilder::Steps({Elem::kI64, lanes}, 1));
     const Value active =

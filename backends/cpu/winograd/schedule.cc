@@ -54,20 +54,35 @@ double ChooseTile(const WindowedSum& sum, Isa isa, WinogradSchedule* s) {
   return best;
 }
 
-// Instructions that transform a vector of tiles of one channel of the data, or
-// of one row of the results.
-double DataInstructions(const WinogradTransform& t) {
-  const double n = t.points(), m = t.outputs;
-  const double one = n * (static_cast<double>(t.pairs.size()) + 1);
-  // Lines: loads, transforms and two stores of m vectors of columns. Columns:
-  // loads and shuffles into n phases, transforms, stores.
-  return 1.3 * m * (n + one / 2 + 2 * n) + n * (m + 2 * n + one / 2 + n);
+// Instructions of a transform of the data, or of the results.
+double DataTransform(const WinogradTransform& t) {
+  if (t.is_identity()) return 0;
+  return t.points() * (static_cast<double>(t.pairs.size()) + 1) / 2;
 }
 
-double ResultInstructions(const WinogradTransform& t) {
-  const double n = t.points(), m = t.outputs;
-  const double one = m * n / 2;
-  return n * (n + one) + m * (one + 2 * m + m);
+double ResultTransform(const WinogradTransform& t) {
+  return t.is_identity() ? 0 : static_cast<double>(t.outputs * t.points()) / 2;
+}
+
+// Instructions that transform a vector of tiles of one channel of the data, or
+// of one row of the results.
+double DataInstructions(const WinogradSchedule& s) {
+  const double n = s.lines.points(), q = s.columns.points(),
+               m = s.columns.outputs;
+  if (s.columns.is_identity()) return 2 * n + DataTransform(s.lines);
+  // Loads and shuffles into q phases, transforms, stores.
+  const double columns = m + 2 * q + DataTransform(s.columns) + q;
+  if (s.lines.is_identity()) return columns;
+  // Lines: loads, transforms and two stores of m vectors of columns.
+  return 1.3 * m * (n + DataTransform(s.lines) + 2 * n) + n * columns;
+}
+
+double ResultInstructions(const WinogradSchedule& s) {
+  const double n = s.lines.points(), q = s.columns.points(),
+               m = s.columns.outputs;
+  const double shuffles = s.columns.is_identity() ? 0 : 2 * m;
+  return q * (n + ResultTransform(s.lines)) +
+         s.lines.outputs * (ResultTransform(s.columns) + shuffles + m);
 }
 
 // What the parts of a schedule take, in cycles.
@@ -92,10 +107,8 @@ Parts PartsOf(const WindowedSum& sum, const WinogradSchedule& s,
       static_cast<double>(s.points()) *
       (channels * tile_cycles + (additions + 1) * tiles * kTileCycles +
        (additions + kStoreShare) * rows * vectors * kAddCycles);
-  parts.data =
-      vectors * channels * kTransformCycles * DataInstructions(s.transform);
-  parts.results =
-      vectors * rows * kTransformCycles * ResultInstructions(s.transform);
+  parts.data = vectors * channels * kTransformCycles * DataInstructions(s);
+  parts.results = vectors * rows * kTransformCycles * ResultInstructions(s);
   return parts;
 }
 
@@ -106,7 +119,7 @@ void ChooseSums(const WindowedSum& sum, WinogradSchedule* s) {
   const int64_t most = CeilDiv(sum.channels, kLeastSumChannels);
   for (int64_t sums = 1; sums <= most && s->error_ratio > kMostErrorRatio;
        ++sums) {
-    const double ratio = ErrorRatio(s->transform, sum.channels, sums);
+    const double ratio = ErrorRatio(s->lines, s->columns, sum.channels, sums);
     if (ratio >= s->error_ratio) continue;
     s->error_ratio = ratio;
     s->sum_channels = CeilDiv(sum.channels, sums);
@@ -203,13 +216,17 @@ std::optional<WinogradName> WinogradName::Parse(std::string_view name) {
 
 WinogradSchedule MakeWinogradSchedule(const WindowedSum& sum,
                                       const WinogradName& name, Isa isa) {
-  const int outputs = name.outputs;
+  const auto transform_of = [&](int64_t window) {
+    return window == 1 ? WindowOfOne() : WindowOfThree(name.outputs);
+  };
   WinogradSchedule s;
   s.threads = name.threads;
-  s.transform = WindowOfThree(outputs);
+  s.lines = transform_of(sum.line_window);
+  s.columns = transform_of(sum.column_window);
   s.lanes = VectorBits(isa) / 32;
-  s.tile_lines = CeilDiv<int64_t>(sum.result_height, outputs);
-  s.tile_columns = CeilDiv<int64_t>(sum.result_width, outputs);
+  s.tile_lines = CeilDiv<int64_t>(sum.result_height, s.lines.outputs);
+  s.tile_columns = CeilDiv<int64_t>(sum.result_width, s.columns.outputs);
+  if (s.by_lines()) s.tile_columns = RoundUp<int64_t>(s.tile_columns, s.lanes);
   s.vectors =
       CeilDiv<int64_t>(sum.images() * s.tile_lines * s.tile_columns, s.lanes);
   ChooseSums(sum, &s);

@@ -1,7 +1,9 @@
 // The schedule of a Winograd convolution.
 //
 // The results of a WindowedSum are cut into tiles of m x m, numbered through
-// all images; vectors run along tiles. The work is cut into spans of vectors by
+// all images; vectors run along tiles. Where one dim alone has a window, tiles
+// are m x 1 or 1 x m, and each line has so many that no vector has some of two
+// lines: some may lie behind its end. The work is cut into spans of vectors by
 // splits of the result's channels. A unit, one of each, needs no other:
 //
 //   1. data     B^T d B of the span's tiles, for every channel, into scratch
@@ -34,7 +36,7 @@ namespace encore::backends::cpu {
 inline constexpr double kMostErrorRatio = 1.75;
 
 struct WinogradSchedule {
-  WinogradTransform transform;
+  WinogradTransform lines, columns;
   int lanes = 1;
   int64_t tile_lines = 1, tile_columns = 1;  // tiles of an image
   int64_t vectors = 1;                       // of all tiles
@@ -51,9 +53,9 @@ struct WinogradSchedule {
   double error_ratio = 1;  // transform.h
   double unit_cycles = 0;  // estimate of a unit on one core
 
-  int64_t points() const {
-    return int64_t{transform.points()} * transform.points();
-  }
+  int64_t points() const { return int64_t{lines.points()} * columns.points(); }
+  // Whether each vector of tiles lies in one line.
+  bool by_lines() const { return lines.is_identity() || columns.is_identity(); }
   // Elements of the packed weights, [points][groups][channels][rows], from
   // point to point, and bytes of them all.
   int64_t weights_pitch(const WindowedSum& sum) const;
@@ -64,8 +66,9 @@ struct WinogradSchedule {
   double load_seconds(const WindowedSum& sum) const;
 };
 
-// What a kernel is called: with tiles of `outputs` x `outputs`, cut for so many
-// threads, whatever runs it. What is computed does not depend on these.
+// What a kernel is called: with tiles of `outputs` along a dim with a window,
+// cut for so many threads, whatever runs it. What is computed does not depend
+// on these.
 struct WinogradName {
   int outputs = 2;
   int threads = 1;

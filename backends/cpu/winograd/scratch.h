@@ -13,10 +13,11 @@ namespace encore::backends::cpu {
 // are those of a unit's lines of tiles, m for each tile, line after line: the
 // first vector of tiles begins up to one line behind the first of them.
 struct WinogradScratch {
-  // A line of zeros, where the padding is read.
-  int64_t zeros = 0;
+  // Zeros, where lines of padding are read: a line, by lines a vector.
+  int64_t zeros = 0, zero_elements = 0;
   // [2][n][columns]: lines of one channel after the transform along columns;
-  // behind them the same, m columns further on in each line of tiles.
+  // behind them the same, m columns further on in each line of tiles. Not by
+  // lines.
   int64_t lines = 0, line_pitch = 0;
   // [points][vectors of a span][channels][lanes]: the transformed data.
   int64_t data = 0, data_pitch = 0;  // from point to point

@@ -14,8 +14,8 @@ namespace {
 // square.
 constexpr double kMeanShare = 1 / std::numbers::pi;
 // What transforms add to an error, as roundings of a product: measured, of data
-// 1 to 3, of filters 1, of results 3 to 4.
-constexpr double kTransformRoundings = 6.5;
+// 1 to 3, of filters 1, of results 3 to 4, in two dims.
+constexpr double kFilterRoundings = 1, kDimRoundings = 2.75;
 
 // The finite points, in order.
 std::vector<double> FinitePoints(const WinogradTransform& transform) {
@@ -34,6 +34,8 @@ WinogradTransform WindowOfThree(int outputs) {
   if (outputs == 2) return {2, 3, {1}};
   return {4, 3, {0.625, 1.5}};
 }
+
+WinogradTransform WindowOfOne() { return {1, 1, {}}; }
 
 std::vector<double> PairPolynomial(const WinogradTransform& transform,
                                    int left_out) {
@@ -63,6 +65,7 @@ std::vector<double> MatrixA(const WinogradTransform& transform) {
 }
 
 std::vector<double> MatrixB(const WinogradTransform& transform) {
+  if (transform.is_identity()) return {1};
   const int n = transform.points();
   std::vector<double> matrix(size_t(n) * n);
   const std::vector<double> all = PairPolynomial(transform, -1);
@@ -102,6 +105,9 @@ std::vector<double> MatrixG(const WinogradTransform& transform) {
   return matrix;
 }
 
+namespace {
+
+// In one dim.
 double GrowthOf(const WinogradTransform& transform) {
   const int n = transform.points(), r = transform.window;
   const std::vector<double> a = MatrixA(transform), b = MatrixB(transform),
@@ -118,17 +124,20 @@ double GrowthOf(const WinogradTransform& transform) {
       growth = std::max(growth, sum);
     }
   }
-  return growth * growth;
+  return growth;
 }
 
-double ErrorRatio(const WinogradTransform& transform, int64_t channels,
-                  int64_t partial_sums) {
+// What a rounding of a sum of products weighs in the results, over the points
+// of one dim, of the part of the data without their mean and of the mean.
+struct Weights {
+  double varied = 0, mean = 0;
+};
+
+Weights WeightsOf(const WinogradTransform& transform) {
   const int n = transform.points(), m = transform.outputs, r = transform.window;
   const std::vector<double> a = MatrixA(transform), b = MatrixB(transform),
                             g = MatrixG(transform);
-  // By point: what a rounding of its sum of products weighs in the results, of
-  // the part of the data without their mean and of the mean.
-  double varied = 0, mean = 0;
+  Weights weights;
   for (int p = 0; p < n; ++p) {
     double sum = 0, squares = 0, filter = 0, result = 0;
     for (int j = 0; j < n; ++j) {
@@ -137,25 +146,47 @@ double ErrorRatio(const WinogradTransform& transform, int64_t channels,
     }
     for (int s = 0; s < r; ++s) filter += g[p * r + s] * g[p * r + s];
     for (int i = 0; i < m; ++i) result += a[i * n + p] * a[i * n + p] / m;
-    varied += result * filter * squares;
-    mean += result * filter * sum * sum;
+    weights.varied += result * filter * squares;
+    weights.mean += result * filter * sum * sum;
   }
-  // Two dims are one after the other.
-  const double weight =
-      (1 - kMeanShare) * varied * varied + kMeanShare * mean * mean;
-  const auto length = static_cast<double>(channels);
-  const auto parts = static_cast<double>(partial_sums);
-  const double roundings =
-      (length / parts + parts) / 2 + kTransformRoundings;  // a channel
-  const double direct = std::pow(r, 4) * length / 4;
-  return std::sqrt(weight * roundings / direct);
+  return weights;
 }
 
-int RoundingsOf(const WinogradTransform& transform) {
+}  // namespace
+
+double GrowthOf(const WinogradTransform& lines,
+                const WinogradTransform& columns) {
+  return GrowthOf(lines) * GrowthOf(columns);
+}
+
+double ErrorRatio(const WinogradTransform& lines,
+                  const WinogradTransform& columns, int64_t channels,
+                  int64_t partial_sums) {
+  const Weights of_lines = WeightsOf(lines), of_columns = WeightsOf(columns);
+  // Two dims are one after the other.
+  const double weight = (1 - kMeanShare) * of_lines.varied * of_columns.varied +
+                        kMeanShare * of_lines.mean * of_columns.mean;
+  const auto length = static_cast<double>(channels);
+  const auto parts = static_cast<double>(partial_sums);
+  double roundings = (length / parts + parts) / 2 + kFilterRoundings;
+  double taps = 1;
+  for (const WinogradTransform* t : {&lines, &columns}) {
+    if (!t->is_identity()) roundings += kDimRoundings;
+    taps *= t->window;
+  }
+  return std::sqrt(weight * roundings / (taps * taps * length / 4));
+}
+
+int RoundingsOf(const WinogradTransform& lines,
+                const WinogradTransform& columns) {
   // Of each dim, of data and of results: a sum or difference of two, then
   // `pairs` + 1 more terms at most. Filters are rounded once, from f64.
-  const int pairs = static_cast<int>(transform.pairs.size());
-  return 4 * (pairs + 2) + 2;
+  int roundings = 2;
+  for (const WinogradTransform* t : {&lines, &columns}) {
+    if (t->is_identity()) continue;
+    roundings += 2 * (static_cast<int>(t->pairs.size()) + 2);
+  }
+  return roundings;
 }
 
 }  // namespace encore::backends::cpu

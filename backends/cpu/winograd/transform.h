@@ -14,6 +14,9 @@
 // (2016); B. Barabasz et al., Error Analysis and Improving the Accuracy of
 // Winograd Convolution for Deep Neural Networks (2020), for points whose
 // products are near 1 and why they lose less.
+//
+// A dim without a window has a transform that does nothing, F(1, 1): of its one
+// point.
 #ifndef ENCORE_BACKENDS_CPU_WINOGRAD_TRANSFORM_H_
 #define ENCORE_BACKENDS_CPU_WINOGRAD_TRANSFORM_H_
 
@@ -25,15 +28,18 @@ namespace encore::backends::cpu {
 struct WinogradTransform {
   int outputs = 2;  // m
   int window = 3;   // r
-  // The positive point of each pair; 2 pairs + 2 = m + r - 1. Exact in f32, and
-  // so are the coefficients that they make.
+  // The positive point of each pair; 2 pairs + 2 = m + r - 1, but of F(1, 1),
+  // which has none. Exact in f32, and so are the coefficients that they make.
   std::vector<double> pairs;
 
   int points() const { return outputs + window - 1; }  // n
+  bool is_identity() const { return points() == 1; }
 };
 
-// F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3). REQUIRES 2 or 4 outputs.
+// F(2, 3) or F(4, 3). REQUIRES 2 or 4 outputs.
 WinogradTransform WindowOfThree(int outputs);
+// F(1, 1).
+WinogradTransform WindowOfOne();
 
 // Coefficients of the product over all pairs a but number `left_out` (-1: none)
 // of y - a^2, the lowest first.
@@ -47,11 +53,13 @@ std::vector<double> MatrixG(const WinogradTransform& transform);  // n x r
 
 // What rounding is bounded with (backends/conformance/fast_convolution.h): the
 // largest
-// of sum over the points p of |A_ip| |G_ps| sum over j of |B_pj|, in two dims.
-double GrowthOf(const WinogradTransform& transform);
+// of sum over the points p of |A_ip| |G_ps| sum over j of |B_pj|, in both dims.
+double GrowthOf(const WinogradTransform& lines,
+                const WinogradTransform& columns);
 // Roundings that a term goes through in the transforms of data, results and
 // filters.
-int RoundingsOf(const WinogradTransform& transform);
+int RoundingsOf(const WinogradTransform& lines,
+                const WinogradTransform& columns);
 
 // The expected error of results that are summed over `channels` in so many
 // partial sums of equal length, as a multiple of that of sums of terms, both
@@ -59,7 +67,8 @@ int RoundingsOf(const WinogradTransform& transform);
 // convolutions read; filters independent with mean 0. Sums are random walks:
 // what their roundings add grows with the square of their length, and half the
 // terms of a sum of terms, which are 0, add none. REQUIRES channels >= 1.
-double ErrorRatio(const WinogradTransform& transform, int64_t channels,
+double ErrorRatio(const WinogradTransform& lines,
+                  const WinogradTransform& columns, int64_t channels,
                   int64_t partial_sums);
 
 }  // namespace encore::backends::cpu

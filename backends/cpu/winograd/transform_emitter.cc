@@ -30,6 +30,7 @@ Value EverySecond(IrBuilder& b, const std::vector<double>& coefficients,
 std::vector<Value> EmitDataTransform(IrBuilder& b,
                                      const WinogradTransform& transform,
                                      const std::vector<Value>& d) {
+  if (transform.is_identity()) return d;
   const std::vector<double> all = PairPolynomial(transform, -1);
   std::vector<Value> points = {EverySecond(b, all, d, 0)};
   for (size_t i = 0; i < transform.pairs.size(); ++i) {
@@ -47,6 +48,7 @@ std::vector<Value> EmitDataTransform(IrBuilder& b,
 std::vector<Value> EmitResultTransform(IrBuilder& b,
                                        const WinogradTransform& transform,
                                        const std::vector<Value>& m) {
+  if (transform.is_identity()) return m;
   std::vector<Value> sums, differences;
   for (size_t i = 0; i < transform.pairs.size(); ++i) {
     sums.push_back(b.Binary("fadd", m[1 + 2 * i], m[2 + 2 * i]));

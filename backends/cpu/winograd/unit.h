@@ -26,7 +26,7 @@ struct WinogradCode {
   }
   IrType vector() const { return {Elem::kF32, s.lanes}; }
   // m times the tiles of a line: columns of a line of tiles in scratch.
-  int64_t line_columns() const { return s.tile_columns * s.transform.outputs; }
+  int64_t line_columns() const { return s.tile_columns * s.columns.outputs; }
 };
 
 // A span of vectors of tiles. Lines of tiles are numbered through all images.
@@ -45,12 +45,17 @@ struct TileLine {
   Value line;
 };
 TileLine LineOf(const WinogradCode& code, const Value& line);
+// The offset of its image in the source.
+Value ImageOffset(const WinogradCode& code, const TileLine& line);
 
 // Every `step`th lane of a wide vector, from `first` on, `count` of them.
 Value EveryLane(IrBuilder& b, const Value& wide, int first, int step,
                 int count);
+// The lanes of vectors of one type, those of the first one first. REQUIRES 2 or
+// 4 vectors.
+Value Joined(IrBuilder& b, const std::vector<Value>& vectors);
 // The lanes of vectors of one type in turn: those of lane 0, of lane 1, …
-// REQUIRES 2 or 4 vectors.
+// REQUIRES 1, 2 or 4 vectors.
 Value Interleaved(IrBuilder& b, const std::vector<Value>& vectors);
 
 }  // namespace encore::backends::cpu

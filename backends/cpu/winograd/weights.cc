@@ -20,10 +20,8 @@ class WeightsGenerator {
   WeightsGenerator(const WindowedSum& sum, const WinogradSchedule& schedule)
       : sum_(sum),
         s_(schedule),
-        taps_(schedule.transform.window),
         lanes_(static_cast<int>(
-            std::bit_ceil(static_cast<unsigned>(schedule.rows)))),
-        matrix_(MatrixG(schedule.transform)) {
+            std::bit_ceil(static_cast<unsigned>(schedule.rows)))) {
     const Value buffers = IrBuilder::Parameter("buffers", Elem::kPtr);
     const auto load = [&](int64_t i) {
       return b_.Load({Elem::kPtr, 1},
@@ -45,25 +43,27 @@ class WeightsGenerator {
  private:
   // Of all rows of the group, along lanes.
   void EmitWindows(const Value& group, const Value& channel);
-  // The matrix by `x`, [taps][columns], along its first dim.
-  std::vector<Value> TransformColumns(const std::vector<Value>& x);
+  // G of the transform by `x`, [taps][columns], along its first dim.
+  std::vector<Value> TransformColumns(const WinogradTransform& transform,
+                                      const std::vector<Value>& x);
 
   const WindowedSum& sum_;
   const WinogradSchedule& s_;
-  const int taps_, lanes_;
-  const std::vector<double> matrix_;
+  const int lanes_;
   IrBuilder b_;
   Value weights_, packed_;
 };
 
 std::vector<Value> WeightsGenerator::TransformColumns(
-    const std::vector<Value>& x) {
-  const size_t columns = x.size() / taps_;
-  std::vector<Value> results(columns * s_.transform.points());
+    const WinogradTransform& transform, const std::vector<Value>& x) {
+  const std::vector<double> matrix = MatrixG(transform);
+  const size_t columns = x.size() / transform.window;
+  std::vector<Value> results(columns * transform.points());
   for (size_t column = 0; column < columns; ++column) {
     std::vector<Value> taps;
-    for (int s = 0; s < taps_; ++s) taps.push_back(x[s * columns + column]);
-    const std::vector<Value> points = EmitProduct(b_, matrix_, taps);
+    for (int s = 0; s < transform.window; ++s)
+      taps.push_back(x[s * columns + column]);
+    const std::vector<Value> points = EmitProduct(b_, matrix, taps);
     // Transposed, so that the other dim is the first one next.
     for (size_t p = 0; p < points.size(); ++p) {
       results[column * points.size() + p] = points[p];
@@ -87,16 +87,18 @@ void WeightsGenerator::EmitWindows(const Value& group, const Value& channel) {
       b_.Binary("add", b_.Splat(first, lanes_),
                 IrBuilder::Steps({Elem::kI64, lanes_}, sum_.weights_row));
   std::vector<Value> taps;
-  for (int64_t i = 0; i < int64_t{taps_} * taps_; ++i) {
-    const int64_t tap = i / taps_ * sum_.weights_line +  //
-                        i % taps_ * sum_.weights_column;
+  const int64_t columns = s_.columns.window;
+  for (int64_t i = 0; i < s_.lines.window * columns; ++i) {
+    const int64_t tap = i / columns * sum_.weights_line +  //
+                        i % columns * sum_.weights_column;
     const Value pointers = b_.Gep(
         b_.Gep(weights_, Elem::kF32, IrBuilder::I64(tap)), Elem::kF32, at);
     taps.push_back(b_.Convert(
         "fpext", b_.Gather(f32, pointers, exists, IrBuilder::Zero(f32), 4),
         Elem::kF64));
   }
-  const std::vector<Value> points = TransformColumns(TransformColumns(taps));
+  const std::vector<Value> points =
+      TransformColumns(s_.columns, TransformColumns(s_.lines, taps));
   const Value element =
       b_.Mul(b_.Add(b_.Mul(group, sum_.channels), channel), s_.rows);
   const int64_t pitch = s_.weights_pitch(sum_);

@@ -37,6 +37,10 @@ class WindowMatcher {
   bool MatchChecks();
   // Sets all of lines and columns.
   bool PlaceWindows();
+  void PlaceLines(const Dim& dim);
+  void PlaceColumns(const Dim& dim);
+  // Columns where they have no window.
+  bool BatchToColumns();
   bool HasWindow(uint32_t variable) const {
     return std::ranges::any_of(
         windows_, [&](const Dim& dim) { return dim.result == variable; });
@@ -79,7 +83,7 @@ bool WindowMatcher::MatchReduced() {
     found_.channel_stride = step;
     found_.weights_channel = weights_.address.Coefficient(tap);
   }
-  return windows_.size() == 2;
+  return windows_.size() == 1 || windows_.size() == 2;
 }
 
 bool WindowMatcher::MatchOuter() {
@@ -120,26 +124,49 @@ bool WindowMatcher::MatchChecks() {
   return true;
 }
 
+void WindowMatcher::PlaceLines(const Dim& dim) {
+  found_.line_variable = static_cast<int>(dim.result);
+  found_.line_window = kWindow;
+  found_.result_height = sum_.flat().extents[dim.result];
+  found_.height = dim.extent;
+  found_.top = dim.padding;
+  found_.line_stride = source_.address.Coefficient(dim.result);
+  found_.weights_line = weights_.address.Coefficient(dim.tap);
+}
+
+void WindowMatcher::PlaceColumns(const Dim& dim) {
+  found_.column_variable = static_cast<int>(dim.result);
+  found_.column_window = kWindow;
+  found_.result_width = sum_.flat().extents[dim.result];
+  found_.width = dim.extent;
+  found_.left = dim.padding;
+  found_.weights_column = weights_.address.Coefficient(dim.tap);
+}
+
+bool WindowMatcher::BatchToColumns() {
+  const auto at =
+      std::ranges::find(found_.batches, 1, &WindowedSum::Batch::stride);
+  if (at == found_.batches.end()) return false;
+  found_.column_variable = at->variable;
+  found_.result_width = found_.width = at->extent;
+  found_.batches.erase(at);
+  return true;
+}
+
 bool WindowMatcher::PlaceWindows() {
-  if (source_.address.Coefficient(windows_[1].result) != 1) {
-    std::swap(windows_[0], windows_[1]);
+  for (const Dim& dim : windows_) {
+    if (source_.address.Coefficient(dim.result) == 1) {
+      PlaceColumns(dim);
+    } else if (found_.line_variable < 0) {
+      PlaceLines(dim);
+    } else {
+      return false;
+    }
   }
-  const auto& [line, column] = std::pair(windows_[0], windows_[1]);
-  if (!(source_.address.Coefficient(column.result) == 1)) return false;
-  found_.line_variable = static_cast<int>(line.result);
-  found_.column_variable = static_cast<int>(column.result);
-  found_.result_height = sum_.flat().extents[line.result];
-  found_.result_width = sum_.flat().extents[column.result];
-  found_.height = line.extent;
-  found_.width = column.extent;
-  found_.top = line.padding;
-  found_.left = column.padding;
-  found_.line_stride = source_.address.Coefficient(line.result);
+  if (found_.column_variable < 0 && !BatchToColumns()) return false;
   found_.source_offset =
       source_.address.offset + found_.top * found_.line_stride + found_.left;
   found_.weights_offset = weights_.address.offset;
-  found_.weights_line = weights_.address.Coefficient(line.tap);
-  found_.weights_column = weights_.address.Coefficient(column.tap);
   return true;
 }
 

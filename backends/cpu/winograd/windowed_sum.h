@@ -1,11 +1,12 @@
-// WindowedSum: the convolution with a window of 3 x 3 that the sums of a region
-// are.
+// WindowedSum: the convolution with a window of 3 x 3, 3 x 1 or 1 x 3 that the
+// sums of a region are.
 //
 // It is found in the linear addresses that a region's variables make, whatever
-// the operator has for dims: of all dims of an image, two have a window,
+// the operator has for dims: of all dims of an image, one or two have a window,
 // without strides and dilations, and nothing is summed along the others, which
-// are batches: a window of 1x3x3 in three dims is one of 3 x 3 of each image's
-// planes, of 1x3x3 with strides in the first dim of every second one.
+// are batches, or the columns of lines with a window: a window of 1x3x3 in
+// three dims is one of 3 x 3 of each image's planes, of 1x3x3 with strides in
+// the first dim of every second one.
 #ifndef ENCORE_BACKENDS_CPU_WINOGRAD_WINDOWED_SUM_H_
 #define ENCORE_BACKENDS_CPU_WINOGRAD_WINDOWED_SUM_H_
 
@@ -35,7 +36,9 @@ struct WindowedSum {
   int64_t channel_stride = 0, line_stride = 0;
   int64_t top = 0, left = 0;  // padding, less than the window
   int64_t result_height = 1, result_width = 1;
-  // Variables that run along O and the dims of the result.
+  int64_t line_window = 1, column_window = 1;  // 1 or 3, not both 1
+  // Variables that run along O and the dims of the result; of lines -1 where
+  // there is one, with a window of 1.
   int row_variable = -1, line_variable = -1, column_variable = -1;
   // Of the weights: where they begin, and from row to row, channel to channel
   // and tap to tap.
