@@ -200,7 +200,7 @@ void TileEmitter::EmitSum(const Tile& tile, size_t stage) {
     AddValues(tile, stage, sums);
     if (unrolled != reduced.size()) return;
     PrefetchPanels(tile);
-    PrefetchRows(tile, reduced.back());
+    if (!reduced.empty()) PrefetchRows(tile, reduced.back());
   });
   for (const Value& sum : sums) {
     results_[stage].push_back(

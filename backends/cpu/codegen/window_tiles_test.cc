@@ -166,6 +166,15 @@ TEST_P(WindowTiles, InsideAreThoseThatNoWindowLeaves) {
 
 INSTANTIATE_TEST_SUITE_P(All, WindowTiles, testing::ValuesIn(Cases()));
 
+// A sum of one product has no loop.
+TEST(WindowTilesOfOnePoint, AreWithinBounds) {
+  CheckKernels(
+      "graph g(%x: f32[2,8,8,7], %w: param f32[8,1,1,1]) -> f32[2,8,4,7] {\n"
+      "  %y = convolution(%x, %w) {strides = [2,1], padding_low = [0,0], "
+      "padding_high = [0,0], lhs_dilation = [1,1], rhs_dilation = [1,1], "
+      "feature_groups = 8}\n  return %y\n}");
+}
+
 // The windows of mobile networks need no copies, those of many taps do.
 TEST(WindowSchedules, AreChosen) {
   const auto in_place = [](const Windows& windows) {
