@@ -222,6 +222,16 @@ std::shared_ptr<const Container> DiskStore::Peek(std::string_view kind,
   return container.ok() ? *std::move(container) : nullptr;
 }
 
+StatusOr<FileStamp> DiskStore::StampOfNewFile() const {
+  const std::string folder = root_ + "/staging";
+  auto stamp = encore::StampOfNewFile(folder);
+  if (stamp.ok()) return stamp;
+  // A file system without files that have no name.
+  ENCORE_ASSIGN_OR_RETURN(const StagedFile file,
+                          StagedFile::Create(folder + "/new"));
+  return StampOf(file.staging());
+}
+
 void DiskStore::CannotRead(const Status& why) {
   LogOnce("read", StrCat("cannot read the cache: ", Message(why)));
 }

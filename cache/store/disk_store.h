@@ -130,6 +130,10 @@ class DiskStore {
   // Quarantined files, by name.
   std::vector<std::string> Bad() const;
 
+  // What a file that is made now has in the store: its device, and what the
+  // clock of its file system says. Errors where none can be made.
+  StatusOr<FileStamp> StampOfNewFile() const;
+
   const Options& options() const { return options_; }
 
  private:
