@@ -31,6 +31,9 @@ constexpr std::string_view kSuffix = ".encore";
 constexpr std::string_view kUsedSuffix = ".used";
 // Quarantined entries beyond these go.
 constexpr size_t kMaxBad = 16;
+// Without locks, what was left alone for a day is nobody's any more: nobody
+// writes an entry or compiles for so long.
+constexpr int64_t kAbandonedNs = int64_t{24} * 3600 * 1'000'000'000;
 // Uses closer together than this are not written down.
 constexpr int64_t kUseGranularityNs = 60'000'000'000;
 
@@ -391,14 +394,18 @@ std::vector<DiskStore::Entry> DiskStore::EntriesOf(
   return entries;
 }
 
-void DiskStore::RemoveLeftovers(const FolderContents& contents) {
+void DiskStore::RemoveLeftovers(const FolderContents& contents) const {
+  const auto now = StampOfNewFile();
+  const int64_t abandoned_ns =
+      now.ok() ? now->changed_ns - kAbandonedNs : INT64_MIN;
   std::set<std::string_view> entries;
   for (const FoundFile& file : contents.files) {
     if (file.path.ends_with(kSuffix)) entries.insert(file.path);
   }
   for (const std::string& folder : contents.folders) {
-    RemoveDeadStagedFiles(folder);
+    RemoveDeadStagedFiles(folder, abandoned_ns);
   }
+  RemoveDeadLocks(root_ + "/locks", abandoned_ns);
   for (const FoundFile& file : contents.files) {
     if (!file.path.ends_with(kUsedSuffix)) continue;
     const std::string stem =

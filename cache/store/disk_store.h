@@ -8,7 +8,8 @@
 //
 // Entries are written to a staging file and renamed, so that several
 // processes may share a folder: each sees whole entries only. What a writer
-// that was killed left goes when a store is opened. The folder is bounded,
+// that was killed left goes when a store is opened, or, on a file system
+// without locks, when a day later one is collected. The folder is bounded,
 // quarantined entries and staging files included; what was least recently used
 // goes first. Nothing changes an entry's times but writing it: a stamp that
 // stands for its contents holds as long as they do.
@@ -161,7 +162,7 @@ class DiskStore {
   void Grow(uint64_t bytes);
   uint64_t TotalBytes(const std::vector<Entry>& entries) const;
   static std::vector<Entry> EntriesOf(const FolderContents& contents);
-  static void RemoveLeftovers(const FolderContents& contents);
+  void RemoveLeftovers(const FolderContents& contents) const;
 
   const Options options_;
   const HeldFolder held_;   // FOLDER/v1
