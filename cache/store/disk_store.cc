@@ -199,7 +199,8 @@ StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
 }
 
 std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
-                                                const Digest& key) {
+                                                const Digest& key,
+                                                Durability durability) {
   FileStamp stamp;
   auto container = OpenEntry(kind, key, &stamp);
   if (container.ok()) {
@@ -210,7 +211,7 @@ std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
     case StatusCode::kNotFound:
       break;
     case StatusCode::kDataLoss:
-      SetAside(kind, key, stamp, container.status());
+      SetAside(kind, key, stamp, container.status(), durability);
       break;
     default:
       CannotRead(container.status());
@@ -319,12 +320,14 @@ void DiskStore::Grow(uint64_t bytes) {
 }
 
 void DiskStore::Quarantine(std::string_view kind, const Digest& key,
-                           const Container& read, const Status& why) {
-  SetAside(kind, key, read.file()->stamp(), why);
+                           const Container& read, const Status& why,
+                           Durability durability) {
+  SetAside(kind, key, read.file()->stamp(), why, durability);
 }
 
 void DiskStore::SetAside(std::string_view kind, const Digest& key,
-                         const FileStamp& read, const Status& why) {
+                         const FileStamp& read, const Status& why,
+                         Durability durability) {
   switch (why.code()) {
     case StatusCode::kUnavailable:
     case StatusCode::kPermissionDenied:
@@ -343,6 +346,10 @@ void DiskStore::SetAside(std::string_view kind, const Digest& key,
   const auto there = StampOf(from);
   // Somebody else has set it aside, or put another in its place.
   if (!there.ok() || *there != read) return;
+  if (durability == Durability::kWritten) {
+    (void)RemoveEntry(from);
+    return;
+  }
   if (sys::Rename(from.c_str(), to.c_str()) != 0) {
     (void)sys::Unlink(from.c_str());
   } else if (const auto moved = StampOf(to);
