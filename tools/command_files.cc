@@ -1,16 +1,17 @@
 #include "encore/tools/command_files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <system_error>
 #include <utility>
 
 #include "encore/ir/support/folders.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 
 namespace encore::tools {
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 std::optional<CommandFiles::Identity> CommandFiles::Identify(
     const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) == 0) {
+  if (sys::FStatAt(AT_FDCWD, path.c_str(), &info, 0) == 0) {
     if (!S_ISREG(info.st_mode)) return std::nullopt;
     return Identity(info.st_dev, info.st_ino, "");
   }
@@ -27,7 +28,8 @@ std::optional<CommandFiles::Identity> CommandFiles::Identify(
   const fs::path made = FollowLinks(path);
   const std::string folder =
       made.has_parent_path() ? made.parent_path().string() : ".";
-  if (!made.has_filename() || stat(folder.c_str(), &info) != 0) {
+  if (!made.has_filename() ||
+      sys::FStatAt(AT_FDCWD, folder.c_str(), &info, 0) != 0) {
     return std::nullopt;
   }
   return Identity(info.st_dev, info.st_ino, made.filename().string());
@@ -60,16 +62,17 @@ void CommandFiles::WritesData(std::string_view what, const std::string& path) {
 void CommandFiles::WritesInto(std::string_view what, const std::string& folder,
                               bool (*is_written)(std::string_view name)) {
   struct stat info;
-  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return;
+  if (sys::FStatAt(AT_FDCWD, folder.c_str(), &info, 0) != 0 ||
+      !S_ISDIR(info.st_mode)) {
+    return;
+  }
   folders_.push_back(
       {{std::string(what), folder, Identity(info.st_dev, info.st_ino, "")},
        is_written});
-  std::error_code error;
-  for (fs::directory_iterator i(folder, error), end; !error && i != end;
-       i.increment(error)) {
-    if (is_written(i->path().filename().string())) {
-      Add(what, i->path().string(), &written_);
-    }
+  const auto names = ListFolder(folder);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (is_written(name)) Add(what, StrCat(folder, "/", name), &written_);
   }
 }
 

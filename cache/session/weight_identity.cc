@@ -6,6 +6,7 @@
 
 #include "encore/cache/store/container_format.h"
 #include "encore/cache/store/memo.h"
+#include "encore/cache/store/settled_file.h"
 #include "encore/ir/graph/stencil.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/strings.h"
@@ -45,22 +46,25 @@ WeightIdentity::WeightIdentity(std::span<const Literal> weights,
   std::ranges::sort(files_, {},
                     [](const auto& file) { return file->bytes().data(); });
   const std::optional<Digest> place = PlaceKey();
-  // A later write may leave a file that was not settled the stamp that it has.
-  const bool memorable = store != nullptr && place.has_value() &&
-                         std::ranges::all_of(files_, [](const auto& file) {
-                           return file->settled();
-                         });
+  const bool memorable = store != nullptr && place.has_value();
   if (memorable) {
+    // Remembered of stamps that were settled, and so are now.
     remembered_ = ReadMemo(*store, *place).value_or("");
     const auto first = std::string_view(remembered_).substr(0, kHexDigits);
     if (const auto digest = Digest::FromHex(first)) {
       digest_ = *digest;
+      settled_ = true;
       return;
     }
+    remembered_.clear();
+    // A later write may leave a file that is not settled the stamp that it has.
+    // Each is looked at: that may be what it becomes settled by.
+    settled_ = true;
+    for (const auto& file : files_) settled_ &= IsSettled(*file, *store);
   }
   digests_ = HashEach();
   digest_ = Joined(digests_);
-  if (!memorable || !StillHolds()) return;
+  if (!settled_ || !StillHolds()) return;
   std::string text = digest_.ToHex();
   for (const Digest& digest : digests_) text += digest.ToHex();
   WriteMemo(*store, *place, std::move(text));
@@ -104,7 +108,7 @@ std::optional<Digest> WeightIdentity::PlaceKey() {
   size_t i = 0;
   std::erase_if(files_, [&](const auto&) { return !used[i++]; });
   if (weights_.empty()) return std::nullopt;
-  return Sha256Of(StrCat("weights ", key.Take()));
+  return Sha256Of(StrCat("settled weights ", key.Take()));
 }
 
 std::vector<Digest> WeightIdentity::HashEach() const {
@@ -120,8 +124,7 @@ bool WeightIdentity::StillHolds() const {
     return file->UnchangedSinceOpen();
   };
   if (!std::ranges::all_of(files_, unchanged)) return false;
-  const auto settled = [](const auto& file) { return file->settled(); };
-  return std::ranges::all_of(files_, settled) || Joined(HashEach()) == digest_;
+  return settled_ || Joined(HashEach()) == digest_;
 }
 
 }  // namespace encore::cache

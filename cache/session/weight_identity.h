@@ -3,7 +3,8 @@
 //
 // The digest of the values names what was made from them. It is remembered in a
 // store under where the bytes lie: for a weight in a mapped file that file's
-// stamp, as it was when the file was opened, and the weight's place in it; for
+// stamp, as it was when the file was opened and if it was settled
+// (cache/store/settled_file.h), and the weight's place in it; for
 // any other weight (one that the importer had to convert) the checksum that
 // containers have, XXH3 in 128 bits, over all of its bytes: a twentieth of what
 // SHA-256 takes, and as safe against chance, not against an adversary who makes
@@ -36,6 +37,8 @@ class WeightIdentity {
 
   // SHA-256 over dtype, dims and bytes of each, in order.
   const Digest& digest() const { return digest_; }
+  // Whether it was there already, so that nothing was hashed.
+  bool is_remembered() const { return !remembered_.empty(); }
 
   // SHA-256 over dtype, dims and bytes of each weight by itself, in order.
   // Cost: a pass over all bytes where they are not remembered.
@@ -43,7 +46,7 @@ class WeightIdentity {
 
   // Whether the bytes are still those that the digest is of, so that what was
   // made from them since may be kept under it. A pass over the bytes again
-  // where a file was not settled when it was opened.
+  // where a file had not been settled before they were hashed (IsSettled).
   bool StillHolds() const;
 
  private:
@@ -55,7 +58,8 @@ class WeightIdentity {
   // Those of the files that weights lie in, by address.
   MappedFiles files_;
   Digest digest_;
-  std::string remembered_;       // of the store, where it has the digest
+  bool settled_ = false;    // all of files_ were, before the bytes were read
+  std::string remembered_;  // of the store, where it has the digest
   std::vector<Digest> digests_;  // empty: not hashed yet
 };
 

@@ -3,15 +3,22 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
+#include "encore/ir/testing/faulty_system.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
@@ -177,6 +184,114 @@ TEST_F(WeightIdentityTest, OfAFileThatIsNotSettledTheBytesAreComparedAgain) {
   EXPECT_TRUE(identity.StillHolds());
   std::fstream(path, std::ios::in | std::ios::out) << "new";
   EXPECT_FALSE(identity.StillHolds());
+}
+
+// A file server whose clock is an hour behind and says a new time once a
+// second: the file system of the weights' folder, not that of the store in it.
+class FileServer final : public SystemCalls {
+ public:
+  FileServer(std::string folder, bool has_nameless)
+      : folder_(std::move(folder)), has_nameless_(has_nameless) {}
+
+  int OpenAt(int folder, const char* path, int flags, mode_t mode) override {
+    const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
+    if (nameless && path == folder_ && !has_nameless_) {
+      errno = EOPNOTSUPP;
+      return -1;
+    }
+    const int fd = SystemCalls::OpenAt(folder, path, flags, mode);
+    if (fd >= 0 && IsServed(path)) served_.insert(fd);
+    return fd;
+  }
+  int Close(int fd) override {
+    served_.erase(fd);
+    return SystemCalls::Close(fd);
+  }
+  int FStat(int fd, struct stat* info) override {
+    return Served(SystemCalls::FStat(fd, info), served_.contains(fd), info);
+  }
+  int FStatAt(int folder, const char* path, struct stat* info,
+              int flags) override {
+    return Served(SystemCalls::FStatAt(folder, path, info, flags),
+                  IsServed(path), info);
+  }
+
+ private:
+  bool IsServed(std::string_view path) const {
+    return path.starts_with(folder_) && !path.starts_with(folder_ + "/store");
+  }
+  static int Served(int result, bool is_served, struct stat* info) {
+    if (result != 0 || !is_served) return result;
+    info->st_dev = 0x12345;
+    for (timespec* time : {&info->st_mtim, &info->st_ctim}) {
+      *time = {time->tv_sec - 3600, 0};
+    }
+    return result;
+  }
+
+  const std::string folder_;
+  const bool has_nameless_;
+  std::set<int> served_;
+};
+
+// Two writes in place within a tick of the clock of the files: both stamps are
+// the same.
+class WithinATick : public WeightIdentityTest {
+ protected:
+  // What is remembered of the former may not stand for the latter.
+  void ExpectBoth() const {
+    for (;;) {
+      const std::string path = Write("a", 1);
+      const auto former = Map(path);
+      const std::vector<Literal> weights = {Part(former, 0, 10)};
+      EXPECT_EQ(DigestOf(weights, {former}), Expected(weights));
+      std::fstream(path, std::ios::in | std::ios::out) << "new";
+      const auto latter = Map(path);
+      const std::vector<Literal> other = {Part(latter, 0, 10)};
+      EXPECT_EQ(DigestOf(other, {latter}), Expected(other));
+      if (former->stamp() == latter->stamp()) return;
+    }
+  }
+  // After so many runs more than a tick apart the digest is remembered.
+  void ExpectRememberedAfter(int runs) const {
+    for (int run = 0; run <= runs; ++run) {
+      Settle();
+      const auto file = Map(folder_ + "/a");
+      const std::vector<Literal> weights = {Part(file, 0, 10)};
+      const WeightIdentity identity(weights, {file}, store_.get());
+      EXPECT_EQ(identity.is_remembered(), run == runs) << run;
+      EXPECT_EQ(identity.digest(), Expected(weights));
+    }
+  }
+};
+
+TEST_F(WithinATick, TheClockOfThisMachineSaysNothing) {
+  FaultySystem system;
+  const ScopedSystemCalls scope(&system);
+  system.set_file_tick_ns(1'000'000'000);
+  for (const int64_t hours : {1, -1}) {
+    system.set_clock_offset_ns(hours * 3600 * 1'000'000'000);
+    ExpectBoth();
+    ExpectRememberedAfter(1);
+  }
+}
+
+TEST_F(WithinATick, OnAServerTheServersClockIsAsked) {
+  FileServer server(folder_, true);
+  const ScopedSystemCalls scope(&server);
+  ExpectBoth();
+  ExpectRememberedAfter(1);
+}
+
+// The stamp is seen, seen again, and remembered.
+TEST_F(WithinATick, WithoutThatClockAStampIsSeenTwice) {
+  FileServer server(folder_, false);
+  const ScopedSystemCalls scope(&server);
+  ExpectBoth();
+  ExpectRememberedAfter(1);
+  // A new one likewise.
+  Write("a", 3);
+  ExpectRememberedAfter(2);
 }
 
 }  // namespace

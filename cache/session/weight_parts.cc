@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "encore/cache/store/memo.h"
+#include "encore/cache/store/settled_file.h"
 #include "encore/ir/support/bytes.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -107,12 +108,12 @@ std::vector<std::optional<PartPlace>> FindParts(
 
 Status VerifyOnce(const Container& container, DiskStore& store, bool always) {
   const MappedFile& file = *container.file();
-  const Digest memo = Sha256Of(StrCat("verified ", file.stamp().ToString()));
+  const Digest memo =
+      Sha256Of(StrCat("settled and verified ", file.stamp().ToString()));
   if (!always && ReadMemo(store, memo) == "yes") return OkStatus();
+  const bool settled = IsSettled(file, store);
   ENCORE_RETURN_IF_ERROR(container.VerifyAll());
-  if (file.settled() && file.UnchangedSinceOpen()) {
-    WriteMemo(store, memo, "yes");
-  }
+  if (settled && file.UnchangedSinceOpen()) WriteMemo(store, memo, "yes");
   return OkStatus();
 }
 

@@ -43,7 +43,7 @@ std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
   const std::string identity = Identity(kind, key);
   const Digest digest = Sha256Of(identity);
   const Level level = LevelOf(kind);
-  const auto container = store_->Get(level.kind, digest);
+  const auto container = store_->Get(level.kind, digest, level.durability);
   if (container == nullptr) return std::nullopt;
   const auto headline = container->Read(SectionType::kHeadline);
   const auto bytes = container->Read(SectionType::kArtifact);
@@ -56,7 +56,7 @@ std::optional<std::vector<std::byte>> DiskArtifactStore::Get(
                      : !bytes.ok()
                          ? bytes.status()
                          : DataLossError("an artifact of another name");
-  store_->Quarantine(level.kind, digest, *container, why);
+  store_->Quarantine(level.kind, digest, *container, why, level.durability);
   return std::nullopt;
 }
 

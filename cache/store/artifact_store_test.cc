@@ -94,5 +94,30 @@ TEST_F(ArtifactStoreTest, DamagedKernelsAreNotThere) {
   EXPECT_EQ(Open().Get(kKernel, "a"), code);
 }
 
+// What a power cut may have left of a kernel is no news; of a measurement,
+// which was synced, it is.
+TEST_F(ArtifactStoreTest, DamageOfWhatWasOnlyWrittenGoesWithoutAWord) {
+  const std::vector<std::byte> bytes = Code(300, 4);
+  for (const std::string_view kind : {kKernel, std::string_view("cpu/plan")}) {
+    const bool is_kernel = kind == kKernel;
+    for (const bool of_head : {false, true}) {
+      fs::remove_all(folder_);
+      std::string log;
+      const auto disk = *DiskStore::Open(
+          {.folder = folder_,
+           .log = [&](std::string_view line) { log += line; }});
+      DiskArtifactStore store(disk);
+      store.Put(kind, "a", bytes);
+      const std::string path = disk->List().at(0).path;
+      const auto size = fs::file_size(path);
+      FlipBitOfFile(path, of_head ? 20 * 8 : (size - 1) * 8);
+      EXPECT_EQ(store.Get(kind, "a"), std::nullopt);
+      EXPECT_FALSE(fs::exists(path));
+      EXPECT_EQ(disk->Bad().size(), is_kernel ? 0u : 1u);
+      EXPECT_EQ(log.empty(), is_kernel) << log;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace encore::cache

@@ -31,6 +31,9 @@ constexpr std::string_view kSuffix = ".encore";
 constexpr std::string_view kUsedSuffix = ".used";
 // Quarantined entries beyond these go.
 constexpr size_t kMaxBad = 16;
+// Without locks, what was left alone for a day is nobody's any more: nobody
+// writes an entry or compiles for so long.
+constexpr int64_t kAbandonedNs = int64_t{24} * 3600 * 1'000'000'000;
 // Uses closer together than this are not written down.
 constexpr int64_t kUseGranularityNs = 60'000'000'000;
 
@@ -196,7 +199,8 @@ StatusOr<std::shared_ptr<const Container>> DiskStore::OpenEntry(
 }
 
 std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
-                                                const Digest& key) {
+                                                const Digest& key,
+                                                Durability durability) {
   FileStamp stamp;
   auto container = OpenEntry(kind, key, &stamp);
   if (container.ok()) {
@@ -207,7 +211,7 @@ std::shared_ptr<const Container> DiskStore::Get(std::string_view kind,
     case StatusCode::kNotFound:
       break;
     case StatusCode::kDataLoss:
-      SetAside(kind, key, stamp, container.status());
+      SetAside(kind, key, stamp, container.status(), durability);
       break;
     default:
       CannotRead(container.status());
@@ -220,6 +224,16 @@ std::shared_ptr<const Container> DiskStore::Peek(std::string_view kind,
   FileStamp stamp;
   auto container = OpenEntry(kind, key, &stamp);
   return container.ok() ? *std::move(container) : nullptr;
+}
+
+StatusOr<FileStamp> DiskStore::StampOfNewFile() const {
+  const std::string folder = root_ + "/staging";
+  auto stamp = encore::StampOfNewFile(folder);
+  if (stamp.ok()) return stamp;
+  // A file system without files that have no name.
+  ENCORE_ASSIGN_OR_RETURN(const StagedFile file,
+                          StagedFile::Create(folder + "/new"));
+  return StampOf(file.staging());
 }
 
 void DiskStore::CannotRead(const Status& why) {
@@ -306,12 +320,14 @@ void DiskStore::Grow(uint64_t bytes) {
 }
 
 void DiskStore::Quarantine(std::string_view kind, const Digest& key,
-                           const Container& read, const Status& why) {
-  SetAside(kind, key, read.file()->stamp(), why);
+                           const Container& read, const Status& why,
+                           Durability durability) {
+  SetAside(kind, key, read.file()->stamp(), why, durability);
 }
 
 void DiskStore::SetAside(std::string_view kind, const Digest& key,
-                         const FileStamp& read, const Status& why) {
+                         const FileStamp& read, const Status& why,
+                         Durability durability) {
   switch (why.code()) {
     case StatusCode::kUnavailable:
     case StatusCode::kPermissionDenied:
@@ -330,6 +346,10 @@ void DiskStore::SetAside(std::string_view kind, const Digest& key,
   const auto there = StampOf(from);
   // Somebody else has set it aside, or put another in its place.
   if (!there.ok() || *there != read) return;
+  if (durability == Durability::kWritten) {
+    (void)RemoveEntry(from);
+    return;
+  }
   if (sys::Rename(from.c_str(), to.c_str()) != 0) {
     (void)sys::Unlink(from.c_str());
   } else if (const auto moved = StampOf(to);
@@ -381,14 +401,18 @@ std::vector<DiskStore::Entry> DiskStore::EntriesOf(
   return entries;
 }
 
-void DiskStore::RemoveLeftovers(const FolderContents& contents) {
+void DiskStore::RemoveLeftovers(const FolderContents& contents) const {
+  const auto now = StampOfNewFile();
+  const int64_t abandoned_ns =
+      now.ok() ? now->changed_ns - kAbandonedNs : INT64_MIN;
   std::set<std::string_view> entries;
   for (const FoundFile& file : contents.files) {
     if (file.path.ends_with(kSuffix)) entries.insert(file.path);
   }
   for (const std::string& folder : contents.folders) {
-    RemoveDeadStagedFiles(folder);
+    RemoveDeadStagedFiles(folder, abandoned_ns);
   }
+  RemoveDeadLocks(root_ + "/locks", abandoned_ns);
   for (const FoundFile& file : contents.files) {
     if (!file.path.ends_with(kUsedSuffix)) continue;
     const std::string stem =

@@ -8,7 +8,8 @@
 //
 // Entries are written to a staging file and renamed, so that several
 // processes may share a folder: each sees whole entries only. What a writer
-// that was killed left goes when a store is opened. The folder is bounded,
+// that was killed left goes when a store is opened, or, on a file system
+// without locks, when a day later one is collected. The folder is bounded,
 // quarantined entries and staging files included; what was least recently used
 // goes first. Nothing changes an entry's times but writing it: a stamp that
 // stands for its contents holds as long as they do.
@@ -62,18 +63,22 @@ class DiskStore {
   // write or read: code is run from it.
   static StatusOr<std::shared_ptr<DiskStore>> Open(Options options);
 
-  // The entry, or null. Its head has been verified, its sections have not.
-  std::shared_ptr<const Container> Get(std::string_view kind,
-                                       const Digest& key);
+  // What a power cut soon after Put leaves: the entry; or, for a fraction of
+  // the time, maybe none or a damaged one, which Get and the checksums of its
+  // sections find. The latter is for what is soon made again; damage of it is
+  // no surprise, and it goes without a word.
+  enum class Durability : uint8_t { kSynced, kWritten };
+
+  // The entry, which was put with that durability, or null. Its head has been
+  // verified, its sections have not.
+  std::shared_ptr<const Container> Get(
+      std::string_view kind, const Digest& key,
+      Durability durability = Durability::kSynced);
   // The same for who only looks: it counts as no use of the entry, and one that
   // is damaged stays for who reads it to find.
   std::shared_ptr<const Container> Peek(std::string_view kind,
                                         const Digest& key) const;
   bool Contains(std::string_view kind, const Digest& key) const;
-  // What a power cut soon after Put leaves: the entry; or, for a fraction of
-  // the time, maybe none or a damaged one, which Get and the checksums of its
-  // sections find. The latter is for what is soon made again.
-  enum class Durability : uint8_t { kSynced, kWritten };
 
   // Keeps the container, with a section that says where it belongs: a file that
   // was moved to another key's place is damage. False where it could not.
@@ -87,11 +92,13 @@ class DiskStore {
   bool PutUnless(std::string_view kind, const Digest& key,
                  ContainerWriter writer, const Keeps& keeps);
   // Takes an entry that turned out bad, as `why` says, out of the way, and says
-  // so. `read` is what was read of it, by Get: what others have put in its
-  // place since stays. One that merely cannot be read now (Unavailable,
-  // PermissionDenied, ResourceExhausted) is as good as it was, and stays.
+  // so; one that was only written (Durability) goes. `read` is what was read of
+  // it, by Get: what others have put in its place since stays. One that merely
+  // cannot be read now (Unavailable, PermissionDenied, ResourceExhausted) is as
+  // good as it was, and stays.
   void Quarantine(std::string_view kind, const Digest& key,
-                  const Container& read, const Status& why);
+                  const Container& read, const Status& why,
+                  Durability durability = Durability::kSynced);
 
   // Held as long as the object lives: no other thread or process works on the
   // key. Waits for one that does for at most `max_wait`, and says so after
@@ -130,6 +137,10 @@ class DiskStore {
   // Quarantined files, by name.
   std::vector<std::string> Bad() const;
 
+  // What a file that is made now has in the store: its device, and what the
+  // clock of its file system says. Errors where none can be made.
+  StatusOr<FileStamp> StampOfNewFile() const;
+
   const Options& options() const { return options_; }
 
  private:
@@ -141,7 +152,7 @@ class DiskStore {
                                                        FileStamp* stamp) const;
   // As Quarantine, of the file that had that stamp when it was read.
   void SetAside(std::string_view kind, const Digest& key, const FileStamp& read,
-                const Status& why);
+                const Status& why, Durability durability);
   // Says nothing where `check`, asked before an entry is in its place, gives
   // AlreadyExists.
   bool Write(std::string_view kind, const Digest& key, ContainerWriter writer,
@@ -157,7 +168,7 @@ class DiskStore {
   void Grow(uint64_t bytes);
   uint64_t TotalBytes(const std::vector<Entry>& entries) const;
   static std::vector<Entry> EntriesOf(const FolderContents& contents);
-  static void RemoveLeftovers(const FolderContents& contents);
+  void RemoveLeftovers(const FolderContents& contents) const;
 
   const Options options_;
   const HeldFolder held_;   // FOLDER/v1

@@ -2,8 +2,12 @@
 // replace meanwhile, and what is set aside of them.
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -11,9 +15,13 @@
 
 #include "encore/cache/store/disk_store.h"
 #include "encore/cache/store/disk_store_test_fixture.h"
+#include "encore/ir/support/sha256.h"
+#include "encore/ir/support/staged_file.h"
+#include "encore/ir/support/status.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/support/system_calls.h"
 #include "encore/ir/support/testing/child_process.h"
+#include "encore/ir/testing/faulty_system.h"
 #include "gtest/gtest.h"
 
 namespace encore::cache {
@@ -172,6 +180,64 @@ TEST_F(DiskStoreTest, SeveralProcessesPutOnlyOverLess) {
   const pid_t child = StartChild([&] { return work(1); });
   EXPECT_EQ(work(2), 0);
   EXPECT_EQ(WaitForChild(child), 0);
+}
+
+size_t FilesIn(const std::string& folder) {
+  return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+
+TEST_F(DiskStoreTest, LocksThatCannotBeHadLeaveNoFiles) {
+  const auto store = Open();
+  const std::string locks = folder_ + "/v1/locks";
+  FaultySystem system;
+  const ScopedSystemCalls scope(&system);
+  system.FailAll(SystemCall::kFLock, ENOLCK);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(store->LockKey(Sha256Of(StrCat(i)), std::chrono::seconds(1)),
+              nullptr);
+  }
+  EXPECT_TRUE(store->PutUnless("graph", key_, Writer("text"),
+                               [](const auto&) { return false; }));
+  store->Quarantine("graph", key_, *store->Get("graph", key_),
+                    DataLossError("a test"));
+  EXPECT_EQ(store->Bad().size(), 1u);
+  EXPECT_EQ(FilesIn(locks), 0u);
+}
+
+// There nobody knows whose they are. A day is long enough.
+TEST_F(DiskStoreTest, WithoutLocksWhatIsADayOldIsNobodys) {
+  const auto store = Open();
+  const std::string locks = folder_ + "/v1/locks",
+                    staging = folder_ + "/v1/staging";
+  const std::vector<std::string> left = {locks + "/left",
+                                         staging + "/.left.tmp"};
+  for (const std::string& path : left) std::ofstream(path) << "x";
+  const auto living = StagedFile::Create(folder_ + "/x", {.folder = staging});
+  ASSERT_TRUE(living.ok());
+  const auto lock = store->LockKey(key_, std::chrono::seconds(1));
+  const auto age = [&](const std::string& path, int hours) {
+    fs::last_write_time(
+        path, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  FaultySystem system;
+  const ScopedSystemCalls scope(&system);
+  system.FailAll(SystemCall::kFLock, ENOLCK);
+  for (const std::string& path : left) age(path, 23);
+  store->Collect(1 << 20);
+  for (const std::string& path : left) EXPECT_TRUE(fs::exists(path)) << path;
+  for (const std::string& path : left) age(path, 25);
+  store->Collect(1 << 20);
+  for (const std::string& path : left) EXPECT_FALSE(fs::exists(path)) << path;
+  // With locks it is known who lives, however long.
+  age(living->staging(), 25);
+  age(StrCat(locks, "/", key_.ToHex()), 25);
+  system.Stop();
+  std::ofstream(left[0]) << "x";
+  std::ofstream(left[1]) << "x";
+  store->Clear();
+  EXPECT_TRUE(fs::exists(living->staging()));
+  EXPECT_EQ(FilesIn(locks), 1u);
+  EXPECT_EQ(FilesIn(staging), 1u);
 }
 
 }  // namespace

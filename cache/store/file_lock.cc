@@ -14,15 +14,30 @@
 
 namespace encore::cache {
 
+namespace {
+
+Descriptor OpenLock(const std::string& path, int flags) {
+  return Descriptor(sys::OpenAt(AT_FDCWD, path.c_str(),
+                                O_RDWR | O_CLOEXEC | flags, S_IRUSR | S_IWUSR));
+}
+
+}  // namespace
+
 StatusOr<std::unique_ptr<FileLock>> FileLock::Try(const std::string& path) {
   for (;;) {
-    Descriptor file(sys::OpenAt(AT_FDCWD, path.c_str(),
-                                O_RDWR | O_CREAT | O_CLOEXEC,
-                                S_IRUSR | S_IWUSR));
+    // Whoever has made the file removes it where it cannot be locked.
+    Descriptor file = OpenLock(path, O_CREAT | O_EXCL);
+    const bool is_mine = file.is_open();
+    if (!is_mine && errno == EEXIST) {
+      file = OpenLock(path, O_NOFOLLOW);
+      if (!file.is_open() && errno == ENOENT) continue;
+    }
     if (!file.is_open()) return WriteError(path, errno);
     if (sys::FLock(file.number(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) return nullptr;
-      return WriteError(path, errno);
+      const int error = errno;
+      if (error == EWOULDBLOCK) return nullptr;
+      if (is_mine) (void)sys::Unlink(path.c_str());
+      return WriteError(path, error);
     }
     // Whoever held it may have removed the file: then the lock is on nothing.
     ENCORE_ASSIGN_OR_RETURN(const FileStamp mine, StampOf(file.number(), path));
@@ -38,12 +53,17 @@ StatusOr<std::unique_ptr<FileLock>> FileLock::Try(const std::string& path) {
 
 FileLock::~FileLock() { (void)sys::Unlink(path_.c_str()); }
 
-void RemoveDeadLocks(const std::string& folder) {
+void RemoveDeadLocks(const std::string& folder, int64_t abandoned_ns) {
   const auto names = ListFolder(folder);
   if (!names.ok()) return;
   // Each goes with its lock.
   for (const std::string& name : *names) {
-    (void)FileLock::Try(StrCat(folder, "/", name));
+    const std::string path = StrCat(folder, "/", name);
+    if (FileLock::Try(path).ok()) continue;
+    const auto stamp = StampOf(path);
+    if (stamp.ok() && stamp->modified_ns < abandoned_ns) {
+      (void)sys::Unlink(path.c_str());
+    }
   }
 }
 

@@ -1,10 +1,13 @@
 // FileLock: a file that stands for a lock among processes (flock).
 //
-// It is made to lock and removed to unlock. What a killed process leaves is a
-// file that nobody holds, which is as good as none. Movable; not thread-safe.
+// It is made to lock and removed to unlock, also where it cannot be locked.
+// What a killed process leaves is a file that nobody holds, which is as good as
+// none. Movable; not thread-safe.
 #ifndef ENCORE_CACHE_STORE_FILE_LOCK_H_
 #define ENCORE_CACHE_STORE_FILE_LOCK_H_
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,8 +36,12 @@ class FileLock {
   const std::string path_;
 };
 
-// Removes the files of a folder of locks that nobody holds.
-void RemoveDeadLocks(const std::string& folder);
+// Removes the files of a folder of locks that nobody holds. Of those that
+// cannot be locked, on a file system without locks, that is said of what was
+// made before `abandoned_ns`, by its clock.
+void RemoveDeadLocks(
+    const std::string& folder,
+    int64_t abandoned_ns = std::numeric_limits<int64_t>::min());
 
 }  // namespace encore::cache
 

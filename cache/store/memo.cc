@@ -25,6 +25,12 @@ std::optional<std::string> ReadMemo(DiskStore& store, const Digest& key) {
                      bytes->size());
 }
 
+std::optional<int64_t> MemoTimeNs(const DiskStore& store, const Digest& key) {
+  const auto container = store.Peek(kMemoKind, key);
+  if (container == nullptr) return std::nullopt;
+  return container->file()->stamp().modified_ns;
+}
+
 void WriteMemo(DiskStore& store, const Digest& key, std::string text) {
   ContainerWriter writer;
   writer.AddOwned(SectionType::kText, std::move(text));

@@ -3,6 +3,7 @@
 #ifndef ENCORE_CACHE_STORE_MEMO_H_
 #define ENCORE_CACHE_STORE_MEMO_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,9 @@ namespace encore::cache {
 
 // Nothing where there is none; a damaged one is put into quarantine.
 std::optional<std::string> ReadMemo(DiskStore& store, const Digest& key);
+// When it was written, by the clock of the store's file system; nothing where
+// there is none. It counts as no use.
+std::optional<int64_t> MemoTimeNs(const DiskStore& store, const Digest& key);
 void WriteMemo(DiskStore& store, const Digest& key, std::string text);
 
 }  // namespace encore::cache

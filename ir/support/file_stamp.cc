@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "encore/ir/support/descriptor.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/support/system_calls.h"
 
@@ -43,6 +44,14 @@ StatusOr<FileStamp> StampOf(int fd, const std::string& path) {
   struct stat info;
   if (sys::FStat(fd, &info) == 0) return FromStat(info);
   return ReadError(path, errno);
+}
+
+StatusOr<FileStamp> StampOfNewFile(const std::string& folder) {
+  const Descriptor file(sys::OpenAt(AT_FDCWD, folder.c_str(),
+                                    O_TMPFILE | O_WRONLY | O_CLOEXEC,
+                                    S_IRUSR | S_IWUSR));
+  if (!file.is_open()) return ReadError(folder, errno);
+  return StampOf(file.number(), folder);
 }
 
 int64_t NowNs() {

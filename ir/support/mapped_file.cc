@@ -34,7 +34,6 @@ StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OfDescriptor(
                                                  ? ": a folder, expected a file"
                                                  : ": no regular file"));
   }
-  const int64_t now = NowNs();
   ENCORE_ASSIGN_OR_RETURN(const FileStamp stamp, StampOf(fd, path));
   const std::byte* data = nullptr;
   if (stamp.size > 0) {
@@ -43,8 +42,7 @@ StatusOr<std::shared_ptr<const MappedFile>> MappedFile::OfDescriptor(
     if (mapped == MAP_FAILED) return ReadError(path, errno);
     data = static_cast<const std::byte*>(mapped);
   }
-  return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, stamp, now, data));
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, stamp, data));
 }
 
 MappedFile::~MappedFile() {

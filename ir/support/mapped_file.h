@@ -3,7 +3,6 @@
 #define ENCORE_IR_SUPPORT_MAPPED_FILE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,25 +44,17 @@ class MappedFile {
   const std::string& path() const { return path_; }
   const FileStamp& stamp() const { return stamp_; }
 
-  // Whether the file had been left alone for FileStamp::kSettledNs when it was
-  // opened, so that any later write shows in its stamp.
-  bool settled() const { return stamp_.settled(opened_ns_); }
   // Whether the path leads to this very file, and the file has the stamp that
   // it was opened with: what was read in between was read from one state of it
-  // if it was settled.
+  // if the stamp was settled before (FileStamp::settled).
   bool UnchangedSinceOpen() const;
 
  private:
-  MappedFile(std::string path, FileStamp stamp, int64_t opened_ns,
-             const std::byte* data)
-      : path_(std::move(path)),
-        stamp_(stamp),
-        opened_ns_(opened_ns),
-        data_(data) {}
+  MappedFile(std::string path, FileStamp stamp, const std::byte* data)
+      : path_(std::move(path)), stamp_(stamp), data_(data) {}
 
   const std::string path_;
   const FileStamp stamp_;
-  const int64_t opened_ns_;
   const std::byte* const data_;
 };
 

@@ -51,7 +51,15 @@ TEST_F(MappedFileTest, IsWhatWasOpened) {
   EXPECT_EQ(TextOf(*file), "old bytes");
   EXPECT_EQ(file->stamp(), *StampOf(path_));
   EXPECT_TRUE(file->UnchangedSinceOpen());
-  EXPECT_FALSE(file->settled());  // it was written just now
+  // Of that file system's clock.
+  const auto now = StampOfNewFile(folder_);
+  ASSERT_TRUE(now.ok()) << now.status();
+  EXPECT_EQ(now->device, file->stamp().device);
+  EXPECT_GE(now->changed_ns, file->stamp().changed_ns);
+  EXPECT_FALSE(file->stamp().settled(now->changed_ns));
+  EXPECT_TRUE(file->stamp().settled(now->changed_ns + FileStamp::kSettledNs));
+  EXPECT_EQ(StampOfNewFile(folder_ + "/none").status().code(),
+            StatusCode::kNotFound);
 }
 
 TEST_F(MappedFileTest, AReplacedFileHasChanged) {

@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/descriptor.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/folders.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
@@ -123,8 +125,18 @@ int SyncFolderOf(const std::string& path) {
   return errno;
 }
 
+// Whether the writer of an open file is dead. The lock goes with the
+// descriptor.
+bool IsDead(int fd, const std::string& path, int64_t abandoned_ns) {
+  if (sys::FLock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  const auto stamp = StampOf(fd, path);
+  return stamp.ok() && stamp->modified_ns < abandoned_ns;
+}
+
 // Of those whose names begin with `prefix`.
-int RemoveDead(const std::string& folder, std::string_view prefix) {
+int RemoveDead(const std::string& folder, std::string_view prefix,
+               int64_t abandoned_ns) {
   const auto names = ListFolder(folder);
   if (!names.ok()) return 0;
   int removed = 0;
@@ -134,9 +146,7 @@ int RemoveDead(const std::string& folder, std::string_view prefix) {
     const Descriptor file(
         sys::OpenAt(AT_FDCWD, path.c_str(),
                     O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0));
-    if (!file.is_open() || sys::FLock(file.number(), LOCK_EX | LOCK_NB) != 0) {
-      continue;
-    }
+    if (!file.is_open() || !IsDead(file.number(), path, abandoned_ns)) continue;
     const auto is_there = IsAt(file.number(), path);
     if (is_there.ok() && *is_there) removed += sys::Unlink(path.c_str()) == 0;
   }
@@ -209,7 +219,8 @@ StatusOr<StagedFile> StagedFile::Create(const std::string& path,
                              : std::filesystem::path(options.folder);
   // What writers that were killed left of this very file.
   if (options.folder.empty()) {
-    RemoveDead(folder.empty() ? "." : folder.string(), PrefixOf(target));
+    RemoveDead(folder.empty() ? "." : folder.string(), PrefixOf(target),
+               std::numeric_limits<int64_t>::min());
   }
   for (int taken = 0;;) {
     const auto name = RandomName(PrefixOf(target));
@@ -275,8 +286,8 @@ Status StagedFile::Commit() {
   return OkStatus();
 }
 
-int RemoveDeadStagedFiles(const std::string& folder) {
-  return RemoveDead(folder, "");
+int RemoveDeadStagedFiles(const std::string& folder, int64_t abandoned_ns) {
+  return RemoveDead(folder, "", abandoned_ns);
 }
 
 Status WriteWholeFile(const std::string& path, std::string_view bytes) {

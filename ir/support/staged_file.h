@@ -19,6 +19,8 @@
 #define ENCORE_IR_SUPPORT_STAGED_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -93,8 +95,12 @@ void RemoveStagedFiles();
 
 // Removes staging files in `folder` whose writers are dead, whether they lie
 // there for their target's sake or by Options::folder; returns how many went.
-// Those of living writers stay, also where the file system has no locks.
-int RemoveDeadStagedFiles(const std::string& folder);
+// Those of living writers stay. Where the file system has no locks, nobody
+// knows who lives: what was written to last before `abandoned_ns`, by its
+// clock, goes.
+int RemoveDeadStagedFiles(
+    const std::string& folder,
+    int64_t abandoned_ns = std::numeric_limits<int64_t>::min());
 
 // Writes `bytes` to `path` as above.
 Status WriteWholeFile(const std::string& path, std::string_view bytes);

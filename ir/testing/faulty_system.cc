@@ -80,6 +80,7 @@ void FaultySystem::Stop() {
   lasting_faults_.clear();
   clock_offset_ns_ = 0;
   locks_lie_ = false;
+  file_tick_ns_ = 1;
 }
 
 std::vector<SystemCall> FaultySystem::calls() const {
@@ -108,6 +109,25 @@ ssize_t FaultySystem::Write(int fd, const void* data, size_t size) {
   const int fault = Before(SystemCall::kWrite);
   if (fault > 0) return Fail(fault);
   return SystemCalls::Write(fd, data, fault == kShort ? Part(size) : size);
+}
+
+int FaultySystem::WithTicks(int result, struct stat* info) const {
+  if (result != 0) return result;
+  for (timespec* time : {&info->st_mtim, &info->st_ctim}) {
+    const int64_t ns = int64_t{time->tv_sec} * kSecondNs + time->tv_nsec;
+    const int64_t last = ns - ns % file_tick_ns_;
+    *time = {last / kSecondNs, last % kSecondNs};
+  }
+  return result;
+}
+
+int FaultySystem::FStat(int fd, struct stat* info) {
+  return WithTicks(WatchedSystem::FStat(fd, info), info);
+}
+
+int FaultySystem::FStatAt(int folder, const char* path, struct stat* info,
+                          int flags) {
+  return WithTicks(WatchedSystem::FStatAt(folder, path, info, flags), info);
 }
 
 int FaultySystem::ClockGetTime(clockid_t clock, struct timespec* time) {

@@ -60,6 +60,9 @@ class FaultySystem final : public WatchedSystem {
   // lock is told that it has it.
   void set_clock_offset_ns(int64_t ns) { clock_offset_ns_ = ns; }
   void set_locks_lie(bool lie) { locks_lie_ = lie; }
+  // Times of files are those of a server whose clock says a new time once in
+  // `ns`, counted from the epoch: two changes in between leave the same.
+  void set_file_tick_ns(int64_t ns) { file_tick_ns_ = ns; }
 
   // Of the calls since FailCall or the construction.
   std::vector<SystemCall> calls() const;
@@ -73,9 +76,13 @@ class FaultySystem final : public WatchedSystem {
   ssize_t PRead(int fd, void* data, size_t size, off_t offset) override;
   ssize_t Write(int fd, const void* data, size_t size) override;
   int FLock(int fd, int operation) override;
+  int FStat(int fd, struct stat* info) override;
+  int FStatAt(int folder, const char* path, struct stat* info,
+              int flags) override;
   int ClockGetTime(clockid_t clock, struct timespec* time) override;
 
  private:
+  int WithTicks(int result, struct stat* info) const;
   int Before(SystemCall call) override;
 
   mutable std::mutex mutex_;
@@ -86,6 +93,7 @@ class FaultySystem final : public WatchedSystem {
   std::map<SystemCall, int> lasting_faults_;
   std::map<std::pair<SystemCall, int>, uint64_t> counts_;
   std::atomic<int64_t> clock_offset_ns_ = 0;
+  std::atomic<int64_t> file_tick_ns_ = 1;
   std::atomic<bool> locks_lie_ = false;
 };
 

@@ -1,8 +1,9 @@
 // A process is killed (SIGKILL) before each of its calls of the system in turn,
-// cold and warm, also where every process has the same number, the one that
-// comes after it too. The next one is right, and the one after it finds all
-// that it kept; nothing is left behind. Then eight at once in one store, killed
-// at random: 30 rounds, or as many as ENCORE_TORTURE_ROUNDS says.
+// or, where it generates code, before one in so many, cold and warm, also where
+// every process has the same number, the one that comes after it too. The next
+// one is right, and the one after it finds all that it kept; nothing is left
+// behind. Then eight at once in one store, killed at random: 30 rounds, or as
+// many as ENCORE_TORTURE_ROUNDS says.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,9 +48,9 @@ class KillingSystem final : public WatchedSystem {
 
 // Runs once, killed at call `number`; the exit code. No part of the process
 // that was forked is used, which may have threads.
-int RunUntilKilled(const std::string& folder, const std::string& package,
-                   uint64_t number) {
-  Scenario scenario(folder, "ref");
+int RunUntilKilled(const std::string& folder, const std::string& target,
+                   const std::string& package, uint64_t number) {
+  Scenario scenario(folder, target);
   scenario.set_package(package);
   KillingSystem system(number);
   const ScopedSystemCalls scope(&system);
@@ -58,8 +59,8 @@ int RunUntilKilled(const std::string& folder, const std::string& package,
 }
 
 // Runs as the one that comes after a death; the exit code.
-int Heal(const std::string& folder) {
-  const std::string wrong = Scenario(folder, "ref").Heal();
+int Heal(const std::string& folder, const std::string& target) {
+  const std::string wrong = Scenario(folder, target).Heal();
   if (wrong.empty()) return kRight;
   std::cerr << "process " << getpid() << ": " << wrong << "\n";
   return kWrong;
@@ -95,28 +96,30 @@ int StartTheSecond(const Body& body) {
   });
 }
 
-class Deaths : public testing::Test {
+class Deaths : public testing::TestWithParam<Sample> {
  protected:
   // All processes, those that come after a death as well, are started so.
   void KillAtEachCall(bool is_warm, Start start);
 
   const std::string folder_ = testing::TempDir() + "deaths";
-  const Scenario scenario_{folder_, "ref"};
+  const std::string target_ = GetParam().target;
+  const Scenario scenario_{folder_, target_};
 };
 
 void Deaths::KillAtEachCall(bool is_warm, Start start) {
   if (Exited(start([] { return kRight; }), kRefused)) {
     GTEST_SKIP() << "the system refuses namespaces of processes (unshare)";
   }
-  const Body heal = [&] { return Heal(folder_); };
-  uint64_t number = 0;
-  for (;; ++number) {
+  const Body heal = [&] { return Heal(folder_, target_); };
+  const uint64_t one_in = GetParam().one_in;
+  uint64_t number = FirstOf(GetParam());
+  for (;; number += one_in) {
     scenario_.Reset();
     if (is_warm) {
       ASSERT_TRUE(Exited(start(heal), kRight));
     }
-    const int status =
-        start([&] { return RunUntilKilled(folder_, "m.encore", number); });
+    const int status = start(
+        [&] { return RunUntilKilled(folder_, target_, "m.encore", number); });
     if (WIFEXITED(status)) {
       EXPECT_TRUE(Exited(status, kRight)) << status;
       break;
@@ -125,24 +128,24 @@ void Deaths::KillAtEachCall(bool is_warm, Start start) {
     ASSERT_TRUE(Exited(start(heal), kRight)) << "killed at call " << number;
   }
   EXPECT_GT(number, 100);
-  std::cout << number << " deaths\n";
+  std::cout << number / one_in << " deaths\n";
 }
 
-TEST_F(Deaths, AtEachCallOfAColdStart) { KillAtEachCall(false, StartOne); }
+TEST_P(Deaths, AtEachCallOfAColdStart) { KillAtEachCall(false, StartOne); }
 
-TEST_F(Deaths, AtEachCallOfAWarmStart) { KillAtEachCall(true, StartOne); }
+TEST_P(Deaths, AtEachCallOfAWarmStart) { KillAtEachCall(true, StartOne); }
 
-TEST_F(Deaths, OfAColdStartUnderTheSameNumber) {
+TEST_P(Deaths, OfAColdStartUnderTheSameNumber) {
   KillAtEachCall(false, StartTheSecond);
 }
 
-TEST_F(Deaths, OfAWarmStartUnderTheSameNumber) {
+TEST_P(Deaths, OfAWarmStartUnderTheSameNumber) {
   KillAtEachCall(true, StartTheSecond);
 }
 
-TEST_F(Deaths, OfEightAtOnce) {
+TEST_P(Deaths, OfEightAtOnce) {
   constexpr int kProcesses = 8;
-  const int rounds = Rounds(30);
+  const int rounds = GetParam().one_in == 1 ? Rounds(30) : 5;
   scenario_.Reset();
   std::mt19937_64 random(Seed());
   int killed = 0;
@@ -152,7 +155,8 @@ TEST_F(Deaths, OfEightAtOnce) {
     for (int i = 0; i < kProcesses; ++i) {
       const uint64_t number = random() % 400;
       children.push_back(StartChild([&, i, number] {
-        return RunUntilKilled(folder_, StrCat("m", i, ".encore"), number);
+        return RunUntilKilled(folder_, target_, StrCat("m", i, ".encore"),
+                              number);
       }));
     }
     for (const pid_t child : children) {
@@ -169,12 +173,16 @@ TEST_F(Deaths, OfEightAtOnce) {
   std::cout << rounds * kProcesses << " processes, " << killed << " killed\n";
   // Packages of processes that nobody starts again stay staged.
   for (int i = 0; i < kProcesses; ++i) {
-    Scenario again(folder_, "ref");
+    Scenario again(folder_, target_);
     again.set_package(StrCat("m", i, ".encore"));
     EXPECT_TRUE(again.Run().ok());
   }
   EXPECT_EQ(scenario_.Heal(), "");
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, Deaths,
+                         testing::Values(Sample{"ref", 1}, Sample{"cpu", 7}),
+                         [](const auto& info) { return info.param.target; });
 
 }  // namespace
 }  // namespace encore::torture

@@ -37,4 +37,8 @@ uint64_t Seed() {
   return seed;
 }
 
+uint64_t FirstOf(const Sample& sample) {
+  return sample.one_in == 1 ? 0 : Seed() % sample.one_in;
+}
+
 }  // namespace encore::torture

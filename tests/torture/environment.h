@@ -3,6 +3,7 @@
 #define ENCORE_TESTS_TORTURE_ENVIRONMENT_H_
 
 #include <cstdint>
+#include <string>
 
 namespace encore::torture {
 
@@ -14,6 +15,16 @@ int Rounds(int usual);
 // where that is not set. Printed, so that the test can be run with it again.
 // Ends the program where it is set and is no number of 64 bits.
 uint64_t Seed();
+
+// Of the calls of a target's runs, one in so many: all of an interpreter's,
+// fewer where each run generates code.
+struct Sample {
+  std::string target;
+  uint64_t one_in = 1;
+};
+
+// The number of the first of them, drawn by Seed.
+uint64_t FirstOf(const Sample& sample);
 
 }  // namespace encore::torture
 

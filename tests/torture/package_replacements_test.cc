@@ -165,8 +165,7 @@ TEST_P(SeveralWriters, AllSucceed) {
   for (int writer = 0; writer < kWriters; ++writer) {
     writers.push_back(StartChild([&] {
       for (int i = 0; i < rounds; ++i) {
-        const Status written =
-            cache::WritePackage(packages_[writer + kWriters * (i % 4)], path_);
+        const Status written = cache::WritePackage(packages_[writer], path_);
         if (written.ok()) continue;
         std::cout << written << "\n";
         return 1;
@@ -177,7 +176,8 @@ TEST_P(SeveralWriters, AllSucceed) {
   for (const pid_t writer : writers) EXPECT_EQ(WaitForChild(writer), 0);
   const auto last = RunOnce();
   ASSERT_TRUE(last.ok()) << last.status();
-  EXPECT_GT(*last, 12);
+  EXPECT_GE(*last, 1);
+  EXPECT_LE(*last, kWriters);
 }
 
 std::string NameOf(const testing::TestParamInfo<Case>& info) {

@@ -1,12 +1,15 @@
-// The power goes at each call of a cold start, and at each of a warm one. What
-// was not synced is lost or not, as a seed draws. The next run is right, and
-// the one after it finds all that it kept.
+// The power goes at each call of a cold start, and at each of a warm one; where
+// code is generated, at one in so many, as a seed draws. What was not synced is
+// lost or not, as a seed draws. The next run is right, and the one after it
+// finds all that it kept.
 #include "encore/ir/testing/power_cut.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <string>
 
+#include "encore/tests/torture/environment.h"
 #include "encore/tests/torture/scenario.h"
 #include "gtest/gtest.h"
 
@@ -15,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class PowerCutTest : public testing::Test {
+class PowerCutTest : public testing::TestWithParam<Sample> {
  protected:
   // Whether there was a call of that number to be cut at.
   bool CutAndHeal(uint64_t number, uint64_t seed) {
@@ -35,12 +38,13 @@ class PowerCutTest : public testing::Test {
   }
 
   const std::string folder_ = testing::TempDir() + "power_cut";
-  const Scenario scenario_{folder_ + "/work", "ref"};
+  const Scenario scenario_{folder_ + "/work", GetParam().target};
 };
 
-TEST_F(PowerCutTest, OfAColdStart) {
+TEST_P(PowerCutTest, OfAColdStart) {
   int cuts = 0;
-  for (uint64_t number = 0; !HasFailure(); ++number) {
+  for (uint64_t number = FirstOf(GetParam()); !HasFailure();
+       number += GetParam().one_in) {
     bool cut = false;
     for (uint64_t seed = 2 * number; seed < 2 * number + 2; ++seed) {
       scenario_.Reset();
@@ -53,9 +57,10 @@ TEST_F(PowerCutTest, OfAColdStart) {
 }
 
 // The package is written anew over the old one, and uses are recorded.
-TEST_F(PowerCutTest, OfAWarmStart) {
+TEST_P(PowerCutTest, OfAWarmStart) {
   int cuts = 0;
-  for (uint64_t number = 0; !HasFailure(); ++number) {
+  for (uint64_t number = FirstOf(GetParam()); !HasFailure();
+       number += GetParam().one_in) {
     scenario_.Reset();
     ASSERT_TRUE(scenario_.Run().ok());
     if (!CutAndHeal(number, number)) break;
@@ -63,6 +68,10 @@ TEST_F(PowerCutTest, OfAWarmStart) {
   }
   std::cout << cuts << " cuts\n";
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, PowerCutTest,
+                         testing::Values(Sample{"ref", 1}, Sample{"cpu", 5}),
+                         [](const auto& info) { return info.param.target; });
 
 }  // namespace
 }  // namespace encore::torture

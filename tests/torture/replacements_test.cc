@@ -250,6 +250,35 @@ TEST_F(Replacements, InPlaceBeforeEachRun) {
   }
 }
 
+// This machine's clock is not that of the files, which says a new time once a
+// second: versions follow each other within it, and come again.
+TEST_F(Replacements, BetweenRunsWhileClocksLie) {
+  FaultySystem system;
+  const ScopedSystemCalls scope(&system);
+  const auto expect = [&](int version) {
+    const auto state = RunOnce();
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(*state, (Versions{version, 1}.state()));
+  };
+  for (const int64_t hours : {1, 24 * 365 * 50, -1}) {
+    for (const Way way : kWays) {
+      system.set_file_tick_ns(1'000'000'000);
+      system.set_clock_offset_ns(hours * 3600 * 1'000'000'000);
+      for (int version = 1; version <= 5; ++version) {
+        Replace(Path("weights.bin"), WeightBytes(version), way);
+        expect(version);
+        expect(version);
+      }
+    }
+    // What was kept meanwhile is of the bytes that it says.
+    system.Stop();
+    for (int version = 5; version >= 1; --version) {
+      Replace(Path("weights.bin"), WeightBytes(version), Way::kRename);
+      expect(version);
+    }
+  }
+}
+
 // Changes a file whenever it was opened and mapped, so many times.
 class ChangingSystem final : public WatchedSystem {
  public:

@@ -1,8 +1,10 @@
 // Calls of the system fail, drawn by a seed (ENCORE_TORTURE_SEED), on more ways
 // through files than system_faults_test goes: a model with weights and a
 // package compiled to code, and what else is kept in files, which is what the
-// tuner measured, the profile of a machine, and verdicts on rules. Results are
-// right; what is kept is whole, and kept again by the next run.
+// tuner measured, the profile of a machine, verdicts on rules, plans in files
+// of their own, and graphs under names. Results are right; what is kept is
+// whole, and kept again by the next run.
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -10,16 +12,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "encore/backends/cpu/cpu_features.h"
 #include "encore/backends/cpu/profile/machine_profile.h"
 #include "encore/cache/package/loaded.h"
 #include "encore/cache/session/checked_rules.h"
+#include "encore/cache/session/named_entries.h"
+#include "encore/cache/session/plan_file.h"
 #include "encore/cache/session/session.h"
+#include "encore/cache/session/session_options.h"
 #include "encore/cache/session/standard_session.h"
 #include "encore/cache/store/artifact_store.h"
 #include "encore/cache/store/disk_store.h"
+#include "encore/cache/store/trust.h"
 #include "encore/ir/build/builder.h"
 #include "encore/ir/eval/evaluator.h"
 #include "encore/ir/support/strings.h"
@@ -231,6 +238,129 @@ TEST_P(SampledFaults, OfTheMachinesProfile) {
     ASSERT_TRUE(tools::WriteMachineFile(path, former).ok());
   };
   EXPECT_EQ(Try(1, restore, run, heal), "");
+}
+
+// Sessions over y = x * 3, interpreted, which name what they say in log().
+class Tripled {
+ public:
+  Tripled() : x_(DType::kF32, {4}), expected_(DType::kF32, {4}) {
+    GraphBuilder g("model");
+    const Value x = g.Input("x", x_.type());
+    Literal three(DType::kF32, {4});
+    for (int64_t i = 0; i < 4; ++i) {
+      x_.SetDouble(i, static_cast<double>(i + 1));
+      three.SetDouble(i, 3);
+      expected_.SetDouble(i, 3 * x_.AsDouble(i));
+    }
+    graph_ = *g.Build({{"y", g.Mul(x, g.Constant(three))}});
+  }
+
+  const Graph& graph() const { return graph_; }
+  const std::string& log() const { return log_; }
+
+  // Keeps in no folder where none is named.
+  std::unique_ptr<cache::Session> NewSession(const std::string& folder) {
+    backends::CompileOptions compile;
+    compile.target = "ref";
+    log_.clear();
+    cache::SessionOptions options = cache::StandardSessionOptions(
+        compile, folder, uint64_t{1} << 30, [&](auto line) { log_ += line; });
+    options.max_wait = std::chrono::milliseconds(20);
+    return std::make_unique<cache::Session>(std::move(options), &threads_);
+  }
+  // What is not so of a load and a run; empty where all is right.
+  std::string Check(cache::Session& session) const {
+    const auto loaded = session.Load(graph_);
+    if (!loaded.ok()) return Message(loaded.status());
+    const auto outputs = (*loaded)->Run({&x_, 1});
+    if (!outputs.ok()) return Message(outputs.status());
+    return outputs->size() == 1 && (*outputs)[0] == expected_ ? ""
+                                                              : "wrong outputs";
+  }
+
+ private:
+  Literal x_, expected_;
+  Graph graph_;
+  runtime::ThreadPool threads_{1};
+  std::string log_;
+};
+
+TEST_P(SampledFaults, OfPlansInFiles) {
+  Tripled model;
+  const std::string path = folder_ + "/plan.encore";
+  const auto save = [&] {
+    return cache::SavePlan(*model.NewSession(""), path, model.graph());
+  };
+  // In a session of its own.
+  const auto load = [&](std::string* wrong) -> StatusOr<bool> {
+    const auto session = model.NewSession("");
+    auto found =
+        cache::LoadPlan(*session, path, model.graph(), cache::CodeTrust::kRun);
+    *wrong = model.Check(*session);
+    if (wrong->empty() && found.ok() && *found &&
+        session->statistics().misses != 0) {
+      *wrong = "compiled all the same";
+    }
+    return found;
+  };
+  const auto run = [&]() -> std::string {
+    std::string wrong;
+    const Status saved = save();
+    const auto found = load(&wrong);
+    if (!wrong.empty()) return wrong;
+    for (const Status& status : {saved, found.status()}) {
+      if (status.ok() || CodeCannotRun(status)) continue;
+      if (Message(status).find(folder_) == std::string::npos) {
+        return StrCat("names no path: ", status);
+      }
+    }
+    return "";
+  };
+  const auto heal = [&]() -> std::string {
+    std::string wrong;
+    for (const bool again : {false, true}) {
+      if (again && !save().ok()) return "not saved";
+      const auto found = load(&wrong);
+      if (!wrong.empty()) return wrong;
+      if (!found.ok() || !*found) return "what was there is gone";
+    }
+    const std::vector<std::string> left = LeftoversIn(folder_);
+    return left.empty() ? "" : StrCat("left behind: ", left[0]);
+  };
+  const auto restore = [&] {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    ASSERT_TRUE(save().ok());
+  };
+  EXPECT_EQ(Try(1, restore, run, heal), "");
+}
+
+TEST_P(SampledFaults, OfNamedEntries) {
+  constexpr std::string_view kName = "mine";
+  Tripled model;
+  const auto run = [&]() -> std::string {
+    const auto session = model.NewSession(store_);
+    const auto key = cache::PutNamed(*session, kName, model.graph());
+    if (!key.ok()) return Message(key.status());
+    const auto other = model.NewSession(store_);
+    const auto found = cache::GetNamed(*other, kName);
+    if (found && *found != *key) return "another key";
+    (void)cache::ContainsNamed(*other, kName);
+    return model.Check(*other);
+  };
+  const auto heal = [&]() -> std::string {
+    const std::string wrong = run();
+    if (!wrong.empty()) return wrong;
+    const auto session = model.NewSession(store_);
+    if (!cache::ContainsNamed(*session, kName)) return "not kept";
+    if (model.Check(*session) != "" || session->statistics().misses != 0) {
+      return "not recalled";
+    }
+    if (!model.log().empty()) return StrCat("logged: ", model.log());
+    const std::vector<std::string> left = LeftoversIn(folder_);
+    return left.empty() ? "" : StrCat("left behind: ", left[0]);
+  };
+  EXPECT_EQ(Try(4, [&] { fs::remove_all(store_); }, run, heal), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, SampledFaults, testing::Bool(),

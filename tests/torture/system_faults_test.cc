@@ -2,16 +2,21 @@
 // in each way that it can: once, or from then on. Whatever fails, outputs are
 // right or an error says which file it was; the next run is as if nothing had
 // been, and the one after it finds all that it kept. Nothing is left behind.
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <mutex>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "encore/backends/cpu/elf/library_file.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/ir/testing/faulty_system.h"
+#include "encore/tests/torture/environment.h"
 #include "encore/tests/torture/fault_trials.h"
 #include "encore/tests/torture/scenario.h"
 #include "gtest/gtest.h"
@@ -148,19 +153,85 @@ INSTANTIATE_TEST_SUITE_P(Calls, EveryFault, testing::ValuesIn(AllCalls()),
 // A lock that everybody is told he has, and clocks that are wrong.
 class Lies : public SystemFaults {
  protected:
+  void Run() const {
+    const Scenario::Outcome outcome = scenario_.Run();
+    EXPECT_TRUE(outcome.ok()) << ToText(outcome);
+  }
+  // Collects until so many bytes are left.
+  void Collect(uint64_t max_bytes) const {
+    const auto store = cache::DiskStore::Open(
+        {.folder = scenario_.store(), .log = [](auto) {}});
+    ASSERT_TRUE(store.ok()) << store.status();
+    uint64_t before = 0, after = 0;
+    for (const auto& entry : (*store)->List()) before += entry.bytes;
+    const int removed = (*store)->Collect(max_bytes);
+    for (const auto& entry : (*store)->List()) after += entry.bytes;
+    EXPECT_LE(after, max_bytes);
+    EXPECT_EQ(removed > 0, before > max_bytes);
+  }
   void Tell(const std::function<void(FaultySystem*)>& lie) {
     scenario_.Reset();
     for (int i = 0; i < 3; ++i) {
       FaultySystem system;
       const ScopedSystemCalls scope(&system);
       lie(&system);
-      const Scenario::Outcome outcome = scenario_.Run();
-      EXPECT_TRUE(outcome.ok())
-          << outcome.import << outcome.load << outcome.package;
+      Run();
+    }
+    EXPECT_EQ(scenario_.Heal(), "");
+    // What is kept goes while the lie is told.
+    for (const uint64_t max_bytes : {uint64_t{8192}, uint64_t{0}}) {
+      FaultySystem system;
+      const ScopedSystemCalls scope(&system);
+      lie(&system);
+      Run();
+      Collect(max_bytes);
+      Run();
     }
     EXPECT_EQ(scenario_.Heal(), "");
   }
 };
+
+// A clock that jumps each time that it is asked, by up to a year.
+class JumpingClock final : public WatchedSystem {
+ public:
+  explicit JumpingClock(uint64_t seed) : random_(seed) {}
+
+  int times() const { return times_; }
+
+  int ClockGetTime(clockid_t clock, struct timespec* time) override {
+    const int result = SystemCalls::ClockGetTime(clock, time);
+    const std::lock_guard lock(mutex_);
+    constexpr int64_t kYear = int64_t{365} * 24 * 3600;
+    time->tv_sec += static_cast<int64_t>(random_() % (2 * kYear)) - kYear;
+    ++times_;
+    return result;
+  }
+
+ private:
+  int Before(SystemCall) override { return 0; }
+
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+  std::atomic<int> times_ = 0;
+};
+
+TEST_F(Lies, OfAClockThatJumps) {
+  JumpingClock system(Seed());
+  scenario_.Reset();
+  {
+    const ScopedSystemCalls scope(&system);
+    for (int i = 0; i < 5; ++i) {
+      Run();
+      Collect(i < 3 ? uint64_t{1} << 30 : 8192);
+    }
+  }
+  EXPECT_GT(system.times(), 10);
+  EXPECT_EQ(scenario_.Heal(), "");
+}
+
+TEST_F(Lies, OfFilesWhoseTimesAreOfWholeSeconds) {
+  Tell([](FaultySystem* system) { system->set_file_tick_ns(1'000'000'000); });
+}
 
 TEST_F(Lies, OfLocks) {
   Tell([](FaultySystem* system) { system->set_locks_lie(true); });

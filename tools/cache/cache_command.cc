@@ -1,11 +1,9 @@
 #include "encore/tools/cache/cache_command.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "encore/cache/store/container.h"
 #include "encore/cache/store/disk_store.h"
 #include "encore/cache/store/entry.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/cache/verify_entry.h"
@@ -43,8 +42,7 @@ StatusOr<std::shared_ptr<DiskStore>> OpenStore(const Flags& flags) {
     return InvalidArgumentError(
         "there is no cache folder; name one with --cache or ENCORE_CACHE");
   }
-  std::error_code error;
-  if (!std::filesystem::exists(flags.machine.cache, error) && !error) {
+  if (StampOf(flags.machine.cache).status().code() == StatusCode::kNotFound) {
     return std::shared_ptr<DiskStore>();
   }
   ENCORE_ASSIGN_OR_RETURN(const uint64_t max_bytes,
@@ -227,8 +225,7 @@ StatusOr<int> ClearVerb(Flags& flags) {
 StatusOr<cache::KeyIngredients> IngredientsOf(const Entries& entries,
                                               const std::string& key) {
   std::string path = key;
-  std::error_code error;
-  if (!std::filesystem::exists(key, error)) {
+  if (!StampOf(key).ok()) {
     const auto begins = [&](const DiskStore::Entry& entry) {
       return entry.kind == "graph" && entry.key.ToHex().starts_with(key);
     };

@@ -1,9 +1,7 @@
 #include "encore/tools/compile/compile_model.h"
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,6 +19,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/import/import.h"
 #include "encore/ir/proto/to_proto.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
@@ -241,9 +240,8 @@ Status CompileModel(const CompileRequest& request, cache::Session& session,
     ENCORE_RETURN_IF_ERROR(FillParameters(&graph, request.seed));
     ENCORE_RETURN_IF_ERROR(CompileAndWrite(request, model, session, report));
   }
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(request.output, error);
-  if (!error) report->output_bytes = static_cast<int64_t>(bytes);
+  const auto written = StampOf(request.output);
+  if (written.ok()) report->output_bytes = static_cast<int64_t>(written->size);
   return OkStatus();
 }
 

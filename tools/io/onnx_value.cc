@@ -1,22 +1,26 @@
 #include "encore/tools/io/onnx_value.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "encore/ir/import/onnx/format/map_data.h"
 #include "encore/ir/import/onnx/format/model.h"
 #include "encore/ir/import/onnx/format/tensor_data.h"
+#include "encore/ir/support/folders.h"
 #include "encore/ir/support/mapped_file.h"
 #include "encore/ir/support/staged_file.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
+#include "encore/ir/support/system_calls.h"
 #include "encore/tools/io/npy.h"
 #include "onnx/onnx.pb.h"
 
@@ -258,9 +262,10 @@ Status WriteOnnxValue(const std::string& path, const std::string& name,
 Status SaveValues(const std::string& path,
                   std::span<const std::pair<std::string, Literal>> values,
                   std::span<const ModelTypes::Value> outputs) {
-  std::error_code error;
-  const bool is_folder =
-      path.ends_with('/') || std::filesystem::is_directory(path, error);
+  struct stat info;
+  const bool is_folder = path.ends_with('/') ||
+                         (sys::FStatAt(AT_FDCWD, path.c_str(), &info, 0) == 0 &&
+                          S_ISDIR(info.st_mode));
   if (!is_folder && !path.ends_with(".pb")) return WriteTensors(path, values);
   std::vector<StatusOr<std::string>> encoded;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -278,8 +283,8 @@ Status SaveValues(const std::string& path,
         StrCat(path, ": one value is a file, given are ", encoded.size(),
                " values: name a folder, FOLDER/"));
   }
-  if (is_folder && !std::filesystem::create_directories(path, error) && error) {
-    return WriteError(path, error.value());
+  if (is_folder) {
+    ENCORE_RETURN_IF_ERROR(MakeFolders(path));
   }
   for (size_t i = 0; i < encoded.size(); ++i) {
     const std::string file =

@@ -8,7 +8,7 @@ import os
 import re
 
 # Folders and files on the way: what is kept, read and mapped.
-PATHS = ('backends/cpu/', 'cache/', 'ir/host/', 'ir/import/', 'ir/support/', 'ir/types/', 'runtime/', 'tools/tune/machine_file.cc')
+PATHS = ('backends/cpu/', 'cache/', 'ir/host/', 'ir/import/', 'ir/support/', 'ir/types/', 'runtime/', 'tools/')
 # Parts of them, by path, that are for tests or measure machines, not models.
 BESIDE = re.compile(r'(_test|_fuzz|_benchmark)\.cc$|_test_fixture\.h$|/testing/|^backends/cpu/(fit|measure)/')
 
@@ -25,6 +25,24 @@ MAY_CALL = {
     'runtime/device/thread_pool.cc': ({'steady_clock', 'syscall'}, 'how long helpers stay awake, and what they wait for (futex)'),
     'runtime/replay/profiler.cc': ({'steady_clock'}, 'what a profiler measures'),
     'runtime/replay/profiler.h': ({'steady_clock'}, 'what a profiler measures'),
+    'tools/compile/compile_model.cc': ({'steady_clock'}, 'how long a compile takes'),
+    'tools/json_output.cc': ({'file_size', 'ifstream', 'is_regular_file'}, 'a report that is printed into a file: no part of a model'),
+    'tools/json_output.h': ({'ofstream'}, 'likewise'),
+    'tools/latency.h': ({'steady_clock'}, 'how long calls take'),
+    'tools/opt/egraph_command.cc': ({'clock', 'ifstream'}, 'programs of e-graphs, which are read once, and how long they take'),
+    'tools/opt/extract_command.cc': ({'steady_clock'}, 'how long extraction takes'),
+    'tools/opt/opt_command.cc': ({'steady_clock'}, 'how long passes take'),
+    'tools/pass_report.h': ({'steady_clock'}, 'how long passes take'),
+    'tools/progress.cc': ({'steady_clock', 'write'}, 'what a terminal shows, and how long it stands'),
+    'tools/progress.h': ({'steady_clock'}, 'likewise'),
+    'tools/replay/bench.cc': ({'steady_clock'}, 'how long replays take'),
+    'tools/replay/run.cc': ({'steady_clock'}, 'how long replays take'),
+    'tools/rules/rules_command.cc': ({'steady_clock'}, 'how long checks take'),
+    'tools/run/examples.cc': ({'directory_iterator', 'exists', 'ifstream', 'is_directory', 'read_symlink'},
+                              'where the examples and their models lie'),
+    'tools/run/run_model.cc': ({'steady_clock'}, 'how long a start takes'),
+    'tools/signals.cc': ({'write'}, 'what is said of a signal, on a terminal'),
+    'tools/terminal.cc': ({'fwrite'}, 'what is printed'),
     'backends/cpu/vendor/small_blocks.cc': ({'mprotect'}, "tables of the vendor's library, which it maps itself"),
 }
 

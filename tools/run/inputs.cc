@@ -1,15 +1,14 @@
 #include "encore/tools/run/inputs.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <set>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "encore/ir/import/import.h"
+#include "encore/ir/support/file_stamp.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/tools/io/generate.h"
@@ -35,10 +34,9 @@ ModelTypes::Value ValueNamed(const Values& values, const std::string& name) {
 std::vector<std::string> Numbered(const std::string& folder,
                                   std::string_view prefix) {
   std::vector<std::string> paths;
-  std::error_code error;
   for (size_t i = 0;; ++i) {
     std::string path = StrCat(folder, "/", prefix, "_", i, ".pb");
-    if (!std::filesystem::exists(path, error)) return paths;
+    if (!StampOf(path).ok()) return paths;
     paths.push_back(std::move(path));
   }
 }
