@@ -313,7 +313,7 @@ TEST(ImprovePartsTest, KindsThatBreakALimitOfTheWholeStay) {
   const RooflineCosts costs;
   for (const auto& [exps, coses] : {std::pair(1000, 1000), std::pair(1000, 0),
                                     std::pair(0, 1000), std::pair(0, 0)}) {
-    const GraphFits fits = [&](const Graph& before, const Graph& after) {
+    const GraphFits fits = [&](const Graph& before, const Graph& after, bool) {
       EXPECT_EQ(&before, &graph);
       return CountOf(after, Op::kExp) <= exps &&
              CountOf(after, Op::kCos) <= coses;
