@@ -337,5 +337,34 @@ TEST(ImprovePartsTest, KindsThatBreakALimitOfTheWholeStay) {
   }
 }
 
+// What layers share stands among them, parts of a row do not.
+TEST(ImprovePartsTest, SaysWhetherChangedPartsStandAmongOthers) {
+  const BodiesOf no_bodies = [](NodeId, const Graph&) {
+    return std::vector<Graph>();
+  };
+  const RooflineCosts costs;
+  for (const bool shared : {false, true}) {
+    const Graph graph =
+        ParsedGraph(shared ? CrossLayers(60, /*sum=*/true) : Layers(40));
+    const ImprovePart improve =
+        [&](const Graph& part, const std::vector<bool>&) -> StatusOr<Improved> {
+      Improved improved;
+      if (shared && CountOf(part, Op::kDotGeneral) < 100) return improved;
+      auto copy = CopyGraph(part, part.NewBody(""));
+      if (!copy.ok()) return copy.status();
+      improved.graph = *std::move(copy);
+      return improved;
+    };
+    std::optional<bool> told;
+    const GraphFits fits = [&](const Graph&, const Graph&, bool among_others) {
+      told = among_others;
+      return true;
+    };
+    PartsImprover parts(costs, {}, improve, fits);
+    ASSERT_TRUE(parts.Improve(graph, no_bodies, false, Graph("g")).ok());
+    EXPECT_EQ(told, shared);
+  }
+}
+
 }  // namespace
 }  // namespace encore::opt
