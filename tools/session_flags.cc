@@ -1,11 +1,15 @@
 #include "encore/tools/session_flags.h"
 
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "encore/backends/backends.h"
 #include "encore/backends/options.h"
+#include "encore/cache/session/checked_rules.h"
+#include "encore/cache/session/session_options.h"
 #include "encore/cache/session/standard_session.h"
+#include "encore/cache/store/artifact_store.h"
 #include "encore/ir/support/status_macros.h"
 #include "encore/ir/support/strings.h"
 #include "encore/opt/tensor/user_rules.h"
@@ -70,6 +74,18 @@ StatusOr<std::string> UserRules(const std::string& path,
                ": --rewrites none uses no rules; leave one of the two out"));
   }
   return opt::ReadRulesFile(path);
+}
+
+StatusOr<std::vector<opt::TextRule>> CheckedUserRules(
+    const std::string& path, backends::Rewrites rewrites,
+    const std::string& folder) {
+  ENCORE_ASSIGN_OR_RETURN(const std::string text, UserRules(path, rewrites));
+  if (text.empty()) return std::vector<opt::TextRule>();
+  const cache::SessionOptions session =
+      cache::StandardSessionOptions({}, folder);
+  std::optional<cache::DiskArtifactStore> store;
+  if (session.disk != nullptr) store.emplace(session.disk);
+  return cache::CheckedRules(text, store ? &*store : nullptr);
 }
 
 void AddSessionFlags(CLI::App& app, SessionFlags* flags) {

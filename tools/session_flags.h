@@ -13,6 +13,7 @@
 #include "encore/backends/options.h"
 #include "encore/cache/session/session.h"
 #include "encore/ir/support/status.h"
+#include "encore/opt/tensor/rule_text.h"
 #include "encore/runtime/device/thread_pool.h"
 #include "encore/tools/machine_flags.h"
 
@@ -38,6 +39,11 @@ void AddSessionFlags(CLI::App& app, SessionFlags* flags);
 void AddRulesFileFlag(CLI::App& app, std::string* path);
 StatusOr<std::string> UserRules(const std::string& path,
                                 backends::Rewrites rewrites);
+// The same as rules, each found right (cache/session/checked_rules.h); verdicts
+// are kept in the cache's folder, as those of a compile are.
+StatusOr<std::vector<opt::TextRule>> CheckedUserRules(
+    const std::string& path, backends::Rewrites rewrites,
+    const std::string& folder);
 
 // Of `--explain-fusion`, of verbs that compile.
 inline constexpr const char* kExplainFusionHelp =

@@ -356,12 +356,13 @@ class Improver {
   }
 
   // Whether a graph put together of parts may take the place of `before`: each
-  // of them fits, but they do not see what others hold meanwhile, nor how long
-  // others hold what they give.
-  bool WholeFits(const Graph& before, const Graph& after) {
+  // of them fits, but those among others do not see what these hold meanwhile,
+  // nor how long they hold what the part gives. Costs what fusion does, twice.
+  bool WholeFits(const Graph& before, const Graph& after, bool among_others) {
     if (WeightBytes(after) > WeightBytes(before) * kMostWeightBytes) {
       return false;
     }
+    if (!among_others) return true;
     const auto cost = costs_.CostOf(after);
     if (!cost || cost->live_bytes <= kFewLiveBytes) return true;
     return cost->live_bytes - WholeLiveBytes() <=
@@ -446,9 +447,9 @@ class Improver {
     return AsWhole(part, part.NewBody(""), own,
                    {.shared = shared, .is_part = true});
   };
-  const GraphFits whole_fits_ = [this](const Graph& before,
-                                       const Graph& after) {
-    return WholeFits(before, after);
+  const GraphFits whole_fits_ = [this](const Graph& before, const Graph& after,
+                                       bool among_others) {
+    return WholeFits(before, after, among_others);
   };
   PartsImprover parts_{costs_, options_.limits.parts, improve_part_,
                        whole_fits_};

@@ -103,7 +103,7 @@ bool IsNarrowFloat(const TensorType* type) {
 
 // Sets the engine's error where the node or the union is wrong.
 bool CheckGoal(const Production& production, TensorEGraph* tensors,
-               eg::EGraph* graph, eg::ClassId made, eg::ClassId wanted) {
+               eg::ClassId made, eg::ClassId wanted) {
   const TensorType* const is = tensors->type(made);
   const TensorType* const was = tensors->type(wanted);
   if (is != nullptr && was != nullptr && *is == *was) return true;
@@ -111,9 +111,9 @@ bool CheckGoal(const Production& production, TensorEGraph* tensors,
     return type == nullptr ? "an ill-typed node"
                            : type->ToString(tensors->symbols());
   };
-  tensors->SetFaultClass(wanted);
-  graph->SetError(InternalError(StrCat("the rule ", production.name, " made ",
-                                       text(is), " of ", text(was))));
+  tensors->SetFault(wanted,
+                    InternalError(StrCat("the rule ", production.name, " made ",
+                                         text(is), " of ", text(was))));
   return false;
 }
 
@@ -132,9 +132,7 @@ class Application {
     if (goal == 0 && !Make(graph, slots)) return std::nullopt;
     const auto [node, argument] = production_.goals[goal];
     const eg::ClassId wanted(slots[argument]), made = made_[node];
-    if (!CheckGoal(production_, &tensors_, graph, made, wanted)) {
-      return std::nullopt;
-    }
+    if (!CheckGoal(production_, &tensors_, made, wanted)) return std::nullopt;
     count_.applications += !graph->Same(wanted, made);
     if (graph->proofs() != nullptr) {
       tensors_.SetPremises(wanted, made, equal_ids_);
@@ -170,7 +168,8 @@ class Application {
       count_.nodes += graph->num_enodes() - enodes;
       const eg::ClassId c = made_.back();
       if (tensors_.type(c) == nullptr) {
-        return CheckGoal(production_, &tensors_, graph, c, c);
+        const eg::ClassId wanted(slots[production_.goals[0].argument]);
+        return CheckGoal(production_, &tensors_, c, wanted);
       }
     }
     equal_ids_ = tensors_.TakeEqualIds();

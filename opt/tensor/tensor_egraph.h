@@ -130,13 +130,14 @@ class TensorEGraph {
   void SetPremises(egraph::ClassId left, egraph::ClassId right, EqualIds equal);
   EqualIds PremisesOf(egraph::ClassId left, egraph::ClassId right) const;
 
-  // --- Faults of rules (the engine's error says which).
+  // --- Faults of rules: the engine's error.
 
   // Of the first: the class that what the rule made was to be equal to; invalid
   // where no rule is wrong.
   egraph::ClassId fault_class() const { return fault_class_; }
-  void SetFaultClass(egraph::ClassId c) {
-    if (!fault_class_.valid()) fault_class_ = c;
+  void SetFault(egraph::ClassId wanted, Status error) {
+    if (!fault_class_.valid()) fault_class_ = wanted;
+    graph_.SetError(std::move(error));
   }
 
   // --- Attributes as values of rules.

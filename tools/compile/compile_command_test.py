@@ -48,6 +48,24 @@ class CompileTest(CommandTest):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
+    def test_the_clock_ends_rewriting_of_a_graph_too(self):
+        model = self.write('signs.txt', """
+graph signs(%x: f32[64,64], %z: f32[64,64]) -> f32[64,64] {
+  %0 = neg(%z)
+  %1 = add(%x, %0)
+  %y = div(%1, %z)
+  return %y
+}
+""")
+        graphs = {}
+        for name, flags in {'none': ['--rewrites', 'none'], 'default': [],
+                            'late': ['--max-seconds', '1e-9']}.items():
+            done = self.compile('--stop-after', 'rewrite', *flags, model=model)
+            graphs[name] = read(self.output)
+            self.assertEqual('--max-seconds' in done.stderr, name == 'late', done.stderr)
+        self.assertNotEqual(graphs['default'], graphs['none'])
+        self.assertEqual(graphs['late'], graphs['none'])
+
     def test_stops_where_it_is_told(self):
         self.compile('--stop-after', 'import')
         self.assertIn('softmax', read(self.output))

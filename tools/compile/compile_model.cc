@@ -24,6 +24,8 @@
 #include "encore/ir/support/strings.h"
 #include "encore/ir/text/printer.h"
 #include "encore/opt/passes/pipeline.h"
+#include "encore/opt/tensor/deadline.h"
+#include "encore/opt/tensor/improve_options.h"
 #include "encore/opt/tensor/rule_text.h"
 #include "encore/runtime/plan/compiled_graph_text.h"
 #include "encore/tools/io/generate.h"
@@ -125,7 +127,25 @@ StatusOr<Graph> AfterPasses(const CompileRequest& request, const Graph& graph,
                           cache::CheckedRules(session.compile.user_rules,
                                               store ? &*store : nullptr));
   options.rewrite.user_rules = user_rules;
-  return opt::RunPasses(wanted, graph, options, passes);
+  const double max_seconds = session.compile.max_seconds;
+  std::optional<opt::Deadline> deadline;
+  if (max_seconds > 0) deadline.emplace(max_seconds);
+  options.rewrite.deadline = deadline ? &*deadline : nullptr;
+  opt::ImproveReport report;
+  options.rewrite.report = &report;
+  options.rewrite.report_costs = false;
+  ENCORE_ASSIGN_OR_RETURN(Graph better,
+                          opt::RunPasses(wanted, graph, options, passes));
+  if (!session.log) return better;
+  if (deadline && deadline->cut_short()) {
+    session.log(StrCat("the search for a better graph ended after ",
+                       max_seconds, " s (--max-seconds)"));
+  }
+  if (!report.fault.ok()) {
+    session.log(StrCat(Message(report.fault), " at ",
+                       Quote(report.fault_origin), ": that rule is wrong"));
+  }
+  return better;
 }
 
 void CountSteps(const runtime::CompiledGraph& compiled, CompileReport* report) {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +14,6 @@
 #include "encore/backends/compile.h"
 #include "encore/backends/lowering/lowering_report.h"
 #include "encore/backends/options.h"
-#include "encore/cache/session/checked_rules.h"
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/graph/symbol_binding.h"
 #include "encore/ir/import/import.h"
@@ -116,6 +114,7 @@ void AddRewriteFlags(CLI::App& app, Flags* flags) {
                "the rules that --rewrites and --rules leave, each with its tag "
                "and its algebra");
   AddRulesFileFlag(app, &flags->rules_file);
+  AddCacheFlag(app, &flags->machine);
 }
 
 void AddFlags(CLI::App& app, Flags* flags) {
@@ -212,11 +211,11 @@ std::vector<NamedRule> EveryRule(std::span<const opt::TextRule> of_user) {
 // Those of --rules-file, which are tried first.
 Status ReadUserRules(Flags* flags) {
   ENCORE_ASSIGN_OR_RETURN(
-      const std::string text,
-      UserRules(flags->rules_file,
-                *backends::ParseValue<backends::Rewrites>(flags->rewrites)));
-  ENCORE_ASSIGN_OR_RETURN(flags->user_rules,
-                          cache::CheckedRules(text, nullptr));
+      flags->user_rules,
+      CheckedUserRules(
+          flags->rules_file,
+          *backends::ParseValue<backends::Rewrites>(flags->rewrites),
+          flags->machine.cache));
   return OkStatus();
 }
 
@@ -373,16 +372,19 @@ class Watchers : public opt::ImproveObserver {
   bool seen_ = false;
 };
 
-// What each rule gained, by running the passes again with reasons kept.
+// What each rule gained, by running the passes again with reasons kept, within
+// the same limits anew.
 Status FindGains(std::span<const opt::Pass> passes, const Graph& graph,
-                 opt::PassOptions options, OptReport* report) {
+                 opt::PassOptions options, Flags* flags) {
   const auto begin = Clock::now();
+  opt::Deadline deadline(flags->max_seconds);
+  if (flags->max_seconds > 0) options.rewrite.deadline = &deadline;
   opt::ChoiceExplainer explainer({});
   options.rewrite.observer = &explainer;
   options.rewrite.report = nullptr;
   ENCORE_RETURN_IF_ERROR(opt::RunPasses(passes, graph, options).status());
-  report->gains = GainByRule(explainer.explanations());
-  report->gains_ms = MillisecondsSince(begin);
+  flags->report.gains = GainByRule(explainer.explanations());
+  flags->report.gains_ms = MillisecondsSince(begin);
   return OkStatus();
 }
 
@@ -433,7 +435,7 @@ StatusOr<Graph> Run(std::span<const opt::Pass> passes, const Graph& graph,
   report.gains = GainByRule(report.explanations);
   if (report.explanations.empty() && report.improved.improved &&
       (flags.json.wanted() || !flags.quiet())) {
-    ENCORE_RETURN_IF_ERROR(FindGains(passes, graph, options, &report));
+    ENCORE_RETURN_IF_ERROR(FindGains(passes, graph, options, &flags));
   }
   return result;
 }
@@ -457,9 +459,8 @@ Status Optimize(Flags& flags) {
   ENCORE_ASSIGN_OR_RETURN(opt::PassOptions options,
                           OptionsOf(flags, model.graph));
   options.rewrite = rewrite;
-  std::optional<opt::Deadline> deadline;
-  if (flags.max_seconds > 0) deadline.emplace(flags.max_seconds);
-  options.rewrite.deadline = deadline ? &*deadline : nullptr;
+  opt::Deadline deadline(flags.max_seconds);
+  if (flags.max_seconds > 0) options.rewrite.deadline = &deadline;
   ENCORE_ASSIGN_OR_RETURN(const Graph graph,
                           Run(passes, model.graph, options, watchers, flags));
   const auto written = Clock::now();

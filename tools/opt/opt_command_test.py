@@ -253,6 +253,17 @@ class OptTest(CommandTest):
         for bad in ('-1', 'nan', 'inf', 'soon'):
             self.assertIn('--max-seconds', self.encore('opt', model, '--max-seconds', bad, code=2).stderr)
 
+    def test_verdicts_on_rules_of_a_file_are_kept(self):
+        rules = self.write('mine.rules', """// sin(-x) = -sin(x)
+rule sine_of_negated exact { neg(sin(neg(%x))) -> sin(%x) }
+""")
+        cache = self.path('cache')
+        self.encore('opt', self.model, '--rules-file', rules, '--cache', cache)
+        kept = self.encore('cache', 'list', '--cache', cache).stdout
+        self.assertEqual(kept.count('artifact '), 1, kept)
+        self.encore('opt', self.model, '--rules-file', rules, '--cache', cache)
+        self.assertEqual(self.encore('cache', 'list', '--cache', cache).stdout, kept)
+
     def test_rewrites_by_the_rules_that_are_allowed(self):
         model = self.write('signs.txt', SIGNS)
         self.assertIn('neg(', self.encore('opt', model, '--rewrites', 'none', '--emit', 'text').stdout)

@@ -26,6 +26,34 @@ void AddFigures(const Improved& part, Improved* sum) {
   }
 }
 
+// Whether computed values stand between the first and the last node of a part
+// that it does not make; by part. Weights are prepared elsewhere.
+std::vector<bool> AmongOthers(const Graph& graph,
+                              const std::vector<Part>& parts) {
+  const std::vector<bool> weights = WeightOnlyValues(graph);
+  std::vector<int> before(graph.node_count() + 1);  // such nodes, by node
+  for (const NodeId node : Nodes(graph)) {
+    bool computed = graph.result_count(node) == 0;
+    for (int i = 0; i < graph.result_count(node); ++i) {
+      const ValueId value = graph.result(node, i);
+      computed |= graph.argument(value) == nullptr && !weights[value.value()];
+    }
+    before[node.value() + 1] = before[node.value()] + (computed ? 1 : 0);
+  }
+  std::vector<bool> among(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::vector<NodeId>& nodes = parts[i].nodes;
+    if (nodes.empty()) continue;
+    int own = 0;
+    for (const NodeId node : nodes) {
+      own += before[node.value() + 1] - before[node.value()];
+    }
+    among[i] =
+        before[nodes.back().value() + 1] - before[nodes.front().value()] != own;
+  }
+  return among;
+}
+
 }  // namespace
 
 StatusOr<PartsImprover::Plan> PartsImprover::MakePlan(const Graph& graph,
@@ -69,12 +97,14 @@ StatusOr<PartsImprover::Outcome> PartsImprover::Run(const Round& round,
   parts_ += static_cast<int>(parts.size());
   std::vector<Replacement> replacements(parts.size());
   std::vector<std::vector<std::string>> origins(parts.size());
+  const std::vector<bool> among_others = AmongOthers(round.graph, parts);
   for (size_t i = 0; i < parts.size(); ++i) {
     origins[i] = plan.parts[i].origins;
     ENCORE_ASSIGN_OR_RETURN(const Kind* const kind,
                             KindOf(parts[i], std::move(plan.parts[i])));
     AddFigures(kind->improved, &outcome.figures);
     if (!kind->improved.graph) continue;
+    outcome.among_others |= among_others[i];
     replacements[i].graph = &*kind->improved.graph;
     replacements[i].origin =
         [kind,
@@ -117,13 +147,13 @@ StatusOr<std::optional<Assembled>> PartsImprover::PutTogether(
   for (int left_out = 0; left_out <= kMostKindsLeftOut; ++left_out) {
     ENCORE_ASSIGN_OR_RETURN(auto all, assemble(kinds.size()));
     if (kinds.empty() || round.whole == nullptr) return all;
-    if (fits_(*round.whole, all->graph)) return all;
+    if (fits_(*round.whole, all->graph, true)) return all;
     // None of them does fit, all of them do not.
     size_t few = 0, many = kinds.size();
     while (many - few > 1) {
       const size_t middle = few + (many - few) / 2;
       ENCORE_ASSIGN_OR_RETURN(const auto some, assemble(middle));
-      const bool fits = fits_(*round.whole, some->graph);
+      const bool fits = fits_(*round.whole, some->graph, true);
       (fits ? few : many) = middle;
     }
     kinds.erase(kinds.begin() + static_cast<std::ptrdiff_t>(few));
@@ -131,10 +161,9 @@ StatusOr<std::optional<Assembled>> PartsImprover::PutTogether(
   return assemble(0);
 }
 
-StatusOr<Improved> PartsImprover::InTwoRounds(const Graph& graph, Plan plan,
-                                              const BodiesOf& bodies,
-                                              bool improved_bodies,
-                                              const Graph& to, bool judged) {
+StatusOr<PartsImprover::Rounds> PartsImprover::InTwoRounds(
+    const Graph& graph, Plan plan, const BodiesOf& bodies, bool improved_bodies,
+    const Graph& to, bool judged) {
   const Graph* const whole = judged ? &graph : nullptr;
   const std::vector<bool> cut = plan.division.cut;
   ENCORE_ASSIGN_OR_RETURN(
@@ -158,7 +187,7 @@ StatusOr<Improved> PartsImprover::InTwoRounds(const Graph& graph, Plan plan,
   std::optional<Assembled>& last =
       second.assembled ? second.assembled : first.assembled;
   if (last) result.graph = std::move(last->graph);
-  return result;
+  return Rounds{std::move(result), first.among_others || second.among_others};
 }
 
 StatusOr<std::optional<Improved>> PartsImprover::Improve(const Graph& graph,
@@ -173,15 +202,17 @@ StatusOr<std::optional<Improved>> PartsImprover::Improve(const Graph& graph,
     return std::nullopt;
   }
   const int parts = parts_;
-  ENCORE_ASSIGN_OR_RETURN(Improved result,
+  ENCORE_ASSIGN_OR_RETURN(Rounds rounds,
                           InTwoRounds(graph, std::move(plan), bodies,
                                       improved_bodies, to, /*judged=*/false));
-  if (!result.graph) return std::optional(std::move(result));
-  if (fits_(graph, *result.graph)) return std::optional(std::move(result));
+  Improved& result = rounds.result;
+  if (!result.graph || fits_(graph, *result.graph, rounds.among_others)) {
+    return std::optional(std::move(result));
+  }
   parts_ = parts;
   ENCORE_ASSIGN_OR_RETURN(plan, MakePlan(graph, Divide(graph, limits_.divide)));
   ENCORE_ASSIGN_OR_RETURN(
-      result, InTwoRounds(graph, std::move(plan), bodies, improved_bodies, to,
+      rounds, InTwoRounds(graph, std::move(plan), bodies, improved_bodies, to,
                           /*judged=*/true));
   return std::optional(std::move(result));
 }

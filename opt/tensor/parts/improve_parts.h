@@ -30,8 +30,11 @@ struct Improved {
 using ImprovePart = std::function<StatusOr<Improved>(
     const Graph& part, const std::vector<bool>& shared)>;
 
-// Whether a large graph may take the place of another.
-using GraphFits = std::function<bool(const Graph& before, const Graph& after)>;
+// Whether a large graph may take the place of another. `among_others`: parts
+// that changed stand among nodes of others, so that what they give may live
+// through these; otherwise all that a part gives lives at its end, as it did.
+using GraphFits = std::function<bool(const Graph& before, const Graph& after,
+                                     bool among_others)>;
 
 struct PartsLimits {
   // A graph of up to so many nodes is improved as a whole.
@@ -88,6 +91,7 @@ class PartsImprover {
   };
   struct Outcome {
     std::optional<Assembled> assembled;  // nothing: all stays
+    bool among_others = false;           // as GraphFits has it
     Improved figures;
   };
 
@@ -96,9 +100,13 @@ class PartsImprover {
   StatusOr<std::optional<Assembled>> PutTogether(
       const Round& round, const std::vector<Part>& parts,
       std::vector<Replacement> replacements) const;
-  StatusOr<Improved> InTwoRounds(const Graph& graph, Plan plan,
-                                 const BodiesOf& bodies, bool improved_bodies,
-                                 const Graph& to, bool judged);
+  struct Rounds {
+    Improved result;
+    bool among_others = false;
+  };
+  StatusOr<Rounds> InTwoRounds(const Graph& graph, Plan plan,
+                               const BodiesOf& bodies, bool improved_bodies,
+                               const Graph& to, bool judged);
   StatusOr<const Kind*> KindOf(const Part& part, PartGraph made);
 
   const Costs& costs_;

@@ -313,7 +313,7 @@ TEST(ImprovePartsTest, KindsThatBreakALimitOfTheWholeStay) {
   const RooflineCosts costs;
   for (const auto& [exps, coses] : {std::pair(1000, 1000), std::pair(1000, 0),
                                     std::pair(0, 1000), std::pair(0, 0)}) {
-    const GraphFits fits = [&](const Graph& before, const Graph& after) {
+    const GraphFits fits = [&](const Graph& before, const Graph& after, bool) {
       EXPECT_EQ(&before, &graph);
       return CountOf(after, Op::kExp) <= exps &&
              CountOf(after, Op::kCos) <= coses;
@@ -334,6 +334,35 @@ TEST(ImprovePartsTest, KindsThatBreakALimitOfTheWholeStay) {
     if (coses > 0) {
       EXPECT_LT(CountOf(is, Op::kTanh), CountOf(graph, Op::kTanh) / 4);
     }
+  }
+}
+
+// What layers share stands among them, parts of a row do not.
+TEST(ImprovePartsTest, SaysWhetherChangedPartsStandAmongOthers) {
+  const BodiesOf no_bodies = [](NodeId, const Graph&) {
+    return std::vector<Graph>();
+  };
+  const RooflineCosts costs;
+  for (const bool shared : {false, true}) {
+    const Graph graph =
+        ParsedGraph(shared ? CrossLayers(60, /*sum=*/true) : Layers(40));
+    const ImprovePart improve =
+        [&](const Graph& part, const std::vector<bool>&) -> StatusOr<Improved> {
+      Improved improved;
+      if (shared && CountOf(part, Op::kDotGeneral) < 100) return improved;
+      auto copy = CopyGraph(part, part.NewBody(""));
+      if (!copy.ok()) return copy.status();
+      improved.graph = *std::move(copy);
+      return improved;
+    };
+    std::optional<bool> told;
+    const GraphFits fits = [&](const Graph&, const Graph&, bool among_others) {
+      told = among_others;
+      return true;
+    };
+    PartsImprover parts(costs, {}, improve, fits);
+    ASSERT_TRUE(parts.Improve(graph, no_bodies, false, Graph("g")).ok());
+    EXPECT_EQ(told, shared);
   }
 }
 
