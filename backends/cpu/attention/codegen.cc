@@ -10,7 +10,7 @@
 #include "encore/backends/cpu/attention/product.h"
 #include "encore/backends/cpu/attention/softmax.h"
 #include "encore/backends/cpu/attention/unit.h"
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"

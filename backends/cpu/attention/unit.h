@@ -8,7 +8,7 @@
 
 #include "encore/backends/cpu/attention/schedule.h"
 #include "encore/backends/cpu/attention/scratch.h"
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/region/flat/attention_region.h"
 

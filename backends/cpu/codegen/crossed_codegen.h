@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/region/flat/flat_region.h"

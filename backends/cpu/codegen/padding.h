@@ -2,7 +2,7 @@
 #ifndef ENCORE_BACKENDS_CPU_CODEGEN_PADDING_H_
 #define ENCORE_BACKENDS_CPU_CODEGEN_PADDING_H_
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/region/region.h"
 

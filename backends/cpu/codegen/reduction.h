@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/region/flat/flat_region.h"
 

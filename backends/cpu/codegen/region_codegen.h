@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/ir/types/dim.h"

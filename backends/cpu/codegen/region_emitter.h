@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/lane_memory.h"
 #include "encore/backends/cpu/codegen/schedule.h"
 #include "encore/backends/cpu/codegen/size_emitter.h"

@@ -10,7 +10,7 @@
 
 #include <span>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/region/region.h"
 
 namespace encore::backends::cpu {

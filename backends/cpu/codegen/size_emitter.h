@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/region/flat/size.h"
 #include "encore/ir/types/dim.h"
 

@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/tile_schedule.h"
 #include "encore/backends/region/flat/flat_region.h"

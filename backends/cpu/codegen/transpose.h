@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 
 namespace encore::backends::cpu {
 

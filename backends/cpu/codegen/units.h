@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 
 namespace encore::backends::cpu {
 

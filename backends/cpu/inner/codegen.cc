@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/reduction.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/scalar_ops.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/region_emitter.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
 #include "encore/backends/cpu/vendor/epilogue.h"

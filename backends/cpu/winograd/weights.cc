@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/codegen/tile_emitter.h"
 #include "encore/backends/cpu/winograd/transform_emitter.h"
 #include "encore/ir/support/integers.h"

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cpu {

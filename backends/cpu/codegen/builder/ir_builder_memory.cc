@@ -1,7 +1,7 @@
 #include <optional>
 #include <utility>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/ir/support/check.h"
 #include "encore/ir/support/strings.h"
 

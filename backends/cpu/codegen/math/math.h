@@ -13,7 +13,7 @@
 
 #include <span>
 
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 #include "encore/backends/cpu/helpers.h"
 #include "encore/ir/types/float_formats.h"
 

@@ -14,8 +14,8 @@
 //
 // Not thread-safe. Misuse (types that do not fit) is a CHECK failure here or a
 // parse error in the module, never bad code.
-#ifndef ENCORE_BACKENDS_CPU_CODEGEN_IR_BUILDER_H_
-#define ENCORE_BACKENDS_CPU_CODEGEN_IR_BUILDER_H_
+#ifndef ENCORE_BACKENDS_CPU_CODEGEN_BUILDER_IR_BUILDER_H_
+#define ENCORE_BACKENDS_CPU_CODEGEN_BUILDER_IR_BUILDER_H_
 
 #include <cstdint>
 #include <functional>
@@ -189,7 +189,6 @@ class IrBuilder {
   Value CallIntrinsic(std::string_view name, IrType type,
                       const std::vector<Value>& operands,
                       std::string_view flags = {});
-  // A new instruction.
   Value Emit(IrType type, const std::string& text);
   // One that only depends on its operands: what it gave before, where known.
   Value Compute(IrType type, const std::string& text);
@@ -200,7 +199,11 @@ class IrBuilder {
   void Write(const std::string& text);
   // Ends a block: `text` is what follows "br".
   void Branch(const std::string& text);
-  struct Variable;
+  struct Variable {
+    Value memory;
+    Value value;           // in this block; not valid: it is in memory
+    bool changed = false;  // it is not what is in memory
+  };
   Variable& VariableOf(const Value& value);
   void Hold(Variable* variable, const Value& value);
   void StoreVariables();  // to where the next block finds them
@@ -237,11 +240,6 @@ class IrBuilder {
   };
   std::unordered_map<std::string, Sum> sums_, pointers_;
   uint64_t writes_ = 1;
-  struct Variable {
-    Value memory;
-    Value value;           // in this block; not valid: it is in memory
-    bool changed = false;  // it is not what is in memory
-  };
   std::map<std::string, Variable> variables_;  // by name
   std::vector<Variable*> held_;                // those with a value
   int next_ = 0, next_label_ = 0;
@@ -249,4 +247,4 @@ class IrBuilder {
 
 }  // namespace encore::backends::cpu
 
-#endif  // ENCORE_BACKENDS_CPU_CODEGEN_IR_BUILDER_H_
+#endif  // ENCORE_BACKENDS_CPU_CODEGEN_BUILDER_IR_BUILDER_H_

@@ -1,4 +1,4 @@
-#include "encore/backends/cpu/codegen/ir_builder.h"
+#include "encore/backends/cpu/codegen/builder/ir_builder.h"
 
 #include <algorithm>
 #include <bit>
