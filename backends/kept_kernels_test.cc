@@ -211,8 +211,9 @@ TEST(NewKernels, ThreadsShareThemInstructionSetsDoNot) {
     options.threads = threads;
     const std::string plain = Bytes(graph, options, nullptr);
     EXPECT_EQ(Bytes(graph, options, &store), plain);
-    // With many threads another candidate is estimated to be cheaper for one.
-    EXPECT_EQ(store[kKernelKind].puts, threads == 16 ? 4 : 3);
+    // With one thread, and with many, another candidate is estimated to be
+    // cheaper for one of them, the same one.
+    EXPECT_EQ(store[kKernelKind].puts, 4);
   }
   options.threads = 2;
   options.machine = "zen5-avx512";

@@ -35,10 +35,10 @@ class CountCases(unittest.TestCase):
         self.events.append({'id': {'testResult': dict({'label': label, 'run': 1, 'attempt': 1}, **place)},
                             'testResult': {'status': status, 'testActionOutput': outputs}})
 
-    def count(self, labels, *also, cut=''):
+    def count(self, labels, *also, cut='', code=0):
         events = self.folder / 'events'
         events.write_text(''.join(json.dumps(event) + '\n' for event in self.events) + cut)
-        done = subprocess.run([sys.executable, SCRIPT, events, *also], input='\n'.join(labels),
+        done = subprocess.run([sys.executable, SCRIPT, events, str(code), *also], input='\n'.join(labels),
                               capture_output=True, text=True, check=False)
         self.said = done.stdout.splitlines()[:-1]
         self.assertEqual(done.returncode, 0 if ' 0 failed' in done.stdout.splitlines()[-1] else 1, done)
@@ -78,6 +78,20 @@ class CountCases(unittest.TestCase):
         self.assertEqual(self.count(['//a:t']), '0 passed, 0 failed, 2 skipped')
         self.assertEqual(self.said, ['skipped //a:t Suite.C: the system refuses namespaces (unshare)',
                                      'skipped //a:t Suite.D: it says no reason'])
+
+    def test_a_failure_of_no_test_is_one(self):
+        self.ran('//a:t', self.log('a', PASSED))
+        self.assertEqual(self.count(['//a:t'], code=1), '1 passed, 1 failed, 0 skipped')
+        self.assertEqual(self.count(['//a:t'], 'failed', code=1), '1 passed, 2 failed, 0 skipped')
+        self.assertEqual(self.count(['//a:t', '//b:t'], code=1), '1 passed, 1 failed, 0 skipped')
+        self.assertEqual(self.count([], code=4), '0 passed, 0 failed, 0 skipped')
+
+    def test_events_that_end_in_a_letter(self):
+        self.ran('//a:t', self.log('a', PASSED))
+        events = self.folder / 'events'
+        events.write_bytes(json.dumps(self.events[0]).encode() + b'\n{"id": "\xc3')
+        done = subprocess.run([sys.executable, SCRIPT, events, '0'], input='//a:t', capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, '1 passed, 0 failed, 0 skipped\n')
 
     def test_what_ran_elsewhere(self):
         self.ran('//a:t', self.log('a', PASSED))

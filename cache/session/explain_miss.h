@@ -25,7 +25,9 @@ StatusOr<std::optional<std::string>> ExplainMiss(
     const LoadOptions& options = {});
 
 // The same after a Load that compiled: the entry of the graph itself, which is
-// there by now, does not count. Nothing where there is no other.
+// there by now or is still being written, does not count. Nothing where there
+// is no other. With SessionOptions::write_behind, entries of earlier loads that
+// are still being written are not seen: Session::Flush before the load.
 StatusOr<std::optional<std::string>> ExplainCompiled(
     const Session& session, const Graph& graph,
     const LoadOptions& options = {});

@@ -24,6 +24,7 @@ StatusOr<Digest> PutNamed(Session& session, std::string_view name,
   ENCORE_RETURN_IF_ERROR(CheckKeyable(request));
   ENCORE_RETURN_IF_ERROR(session.graphs().GetOrCompile(request).status());
   if (DiskStore* const disk = session.options().disk.get(); disk != nullptr) {
+    session.Flush();  // no name without its graph
     ContainerWriter writer = MakeKeyEntry(request.key);
     writer.AddOwned(SectionType::kHeadline, std::string(name));
     disk->Put(kNameKind, NameKey(name), writer);

@@ -58,6 +58,7 @@ struct SessionOptions {
   bool verify = false;
   // What a miss makes is written on a thread of its own: Load returns before it
   // is on disk, Session::Flush and the session's end after (write_behind.h).
+  // `log` is called on that thread too.
   bool write_behind = false;
   // How long to wait for another process that compiles the same graph.
   std::chrono::milliseconds max_wait = std::chrono::minutes(2);

@@ -7,16 +7,29 @@
 #include "encore/ir/support/thread.h"
 
 namespace encore::cache {
+namespace {
+
+void Try(const WriteBehind::Write& write) {
+  try {
+    write();
+  } catch (const std::bad_alloc&) {
+    // Nothing is kept.
+  }
+}
+
+}  // namespace
 
 WriteBehind::~WriteBehind() {
   if (thread_.joinable()) thread_.join();
 }
 
 void WriteBehind::Do(Write write) {
-  if (!enabled_) return write();
+  if (!enabled_) return Try(write);
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return writes_.size() < kMostPending; });
     writes_.push_back(std::move(write));
+    ++given_;
     if (running_) return;
     if (thread_.joinable()) thread_.join();  // it has left Run's last lock
     try {
@@ -26,14 +39,16 @@ void WriteBehind::Do(Write write) {
     } catch (const std::exception&) {  // no thread or no memory to be had
       write = std::move(writes_.back());
       writes_.pop_back();
+      --given_;
     }
   }
-  write();
+  Try(write);
 }
 
 void WriteBehind::Wait() {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return !running_; });
+  const uint64_t given = given_;
+  changed_.wait(lock, [&] { return done_ >= given; });
 }
 
 void WriteBehind::Run() {
@@ -41,17 +56,15 @@ void WriteBehind::Run() {
   while (!writes_.empty()) {
     Write write = std::move(writes_.front());
     writes_.pop_front();
+    changed_.notify_all();
     lock.unlock();
-    try {
-      write();
-    } catch (const std::bad_alloc&) {
-      // Nothing is kept.
-    }
+    Try(write);
     write = nullptr;  // what it owns goes while nobody waits for the lock
     lock.lock();
+    ++done_;
+    changed_.notify_all();
   }
   running_ = false;
-  idle_.notify_all();
 }
 
 }  // namespace encore::cache

@@ -9,6 +9,8 @@
 #define ENCORE_CACHE_SESSION_WRITE_BEHIND_H_
 
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -26,9 +28,14 @@ class WriteBehind {
   // Waits for all writes.
   ~WriteBehind();
 
+  // Writes that are handed over and not begun, at most: each holds what it
+  // writes, and a lock.
+  static constexpr size_t kMostPending = 8;
+
   // Does `write` after those that were handed over before, now where it is not
-  // enabled or where there is no thread to be had. It owns what it needs. A
-  // write that runs out of memory is as good as one that failed.
+  // enabled or where there is no thread to be had; waits while kMostPending
+  // are. It owns what it needs. A write that runs out of memory is as good as
+  // one that failed.
   void Do(Write write);
 
   // Returns once all that was handed over before is done.
@@ -39,8 +46,9 @@ class WriteBehind {
 
   const bool enabled_;
   std::mutex mutex_;
-  std::condition_variable idle_;
+  std::condition_variable changed_;
   std::deque<Write> writes_;
+  uint64_t given_ = 0, done_ = 0;  // writes, to the thread
   bool running_ = false;
   std::thread thread_;
 };

@@ -1,11 +1,14 @@
 #include "encore/cache/session/write_behind.h"
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "encore/cache/session/named_entries.h"
 #include "encore/cache/session/session.h"
 #include "encore/cache/session/session_test_fixture.h"
 #include "encore/cache/store/file_lock.h"
@@ -15,18 +18,39 @@ namespace encore::cache {
 namespace {
 
 TEST(WriteBehindTest, WritesInOrderAndBehind) {
-  std::vector<int> written;
-  std::promise<void> open;
+  constexpr size_t kCount = WriteBehind::kMostPending;
+  std::vector<size_t> written;
+  std::promise<void> began, open;
   WriteBehind writes(true);
-  writes.Do([&] { open.get_future().wait(); });
-  for (int i = 0; i < 100; ++i) {
+  writes.Do([&] {
+    began.set_value();
+    open.get_future().wait();
+  });
+  began.get_future().wait();
+  for (size_t i = 0; i < kCount; ++i) {
     writes.Do([&written, i] { written.push_back(i); });
   }
   open.set_value();  // reached while the first write waits for it
   writes.Wait();
-  ASSERT_EQ(written.size(), 100u);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(written[i], i);
+  ASSERT_EQ(written.size(), kCount);
+  for (size_t i = 0; i < kCount; ++i) EXPECT_EQ(written[i], i);
   writes.Wait();  // for nothing
+}
+
+TEST(WriteBehindTest, FewArePending) {
+  std::atomic<size_t> given = 0, begun = 0, most = 0;
+  {
+    WriteBehind writes(true);
+    for (int i = 0; i < 200; ++i) {
+      ++given;  // one more than are pending, where it has to wait
+      writes.Do([&] {
+        const size_t pending = given - ++begun;
+        if (pending > most) most = pending;
+      });
+    }
+  }
+  EXPECT_EQ(begun, 200u);
+  EXPECT_LE(most, WriteBehind::kMostPending + 1);
 }
 
 TEST(WriteBehindTest, OnesThatComeLaterHaveAThreadOfTheirOwn) {
@@ -92,6 +116,12 @@ TEST_F(WriteBehindSessionTest, WhatAMissMadeIsThereAfterFlushAndAfterItsEnd) {
   EXPECT_EQ(session->statistics().disk_hits, 1);
   EXPECT_EQ(session->statistics().weights_restored, 3);
   EXPECT_EQ(compiler_.compiles(), 1);
+}
+
+TEST_F(WriteBehindSessionTest, ANameHasItsGraph) {
+  auto session = NewBehind();
+  ASSERT_TRUE(PutNamed(*session, "mine", Model(3)).ok());
+  EXPECT_TRUE(ContainsNamed(*session, "mine"));
 }
 
 // The key stays locked until its entry is there.

@@ -113,14 +113,17 @@ class RemoverInBetween final : public SystemCalls {
   explicit RemoverInBetween(std::string folder) : folder_(std::move(folder)) {}
 
   int FLock(int fd, int operation) override {
-    if (!remover_.joinable()) {
-      remover_ = std::thread([this] { RemoveDeadStagedFiles(folder_); });
+    if (!started_.exchange(true)) {
+      remover_ = std::thread([this] {
+        removes_ = true;
+        RemoveDeadStagedFiles(folder_);
+      });
       has_locked_.wait(false);
     }
     return SystemCalls::FLock(fd, operation);
   }
   int Unlink(const char* path) override {
-    if (std::this_thread::get_id() == remover_.get_id()) {
+    if (removes_) {
       has_locked_ = true;
       has_locked_.notify_one();
       may_remove_.wait(false);
@@ -135,9 +138,12 @@ class RemoverInBetween final : public SystemCalls {
 
  private:
   const std::string folder_;
-  std::atomic<bool> has_locked_ = false, may_remove_ = false;
+  static thread_local bool removes_;
+  std::atomic<bool> started_ = false, has_locked_ = false, may_remove_ = false;
   std::thread remover_;
 };
+
+thread_local bool RemoverInBetween::removes_ = false;
 
 TEST_F(StagedFileTest, WhoseLockIsTakenStartsOver) {
   RemoverInBetween system(folder_);

@@ -103,12 +103,12 @@ class Tree(unittest.TestCase):
         output = process.communicate(timeout=200)[0]
         return process.returncode, output
 
-    def interrupt(self, process, file, number=signal.SIGINT):
-        """Sends a signal, as a terminal does, to all that the script has started, once the file is there."""
+    def interrupt(self, process, file, number=signal.SIGINT, group=True):
+        """Sends a signal, as a terminal does, to all that the script has started, or to it alone, once the file is there."""
         while not (self.root / file).exists():
             time.sleep(0.01)
         (self.root / 'slow_query').unlink(missing_ok=True)
-        os.killpg(process.pid, number)
+        (os.killpg if group else os.kill)(process.pid, number)
         output = process.communicate(timeout=200)[0]
         return process.returncode, output
 
@@ -278,6 +278,19 @@ class GateTest(Tree):
             code, output = self.interrupt(self.start(self.SCRIPT), 'waiting', number)
             self.assertEqual(code, 130, output)
             self.assertEqual(self.not_run(output), ['//t:one', '//b:one', '//t:two', '//c:one'])
+
+    def test_a_signal_reaches_the_plain_run(self):
+        self.write('encore', """#!/usr/bin/env bash
+trap 'echo ended; exit 8' TERM
+touch waiting
+while :; do sleep 0.01; done
+""")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            (self.root / 'waiting').unlink(missing_ok=True)
+            code, output = self.interrupt(self.start(self.SCRIPT), 'waiting', number, group=False)
+            self.assertEqual(code, 130, output)
+            self.assertEqual(output, 'ended\n')
+            self.assertFalse((self.root / 'calls').exists())
 
     def test_it_draws_by_the_commit(self):
         environment = dict(os.environ, GIT_AUTHOR_NAME='a', GIT_AUTHOR_EMAIL='a@a', GIT_COMMITTER_NAME='a', GIT_COMMITTER_EMAIL='a@a',

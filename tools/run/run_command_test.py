@@ -317,6 +317,13 @@ graph join(%x: f32[4,8], %z: f32[4,8]) -> f32[4,16] {
         self.assertRegex(text, r'compiled: the nearest entry and this differ in .*rewrites.*; kernels \d+ found')
         self.assertIsNone(self.report(self.model, target='cpu')['why'])
 
+    def test_a_miss_knows_the_models_before_it(self):
+        models = [self.write(f'exp_{size}.txt', f'graph g(%x: f32[{size}]) -> f32[{size}] {{\n  %y = exp(%x)\n  return %y\n}}\n')
+                  for size in range(2, 8)]
+        text = self.run_tool(*models).stdout
+        self.assertEqual(text.count('cache has no other entry'), 1, text)
+        self.assertEqual(text.count('the nearest entry and this differ in'), len(models) - 1, text)
+
     def test_a_miss_says_which_ingredient_differs(self):
         rules = self.write('own.rules', '// --x = x\nrule own exact { neg(neg(%x)) -> %x }\n')
         other = self.write('other.onnx', files.conv_norm(0))
