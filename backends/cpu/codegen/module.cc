@@ -3,10 +3,12 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -73,24 +75,49 @@ std::unique_ptr<llvm::TargetMachine> NewTargetMachine(
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
-// A thread's target machine, for all that it compiles for one CPU: half a
-// millisecond to make, with its tables, where a small kernel takes three.
-struct ThreadMachine {
+// A target machine, for all that is compiled for one CPU, one module at a time:
+// half a millisecond to make, with its tables, where a small kernel takes
+// three.
+struct Machine {
   std::string cpu, features;
-  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::TargetMachine> target;
 };
-thread_local ThreadMachine thread_machine;
 
-llvm::TargetMachine* MachineOfThread(const EncoreCodegenRequest& request,
-                                     std::string* error) {
-  ThreadMachine& mine = thread_machine;
-  if (mine.machine == nullptr || mine.cpu != request.cpu ||
-      mine.features != request.features) {
-    mine.machine = NewTargetMachine(request, error);
-    mine.cpu = request.cpu;
-    mine.features = request.features;
+// Machines that nobody compiles with, as many as were in use at once. No
+// thread_local: where memory is short, its destructor cannot be registered, and
+// the C library ends the process.
+class IdleMachines {
+ public:
+  // One of these, or a new one; without a target where that cannot be made.
+  Machine Take(const EncoreCodegenRequest& request, std::string* error) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (Machine& idle : machines_) {
+        if (idle.cpu != request.cpu || idle.features != request.features) {
+          continue;
+        }
+        std::swap(idle, machines_.back());
+        Machine machine = std::move(machines_.back());
+        machines_.pop_back();
+        return machine;
+      }
+    }
+    return {request.cpu, request.features, NewTargetMachine(request, error)};
   }
-  return mine.machine.get();
+  void Give(Machine machine) {
+    const std::lock_guard lock(mutex_);
+    machines_.push_back(std::move(machine));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Machine> machines_;
+};
+
+// Outlives all threads that compile.
+IdleMachines& TheIdleMachines() {
+  static IdleMachines& machines = *new IdleMachines;
+  return machines;
 }
 
 // Loop strength reduction of loops with few accesses to memory. What it takes
@@ -132,15 +159,17 @@ class Compilation {
     std::string error;
     llvm::raw_string_ostream error_stream(error);
     if (llvm::verifyModule(*module_, &error_stream)) return Failure(error);
-    machine_ = MachineOfThread(request_, &error);
-    if (machine_ == nullptr) return Failure(error);
+    machine_ = TheIdleMachines().Take(request_, &error);
+    if (machine_.target == nullptr) return Failure(error);
     module_->setTargetTriple(kTriple);
-    module_->setDataLayout(machine_->createDataLayout());
+    module_->setDataLayout(machine_.target->createDataLayout());
     if (llvm::Error problem = Optimize()) {
       return Failure(llvm::toString(std::move(problem)));
     }
     return Emit();
   }
+
+  Machine TakeMachine() { return std::move(machine_); }
 
  private:
   struct Optimizer {
@@ -160,7 +189,7 @@ class Compilation {
   };
 
   llvm::Error Optimize() {
-    optimizer_ = std::make_unique<Optimizer>(machine_);
+    optimizer_ = std::make_unique<Optimizer>(machine_.target.get());
     if (llvm::Error error = optimizer_->builder.parsePassPipeline(
             optimizer_->passes, request_.passes)) {
       return error;
@@ -176,7 +205,8 @@ class Compilation {
     const auto kind = request_.emit_assembly
                           ? llvm::CodeGenFileType::AssemblyFile
                           : llvm::CodeGenFileType::ObjectFile;
-    if (machine_->addPassesToEmitFile(emitter_, stream_, nullptr, kind)) {
+    if (machine_.target->addPassesToEmitFile(emitter_, stream_, nullptr,
+                                             kind)) {
       return Failure("the target cannot emit this kind of file");
     }
     emitter_.run(*module_);
@@ -186,7 +216,7 @@ class Compilation {
   const EncoreCodegenRequest& request_;
   llvm::LLVMContext context_;
   std::unique_ptr<llvm::Module> module_;
-  llvm::TargetMachine* machine_ = nullptr;
+  Machine machine_;
   std::unique_ptr<Optimizer> optimizer_;
   llvm::SmallVector<char, 0> object_;
   llvm::raw_svector_ostream stream_{object_};
@@ -217,12 +247,14 @@ void Initialize() {
   (void)initialized;
 }
 
-// Not deleted where Run throws.
+// Nothing is deleted or used again where Run throws: it may be half done.
 Outcome Compile(const EncoreCodegenRequest& request) {
   Initialize();
   auto* const compilation = new Compilation(request);
   Outcome outcome = compilation->Run();
-  delete compilation;
+  Machine machine = compilation->TakeMachine();
+  delete compilation;  // its passes look at the machine
+  if (machine.target != nullptr) TheIdleMachines().Give(std::move(machine));
   return outcome;
 }
 
@@ -244,8 +276,6 @@ __attribute__((visibility("default"))) int encore_codegen_compile(
     std::memcpy(result->data, outcome.text.data(), outcome.text.size());
     return outcome.ok ? kEncoreCodegenOk : kEncoreCodegenFault;
   } catch (const std::bad_alloc&) {
-    (void)
-        thread_machine.machine.release();  // it may be half done with a module
     return kEncoreCodegenNoMemory;
   }
 }
