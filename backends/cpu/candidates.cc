@@ -92,6 +92,10 @@ void AddVendor(const KernelRequest& request, const CompileOptions& options,
   candidates->push_back(std::move(candidate));
 }
 
+// Elements of a line that a partition of Winograd's kernels has in scratch
+// memory, at most: signals are longer than lines of images.
+constexpr int64_t kMostLinePitch = 64 << 10;
+
 // Winograd's kernels where they are allowed.
 void AddWinograd(const KernelRequest& request, const CompileOptions& options,
                  const Estimates& estimates,
@@ -105,14 +109,17 @@ void AddWinograd(const KernelRequest& request, const CompileOptions& options,
     const WinogradName name{outputs, ThreadsOfChoice(options)};
     const WinogradSchedule schedule =
         MakeWinogradSchedule(*windows, name, IsaOf(options));
-    if (schedule.error_ratio > kMostErrorRatio) continue;
+    const WinogradScratch scratch = MakeScratch(*windows, schedule);
+    if (schedule.error_ratio > kMostErrorRatio ||
+        scratch.line_pitch > kMostLinePitch) {
+      continue;
+    }
     Candidate candidate;
     candidate.kernel = name.ToString();
     candidate.seconds = estimates.Winograd(*windows, schedule);
     candidate.load_seconds = schedule.load_seconds(*windows);
     candidate.memory_bytes =
-        schedule.weights_bytes(*windows) +
-        MakeScratch(*windows, schedule).bytes * schedule.partitions;
+        schedule.weights_bytes(*windows) + scratch.bytes * schedule.partitions;
     candidates->push_back(std::move(candidate));
   }
 }

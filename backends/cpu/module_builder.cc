@@ -99,20 +99,17 @@ class ModuleBuilder {
     for (Entry& entry : entries_) {
       if (entry.is_new) generated.push_back(&entry);
     }
-    std::vector<Status> statuses(generated.size());
+    std::vector<Status> statuses(generated.size(), NoMemoryToCompile());
     const auto generate = [&](size_t i) {
       auto kernel = GenerateKernel(SpecOf(requests[generated[i]->number]));
-      if (kernel.ok()) {
-        generated[i]->kernel = *std::move(kernel);
-      } else {
-        statuses[i] = kernel.status();
-      }
+      if (kernel.ok()) generated[i]->kernel = *std::move(kernel);
+      statuses[i] = kernel.status();
     };
     ForEachOnThreads(generated.size(), threads_, [&](size_t i) {
       try {
         generate(i);
       } catch (const std::bad_alloc&) {
-        statuses[i] = NoMemoryToCompile();
+        // It stays without memory.
       }
     });
     for (Status& status : statuses) ENCORE_RETURN_IF_ERROR(std::move(status));

@@ -9,6 +9,7 @@
 
 #include "encore/backends/cpu/candidates.h"
 #include "encore/backends/cpu/cpu_features.h"
+#include "encore/backends/cpu/kernel_check.h"
 #include "encore/backends/cpu/winograd/schedule.h"
 #include "encore/backends/cpu/winograd/testing/convolution_kernels.h"
 #include "encore/backends/cpu/winograd/windowed_sum.h"
@@ -74,6 +75,34 @@ TEST(WinogradDims, DimsWithoutWindowsAreBatches) {
        }) {
     EXPECT_EQ(WinogradCandidates(text, Rewrites::kReassociate), 0) << text;
   }
+}
+
+// Both dims lie one element apart in an image of one column, and a line of a
+// signal may be too long for scratch memory.
+TEST(WinogradDims, ImagesOfOneColumnAndLongSignalsHaveNone) {
+  const auto two_dims = [](std::string_view x, std::string_view window,
+                           std::string_view padding) {
+    return StrCat("graph g(%x: f32[", x, "], %w: param f32[64,40,", window,
+                  "]) {\n  %c = convolution(%x, %w) {strides = [1,1], ",
+                  padding,
+                  ", lhs_dilation = [1,1], rhs_dilation = [1,1], "
+                  "feature_groups = 1}\n  return %c\n}");
+  };
+  for (const std::string_view padding :
+       {"padding_low = [0,2], padding_high = [2,1]",
+        "padding_low = [1,1], padding_high = [1,2]"}) {
+    const std::string text = two_dims("1,40,16,1", "3,3", padding);
+    EXPECT_EQ(WinogradCandidates(text, Rewrites::kReassociate), 0) << text;
+    CheckKernels(text);
+  }
+  constexpr std::string_view kNone =
+      "padding_low = [0,0], padding_high = [0,0]";
+  EXPECT_EQ(WinogradCandidates(two_dims("1,40,1,4000", "1,3", kNone),
+                               Rewrites::kReassociate),
+            2);
+  EXPECT_EQ(WinogradCandidates(two_dims("1,40,1,400000", "1,3", kNone),
+                               Rewrites::kReassociate),
+            0);
 }
 
 // One dim alone with a window: columns, or another one.

@@ -171,10 +171,10 @@ void InnerGenerator::PrefetchRows(const Value& row, int rows) {
   for (size_t e = 0; e < needed.size(); ++e) {
     const Expr& expr = region.exprs[e];
     if (!needed[e] || expr.kind != Expr::Kind::kLoad) continue;
-    const int64_t step =
-        flat_.loads[expr.number].address.Coefficient(s_.tile.row_variable) *
-        BitWidth(expr.dtype) / 8;
-    if (step <= 0 || flat_.loads[expr.number].checked) continue;
+    const FlatAccess& load = flat_.loads[expr.number];
+    const int64_t step = load.address.Coefficient(s_.tile.row_variable) *
+                         BitWidth(expr.dtype) / 8;
+    if (step <= 0 || load.checked || !load.dynamic.empty()) continue;
     const int64_t tile = step * s_.tile.rows;
     const int64_t ahead = CeilDiv(kPrefetchedBytes, tile) * tile;
     for (int r = 0; r < rows; ++r) {

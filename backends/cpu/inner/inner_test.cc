@@ -151,5 +151,21 @@ TEST(InnerTest, IsChosenForFewColumns) {
             kInner);
 }
 
+// Slices and reshapes by turns leave an address that is no sum of steps.
+TEST(Inner, IsNotOfWhatLiesNowhereInALine) {
+  const std::string text =
+      "graph g(%x: f32[96,20,16], %w: f32[4,4,64]) -> f32[96,4] {\n"
+      "  %a = slice(%x) {starts = [0,0,0], limits = [96,18,15], "
+      "strides = [1,1,1]}\n"
+      "  %b = reshape(%a) {shape = [96,270]}\n"
+      "  %c = slice(%b) {starts = [0,0], limits = [96,256], "
+      "strides = [1,1]}\n"
+      "  %d = reshape(%c) {shape = [96,4,64]}\n"
+      "  %y = dot_general(%d, %w) {contract = [1,2]x[1,2]}\n"
+      "  return %y\n}";
+  EXPECT_FALSE(IsCandidate(text));
+  CheckKernels(text);
+}
+
 }  // namespace
 }  // namespace encore::backends::cpu

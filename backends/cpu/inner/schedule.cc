@@ -105,7 +105,12 @@ bool Planner::LiesAlong(const InnerSchedule& schedule) const {
     if (!needed[e] || region_.exprs[e].kind != Expr::Kind::kLoad) continue;
     const FlatAccess& load = flat->loads[region_.exprs[e].number];
     const int64_t step = load.address.Coefficient(schedule.lane_variable);
-    if (load.DynamicIn(schedule.lane_variable) || (step != 0 && step != 1)) {
+    const auto moves = [&](const DynamicIndex& dynamic) {
+      return dynamic.indirect.valid() &&
+             DependsOn(flat_, dynamic.indirect, schedule.lane_variable);
+    };
+    if (load.DynamicIn(schedule.lane_variable) || (step != 0 && step != 1) ||
+        std::ranges::any_of(load.dynamic, moves)) {
       return false;
     }
   }

@@ -156,6 +156,8 @@ bool WindowMatcher::BatchToColumns() {
 bool WindowMatcher::PlaceWindows() {
   for (const Dim& dim : windows_) {
     if (source_.address.Coefficient(dim.result) == 1) {
+      // An image of one column has lines one element apart as well.
+      if (found_.column_variable >= 0) return false;
       PlaceColumns(dim);
     } else if (found_.line_variable < 0) {
       PlaceLines(dim);
