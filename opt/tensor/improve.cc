@@ -452,7 +452,7 @@ class Improver {
     return WholeFits(before, after, among_others);
   };
   PartsImprover parts_{costs_, options_.limits.parts, improve_part_,
-                       whole_fits_};
+                       whole_fits_, options_.deadline};
 };
 
 }  // namespace

@@ -142,8 +142,10 @@ StatusOr<Graph> AfterPasses(const CompileRequest& request, const Graph& graph,
                        max_seconds, " s (--max-seconds)"));
   }
   if (!report.fault.ok()) {
-    session.log(StrCat(Message(report.fault), " at ",
-                       Quote(report.fault_origin), ": that rule is wrong"));
+    session.log(
+        StrCat(Message(report.fault), report.fault_origin.empty() ? "" : " at ",
+               report.fault_origin.empty() ? "" : Quote(report.fault_origin),
+               ": that rule is wrong"));
   }
   return better;
 }

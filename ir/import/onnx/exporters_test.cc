@@ -66,6 +66,18 @@ TEST(OnnxExporters, InputsThatLaterOpsetsMakeOptional) {
   EXPECT_THAT(ErrorOf(text), HasSubstr("input 0 (X) is left out"));
 }
 
+TEST(OnnxExporters, ResizeOfACropNeedsIt) {
+  for (const int opset : {11, 13, 18}) {
+    ModelText text;
+    text.opset = opset;
+    text.nodes = {Node("Shape", {"x"}, {"sizes"}),
+                  Node("Resize", {"x", "", "", "sizes"}, {"y"},
+                       {StringAttribute("coordinate_transformation_mode",
+                                        "tf_crop_and_resize")})};
+    EXPECT_THAT(ErrorOf(text), HasSubstr("input roi is not given"));
+  }
+}
+
 // It fuses models of opsets that do not have LayerNormalization to it.
 TEST(OnnxExporters, LayerNormalizationIsInEveryOpset) {
   ModelText text;

@@ -13,8 +13,10 @@
 namespace encore::opt {
 namespace {
 
-// Beyond so many nothing is changed.
+// Beyond so many, kinds behind the first ones that fit are left out with them.
 constexpr int kMostKindsLeftOut = 8;
+// Graphs that are judged to find these: each costs what fusion of it does.
+constexpr int kMostJudged = 24;
 
 void AddFigures(const Improved& part, Improved* sum) {
   sum->own_choice += part.own_choice;
@@ -118,9 +120,14 @@ StatusOr<PartsImprover::Outcome> PartsImprover::Run(const Round& round,
   return outcome;
 }
 
+bool PartsImprover::MayJudge() {
+  if (deadline_ != nullptr && deadline_->Passed()) return false;
+  return judged_ < kMostJudged;
+}
+
 StatusOr<std::optional<Assembled>> PartsImprover::PutTogether(
     const Round& round, const std::vector<Part>& parts,
-    std::vector<Replacement> replacements) const {
+    std::vector<Replacement> replacements) {
   std::vector<const Graph*> kinds;  // what takes the place of parts, in order
   for (const Replacement& replacement : replacements) {
     if (replacement.graph != nullptr &&
@@ -144,21 +151,25 @@ StatusOr<std::optional<Assembled>> PartsImprover::PutTogether(
     assembled.graph.set_name(round.graph.name());
     return std::optional(std::move(assembled));
   };
-  for (int left_out = 0; left_out <= kMostKindsLeftOut; ++left_out) {
+  const auto fits = [&](const Graph& graph) {
+    ++judged_;
+    return fits_(*round.whole, graph, true);
+  };
+  for (int left_out = 0;; ++left_out) {
     ENCORE_ASSIGN_OR_RETURN(auto all, assemble(kinds.size()));
     if (kinds.empty() || round.whole == nullptr) return all;
-    if (fits_(*round.whole, all->graph, true)) return all;
+    if (!MayJudge()) return assemble(0);
+    if (fits(all->graph)) return all;
     // None of them does fit, all of them do not.
     size_t few = 0, many = kinds.size();
-    while (many - few > 1) {
+    while (many - few > 1 && MayJudge()) {
       const size_t middle = few + (many - few) / 2;
       ENCORE_ASSIGN_OR_RETURN(const auto some, assemble(middle));
-      const bool fits = fits_(*round.whole, some->graph, true);
-      (fits ? few : many) = middle;
+      (fits(some->graph) ? few : many) = middle;
     }
+    if (left_out == kMostKindsLeftOut || !MayJudge()) return assemble(few);
     kinds.erase(kinds.begin() + static_cast<std::ptrdiff_t>(few));
   }
-  return assemble(0);
 }
 
 StatusOr<PartsImprover::Rounds> PartsImprover::InTwoRounds(
@@ -207,6 +218,11 @@ StatusOr<std::optional<Improved>> PartsImprover::Improve(const Graph& graph,
                                       improved_bodies, to, /*judged=*/false));
   Improved& result = rounds.result;
   if (!result.graph || fits_(graph, *result.graph, rounds.among_others)) {
+    return std::optional(std::move(result));
+  }
+  judged_ = 0;
+  if (!MayJudge()) {
+    result.graph.reset();
     return std::optional(std::move(result));
   }
   parts_ = parts;

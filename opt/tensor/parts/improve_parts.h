@@ -11,6 +11,7 @@
 #include "encore/ir/graph/graph.h"
 #include "encore/ir/support/status.h"
 #include "encore/opt/tensor/costs.h"
+#include "encore/opt/tensor/deadline.h"
 #include "encore/opt/tensor/parts/assemble.h"
 #include "encore/opt/tensor/parts/divide.h"
 #include "encore/opt/tensor/parts/part_graph.h"
@@ -47,18 +48,24 @@ struct PartsLimits {
 
 class PartsImprover {
  public:
-  // `costs`, `improve` and `fits` outlive this.
+  // `costs`, `improve`, `fits` and `deadline`, which may be null, outlive this.
   PartsImprover(const Costs& costs, const PartsLimits& limits,
-                const ImprovePart& improve, const GraphFits& fits)
-      : costs_(costs), limits_(limits), improve_(improve), fits_(fits) {}
+                const ImprovePart& improve, const GraphFits& fits,
+                Deadline* deadline = nullptr)
+      : costs_(costs),
+        limits_(limits),
+        improve_(improve),
+        fits_(fits),
+        deadline_(deadline) {}
 
   // Nothing where the graph is better improved as a whole. Otherwise the parts
   // are improved, each kind once, and put together; then once more, cut at
   // other places, for what the first cuts were between. Where the whole does
   // not fit, though each part does, kinds of parts that break the limit are
   // left as they were, found by halving: of the first kinds that fit no more
-  // together, the last. `improved_bodies`: `bodies` are not the graph's own.
-  // `to`: the symbols and nothing else.
+  // together, the last. Where there are many of these, or no time is left, more
+  // are: some first kinds stay, or none. `improved_bodies`: `bodies` are not
+  // the graph's own. `to`: the symbols and nothing else.
   StatusOr<std::optional<Improved>> Improve(const Graph& graph,
                                             const BodiesOf& bodies,
                                             bool improved_bodies,
@@ -99,7 +106,9 @@ class PartsImprover {
   StatusOr<Outcome> Run(const Round& round, Plan plan);
   StatusOr<std::optional<Assembled>> PutTogether(
       const Round& round, const std::vector<Part>& parts,
-      std::vector<Replacement> replacements) const;
+      std::vector<Replacement> replacements);
+  // Whether there is work and time left to ask `fits_`.
+  bool MayJudge();
   struct Rounds {
     Improved result;
     bool among_others = false;
@@ -113,6 +122,8 @@ class PartsImprover {
   const PartsLimits limits_;
   const ImprovePart& improve_;
   const GraphFits& fits_;
+  Deadline* const deadline_;
+  int judged_ = 0;                     // graphs, of this one
   std::map<std::string, Kind> kinds_;  // by key
   int parts_ = 0;
 };

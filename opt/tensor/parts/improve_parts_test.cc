@@ -19,6 +19,7 @@
 #include "encore/ir/transform/decompose.h"
 #include "encore/ir/transform/rewrite.h"
 #include "encore/opt/tensor/costs.h"
+#include "encore/opt/tensor/deadline.h"
 #include "encore/opt/tensor/improve.h"
 #include "encore/opt/tensor/testing/improve_and_check.h"
 #include "encore/opt/tensor/testing/rewritten_graphs.h"
@@ -313,14 +314,24 @@ TEST(ImprovePartsTest, KindsThatBreakALimitOfTheWholeStay) {
   const RooflineCosts costs;
   for (const auto& [exps, coses] : {std::pair(1000, 1000), std::pair(1000, 0),
                                     std::pair(0, 1000), std::pair(0, 0)}) {
+    int judged = 0;
     const GraphFits fits = [&](const Graph& before, const Graph& after, bool) {
       EXPECT_EQ(&before, &graph);
+      ++judged;
       return CountOf(after, Op::kExp) <= exps &&
              CountOf(after, Op::kCos) <= coses;
     };
     PartsImprover parts(costs, limits, improve, fits);
     const auto improved = parts.Improve(graph, no_bodies, false, Graph("g"));
     ASSERT_TRUE(improved.ok() && improved->has_value());
+    EXPECT_LE(judged, 25);
+    Deadline passed(0);
+    PartsImprover late(costs, limits, improve, fits, &passed);
+    const auto stays = late.Improve(graph, no_bodies, false, Graph("g"));
+    ASSERT_TRUE(stays.ok() && stays->has_value());
+    const bool all_fit = exps > 0 && coses > 0;
+    EXPECT_EQ((*stays)->graph.has_value(), all_fit);
+    EXPECT_EQ(passed.cut_short(), !all_fit);
     if (exps == 0 && coses == 0) {
       EXPECT_FALSE((*improved)->graph.has_value());
       continue;

@@ -163,6 +163,10 @@ IndexExpr PlanReader::Integer(const GraphNumber& number, int64_t most,
 }
 
 Status PlanReader::ReadCrops() {
+  if (!context_.HasInput(1)) {
+    return NodeContext::Error(
+        "input roi is not given, which tf_crop_and_resize needs");
+  }
   const size_t count = plans_.size();
   ENCORE_ASSIGN_OR_RETURN(const Numbers roi,
                           NumbersInput(context_, 1, "roi", 2 * count));

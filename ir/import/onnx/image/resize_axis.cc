@@ -72,6 +72,9 @@ std::optional<Ratio> RatioOf(const std::vector<int64_t>& positions,
   };
   const Ratio whole{1, to / from};
   if (to % from == 0 && is(whole)) return whole;
+  if (to > 0 && positions.back() == 0) {  // the first element, of several
+    return to == 1 ? std::optional(Ratio{1, 1}) : std::nullopt;
+  }
   if (to > 1 && positions[1] > 0 && is({positions[1], 1})) {
     return Ratio{positions[1], 1};
   }
