@@ -28,7 +28,11 @@ void WriteBehind::Do(Write write) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return writes_.size() < kMostPending; });
-    writes_.push_back(std::move(write));
+    try {
+      writes_.push_back(std::move(write));
+    } catch (const std::bad_alloc&) {
+      return;  // done now, it would come before those that are pending
+    }
     ++given_;
     if (running_) return;
     if (thread_.joinable()) thread_.join();  // it has left Run's last lock

@@ -48,9 +48,10 @@ class KillingSystem final : public WatchedSystem {
 
 // Runs once, killed at call `number`; the exit code. No part of the process
 // that was forked is used, which may have threads.
-int RunUntilKilled(const std::string& folder, const std::string& target,
+int RunUntilKilled(const std::string& folder, const Sample& sample,
                    const std::string& package, uint64_t number) {
-  Scenario scenario(folder, target);
+  Scenario scenario(folder, sample.target);
+  scenario.set_write_behind(sample.write_behind);
   scenario.set_package(package);
   KillingSystem system(number);
   const ScopedSystemCalls scope(&system);
@@ -118,8 +119,9 @@ void Deaths::KillAtEachCall(bool is_warm, Start start) {
     if (is_warm) {
       ASSERT_TRUE(Exited(start(heal), kRight));
     }
-    const int status = start(
-        [&] { return RunUntilKilled(folder_, target_, "m.encore", number); });
+    const int status = start([&] {
+      return RunUntilKilled(folder_, GetParam(), "m.encore", number);
+    });
     if (WIFEXITED(status)) {
       EXPECT_TRUE(Exited(status, kRight)) << status;
       break;
@@ -155,7 +157,7 @@ TEST_P(Deaths, OfEightAtOnce) {
     for (int i = 0; i < kProcesses; ++i) {
       const uint64_t number = random() % 400;
       children.push_back(StartChild([&, i, number] {
-        return RunUntilKilled(folder_, target_, StrCat("m", i, ".encore"),
+        return RunUntilKilled(folder_, GetParam(), StrCat("m", i, ".encore"),
                               number);
       }));
     }
@@ -180,9 +182,12 @@ TEST_P(Deaths, OfEightAtOnce) {
   EXPECT_EQ(scenario_.Heal(), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Deaths,
-                         testing::Values(Sample{"ref", 1}, Sample{"cpu", 7}),
-                         [](const auto& info) { return info.param.target; });
+INSTANTIATE_TEST_SUITE_P(
+    Targets, Deaths,
+    testing::Values(Sample{"ref", 1}, Sample{"cpu", 7}, Sample{"ref", 3, true}),
+    [](const auto& info) {
+      return StrCat(info.param.target, info.param.write_behind ? "Behind" : "");
+    });
 
 }  // namespace
 }  // namespace encore::torture

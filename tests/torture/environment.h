@@ -21,6 +21,7 @@ uint64_t Seed();
 struct Sample {
   std::string target;
   uint64_t one_in = 1;
+  bool write_behind = false;  // as a session of `encore run` does
 };
 
 // The number of the first of them, drawn by Seed.

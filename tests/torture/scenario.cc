@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "encore/cache/package/loaded.h"
@@ -125,14 +126,18 @@ Status Scenario::RunPackage(Outcome* outcome) const {
 
 Scenario::Outcome Scenario::Go(bool with_package) const {
   Outcome outcome;
+  std::mutex log_mutex;  // what is written behind logs from its own thread
   const auto model = ImportModel(this->model());
   outcome.import = model.status();
   if (!model.ok()) return outcome;
   backends::CompileOptions compile;
   compile.target = target_;
   cache::SessionOptions options = cache::StandardSessionOptions(
-      compile, store(), uint64_t{8} << 30,
-      [&](std::string_view line) { outcome.log.emplace_back(line); });
+      compile, store(), uint64_t{8} << 30, [&](std::string_view line) {
+        const std::lock_guard lock(log_mutex);
+        outcome.log.emplace_back(line);
+      });
+  options.write_behind = write_behind_;
   options.max_wait = std::chrono::milliseconds(20);
   cache::Session session(options, &threads_);
   cache::LoadOptions load;

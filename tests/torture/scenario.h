@@ -28,6 +28,8 @@ class Scenario {
   // Runs where another scenario of this folder keeps its model and store, with
   // a package of this one's own.
   void set_package(std::string name) { package_ = std::move(name); }
+  // SessionOptions::write_behind; not set at first.
+  void set_write_behind(bool behind) { write_behind_ = behind; }
 
   // What a step of the way says where it is not OK.
   struct Outcome {
@@ -70,6 +72,7 @@ class Scenario {
 
   const std::string folder_, target_;
   std::string package_ = "m.encore";
+  bool write_behind_ = false;
   Literal x_, expected_;
   mutable runtime::ThreadPool threads_;
 };
