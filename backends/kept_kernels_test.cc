@@ -207,13 +207,13 @@ TEST(NewKernels, ThreadsShareThemInstructionSetsDoNot) {
   // Estimates of a committed class, whatever CPU this runs on.
   options.machine = "zen5-avx2";
   EXPECT_EQ(Generated(graph, options, store), 3);
-  for (const int threads : {1, 3, 16}) {
+  for (const int threads : {3, 16, 1}) {
     options.threads = threads;
     const std::string plain = Bytes(graph, options, nullptr);
     EXPECT_EQ(Bytes(graph, options, &store), plain);
-    // With one thread, and with many, another candidate is estimated to be
-    // cheaper for one of them, the same one.
-    EXPECT_EQ(store[kKernelKind].puts, 4);
+    // With one thread another candidate is estimated to be cheaper for one of
+    // them: its estimate does not count on a second one.
+    EXPECT_EQ(store[kKernelKind].puts, threads == 1 ? 4 : 3);
   }
   options.threads = 2;
   options.machine = "zen5-avx512";
