@@ -70,13 +70,9 @@ class RewriteWatch : public opt::PassObserver {
   std::string Fault(const std::vector<std::string>& origins) const {
     if (fault_.ok()) return "";
     const std::optional<uint32_t> number = StencilNumber(fault_origin_);
-    std::string at;
-    if (number && *number < origins.size() && !origins[*number].empty()) {
-      at = StrCat(" at ", Quote(origins[*number]));
-    }
-    return StrCat(Message(fault_), at,
-                  ": that rule is wrong, and what rules would have made better "
-                  "there stays as it was");
+    const bool known = number && *number < origins.size();
+    return opt::FaultText(fault_, known ? std::string_view(origins[*number])
+                                        : std::string_view());
   }
   // Empty where all e-graphs were saturated, ended by the clock or by a fault.
   std::string Limits() const {

@@ -1,5 +1,7 @@
 #include "encore/opt/tensor/improve_options.h"
 
+#include "encore/ir/support/strings.h"
+
 namespace encore::opt {
 
 bool Allows(RewriteLevel level, RuleTag tag) {
@@ -13,6 +15,13 @@ bool Allows(RewriteLevel level, RuleTag tag) {
       return level >= RewriteLevel::kFast;
   }
   return false;
+}
+
+std::string FaultText(const Status& fault, std::string_view place) {
+  const std::string at = place.empty() ? "" : StrCat(" at ", Quote(place));
+  return StrCat(Message(fault), at,
+                ": that rule is wrong, and what rules would have made better "
+                "there stays as it was");
 }
 
 }  // namespace encore::opt

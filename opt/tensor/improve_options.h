@@ -83,6 +83,10 @@ struct ImproveReport {
   std::string fault_origin;
 };
 
+// What a user is told of a report's fault: the rule, what it made, and the
+// place in the model, unless that is empty.
+std::string FaultText(const Status& fault, std::string_view place);
+
 struct ImproveOptions {
   RewriteLevel level = RewriteLevel::kNone;
   // Null: RooflineCosts. Outlives the call.

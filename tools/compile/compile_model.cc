@@ -142,10 +142,7 @@ StatusOr<Graph> AfterPasses(const CompileRequest& request, const Graph& graph,
                        max_seconds, " s (--max-seconds)"));
   }
   if (!report.fault.ok()) {
-    session.log(
-        StrCat(Message(report.fault), report.fault_origin.empty() ? "" : " at ",
-               report.fault_origin.empty() ? "" : Quote(report.fault_origin),
-               ": that rule is wrong"));
+    session.log(opt::FaultText(report.fault, report.fault_origin));
   }
   return better;
 }

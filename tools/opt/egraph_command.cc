@@ -56,7 +56,11 @@ std::optional<std::string> ReadFile(const std::string& path) {
   char block[1 << 14];
   while (in.read(block, sizeof(block)) || in.gcount() > 0) {
     text.append(block, in.gcount());
-    if (text.size() > kMostBytes) return std::nullopt;
+    if (text.size() > kMostBytes) {
+      PrintError(StrCat(PrintableName(path), ": more than ", kMostBytes,
+                        " bytes, which no program of e-graphs needs\n"));
+      return std::nullopt;
+    }
   }
   if (in.bad()) return std::nullopt;
   return text;

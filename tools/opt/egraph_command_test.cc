@@ -69,6 +69,7 @@ TEST(EgraphCommandTest, ExitCodesAndStreams) {
 TEST(EgraphCommandTest, WhatHasNoEndIsRefused) {
   const Outcome run = RunEgraph({"/dev/zero"});
   EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("/dev/zero: more than 268435456 bytes"));
   EXPECT_THAT(run.err, HasSubstr("cannot read /dev/zero"));
 }
 
