@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "encore/backends/cuda/codegen/atomics.h"
+#include "encore/backends/cuda/codegen/row_loads.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/size_code.h"
 #include "encore/ir/support/check.h"
@@ -50,13 +51,7 @@ void ExprEmitter::CloseScope() {
 }
 
 std::vector<bool> ExprEmitter::NeededBy(uint32_t stage) const {
-  const Stage& of = region_.stages[stage];
-  std::vector<ExprId> roots = {of.value};
-  for (const Store& store : of.stores) {
-    roots.push_back(store.value);
-    for (const Index& index : store.indices) roots.push_back(index.indirect);
-  }
-  return Reachable(region_, roots);
+  return cuda::NeededBy(region_, stage);
 }
 
 void ExprEmitter::DeclareVariables(std::span<const uint32_t> variables,
@@ -255,48 +250,53 @@ void ExprEmitter::DeclareOne(uint32_t id) {
   const Expr& expr = region_.exprs[id];
   declared_[id] = true;
   scopes_.back().declared.push_back(id);
+  if (expr.kind == Expr::Kind::kConstant) return;
   std::string code;
+  if (in_row_ && IsFilled(id)) {
+    code = StrCat("c", id, "[i]");
+  } else {
+    code = CodeOf(expr, id);
+    if (in_row_ && Contains(kept_, id)) {
+      filled_.push_back(id);
+      code = StrCat("c", id, "[i] = ", code);
+    }
+  }
+  StrAppend(&out_, "const ", CType(expr.dtype), " e", id, " = ", code, ";\n");
+}
+
+bool ExprEmitter::HasSameDivisor(const Expr& expr) const {
+  if (expr.op != Op::kDiv || (!in_row_ && vectors_ == nullptr)) return false;
+  return region_.expr(expr.operands[1]).kind == Expr::Kind::kConstant ||
+         !Contains(scopes_.back().declared, expr.operands[1].value());
+}
+
+std::string ExprEmitter::CodeOf(const Expr& expr, uint32_t id) {
   switch (expr.kind) {
     case Expr::Kind::kConstant:
-      return;
+      return ConstantCode(expr.dtype, expr.bits);
     case Expr::Kind::kVariable:
-      code = flat_.extents[expr.number] == 1 ? "0" : StrCat("v", expr.number);
-      break;
+      return flat_.extents[expr.number] == 1 ? "0" : StrCat("v", expr.number);
     case Expr::Kind::kDim:
-      code = DimCode(expr.dim);
-      break;
+      return DimCode(expr.dim);
     case Expr::Kind::kLoad:
       if (vectors_ != nullptr && Contains(vectors_->loads, id)) {
-        code = StrCat("ld_", expr.dtype, "(x", id, ", w)");
-        break;
+        return StrCat("ld_", expr.dtype, "(x", id, ", ", vector_load_, ")");
       }
       if (Contains(tiled_, id)) {
-        code = StrCat("ld_", expr.dtype, "(x", id, "[lane], g)");
-        break;
+        return StrCat("ld_", expr.dtype, "(t", id, "[w], h)");
       }
-      if (in_row_ && Contains(filled_, id)) {
-        code = StrCat("c", id, "[i]");
-        break;
-      }
-      code = LoadCode(expr.number, expr, id);
-      if (in_row_ && Contains(kept_, id)) {
-        filled_.push_back(id);
-        code = StrCat("c", id, "[i] = ", code);
-      }
-      break;
+      return LoadCode(expr.number, expr, id);
     case Expr::Kind::kOp: {
       std::vector<std::string> operands;
       for (const ExprId operand : expr.operands) {
         if (operand.valid()) operands.push_back(NameOf(operand));
       }
-      code = OpCode(region_, expr, operands);
-      break;
+      return OpCode(region_, expr, operands, HasSameDivisor(expr));
     }
     case Expr::Kind::kChecked:
-      code = CheckedCode(expr, id);
-      break;
+      return CheckedCode(expr, id);
   }
-  StrAppend(&out_, "const ", CType(expr.dtype), " e", id, " = ", code, ";\n");
+  return {};
 }
 
 }  // namespace encore::backends::cuda

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,21 +79,30 @@ class ExprEmitter {
 
   std::string SizeCode(const Size& size) const;
 
-  // From here on lanes keep `loads`, which stages declare at the steps i of a
-  // row, in arrays c<k>, that have been declared: the first to declare one
+  // From here on lanes keep `expressions`, which stages declare at the steps i
+  // of a row, in arrays c<k>, that have been declared: the first to declare one
   // fills it.
-  void KeepLoads(std::vector<uint32_t> loads) { kept_ = std::move(loads); }
+  void KeepInRow(std::vector<uint32_t> expressions) {
+    kept_ = std::move(expressions);
+  }
   // Of these the arrays have been filled.
-  void SetFilled(std::vector<uint32_t> loads) { filled_ = std::move(loads); }
+  void SetFilled(std::vector<uint32_t> filled) { filled_ = std::move(filled); }
+  bool IsFilled(uint32_t expression) const {
+    return std::ranges::find(filled_, expression) != filled_.end();
+  }
   // Whether what is declared from here on is in steps of the row.
   void set_in_row(bool in_row) { in_row_ = in_row; }
 
-  // From here on `vectors` are in arrays: x<k> of the loads, y<k> of the
-  // stores, of which w is the current point.
-  void UseVectors(const VectorPlan* vectors) { vectors_ = vectors; }
+  // From here on `vectors` are in arrays: x<k> of the loads, in which the
+  // current point is at `load`, y<k> of the stores, in which it is at w. Null:
+  // none are.
+  void UseVectors(const VectorPlan* vectors, std::string_view load = "w") {
+    vectors_ = vectors;
+    vector_load_ = load;
+  }
 
-  // From here on `loads` are in arrays x<k> of shared memory, which hold that
-  // of the current point at [lane][g].
+  // From here on `loads` are in arrays t<k>, which hold that of the current
+  // point at [w][h].
   void UseTiles(std::vector<uint32_t> loads) { tiled_ = std::move(loads); }
 
   // The stores of `stage` at the current point, where it is evaluated.
@@ -103,6 +113,10 @@ class ExprEmitter {
   void DeclareOne(uint32_t id);
   std::string LoadCode(uint32_t number, const Expr& expr, uint32_t id);
   std::string CheckedCode(const Expr& expr, uint32_t id);
+  // Whether it divides by what was declared before the innermost loop.
+  bool HasSameDivisor(const Expr& expr) const;
+  // What expression `id` computes.
+  std::string CodeOf(const Expr& expr, uint32_t id);
 
   const EmitContext& context_;
   const FlatRegion& flat_;
@@ -120,6 +134,7 @@ class ExprEmitter {
   std::vector<uint32_t> tiled_;
   bool in_row_ = false;
   const VectorPlan* vectors_ = nullptr;
+  std::string vector_load_;
 };
 
 }  // namespace encore::backends::cuda

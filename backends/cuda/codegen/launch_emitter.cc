@@ -92,7 +92,7 @@ void LaunchEmitter::EmitShared() {
     out_ += "}\n__syncthreads();\n";
   }
   StrAppend(&out_, "#pragma unroll\nfor (int i = 0; i < ", launch_.steps,
-            "; ++i) {\nconst ", type, " l = lane + i * ", launch_.lanes(),
+            "; ++i) {\nconst ", type, " l = ", StepCode(),
             ";\nif (l >= ", count, ") continue;\n");
   if (launch_.team == Team::kWarp) {
     for (const uint32_t e : launch_.shared) {
@@ -199,12 +199,13 @@ void LaunchEmitter::Emit() {
     return;
   }
   EmitTeam();
-  const std::vector<uint32_t> kept = LoadsOfRow();
+  const std::vector<uint32_t> kept = KeptOfRow();
   for (const uint32_t e : kept) {
     StrAppend(&out_, CType(region_.exprs[e].dtype), " c", e, "[", launch_.steps,
               "];\n");
   }
-  exprs_.KeepLoads(kept);
+  exprs_.KeepInRow(kept);
+  if (!launch_.held.empty()) EmitHeld();
   if (!launch_.shared.empty()) EmitShared();
   EmitPoint();
   exprs_.OpenScope(launch_.points);
@@ -245,10 +246,16 @@ void LaunchEmitter::EmitStage(const StagePlan& stage, bool last) {
   if (!last && !own) Barrier();
 }
 
-std::string LaunchEmitter::PieceSize(std::string_view count) const {
-  const int round = launch_.pieces() * launch_.lanes();
-  return StrCat("((", count, " + ", round - 1, ") / ", round, " * ",
-                launch_.lanes(), ")");
+std::string LaunchEmitter::PieceSize(std::string_view count, int width) const {
+  const int unit = launch_.lanes() * width, round = launch_.pieces() * unit;
+  return StrCat("((", count, " + ", round - 1, ") / ", round, " * ", unit, ")");
+}
+
+std::string LaunchEmitter::StepCode() const {
+  const int lanes = launch_.lanes(), width = launch_.row_width;
+  if (width == 1) return StrCat("lane + i * ", lanes);
+  return StrCat("(lane + i / ", width, " * ", lanes, ") * ", width, " + i % ",
+                width);
 }
 
 void LaunchEmitter::OpenShared(const StagePlan& stage,
@@ -268,7 +275,7 @@ void LaunchEmitter::OpenShared(const StagePlan& stage,
     std::string begin = "lane", end = count;
     if (launch_.pieces() > 1) {
       // Of this piece.
-      const std::string each = PieceSize(count);
+      const std::string each = PieceSize(count, 1);
       StrAppend(&begin, " + piece * ", each);
       end = StrCat("Min(", count, ", (piece + 1) * ", each, ")");
     }
@@ -280,14 +287,21 @@ void LaunchEmitter::OpenShared(const StagePlan& stage,
   ++open_;
 }
 
-std::vector<uint32_t> LaunchEmitter::LoadsOfRow() const {
+std::vector<uint32_t> LaunchEmitter::KeptOfRow() const {
   std::vector<int> users(region_.exprs.size());
   for (const StagePlan& stage : launch_.stages) {
     if (!stage.in_row) continue;
     const std::vector<bool> needed = exprs_.NeededBy(stage.stage);
     for (size_t e = 0; e < needed.size(); ++e) users[e] += needed[e];
   }
-  std::vector<uint32_t> loads;
+  const auto grouped = [&](uint32_t e) {
+    return std::ranges::any_of(launch_.stages, [e](const StagePlan& stage) {
+      return stage.in_row && stage.groups &&
+             std::ranges::find(stage.groups->loads, e) !=
+                 stage.groups->loads.end();
+    });
+  };
+  std::vector<uint32_t> kept = launch_.kept;
   for (uint32_t e = 0; e < users.size(); ++e) {
     const Expr& expr = region_.exprs[e];
     const bool shared =
@@ -296,9 +310,10 @@ std::vector<uint32_t> LaunchEmitter::LoadsOfRow() const {
         region_.accesses[expr.number].source != Access::Source::kInput) {
       continue;
     }
-    if (exprs_.DependsOn(ExprId(e), launch_.row)) loads.push_back(e);
+    if (!shared && grouped(e)) continue;
+    if (exprs_.DependsOn(ExprId(e), launch_.row)) kept.push_back(e);
   }
-  return loads;
+  return kept;
 }
 
 void LaunchEmitter::OpenSerial(uint32_t variable,
@@ -315,7 +330,8 @@ void LaunchEmitter::OpenSerial(uint32_t variable,
 void LaunchEmitter::OpenLoops(const StagePlan& stage,
                               const std::vector<bool>& needed) {
   if (!stage.spread.empty()) {
-    OpenShared(stage, stage.spread, "l", needed);
+    stage.groups ? OpenGroups(stage, stage.spread, "l", needed)
+                 : OpenShared(stage, stage.spread, "l", needed);
   }
   for (const uint32_t v : stage.serial) OpenSerial(v, needed);
 }
@@ -360,6 +376,7 @@ void LaunchEmitter::EmitMap(const StagePlan& stage) {
     exprs_.EmitStores(stage.stage);
     if (guarded) out_ += "}\n";
   }
+  if (stage.groups) CloseGroups(stage);
   CloseLoops();
 }
 

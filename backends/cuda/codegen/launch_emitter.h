@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encore/backends/cuda/codegen/combiner_code.h"
@@ -25,8 +26,10 @@ class LaunchEmitter {
  private:
   void EmitTeam();
   void EmitPoint();
-  // Loads what all points of the block read.
+  // Loads what all points of the block read: what lanes keep, and what lies in
+  // shared memory.
   void EmitShared();
+  void EmitHeld();
   void EmitRow();
   // All of a launch whose threads have several points each.
   void EmitVectors();
@@ -39,11 +42,13 @@ class LaunchEmitter {
   void EmitMerge(const StagePlan& stage, const CombinerCode& combiner);
   void KeepResult(const StagePlan& stage, const CombinerCode& combiner);
   void EmitScan(const StagePlan& stage);
-  // Points of a piece, of `count` in all: a multiple of the lanes.
-  std::string PieceSize(std::string_view count) const;
+  // Points of a piece, of `count` in all: a multiple of the lanes' groups.
+  std::string PieceSize(std::string_view count, int width) const;
   void EmitSharedScan(const StagePlan& stage, const CombinerCode& combiner);
   // The combination of all reduced points, as `acc`.
   void EmitReduction(const StagePlan& stage, const CombinerCode& combiner);
+  // All lanes get, as `acc`, what they have together.
+  void MergeLanes(const StagePlan& stage, const CombinerCode& combiner);
 
   // Opens loops over the stage's own variables: one over what lanes share, one
   // for each of the rest.
@@ -52,8 +57,25 @@ class LaunchEmitter {
   // of the row, where the stage is in it.
   void OpenShared(const StagePlan& stage, std::span<const uint32_t> variables,
                   std::string_view counter, const std::vector<bool>& needed);
-  // The loads that more than one stage in the row makes.
-  std::vector<uint32_t> LoadsOfRow() const;
+  // How a lane goes through the groups of what it shares: the code that opens
+  // the loop over those that it has at once.
+  struct Groups {
+    std::string begin, end, open;
+    int step = 0;  // points of all lanes at once
+  };
+  Groups GroupsOf(const StagePlan& stage,
+                  std::span<const uint32_t> variables) const;
+  void LoadGroups(const StagePlan& stage, std::span<const uint32_t> variables,
+                  const Groups& groups);
+  // OpenShared of a stage with groups, and what ends it.
+  void OpenGroups(const StagePlan& stage, std::span<const uint32_t> variables,
+                  std::string_view counter, const std::vector<bool>& needed);
+  void CloseGroups(const StagePlan& stage);
+  // The number of a lane's step i.
+  std::string StepCode() const;
+  // What lanes keep of the row: the loads that more than one stage makes, but
+  // for those in groups, and what is costly.
+  std::vector<uint32_t> KeptOfRow() const;
   void OpenSerial(uint32_t variable, const std::vector<bool>& needed);
   void CloseLoops();
   // Keeps component `c` of the result of `stage` at the current point.
@@ -69,6 +91,7 @@ class LaunchEmitter {
   std::string& out_;
   ExprEmitter exprs_;
   int open_ = 0;
+  std::vector<uint32_t> loaded_;  // groups of the row, so far
 };
 
 }  // namespace encore::backends::cuda

@@ -17,7 +17,8 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
   StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity, ";\n");
   std::string order = "0";
   if (shares) {
-    OpenShared(stage, reduced, "r", needed);
+    stage.groups ? OpenGroups(stage, reduced, "r", needed)
+                 : OpenShared(stage, reduced, "r", needed);
     order = "r";
   } else {
     Affine number;
@@ -31,12 +32,18 @@ void LaunchEmitter::EmitReduction(const StagePlan& stage,
   }
   exprs_.Declare(needed);
   out_ += combiner.Add(acc, exprs_.NameOf(value), order);
+  if (shares && stage.groups) CloseGroups(stage);
   for (; open_ > open; --open_) {
     out_ += "}\n";
     exprs_.CloseScope();
   }
   exprs_.set_in_row(false);
-  if (!shares) return;
+  if (shares) MergeLanes(stage, combiner);
+}
+
+void LaunchEmitter::MergeLanes(const StagePlan& stage,
+                               const CombinerCode& combiner) {
+  const std::string acc = StrCat("acc", stage.stage);
   if (launch_.team == Team::kWarp) {
     StrAppend(&out_, acc, " = WarpReduce(", acc, ", lane);\n");
   } else {
@@ -84,9 +91,10 @@ void LaunchEmitter::EmitMerge(const StagePlan& stage,
                               const CombinerCode& combiner) {
   const std::string acc = StrCat("acc", stage.stage);
   StrAppend(&out_, combiner.type, " ", acc, " = ", combiner.identity,
-            ";\nfor (int part = lane; part < ", stage.pieces, "; part += 32) ",
-            acc, ".Merge(parts", stage.stage, "[(i64)point * ", stage.pieces,
-            " + part]);\n", acc, " = WarpReduce(", acc, ", lane);\n");
+            ";\nfor (int part = lane; part < ", stage.pieces,
+            "; part += ", launch_.lanes(), ") ", acc, ".Merge(parts",
+            stage.stage, "[(i64)point * ", stage.pieces, " + part]);\n");
+  MergeLanes(stage, combiner);
   KeepResult(stage, combiner);
 }
 
@@ -128,7 +136,7 @@ void LaunchEmitter::EmitSharedScan(const StagePlan& stage,
     StrAppend(&out_, "__shared__ ", combiner.type, " partial[33];\n");
   }
   StrAppend(&out_, combiner.type, " carry = ", combiner.identity, ";\nconst ",
-            type, " each = ", stage.pieces > 1 ? PieceSize(extent) : extent,
+            type, " each = ", stage.pieces > 1 ? PieceSize(extent, 1) : extent,
             ", begin = ", stage.pieces > 1 ? "piece * each" : "0",
             ", end = begin + each < ", extent, " ? begin + each : ", extent,
             ";\n");

@@ -38,6 +38,10 @@ struct StagePlan {
   bool shares_reduction = false;
   // Whether lanes go through the launch's row in its steps.
   bool in_row = false;
+  // Lanes have neighbours in the last variable of what they share in groups,
+  // and of these so many under way at once; in a row, all of its steps.
+  std::optional<VectorPlan> groups = std::nullopt;
+  int groups_at_once = 1;
   // Above 1: what is reduced, or scanned, is cut into so many pieces, each a
   // team's. Their results a second launch merges, always in the same order; of
   // a scan it begins each piece with those of the pieces before.
@@ -56,11 +60,18 @@ struct LaunchPlan {
   // in its registers. `steps` is how many points those are at most; 0: no row.
   std::vector<uint32_t> row;
   int steps = 0;
+  // Of the steps so many are neighbours (StagePlan::groups).
+  int row_width = 1;
+  // Expressions that several stages of the row have, and that take long to
+  // compute: lanes keep them.
+  std::vector<uint32_t> kept = {};
   // Above 1: so many points are one team's, one after the other. Loads of
   // `shared` (expressions), which differ along the row but not from point to
   // point, are made once for all points of a block.
   int points_of_team = 1;
   std::vector<uint32_t> shared = {};
+  // The same, but kept in shared memory as they lie.
+  std::vector<uint32_t> held = {};
   // Of a launch of threads: each has as many points as vectors are wide.
   std::optional<VectorPlan> vectors = std::nullopt;
 
@@ -100,10 +111,12 @@ struct PlanLimits {
   int64_t block_steps = 16;
   // Points from which elementwise stages have vectors.
   int64_t vector_points = 4096;
-  // What a team reduces before others take part; teams that a device has work
-  // for.
+  // What a team reduces before others take part; how many do at most.
   int64_t piece_work = 4096;
-  int64_t teams = 512;
+  int64_t piece_teams = 1024;
+  // Blocks from which on each takes several points, which share what they read:
+  // so many that none is long at work when the others are done.
+  int64_t teams = 4096;
   // Elements that a lane keeps of rows where its team has several points, of
   // blocks of up to 256 threads, and of larger ones.
   int64_t lane_elements = 64;

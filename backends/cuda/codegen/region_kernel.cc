@@ -279,8 +279,8 @@ class KernelGenerator {
     std::string text = StrCat(Head(threads), begin);
     EmitTranspose(context_, *transpose_, &text);
     Add(text + "}\n",
-        {BlocksFor(Points({transpose_->m}), TransposePlan::kTile) *
-             BlocksFor(Points({transpose_->n}), TransposePlan::kTile) *
+        {BlocksFor(Points({transpose_->m}), transpose_->tile()) *
+             BlocksFor(Points({transpose_->n}), transpose_->tile()) *
              Points(transpose_->others),
          1, 1},
         threads);

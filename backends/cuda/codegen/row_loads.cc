@@ -18,20 +18,26 @@ bool IsShared(const FlatRegion& flat, const FlatAccess& load,
 
 }  // namespace
 
+std::vector<bool> NeededBy(const Region& region, uint32_t stage) {
+  const Stage& of = region.stages[stage];
+  std::vector<ExprId> roots = {of.value};
+  for (const Store& store : of.stores) {
+    roots.push_back(store.value);
+    for (const Index& index : store.indices) roots.push_back(index.indirect);
+  }
+  return Reachable(region, roots);
+}
+
 RowLoads FindRowLoads(const FlatRegion& flat, std::span<const uint32_t> stages,
                       std::span<const uint32_t> row) {
   const Region& region = *flat.region;
-  std::vector<ExprId> roots;
+  std::vector<bool> needed(region.exprs.size());
   for (const uint32_t s : stages) {
-    roots.push_back(region.stages[s].value);
-    for (const Store& store : region.stages[s].stores) {
-      roots.push_back(store.value);
-      for (const Index& index : store.indices) {
-        roots.push_back(index.indirect);
-      }
+    const std::vector<bool> by_stage = NeededBy(region, s);
+    for (size_t e = 0; e < needed.size(); ++e) {
+      if (by_stage[e]) needed[e] = true;
     }
   }
-  const std::vector<bool> needed = Reachable(region, roots);
   RowLoads loads;
   for (uint32_t e = 0; e < needed.size(); ++e) {
     const Expr& expr = region.exprs[e];

@@ -10,6 +10,9 @@
 
 namespace encore::backends::cuda {
 
+// Whether `stage` evaluates it, by expression.
+std::vector<bool> NeededBy(const Region& region, uint32_t stage);
+
 // Expressions that load, each once, in order.
 struct RowLoads {
   std::vector<uint32_t> inputs;   // of inputs

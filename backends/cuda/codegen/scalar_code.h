@@ -27,7 +27,8 @@ std::string CastCode(DType dtype, std::string_view value,
 
 // What `expr`, a kOp of `region`, makes of its operands, whose names these are.
 std::string OpCode(const Region& region, const Expr& expr,
-                   std::span<const std::string> operands);
+                   std::span<const std::string> operands,
+                   bool same_divisor = false);
 
 // `op`, an elementwise operator of two operands, on scalars of `dtype`.
 std::string BinaryCode(Op op, DType dtype, std::string_view x,

@@ -10,6 +10,11 @@ namespace {
 
 constexpr int64_t kLeastExtent = 8;
 constexpr double kLeastPoints = 4096;
+// Of one size, before a larger one is taken.
+constexpr double kLeastTiles = 128;
+constexpr int kMostWidth = 4;
+constexpr int kUnitBytes = 8;
+constexpr int kSharedBytes = 40 * 1024;
 
 // The variable whose neighbours lie side by side; nothing where there is none,
 // or the address depends on data.
@@ -19,6 +24,32 @@ std::optional<uint32_t> Along(const FlatAccess& access) {
     if (coefficient == 1) return v;
   }
   return std::nullopt;
+}
+
+// Whether tiles may have units of `width`; then sets it, with what else lies
+// side by side.
+bool SetWidth(const FlatRegion& flat, int width, TransposePlan* plan) {
+  const Region& region = *flat.region;
+  const uint32_t m[] = {plan->m}, n[] = {plan->n};
+  const auto along_m = FindGroups(flat, 0, m, width);
+  const auto along_n = FindGroups(flat, 0, n, width);
+  if (!along_m || !along_n || !along_n->stores[0]) return false;
+  int64_t shared = 0;
+  for (const uint32_t e : plan->loads) {
+    const int bytes = BitWidth(region.exprs[e].dtype) / 8;
+    if (BitWidth(region.exprs[e].dtype) !=
+            BitWidth(region.exprs[plan->loads[0]].dtype) ||
+        std::ranges::find(along_m->loads, e) == along_m->loads.end() ||
+        width * bytes > kUnitBytes) {
+      return false;
+    }
+    const int64_t tile = int64_t{TransposePlan::kUnits} * width;
+    shared += tile * (tile + width) * bytes;
+  }
+  if (shared > kSharedBytes) return false;
+  plan->width = width;
+  plan->vectors = *along_n;
+  return true;
 }
 
 }  // namespace
@@ -63,58 +94,180 @@ std::optional<TransposePlan> FindTranspose(const FlatRegion& flat) {
   for (const uint32_t v : flat.outer) {
     if (v != plan.m && v != plan.n) plan.others.push_back(v);
   }
+  plan.vectors.stores = {false};
+  for (int width = kMostWidth; width > 1; width /= 2) {
+    const double tile = TransposePlan::kUnits * width;
+    if (points < kLeastTiles * tile * tile) continue;
+    if (SetWidth(flat, width, &plan)) break;
+  }
   return plan;
 }
 
+namespace {
+
+class TransposeEmitter {
+ public:
+  TransposeEmitter(const EmitContext& context, const TransposePlan& plan,
+                   std::string* out)
+      : context_(context),
+        flat_(*context.flat),
+        region_(*context.flat->region),
+        plan_(plan),
+        out_(*out),
+        exprs_(context, out) {}
+
+  void Emit() {
+    const std::string_view type = context_.index_type();
+    const std::string m = Tiles(plan_.m), n = Tiles(plan_.n);
+    StrAppend(&out_,
+              "const int lane = threadIdx.x % 32, first = threadIdx.x / 32;\n"
+              "const ",
+              type, " first_n = (", type, ")blockIdx.x % ", n, " * ",
+              plan_.tile(), ", first_m = (", type, ")blockIdx.x / ", n, " % ",
+              m, " * ", plan_.tile(), ", point = (", type, ")blockIdx.x / ", n,
+              " / ", m, ";\n");
+    exprs_.DeclareVariables(plan_.others, "point");
+    exprs_.OpenScope(plan_.others);
+    EmitLoads();
+    out_ += "__syncthreads();\n";
+    EmitStores();
+    exprs_.CloseScope();
+  }
+
+ private:
+  std::string Tiles(uint32_t variable) const {
+    return StrCat("((", Count(variable), " + ", plan_.tile() - 1, ") / ",
+                  plan_.tile(), ")");
+  }
+  std::string Count(uint32_t variable) const {
+    return exprs_.Count(std::span(&variable, 1));
+  }
+
+  // Opens a loop over the thread's part of `rows` rows g, with m and n there.
+  void Open(int rows, std::string_view m, std::string_view n) {
+    StrAppend(&out_, "#pragma unroll\nfor (int k = 0; k < ",
+              rows / plan_.warps(), "; ++k) {\nconst int g = first + k * ",
+              plan_.warps(), ";\nconst ", context_.index_type(), " v", plan_.m,
+              " = first_m + ", m, ", v", plan_.n, " = first_n + ", n, ";\n");
+    for (const uint32_t v : {plan_.m, plan_.n}) {
+      const Size& extent = flat_.extents[v];
+      if (extent.is_constant() && int64_t{extent} % plan_.tile() == 0) continue;
+      StrAppend(&out_, "if (v", v, " >= ", Count(v), ") continue;\n");
+    }
+  }
+  // Rows lie so that those of a lane's square, of which lanes read the same at
+  // once, are neighbours of other lanes': then a column has all banks.
+  void OpenRows() {
+    const int width = plan_.width;
+    Open(plan_.tile(), StrCat("lane * ", width),
+         width == 1 ? "g" : StrCat("g % 32 * ", width, " + g / 32"));
+  }
+
+  void EmitLoads() {
+    const int width = plan_.width, each = plan_.tile() / plan_.warps();
+    std::string aligned;
+    for (const uint32_t e : plan_.loads) {
+      const Expr& expr = region_.exprs[e];
+      // Rows are a word longer than the banks where elements are less.
+      const int pad = std::max(width, 32 / BitWidth(expr.dtype));
+      StrAppend(&out_, "__shared__ __align__(16) mem_", expr.dtype, " x", e,
+                "[", plan_.tile(), "][", plan_.tile() + pad, "];\nmem_",
+                expr.dtype, " r", e, "[", each, "][", width, "];\n");
+      StrAppend(&aligned, aligned.empty() ? "" : " && ", "IsAligned<",
+                width * BitWidth(expr.dtype) / 8, ">(in",
+                region_.accesses[expr.number].number, ")");
+    }
+    StrAppend(&out_, "if (", aligned, ") {\n");
+    LoadRows("CopyVector");
+    out_ += "} else {\n";
+    LoadRows("CopyEach");
+    out_ += "}\n";
+    OpenRows();
+    for (const uint32_t e : plan_.loads) {
+      StrAppend(&out_, "CopyVector<", width, ">(x", e, "[g] + lane * ", width,
+                ", r", e, "[k]);\n");
+    }
+    out_ += "}\n";
+  }
+
+  void LoadRows(std::string_view copy) {
+    OpenRows();
+    for (const uint32_t e : plan_.loads) {
+      const uint32_t number = region_.exprs[e].number;
+      StrAppend(&out_, copy, "<", plan_.width, ">(r", e, "[k], in",
+                region_.accesses[number].number, " + ",
+                exprs_.AffineCode(flat_.loads[number].address), ");\n");
+    }
+    out_ += "}\n";
+  }
+
+  void EmitStores() {
+    const int width = plan_.width;
+    const std::string_view type = context_.index_type();
+    Open(TransposePlan::kUnits, StrCat("g * ", width),
+         StrCat("lane * ", width));
+    for (const uint32_t e : plan_.loads) {
+      StrAppend(&out_, "mem_", region_.exprs[e].dtype, " t", e, "[", width,
+                "][", width, "];\n#pragma unroll\nfor (int w = 0; w < ", width,
+                "; ++w) CopyVector<", width, ">(t", e, "[w], x", e,
+                "[w * 32 + lane] + g * ", width, ");\n");
+    }
+    StrAppend(&out_, "const ", type, " base_m = v", plan_.m, ", base = v",
+              plan_.n, ";\n#pragma unroll\nfor (int h = 0; h < ", width,
+              "; ++h) {\nconst ", type, " v", plan_.m, " = base_m + h;\n");
+    EmitGroup();
+    out_ += "}\n}\n";
+  }
+
+  // Neighbours in n at one m.
+  void EmitGroup() {
+    const int width = plan_.width;
+    const std::string_view type = context_.index_type();
+    const Store& store = region_.stages[0].stores[0];
+    for (const uint32_t e : plan_.vectors.loads) {
+      const Expr& expr = region_.exprs[e];
+      StrAppend(&out_, "mem_", expr.dtype, " x", e, "[", width,
+                "];\nLoadVector(x", e, ", in",
+                region_.accesses[expr.number].number, " + ",
+                exprs_.AffineCode(flat_.loads[expr.number].address), ");\n");
+    }
+    if (plan_.vectors.stores[0]) {
+      StrAppend(&out_, "mem_", region_.outputs[store.output].dtype, " y0[",
+                width, "];\n");
+    }
+    const uint32_t m[] = {plan_.m}, n[] = {plan_.n};
+    const std::vector<bool> needed = exprs_.NeededBy(0);
+    exprs_.UseTiles(plan_.loads);
+    exprs_.UseVectors(&plan_.vectors);
+    exprs_.OpenScope(m);
+    exprs_.DeclareHere(needed, /*loads=*/true);
+    StrAppend(&out_, "#pragma unroll\nfor (int w = 0; w < ", width,
+              "; ++w) {\nconst ", type, " v", plan_.n, " = base + w;\n");
+    exprs_.OpenScope(n);
+    exprs_.Declare(needed);
+    exprs_.EmitStores(0);
+    exprs_.CloseScope();
+    out_ += "}\n";
+    if (plan_.vectors.stores[0]) {
+      StrAppend(&out_, "StoreVector(out", store.output, " + ",
+                exprs_.AffineCode(flat_.stores[0][0].address), ", y0);\n");
+    }
+    exprs_.CloseScope();
+  }
+
+  const EmitContext& context_;
+  const FlatRegion& flat_;
+  const Region& region_;
+  const TransposePlan& plan_;
+  std::string& out_;
+  ExprEmitter exprs_;
+};
+
+}  // namespace
+
 void EmitTranspose(const EmitContext& context, const TransposePlan& plan,
                    std::string* out) {
-  constexpr int kTile = TransposePlan::kTile;
-  const Region& region = *context.flat->region;
-  const std::string_view type = context.index_type();
-  ExprEmitter exprs(context, out);
-  const uint32_t m[] = {plan.m}, n[] = {plan.n};
-  const auto tiles = [&](std::span<const uint32_t> variables) {
-    return StrCat("((", exprs.Count(variables), " + ", kTile - 1, ") / ", kTile,
-                  ")");
-  };
-  StrAppend(out, "const int lane = threadIdx.x % ", kTile,
-            ", first = threadIdx.x / ", kTile, ";\nconst ", type,
-            " first_n = (", type, ")blockIdx.x % ", tiles(n), " * ", kTile,
-            ", first_m = (", type, ")blockIdx.x / ", tiles(n), " % ", tiles(m),
-            " * ", kTile, ", point = (", type, ")blockIdx.x / ", tiles(n),
-            " / ", tiles(m), ";\n");
-  exprs.DeclareVariables(plan.others, "point");
-  exprs.OpenScope(plan.others);
-  for (const uint32_t e : plan.loads) {
-    // Rows are a word longer than the banks, so that a column has all of them.
-    const int word = std::max(1, 32 / BitWidth(region.exprs[e].dtype));
-    StrAppend(out, "__shared__ mem_", region.exprs[e].dtype, " x", e, "[",
-              kTile, "][", kTile + word, "];\n");
-  }
-  const auto open = [&](std::string_view of_m, std::string_view of_n) {
-    StrAppend(out, "for (int g = first; g < ", kTile,
-              "; g += ", TransposePlan::kRows, ") {\nconst ", type, " v",
-              plan.m, " = first_m + ", of_m, ", v", plan.n, " = first_n + ",
-              of_n, ";\nif (v", plan.m, " < ", exprs.Count(m), " && v", plan.n,
-              " < ", exprs.Count(n), ") {\n");
-  };
-  open("lane", "g");
-  for (const uint32_t e : plan.loads) {
-    const uint32_t number = region.exprs[e].number;
-    StrAppend(out, "x", e, "[g][lane] = in", region.accesses[number].number,
-              "[", exprs.AffineCode(context.flat->loads[number].address),
-              "];\n");
-  }
-  *out += "}\n}\n__syncthreads();\n";
-  open("g", "lane");
-  const uint32_t both[] = {plan.m, plan.n};
-  exprs.OpenScope(both);
-  exprs.UseTiles(plan.loads);
-  exprs.Declare(exprs.NeededBy(0));
-  exprs.EmitStores(0);
-  exprs.CloseScope();
-  *out += "}\n}\n";
-  exprs.CloseScope();
+  TransposeEmitter(context, plan, out).Emit();
 }
 
 }  // namespace encore::backends::cuda

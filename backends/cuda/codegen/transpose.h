@@ -9,20 +9,27 @@
 #include <vector>
 
 #include "encore/backends/cuda/codegen/expr_emitter.h"
+#include "encore/backends/cuda/codegen/vectors.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cuda {
 
-// Blocks take tiles of m and n: `loads` go to shared memory by neighbours in m,
-// and what is stored comes from there by neighbours in n.
+// Blocks take tiles of m and n, 32 x 32 units of `width` neighbours in either.
+// `loads` go to shared memory by neighbours in m; what is stored comes from
+// there by neighbours in n, for which a lane has a square of width x width.
 struct TransposePlan {
-  static constexpr int kTile = 32, kRows = 8;
+  static constexpr int kUnits = 32;
 
   uint32_t m = 0, n = 0;
+  int width = 1;                 // a power of two
   std::vector<uint32_t> others;  // outermost first
   std::vector<uint32_t> loads;   // expressions
+  VectorPlan vectors;            // what lies side by side in n
 
-  int threads() const { return kTile * kRows; }
+  int tile() const { return kUnits * width; }
+  // Warps of a block: few, each with many loads under way.
+  int warps() const { return width == 1 ? 4 : 8; }
+  int threads() const { return 32 * warps(); }
 };
 
 // Nothing where the region is not one elementwise stage of that kind, or is too

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "encore/backends/cuda/codegen/row_loads.h"
+
 namespace encore::backends::cuda {
 namespace {
 
 constexpr int kVectorBits = 128;
-constexpr int kMostWidth = 8;
 
 // Whether each group of `width` points along `variable` is as many neighbours.
 bool InGroups(const FlatAccess& access, uint32_t variable, int width) {
@@ -22,34 +23,34 @@ bool InGroups(const FlatAccess& access, uint32_t variable, int width) {
          });
 }
 
-VectorPlan PlanOf(const FlatRegion& flat, uint32_t variable, int width) {
+VectorPlan PlanOf(const FlatRegion& flat, uint32_t stage, uint32_t variable,
+                  int width) {
   const Region& region = *flat.region;
   VectorPlan plan{.width = width, .loads = {}, .stores = {}};
-  for (uint32_t e = 0; e < region.exprs.size(); ++e) {
+  for (const uint32_t e : FindRowLoads(flat, std::span(&stage, 1), {}).inputs) {
     const Expr& expr = region.exprs[e];
-    if (expr.kind != Expr::Kind::kLoad || IsPacked(expr.dtype)) continue;
-    if (region.accesses[expr.number].source == Access::Source::kInput &&
+    if (!IsPacked(expr.dtype) &&
         InGroups(flat.loads[expr.number], variable, width)) {
       plan.loads.push_back(e);
     }
   }
-  for (size_t s = 0; s < flat.stores[0].size(); ++s) {
-    const Store& store = region.stages[0].stores[s];
+  for (size_t s = 0; s < flat.stores[stage].size(); ++s) {
+    const Store& store = region.stages[stage].stores[s];
     plan.stores.push_back(store.update == Update::kSet &&
                           !IsPacked(region.outputs[store.output].dtype) &&
-                          InGroups(flat.stores[0][s], variable, width));
+                          InGroups(flat.stores[stage][s], variable, width));
   }
   return plan;
 }
 
-int BitsOf(const Region& region, const VectorPlan& plan) {
+int BitsOf(const Region& region, uint32_t stage, const VectorPlan& plan) {
   int bits = 8;
   for (const uint32_t e : plan.loads) {
     bits = std::max(bits, BitWidth(region.exprs[e].dtype));
   }
   for (size_t s = 0; s < plan.stores.size(); ++s) {
     if (!plan.stores[s]) continue;
-    const uint32_t output = region.stages[0].stores[s].output;
+    const uint32_t output = region.stages[stage].stores[s].output;
     bits = std::max(bits, BitWidth(region.outputs[output].dtype));
   }
   return bits;
@@ -73,13 +74,29 @@ std::optional<VectorPlan> FindVectors(const FlatRegion& flat,
   if (points < static_cast<double>(least_points) || !extent.is_constant()) {
     return std::nullopt;
   }
-  for (int width = kMostWidth; width > 1; width /= 2) {
+  for (int width = kMostVectorWidth; width > 1; width /= 2) {
     if (int64_t{extent} % width != 0) continue;
-    VectorPlan plan = PlanOf(flat, variable, width);
+    VectorPlan plan = PlanOf(flat, 0, variable, width);
     if (std::ranges::find(plan.stores, true) == plan.stores.end()) continue;
-    if (width * BitsOf(region, plan) <= kVectorBits) return plan;
+    if (width * BitsOf(region, 0, plan) <= kVectorBits) return plan;
   }
   return std::nullopt;
+}
+
+std::optional<VectorPlan> FindGroups(const FlatRegion& flat, uint32_t stage,
+                                     std::span<const uint32_t> variables,
+                                     int width) {
+  const Size& extent = flat.extents[variables.back()];
+  if (!extent.is_constant() || extent < 1 || int64_t{extent} % width != 0) {
+    return std::nullopt;
+  }
+  VectorPlan plan = PlanOf(flat, stage, variables.back(), width);
+  const bool stores = std::ranges::find(plan.stores, true) != plan.stores.end();
+  if ((plan.loads.empty() && !stores) ||
+      width * BitsOf(*flat.region, stage, plan) > kVectorBits) {
+    return std::nullopt;
+  }
+  return plan;
 }
 
 }  // namespace encore::backends::cuda

@@ -144,6 +144,20 @@ FLOAT1(cbrt, cbrtf(x), cbrt(x))
 FLOAT1(erf, erff(x), erf(x))
 FLOAT1(logistic, Logistic(x), Logistic(x))
 
+// x / y where y is the same for many x: what depends on y alone is computed once.
+// The quotient by a reciprocal, corrected once, as divisions are; where that
+// cannot be corrected it is 0, an infinity or no number.
+// Source: P. Markstein, Computation of elementary functions on the IBM RISC
+// System/6000 processor, 1990.
+FN f32 DivideBySame(f32 x, f32 y) {
+  const f32 magnitude = fabsf(y);
+  const f32 scale = copysignf(magnitude > 0x1p100f ? 0x1p-100f : magnitude < 0x1p-100f ? 0x1p100f : 1.0f, y);
+  const f32 divisor = y * scale, reciprocal = __frcp_rn(divisor);
+  const f32 scaled = x * scale, quotient = scaled * reciprocal;
+  const f32 corrected = __fmaf_rn(-__fmaf_rn(quotient, divisor, -scaled), reciprocal, quotient);
+  return corrected == corrected ? corrected : quotient;
+}
+
 FN bool op_is_nan(f32 x) { return x != x; }
 FN bool op_is_nan(f64 x) { return x != x; }
 FN bool op_is_inf(f32 x) { return fabsf(x) == __int_as_float(0x7f800000); }

@@ -1,5 +1,6 @@
 // Neighbours in memory as one access, where they are aligned to all of them.
 template <int kBytes> struct Bits;
+template <> struct Bits<1> { typedef u8 type; };
 template <> struct Bits<2> { typedef u16 type; };
 template <> struct Bits<4> { typedef u32 type; };
 template <> struct Bits<8> { typedef uint2 type; };
@@ -25,4 +26,16 @@ template <int kWidth, class T> FN void StoreVector(T* to, const T (&from)[kWidth
 #pragma unroll
     for (int w = 0; w < kWidth; ++w) to[w] = from[w];
   }
+}
+// Whether memory is aligned to accesses of so many bytes.
+template <int kBytes> FN bool IsAligned(const void* at) { return (u64)at % kBytes == 0; }
+// Neighbours, where it is known of all of them whether they are aligned.
+template <int kWidth, class T> FN void CopyVector(T* to, const T* from) {
+  typedef typename Bits<kWidth * sizeof(T)>::type Vector;
+  const Vector vector = *(const Vector*)from;
+  memcpy(to, &vector, sizeof(Vector));
+}
+template <int kWidth, class T> FN void CopyEach(T* to, const T* from) {
+#pragma unroll
+  for (int w = 0; w < kWidth; ++w) to[w] = from[w];
 }

@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "encore/backends/cuda/codegen/launch_emitter.h"
+#include "encore/ir/support/strings.h"
+
+namespace encore::backends::cuda {
+namespace {
+
+bool Contains(const std::vector<uint32_t>& list, uint32_t value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+}  // namespace
+
+void LaunchEmitter::EmitHeld() {
+  const std::string_view type = context_.index_type();
+  const int width = launch_.row_width;
+  const std::string count = exprs_.Count(launch_.row);
+  for (const uint32_t e : launch_.held) {
+    StrAppend(&out_, "__shared__ __align__(16) mem_", region_.exprs[e].dtype,
+              " h", e, "[", count, "];\n");
+  }
+  StrAppend(&out_, "for (", type, " t = threadIdx.x * ", width, "; t < ", count,
+            "; t += ", launch_.threads * width, ") {\n");
+  exprs_.DeclareVariables(launch_.row, "t");
+  for (const uint32_t e : launch_.held) {
+    const Expr& expr = region_.exprs[e];
+    StrAppend(&out_, "mem_", expr.dtype, " x", e, "[", width,
+              "];\nLoadVector(x", e, ", in",
+              region_.accesses[expr.number].number, " + ",
+              exprs_.AffineCode(flat_.loads[expr.number].address),
+              ");\nCopyVector<", width, ">(h", e, " + t, x", e, ");\n");
+  }
+  out_ += "}\n__syncthreads();\n";
+}
+
+LaunchEmitter::Groups LaunchEmitter::GroupsOf(
+    const StagePlan& stage, std::span<const uint32_t> variables) const {
+  const int width = stage.groups->width;
+  const int step = launch_.lanes() * width;
+  const int pieces = stage.in_row ? 1 : launch_.pieces();
+  const std::string count = exprs_.Count(variables);
+  Groups groups;
+  groups.step = step * stage.groups_at_once;
+  groups.begin = StrCat("lane * ", width);
+  groups.end = count;
+  if (pieces > 1) {
+    const std::string each = PieceSize(count, width);
+    StrAppend(&groups.begin, " + piece * ", each);
+    groups.end = StrCat("Min(", count, ", (piece + 1) * ", each, ")");
+  }
+  Size points = 1;
+  for (const uint32_t v : variables) points *= flat_.extents[v];
+  const bool whole = points.is_constant() &&
+                     int64_t{points} % (int64_t{pieces} * groups.step) == 0;
+  const std::string first = stage.in_row ? groups.begin : "q";
+  groups.open =
+      StrCat("#pragma unroll\nfor (int j = 0; j < ", stage.groups_at_once,
+             "; ++j) {\nconst ", context_.index_type(), " g = ", first,
+             " + j * ", step, ";\n");
+  if (!whole) StrAppend(&groups.open, "if (g >= ", groups.end, ") continue;\n");
+  return groups;
+}
+
+// All loads before anything is made of them, so that they are under way at
+// once.
+void LaunchEmitter::LoadGroups(const StagePlan& stage,
+                               std::span<const uint32_t> variables,
+                               const Groups& groups) {
+  const int width = stage.groups->width;
+  std::string aligned;
+  std::vector<uint32_t> loads;
+  for (const uint32_t e : stage.groups->loads) {
+    if (exprs_.IsFilled(e) || Contains(loaded_, e)) continue;
+    const Expr& expr = region_.exprs[e];
+    StrAppend(&out_, "mem_", expr.dtype, " x", e, "[",
+              width * stage.groups_at_once, "];\n");
+    if (Contains(launch_.held, e)) continue;
+    loads.push_back(e);
+    StrAppend(&aligned, aligned.empty() ? "" : " && ", "IsAligned<",
+              width * BitWidth(expr.dtype) / 8, ">(in",
+              region_.accesses[expr.number].number, ")");
+    if (stage.in_row) loaded_.push_back(e);
+  }
+  if (loads.empty()) return;
+  for (const std::string_view copy : {"CopyVector", "CopyEach"}) {
+    if (copy == "CopyVector") {
+      StrAppend(&out_, "if (", aligned, ") {\n");
+    } else {
+      out_ += "} else {\n";
+    }
+    out_ += groups.open;
+    exprs_.DeclareVariables(variables, "g");
+    for (const uint32_t e : loads) {
+      const uint32_t number = region_.exprs[e].number;
+      StrAppend(&out_, copy, "<", width, ">(x", e, " + j * ", width, ", in",
+                region_.accesses[number].number, " + ",
+                exprs_.AffineCode(flat_.loads[number].address), ");\n");
+    }
+    out_ += "}\n";
+  }
+  out_ += "}\n";
+}
+
+void LaunchEmitter::OpenGroups(const StagePlan& stage,
+                               std::span<const uint32_t> variables,
+                               std::string_view counter,
+                               const std::vector<bool>& needed) {
+  exprs_.DeclareHere(needed, !MayBeEmpty(variables));
+  const std::string_view type = context_.index_type();
+  const int width = stage.groups->width;
+  const uint32_t last = variables.back();
+  const Groups groups = GroupsOf(stage, variables);
+  if (!stage.in_row) {
+    StrAppend(&out_, "for (", type, " q = ", groups.begin, "; q < ", groups.end,
+              "; q += ", groups.step, ") {\n");
+  }
+  LoadGroups(stage, variables, groups);
+  out_ += groups.open;
+  exprs_.DeclareVariables(variables, "g");
+  for (const uint32_t e : stage.groups->loads) {
+    if (!Contains(launch_.held, e)) continue;
+    StrAppend(&out_, "CopyVector<", width, ">(x", e, " + j * ", width, ", h", e,
+              " + g);\n");
+  }
+  const std::vector<Store>& stores = region_.stages[stage.stage].stores;
+  for (size_t s = 0; s < stage.groups->stores.size(); ++s) {
+    if (!stage.groups->stores[s]) continue;
+    StrAppend(&out_, "mem_", region_.outputs[stores[s].output].dtype, " y", s,
+              "[", width, "];\n");
+  }
+  exprs_.UseVectors(&*stage.groups, "i");
+  exprs_.OpenScope(variables.first(variables.size() - 1));
+  exprs_.DeclareHere(needed, /*loads=*/true);
+  StrAppend(&out_, "const ", type, " base = v", last,
+            ";\n#pragma unroll\nfor (int w = 0; w < ", width,
+            "; ++w) {\nconst ", type, " v", last, " = base + w, ", counter,
+            " = g + w;\nconst int i = j * ", width, " + w;\n");
+  exprs_.OpenScope(variables);
+  exprs_.set_in_row(stage.in_row);
+}
+
+void LaunchEmitter::CloseGroups(const StagePlan& stage) {
+  out_ += "}\n";
+  exprs_.CloseScope();
+  const std::vector<Store>& stores = region_.stages[stage.stage].stores;
+  for (size_t s = 0; s < stage.groups->stores.size(); ++s) {
+    if (!stage.groups->stores[s]) continue;
+    StrAppend(&out_, "StoreVector(out", stores[s].output, " + ",
+              exprs_.AffineCode(flat_.stores[stage.stage][s].address), ", y", s,
+              ");\n");
+  }
+  out_ += stage.in_row ? "}\n" : "}\n}\n";
+  exprs_.CloseScope();
+  exprs_.set_in_row(false);
+  exprs_.UseVectors(nullptr);
+}
+
+}  // namespace encore::backends::cuda
