@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "encore/backends/cuda/codegen/plan.h"
+#include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/region/flat/dependences.h"
 #include "encore/backends/region/flat/flat_region.h"
 
@@ -114,7 +115,7 @@ class ExprEmitter {
   std::string LoadCode(uint32_t number, const Expr& expr, uint32_t id);
   std::string CheckedCode(const Expr& expr, uint32_t id);
   // Whether it divides by what was declared before the innermost loop.
-  bool HasSameDivisor(const Expr& expr) const;
+  Division DivisionOf(const Expr& expr, uint32_t id) const;
   // What expression `id` computes.
   std::string CodeOf(const Expr& expr, uint32_t id);
 
@@ -123,6 +124,7 @@ class ExprEmitter {
   const Region& region_;
   std::string& out_;
   Dependences depends_;
+  std::vector<bool> is_narrowed_;  // by expression: before all that has it
   std::vector<bool> declared_;
   std::vector<bool> variables_;
   struct Scope {

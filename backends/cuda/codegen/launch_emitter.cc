@@ -199,15 +199,25 @@ void LaunchEmitter::Emit() {
     return;
   }
   EmitTeam();
+  for (const StagePlan& stage : launch_.stages) {
+    if (launch_.team != Team::kBlock || !stage.shares_reduction) continue;
+    StrAppend(&out_, "int turn", stage.stage, " = 0;\n");
+  }
   const std::vector<uint32_t> kept = KeptOfRow();
   for (const uint32_t e : kept) {
     StrAppend(&out_, CType(region_.exprs[e].dtype), " c", e, "[", launch_.steps,
               "];\n");
   }
   exprs_.KeepInRow(kept);
-  if (!launch_.held.empty()) EmitHeld();
   if (!launch_.shared.empty()) EmitShared();
+  if (launch_.loads_ahead) {
+    const StagePlan& first = *FirstInRow();
+    DeclareGroups(first, LoadsOf(first), "p");
+    LoadAhead(StrCat("team * ", launch_.points_of_team));
+  }
+  if (!launch_.held.empty()) EmitHeld();
   EmitPoint();
+  if (launch_.loads_ahead) EmitAhead();
   exprs_.OpenScope(launch_.points);
   EmitArrays();
   // Arrays of scratch: of this outer point.

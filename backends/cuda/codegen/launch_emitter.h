@@ -65,8 +65,17 @@ class LaunchEmitter {
   };
   Groups GroupsOf(const StagePlan& stage,
                   std::span<const uint32_t> variables) const;
+  // What the stage loads in groups that no array has yet, their arrays, named
+  // prefix<k>, and what fills these at the current point.
+  std::vector<uint32_t> LoadsOf(const StagePlan& stage) const;
+  void DeclareGroups(const StagePlan& stage, std::span<const uint32_t> loads,
+                     std::string_view prefix);
   void LoadGroups(const StagePlan& stage, std::span<const uint32_t> variables,
-                  const Groups& groups);
+                  std::span<const uint32_t> loads, std::string_view prefix);
+  // Loads the row of a point ahead, and takes it over while the next is loaded.
+  const StagePlan* FirstInRow() const;
+  void LoadAhead(std::string_view point);
+  void EmitAhead();
   // OpenShared of a stage with groups, and what ends it.
   void OpenGroups(const StagePlan& stage, std::span<const uint32_t> variables,
                   std::string_view counter, const std::vector<bool>& needed);

@@ -48,8 +48,8 @@ void LaunchEmitter::MergeLanes(const StagePlan& stage,
     StrAppend(&out_, acc, " = WarpReduce(", acc, ", lane);\n");
   } else {
     StrAppend(&out_, "__shared__ ", combiner.type, " partial", stage.stage,
-              "[33];\n", acc, " = BlockReduce(", acc, ", partial", stage.stage,
-              ", lane, ", launch_.threads, ");\n");
+              "[64];\n", acc, " = BlockReduce(", acc, ", partial", stage.stage,
+              ", &turn", stage.stage, ", lane, ", launch_.threads, ");\n");
   }
 }
 

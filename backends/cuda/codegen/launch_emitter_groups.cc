@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "encore/backends/cuda/codegen/launch_emitter.h"
 #include "encore/ir/support/strings.h"
@@ -62,44 +63,84 @@ LaunchEmitter::Groups LaunchEmitter::GroupsOf(
   return groups;
 }
 
-// All loads before anything is made of them, so that they are under way at
-// once.
-void LaunchEmitter::LoadGroups(const StagePlan& stage,
-                               std::span<const uint32_t> variables,
-                               const Groups& groups) {
-  const int width = stage.groups->width;
-  std::string aligned;
+std::vector<uint32_t> LaunchEmitter::LoadsOf(const StagePlan& stage) const {
   std::vector<uint32_t> loads;
   for (const uint32_t e : stage.groups->loads) {
-    if (exprs_.IsFilled(e) || Contains(loaded_, e)) continue;
+    if (!exprs_.IsFilled(e) && !Contains(loaded_, e) &&
+        !Contains(launch_.held, e)) {
+      loads.push_back(e);
+    }
+  }
+  return loads;
+}
+
+void LaunchEmitter::DeclareGroups(const StagePlan& stage,
+                                  std::span<const uint32_t> loads,
+                                  std::string_view prefix) {
+  for (const uint32_t e : loads) {
+    StrAppend(&out_, "mem_", region_.exprs[e].dtype, " ", prefix, e, "[",
+              stage.groups->width * stage.groups_at_once, "];\n");
+  }
+}
+
+void LaunchEmitter::LoadGroups(const StagePlan& stage,
+                               std::span<const uint32_t> variables,
+                               std::span<const uint32_t> loads,
+                               std::string_view prefix) {
+  if (loads.empty()) return;
+  const int width = stage.groups->width;
+  std::string aligned;
+  for (const uint32_t e : loads) {
     const Expr& expr = region_.exprs[e];
-    StrAppend(&out_, "mem_", expr.dtype, " x", e, "[",
-              width * stage.groups_at_once, "];\n");
-    if (Contains(launch_.held, e)) continue;
-    loads.push_back(e);
     StrAppend(&aligned, aligned.empty() ? "" : " && ", "IsAligned<",
               width * BitWidth(expr.dtype) / 8, ">(in",
               region_.accesses[expr.number].number, ")");
-    if (stage.in_row) loaded_.push_back(e);
   }
-  if (loads.empty()) return;
   for (const std::string_view copy : {"CopyVector", "CopyEach"}) {
     if (copy == "CopyVector") {
       StrAppend(&out_, "if (", aligned, ") {\n");
     } else {
       out_ += "} else {\n";
     }
-    out_ += groups.open;
+    out_ += GroupsOf(stage, variables).open;
     exprs_.DeclareVariables(variables, "g");
     for (const uint32_t e : loads) {
       const uint32_t number = region_.exprs[e].number;
-      StrAppend(&out_, copy, "<", width, ">(x", e, " + j * ", width, ", in",
-                region_.accesses[number].number, " + ",
+      StrAppend(&out_, copy, "<", width, ">(", prefix, e, " + j * ", width,
+                ", in", region_.accesses[number].number, " + ",
                 exprs_.AffineCode(flat_.loads[number].address), ");\n");
     }
     out_ += "}\n";
   }
   out_ += "}\n";
+}
+
+const StagePlan* LaunchEmitter::FirstInRow() const {
+  const auto first = std::ranges::find_if(launch_.stages, &StagePlan::in_row);
+  return first == launch_.stages.end() ? nullptr : &*first;
+}
+
+void LaunchEmitter::LoadAhead(std::string_view point) {
+  const StagePlan& stage = *FirstInRow();
+  StrAppend(&out_, "{\nconst ", context_.index_type(), " ahead = ", point,
+            ";\nif (ahead < ", exprs_.Count(launch_.points), ") {\n");
+  exprs_.DeclareVariables(launch_.points, "ahead");
+  LoadGroups(stage, launch_.row, LoadsOf(stage), "p");
+  out_ += "}\n}\n";
+}
+
+void LaunchEmitter::EmitAhead() {
+  const StagePlan& stage = *FirstInRow();
+  const std::vector<uint32_t> loads = LoadsOf(stage);
+  DeclareGroups(stage, loads, "x");
+  StrAppend(&out_, "#pragma unroll\nfor (int i = 0; i < ", launch_.steps,
+            "; ++i) {\n");
+  for (const uint32_t e : loads) {
+    StrAppend(&out_, "x", e, "[i] = p", e, "[i];\n");
+  }
+  StrAppend(&out_, "}\nif (n + 1 < ", launch_.points_of_team, ") ");
+  LoadAhead("point + 1");
+  loaded_.insert(loaded_.end(), loads.begin(), loads.end());
 }
 
 void LaunchEmitter::OpenGroups(const StagePlan& stage,
@@ -115,11 +156,19 @@ void LaunchEmitter::OpenGroups(const StagePlan& stage,
     StrAppend(&out_, "for (", type, " q = ", groups.begin, "; q < ", groups.end,
               "; q += ", groups.step, ") {\n");
   }
-  LoadGroups(stage, variables, groups);
+  // All loads before anything is made of them, so that they are under way at
+  // once.
+  const std::vector<uint32_t> loads = LoadsOf(stage);
+  DeclareGroups(stage, loads, "x");
+  LoadGroups(stage, variables, loads, "x");
+  if (stage.in_row) loaded_.insert(loaded_.end(), loads.begin(), loads.end());
+  std::vector<uint32_t> held;
+  std::ranges::copy_if(stage.groups->loads, std::back_inserter(held),
+                       [&](uint32_t e) { return Contains(launch_.held, e); });
+  DeclareGroups(stage, held, "x");
   out_ += groups.open;
   exprs_.DeclareVariables(variables, "g");
-  for (const uint32_t e : stage.groups->loads) {
-    if (!Contains(launch_.held, e)) continue;
+  for (const uint32_t e : held) {
     StrAppend(&out_, "CopyVector<", width, ">(x", e, " + j * ", width, ", h", e,
               " + g);\n");
   }

@@ -5,21 +5,15 @@
 #include <span>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/plan_rows.h"
 #include "encore/backends/cuda/codegen/row_loads.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/unordered_loops.h"
-#include "encore/backends/region/flat/dependences.h"
 
 namespace encore::backends::cuda {
 namespace {
 
 using Variables = std::vector<uint32_t>;
-
-int64_t Typical(const FlatRegion& flat, const Variables& variables) {
-  int64_t count = 1;
-  for (const uint32_t v : variables) count *= flat.extents[v].typical();
-  return count;
-}
 
 bool HasResult(const FlatRegion& flat, uint32_t stage) {
   return flat.region->stages[stage].value.valid();
@@ -41,39 +35,8 @@ std::optional<int64_t> BufferBytes(const FlatRegion& flat, uint32_t s) {
   return int64_t{size} * ComponentCount(stage.combiner) * CTypeBytes(dtype);
 }
 
-// Whether it takes less to compute again than a register to keep it in.
-bool IsQuick(Op op) {
-  switch (op) {
-    case Op::kAdd:
-    case Op::kSub:
-    case Op::kMul:
-    case Op::kMax:
-    case Op::kMin:
-    case Op::kNeg:
-    case Op::kAbs:
-    case Op::kCast:
-    case Op::kCompare:
-    case Op::kSelect:
-    case Op::kAnd:
-    case Op::kOr:
-    case Op::kXor:
-    case Op::kNot:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Warps that do what a block does, where teams are warps; points that a team
-// has at most.
-constexpr int64_t kWarpsOfTeam = 8;
-constexpr int64_t kMostPoints = 32;
-// Threads of a block whose lanes have registers enough for a row.
-constexpr int kSmallBlock = 256;
 // Pieces that a warp merges; more of them a block does.
 constexpr int kMostWarpPieces = 128;
-// Groups that a lane has under way at once, of all that it reads.
-constexpr int kGroupsAtOnce = 4;
 
 // Whether neighbours in an inner variable, rather than in an outer one, lie
 // side by side in what the region's reductions read.
@@ -177,96 +140,9 @@ class Planner {
       shared += all;
       plan_.results[s] = Storage::kShared;
     }
-    KeepCostly(&launch);
-    ShareLoads(&launch);
+    KeepCostly(flat_, limits_, plan_.results, &launch);
+    ShareLoads(flat_, limits_, plan_.results, &launch);
     plan_.launches.push_back(std::move(launch));
-  }
-
-  // Elements that a lane keeps of each step, and how many it may.
-  int64_t KeptInLanes(const LaunchPlan& launch, const RowLoads& loads) const {
-    auto kept = static_cast<int64_t>(loads.inputs.size() + launch.kept.size());
-    for (const StagePlan& stage : launch.stages) {
-      kept += plan_.results[stage.stage] == Storage::kLane;
-    }
-    return kept;
-  }
-  int64_t MostInLanes(const LaunchPlan& launch) const {
-    return launch.threads > kSmallBlock ? limits_.large_block_lane_elements
-                                        : limits_.lane_elements;
-  }
-  static std::vector<uint32_t> InRow(const LaunchPlan& launch) {
-    std::vector<uint32_t> stages;
-    for (const StagePlan& stage : launch.stages) {
-      if (stage.in_row) stages.push_back(stage.stage);
-    }
-    return stages;
-  }
-
-  void KeepCostly(LaunchPlan* launch) const {
-    if (launch->steps == 0) return;
-    const Region& region = *flat_.region;
-    const Dependences depends(flat_);
-    const std::vector<uint32_t> in_row = InRow(*launch);
-    std::vector<int> users(region.exprs.size());
-    for (const uint32_t s : in_row) {
-      const std::vector<bool> needed = NeededBy(region, s);
-      for (size_t e = 0; e < needed.size(); ++e) users[e] += needed[e];
-    }
-    const RowLoads loads = FindRowLoads(flat_, in_row, launch->row);
-    int64_t room =
-        MostInLanes(*launch) / launch->steps - KeptInLanes(*launch, loads);
-    for (uint32_t e = 0; e < users.size() && room > 0; ++e) {
-      const Expr& expr = region.exprs[e];
-      if (users[e] < 2 || expr.kind != Expr::Kind::kOp || IsQuick(expr.op) ||
-          !IsFloat(expr.dtype) ||
-          std::ranges::none_of(
-              launch->row,
-              [&](uint32_t v) { return depends.On(ExprId(e), v); })) {
-        continue;
-      }
-      launch->kept.push_back(e);
-      --room;
-    }
-  }
-
-  // Gives teams several points where rows read the same (a norm's scale) and
-  // there are more points than a device has teams for.
-  void ShareLoads(LaunchPlan* launch) const {
-    if (launch->steps == 0) return;
-    for (const StagePlan& stage : launch->stages) {
-      if (plan_.results[stage.stage] > Storage::kLane) return;
-    }
-    const RowLoads loads = FindRowLoads(flat_, InRow(*launch), launch->row);
-    if (loads.shared.empty()) return;
-    std::vector<uint32_t> shared, held;
-    int64_t room = limits_.shared_bytes;
-    for (const uint32_t e : loads.shared) {
-      const int64_t bytes = Typical(flat_, launch->row) *
-                            (BitWidth(flat_.region->exprs[e].dtype) / 8);
-      const bool holds = IsInGroups(*launch, e) && bytes <= room;
-      (holds ? held : shared).push_back(e);
-      if (holds) room -= bytes;
-    }
-    const int64_t kept =
-        KeptInLanes(*launch, loads) - static_cast<int64_t>(held.size());
-    if (kept * launch->steps > MostInLanes(*launch)) return;
-    const bool warps = launch->team == Team::kWarp;
-    const int64_t teams =
-        std::max<int64_t>(limits_.teams * (warps ? kWarpsOfTeam : 1), 1);
-    const int64_t points = Typical(flat_, flat_.outer) / teams;
-    if (points < 2) return;
-    launch->points_of_team = static_cast<int>(std::min(points, kMostPoints));
-    launch->shared = std::move(shared);
-    launch->held = std::move(held);
-    if (warps) launch->threads = kSmallBlock;
-  }
-
-  static bool IsInGroups(const LaunchPlan& launch, uint32_t load) {
-    return std::ranges::any_of(launch.stages, [&](const StagePlan& stage) {
-      return stage.in_row && stage.groups &&
-             std::ranges::find(stage.groups->loads, load) !=
-                 stage.groups->loads.end();
-    });
   }
 
   // What the lanes of a stage share, if that is all that the stage goes
@@ -305,63 +181,18 @@ class Planner {
         const Variables* other = SharedBy(stage);
         stage.in_row = other != nullptr && *other == launch->row;
       }
-      GroupRow(launch);
+      GroupRow(flat_, launch);
       return;
     }
-  }
-
-  // The widest groups that all stages of the row can have, if any gains by it.
-  void GroupRow(LaunchPlan* launch) const {
-    for (int width = kMostVectorWidth; width > 1; width /= 2) {
-      if (width > launch->steps) continue;
-      bool fits = true, gains = false;
-      for (StagePlan& stage : launch->stages) {
-        if (!stage.in_row) continue;
-        stage.groups = FindGroups(flat_, stage.stage, launch->row, width);
-        fits &= stage.groups.has_value() || !AccessesMemory(stage.stage);
-        gains |= stage.groups.has_value();
-      }
-      if (fits && gains) {
-        launch->row_width = width;
-        const int64_t all = int64_t{launch->lanes()} * width;
-        launch->steps = static_cast<int>(
-            (Typical(flat_, launch->row) + all - 1) / all * width);
-        for (StagePlan& stage : launch->stages) {
-          if (!stage.in_row) continue;
-          if (!stage.groups) stage.groups = VectorPlan{width, {}, {}};
-          stage.groups_at_once = launch->steps / width;
-        }
-        return;
-      }
-    }
-    for (StagePlan& stage : launch->stages) stage.groups.reset();
-  }
-  bool AccessesMemory(uint32_t s) const {
-    return !flat_.stores[s].empty() ||
-           !FindRowLoads(flat_, std::span(&s, 1), {}).inputs.empty();
   }
 
   // Of a stage that is in no row.
   void FindStageGroups(const LaunchPlan& launch, StagePlan* stage) const {
-    const Variables* all = SharedBy(*stage);
-    if (stage->shares_reduction) all = &flat_.reduced[stage->stage];
-    if (stage->in_row || all == nullptr || all->empty() ||
-        launch.lanes() == 1) {
-      return;
-    }
-    const int64_t count = Typical(flat_, *all);
-    const int64_t lanes = int64_t{launch.lanes()} * stage->pieces;
-    for (int width = kMostVectorWidth; width > 1; width /= 2) {
-      if (count < lanes * width) continue;
-      stage->groups = FindGroups(flat_, stage->stage, *all, width);
-      if (!stage->groups) continue;
-      const int64_t loads =
-          std::max<int64_t>(1, int64_t(stage->groups->loads.size()));
-      stage->groups_at_once = static_cast<int>(
-          std::clamp<int64_t>((count + lanes * width - 1) / (lanes * width), 1,
-                              std::max<int64_t>(kGroupsAtOnce / loads, 1)));
-      return;
-    }
+    const Variables* all = stage->shares_reduction
+                               ? &flat_.reduced[stage->stage]
+                               : SharedBy(*stage);
+    if (stage->in_row || all == nullptr || launch.lanes() == 1) return;
+    GroupShared(flat_, *all, launch.lanes(), stage);
   }
 
   // Whether each element of the result of `s` is read only where its own lane

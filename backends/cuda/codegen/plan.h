@@ -72,6 +72,9 @@ struct LaunchPlan {
   std::vector<uint32_t> shared = {};
   // The same, but kept in shared memory as they lie.
   std::vector<uint32_t> held = {};
+  // Whether the first stage's groups of the next point are loaded while this
+  // one's are computed on.
+  bool loads_ahead = false;
   // Of a launch of threads: each has as many points as vectors are wide.
   std::optional<VectorPlan> vectors = std::nullopt;
 

@@ -87,7 +87,7 @@ std::string CastCode(DType dtype, std::string_view value, bool saturate) {
 }
 
 std::string OpCode(const Region& region, const Expr& expr,
-                   std::span<const std::string> operands, bool same_divisor) {
+                   std::span<const std::string> operands, Division division) {
   const DType from = region.expr(expr.operands[0]).dtype;
   switch (expr.op) {
     case Op::kCast:
@@ -99,11 +99,13 @@ std::string OpCode(const Region& region, const Expr& expr,
     default:
       break;
   }
-  const bool by_same =
-      same_divisor && expr.op == Op::kDiv && CType(expr.dtype) == "f32";
-  std::string call = by_same
-                         ? StrCat("DivideBySame(", operands[0])
-                         : StrCat("op_", Mnemonic(expr.op), "(", operands[0]);
+  std::string name = StrCat("op_", Mnemonic(expr.op));
+  if (division != Division::kAny && CType(expr.dtype) == "f32") {
+    const bool exact =
+        division == Division::kBySame || expr.dtype != DType::kF32;
+    name = exact ? "DivideBySame" : "DivideBySameNearly";
+  }
+  std::string call = StrCat(name, "(", operands[0]);
   for (const std::string& operand : operands.subspan(1)) {
     StrAppend(&call, ", ", operand);
   }

@@ -94,27 +94,33 @@ ENCORE_SHUFFLE(FromLane, __shfl_sync)
 ENCORE_SHUFFLE(FromBelow, __shfl_up_sync)
 ENCORE_SHUFFLE(FromAbove, __shfl_down_sync)
 
-// All lanes get what those of the first `lanes` make, in a fixed order.
-template <class A> FN A WarpReduce(A a, int lane, int lanes = 32) {
+// The first lane gets what those of the first `lanes` make, in a fixed order.
+template <class A> FN A FirstReduces(A a, int lane, int lanes = 32) {
+  // Then what others have from behind the last lane never gets to the first.
+  const bool whole = (lanes & (lanes - 1)) == 0;
 #pragma unroll
   for (int by = 16; by > 0; by /= 2) {
+    if (by >= lanes) continue;
     const A other = FromAbove(a, by);
-    if (lane + by < lanes) a.Merge(other);
+    if (whole || lane + by < lanes) a.Merge(other);
   }
-  return FromLane(a, 0);
+  return a;
 }
-// The same over a block of warps of 32, which meet: `shared` has 33 places.
-template <class A> FN A BlockReduce(A a, A* shared, int thread, int threads) {
+// All lanes get it.
+template <class A> FN A WarpReduce(A a, int lane, int lanes = 32) {
+  return FromLane(FirstReduces(a, lane, lanes), 0);
+}
+// The same over a block of warps of 32, which meet once: `shared` has two halves
+// of 32 places, for calls in `turn`, so that some may be at the next call while
+// others still read.
+template <class A> FN A BlockReduce(A a, A* shared, int* turn, int thread, int threads) {
   const int lane = thread % 32, warps = threads / 32;
-  a = WarpReduce(a, lane);
+  shared += *turn;
+  *turn = 32 - *turn;
+  a = FirstReduces(a, lane);
   if (lane == 0) shared[thread / 32] = a;
   __syncthreads();
-  if (thread < 32) {
-    a = WarpReduce(shared[lane < warps ? lane : 0], lane, warps);
-    if (lane == 0) shared[32] = a;
-  }
-  __syncthreads();
-  return shared[32];
+  return WarpReduce(shared[lane < warps ? lane : 0], lane, warps);
 }
 
 // Each lane gets what it and those below make.

@@ -149,13 +149,20 @@ FLOAT1(logistic, Logistic(x), Logistic(x))
 // cannot be corrected it is 0, an infinity or no number.
 // Source: P. Markstein, Computation of elementary functions on the IBM RISC
 // System/6000 processor, 1990.
-FN f32 DivideBySame(f32 x, f32 y) {
+FN f32 ScaleOfDivisor(f32 y) {
   const f32 magnitude = fabsf(y);
-  const f32 scale = copysignf(magnitude > 0x1p100f ? 0x1p-100f : magnitude < 0x1p-100f ? 0x1p100f : 1.0f, y);
-  const f32 divisor = y * scale, reciprocal = __frcp_rn(divisor);
+  return copysignf(magnitude > 0x1p100f ? 0x1p-100f : magnitude < 0x1p-100f ? 0x1p100f : 1.0f, y);
+}
+FN f32 DivideBySame(f32 x, f32 y) {
+  const f32 scale = ScaleOfDivisor(y), divisor = y * scale, reciprocal = __frcp_rn(divisor);
   const f32 scaled = x * scale, quotient = scaled * reciprocal;
   const f32 corrected = __fmaf_rn(-__fmaf_rn(quotient, divisor, -scaled), reciprocal, quotient);
   return corrected == corrected ? corrected : quotient;
+}
+// Not corrected: off by 1.5 units of the last place.
+FN f32 DivideBySameNearly(f32 x, f32 y) {
+  const f32 scale = ScaleOfDivisor(y);
+  return x * scale * __frcp_rn(y * scale);
 }
 
 FN bool op_is_nan(f32 x) { return x != x; }
