@@ -11,7 +11,7 @@
 #include "encore/backends/cuda/codegen/atomics.h"
 #include "encore/backends/cuda/codegen/attention_plan.h"
 #include "encore/backends/cuda/codegen/hidden_keys.h"
-#include "encore/backends/cuda/codegen/row_loads.h"
+#include "encore/backends/cuda/codegen/loops/row_loads.h"
 #include "encore/backends/cuda/codegen/tile_plan.h"
 #include "encore/backends/cuda/codegen/transpose.h"
 #include "encore/backends/cuda/library/match.h"

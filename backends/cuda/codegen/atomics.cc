@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "encore/backends/cuda/codegen/loops/unordered_loops.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
-#include "encore/backends/cuda/codegen/unordered_loops.h"
 #include "encore/ir/support/strings.h"
 
 namespace encore::backends::cuda {

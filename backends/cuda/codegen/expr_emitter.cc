@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "encore/backends/cuda/codegen/atomics.h"
-#include "encore/backends/cuda/codegen/row_loads.h"
+#include "encore/backends/cuda/codegen/loops/row_loads.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/size_code.h"
 #include "encore/ir/support/check.h"

@@ -5,10 +5,10 @@
 #include <span>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/loops/row_loads.h"
+#include "encore/backends/cuda/codegen/loops/unordered_loops.h"
 #include "encore/backends/cuda/codegen/plan_rows.h"
-#include "encore/backends/cuda/codegen/row_loads.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
-#include "encore/backends/cuda/codegen/unordered_loops.h"
 
 namespace encore::backends::cuda {
 namespace {

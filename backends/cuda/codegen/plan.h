@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "encore/backends/cuda/codegen/vectors.h"
+#include "encore/backends/cuda/codegen/loops/vectors.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cuda {

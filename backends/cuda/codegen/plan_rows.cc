@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "encore/backends/cuda/codegen/row_loads.h"
+#include "encore/backends/cuda/codegen/loops/row_loads.h"
 #include "encore/backends/region/flat/dependences.h"
 
 namespace encore::backends::cuda {

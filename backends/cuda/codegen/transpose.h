@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "encore/backends/cuda/codegen/expr_emitter.h"
-#include "encore/backends/cuda/codegen/vectors.h"
+#include "encore/backends/cuda/codegen/loops/vectors.h"
 #include "encore/backends/region/flat/flat_region.h"
 
 namespace encore::backends::cuda {

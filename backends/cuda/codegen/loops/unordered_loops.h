@@ -1,6 +1,6 @@
 // Which loops of a stage may run in any order, though its stores may meet.
-#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_UNORDERED_LOOPS_H_
-#define ENCORE_BACKENDS_CUDA_CODEGEN_UNORDERED_LOOPS_H_
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_UNORDERED_LOOPS_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_UNORDERED_LOOPS_H_
 
 #include <cstdint>
 #include <vector>
@@ -15,4 +15,4 @@ std::vector<uint32_t> UnorderedLoops(const FlatRegion& flat, uint32_t stage);
 
 }  // namespace encore::backends::cuda
 
-#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_UNORDERED_LOOPS_H_
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_UNORDERED_LOOPS_H_

@@ -1,6 +1,6 @@
 // VectorPlan: which accesses are of several neighbours at once.
-#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_VECTORS_H_
-#define ENCORE_BACKENDS_CUDA_CODEGEN_VECTORS_H_
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_VECTORS_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_VECTORS_H_
 
 #include <cstdint>
 #include <optional>
@@ -36,4 +36,4 @@ std::optional<VectorPlan> FindGroups(const FlatRegion& flat, uint32_t stage,
 
 }  // namespace encore::backends::cuda
 
-#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_VECTORS_H_
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_VECTORS_H_

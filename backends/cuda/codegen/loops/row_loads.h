@@ -1,6 +1,6 @@
 // What stages load at the elements of a row.
-#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_ROW_LOADS_H_
-#define ENCORE_BACKENDS_CUDA_CODEGEN_ROW_LOADS_H_
+#ifndef ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_ROW_LOADS_H_
+#define ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_ROW_LOADS_H_
 
 #include <cstdint>
 #include <span>
@@ -28,4 +28,4 @@ RowLoads FindRowLoads(const FlatRegion& flat, std::span<const uint32_t> stages,
 
 }  // namespace encore::backends::cuda
 
-#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_ROW_LOADS_H_
+#endif  // ENCORE_BACKENDS_CUDA_CODEGEN_LOOPS_ROW_LOADS_H_

@@ -1,4 +1,4 @@
-#include "encore/backends/cuda/codegen/row_loads.h"
+#include "encore/backends/cuda/codegen/loops/row_loads.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "encore/backends/cuda/codegen/vectors.h"
+#include "encore/backends/cuda/codegen/loops/vectors.h"
 
 #include <algorithm>
 
-#include "encore/backends/cuda/codegen/row_loads.h"
+#include "encore/backends/cuda/codegen/loops/row_loads.h"
 
 namespace encore::backends::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "encore/backends/cuda/codegen/unordered_loops.h"
+#include "encore/backends/cuda/codegen/loops/unordered_loops.h"
 
 #include <algorithm>
 #include <cstdlib>
