@@ -1,5 +1,6 @@
 // Rows, reductions and transposes in vectors: how many accesses they take,
 // counted by the PTX interpreter, and results within the bounds.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -186,6 +187,49 @@ TEST(Reductions, AccessVectors) {
       } else {
         EXPECT_LT(requests, 1.1 * full) << dtype;
       }
+    }
+  }
+}
+
+// Functions of f16 that take few instructions, at all numbers: next to exact
+// ones, rounded.
+TEST(Functions, OfAllHalves) {
+  const struct {
+    const char* name;
+    double (*exact)(double);
+  } kFunctions[] = {
+      {"exp", [](double x) { return std::exp(x); }},
+      {"tanh", [](double x) { return std::tanh(x); }},
+      {"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }}};
+  constexpr int kCount = 1 << 16;
+  Literal x(DType::kF16, {kCount});
+  for (int i = 0; i < kCount; ++i) {
+    x.mutable_values<uint16_t>()[i] = static_cast<uint16_t>(i);
+  }
+  for (const auto& [name, exact] : kFunctions) {
+    const KernelResult result = RunAndPrint(
+        {.text = StrCat("graph g(%x: f16[65536]) -> f16[65536] {\n  %y = ",
+                        name, "(%x)\n  return %y\n}"),
+         .kernel = kLoops,
+         .arguments = {x}});
+    ASSERT_EQ(result.outputs.size(), 1u);
+    for (int i = 0; i < kCount; ++i) {
+      const double at = x.AsDouble(i), y = exact(at);
+      const double actual = result.outputs[0].AsDouble(i);
+      if (y != y) {
+        EXPECT_TRUE(actual != actual) << name << " of " << at;
+        continue;
+      }
+      if (y > 65519) {
+        EXPECT_GE(actual, 65504) << name << " of " << at;
+        continue;
+      }
+      // Units of the last place, of subnormals the smallest.
+      const double unit =
+          std::ldexp(1, std::max(y == 0 ? -14 : std::ilogb(y), -14) - 10);
+      EXPECT_LE(std::fabs(actual - y), 0.505 * unit) << name << " of " << at;
+      if (y != 0 && std::fabs(y) < unit) continue;
+      EXPECT_EQ(std::signbit(actual), std::signbit(y)) << name << " of " << at;
     }
   }
 }

@@ -33,6 +33,13 @@ std::string Rounded(Op op, DType dtype, std::string call) {
   return StrCat("round_", dtype, "(", call, ")");
 }
 
+// Whether a function of few instructions is as good as the one of f32, since
+// its result is rounded to `dtype` at once.
+bool HasNearly(Op op, DType dtype) {
+  return dtype == DType::kF16 &&
+         (op == Op::kExp || op == Op::kTanh || op == Op::kLogistic);
+}
+
 std::string_view Relation(Comparison comparison) {
   switch (comparison) {
     case Comparison::kEq:
@@ -99,7 +106,8 @@ std::string OpCode(const Region& region, const Expr& expr,
     default:
       break;
   }
-  std::string name = StrCat("op_", Mnemonic(expr.op));
+  std::string name = StrCat(HasNearly(expr.op, expr.dtype) ? "nearly_" : "op_",
+                            Mnemonic(expr.op));
   if (division != Division::kAny && CType(expr.dtype) == "f32") {
     const bool exact =
         division == Division::kBySame || expr.dtype != DType::kF32;
