@@ -35,6 +35,7 @@ std::optional<int64_t> BufferBytes(const FlatRegion& flat, uint32_t s) {
   return int64_t{size} * ComponentCount(stage.combiner) * CTypeBytes(dtype);
 }
 
+constexpr int kLargestBlock = 1024;
 // Pieces that a warp merges; more of them a block does.
 constexpr int kMostWarpPieces = 128;
 
@@ -240,7 +241,11 @@ class Planner {
     for (uint32_t s = 0; s < unordered_.size(); ++s) {
       work = std::max(work, Work(s));
     }
-    return work > 256 * limits_.block_steps ? 1024 : 256;
+    int threads = kSmallBlock;
+    while (threads < kLargestBlock && work > threads * limits_.block_steps) {
+      threads *= 2;
+    }
+    return threads;
   }
 
   // The stage of a launch whose team has `loops` of it left.

@@ -121,7 +121,7 @@ struct PlanLimits {
   // so many that none is long at work when the others are done.
   int64_t teams = 4096;
   // Elements that a lane keeps of rows where its team has several points, of
-  // blocks of up to 256 threads, and of larger ones.
+  // blocks of up to 256 threads, and of those of 1,024.
   int64_t lane_elements = 64;
   int64_t large_block_lane_elements = 24;
 };

@@ -36,8 +36,6 @@ bool IsQuick(Op op) {
 // has at most.
 constexpr int64_t kWarpsOfTeam = 8;
 constexpr int64_t kMostPoints = 32;
-// Threads of a block whose lanes have registers enough for a row.
-constexpr int kSmallBlock = 256;
 // Groups that a lane has under way at once, of all that it reads.
 constexpr int kGroupsAtOnce = 4;
 
@@ -52,8 +50,8 @@ int64_t KeptInLanes(const std::vector<Storage>& results,
 }
 
 int64_t MostInLanes(const PlanLimits& limits, const LaunchPlan& launch) {
-  return launch.threads > kSmallBlock ? limits.large_block_lane_elements
-                                      : limits.lane_elements;
+  if (launch.threads <= kSmallBlock) return limits.lane_elements;
+  return limits.large_block_lane_elements * 1024 / launch.threads;
 }
 
 std::vector<uint32_t> InRow(const LaunchPlan& launch) {

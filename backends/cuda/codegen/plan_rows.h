@@ -12,6 +12,9 @@
 
 namespace encore::backends::cuda {
 
+// Threads of a block whose lanes have registers enough for a row.
+constexpr int kSmallBlock = 256;
+
 // How many points the variables have, where sizes are typical.
 int64_t Typical(const FlatRegion& flat, std::span<const uint32_t> variables);
 
