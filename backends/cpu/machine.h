@@ -12,6 +12,10 @@ namespace encore::backends::cpu {
 // What passes through a core that uses it once, in bytes per cycle: from its
 // second level of cache or the third.
 inline constexpr double kBytesPerCycle = 32;
+// The same from memory, whose latency bounds what one core has under way; two
+// cores get close to twice as much. What many partitions are worth is counted
+// by it: weights lie in no core's cache when their turn comes.
+inline constexpr double kMemoryBytesPerCycle = 8;
 
 // An operation of the interpreter, in seconds.
 inline constexpr double kInterpretedSeconds = 50e-9;

@@ -48,12 +48,12 @@ int64_t CachedPieces(const FlatRegion& flat, const TileSchedule& plan) {
   return static_cast<int64_t>(std::min(pieces, static_cast<double>(columns)));
 }
 
-void Partition(const FlatRegion& flat, double memory_cycles,
-               TileSchedule* plan) {
+void Partition(const FlatRegion& flat, TileSchedule* plan) {
   SetUnits(flat, plan);
   const int64_t extent = flat.extents[plan->vector_variable];
-  const int64_t wanted = WantedPartitions(std::max(plan->cycles, memory_cycles),
-                                          kMaxTilePartitions);
+  const int64_t wanted = WantedPartitions(
+      std::max(plan->cycles, flat.moved_bytes / kMemoryBytesPerCycle),
+      kMaxTilePartitions);
   const int64_t units =
       std::max<int64_t>(plan->row_tiles * plan->other_points, 1);
   plan->chunk_extent =
@@ -254,8 +254,7 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
       if (!best || plan.cycles < best->cycles) best = std::move(plan);
     }
   }
-  const double memory_cycles = flat.moved_bytes / kBytesPerCycle;
-  if (best) Partition(flat, memory_cycles, &*best);
+  if (best) Partition(flat, &*best);
   for (const Staging& staging : MakeStagings(flat)) {
     PlanStaged(flat, coster, staging, weights, isa, &best);
   }
@@ -263,7 +262,7 @@ std::optional<TileSchedule> MakeTileSchedule(const FlatRegion& flat,
   PlanWindows(flat, isa, &best);
   if (!best) return best;
   best->compute_cycles = best->cycles;
-  best->cycles = std::max(best->cycles, memory_cycles);
+  best->cycles = std::max(best->cycles, flat.moved_bytes / kBytesPerCycle);
   return best;
 }
 

@@ -195,8 +195,11 @@ void Planner::Partition(InnerSchedule* schedule) const {
   tile.cycles = std::max(tile.cycles, flat_.moved_bytes / kBytesPerCycle);
   const int64_t units =
       tile.other_points * tile.row_tiles * schedule->column_tiles;
-  tile.partitions =
-      std::min(WantedPartitions(tile.cycles, kMaxTilePartitions), units);
+  tile.partitions = std::min(
+      WantedPartitions(
+          std::max(tile.cycles, flat_.moved_bytes / kMemoryBytesPerCycle),
+          kMaxTilePartitions),
+      units);
 }
 
 std::optional<InnerSchedule> Planner::Plan(uint32_t m, uint32_t n) const {
