@@ -22,21 +22,23 @@ constexpr uint64_t kAlignment = 4096;
 class Memory {
  public:
   // Its address; that of the same memory where it was added before, since an
-  // output may lie where an input does.
-  uint64_t Add(void* data, int64_t size, std::string name) {
-    auto* const bytes = static_cast<std::byte*>(data);
-    const auto count = static_cast<size_t>(std::max<int64_t>(size, 0));
+  // output may lie where an input does. It is `before` bytes behind an aligned
+  // one: REQUIRES that many bytes before it.
+  uint64_t Add(void* data, int64_t size, std::string name,
+               uint64_t before = 0) {
+    auto* const bytes = static_cast<std::byte*>(data) - before;
+    const size_t count = size > 0 ? static_cast<size_t>(size) + before : 0;
     for (ptx::Allocation& known : allocations_) {
       if (known.bytes.data() != bytes || count == 0) continue;
       if (known.bytes.size() < count) known.bytes = {bytes, count};
-      return known.address;
+      return known.address + before;
     }
     const uint64_t address = next_;
     next_ += (count / kAlignment + 2) * kAlignment;
     if (count > 0) {
       allocations_.push_back({address, {bytes, count}, std::move(name)});
     }
-    return address;
+    return address + before;
   }
 
   const std::vector<ptx::Allocation>& allocations() const {
@@ -75,8 +77,8 @@ Status EmulatedKernel::LaunchCounted(
   Memory memory;
   std::vector<uint64_t> arguments;
   for (uint32_t i = 0; i < buffers_; ++i) {
-    arguments.push_back(
-        memory.Add(context.buffers[i], context.sizes[i], StrCat("buffer ", i)));
+    arguments.push_back(memory.Add(context.buffers[i], context.sizes[i],
+                                   StrCat("buffer ", i), misalignment_));
   }
   const std::span<const int64_t> args(context.args, args_);
   arguments.insert(arguments.end(), args.begin(), args.end());

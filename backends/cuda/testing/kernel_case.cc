@@ -115,7 +115,7 @@ class CaseRun {
                            (scratch_ == Dim(0) ? 0 : 1);
     kernel_.emplace(modules, std::move(params), static_cast<uint32_t>(buffers),
                     0);
-    if (case_.misaligned) kernel_->set_misalignment(kOff);
+    if (case_.misaligned) kernel_->set_misalignment(case_.misalignment);
     kernel_->options().seed = case_.seed;
     return OkStatus();
   }

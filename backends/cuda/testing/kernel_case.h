@@ -21,8 +21,9 @@ struct KernelCase {
   std::string_view kernel;  // candidates.h; empty: the first
   Precision precision = Precision::kF32;
   PlanLimits limits = {};
-  // Whether buffers begin 8 bytes behind an aligned address.
+  // Whether buffers begin so many bytes, at most 8, behind an aligned address.
   bool misaligned = false;
+  uint64_t misalignment = 8;
   Rewrites rewrites = Rewrites::kReassociate;
   // What device the kernel is planned for; empty: any.
   std::string_view target = "cuda";
