@@ -62,12 +62,15 @@ constexpr const char* kProducts[] = {kProduct, kTransposed, kPlain, kComputed,
 TEST(Products, Tiles) {
   for (const char* text : kProducts) {
     for (const char* dtype : {"f32", "f64", "i32"}) {
-      const std::string graph = Of(text, dtype);
-      const KernelResult tiles = RunAndPrint({graph, kTiles});
-      EXPECT_EQ(tiles.kernel, kTiles);
-      EXPECT_GT(tiles.instructions(ptx::InstructionClass::kBarrier), 0u);
-      if (std::string_view(dtype) == "f32") {
-        EXPECT_EQ(tiles.bank_conflicts(), 0u);
+      for (const bool misaligned : {false, true}) {
+        const std::string graph = Of(text, dtype);
+        const KernelResult tiles = RunAndPrint(
+            {.text = graph, .kernel = kTiles, .misaligned = misaligned});
+        EXPECT_EQ(tiles.kernel, kTiles);
+        EXPECT_GT(tiles.instructions(ptx::InstructionClass::kBarrier), 0u);
+        if (std::string_view(dtype) == "f32") {
+          EXPECT_EQ(tiles.bank_conflicts(), 0u);
+        }
       }
     }
     RunAndPrint({Of(text, "f32"), kLoops});

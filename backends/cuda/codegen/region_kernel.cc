@@ -11,6 +11,7 @@
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/size_code.h"
 #include "encore/backends/cuda/codegen/tile_emitter.h"
+#include "encore/backends/cuda/codegen/tiles/tile_groups.h"
 #include "encore/backends/region/flat/in_place.h"
 #include "encore/backends/region/layout.h"
 #include "encore/ir/support/strings.h"
@@ -150,11 +151,13 @@ class KernelGenerator {
   }
 
  private:
-  // With `most_registers`, of as many as a thread may have, whatever others
-  // then lack: a compiler that saves some for other blocks spills.
-  static std::string Head(int threads, bool most_registers = false) {
+  // With `blocks`, of as many registers as let so many blocks share a
+  // multiprocessor. One: of as many as a thread may have, whatever others then
+  // lack: a compiler that saves some for other blocks spills.
+  static std::string Head(int threads, int blocks = 0) {
     return StrCat("extern \"C\" __global__ void __launch_bounds__(", threads,
-                  most_registers ? ", 1" : "", ") ", kEntryPlaceholder, "(");
+                  blocks > 0 ? StrCat(", ", blocks) : "", ") ",
+                  kEntryPlaceholder, "(");
   }
 
   // The parameters, and the opening of the body.
@@ -255,7 +258,8 @@ class KernelGenerator {
   }
 
   void AddTiles(const std::string& begin) {
-    std::string text = StrCat(Head(tile_->threads()), begin);
+    std::string text =
+        StrCat(Head(tile_->threads(), LeastBlocks(flat_, *tile_)), begin);
     TileEmitter(context_, *tile_, &text).Emit();
     Add(text + "}\n",
         {BlocksFor(Points(tile_->m.rows), tile_->tile_m) *
@@ -288,8 +292,7 @@ class KernelGenerator {
 
   void AddAttention(const std::string& begin) {
     const AttentionPlan& plan = *attention_plan_;
-    std::string text =
-        StrCat(Head(plan.threads(), /*most_registers=*/true), begin);
+    std::string text = StrCat(Head(plan.threads(), /*blocks=*/1), begin);
     AttentionEmitter(context_, *attention_, plan, &text).Emit();
     const int64_t heads = attention_->head_count();
     Add(text + "}\n", {Dim(plan.blocks(*attention_)), 1, 1}, plan.threads());

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "encore/backends/cuda/codegen/tiles/tile_choice.h"
 #include "encore/backends/region/flat/dependences.h"
 
 namespace encore::backends::cuda {
@@ -13,15 +14,12 @@ namespace {
 using Variables = std::vector<uint32_t>;
 
 // Tiles from the largest on; blocks that one of them has to give to be taken.
-struct TileSize {
-  int m, n, k, part_m, part_n;
-};
-constexpr TileSize kSizes[] = {
-    {128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 16, 2, 2}};
 constexpr TileSize kTensorSizes[] = {{128, 128, 32, 64, 32},
                                      {64, 64, 32, 32, 32}};
 constexpr int kGroup = 8;
 constexpr double kEnoughBlocks = 128;
+// Of a device that tiles are chosen for where none is known.
+constexpr int64_t kMultiprocessors = 132;
 
 bool IsSumOfProducts(const FlatRegion& flat) {
   const Region& region = *flat.region;
@@ -68,6 +66,25 @@ void Choose(const FlatRegion& flat, std::span<const TileSize> sizes,
     const bool filled = 2 * m > size.m && 2 * n > size.n;
     if (TypicalBlocks(flat, *plan) >= kEnoughBlocks && filled) break;
   }
+}
+
+TileProblem ProblemOf(const FlatRegion& flat, const TilePlan& plan) {
+  return {.m = TypicalPoints(flat, plan.m.rows),
+          .n = TypicalPoints(flat, plan.n.rows),
+          .k = TypicalPoints(flat, plan.k),
+          .batch = TypicalPoints(flat, plan.batch),
+          .element_bytes =
+              BitWidth(flat.region->stages[plan.stage].dtype) > 32 ? 8 : 4};
+}
+
+// Without tensor cores.
+void SetSize(const TileSize& size, TilePlan* plan) {
+  plan->tile_m = size.m;
+  plan->tile_n = size.n;
+  plan->tile_k = size.k;
+  plan->part_m = size.part_m;
+  plan->part_n = size.part_n;
+  plan->pieces = size.pieces;
 }
 
 // Tiles along k that a piece has at least: its sum is written and read once
@@ -130,6 +147,12 @@ bool InGroups(const FlatRegion& flat, ExprId id, uint32_t variable) {
 
 std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
                                       int64_t multiprocessors) {
+  if (!plan.tensor) {
+    const auto size = ChoosePieces(ProblemOf(flat, plan), multiprocessors);
+    if (!size) return std::nullopt;
+    SetSize(*size, &plan);
+    return plan;
+  }
   const double wanted = std::floor(static_cast<double>(multiprocessors) /
                                    TypicalBlocks(flat, plan));
   const double most = std::floor(TypicalPoints(flat, plan.k) /
@@ -174,24 +197,23 @@ std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat) {
                      : plan.n.rows)
         .push_back(v);
   }
-  if (plan.m.rows.empty() || plan.n.rows.empty() || plan.k.empty()) {
-    return std::nullopt;
-  }
-  if (!Stored(flat, plan.n.rows) && Stored(flat, plan.m.rows)) {
+  if (plan.n.rows.empty() ||
+      (!Stored(flat, plan.n.rows) && Stored(flat, plan.m.rows))) {
     std::swap(plan.m, plan.n);
   }
+  if (plan.n.rows.empty() || plan.k.empty()) return std::nullopt;
   for (TileFactor* factor : {&plan.m, &plan.n}) {
     factor->along_k = Contiguous(flat, factor->value, plan.k) >=
                       Contiguous(flat, factor->value, factor->rows);
   }
-  Choose(flat, kSizes, &plan);
+  SetSize(ChooseTiles(ProblemOf(flat, plan), kMultiprocessors), &plan);
   return plan;
 }
 
 std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
                                        std::optional<DType> precision) {
   std::optional<TilePlan> plan = MakeTilePlan(flat);
-  if (!plan) return std::nullopt;
+  if (!plan || plan->m.rows.empty()) return std::nullopt;
   const Region& region = *flat.region;
   // In which tensor cores sum.
   if (region.expr(region.stages[0].value).dtype != DType::kF32) {

@@ -20,7 +20,8 @@ namespace encore::backends::cuda {
 // A factor of the product.
 struct TileFactor {
   ExprId value;
-  std::vector<uint32_t> rows;  // m, or n; outermost first
+  // m, or n; outermost first. Of m none where it is one row.
+  std::vector<uint32_t> rows;
   // Whether neighbours in k, rather than in a row, lie side by side.
   bool along_k = true;
   // Of an input that is loaded as it lies: groups of 8 elements in that

@@ -1,5 +1,6 @@
 // Neighbours in memory as one access, where they are aligned to all of them.
 template <int kBytes> struct Bits;
+template <> struct Bits<1> { typedef u8 type; };
 template <> struct Bits<2> { typedef u16 type; };
 template <> struct Bits<4> { typedef u32 type; };
 template <> struct Bits<8> { typedef uint2 type; };
