@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "encore/backends/cuda/codegen/attention_emitter.h"
@@ -54,7 +55,9 @@ bool IsNarrow(const FlatRegion& flat, const Affine& affine) {
   return reach < kMostNarrow;
 }
 
-bool IsNarrow(const FlatRegion& flat) {
+// Of tiles counters run over the outer variables and over the reduced ones, but
+// not over both.
+bool IsNarrow(const FlatRegion& flat, bool tiles) {
   if (flat.is_symbolic()) return false;
   const auto narrow = [&](const Affine& affine) {
     return IsNarrow(flat, affine);
@@ -69,11 +72,19 @@ bool IsNarrow(const FlatRegion& flat) {
              return narrow(dynamic.index);
            });
   };
-  // All iterations there are, which counters run over.
-  double points = 1;
-  for (const Size& extent : flat.extents) {
-    points *= std::max<double>(1, static_cast<double>(extent.typical()));
-  }
+  // Iterations that counters run over.
+  const auto count = [&](const std::vector<uint32_t>& variables) {
+    double points = 1;
+    for (const uint32_t v : variables) {
+      points *=
+          std::max<double>(1, static_cast<double>(flat.extents[v].typical()));
+    }
+    return points;
+  };
+  std::vector<uint32_t> all(flat.extents.size());
+  std::iota(all.begin(), all.end(), 0);
+  const double points =
+      tiles ? std::max(count(flat.outer), count(flat.reduced[0])) : count(all);
   return points < kMostNarrow &&
          std::ranges::all_of(flat.region->inputs, operand) &&
          std::ranges::all_of(flat.region->outputs, operand) &&
@@ -105,7 +116,8 @@ class KernelGenerator {
         transpose_(by.transpose),
         attention_(by.attention),
         attention_plan_(by.attention_plan) {
-    context_ = {&flat_, &plan_, !IsNarrow(flat), by.atomic};
+    const bool narrow = IsNarrow(flat, /*tiles=*/by.tile != nullptr);
+    context_ = {&flat_, &plan_, !narrow, by.atomic};
   }
 
   std::optional<GeneratedKernel> Generate() {
@@ -258,8 +270,9 @@ class KernelGenerator {
   }
 
   void AddTiles(const std::string& begin) {
-    std::string text =
-        StrCat(Head(tile_->threads(), LeastBlocks(flat_, *tile_)), begin);
+    std::string text = StrCat(
+        Head(tile_->threads(), context_.wide ? 0 : LeastBlocks(flat_, *tile_)),
+        begin);
     TileEmitter(context_, *tile_, &text).Emit();
     Add(text + "}\n",
         {BlocksFor(Points(tile_->m.rows), tile_->tile_m) *

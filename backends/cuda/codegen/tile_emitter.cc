@@ -44,17 +44,33 @@ std::string TileEmitter::Tiles(const std::vector<uint32_t>& variables,
                 ")");
 }
 
+void TileEmitter::EmitOrigin(std::string_view thread, std::string_view block) {
+  const std::string_view type = context_.index_type();
+  const std::string tiles_m = Tiles(plan_.m.rows, plan_.tile_m);
+  const std::string tiles_n = Tiles(plan_.n.rows, plan_.tile_n);
+  StrAppend(&out_, plan_.tensor ? "const int" : "const u32",
+            " thread = ", thread, ";\nconst ", type, " first_n = (", type, ")",
+            block, " % ", tiles_n, " * ", plan_.tile_n, ";\nconst ", type,
+            " first_m = (", type, ")", block, " / ", tiles_n, " % ", tiles_m,
+            " * ", plan_.tile_m, ";\n");
+  if (plan_.tensor) return;
+  const auto [down, across] = LanesOf(plan_);
+  const int warps = plan_.parts_n() / across;
+  StrAppend(&out_, "const int row = (thread / ", kWarp * warps, " * ", down,
+            " + thread % ", kWarp, " / ", across, ") * ", GroupOf(plan_.part_m),
+            ", column = (thread / ", kWarp, " % ", warps, " * ", across,
+            " + thread % ", across, ") * ", GroupOf(plan_.part_n), ";\n");
+}
+
 void TileEmitter::EmitBlock() {
   const std::string_view type = context_.index_type();
   const std::string tiles_m = Tiles(plan_.m.rows, plan_.tile_m);
   const std::string tiles_n = Tiles(plan_.n.rows, plan_.tile_n);
-  StrAppend(
-      &out_, "const int thread = threadIdx.x;\nconst ", type, " first_n = (",
-      type, ")blockIdx.x % ", tiles_n, " * ", plan_.tile_n, ";\nconst ", type,
-      " first_m = (", type, ")blockIdx.x / ", tiles_n, " % ", tiles_m, " * ",
-      plan_.tile_m, ";\nconst ", type, " point = (", type, ")blockIdx.x / ",
-      tiles_n, " / ", tiles_m,
-      plan_.pieces > 1 ? StrCat(" % ", exprs_.Count(plan_.batch)) : "", ";\n");
+  EmitOrigin("threadIdx.x", "blockIdx.x");
+  StrAppend(&out_, "const ", type, " point = (", type, ")blockIdx.x / ",
+            tiles_n, " / ", tiles_m,
+            plan_.pieces > 1 ? StrCat(" % ", exprs_.Count(plan_.batch)) : "",
+            ";\n");
   if (plan_.pieces > 1) {
     const std::string count = exprs_.Count(plan_.k);
     StrAppend(&out_, "const ", type, " piece = (", type, ")blockIdx.x / ",
@@ -95,16 +111,10 @@ void TileEmitter::OpenElement(const TileFactor& factor) {
 void TileEmitter::EmitLanes() {
   const std::string& type = combiner_.value;
   const std::string_view index = context_.index_type();
-  const auto [down, across] = LanesOf(plan_);
-  const int warps = plan_.parts_n() / across;
   const FlatRegion& flat = *context_.flat;
   const TileFill fills[] = {FillOf(flat, plan_, /*of_m=*/true),
                             FillOf(flat, plan_, /*of_m=*/false)};
-  StrAppend(&out_, "const int row = (thread / ", kWarp * warps, " * ", down,
-            " + thread % ", kWarp, " / ", across, ") * ", GroupOf(plan_.part_m),
-            ", column = (thread / ", kWarp, " % ", warps, " * ", across,
-            " + thread % ", across, ") * ", GroupOf(plan_.part_n),
-            ";\nstruct Stage { ", type, " m[", plan_.tile_k, "][",
+  StrAppend(&out_, "struct Stage { ", type, " m[", plan_.tile_k, "][",
             fills[0].pitch, "], n[", plan_.tile_k, "][", fills[1].pitch,
             "]; };\n__shared__ __align__(16) Stage stages[2];\n", type, " acc[",
             plan_.part_m, "][", plan_.part_n, "] = {};\n");
@@ -152,7 +162,7 @@ void TileEmitter::OpenSteps(const TileFill& fill) {
   const int threads = plan_.threads();
   StrAppend(&out_, "#pragma unroll\nfor (int i = 0; i < ",
             (fill.count + threads - 1) / threads,
-            "; ++i) {\nconst int t = thread + i * ", threads, ";\n");
+            "; ++i) {\nconst u32 t = thread + i * ", threads, ";\n");
   if (fill.count % threads != 0) {
     StrAppend(&out_, "if (t >= ", fill.count, ") break;\n");
   }
@@ -188,33 +198,44 @@ void TileEmitter::EmitLoads(const TileFill& fill) {
   exprs_.CloseScope();
 }
 
-// Each group as one load, or, where memory does not lie so, as its elements.
+// Each group as one load, or, where memory does not lie so, as its elements:
+// neighbours, of which all exist or none, unless a condition does not hold.
 void TileEmitter::EmitGroupLoads(const TileFill& fill) {
   const std::string_view type = context_.index_type();
   const Expr& load = region_.expr(*fill.groups);
   const FlatAccess& access = context_.flat->loads[load.number];
-  const uint32_t input = region_.accesses[load.number].number;
+  const std::string next = StrCat("next_", fill.name, "[i]");
+  const std::string input = StrCat("in", region_.accesses[load.number].number);
   const std::string there = Condition(Below("r", fill.factor->rows, fill.rows),
                                       Below("k", plan_.k, plan_.tile_k));
+  const bool always = fill.conditions.empty();
   OpenSteps(fill);
-  StrAppend(&out_, "memset(next_", fill.name, "[i], 0, sizeof(next_", fill.name,
-            "[i]));\nif (groups_", fill.name, ") {\nconst ", type,
-            " r = first_", fill.name, " + tr, k = k0 + tk;\nif (", there,
+  StrAppend(&out_, "memset(", next, ", 0, sizeof(", next, "));\n",
+            always ? "" : StrCat("if (groups_", fill.name, ") "), "{\nconst ",
+            type, " r = first_", fill.name, " + tr, k = k0 + tk;\nif (", there,
             ") {\n");
   OpenElement(*fill.factor);
   const std::string group = exprs_.PlaceOf(access, "group").address;
-  StrAppend(&out_, "LoadAligned<", kTileGroup, ">(next_", fill.name, "[i], in",
-            input, " + ", group, ");\n}\n} else {\n");
+  StrAppend(&out_, "const auto* const from = ", input, " + ", group, ";\n");
+  if (always) StrAppend(&out_, "if (groups_", fill.name, ") ");
+  StrAppend(&out_, "LoadAligned<", kTileGroup, ">(", next, ", from);\n");
+  if (always) {
+    StrAppend(&out_, "else {\n#pragma unroll\nfor (int w = 0; w < ", kTileGroup,
+              "; ++w) ", next, "[w] = from[w];\n}\n");
+  }
+  out_ += "}\n}\n";
   exprs_.CloseScope();
-  StrAppend(&out_, "#pragma unroll\nfor (int w = 0; w < ", kTileGroup,
-            "; ++w) {\nconst ", type, " r = first_", fill.name, " + tr",
-            fill.factor->along_k ? "" : " + w", ", k = k0 + tk",
-            fill.factor->along_k ? " + w" : "", ";\nif (", there, ") {\n");
-  OpenElement(*fill.factor);
-  const std::string element = exprs_.PlaceOf(access, "element").address;
-  StrAppend(&out_, "next_", fill.name, "[i][w] = in", input, "[", element,
-            "];\n}\n}\n}\n}\n");
-  exprs_.CloseScope();
+  if (!always) {
+    StrAppend(&out_, "else {\n#pragma unroll\nfor (int w = 0; w < ", kTileGroup,
+              "; ++w) {\nconst ", type, " r = first_", fill.name, " + tr",
+              fill.factor->along_k ? "" : " + w", ", k = k0 + tk",
+              fill.factor->along_k ? " + w" : "", ";\nif (", there, ") {\n");
+    OpenElement(*fill.factor);
+    const std::string element = exprs_.PlaceOf(access, "element").address;
+    StrAppend(&out_, next, "[w] = ", input, "[", element, "];\n}\n}\n}\n");
+    exprs_.CloseScope();
+  }
+  out_ += "}\n";
 }
 
 void TileEmitter::EmitWrites(const TileFill& fill) {
@@ -258,6 +279,9 @@ void TileEmitter::EmitProducts() {
 }
 
 void TileEmitter::EmitLaneResults() {
+  // Read anew, so that no register keeps it while products are summed.
+  out_ += "{\n";
+  EmitOrigin("ThreadAgain()", "BlockAgain()");
   const std::optional<VectorPlan> vectors =
       FindResultGroups(*context_.flat, plan_, CTypeBytes(combiner_.kept));
   if (vectors) {
@@ -265,6 +289,7 @@ void TileEmitter::EmitLaneResults() {
   } else {
     EmitStrips();
   }
+  out_ += "}\n";
 }
 
 // A row of a thread's part at a time.

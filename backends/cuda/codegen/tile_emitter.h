@@ -32,6 +32,8 @@ class TileEmitter {
 
  private:
   void EmitBlock();
+  // Where the tile of the block begins, and the thread's part in it.
+  void EmitOrigin(std::string_view thread, std::string_view block);
   // Opens the scope of one element of a factor, row r and k, if it exists.
   void OpenElement(const TileFactor& factor);
   // Without tensor cores: a thread has groups of rows

@@ -23,3 +23,14 @@ template <int kCount, class T> FN void StoreAligned(T* to, const T* from) {
     ((typename As::Vector*)to)[i] = vector;
   }
 }
+// threadIdx.x and blockIdx.x, read anew.
+FN u32 ThreadAgain() {
+  u32 thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+FN u32 BlockAgain() {
+  u32 block;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+  return block;
+}

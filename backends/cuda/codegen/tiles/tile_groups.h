@@ -50,6 +50,7 @@ std::pair<int, int> LanesOf(const TilePlan& plan);
 
 // Blocks of the plan that the registers of a multiprocessor have to suffice
 // for; 0: as the compiler likes, since factors that are computed may need more.
+// REQUIRES indices of 32 bits.
 int LeastBlocks(const FlatRegion& flat, const TilePlan& plan);
 
 }  // namespace encore::backends::cuda
