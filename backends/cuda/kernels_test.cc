@@ -62,12 +62,15 @@ constexpr const char* kProducts[] = {kProduct, kTransposed, kPlain, kComputed,
 TEST(Products, Tiles) {
   for (const char* text : kProducts) {
     for (const char* dtype : {"f32", "f64", "i32"}) {
-      const std::string graph = Of(text, dtype);
-      const KernelResult tiles = RunAndPrint({graph, kTiles});
-      EXPECT_EQ(tiles.kernel, kTiles);
-      EXPECT_GT(tiles.instructions(ptx::InstructionClass::kBarrier), 0u);
-      if (std::string_view(dtype) == "f32") {
-        EXPECT_EQ(tiles.bank_conflicts(), 0u);
+      for (const bool misaligned : {false, true}) {
+        const std::string graph = Of(text, dtype);
+        const KernelResult tiles = RunAndPrint(
+            {.text = graph, .kernel = kTiles, .misaligned = misaligned});
+        EXPECT_EQ(tiles.kernel, kTiles);
+        EXPECT_GT(tiles.instructions(ptx::InstructionClass::kBarrier), 0u);
+        if (std::string_view(dtype) == "f32") {
+          EXPECT_EQ(tiles.bank_conflicts(), 0u);
+        }
       }
     }
     RunAndPrint({Of(text, "f32"), kLoops});
@@ -87,6 +90,26 @@ TEST(Products, TensorTiles) {
         if (text == kPlain && !misaligned) {
           EXPECT_GT(result.instructions(ptx::InstructionClass::kAsync), 0u);
         }
+      }
+    }
+  }
+}
+
+// f32 as TF32: groups of four, as they lie in memory and rounded when they are
+// used; along k, and along rows, which no instruction transposes.
+TEST(Products, TensorTilesOfTf32) {
+  for (const char* text : kProducts) {
+    for (const bool misaligned : {false, true}) {
+      const std::string graph = Of(text, "f32");
+      const KernelResult result = RunAndPrint({.text = graph,
+                                               .kernel = kTensorTiles,
+                                               .precision = Precision::kTF32,
+                                               .misaligned = misaligned,
+                                               .slack = 0x1p-9});
+      EXPECT_GT(result.instructions(ptx::InstructionClass::kMatrix), 0u);
+      if (text != kConvolution) EXPECT_EQ(result.bank_conflicts(), 0u);
+      if (text == kPlain && !misaligned) {
+        EXPECT_GT(result.instructions(ptx::InstructionClass::kAsync), 0u);
       }
     }
   }

@@ -104,6 +104,18 @@ std::string ToText(const Graph& graph, const FusionObstacle& obstacle) {
   return "";
 }
 
+// Whether each result is an element of an operand: moved, or as a wider float,
+// which a product's kernel reads in the narrow form.
+bool KeepsElements(const Graph& graph, NodeId node) {
+  const OpInfo& info = graph.info(node);
+  if (info.has(kMovement)) return !info.has(kRereads);
+  if (info.op != Op::kCast) return false;
+  const DType from = graph.type(graph.operands(node)[0]).dtype;
+  const DType to = graph.type(graph.result(node)).dtype;
+  return IsFloat(from) && IsFloat(to) && BitWidth(from) >= 16 &&
+         BitWidth(from) < BitWidth(to);
+}
+
 std::optional<FusionObstacle> FindObstacle(const GroupGraph& groups,
                                            const NodeList& from,
                                            const NodeList& into,
@@ -135,8 +147,7 @@ std::optional<FusionObstacle> FindObstacle(const GroupGraph& groups,
   }
   // Before it: moved, where that is no rereading too, and not for windows.
   const auto computed = first(FusionRule::kReadsAgain, from, [&](NodeId node) {
-    const OpInfo& info = graph.info(node);
-    return !info.has(kMovement) || info.has(kRereads);
+    return !KeepsElements(graph, node);
   });
   if (computed) return computed;
   return first(FusionRule::kCombinesWindows, into, [&](NodeId node) {
@@ -162,10 +173,8 @@ std::optional<FusionObstacle> FindObstacleBehind(const GroupGraph& groups,
 }
 
 bool OnlyMoves(const Graph& graph, const NodeList& nodes) {
-  return std::ranges::all_of(nodes, [&](NodeId node) {
-    const OpInfo& info = graph.info(node);
-    return info.has(kMovement) && !info.has(kRereads);
-  });
+  return std::ranges::all_of(
+      nodes, [&](NodeId node) { return KeepsElements(graph, node); });
 }
 
 bool RepeatsContraction(const GroupGraph& groups, const NodeList& nodes) {

@@ -70,6 +70,39 @@ TEST(FusionRulesTest, ContractionsBesideOneAnotherRepeatNothing) {
   EXPECT_FALSE(Repeats("  %b = neg(%x)\n"));
 }
 
+// Why what makes %b of %x may not go before a product of f32.
+std::string ObstacleBefore(const std::string& type, const std::string& before) {
+  const Graph graph = ParsedGraph(
+      "graph g(%x: " + type + "[4,4], %w: f32[4,4]) -> f32[4,4] {\n" + before +
+      "  %y = dot_general(%b, %w) {contract = "
+      "[1]x[0]}\n  return %y\n}");
+  FusionContext context;
+  NodeList from = AllNodes(graph, &context);
+  const NodeList into = {from.back()};
+  from.pop_back();
+  const GroupGraph groups(graph, context);
+  const auto obstacle = FindObstacle(
+      groups, from, into, [&](ValueId value) { return graph.producer(value); });
+  return obstacle ? ToText(graph, *obstacle) : "";
+}
+
+// Only what keeps elements goes before a product: movement, and casts to wider
+// floats, since kernels read the narrow ones.
+TEST(FusionRulesTest, WhatKeepsElementsGoesBeforeAContraction) {
+  const std::string cast = "  %b = cast(%x) {dtype = f32}\n";
+  for (const char* const type : {"f16", "bf16"}) {
+    EXPECT_EQ(ObstacleBefore(type, cast), "") << type;
+  }
+  EXPECT_EQ(ObstacleBefore("f16",
+                           "  %t = transpose(%x) {permutation = [1,0]}\n"
+                           "  %b = cast(%t) {dtype = f32}\n"),
+            "");
+  for (const char* const type : {"f64", "f8e4m3", "i8", "i32"}) {
+    EXPECT_NE(ObstacleBefore(type, cast), "") << type;
+  }
+  EXPECT_NE(ObstacleBefore("f32", "  %b = tanh(%x)\n"), "");
+}
+
 // Of a product with what `before` makes of an input, that and the product's
 // outputs.
 bool Stores(const std::string& before, const std::string& stored) {

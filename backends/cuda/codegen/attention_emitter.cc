@@ -1,5 +1,7 @@
 #include "encore/backends/cuda/codegen/attention_emitter.h"
 
+#include <algorithm>
+
 #include "encore/backends/cuda/codegen/combiner_code.h"
 #include "encore/backends/cuda/codegen/hidden_keys.h"
 #include "encore/backends/cuda/codegen/scalar_code.h"
@@ -9,6 +11,7 @@ namespace encore::backends::cuda {
 namespace {
 
 constexpr int kGroup = 8;
+constexpr int kUnrolled = 8;
 
 }  // namespace
 
@@ -142,9 +145,8 @@ void AttentionEmitter::EmitFill(const Fill& fill) {
     row = StrCat("t / ", slice, " % ", rows);
     column = StrCat("t % ", slice, " + t / ", slice * rows, " * ", slice);
   }
-  StrAppend(&out_, "#pragma unroll 4\nfor (int t = thread; t < ",
-            rows * columns, "; t += ", plan_.threads(),
-            ") {\nconst int tr = ", row, ", tk = ", column, ";\nconst ", type,
+  OpenTurns(rows * columns);
+  StrAppend(&out_, "const int tr = ", row, ", tk = ", column, ";\nconst ", type,
             " fr = ", fill.first_row, " + ", fill.row_of,
             ", fk = ", fill.first_column, " + tk;\nf32 x = 0;\nif (fr < ",
             fill.row_end, " && fk < ", fill.column_end, ") {\n");
@@ -154,6 +156,17 @@ void AttentionEmitter::EmitFill(const Fill& fill) {
             "__syncwarp();\n", fill.store,
             fill.group_place.empty() ? ";\n}\n" : ";\n}\n}\n");
   exprs_.CloseScope();
+}
+
+// t below `count`, one of the block's threads each, in as many turns as are
+// known when it is compiled.
+void AttentionEmitter::OpenTurns(int count) {
+  const int threads = plan_.threads();
+  const int turns = (count + threads - 1) / threads;
+  StrAppend(&out_, "#pragma unroll ", std::min(turns, kUnrolled),
+            "\nfor (int turn = 0; turn < ", turns,
+            "; ++turn) {\nconst int t = thread + turn * ", threads, ";\n");
+  if (count % threads != 0) StrAppend(&out_, "if (t >= ", count, ") break;\n");
 }
 
 // As EmitFill, 16 bytes at a time.
@@ -166,9 +179,8 @@ void AttentionEmitter::EmitGroups(const Fill& fill) {
                               ? StrCat("(", line, " / 8 * 8 + ", line,
                                        " % 2 * 4 + ", line, " / 2 % 4)")
                               : line;
-  StrAppend(&out_, "#pragma unroll 4\nfor (int t = thread; t < ",
-            fill.rows * fill.columns / kGroup, "; t += ", plan_.threads(),
-            ") {\nconst int tr = ", row, " % ", fill.rows, ", tk = (t % ",
+  OpenTurns(fill.rows * fill.columns / kGroup);
+  StrAppend(&out_, "const int tr = ", row, " % ", fill.rows, ", tk = (t % ",
             slice, " + t / ", slice * fill.rows, " * ", slice, ") * ", kGroup,
             ";\nconst ", type, " fr = ", fill.first_row, " + ", fill.row_of,
             ", fk = ", fill.first_column, " + tk;\nconst bool there = fr < ",

@@ -56,6 +56,7 @@ class AttentionEmitter {
   };
   void EmitFill(const Fill& fill);
   void EmitGroups(const Fill& fill);
+  void OpenTurns(int count);
   void OpenElement(const Fill& fill, std::string_view row,
                    std::string_view column);
 

@@ -118,7 +118,7 @@ void AttentionEmitter::EmitTensor() {
   // Of the groups of copies all but the last are awaited.
   EmitFill(plan_.overlaps ? TensorValue("k0") : TensorKey("k0"));
   out_ += plan_.overlaps ? "" : "CommitCopies();\n";
-  out_ += "CommitCopies();\nAwaitCopies();\n__syncthreads();\n";
+  out_ += "CommitCopies();\nAwaitCopies<1>();\n__syncthreads();\n";
   EmitTensorProducts();
   out_ += "__syncthreads();\n";
   if (plan_.overlaps) {
@@ -133,12 +133,12 @@ void AttentionEmitter::EmitTensor() {
   const int each = plan_.keys / kRowLanes;
   EmitScores(2, each, kLaneRow, "i / 2 * 8 + lane % 4 * 2 + i % 2");
   EmitWeigh(2, each, kRowLanes);
-  out_ += "AwaitCopies();\n__syncthreads();\n";
+  out_ += "AwaitCopies<1>();\n__syncthreads();\n";
   EmitTensorWeights();
   out_ += "__syncthreads();\n}\n";
   if (plan_.skips_hidden) {
     // There may have been no step that awaited the first copies.
-    out_ += "CommitCopies();\nAwaitCopies();\n__syncthreads();\n";
+    out_ += "CommitCopies();\nAwaitCopies<1>();\n__syncthreads();\n";
   }
   EmitSums(2, kRowLanes, kLaneRow);
   EmitTensorResults();

@@ -9,6 +9,9 @@
 namespace encore::backends::cuda {
 namespace {
 
+// Of 16 bits, of which 16 bytes are copied at once.
+constexpr int kGroupElements = 8;
+
 // What a block keeps of a row, of queries and of results.
 constexpr int64_t kLongest = 256;
 // Of results on tensor cores, where a lane has those of two rows.
@@ -59,13 +62,20 @@ std::optional<AttentionPlan> Begin(const AttentionRegion& attention) {
   return plan;
 }
 
+// Blocks that a multiprocessor is to have: those of few rows wait for keys more
+// than they compute.
+int64_t WantedBlocks(const AttentionPlan& plan) {
+  if (plan.tensor) return plan.warps < kWarps ? 2 * kWarps / plan.warps : 1;
+  return plan.rows <= kTensorRows ? kWarps : 1;
+}
+
 void Split(const AttentionRegion& attention, int64_t multiprocessors,
            AttentionPlan* plan) {
   const int64_t blocks = plan->blocks(attention);
   const int64_t steps = CeilDiv<int64_t>(attention.keys(), plan->keys);
-  const int64_t wanted =
-      std::min({multiprocessors / std::max<int64_t>(blocks, 1),
-                steps / kLeastSteps, kMostPieces});
+  const int64_t wanted = std::min(
+      {multiprocessors * WantedBlocks(*plan) / std::max<int64_t>(blocks, 1),
+       steps / kLeastSteps, kMostPieces});
   if (wanted < 2) return;
   // None without keys.
   const int64_t each = CeilDiv<int64_t>(steps, wanted);
@@ -88,6 +98,17 @@ bool ChooseTensorRows(const AttentionRegion& attention, AttentionPlan* plan) {
     }
   }
   return false;
+}
+
+// Steps of twice as many keys meet at half as many barriers, where all warps
+// have rows and there is room for them.
+bool ChooseSteps(const AttentionRegion& attention, AttentionPlan* plan) {
+  if (*plan->tensor != DType::kF32) {
+    plan->keys = 2 * kStepKeys;
+    if (ChooseTensorRows(attention, plan) && plan->warps == kWarps) return true;
+    plan->keys = kStepKeys;
+  }
+  return ChooseTensorRows(attention, plan);
 }
 
 // As how many numbers of a dtype's bits weights are kept where so many matter.
@@ -171,14 +192,14 @@ std::optional<AttentionPlan> MakeTensorAttentionPlan(
     return std::nullopt;
   }
   const auto find_groups = [&](AttentionFactor* factor, int along) {
-    factor->in_groups =
-        IsTensor(dtype) && !factor->along_rows && along >= 0 &&
-        InGroups(attention.flat(), factor->value, static_cast<uint32_t>(along));
+    factor->in_groups = IsTensor(dtype) && !factor->along_rows && along >= 0 &&
+                        InGroups(attention.flat(), factor->value,
+                                 static_cast<uint32_t>(along), kGroupElements);
   };
   find_groups(&plan->query, attention.depth_variable());
   find_groups(&plan->key, attention.depth_variable());
   find_groups(&plan->value, static_cast<int>(attention.column_variable()));
-  if (!ChooseTensorRows(attention, &*plan)) return std::nullopt;
+  if (!ChooseSteps(attention, &*plan)) return std::nullopt;
   Split(attention, multiprocessors, &*plan);
   return plan;
 }

@@ -17,6 +17,12 @@ bool Contains(const std::vector<uint32_t>& list, uint32_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
+bool HasElements(const Operand& operand) {
+  return std::ranges::all_of(operand.dims, [](const Dim& dim) {
+    return dim.is_constant() && dim.constant() > 0;
+  });
+}
+
 }  // namespace
 
 namespace {
@@ -242,10 +248,21 @@ std::string ExprEmitter::LoadCode(uint32_t number, const Expr& expr,
                                   uint32_t id) {
   const Access& access = region_.accesses[number];
   const Place place = PlaceOf(flat_.loads[number], StrCat("e", id));
-  std::string value;
+  std::string value, condition = place.condition;
   if (access.source == Access::Source::kInput) {
-    value = StrCat("ld_", expr.dtype, "(in", access.number, ", ", place.address,
-                   ")");
+    std::string address = place.address;
+    if (!condition.empty() && loads_absent_ &&
+        HasElements(region_.inputs[access.number])) {
+      const std::string there = StrCat("there", id);
+      StrAppend(&out_, "const bool ", there, " = ", condition, ";\nconst ",
+                CType(expr.dtype), " any", id, " = ld_", expr.dtype, "(in",
+                access.number, ", ", there, " ? ", address, " : 0);\n");
+      condition = there;
+      value = StrCat("any", id);
+    } else {
+      value =
+          StrCat("ld_", expr.dtype, "(in", access.number, ", ", address, ")");
+    }
   } else {
     const std::string name = StrCat(access.number, "_", access.component);
     value = context_.plan->results[access.number] == Storage::kRegister
@@ -254,11 +271,11 @@ std::string ExprEmitter::LoadCode(uint32_t number, const Expr& expr,
                 ? StrCat("b", name, "[i]")
                 : StrCat("b", name, "[", place.address, "]");
   }
-  if (place.condition.empty()) return value;
+  if (condition.empty()) return value;
   const std::string fill = access.fill.valid()
                                ? NameOf(access.fill)
                                : StrCat("(", CType(expr.dtype), ")0");
-  return StrCat(place.condition, " ? ", value, " : ", fill);
+  return StrCat(condition, " ? ", value, " : ", fill);
 }
 
 std::string ExprEmitter::CheckedCode(const Expr& expr, uint32_t id) {

@@ -106,6 +106,11 @@ class ExprEmitter {
   // point at [w][h].
   void UseTiles(std::vector<uint32_t> loads) { tiled_ = std::move(loads); }
 
+  // Whether what is loaded under a condition is loaded whatever that says, of
+  // element 0 where it does not hold: so many loads are under way without a
+  // branch between them.
+  void set_loads_absent(bool loads_absent) { loads_absent_ = loads_absent; }
+
   // The stores of `stage` at the current point, where it is evaluated.
   void EmitStores(uint32_t stage);
 
@@ -135,6 +140,7 @@ class ExprEmitter {
   std::vector<uint32_t> kept_, filled_;
   std::vector<uint32_t> tiled_;
   bool in_row_ = false;
+  bool loads_absent_ = false;
   const VectorPlan* vectors_ = nullptr;
   std::string vector_load_;
 };

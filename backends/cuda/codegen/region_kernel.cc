@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "encore/backends/cuda/codegen/attention_emitter.h"
@@ -11,6 +12,7 @@
 #include "encore/backends/cuda/codegen/scalar_code.h"
 #include "encore/backends/cuda/codegen/size_code.h"
 #include "encore/backends/cuda/codegen/tile_emitter.h"
+#include "encore/backends/cuda/codegen/tiles/tile_groups.h"
 #include "encore/backends/region/flat/in_place.h"
 #include "encore/backends/region/layout.h"
 #include "encore/ir/support/strings.h"
@@ -53,7 +55,9 @@ bool IsNarrow(const FlatRegion& flat, const Affine& affine) {
   return reach < kMostNarrow;
 }
 
-bool IsNarrow(const FlatRegion& flat) {
+// Counters run over all points; those of tiles and of attention over what is
+// reduced, `apart`, and the other points.
+bool IsNarrow(const FlatRegion& flat, bool apart) {
   if (flat.is_symbolic()) return false;
   const auto narrow = [&](const Affine& affine) {
     return IsNarrow(flat, affine);
@@ -68,21 +72,22 @@ bool IsNarrow(const FlatRegion& flat) {
              return narrow(dynamic.index);
            });
   };
-  // All iterations there are, which counters run over.
-  double points = 1;
-  for (const Size& extent : flat.extents) {
-    points *= std::max<double>(1, static_cast<double>(extent.typical()));
-  }
-  return points < kMostNarrow &&
-         std::ranges::all_of(flat.region->inputs, operand) &&
+  const auto points = [&](const std::vector<uint32_t>& variables) {
+    return std::max(1.0, TypicalPoints(flat, variables)) < kMostNarrow;
+  };
+  std::vector<uint32_t> all(flat.extents.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<uint32_t> inner(all.begin() + flat.region->outer,
+                                    all.end());
+  const bool counted =
+      apart ? points(flat.outer) && points(inner) : points(all);
+  return counted && std::ranges::all_of(flat.region->inputs, operand) &&
          std::ranges::all_of(flat.region->outputs, operand) &&
          std::ranges::all_of(flat.loads, access) &&
          std::ranges::all_of(flat.results, narrow) &&
-         std::ranges::all_of(
-             flat.stores,
-             [&](const auto& stores) {
-               return std::ranges::all_of(stores, access);
-             });
+         std::ranges::all_of(flat.stores, [&](const auto& stores) {
+           return std::ranges::all_of(stores, access);
+         });
 }
 
 // What of the templates that are not loops a kernel is made by: one, or none.
@@ -104,7 +109,8 @@ class KernelGenerator {
         transpose_(by.transpose),
         attention_(by.attention),
         attention_plan_(by.attention_plan) {
-    context_ = {&flat_, &plan_, !IsNarrow(flat), by.atomic};
+    context_ = {&flat_, &plan_, !IsNarrow(flat, by.tile || by.attention),
+                by.atomic};
   }
 
   std::optional<GeneratedKernel> Generate() {
@@ -150,11 +156,13 @@ class KernelGenerator {
   }
 
  private:
-  // With `most_registers`, of as many as a thread may have, whatever others
-  // then lack: a compiler that saves some for other blocks spills.
-  static std::string Head(int threads, bool most_registers = false) {
+  // With `blocks`, of as many registers as let so many blocks share a
+  // multiprocessor. One: of as many as a thread may have, whatever others then
+  // lack: a compiler that saves some for other blocks spills.
+  static std::string Head(int threads, int blocks = 0) {
     return StrCat("extern \"C\" __global__ void __launch_bounds__(", threads,
-                  most_registers ? ", 1" : "", ") ", kEntryPlaceholder, "(");
+                  blocks > 0 ? StrCat(", ", blocks) : "", ") ",
+                  kEntryPlaceholder, "(");
   }
 
   // The parameters, and the opening of the body.
@@ -255,14 +263,18 @@ class KernelGenerator {
   }
 
   void AddTiles(const std::string& begin) {
-    std::string text = StrCat(Head(tile_->threads()), begin);
+    std::string text = StrCat(
+        Head(tile_->threads(), tile_->tensor   ? 1
+                               : context_.wide ? 0
+                                               : LeastBlocks(flat_, *tile_)),
+        begin);
     TileEmitter(context_, *tile_, &text).Emit();
     Add(text + "}\n",
         {BlocksFor(Points(tile_->m.rows), tile_->tile_m) *
              BlocksFor(Points(tile_->n.rows), tile_->tile_n) *
              Points(tile_->batch) * Dim(tile_->pieces),
          1, 1},
-        tile_->threads());
+        tile_->threads(), tile_->tensor ? tile_->shared_bytes() : 0);
     if (IsSplit()) AddMerge(begin);
   }
 
@@ -288,8 +300,7 @@ class KernelGenerator {
 
   void AddAttention(const std::string& begin) {
     const AttentionPlan& plan = *attention_plan_;
-    std::string text =
-        StrCat(Head(plan.threads(), /*most_registers=*/true), begin);
+    std::string text = StrCat(Head(plan.threads(), /*blocks=*/1), begin);
     AttentionEmitter(context_, *attention_, plan, &text).Emit();
     const int64_t heads = attention_->head_count();
     Add(text + "}\n", {Dim(plan.blocks(*attention_)), 1, 1}, plan.threads());
@@ -311,11 +322,14 @@ class KernelGenerator {
         {BlocksFor(count, kHelperThreads), 1, 1}, kHelperThreads);
   }
 
-  void Add(std::string text, std::array<Dim, 3> grid, int threads) {
+  // Of so many bytes of dynamic shared memory.
+  void Add(std::string text, std::array<Dim, 3> grid, int threads,
+           int64_t shared_bytes = 0) {
     valid_ &= std::ranges::all_of(grid, &Dim::valid);
     KernelParams::Launch& launch = kernel_.params.launches.emplace_back();
     launch.grid = std::move(grid);
     launch.block = {static_cast<uint32_t>(threads), 1, 1};
+    launch.shared_bytes = Dim(shared_bytes);
     kernel_.functions.push_back(std::move(text));
   }
 

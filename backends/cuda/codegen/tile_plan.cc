@@ -12,16 +12,8 @@ namespace {
 
 using Variables = std::vector<uint32_t>;
 
-// Tiles from the largest on; blocks that one of them has to give to be taken.
-struct TileSize {
-  int m, n, k, part_m, part_n;
-};
-constexpr TileSize kSizes[] = {
-    {128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 16, 2, 2}};
-constexpr TileSize kTensorSizes[] = {{128, 128, 32, 64, 32},
-                                     {64, 64, 32, 32, 32}};
-constexpr int kGroup = 8;
-constexpr double kEnoughBlocks = 128;
+// Elements that are loaded at once, without tensor cores.
+constexpr int kLeastGroup = 4;
 
 bool IsSumOfProducts(const FlatRegion& flat) {
   const Region& region = *flat.region;
@@ -53,27 +45,26 @@ bool Stored(const FlatRegion& flat, const Variables& variables) {
   return false;
 }
 
-// The largest tile that is filled by half and of which there are enough, else
-// the smallest.
-void Choose(const FlatRegion& flat, std::span<const TileSize> sizes,
-            TilePlan* plan) {
-  const double m = TypicalPoints(flat, plan->m.rows);
-  const double n = TypicalPoints(flat, plan->n.rows);
-  for (const TileSize& size : sizes) {
-    plan->tile_m = size.m;
-    plan->tile_n = size.n;
-    plan->tile_k = size.k;
-    plan->part_m = size.part_m;
-    plan->part_n = size.part_n;
-    const bool filled = 2 * m > size.m && 2 * n > size.n;
-    if (TypicalBlocks(flat, *plan) >= kEnoughBlocks && filled) break;
-  }
+TileProblem ProblemOf(const FlatRegion& flat, const TilePlan& plan) {
+  return {.m = TypicalPoints(flat, plan.m.rows),
+          .n = TypicalPoints(flat, plan.n.rows),
+          .k = TypicalPoints(flat, plan.k),
+          .batch = TypicalPoints(flat, plan.batch),
+          .element_bytes =
+              BitWidth(flat.region->stages[plan.stage].dtype) > 32 ? 8 : 4};
 }
 
-// Tiles along k that a piece has at least: its sum is written and read once
-// more.
-constexpr int kLeastTilesOfPiece = 4;
-constexpr double kMostPieces = 32;
+// Without tensor cores.
+void SetSize(const TileProblem& problem, const TileSize& size,
+             const TileMachine& machine, TilePlan* plan) {
+  plan->tile_m = size.m;
+  plan->tile_n = size.n;
+  plan->tile_k = size.k;
+  plan->part_m = size.part_m;
+  plan->part_n = size.part_n;
+  plan->pieces = size.pieces;
+  plan->cycles = TileClocks(problem, size, machine);
+}
 
 }  // namespace
 
@@ -108,7 +99,7 @@ ExprId WithoutWidening(const Region& region, ExprId id) {
   return id;
 }
 
-bool InGroups(const FlatRegion& flat, ExprId id, uint32_t variable) {
+bool InGroups(const FlatRegion& flat, ExprId id, uint32_t variable, int group) {
   const Expr& value = flat.region->expr(id);
   if (value.kind != Expr::Kind::kLoad) return false;
   const Access& access = flat.region->accesses[value.number];
@@ -116,8 +107,8 @@ bool InGroups(const FlatRegion& flat, ExprId id, uint32_t variable) {
   if (access.source != Access::Source::kInput || !load.dynamic.empty()) {
     return false;
   }
-  const auto whole = [](const Size& size) {
-    return size.is_constant() && int64_t{size} % kGroup == 0;
+  const auto whole = [group](const Size& size) {
+    return size.is_constant() && int64_t{size} % group == 0;
   };
   if (!(load.address.Coefficient(variable) == 1) ||
       !whole(load.address.offset) || !whole(flat.extents[variable])) {
@@ -128,15 +119,42 @@ bool InGroups(const FlatRegion& flat, ExprId id, uint32_t variable) {
   });
 }
 
+void OrderSums(const FlatRegion& flat, TilePlan* plan) {
+  plan->steps_in_last = false;
+  if (plan->k.size() < 2) return;
+  const auto extent = [&](uint32_t v) {
+    const Size& size = flat.extents[v];
+    const bool fills = size.is_constant() && int64_t{size} % plan->tile_k == 0;
+    return fills ? int64_t{size} : 0;
+  };
+  const auto in_groups = [&](const TileFactor& factor) {
+    if (plan->tensor) return factor.group > 1;
+    const ExprId value = WithoutWidening(*flat.region, factor.value);
+    const Variables& along = factor.along_k ? plan->k : factor.rows;
+    return InGroups(flat, value, along.back(), kLeastGroup);
+  };
+  const bool groups[] = {in_groups(plan->m), in_groups(plan->n)};
+  if (!groups[0] && !groups[1]) {
+    const auto most = std::ranges::max_element(plan->k, {}, extent);
+    std::rotate(most, most + 1, plan->k.end());
+  }
+  if (extent(plan->k.back()) == 0) return;
+  plan->steps_in_last = true;
+  for (const bool first : {true, false}) {
+    TileFactor& factor = first ? plan->m : plan->n;
+    if (groups[first ? 0 : 1]) continue;
+    factor.along_k = Contiguous(flat, factor.value, {plan->k.back()}) >=
+                     Contiguous(flat, factor.value, factor.rows);
+  }
+}
+
 std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
-                                      int64_t multiprocessors) {
-  const double wanted = std::floor(static_cast<double>(multiprocessors) /
-                                   TypicalBlocks(flat, plan));
-  const double most = std::floor(TypicalPoints(flat, plan.k) /
-                                 (kLeastTilesOfPiece * plan.tile_k));
-  const double pieces = std::min({wanted, most, kMostPieces});
-  if (pieces < 2) return std::nullopt;
-  plan.pieces = static_cast<int>(pieces);
+                                      const TileMachine& machine) {
+  const TileProblem problem = ProblemOf(flat, plan);
+  const auto size = ChoosePieces(problem, machine);
+  if (!size) return std::nullopt;
+  SetSize(problem, *size, machine, &plan);
+  OrderSums(flat, &plan);
   return plan;
 }
 
@@ -156,7 +174,8 @@ double TypicalPoints(const FlatRegion& flat, const Variables& variables) {
   return points;
 }
 
-std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat) {
+std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat,
+                                     const TileMachine& machine) {
   if (!IsSumOfProducts(flat)) return std::nullopt;
   const Region& region = *flat.region;
   const Expr& product = region.expr(region.stages[0].value);
@@ -174,50 +193,18 @@ std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat) {
                      : plan.n.rows)
         .push_back(v);
   }
-  if (plan.m.rows.empty() || plan.n.rows.empty() || plan.k.empty()) {
-    return std::nullopt;
-  }
-  if (!Stored(flat, plan.n.rows) && Stored(flat, plan.m.rows)) {
+  if (plan.n.rows.empty() ||
+      (!Stored(flat, plan.n.rows) && Stored(flat, plan.m.rows))) {
     std::swap(plan.m, plan.n);
   }
+  if (plan.n.rows.empty() || plan.k.empty()) return std::nullopt;
   for (TileFactor* factor : {&plan.m, &plan.n}) {
     factor->along_k = Contiguous(flat, factor->value, plan.k) >=
                       Contiguous(flat, factor->value, factor->rows);
   }
-  Choose(flat, kSizes, &plan);
-  return plan;
-}
-
-std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
-                                       std::optional<DType> precision) {
-  std::optional<TilePlan> plan = MakeTilePlan(flat);
-  if (!plan) return std::nullopt;
-  const Region& region = *flat.region;
-  // In which tensor cores sum.
-  if (region.expr(region.stages[0].value).dtype != DType::kF32) {
-    return std::nullopt;
-  }
-  // The factors as they are before products are made of them.
-  for (TileFactor* factor : {&plan->m, &plan->n}) {
-    factor->value = WithoutWidening(region, factor->value);
-  }
-  const DType dtype = region.expr(plan->m.value).dtype;
-  if (dtype != region.expr(plan->n.value).dtype) return std::nullopt;
-  if (IsTensor(dtype)) {
-    plan->tensor = dtype;
-  } else if (dtype == DType::kF32 && precision) {
-    plan->tensor = precision;
-  } else {
-    return std::nullopt;
-  }
-  for (TileFactor* factor : {&plan->m, &plan->n}) {
-    const uint32_t along = (factor->along_k ? plan->k : factor->rows).back();
-    factor->in_groups =
-        dtype == *plan->tensor && InGroups(flat, factor->value, along);
-  }
-  Choose(flat, kTensorSizes, &*plan);
-  // 64 bytes of each row.
-  if (*plan->tensor == DType::kF32) plan->tile_k /= 2;
+  const TileProblem problem = ProblemOf(flat, plan);
+  SetSize(problem, ChooseTiles(problem, machine), machine, &plan);
+  OrderSums(flat, &plan);
   return plan;
 }
 
