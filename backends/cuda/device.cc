@@ -172,24 +172,12 @@ Status CudaDevice::Copy(const MemoryCopy& copy, Queue* queue) {
 
 Status CudaDevice::CopyFromHost(void* dst, const void* src, int64_t bytes,
                                 Queue* queue) {
-  if (queue != nullptr || bytes <= 0) {
-    return Copy({MemoryCopy::Kind::kFromHost, dst, src, bytes}, queue);
-  }
-  const Context::Scope scope(*context_);
-  return context_->ToStatus(context_->api().cuMemcpyHtoD(
-                                Address(dst), src, static_cast<size_t>(bytes)),
-                            "cuMemcpyHtoD");
+  return Copy({MemoryCopy::Kind::kFromHost, dst, src, bytes}, queue);
 }
 
 Status CudaDevice::CopyToHost(void* dst, const void* src, int64_t bytes,
                               Queue* queue) {
-  if (queue != nullptr || bytes <= 0) {
-    return Copy({MemoryCopy::Kind::kToHost, dst, src, bytes}, queue);
-  }
-  const Context::Scope scope(*context_);
-  return context_->ToStatus(context_->api().cuMemcpyDtoH(
-                                dst, Address(src), static_cast<size_t>(bytes)),
-                            "cuMemcpyDtoH");
+  return Copy({MemoryCopy::Kind::kToHost, dst, src, bytes}, queue);
 }
 
 Status CudaDevice::CopyWithin(void* dst, const void* src, int64_t bytes,

@@ -41,9 +41,9 @@ static_assert(SameFunction<FindFunction, PFN_cuGetProcAddress_v12000>().value);
 static_assert(
     !SameFunction<decltype(DriverTable::cuMemAlloc), PFN_cuMemFree_v3020>()
          .value);
-static_assert(
-    !SameFunction<decltype(DriverTable::cuMemcpyHtoD), PFN_cuMemcpyDtoH_v3020>()
-         .value);
+static_assert(!SameFunction<decltype(DriverTable::cuMemcpyHtoDAsync),
+                            PFN_cuMemcpyDtoHAsync_v3020>()
+                   .value);
 
 #define ENCORE_SAME(ours, theirs)                                     \
   static_assert(static_cast<long>(ours) == static_cast<long>(theirs), \

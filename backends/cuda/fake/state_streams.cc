@@ -8,27 +8,6 @@
 
 namespace encore::backends::cuda::fake {
 
-Result FakeState::cuMemcpyHtoD(DevicePointer dst, const void* src,
-                               size_t bytes) {
-  CUcontext context = nullptr;
-  if (const Result result = Current(&context); result != Result::kSuccess) {
-    return result;
-  }
-  const CopyWork copy{dst, reinterpret_cast<uint64_t>(src), bytes, false, true};
-  const Result result = CheckCopy(copy);
-  return result == Result::kSuccess ? RunCopy(copy) : result;
-}
-
-Result FakeState::cuMemcpyDtoH(void* dst, DevicePointer src, size_t bytes) {
-  CUcontext context = nullptr;
-  if (const Result result = Current(&context); result != Result::kSuccess) {
-    return result;
-  }
-  const CopyWork copy{reinterpret_cast<uint64_t>(dst), src, bytes, true, false};
-  const Result result = CheckCopy(copy);
-  return result == Result::kSuccess ? RunCopy(copy) : result;
-}
-
 Result FakeState::cuMemcpyHtoDAsync(DevicePointer dst, const void* src,
                                     size_t bytes, CUstream stream) {
   const CopyWork copy{dst, reinterpret_cast<uint64_t>(src), bytes, false, true};
