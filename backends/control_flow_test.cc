@@ -439,8 +439,7 @@ TEST_P(ControlFlow, SoftmaxOfRunTimeSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ControlFlow,
-                         testing::ValuesIn(TargetsUnderTest()),
-                         [](const auto& info) { return info.param; });
+                         testing::ValuesIn(TargetsUnderTest()), TargetName);
 
 }  // namespace
 }  // namespace encore::backends

@@ -257,8 +257,7 @@ TEST_P(HostObjects, NumbersAreWrittenAndRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, HostObjects,
-                         testing::ValuesIn(TargetsUnderTest()),
-                         [](const auto& info) { return info.param; });
+                         testing::ValuesIn(TargetsUnderTest()), TargetName);
 
 }  // namespace
 }  // namespace encore::backends

@@ -377,8 +377,7 @@ TEST_P(IndexFaults, ALoopWithoutTrips) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, IndexFaults,
-                         testing::ValuesIn(TargetsUnderTest()),
-                         [](const auto& info) { return info.param; });
+                         testing::ValuesIn(TargetsUnderTest()), TargetName);
 
 }  // namespace
 }  // namespace encore::backends

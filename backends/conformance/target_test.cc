@@ -1,5 +1,7 @@
 #include "encore/backends/conformance/target_test.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -16,6 +18,13 @@ std::vector<std::string> TargetsUnderTest() {
   const char* const one = std::getenv(kTargetVariable);
   if (one != nullptr) return {one};
   return {"cpu", "ref", "late_cpu", "late_ref", "cuda_emulated"};
+}
+
+std::string TargetName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
 }
 
 StatusOr<runtime::CompiledGraph> TargetTest::CompileHere(const Graph& graph,

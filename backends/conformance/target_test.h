@@ -20,6 +20,8 @@ namespace encore::backends {
 // names one in this variable, that alone.
 inline constexpr char kTargetVariable[] = "ENCORE_TARGET_UNDER_TEST";
 std::vector<std::string> TargetsUnderTest();
+// Of a test's name, which has letters, digits and underscores alone.
+std::string TargetName(const testing::TestParamInfo<std::string>& info);
 
 class TargetTest : public testing::TestWithParam<std::string> {
  protected:

@@ -66,6 +66,24 @@ BenchmarkCase ConvolutionCase(int64_t samples, int64_t channels, int64_t side) {
   return c;
 }
 
+// As many rows of queries for each head, all of which see all keys.
+BenchmarkCase AttentionCase(int64_t heads, int64_t rows, int64_t keys,
+                            int64_t depth, DType dtype) {
+  BenchmarkCase c;
+  c.name = StrCat("attention of ", heads, " heads, ", rows, " x ", keys, " x ",
+                  depth, ", ", Name(dtype));
+  const std::string of_rows =
+      StrCat(Name(dtype), "[1,", heads, ",", rows, ",", depth, "]");
+  const std::string of_keys =
+      StrCat(Name(dtype), "[1,", heads, ",", keys, ",", depth, "]");
+  c.text = StrCat("graph g(%q: ", of_rows, ", %k: ", of_keys, ", %v: ", of_keys,
+                  ") -> ", of_rows,
+                  " {\n  %y = attention(%q, %k, %v) {scale = 0.125}\n"
+                  "  return %y\n}");
+  c.flops = 2 * FlopsOf(rows, keys, depth) * static_cast<double>(heads);
+  return c;
+}
+
 }  // namespace
 
 std::vector<BenchmarkCase> MemoryBound(int64_t elements) {
@@ -114,10 +132,16 @@ std::vector<BenchmarkCase> Products(int64_t elements) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     cases.push_back(ProductCase(side, side, side, dtype, false));
     cases.push_back(ProductCase(few, side, side, dtype, false));
+    cases.push_back(ProductCase(1, side, side, dtype, false));
   }
   cases.push_back(ProductCase(side, side, side, DType::kF32, true));
   cases.push_back(side > 1000 ? ConvolutionCase(32, 256, 14)
                               : ConvolutionCase(1, 16, 6));
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    const int64_t heads = side > 1000 ? 32 : 2, keys = side / 2;
+    cases.push_back(AttentionCase(heads, keys, keys, 64, dtype));
+    cases.push_back(AttentionCase(heads, 1, 2 * keys, 64, dtype));
+  }
   return cases;
 }
 

@@ -14,7 +14,8 @@ struct BenchmarkCase {
   std::string name;
   std::string text;
   backends::Precision precision = backends::Precision::kF32;
-  // Of a product: its operations, and the text of what cuBLASLt computes.
+  // Of a product: its operations, and the text of what cuBLASLt computes, if
+  // that has some.
   double flops = 0;
   std::string library_text = {};
 };
@@ -22,7 +23,8 @@ struct BenchmarkCase {
 // Kernels that memory bounds, whose largest tensor has so many elements.
 std::vector<BenchmarkCase> MemoryBound(int64_t elements);
 
-// Products of squares of so many elements, and a convolution.
+// Products of squares of so many elements, with few rows and with one, a
+// convolution, and attention of many rows and of one.
 std::vector<BenchmarkCase> Products(int64_t elements);
 
 // A graph of so many kernels of few elements, one after the other: what is

@@ -22,10 +22,11 @@ std::optional<std::string> TakeArgument(const std::string& name,
   return value;
 }
 
-Status CheckDevice(const std::string& target) {
+StatusOr<std::unique_ptr<runtime::Device>> OpenDevice(
+    const std::string& target) {
   ENCORE_ASSIGN_OR_RETURN(const backends::Backend* backend,
                           backends::FindBackend(target));
-  return backend->NewDevice(/*ordinal=*/0).status();
+  return backend->NewDevice(/*ordinal=*/0);
 }
 
 }  // namespace encore::gpu

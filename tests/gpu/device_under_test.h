@@ -3,11 +3,13 @@
 #ifndef ENCORE_TESTS_GPU_DEVICE_UNDER_TEST_H_
 #define ENCORE_TESTS_GPU_DEVICE_UNDER_TEST_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "encore/ir/support/status.h"
+#include "encore/runtime/device/device.h"
 
 namespace encore::gpu {
 
@@ -23,8 +25,11 @@ inline constexpr int kExitNoDevice = 77;
 std::optional<std::string> TakeArgument(const std::string& name,
                                         std::vector<char*>* arguments);
 
-// Whether the device is there: ok, or why not.
-Status CheckDevice(const std::string& target);
+// The target's device, or why it is not there. While a program has it the
+// devices that it makes beside are of one context, which takes a driver a
+// quarter of a second to make.
+StatusOr<std::unique_ptr<runtime::Device>> OpenDevice(
+    const std::string& target);
 
 }  // namespace encore::gpu
 

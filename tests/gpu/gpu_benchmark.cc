@@ -38,6 +38,7 @@ struct Settings {
   std::string target = "cuda";
   int64_t elements = int64_t{1} << 26;  // of the largest tensor of a kernel
   double seconds = 0.2;                 // that a kernel is measured for
+  std::string only;  // what names of measured cases have in them
 };
 
 // Seconds of a launch, of many that are enqueued one after the other.
@@ -77,15 +78,16 @@ class Benchmark {
 
   Status Run() {
     std::printf("| kernel | us | GB/s | of a copy |\n|---|---|---|---|\n");
-    for (const BenchmarkCase& c : MemoryBound(settings_.elements)) {
+    for (const BenchmarkCase& c : Wanted(MemoryBound(settings_.elements))) {
       ENCORE_RETURN_IF_ERROR(Annotate(RunMemoryBound(c), c.name));
     }
     std::printf(
         "\n| product | us | Tflop/s | cuBLASLt's us | of cuBLASLt |\n"
         "|---|---|---|---|---|\n");
-    for (const BenchmarkCase& c : Products(settings_.elements)) {
+    for (const BenchmarkCase& c : Wanted(Products(settings_.elements))) {
       ENCORE_RETURN_IF_ERROR(Annotate(RunProduct(c), c.name));
     }
+    if (!settings_.only.empty()) return OkStatus();
     std::printf(
         "\n| kernels of a replay | us of the host | with another input | "
         "recordings |\n|---|---|---|---|\n");
@@ -120,6 +122,13 @@ class Benchmark {
           i, ready.inputs.back()->data(), ready.inputs.back()->bytes()));
     }
     return ready;
+  }
+
+  std::vector<BenchmarkCase> Wanted(std::vector<BenchmarkCase> cases) const {
+    std::erase_if(cases, [&](const BenchmarkCase& c) {
+      return c.name.find(settings_.only) == std::string::npos;
+    });
+    return cases;
   }
 
   StatusOr<double> SecondsOfReplay(const Ready& ready) const {
@@ -191,8 +200,10 @@ class Benchmark {
     ENCORE_ASSIGN_OR_RETURN(const double seconds, SecondsOfReplay(ready));
     std::printf("| %s | %.2f | %.2f ", c.name.c_str(), seconds * 1e6,
                 c.flops / seconds * 1e-12);
-    ENCORE_ASSIGN_OR_RETURN(const std::optional<double> theirs,
-                            SecondsOfCublasLt(c));
+    std::optional<double> theirs;
+    if (!c.library_text.empty()) {
+      ENCORE_ASSIGN_OR_RETURN(theirs, SecondsOfCublasLt(c));
+    }
     if (theirs) {
       std::printf("| %.2f | %.2f |\n", *theirs * 1e6, *theirs / seconds);
     } else {
@@ -256,22 +267,25 @@ int Main(int argc, char** argv) {
   settings.target = TakeArgument("target", &arguments).value_or("cuda");
   const auto elements = TakeArgument("elements", &arguments);
   const auto seconds = TakeArgument("seconds", &arguments);
+  settings.only = TakeArgument("only", &arguments).value_or("");
   const auto count = ParseNumber<int64_t>(elements.value_or("67108864"));
   const auto time = ParseNumber<double>(seconds.value_or("0.2"));
   if (arguments.size() > 1 || !count || *count < kLeastElements ||
       *count > kMostElements || !time || !(*time >= 0)) {
     std::cerr << "gpu_benchmark: expected --target=T, --elements=N from "
               << kLeastElements << " to " << kMostElements
-              << " and --seconds=S\n";
+              << ", --seconds=S and --only=PART-OF-A-NAME\n";
     return kExitWrongArguments;
   }
   settings.elements = *count;
   settings.seconds = *time;
-  if (const Status there = CheckDevice(settings.target); !there.ok()) {
-    std::cerr << "gpu_benchmark: nothing was measured: " << Message(there)
-              << "\n";
+  const auto device = OpenDevice(settings.target);
+  if (!device.ok()) {
+    std::cerr << "gpu_benchmark: nothing was measured: "
+              << Message(device.status()) << "\n";
     return kExitNoDevice;
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const Status status = Benchmark(settings).Run();
   if (status.ok()) return kExitPassed;
   std::cerr << "gpu_benchmark: " << status << "\n";

@@ -1,5 +1,6 @@
 // What the tests say of CUDA's kernels and device on a driver that executes,
 // on a GPU; README.md says how to run it.
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -47,10 +48,14 @@ int Main(int argc, char** argv) {
     std::cerr << "gpu_test: " << written << "\n";
     return kExitFailed;
   }
-  if (const Status there = CheckDevice(target); !there.ok()) {
-    std::cerr << "gpu_test: nothing was tested: " << Message(there) << "\n";
+  const auto device = OpenDevice(target);
+  if (!device.ok()) {
+    std::cerr << "gpu_test: nothing was tested: " << Message(device.status())
+              << "\n";
     return kExitNoDevice;
   }
+  // A test that ends with the process loses no line of those before.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   setenv(backends::kTargetVariable, target.c_str(), /*overwrite=*/1);
   int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);

@@ -60,7 +60,7 @@ class ProgramsTest(CommandTest):
         done = self.run_program(BENCHMARK, EMULATED, '--elements=1024', '--seconds=0', code=PASSED)
         self.assertIn('in place of cublaslt 13: device cuda_emulated has no libraries', done.stderr)
         rows = [line for line in done.stdout.splitlines() if line.startswith('| ')]
-        self.assertEqual(len(rows), 3 + 14 + 8 + 2, done.stdout)
+        self.assertEqual(len(rows), 3 + 14 + 15 + 2, done.stdout)
 
 
 if __name__ == '__main__':

@@ -6,13 +6,17 @@ cuBLAS and cuDNN compute them for PyTorch.
     tests/gpu/pytorch.py --kernels
 
 Needs torch, torchvision and onnxscript (tests/benchmarks/peers has them), and for models `encore`. Weights are drawn from seeds.
+Models are exported and compiled side by side, a process for each, and measured one after the other, when all are ready.
 Each way gets inputs that lie on the device, waits for each call, and is measured for S seconds in turns with the others, Encore
 by a process in each of its turns, which recalls what the first compiled; the median counts, of Encore's that of its turns.
 Outputs are compared with those of PyTorch in f64 on the host. What cannot run here is a row that says why.
 `--device cpu` is for trying this program out where no GPU is: CUDA graphs are then left out, and the tables say `cpu`.
 """
 import argparse
+import concurrent.futures
+import contextlib
 import json
+import multiprocessing
 import os
 import statistics
 import subprocess
@@ -150,15 +154,16 @@ class Comparison:
                                verbose=False, external_data=False).save(path, external_data=False)
         inputs, outputs = os.path.join(folder, 'inputs.npz'), os.path.join(folder, 'outputs.npz')
         numpy.savez(inputs, x=x.cpu().numpy())
-        target = 'cuda' if self.device == 'cuda' else 'cpu'
+        target = self.arguments.target if self.device == 'cuda' else 'cpu'
         command = [self.arguments.encore, 'run', path, '--target', target, '--input', inputs, '--save', outputs,
                    '--warmup', '3', '--cache', os.path.join(folder, 'cache')]
-        if target == 'cuda':
+        if self.device == 'cuda':
             command += ['--ports', 'device', '--precision', self.arguments.precision, '--cuda-kernels',
                         self.arguments.cuda_kernels]
         return encore_turns(command, os.path.join(folder, 'report.json')), outputs
 
-    def model(self, name):
+    def model(self, name, alone=contextlib.nullcontext):
+        """Rows by way; `alone` is entered when all is ready to be measured."""
         import numpy
         torch = self.torch
         module = module_of(name, torch).eval()
@@ -177,7 +182,8 @@ class Comparison:
             errors = {way: error_of(call().float().cpu().numpy(), expected)
                       for way, call in calls.items() if way != 'PyTorch CUDA graph'}
             ways.update({way: turns_of(call, self.wait) for way, call in calls.items()})
-            medians, failed = medians_in_turns(ways, self.arguments.seconds)
+            with alone():
+                medians, failed = medians_in_turns(ways, self.arguments.seconds)
             if 'Encore' in medians:
                 errors['Encore'] = error_of(numpy.load(outputs)['y'], expected)
         rows = {way: {'us': seconds * 1e6, **({'error': errors[way]} if way in errors else {})}
@@ -212,6 +218,47 @@ class Comparison:
                 {'us': seconds[name] * 1e6, 'tflops': flops / seconds[name] * 1e-12} for name, (_, flops) in rows.items()}
 
 
+class SideBySide:
+    """Models that are prepared at once, in processes of their own, and measured one at a time, when all are prepared."""
+    barrier = lock = None
+    prepared = False
+
+    @classmethod
+    def begin(cls, barrier, lock):
+        cls.barrier, cls.lock = barrier, lock
+
+    @classmethod
+    def wait_for_others(cls):
+        if not cls.prepared:
+            cls.prepared = True
+            cls.barrier.wait()
+
+    @classmethod
+    @contextlib.contextmanager
+    def alone(cls):
+        cls.wait_for_others()
+        with cls.lock:
+            yield
+
+    @classmethod
+    def model(cls, arguments, name):
+        """Rows of a model, in its process. What cannot be prepared does not keep the others waiting."""
+        import torch
+        try:
+            return Comparison(torch, arguments).model(name, cls.alone)
+        except Exception as problem:  # whatever the model's libraries lack here
+            cls.wait_for_others()
+            return {'all': {'absent': '%s: %s' % (type(problem).__name__, problem)}}
+
+    @classmethod
+    def models(cls, arguments):
+        spawn = multiprocessing.get_context('spawn')
+        count = len(arguments.models)
+        with concurrent.futures.ProcessPoolExecutor(count, spawn, cls.begin, (spawn.Barrier(count), spawn.Lock())) as pool:
+            rows = [pool.submit(cls.model, arguments, name) for name in arguments.models]
+            return {name: row.result() for name, row in zip(arguments.models, rows)}
+
+
 def error_of(output, expected):
     return float(abs(output - expected).max() / abs(expected).max())
 
@@ -241,6 +288,7 @@ def arguments_of(parser, argv):
     parser.add_argument('--kernels', action='store_true')
     parser.add_argument('--precision', default='f32', choices=('f32', 'tf32', 'bf16', 'f16'))
     parser.add_argument('--cuda-kernels', default='generated', choices=('generated', 'library', 'all'))
+    parser.add_argument('--target', default='cuda', help="of Encore: cuda, or with the device's name, as in cuda:h100")
     parser.add_argument('--seconds', type=float, default=2.0)
     parser.add_argument('--device', default='cuda', choices=('cuda', 'cpu'))
     parser.add_argument('--json')
@@ -259,6 +307,7 @@ def settings_of(arguments):
     settings = {'precision': arguments.precision, 'seconds': arguments.seconds}
     if not arguments.kernels and arguments.device == 'cuda':
         settings['cuda_kernels'] = arguments.cuda_kernels
+        settings['target'] = arguments.target
     return settings
 
 
@@ -279,7 +328,8 @@ def main(argv):
         results['kernels'] = comparison.kernels()
         print_kernels(results['kernels'], name)
     else:
-        results['models'] = {model: comparison.model(model) for model in arguments.models}
+        results['models'] = ({name: comparison.model(name) for name in arguments.models} if len(arguments.models) == 1 else
+                             SideBySide.models(arguments))
         print_models(results['models'], name)
     if arguments.json:
         with open(arguments.json, 'w', encoding='utf-8') as file:

@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import types
 import unittest
 import unittest.mock
@@ -85,6 +87,26 @@ class PyTorchTest(CommandTest):
         with self.assertRaisesRegex(RuntimeError, '^no device$'):
             program.encore_turns([sys.executable, stand_in, '--fail'], report)(2.0)
 
+    # Models are prepared by processes side by side; none is measured before all are, nor beside another.
+    def test_models_are_measured_alone(self):
+        program, order = load(), []
+        ready, turn = threading.Barrier(3), threading.Lock()
+        program.SideBySide.begin(ready, turn)
+
+        def measure(number):
+            order.append('prepared')
+            with type('OfAProcess', (program.SideBySide,), {}).alone():
+                order.append('begun %d' % number)
+                time.sleep(0.01)
+                order.append('done %d' % number)
+        threads = [threading.Thread(target=measure, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(order[:3], ['prepared'] * 3)
+        self.assertEqual([entry.split()[0] for entry in order[3:]], ['begun', 'done'] * 3)
+
     # With PyTorch and models that only say that they are there.
     def test_json_says_what_was_measured(self):
         program, folder = load(), self.enterContext(tempfile.TemporaryDirectory())
@@ -102,6 +124,7 @@ class PyTorchTest(CommandTest):
                 return json.load(file)
         models = results('--encore', 'encore', '--models', 'mlp', '--cuda-kernels', 'all', '--precision', 'tf32')
         self.assertEqual(models, {'device': 'a GPU', 'torch': '9.9', 'precision': 'tf32', 'seconds': 3.0, 'cuda_kernels': 'all',
+                                  'target': 'cuda',
                                   'models': {'mlp': {'Encore': {'us': 2.0, 'error': 0.5}, 'PyTorch eager': {'absent': 'why'}}}})
         self.assertNotIn('cuda_kernels', results('--kernels'))
 
