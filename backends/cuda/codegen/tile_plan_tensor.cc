@@ -24,6 +24,11 @@ constexpr TensorSize kSizes[] = {
     {16, 64, 16, 16, 10, 4},
 };
 constexpr int kTileBytes = 64;
+// Of a block, dynamic: what every device from sm_80 on has.
+constexpr int kMostSharedBytes = 99 * 1024;
+static_assert(std::ranges::all_of(kSizes, [](const TensorSize& size) {
+  return size.stages * (size.m + size.n) * kTileBytes <= kMostSharedBytes;
+}));
 constexpr int kGroupBytes = 16;
 // Results go through shared memory in so many rows of a part at a time, with
 // so many elements behind them (tile_emitter_tensor.cc).
