@@ -1,11 +1,14 @@
 // Rows, reductions and transposes in vectors: how many accesses they take,
 // counted by the PTX interpreter, and results within the bounds.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "encore/backends/cuda/candidates.h"
 #include "encore/backends/cuda/testing/kernel_case.h"
@@ -114,14 +117,118 @@ TEST(Rows, DivideByTheSame) {
       continue;
     }
     EXPECT_EQ(std::signbit(actual), std::signbit(expected));
-    // Subnormals may be rounded twice.
-    if (std::fabs(expected) >= std::numeric_limits<float>::min()) {
-      EXPECT_EQ(actual, expected)
-          << x.AsDouble(i) << " / " << y.AsDouble(i / 512);
-    } else {
-      EXPECT_NEAR(actual, expected, 1.5e-45);
-    }
+    EXPECT_EQ(actual, expected)
+        << x.AsDouble(i) << " / " << y.AsDouble(i / 512);
   }
+}
+
+// Of any exponent: quotients at both ends of the range, and small remainders.
+TEST(Rows, DivideByTheSameWhatever) {
+  constexpr char kText[] =
+      R"(graph g(%x: f32[32,512], %y: f32[32]) -> f32[32,512] {
+  %b = broadcast(%y) {shape = [32,512], axes = [0]}
+  %q = div(%x, %b)
+  return %q
+})";
+  std::mt19937_64 random(11);
+  const auto draw = [&random] {
+    const auto bits = static_cast<uint32_t>(random());
+    const auto value = std::bit_cast<float>(bits);
+    return std::isfinite(value) ? value : 1.0f;
+  };
+  Literal x(DType::kF32, {32, 512}), y(DType::kF32, {32});
+  for (int64_t i = 0; i < 32; ++i) y.SetDouble(i, draw());
+  y.SetDouble(0, 0x1.b1dbd8p-1);
+  for (int64_t i = 0; i < 32 * 512; ++i) x.SetDouble(i, draw());
+  x.SetDouble(0, 0x1.b1dbd6p+127);
+  // Near the least numbers, where remainders are subnormal.
+  for (int64_t i = 1; i < 512; ++i) {
+    x.SetDouble(i, std::ldexp(1 + i / 512.0, -126 + static_cast<int>(i % 24)));
+  }
+  PlanLimits limits;
+  limits.vector_points = 0;
+  const KernelResult result = RunAndPrint(
+      {.text = kText, .kernel = kLoops, .limits = limits, .arguments = {x, y}});
+  ASSERT_EQ(result.outputs.size(), 1u);
+  for (int64_t i = 0; i < 32 * 512; ++i) {
+    const auto expected = static_cast<float>(x.AsDouble(i)) /
+                          static_cast<float>(y.AsDouble(i / 512));
+    EXPECT_EQ(static_cast<float>(result.outputs[0].AsDouble(i)), expected)
+        << x.AsDouble(i) << " / " << y.AsDouble(i / 512);
+  }
+}
+
+// On a tie of the narrow type, the side of which a quotient may not change.
+TEST(Rows, DivideByTheSameAndRound) {
+  for (const auto& [dtype, bits] : {std::pair("f16", -11), {"bf16", -8}}) {
+    const std::string text = StrCat(
+        "graph g(%x: f32[64,512], %y: f32[64]) -> ", dtype,
+        "[64,512] {\n  %b = broadcast(%y) {shape = [64,512], axes = [0]}\n"
+        "  %q = div(%x, %b)\n  %h = cast(%q) {dtype = ",
+        dtype, "}\n  return %h\n}");
+    Literal x(DType::kF32, {64, 512}), y(DType::kF32, {64});
+    for (int64_t i = 0; i < 64; ++i) {
+      const double divisor = static_cast<double>(2 * i + 3);
+      y.SetDouble(i, divisor);
+      for (int64_t j = 0; j < 512; ++j) {
+        const double odd = static_cast<double>(2 * j + 1);
+        x.SetDouble(i * 512 + j, divisor * (1 + std::ldexp(odd, bits)));
+      }
+    }
+    RunAndPrint({.text = text, .kernel = kLoops, .arguments = {x, y}});
+  }
+}
+
+// What rows have in shared memory, a bias or a scale, several stages read.
+TEST(Rows, StagesShareWhatIsHeld) {
+  constexpr const char* kTexts[] = {
+      R"(graph g(%x: f32[64,512], %c: f32[512]) -> f32[64,512] {
+  %b = broadcast(%c) {shape = [64,512], axes = [1]}
+  %a = add(%x, %b)
+  %y = softmax(%a) {axis = 1}
+  return %y
+})",
+      R"(graph g(%x: f16[64,1024], %c: f16[1024], %s: f16[1024], %t: f16[1024]) -> f16[64,1024] {
+  %b = broadcast(%c) {shape = [64,1024], axes = [1]}
+  %a = add(%x, %b)
+  %n = layer_norm(%a, %s, %t) {axis = 1}
+  %y = mul(%n, %b)
+  return %y
+})"};
+  PlanLimits limits;
+  limits.teams = 1;
+  for (const char* const text : kTexts) {
+    RunAndPrint({.text = text, .kernel = kLoops, .limits = limits});
+  }
+}
+
+// No more is asked of shared memory than a launch has: of tiles of many inputs,
+// and of what rows hold beside what warps share.
+TEST(Rows, FitSharedMemory) {
+  std::string transposed = "graph g(", sum;
+  for (int i = 0; i < 13; ++i) {
+    StrAppend(&transposed, i > 0 ? ", " : "", "%x", i, ": f32[64,64]");
+    StrAppend(&sum, "  %t", i, " = transpose(%x", i,
+              ") {permutation = [1,0]}\n  %s", i, " = ",
+              i > 0 ? StrCat("add(%s", i - 1, ", %t", i, ")") : "neg(%t0)",
+              "\n");
+  }
+  StrAppend(&transposed, ") -> f32[64,64] {\n", sum, "  return %s12\n}");
+  EXPECT_EQ(
+      Message(RunCase({.text = transposed, .kernel = kTranspose}).status()),
+      StrCat("no kernel ", kTranspose));
+  std::string vectors = "graph g(%x: f64[64,512]", added;
+  for (int i = 0; i < 13; ++i) {
+    StrAppend(&vectors, ", %v", i, ": f64[512]");
+    StrAppend(&added, "  %b", i, " = broadcast(%v", i,
+              ") {shape = [64,512], axes = [1]}\n  %s", i, " = add(",
+              i > 0 ? StrCat("%s", i - 1) : "%x", ", %b", i, ")\n");
+  }
+  StrAppend(&vectors, ") -> f64[64,512] {\n", added,
+            "  %y = softmax(%s12) {axis = 1}\n  return %y\n}");
+  PlanLimits limits;
+  limits.teams = 1;
+  RunAndPrint({.text = vectors, .kernel = kLoops, .limits = limits});
 }
 
 // Large ones, by units of several neighbours, whether memory is aligned to them

@@ -25,36 +25,6 @@ bool HasElements(const Operand& operand) {
 
 }  // namespace
 
-namespace {
-
-// By expression: whether nothing but casts to floats of at most 16 bits has it.
-std::vector<bool> FindNarrowed(const Region& region) {
-  std::vector<bool> narrowed(region.exprs.size(), true);
-  const auto use = [&](ExprId id) {
-    if (id.valid()) narrowed[id.value()] = false;
-  };
-  for (const Expr& expr : region.exprs) {
-    const bool narrows = expr.kind == Expr::Kind::kOp && expr.op == Op::kCast &&
-                         IsFloat(expr.dtype) && BitWidth(expr.dtype) <= 16;
-    if (!narrows) std::ranges::for_each(expr.operands, use);
-  }
-  for (const Access& access : region.accesses) {
-    use(access.fill);
-    for (const Index& index : access.indices) use(index.indirect);
-  }
-  for (const Stage& stage : region.stages) {
-    use(stage.value);
-    for (const Store& store : stage.stores) {
-      use(store.value);
-      for (const Index& index : store.indices) use(index.indirect);
-    }
-  }
-  for (const IndexCheck& check : region.checks) use(check.position.indirect);
-  return narrowed;
-}
-
-}  // namespace
-
 DType ResultType(const Region& region, uint32_t stage) {
   const Stage& of = region.stages[stage];
   return of.kind == Stage::Kind::kMap ? region.expr(of.value).dtype : of.dtype;
@@ -66,7 +36,6 @@ ExprEmitter::ExprEmitter(const EmitContext& context, std::string* out)
       region_(*context.flat->region),
       out_(*out),
       depends_(flat_),
-      is_narrowed_(FindNarrowed(region_)),
       declared_(region_.exprs.size()),
       variables_(region_.extents.size()) {
   scopes_.emplace_back();
@@ -312,15 +281,12 @@ void ExprEmitter::DeclareOne(uint32_t id) {
   StrAppend(&out_, "const ", CType(expr.dtype), " e", id, " = ", code, ";\n");
 }
 
-Division ExprEmitter::DivisionOf(const Expr& expr, uint32_t id) const {
+bool ExprEmitter::HasSameDivisor(const Expr& expr) const {
   const bool in_loop = in_row_ || vectors_ != nullptr;
-  if (expr.op != Op::kDiv || !in_loop) return Division::kAny;
+  if (expr.op != Op::kDiv || !in_loop) return false;
   const ExprId divisor = expr.operands[1];
-  if (region_.expr(divisor).kind != Expr::Kind::kConstant &&
-      Contains(scopes_.back().declared, divisor.value())) {
-    return Division::kAny;
-  }
-  return is_narrowed_[id] ? Division::kBySameNarrowed : Division::kBySame;
+  return region_.expr(divisor).kind == Expr::Kind::kConstant ||
+         !Contains(scopes_.back().declared, divisor.value());
 }
 
 std::string ExprEmitter::CodeOf(const Expr& expr, uint32_t id) {
@@ -344,7 +310,7 @@ std::string ExprEmitter::CodeOf(const Expr& expr, uint32_t id) {
       for (const ExprId operand : expr.operands) {
         if (operand.valid()) operands.push_back(NameOf(operand));
       }
-      return OpCode(region_, expr, operands, DivisionOf(expr, id));
+      return OpCode(region_, expr, operands, HasSameDivisor(expr));
     }
     case Expr::Kind::kChecked:
       return CheckedCode(expr, id);

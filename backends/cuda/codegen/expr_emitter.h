@@ -120,7 +120,7 @@ class ExprEmitter {
   std::string LoadCode(uint32_t number, const Expr& expr, uint32_t id);
   std::string CheckedCode(const Expr& expr, uint32_t id);
   // Whether it divides by what was declared before the innermost loop.
-  Division DivisionOf(const Expr& expr, uint32_t id) const;
+  bool HasSameDivisor(const Expr& expr) const;
   // What expression `id` computes.
   std::string CodeOf(const Expr& expr, uint32_t id);
 
@@ -129,7 +129,6 @@ class ExprEmitter {
   const Region& region_;
   std::string& out_;
   Dependences depends_;
-  std::vector<bool> is_narrowed_;  // by expression: before all that has it
   std::vector<bool> declared_;
   std::vector<bool> variables_;
   struct Scope {

@@ -66,10 +66,11 @@ LaunchEmitter::Groups LaunchEmitter::GroupsOf(
 std::vector<uint32_t> LaunchEmitter::LoadsOf(const StagePlan& stage) const {
   std::vector<uint32_t> loads;
   for (const uint32_t e : stage.groups->loads) {
-    if (!exprs_.IsFilled(e) && !Contains(loaded_, e) &&
-        !Contains(launch_.held, e)) {
-      loads.push_back(e);
-    }
+    // The row's are by its steps.
+    const bool there =
+        stage.in_row && (exprs_.IsFilled(e) || Contains(loaded_, e) ||
+                         Contains(launch_.held, e));
+    if (!there) loads.push_back(e);
   }
   return loads;
 }
@@ -161,10 +162,16 @@ void LaunchEmitter::OpenGroups(const StagePlan& stage,
   const std::vector<uint32_t> loads = LoadsOf(stage);
   DeclareGroups(stage, loads, "x");
   LoadGroups(stage, variables, loads, "x");
-  if (stage.in_row) loaded_.insert(loaded_.end(), loads.begin(), loads.end());
   std::vector<uint32_t> held;
-  std::ranges::copy_if(stage.groups->loads, std::back_inserter(held),
-                       [&](uint32_t e) { return Contains(launch_.held, e); });
+  if (stage.in_row) {
+    loaded_.insert(loaded_.end(), loads.begin(), loads.end());
+    // Stages of a row have one scope: what one has declared is there.
+    std::ranges::copy_if(
+        stage.groups->loads, std::back_inserter(held), [&](uint32_t e) {
+          return Contains(launch_.held, e) && !Contains(loaded_, e);
+        });
+    loaded_.insert(loaded_.end(), held.begin(), held.end());
+  }
   DeclareGroups(stage, held, "x");
   out_ += groups.open;
   exprs_.DeclareVariables(variables, "g");

@@ -35,6 +35,8 @@ bool IsQuick(Op op) {
 // Warps that do what a block does, where teams are warps; points that a team
 // has at most.
 constexpr int64_t kWarpsOfTeam = 8;
+// Of a scalar of up to 32 bits, as the C++ of the device keeps it.
+constexpr int64_t kScalarBytes = 4;
 constexpr int64_t kMostPoints = 32;
 // Groups that a lane has under way at once, of all that it reads.
 constexpr int kGroupsAtOnce = 4;
@@ -119,19 +121,23 @@ void ShareLoads(const FlatRegion& flat, const PlanLimits& limits,
   }
   const RowLoads loads = FindRowLoads(flat, InRow(*launch), launch->row);
   if (loads.shared.empty()) return;
+  const bool warps = launch->team == Team::kWarp;
   std::vector<uint32_t> shared, held;
+  // Of shared memory, where warps have all of them, and blocks what is held.
   int64_t room = limits.shared_bytes;
   for (const uint32_t e : loads.shared) {
-    const int64_t bytes = Typical(flat, launch->row) *
-                          (BitWidth(flat.region->exprs[e].dtype) / 8);
-    const bool holds = IsInGroups(*launch, e) && bytes <= room;
+    const int64_t width = BitWidth(flat.region->exprs[e].dtype) / 8;
+    const int64_t count = Typical(flat, launch->row);
+    const bool holds = IsInGroups(*launch, e) && count * width <= room;
+    const int64_t bytes =
+        holds ? count * width : count * std::max(width, kScalarBytes);
+    if (holds || (warps && bytes <= room)) room -= bytes;
+    if (!holds && warps && bytes > room) continue;
     (holds ? held : shared).push_back(e);
-    if (holds) room -= bytes;
   }
   const int64_t kept =
       KeptInLanes(results, *launch, loads) - static_cast<int64_t>(held.size());
   if (kept * launch->steps > MostInLanes(limits, *launch)) return;
-  const bool warps = launch->team == Team::kWarp;
   const int64_t teams =
       std::max<int64_t>(limits.teams * (warps ? kWarpsOfTeam : 1), 1);
   const int64_t points = Typical(flat, flat.outer) / teams;

@@ -94,7 +94,7 @@ std::string CastCode(DType dtype, std::string_view value, bool saturate) {
 }
 
 std::string OpCode(const Region& region, const Expr& expr,
-                   std::span<const std::string> operands, Division division) {
+                   std::span<const std::string> operands, bool same_divisor) {
   const DType from = region.expr(expr.operands[0]).dtype;
   switch (expr.op) {
     case Op::kCast:
@@ -108,10 +108,8 @@ std::string OpCode(const Region& region, const Expr& expr,
   }
   std::string name = StrCat(HasNearly(expr.op, expr.dtype) ? "nearly_" : "op_",
                             Mnemonic(expr.op));
-  if (division != Division::kAny && CType(expr.dtype) == "f32") {
-    const bool exact =
-        division == Division::kBySame || expr.dtype != DType::kF32;
-    name = exact ? "DivideBySame" : "DivideBySameNearly";
+  if (same_divisor && expr.op == Op::kDiv && CType(expr.dtype) == "f32") {
+    name = "DivideBySame";
   }
   std::string call = StrCat(name, "(", operands[0]);
   for (const std::string& operand : operands.subspan(1)) {

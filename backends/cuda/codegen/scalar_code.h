@@ -25,14 +25,11 @@ std::string ConstantCode(DType dtype, uint64_t bits);
 std::string CastCode(DType dtype, std::string_view value,
                      bool saturate = false);
 
-// What is known of a division: that many have its divisor, and that only floats
-// of at most 16 bits are made of the quotient.
-enum class Division : uint8_t { kAny, kBySame, kBySameNarrowed };
-
 // What `expr`, a kOp of `region`, makes of its operands, whose names these are.
+// `same_divisor`: of a division, that many have its divisor.
 std::string OpCode(const Region& region, const Expr& expr,
                    std::span<const std::string> operands,
-                   Division division = Division::kAny);
+                   bool same_divisor = false);
 
 // `op`, an elementwise operator of two operands, on scalars of `dtype`.
 std::string BinaryCode(Op op, DType dtype, std::string_view x,

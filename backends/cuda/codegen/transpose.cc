@@ -26,6 +26,23 @@ std::optional<uint32_t> Along(const FlatAccess& access) {
   return std::nullopt;
 }
 
+// Behind rows of tiles of units: a word where elements are less, so that rows
+// are longer than the banks.
+int Padding(DType dtype, int width) {
+  return std::max(width, 32 / BitWidth(dtype));
+}
+
+int64_t SharedBytes(const FlatRegion& flat, int width,
+                    const std::vector<uint32_t>& loads) {
+  const int64_t tile = int64_t{TransposePlan::kUnits} * width;
+  int64_t bytes = 0;
+  for (const uint32_t e : loads) {
+    const DType dtype = flat.region->exprs[e].dtype;
+    bytes += tile * (tile + Padding(dtype, width)) * (BitWidth(dtype) / 8);
+  }
+  return bytes;
+}
+
 // Whether tiles may have units of `width`; then sets it, with what else lies
 // side by side.
 bool SetWidth(const FlatRegion& flat, int width, TransposePlan* plan) {
@@ -34,7 +51,6 @@ bool SetWidth(const FlatRegion& flat, int width, TransposePlan* plan) {
   const auto along_m = FindGroups(flat, 0, m, width);
   const auto along_n = FindGroups(flat, 0, n, width);
   if (!along_m || !along_n || !along_n->stores[0]) return false;
-  int64_t shared = 0;
   for (const uint32_t e : plan->loads) {
     const int bytes = BitWidth(region.exprs[e].dtype) / 8;
     if (BitWidth(region.exprs[e].dtype) !=
@@ -43,10 +59,8 @@ bool SetWidth(const FlatRegion& flat, int width, TransposePlan* plan) {
         width * bytes > kUnitBytes) {
       return false;
     }
-    const int64_t tile = int64_t{TransposePlan::kUnits} * width;
-    shared += tile * (tile + width) * bytes;
   }
-  if (shared > kSharedBytes) return false;
+  if (SharedBytes(flat, width, plan->loads) > kSharedBytes) return false;
   plan->width = width;
   plan->vectors = *along_n;
   return true;
@@ -88,7 +102,7 @@ std::optional<TransposePlan> FindTranspose(const FlatRegion& flat) {
     return flat.extents[v].typical() >= kLeastExtent;
   };
   if (plan.loads.empty() || points < kLeastPoints || !large(plan.m) ||
-      !large(plan.n)) {
+      !large(plan.n) || SharedBytes(flat, 1, plan.loads) > kSharedBytes) {
     return std::nullopt;
   }
   for (const uint32_t v : flat.outer) {
@@ -168,8 +182,7 @@ class TransposeEmitter {
     std::string aligned;
     for (const uint32_t e : plan_.loads) {
       const Expr& expr = region_.exprs[e];
-      // Rows are a word longer than the banks where elements are less.
-      const int pad = std::max(width, 32 / BitWidth(expr.dtype));
+      const int pad = Padding(expr.dtype, width);
       StrAppend(&out_, "__shared__ __align__(16) mem_", expr.dtype, " x", e,
                 "[", plan_.tile(), "][", plan_.tile() + pad, "];\nmem_",
                 expr.dtype, " r", e, "[", each, "][", width, "];\n");

@@ -78,7 +78,8 @@ Status EmulatedKernel::LaunchCounted(
   std::vector<uint64_t> arguments;
   for (uint32_t i = 0; i < buffers_; ++i) {
     arguments.push_back(memory.Add(context.buffers[i], context.sizes[i],
-                                   StrCat("buffer ", i), misalignment_));
+                                   StrCat("buffer ", i),
+                                   i < misaligned_ ? misalignment_ : 0));
   }
   const std::span<const int64_t> args(context.args, args_);
   arguments.insert(arguments.end(), args.begin(), args.end());
@@ -93,6 +94,13 @@ Status EmulatedKernel::LaunchCounted(
     if (std::ranges::count(size->grid, 0u) > 0) continue;
     ENCORE_ASSIGN_OR_RETURN(const ptx::Program* program,
                             modules_[i]->Kernel(launch.entry));
+    // What a device gives without being asked.
+    constexpr uint64_t kMostStaticBytes = 48 << 10;
+    if (program->shared_bytes > kMostStaticBytes) {
+      return InternalError(
+          StrCat("kernel ", launch.entry, " has ", program->shared_bytes,
+                 " static bytes of shared memory, at most ", kMostStaticBytes));
+    }
     ptx::LaunchConfig config;
     config.grid = size->grid;
     config.block = launch.block;

@@ -41,7 +41,11 @@ class EmulatedKernel : public runtime::Kernel {
   ptx::LaunchOptions& options() { return options_; }
   // Buffers then begin so many bytes behind an aligned address. REQUIRES that
   // many bytes of memory before each.
-  void set_misalignment(uint64_t bytes) { misalignment_ = bytes; }
+  // Of the first buffers, so many of them: scratch memory is aligned.
+  void set_misalignment(uint64_t bytes, uint32_t buffers) {
+    misalignment_ = bytes;
+    misaligned_ = buffers;
+  }
 
  private:
   std::vector<Module> modules_;
@@ -49,6 +53,7 @@ class EmulatedKernel : public runtime::Kernel {
   uint32_t buffers_, args_;
   ptx::LaunchOptions options_;
   uint64_t misalignment_ = 0;
+  uint32_t misaligned_ = 0;
 };
 
 // The kernel of a program of the CUDA backend.

@@ -115,7 +115,11 @@ class CaseRun {
                            (scratch_ == Dim(0) ? 0 : 1);
     kernel_.emplace(modules, std::move(params), static_cast<uint32_t>(buffers),
                     0);
-    if (case_.misaligned) kernel_->set_misalignment(case_.misalignment);
+    if (case_.misaligned) {
+      kernel_->set_misalignment(
+          case_.misalignment,
+          static_cast<uint32_t>(region.inputs.size() + region.outputs.size()));
+    }
     kernel_->options().seed = case_.seed;
     return OkStatus();
   }

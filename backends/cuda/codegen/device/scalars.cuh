@@ -167,9 +167,10 @@ FN f32 nearly_tanh(f32 x) {
   return magnitude < 0.25f ? x * (series * square + 1.0f) : copysignf(large, x);
 }
 
-// x / y where y is the same for many x: what depends on y alone is computed once.
-// The quotient by a reciprocal, corrected once, as divisions are; where that
-// cannot be corrected it is 0, an infinity or no number.
+// x / y, rounded as it is, where y is the same for many x: what depends on y
+// alone is computed once. The quotient by a reciprocal is corrected once, which
+// is exact where neither it nor the remainder is near an end of the range; a
+// division does the others.
 // Source: P. Markstein, Computation of elementary functions on the IBM RISC
 // System/6000 processor, 1990.
 FN f32 ScaleOfDivisor(f32 y) {
@@ -178,14 +179,11 @@ FN f32 ScaleOfDivisor(f32 y) {
 }
 FN f32 DivideBySame(f32 x, f32 y) {
   const f32 scale = ScaleOfDivisor(y), divisor = y * scale, reciprocal = __frcp_rn(divisor);
-  const f32 scaled = x * scale, quotient = scaled * reciprocal;
-  const f32 corrected = __fmaf_rn(-__fmaf_rn(quotient, divisor, -scaled), reciprocal, quotient);
-  return corrected == corrected ? corrected : quotient;
-}
-// Not corrected: off by 1.5 units of the last place.
-FN f32 DivideBySameNearly(f32 x, f32 y) {
-  const f32 scale = ScaleOfDivisor(y);
-  return x * scale * __frcp_rn(y * scale);
+  const f32 scaled = x * scale, quotient = scaled * reciprocal, magnitude = fabsf(quotient);
+  if (fabsf(scaled) >= 0x1p-100f && magnitude >= 0x1p-126f && magnitude < 0x1p127f) {
+    return __fmaf_rn(-__fmaf_rn(quotient, divisor, -scaled), reciprocal, quotient);
+  }
+  return x == 0 ? quotient : x / y;
 }
 
 FN bool op_is_nan(f32 x) { return x != x; }
