@@ -447,7 +447,9 @@ TEST(AttentionTest, IsOneKernelOfAGraph) {
     return cuda.kernels();
   };
   const std::vector<std::string> kTensor = {std::string(kTensorAttention)};
-  EXPECT_EQ(kernels("f32", 1, Precision::kF32).size(), 1u);
+  // By loops: an H200 takes 49 us for 32 heads of 4,096 keys, 87 by the other.
+  EXPECT_EQ(kernels("f32", 1, Precision::kF32),
+            std::vector<std::string>{"loops"});
   EXPECT_EQ(kernels("f32", 512, Precision::kF32),
             (std::vector<std::string>{"tiles", "loops", "tiles"}));
   EXPECT_EQ(kernels("f32", 1, Precision::kTF32), kTensor);

@@ -105,7 +105,7 @@ TEST(Products, TensorTilesOfTf32) {
                                                .kernel = kTensorTiles,
                                                .precision = Precision::kTF32,
                                                .misaligned = misaligned,
-                                               .slack = 0x1p-9});
+                                               .slack = 0x1p-11});
       EXPECT_GT(result.instructions(ptx::InstructionClass::kMatrix), 0u);
       if (text != kConvolution) EXPECT_EQ(result.bank_conflicts(), 0u);
       if (text == kPlain && !misaligned) {

@@ -127,6 +127,33 @@ TEST(ProductsCode, NoneSpills) {
   EXPECT_LE(figures.most_shared_bytes, 48u * 1024);
 }
 
+// Whether factors lie in groups or are loaded one by one.
+TEST(ProductsCode, TensorTilesDoNotSpill) {
+  std::vector<std::string> texts = {
+      R"(graph g(%x: f16[32,256,14,14], %w: f16[256,256,3,3]) -> f16[32,256,14,14] {
+  %y = convolution(%x, %w) {strides = [1,1], padding_low = [1,1], padding_high = [1,1], lhs_dilation = [1,1], rhs_dilation = [1,1]}
+  return %y
+})"};
+  for (const bool along_m : {false, true}) {
+    for (const bool along_k : {false, true}) {
+      for (const int size : {4096, 4100, 4097}) {
+        texts.push_back(Product{.m = size,
+                                .k = size,
+                                .n = size,
+                                .along_m = along_m,
+                                .along_k = along_k,
+                                .dtype = "f16"}
+                            .ToText());
+      }
+    }
+  }
+  texts.push_back(Product{.m = 16, .dtype = "bf16"}.ToText());
+  const BatchedBackend::Figures figures =
+      FiguresOf(texts, {kTensorTiles, kSplitTensorTiles});
+  EXPECT_GT(figures.functions, texts.size());
+  EXPECT_EQ(figures.most_frame_bytes, 0u);
+}
+
 // Whether rows lie in groups is then known when the program runs.
 TEST(ProductsCode, SizesKnownAtRunTime) {
   GraphBuilder g;

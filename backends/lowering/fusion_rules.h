@@ -70,7 +70,8 @@ bool RepeatsContraction(const GroupGraph& graph, const NodeList& nodes);
 bool StoresBeforeContraction(const GroupGraph& graph, const NodeList& nodes,
                              std::span<const ValueId> outputs);
 
-// Whether nodes only move elements, and read each once.
+// Whether nodes only move elements, or make wider floats of them, and read each
+// once.
 bool OnlyMoves(const Graph& graph, const NodeList& nodes);
 
 // Whether a contraction in `into` reads what `from` only moves: again for

@@ -77,6 +77,12 @@ class Benchmark {
   explicit Benchmark(Settings settings) : settings_(std::move(settings)) {}
 
   Status Run() {
+    if (Wanted(MemoryBound(settings_.elements)).empty() &&
+        Wanted(Products(settings_.elements)).empty()) {
+      return InvalidArgumentError(
+          StrCat("--only: no kernel has ", settings_.only,
+                 " in its name; without it all are measured"));
+    }
     std::printf("| kernel | us | GB/s | of a copy |\n|---|---|---|---|\n");
     for (const BenchmarkCase& c : Wanted(MemoryBound(settings_.elements))) {
       ENCORE_RETURN_IF_ERROR(Annotate(RunMemoryBound(c), c.name));

@@ -34,6 +34,11 @@ class ProgramsTest(CommandTest):
         for wrong in ('--elements=1', '--elements=x', '--elements=9000000000000000000', '--seconds=-1', '--seconds=nan', '--other'):
             self.run_program(BENCHMARK, EMULATED, wrong, code=WRONG_ARGUMENTS)
 
+    def test_a_name_that_no_kernel_has(self):
+        done = self.run_program(BENCHMARK, EMULATED, '--only=softmix', '--elements=1024', code=1)
+        self.assertIn('no kernel has softmix in its name', done.stderr)
+        self.assertEqual(done.stdout, '')
+
     def test_packages_are_written_without_a_device(self):
         self.run_program(TEST, '--write-packages=' + self.folder, code=PASSED,
                          ENCORE_CUDA_DRIVER='/nowhere/libcuda.so.1')

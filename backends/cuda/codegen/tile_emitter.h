@@ -62,8 +62,8 @@ class TileEmitter {
   // Whether `name` is below the count, empty where it always is.
   std::string Below(std::string_view name,
                     const std::vector<uint32_t>& variables, int size) const;
-  // On tensor cores (tile_emitter_tensor.cc): tiles of 16 bits an element, of
-  // which the next is copied while one is used.
+  // On tensor cores (tile_emitter_tensor.cc): tiles of 16 bits an element, or
+  // of 32 for TF32, of which the next ones are copied while one is used.
   void EmitTensor();
   void EmitTensorSums();
   void EmitTensorSteps(bool groups);
@@ -71,6 +71,7 @@ class TileEmitter {
                       std::string_view tile, int rows,
                       std::string_view first_row);
   void OpenSpread(int count, int extent, int unrolled);
+  int ElementsAtOnce(const TileFactor& factor) const;
   void EmitGroups(const TileFactor& factor, std::string_view tile, int rows,
                   std::string_view first_row);
   void EmitTensorProducts();

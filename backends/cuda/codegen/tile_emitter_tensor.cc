@@ -91,6 +91,15 @@ void TileEmitter::EmitTensorSteps(bool groups) {
             " ? 0 : next + 1;\n}\nAwaitCopies<0>();\n__syncthreads();\n");
 }
 
+// Loads that are under way at once: as many as registers beside the sums have
+// room for. What is computed is much text.
+int TileEmitter::ElementsAtOnce(const TileFactor& factor) const {
+  constexpr int kManySums = 64;  // of a lane
+  const bool computed = region_.expr(factor.value).kind != Expr::Kind::kLoad;
+  if (computed || factor.group > 1) return 4;
+  return plan_.part_m * plan_.part_n / 32 > kManySums ? 8 : 32;
+}
+
 void TileEmitter::EmitTensorFill(const TileFactor& factor, bool groups,
                                  std::string_view tile, int rows,
                                  std::string_view first_row) {
@@ -101,7 +110,7 @@ void TileEmitter::EmitTensorFill(const TileFactor& factor, bool groups,
   const int near = factor.along_k ? plan_.tile_k : rows;
   StrAppend(&out_, "if (k0 < ", EndK(), ") ");
   OpenStep();
-  OpenSpread(rows * plan_.tile_k, near, factor.group > 1 ? 4 : 32);
+  OpenSpread(rows * plan_.tile_k, near, ElementsAtOnce(factor));
   StrAppend(&out_, "const int tr = ", factor.along_k ? "far" : "near",
             ", tk = ", factor.along_k ? "near" : "far", ";\n");
   EmitElementOf(factor, rows, first_row, "f32");

@@ -198,6 +198,15 @@ std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat,
     std::swap(plan.m, plan.n);
   }
   if (plan.n.rows.empty() || plan.k.empty()) return std::nullopt;
+  // A row of computed factors is no matter of tiles: nothing is read twice, and
+  // a thread's elements would be as many copies of what computes them.
+  const auto loads = [&region](const TileFactor& factor) {
+    return region.expr(WithoutWidening(region, factor.value)).kind ==
+           Expr::Kind::kLoad;
+  };
+  if (plan.m.rows.empty() && !(loads(plan.m) && loads(plan.n))) {
+    return std::nullopt;
+  }
   for (TileFactor* factor : {&plan.m, &plan.n}) {
     factor->along_k = Contiguous(flat, factor->value, plan.k) >=
                       Contiguous(flat, factor->value, factor->rows);

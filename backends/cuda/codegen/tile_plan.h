@@ -58,7 +58,8 @@ struct TilePlan {
 };
 
 // Nothing where the region's first stage is no such sum, or more than
-// elementwise stages follow, or a factor has no rows of its own.
+// elementwise stages follow, or neither factor has rows of its own; or one has
+// none and a factor is computed.
 std::optional<TilePlan> MakeTilePlan(const FlatRegion& flat,
                                      const TileMachine& machine = {});
 

@@ -11,7 +11,7 @@ namespace encore::backends::cuda {
 namespace {
 
 // Along k a tile is 64 bytes. `blocks` are those that a multiprocessor holds at
-// once, by their registers and shared memory.
+// once, by their registers and 228 KiB of shared memory.
 struct TensorSize {
   int m, n, part_m, part_n, stages, blocks;
 };
