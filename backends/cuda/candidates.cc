@@ -20,6 +20,7 @@
 #include "encore/backends/region/flat/flat_region.h"
 #include "encore/backends/region/online.h"
 #include "encore/backends/region/work.h"
+#include "encore/ir/ops/functions.h"
 
 namespace encore::backends::cuda {
 namespace {
@@ -88,23 +89,24 @@ std::optional<TilePlan> TilesOf(const FlatRegion& flat, std::string_view kernel,
   return SplitTilePlan(flat, *tile, machine);
 }
 
-// Without what sums of products take, casts of their factors included: tiles
-// have these once for each element of a factor.
+// Without what the sum of products takes, and what makes its factors: tiles
+// have that once for each element of a factor, not for each product.
 Work BesideProducts(const FlatRegion& flat, const Work& work) {
   const Region& region = *flat.region;
-  double operations = 2;
-  const Expr& value = region.expr(region.stages[0].value);
-  for (ExprId factor : {value.operands[0], value.operands[1]}) {
-    const ExprId narrow = WithoutWidening(region, factor);
-    while (factor != narrow) {
-      factor = region.expr(factor).operands[0];
-      ++operations;
-    }
-  }
+  const double points =
+      TypicalPoints(flat, flat.outer) * TypicalPoints(flat, flat.reduced[0]);
+  const std::vector<bool> needed = Reachable(region, {region.stages[0].value});
   Work others = work;
-  others.flops =
-      std::max(0.0, work.flops - operations * TypicalPoints(flat, flat.outer) *
-                                     TypicalPoints(flat, flat.reduced[0]));
+  others.flops -= points;  // the sum
+  for (size_t e = 0; e < needed.size(); ++e) {
+    const Expr& expr = region.exprs[e];
+    if (!needed[e] || expr.kind != Expr::Kind::kOp) continue;
+    others.flops -= points;
+    if (FindFunction(expr.op) != nullptr) others.transcendentals -= points;
+  }
+  others.flops = std::max(0.0, others.flops);
+  others.transcendentals =
+      std::clamp(others.transcendentals, 0.0, others.flops);
   return others;
 }
 
