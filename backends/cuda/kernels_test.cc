@@ -15,14 +15,6 @@
 namespace encore::backends::cuda {
 namespace {
 
-// A graph's text with T for a dtype.
-std::string Of(std::string text, std::string_view dtype) {
-  for (size_t at; (at = text.find('T')) != std::string::npos;) {
-    text.replace(at, 1, dtype);
-  }
-  return text;
-}
-
 constexpr char kProduct[] =
     R"(graph g(%x: T[150,70], %y: T[70,90], %b: T[90]) -> T[150,90] {
   %p = dot_general(%x, %y) {contract = [1]x[0]}

@@ -20,14 +20,6 @@
 namespace encore::backends::cuda {
 namespace {
 
-// A graph's text with T for a dtype.
-std::string Of(std::string text, std::string_view dtype) {
-  for (size_t at; (at = text.find('T')) != std::string::npos;) {
-    text.replace(at, 1, dtype);
-  }
-  return text;
-}
-
 // What lanes keep of a row they read and write in vectors, where these fit.
 TEST(Rows, AccessVectors) {
   constexpr char kSoftmax[] =

@@ -187,6 +187,13 @@ constexpr auto kGlobal = static_cast<size_t>(ptx::Space::kGlobal);
 
 }  // namespace
 
+std::string Of(std::string text, std::string_view dtype) {
+  for (size_t at; (at = text.find('T')) != std::string::npos;) {
+    text.replace(at, 1, dtype);
+  }
+  return text;
+}
+
 double KernelResult::moved_bytes() const {
   return SumOf(*this, [](const ptx::Counters& counters) {
     return counters.bytes_read[kGlobal] + counters.bytes_written[kGlobal];

@@ -16,6 +16,9 @@
 
 namespace encore::backends::cuda {
 
+// A graph's text with `dtype` in place of each T.
+std::string Of(std::string text, std::string_view dtype);
+
 struct KernelCase {
   std::string_view text;    // of the graph
   std::string_view kernel;  // candidates.h; empty: the first
