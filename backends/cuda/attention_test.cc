@@ -447,7 +447,7 @@ TEST(AttentionTest, IsOneKernelOfAGraph) {
     return cuda.kernels();
   };
   const std::vector<std::string> kTensor = {std::string(kTensorAttention)};
-  // By loops: an H200 takes 49 us for 32 heads of 4,096 keys, 87 by the other.
+  // By loops, which on an H200 took less (tests/benchmarks/results/cuda.md).
   EXPECT_EQ(kernels("f32", 1, Precision::kF32),
             std::vector<std::string>{"loops"});
   EXPECT_EQ(kernels("f32", 512, Precision::kF32),

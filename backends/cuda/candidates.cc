@@ -41,8 +41,8 @@ std::optional<FlatRegion> FlattenRequest(const KernelRequest& request,
 
 // Shares of a multiprocessor's f32 rate that sums of products reach: a thread
 // that reads both factors of each product (assumed); on an H200 attention of
-// 2,048 queries and keys in f32, and of f16 on tensor cores, which take half as
-// many products of f32 as TF32.
+// 2,048 queries and keys in f32, and of f16 on tensor cores. Of f32 as TF32, of
+// which they take half as many products, half of that is assumed.
 constexpr double kLoopEfficiency = 0.05;
 constexpr double kAttentionEfficiency = 0.28;
 constexpr double kTensorAttentionEfficiency = 2.7;

@@ -104,6 +104,8 @@ std::string ToText(const Graph& graph, const FusionObstacle& obstacle) {
   return "";
 }
 
+namespace {
+
 // Whether each result is an element of an operand: moved, or as a wider float,
 // which a product's kernel reads in the narrow form.
 bool KeepsElements(const Graph& graph, NodeId node) {
@@ -115,6 +117,8 @@ bool KeepsElements(const Graph& graph, NodeId node) {
   return IsFloat(from) && IsFloat(to) && BitWidth(from) >= 16 &&
          BitWidth(from) < BitWidth(to);
 }
+
+}  // namespace
 
 std::optional<FusionObstacle> FindObstacle(const GroupGraph& groups,
                                            const NodeList& from,

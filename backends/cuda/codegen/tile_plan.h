@@ -71,8 +71,7 @@ std::optional<TilePlan> MakeTensorPlan(const FlatRegion& flat,
                                        const TileMachine& machine, bool split);
 
 // The same without tensor cores in as many pieces as the device takes least
-// time for; nothing where one piece takes less, or
-// too little is reduced.
+// time for; nothing where one piece takes less, or too little is reduced.
 std::optional<TilePlan> SplitTilePlan(const FlatRegion& flat, TilePlan plan,
                                       const TileMachine& machine);
 

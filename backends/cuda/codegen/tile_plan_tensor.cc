@@ -45,7 +45,6 @@ constexpr double kCacheBytes = 24;
 constexpr double kLatency = 1200;
 constexpr double kStepCycles = 150;
 constexpr double kBlockCycles = 2500;
-constexpr double kLaunchCycles = 4000;
 // Of an element that is loaded by itself; and lanes that a multiprocessor has
 // instructions of in a cycle.
 constexpr double kElementInstructions = 10;

@@ -27,8 +27,6 @@ constexpr double kWarp = 32;
 // What is read of shared memory at once, in elements. A read of a warp takes
 // two clocks, of which half are hidden behind products.
 constexpr double kGroup = 4;
-// Clocks from the end of a launch to that of a small one behind it.
-constexpr double kLaunchClocks = 4000;
 
 // Tiles along k that a piece has at least: its sum is written and read once
 // more.
@@ -99,7 +97,7 @@ double TileClocks(const TileProblem& problem, const TileSize& size,
     const double sums =
         problem.m * problem.n * problem.batch * size.pieces * bytes;
     clocks +=
-        kLaunchClocks + 2 * sums / (kBytesOfClock * machine.multiprocessors);
+        kLaunchCycles + 2 * sums / (kBytesOfClock * machine.multiprocessors);
   }
   return clocks;
 }

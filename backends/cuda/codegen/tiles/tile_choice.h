@@ -20,6 +20,9 @@ struct TileSize {
   int threads() const { return m / part_m * (n / part_n); }
 };
 
+// Cycles from the end of a launch to that of a small one behind it.
+inline constexpr double kLaunchCycles = 4000;
+
 // What tiles are chosen for.
 struct TileMachine {
   double multiprocessors = 132;
